@@ -1,0 +1,43 @@
+"""linmax learns whom to trust: an on-line, mistake-bounded combination of experts' votes."""
+
+from linmax._registry import register
+from linmax.ballots import Triplets
+from linmax.fusion import Explanation, Fusion, Run, Ticket, load
+from linmax.rules import Rule, cycle
+from linmax.rules.alma import Alma
+from linmax.rules.balanced_winnow import BalancedWinnow
+from linmax.rules.logistic import Logistic
+from linmax.rules.passive_aggressive import PassiveAggressive
+from linmax.rules.perceptron import Perceptron
+from linmax.rules.pnorm import PNorm
+from linmax.rules.quasi_additive import QuasiAdditive
+from linmax.rules.romma import Romma
+from linmax.rules.winnow import Winnow
+from linmax.techniques import Averaged, Recycled
+from linmax.terms import parse
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Alma",
+    "Averaged",
+    "BalancedWinnow",
+    "Explanation",
+    "Fusion",
+    "Logistic",
+    "PNorm",
+    "PassiveAggressive",
+    "Perceptron",
+    "QuasiAdditive",
+    "Recycled",
+    "Romma",
+    "Rule",
+    "Run",
+    "Ticket",
+    "Triplets",
+    "Winnow",
+    "cycle",
+    "load",
+    "parse",
+    "register",
+]

@@ -1,0 +1,204 @@
+"""The one place that knows numba: kernels, the verbs of forms, function pointers, and the disk cache.
+
+Three facts shape it. A kernel cached by numba is stamped with its own file only, so an edit in another file would run
+stale machine code: here every stamp holds a digest of all of linmax's sources. A rule reaches a kernel as an integer
+address, so one compiled kernel serves every rule and costs 1.5 microseconds to call, where a function object costs 30.
+And everything compiled is plain Python underneath: `interpreted()` runs the same source without numba.
+"""
+
+import contextlib
+import functools
+import hashlib
+import inspect
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+from numba import types
+from numba.core import caching, cgutils
+from numba.core.ccallback import CFunc
+from numba.core.errors import NumbaError
+from numba.extending import intrinsic, overload, overload_method, register_jitable
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# no reference counts: a kernel allocates nothing, and counting (atomically) the arrays it is handed took 4/5 of its time
+_OPTIONS = {"error_model": "numpy", "_nrt": False}
+
+COMPILES = not numba.config.DISABLE_JIT
+
+_interpreting = False
+
+
+@contextlib.contextmanager
+def interpreted() -> Iterator[None]:
+    """Inside this, kernels and rules run as the Python they are written in."""
+    global _interpreting
+    before, _interpreting = _interpreting, True
+    try:
+        yield
+    finally:
+        _interpreting = before
+
+
+def interpreting() -> bool:
+    """Is Python running the kernels just now?"""
+    return _interpreting or not COMPILES
+
+
+# --- the disk cache ------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def sources_digest() -> str:
+    """A digest of every source file of linmax: part of the stamp of all cached machine code."""
+    digest = hashlib.sha256()
+    home = Path(__file__).parent
+    for path in sorted(home.rglob("*.py")):
+        digest.update(path.relative_to(home).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _stamped(locator: type) -> type:
+    class Stamped(locator):  # type: ignore[misc, valid-type]
+        def get_source_stamp(self) -> tuple[str, Any]:
+            return sources_digest(), super().get_source_stamp()
+
+    return Stamped
+
+
+class _CacheImpl(caching.CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = tuple(_stamped(locator) for locator in caching.CacheImpl._locator_classes)
+
+
+class _Cache(caching.FunctionCache):  # type: ignore[misc]
+    _impl_class = _CacheImpl
+
+
+def _cached(compiled: Any, function: Callable[..., Any]) -> Any:
+    # a function typed into a notebook or on standard input has no file to stamp: it compiles anew in each process
+    with contextlib.suppress(RuntimeError, OSError, TypeError):
+        compiled._cache = _Cache(function)
+    return compiled
+
+
+# --- kernels and the verbs of forms --------------------------------------------------------------------------
+
+
+class Kernel:
+    """A loop over trials: compiled, cached on disk, run without the GIL and never with fast-math."""
+
+    def __init__(self, python: Callable[..., Any]) -> None:
+        self.python = python
+        self.compiled = _cached(numba.njit(nogil=True, **_OPTIONS)(python), python) if COMPILES else python
+
+    def __call__(self, *arguments: Any) -> Any:
+        return (self.python if interpreting() else self.compiled)(*arguments)
+
+    def entry(self, *arguments: Any) -> Callable[..., Any]:
+        """The machine code for arguments of these very types: no look-up per call, and no check either."""
+        if interpreting():
+            return self.python
+        signature = tuple(numba.typeof(argument) for argument in arguments)
+        if signature not in self.compiled.overloads:
+            self.compiled.compile(signature)
+        return self.compiled.overloads[signature].entry_point  # type: ignore[no-any-return]
+
+    def compilations(self) -> int:
+        """For how many kinds of arguments this process holds machine code."""
+        return len(self.compiled.overloads) if COMPILES else 0
+
+
+def inline(function: Function) -> Function:
+    """A function that kernels and rules call: compiled into them, plain Python otherwise."""
+    return register_jitable(forceinline=True)(function)  # type: ignore[no-any-return]
+
+
+def verb(pattern: Callable[..., Any]) -> None:
+    """Teach numba that a NamedTuple's own method of this name and signature is its compiled method, too."""
+    if not COMPILES:
+        return
+    name = pattern.__name__
+
+    def method(*arguments: Any, **named: Any) -> Any:
+        form = (*arguments, *named.values())[0]
+        return getattr(form.instance_class, name, None)
+
+    method.__signature__ = inspect.signature(pattern)  # type: ignore[attr-defined]
+    overload_method(types.BaseNamedTuple, name)(method)
+
+
+# --- function pointers -----------------------------------------------------------------------------------------
+
+_floats = types.float64[::1]
+_indices = types.int64[::1]
+_flags = types.uint8[::1]
+
+UPDATE = types.int64(_floats, _floats, _floats, _floats, _indices, _floats, types.float64)
+JOIN = types.void(_floats, _floats, _floats, _floats, _indices)
+SETTLE = types.void(_floats, _floats, _floats, _floats, _flags)
+LINK = types.float64(types.float64)
+
+
+@functools.cache
+def pointer(function: Callable[..., Any], signature: Any) -> Any:
+    """Compile a function to a fixed signature; its machine code is at `pointer(...).address`."""
+    callback = CFunc(function, (signature.args, signature.return_type), locals={}, options=dict(_OPTIONS))
+    _cached(callback, function)
+    try:
+        callback.compile()
+    except NumbaError as error:
+        lines = [line.strip() for line in str(error).splitlines()]
+        reason = next((line for line in lines if line and not line.startswith("Failed in")), "no reason given")
+        raise ValueError(f"{function.__module__}.{function.__qualname__} cannot be compiled: {reason}") from None
+    return callback
+
+
+def reach(function: Callable[..., Any], signature: Any) -> Any:
+    """What a kernel is handed to call a function by: its address or, when interpreting, the function itself."""
+    return function if interpreting() else pointer(function, signature).address
+
+
+def parameters(values: tuple[Any, ...]) -> np.ndarray:
+    """A rule's parameters as kernels see them; a function among them becomes its address (exact in a float)."""
+    reached = [reach(value, LINK) if callable(value) else float(value) for value in values]
+    return np.array(reached, dtype=object if any(callable(value) for value in reached) else np.float64)
+
+
+def _function_at(signature: Any) -> Callable[[Any], Any]:
+    def at(address: Any) -> Any:
+        return address  # when interpreting, it is the function itself
+
+    if not COMPILES:
+        return at
+
+    @intrinsic
+    def cast(typingctx: Any, address: Any) -> Any:
+        function = types.FunctionType(signature)
+
+        def codegen(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+            struct = cgutils.create_struct_proxy(function)(context, builder)
+            number = arguments[0]
+            if isinstance(address, types.Float):
+                number = builder.fptoui(number, cgutils.intp_t)
+            struct.c_addr = builder.inttoptr(number, struct.c_addr.type)
+            struct.py_addr = cgutils.get_null_value(struct.py_addr.type)
+            struct.jit_addr = cgutils.get_null_value(struct.jit_addr.type)
+            return struct._getvalue()
+
+        return function(address), codegen
+
+    @overload(at, strict=False)
+    def _(address: Any) -> Any:
+        return lambda address: cast(address)
+
+    return at
+
+
+update_at = _function_at(UPDATE)
+join_at = _function_at(JOIN)
+settle_at = _function_at(SETTLE)
+link_at = _function_at(LINK)

@@ -1,0 +1,47 @@
+"""One list of values, or a table of them, as a numpy array."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linmax.ballots.cells import Cells, cells
+
+
+def column(data: Any, what: str) -> Cells:
+    """Code a list, an array or a series with one value per item."""
+    if not isinstance(data, list | tuple | np.ndarray):
+        from linmax.ballots import frames  # narwhals takes a while to import, and arrays do without it
+
+        series = frames.series(data)
+        if series is not None:
+            return frames.column(series, what)
+    array = to_array(data, what)
+    if array.ndim != 1:
+        cure = "; use .ravel()" if array.ndim == 2 and array.shape[1] == 1 else ""
+        raise ValueError(f"{what} must be a list, one per item (got shape {array.shape}){cure}")
+    return cells(array, what)
+
+
+def to_array(data: Any, what: str) -> NDArray[Any]:
+    """A numpy array; lists become objects, so that numpy does not turn numbers into texts."""
+    if isinstance(data, np.ma.MaskedArray):
+        return np.where(np.ma.getmaskarray(data), np.array(None), data.data.astype(object))
+    if isinstance(data, list | tuple):
+        array = np.array(data, dtype=object)
+        if array.ndim == 1 and any(isinstance(row, list | tuple | np.ndarray) for row in data):
+            raise ValueError(f"{what} must have rows of one length (got {_lengths(data)})")
+        return array
+    array = np.asarray(data)
+    if array.ndim == 0:
+        raise ValueError(f"{what} must be an array, a data frame or a list (got {_brief(data)})")
+    return array
+
+
+def _lengths(rows: Any) -> str:
+    sizes = sorted({len(row) if isinstance(row, list | tuple | np.ndarray) else 1 for row in rows})
+    return " and ".join(map(str, sizes[:2]))
+
+
+def _brief(data: Any) -> str:
+    return repr(data) if isinstance(data, str | int | float | None) else f"a {type(data).__name__}"

@@ -1,0 +1,90 @@
+"""Data frames and their columns, whoever made them: pandas, polars, Arrow ... (by way of narwhals)."""
+
+from collections import Counter
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from narwhals.exceptions import DuplicateError
+from numpy.typing import NDArray
+
+from linmax.ballots.cells import Cells, cells, silent
+from linmax.ballots.ledger import Ledger
+
+Frame = nw.DataFrame[Any]
+Series = nw.Series[Any]
+
+
+def frame(data: Any, what: str) -> Frame | None:
+    """A data frame as narwhals sees it; None if it is something else."""
+    try:
+        found: Any = nw.from_native(data, pass_through=True)
+        if isinstance(found, nw.LazyFrame):
+            raise ValueError(f"{what} must be a data frame (got a lazy one); call .collect() first")
+        if not isinstance(found, nw.DataFrame):
+            return None
+        twice = [name for name, times in Counter(found.columns).items() if times > 1]
+    except DuplicateError:
+        names = data.column_names if hasattr(data, "column_names") else list(data.columns)
+        twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise ValueError(f"{what} have two columns {twice[0]!r}; rename one")
+    return found  # type: ignore[no-any-return]
+
+
+def series(data: Any) -> Series | None:
+    """A series as narwhals sees it; None if it is something else."""
+    found = nw.from_native(data, pass_through=True, allow_series=True)
+    return found if isinstance(found, nw.Series) else None
+
+
+def column(series: Series, what: str) -> Cells:
+    """Code a column of labels.
+
+    >>> import polars
+    >>> column(nw.from_native(polars.Series([5, None, 3]), series_only=True), "labels").names
+    [None, None, None, 3, 4, 5, None]
+    """
+    kind = series.dtype
+    if kind.is_integer() or kind == nw.Boolean:
+        if not series.null_count():
+            return cells(series.to_numpy(), what)
+        whole = series.fill_null(False if kind == nw.Boolean else 0)
+        return cells(whole.to_numpy(), what, series.is_null().to_numpy())
+    if kind in (nw.String, nw.Categorical, nw.Enum):
+        return _texts(series, what)
+    return cells(objects(series), what)
+
+
+def objects(series: Series) -> NDArray[Any]:
+    """A column as numpy has it, with None where a value is missing unless it is of floats (NaN)."""
+    array = series.to_numpy()
+    if array.dtype.kind == "f" or not series.null_count():
+        return array
+    array = array.astype(object)
+    array[series.is_null().to_numpy()] = None
+    return array
+
+
+def _texts(series: Series, what: str) -> Cells:
+    """Code a column of texts or categories where it lives: texts taken into Python one by one are slow."""
+    ledger = Ledger(what)
+    native = series.to_native()
+    if series.implementation.is_pandas_like():
+        codes, distinct = native.factorize()  # what is missing gets -1
+        ledger.look_up(list(distinct))
+        return Cells(codes, -1, [None, *ledger.names], ledger.names)
+    if series.dtype in (nw.Categorical, nw.Enum):
+        kind = getattr(getattr(native, "type", None), "value_type", None)  # Arrow's categories may be numbers
+        if kind is None:
+            return _texts(series.cast(nw.String), what)
+        return column(nw.from_native(native.cast(kind), series_only=True), what)
+    distinct = series.drop_nulls().unique().to_list()
+    if not distinct:
+        return silent((len(series),))
+    ledger.look_up(distinct)
+    whole = series.fill_null(distinct[0])
+    codes = whole.replace_strict(distinct, list(range(len(distinct))), return_dtype=nw.Int32).to_numpy()
+    if series.null_count():
+        codes = np.where(series.is_null().to_numpy(), -1, codes)
+    return Cells(codes, -1, [None, *ledger.names], ledger.names)

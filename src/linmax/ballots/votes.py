@@ -1,0 +1,75 @@
+"""Votes in any shape become cells with a row per item, scores, or entries."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linmax.ballots.abstain import Quiet
+from linmax.ballots.batch import Dense
+from linmax.ballots.cells import Cells, blocks, cells, plainly, silent, turn
+from linmax.ballots.entries import Entries, tidy
+from linmax.ballots.roll import Peek, Roll
+from linmax.ballots.triplets import Triplets, read_triplets
+
+
+def read_votes(source: Any, experts: Peek, classes: Roll, quiet: Quiet) -> Cells | Dense | Entries:
+    """Read a table of votes; cells and scores have experts in the order of their roll."""
+    if isinstance(source, Triplets):
+        return tidy(read_triplets(source, experts), experts, quiet)
+    if not isinstance(source, np.ndarray):
+        return _frame(source, experts, classes, quiet)
+    seats = experts.columns(source.shape[1], "votes")
+    if source.ndim == 3:
+        return Dense(_scores(source, experts, classes))
+    if not seats:
+        return silent((len(source), len(experts)))
+    return quiet.hush(cells(source, "votes"))
+
+
+def merge(columns: list[Cells], seats: list[int], shape: tuple[int, int], roll: Roll) -> Cells:
+    """Put columns side by side: known names get the codes of the roll, others the codes after it.
+
+    >>> merge([Cells(np.array([0, 1]), 0, ["a", "b"], "ab")], [1], (2, 2), Roll(["b"])).codes.tolist()
+    [[-1, 1], [-1, 0]]
+    """
+    peek = Peek(roll)
+    tables = []
+    for said in columns:
+        codes = [-1 if name is None else peek.code(name) for name in said.names]
+        tables.append(turn(said, codes, np.int32))
+    out = np.empty(shape, np.int32) if len(seats) == shape[1] else np.full(shape, -1, np.int32)
+    for rows in blocks(out):
+        for said, table, seat in zip(columns, tables, seats, strict=True):
+            out[rows, seat] = table[said.codes[rows]]
+    return Cells(out, -1, [None, *roll.names, *peek.new], [name for said in columns for name in said.present])
+
+
+def _frame(frame: Any, experts: Peek, classes: Roll, quiet: Quiet) -> Cells:
+    from linmax.ballots import frames
+
+    seats = [experts.code(name) for name in frame.columns]
+    columns = [quiet.hush(frames.column(series, "votes")) for series in frame.iter_columns()]
+    return merge(columns, seats, (frame.shape[0], len(experts)), classes)
+
+
+def _scores(array: NDArray[Any], experts: Peek, classes: Roll) -> NDArray[np.float64]:
+    if array.dtype.kind not in "biufO" or (array.dtype.kind == "O" and str in set(map(type, array.flat))):
+        raise ValueError(
+            f"votes with three dimensions must be numbers, the scores of classes (got {array.dtype})"
+        )
+    if len(classes) not in (0, array.shape[2]):
+        raise ValueError(f"votes score {array.shape[2]} classes but {len(classes)} are known; pass classes=")
+    if not array.shape[1]:
+        return np.zeros((len(array), len(experts), array.shape[2]))
+    values = plainly(array, np.float64)
+    if np.isfinite(values).all():
+        return values
+    if np.isinf(values).any():
+        item, expert, code = np.argwhere(np.isinf(values))[0].tolist()
+        label = classes.names[code] if len(classes) else code
+        raise ValueError(
+            f"item {item}: expert {experts.name(expert)!r} gives {label!r}"
+            f" the score {values[item, expert, code]}; scores must be finite"
+        )
+    return np.where(np.isnan(values), 0.0, values)

@@ -1,0 +1,11 @@
+"""Sources of sub-experts: what votes. They add up with `+`."""
+
+from linmax.experts.attributes import Attributes
+from linmax.experts.base import Source
+from linmax.experts.pairs import Pairs
+from linmax.experts.per_class import PerClass
+from linmax.experts.split import Split
+from linmax.experts.thresholds import Thresholds
+from linmax.experts.votes import Votes
+
+__all__ = ["Attributes", "Pairs", "PerClass", "Source", "Split", "Thresholds", "Votes"]

@@ -1,0 +1,107 @@
+"""What a source of sub-experts is: it says what it needs, how many weights it has, and makes a form of the data."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from linmax.forms import Dense, Hard, Rows, Sparse, SparseRows
+from linmax.terms import Term
+
+
+class Room(NamedTuple):
+    """For how many of each there is room; it doubles when it runs out, so growth costs nothing per trial."""
+
+    experts: int
+    classes: int
+    attributes: int
+    pairs: int
+
+
+class Frozen(NamedTuple):
+    """Votes of sources with memory, as they were at each trial; see `RememberedPairs`."""
+
+    pair: Any
+    favourite: Any
+    tied: Any
+
+
+@dataclass(frozen=True)
+class Data:
+    """The trials of a tape, as arrays."""
+
+    votes: Hard | Dense | Sparse | None = None
+    rows: Rows | SparseRows | None = None
+    frozen: Frozen | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class Source(Term, abstract=True):
+    """A source of sub-experts; sources add up with `+`."""
+
+    needs: ClassVar[str | None] = None  # "votes", "rows" or "nominal"
+    equal: ClassVar[bool] = False  # do its sub-experts begin with weight 1 under start="equal"?
+
+    def __add__(self, other: Source) -> Source:
+        if not isinstance(other, Source):
+            return NotImplemented
+        return Together((*self.parts, *other.parts))
+
+    @property
+    def parts(self) -> tuple[Source, ...]:
+        """The sources this one is the sum of."""
+        return (self,)
+
+    @abstractmethod
+    def shape(self, room: Room) -> tuple[int, ...]:
+        """The weights of this source, as the shape of an array."""
+
+    @abstractmethod
+    def form(self, data: Data, room: Room, names: Any, memory: Any) -> Any:
+        """The form kernels see."""
+
+    @abstractmethod
+    def keys(self, names: Any, memory: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
+        """The name of each weight, and where it is in the array."""
+
+    def check(self, classes: int) -> None:
+        """Raise a ValueError when this source cannot serve so many classes."""
+
+    def owner(self, key: Any) -> Any:
+        """Whose contribution the weight of this name is, in an explanation."""
+        return key[0] if isinstance(key, tuple) else key
+
+    def new_memory(self) -> Any:
+        """What the source remembers between trials, or None."""
+        return None
+
+
+@dataclass(frozen=True, repr=False)
+class Together(Source, abstract=True):
+    """Sources side by side."""
+
+    together: tuple[Source, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a source that is there already: its weights could not be told apart."""
+        for at, part in enumerate(self.together):
+            if part in self.together[:at]:
+                raise ValueError(f"{part!r} is there twice in {self!r}; once is enough")
+        if sum(part.new_memory() is not None for part in self.together) > 1:
+            raise ValueError(f"only one source with memory can be in a sum (got {self!r})")
+
+    @property
+    def parts(self) -> tuple[Source, ...]:
+        """The sources this one is the sum of."""
+        return self.together
+
+    def __repr__(self) -> str:
+        return " + ".join(map(repr, self.together))
+
+    def shape(self, room: Room) -> tuple[int, ...]:
+        """Sums are laid out part by part."""
+        raise NotImplementedError
+
+    form = keys = shape  # type: ignore[assignment]

@@ -1,0 +1,105 @@
+"""Plain attributes as sub-experts: the linear machine of 1999 (k sub-experts an attribute), and its two-class short form."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Rows(NamedTuple):
+    """Numeric attributes, every one of them on every trial."""
+
+    values: np.ndarray  # (trials, attributes) float64
+
+    def size(self, t):
+        return self.values.shape[1]
+
+    def cell(self, t, j):
+        return j, self.values[t, j]
+
+
+class SparseRows(NamedTuple):
+    """The attributes that are not zero, row by row, in the order of the attributes."""
+
+    indptr: np.ndarray  # (trials + 1,) int64
+    index: np.ndarray  # int32
+    value: np.ndarray  # float64
+
+    def size(self, t):
+        return self.indptr[t + 1] - self.indptr[t]
+
+    def cell(self, t, j):
+        return self.index[self.indptr[t] + j], self.value[self.indptr[t] + j]
+
+
+class LinearMachine(NamedTuple):
+    """Sub-expert (a, c) votes for class c with the value of attribute a: one weight per attribute and class."""
+
+    rows: Any
+    stride: int
+
+    def tally(self, t, k, w, at, scores):
+        for j in range(self.rows.size(t)):
+            a, x = self.rows.cell(t, j)
+            if x != 0.0:
+                base = at + a * self.stride
+                for c in range(k):
+                    scores[c] += w.of(base + c) * x
+
+    def gap(self, t, k, q, at, index, value, count):
+        for c in range(k):
+            if q[c] != 0.0:
+                for j in range(self.rows.size(t)):
+                    a, x = self.rows.cell(t, j)
+                    index[count] = at + a * self.stride + c
+                    value[count] = q[c] * x
+                    count += 1 * (x != 0.0)
+        return count
+
+    def speakers(self, t, k, at, spoken, index, count):
+        for j in range(self.rows.size(t)):
+            a, x = self.rows.cell(t, j)
+            if x != 0.0:
+                base = at + a * self.stride
+                for c in range(k):
+                    if spoken[base + c] == 0:
+                        index[count] = base + c
+                        count += 1
+        return count
+
+    def enter(self, t):
+        pass
+
+    def observe(self, t, y):
+        pass
+
+
+class Complement(NamedTuple):
+    """Two classes: sub-expert a votes x for the first and 1 - x for the second (Littlestone's WMA form, 1999 section 4.3)."""
+
+    values: np.ndarray  # (trials, attributes) float64
+
+    def tally(self, t, k, w, at, scores):
+        for a in range(self.values.shape[1]):
+            scores[0] += w.of(at + a) * self.values[t, a]
+            scores[1] += w.of(at + a) * (1.0 - self.values[t, a])
+
+    def gap(self, t, k, q, at, index, value, count):
+        for a in range(self.values.shape[1]):
+            z = q[0] * self.values[t, a] + q[1] * (1.0 - self.values[t, a])
+            index[count] = at + a
+            value[count] = z
+            count += 1 * (z != 0.0)
+        return count
+
+    def speakers(self, t, k, at, spoken, index, count):
+        for a in range(self.values.shape[1]):
+            if spoken[at + a] == 0:  # x and 1 - x are never both zero
+                index[count] = at + a
+                count += 1
+        return count
+
+    def enter(self, t):
+        pass
+
+    def observe(self, t, y):
+        pass

@@ -1,0 +1,33 @@
+"""Threshold experts: one per known class, which always votes 1 for it."""
+
+from typing import NamedTuple
+
+
+class Always(NamedTuple):
+    """Sub-expert c votes for class c on every trial."""
+
+    stride: int
+
+    def tally(self, t, k, w, at, scores):
+        for c in range(k):
+            scores[c] += w.of(at + c)
+
+    def gap(self, t, k, q, at, index, value, count):
+        for c in range(k):
+            index[count] = at + c
+            value[count] = q[c]
+            count += 1 * (q[c] != 0.0)
+        return count
+
+    def speakers(self, t, k, at, spoken, index, count):
+        for c in range(k):
+            if spoken[at + c] == 0:
+                index[count] = at + c
+                count += 1
+        return count
+
+    def enter(self, t):
+        pass
+
+    def observe(self, t, y):
+        pass

@@ -1,0 +1,31 @@
+"""Sources side by side: the sub-experts of one, then those of the other."""
+
+from typing import Any, NamedTuple
+
+
+class Sum(NamedTuple):
+    """The verbs of both parts; the second part's weights start at `split`."""
+
+    a: Any
+    b: Any
+    split: int
+
+    def tally(self, t, k, w, at, scores):
+        self.a.tally(t, k, w, at, scores)
+        self.b.tally(t, k, w, at + self.split, scores)
+
+    def gap(self, t, k, q, at, index, value, count):
+        count = self.a.gap(t, k, q, at, index, value, count)
+        return self.b.gap(t, k, q, at + self.split, index, value, count)
+
+    def speakers(self, t, k, at, spoken, index, count):
+        count = self.a.speakers(t, k, at, spoken, index, count)
+        return self.b.speakers(t, k, at + self.split, spoken, index, count)
+
+    def enter(self, t):
+        self.a.enter(t)
+        self.b.enter(t)
+
+    def observe(self, t, y):
+        self.a.observe(t, y)
+        self.b.observe(t, y)

@@ -1,0 +1,142 @@
+"""Experts' votes as they come: one label each (hard), a score for every class (dense), or the scores given (sparse).
+
+Each form has the verbs of a trial (`tally`, `gap`, `speakers`) for one sub-expert per expert, and is also a list of single
+votes (`size`, `vote`), which is how views such as `Split` read it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Hard(NamedTuple):
+    """One label per expert; the code -1 abstains, and indexes the spare last slot of `scores` and `q`."""
+
+    codes: np.ndarray  # (trials, experts) int32
+
+    def tally(self, t, k, w, at, scores):
+        for i in range(self.codes.shape[1]):
+            scores[self.codes[t, i]] += w.of(at + i)
+
+    def gap(self, t, k, q, at, index, value, count):
+        for i in range(self.codes.shape[1]):
+            z = q[self.codes[t, i]]
+            index[count] = at + i
+            value[count] = z
+            count += 1 * (z != 0.0)  # branch-free: half the time of an if
+        return count
+
+    def speakers(self, t, k, at, spoken, index, count):
+        for i in range(self.codes.shape[1]):
+            if self.codes[t, i] >= 0 and spoken[at + i] == 0:
+                index[count] = at + i
+                count += 1
+        return count
+
+    def enter(self, t):
+        pass
+
+    def observe(self, t, y):
+        pass
+
+    def size(self, t):
+        return self.codes.shape[1]
+
+    def vote(self, t, j):
+        return j, self.codes[t, j], 1.0
+
+
+class Dense(NamedTuple):
+    """A score of every expert for every class; zeros abstain."""
+
+    values: np.ndarray  # (trials, experts, classes) float64
+
+    def tally(self, t, k, w, at, scores):
+        for i in range(self.values.shape[1]):
+            weight = w.of(at + i)
+            for c in range(self.values.shape[2]):
+                scores[c] += weight * self.values[t, i, c]
+
+    def gap(self, t, k, q, at, index, value, count):
+        for i in range(self.values.shape[1]):
+            z = 0.0
+            for c in range(self.values.shape[2]):
+                z += q[c] * self.values[t, i, c]
+            index[count] = at + i
+            value[count] = z
+            count += 1 * (z != 0.0)
+        return count
+
+    def speakers(self, t, k, at, spoken, index, count):
+        for i in range(self.values.shape[1]):
+            if spoken[at + i] == 0:
+                loud = False
+                for c in range(self.values.shape[2]):
+                    loud |= self.values[t, i, c] != 0.0
+                if loud:
+                    index[count] = at + i
+                    count += 1
+        return count
+
+    def enter(self, t):
+        pass
+
+    def observe(self, t, y):
+        pass
+
+    def size(self, t):
+        return self.values.shape[1] * self.values.shape[2]
+
+    def vote(self, t, j):
+        i = j // self.values.shape[2]
+        c = j - i * self.values.shape[2]
+        return i, c, self.values[t, i, c]
+
+
+class Sparse(NamedTuple):
+    """The scores that were given, row by row, sorted by expert and then class; none is zero."""
+
+    indptr: np.ndarray  # (trials + 1,) int64
+    expert: np.ndarray  # int32
+    label: np.ndarray  # int32
+    value: np.ndarray  # float64
+
+    def tally(self, t, k, w, at, scores):
+        for j in range(self.indptr[t], self.indptr[t + 1]):
+            scores[self.label[j]] += w.of(at + self.expert[j]) * self.value[j]
+
+    def gap(self, t, k, q, at, index, value, count):
+        j = self.indptr[t]
+        while j < self.indptr[t + 1]:
+            i = self.expert[j]
+            z = 0.0
+            while j < self.indptr[t + 1] and self.expert[j] == i:
+                z += q[self.label[j]] * self.value[j]
+                j += 1
+            index[count] = at + i
+            value[count] = z
+            count += 1 * (z != 0.0)
+        return count
+
+    def speakers(self, t, k, at, spoken, index, count):
+        before = -1
+        for j in range(self.indptr[t], self.indptr[t + 1]):
+            i = self.expert[j]
+            if i != before and spoken[at + i] == 0:
+                index[count] = at + i
+                count += 1
+            before = i
+        return count
+
+    def enter(self, t):
+        pass
+
+    def observe(self, t, y):
+        pass
+
+    def size(self, t):
+        return self.indptr[t + 1] - self.indptr[t]
+
+    def vote(self, t, j):
+        at = self.indptr[t] + j
+        return self.expert[at], self.label[at], self.value[at]

@@ -1,0 +1,254 @@
+"""The session: an on-line learner over a panel that may grow."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from linmax import ballots
+from linmax._jit import interpreting
+from linmax.ballots import Batch, Roll, Rolls
+from linmax.fusion.explain import explain
+from linmax.fusion.interrupts import deferred
+from linmax.fusion.run import Explanation, Run
+from linmax.fusion.single import PREDICT, Single, Surprise
+from linmax.fusion.tickets import Ticket, Tickets
+from linmax.learner import Learner
+from linmax.rules.winnow import Winnow
+from linmax.techniques import Averaged, Recycled
+from linmax.techniques.engine import Engine
+from linmax.techniques.trials import MISTAKES, MOVES, NOVEL, TRIALS
+from linmax.terms import parse
+
+POLICIES = ("add", "error", "ignore")
+
+
+class Fusion:
+    """Learn whom to trust: guess each item's class from the votes of a panel, hear the truth, and move the weights.
+
+    >>> from linmax import Averaged, Fusion, Winnow
+    >>> votes = [["cat", "dog"], ["dog", "dog"], ["cat", "dog"], ["dog", "cat"]]
+    >>> truth = ["dog", "dog", "dog", "cat"]
+    >>> fusion = Fusion(Averaged(Winnow(1.5)), experts=["ann", "bob"])
+    >>> fusion.learn(votes, truth)
+    Run(trials=4, right=3, mistakes=1, novel=0, ignored=0)
+    >>> fusion.predict_one({"ann": "dog", "bob": "cat"})
+    'cat'
+    >>> fusion.classes, fusion.experts, fusion.trials, fusion.mistakes
+    (['cat', 'dog'], ['ann', 'bob'], 4, 1)
+    """
+
+    def __init__(
+        self,
+        learner: Learner | str | None = None,
+        *,
+        classes: Iterable[Any] | None = None,
+        experts: Iterable[Any] | None = None,
+        on_new_class: str = "add",
+        abstain: Any = ballots.DEFAULT,
+        seed: int = 0,
+    ) -> None:
+        if learner is None:
+            learner = Averaged(Recycled(Winnow(1.2)))
+        if isinstance(learner, str):
+            learner = parse(learner)
+        if not isinstance(learner, Learner):
+            raise ValueError(f"Fusion needs a learner such as Winnow(1.2) (got {learner!r})")
+        if on_new_class not in POLICIES:
+            raise ValueError(f'Fusion needs on_new_class "add", "error" or "ignore" (got {on_new_class!r})')
+        if on_new_class != "add" and classes is None:
+            raise ValueError(f'on_new_class="{on_new_class}" needs the classes: pass classes=')
+        self.learner = learner
+        self.on_new_class = on_new_class
+        self.abstain = abstain
+        self.seed = seed
+        self.names = Rolls(Roll(_given(classes), what="class"), Roll(_given(experts), what="expert"))
+        self.tickets = Tickets()
+        self.ignored = 0
+        self._engine = Engine(learner, self.names)
+        self._needs = frozenset(part.needs for part in self._engine.parts if part.needs)
+        self._single: Single | None = None
+        for part in self._engine.parts:
+            part.check(len(self.names.classes))
+
+    def __repr__(self) -> str:
+        return f"Fusion({self.learner!r}, classes={self.classes!r}, experts={len(self.experts)}, trials={self.trials})"
+
+    # --- facts ------------------------------------------------------------------------------------------------
+
+    @property
+    def classes(self) -> list[Any]:
+        """The known classes, in the order of the columns of `scores`."""
+        return list(self.names.classes.names)
+
+    @property
+    def experts(self) -> list[Any]:
+        """The experts met so far."""
+        return list(self.names.experts.names)
+
+    @property
+    def trials(self) -> int:
+        """Labelled items learned."""
+        return int(self._engine.counts[TRIALS])
+
+    @property
+    def mistakes(self) -> int:
+        """Wrong guesses on them."""
+        return int(self._engine.counts[MISTAKES])
+
+    @property
+    def novel(self) -> int:
+        """Labels nobody had named before."""
+        return int(self._engine.counts[NOVEL])
+
+    @property
+    def weights(self) -> dict[Any, float]:
+        """The weights that predict, by name: an expert's own, or a tuple such as ("threshold", class)."""
+        weights = self._engine.weights()
+        return {key: float(weights[at]) for key, _, at in self._engine.named()}
+
+    # --- many items -------------------------------------------------------------------------------------------
+
+    def learn(self, votes: Any = None, labels: Any = None, *, attributes: Any = None, passes: int = 1) -> Run:
+        """Guess every item, hear its label, learn; items without a label are only guessed.
+
+        Votes are a 2-D array or data frame of labels (a column per expert), a 3-D array of scores, `Triplets`, or a list of dicts.
+        """
+        if not isinstance(passes, int) or isinstance(passes, bool) or passes < 1:
+            raise ValueError(f"learn needs passes >= 1 (got {passes!r})")
+        if labels is None:
+            raise ValueError("learn needs labels; without them use predict")
+        before = self._engine.counts.copy()
+        guesses, wrong, ignored = [], [], 0
+        for _ in range(passes):
+            batch = self._read(votes, labels, attributes)
+            with deferred():
+                self._meet(batch)
+                codes = self._engine.run(batch).guesses
+            guesses.append(ballots.to_names(codes, self.names.classes, batch.strangers))
+            wrong.append((codes != batch.labels) & (batch.labels >= 0) & (batch.labels < batch.known))
+            ignored += batch.ignored
+        trials, mistakes, novel, moves = (int(self._engine.counts[i] - before[i]) for i in (TRIALS, MISTAKES, NOVEL, MOVES))
+        self.ignored += ignored
+        return Run(
+            guesses[0] if passes == 1 else np.concatenate(guesses), np.concatenate(wrong),
+            trials, trials - mistakes - novel, mistakes, novel, ignored, moves,
+        )  # fmt: skip
+
+    def predict(self, votes: Any = None, *, attributes: Any = None) -> np.ndarray:
+        """The class of every item, as of now; nothing is learned."""
+        batch = self._read(votes, None, attributes)
+        codes = self._engine.run(batch).guesses
+        return ballots.to_names(codes, self.names.classes, batch.strangers)
+
+    def scores(self, votes: Any = None, *, attributes: Any = None) -> np.ndarray:
+        """What decides `predict`: the score of every item for every class, columns in the order of `classes`."""
+        batch = self._read(votes, None, attributes)
+        board = self._engine.run(batch, scores=True).scores
+        return board[:, : len(self.names.classes)]
+
+    def _read(self, votes: Any, labels: Any, attributes: Any) -> Batch:
+        batch = ballots.read(
+            votes, labels, attributes, self.names,
+            needs=self._needs, on_new_class=self.on_new_class, abstain=self.abstain,
+        )  # fmt: skip
+        for part in self._engine.parts:
+            part.check(batch.classes_seen)
+        return batch
+
+    def _meet(self, batch: Batch) -> None:
+        """Let the newcomers of a batch that is learned be known."""
+        for roll, new in (
+            (self.names.classes, batch.new_classes),
+            (self.names.experts, batch.new_experts),
+            (self.names.attributes, batch.new_attributes),
+            (self.names.values, batch.new_values),
+        ):
+            if new:
+                roll.extend(new)
+                self._engine.version += 1
+        batch.new_attributes = []
+
+    # --- one item ---------------------------------------------------------------------------------------------
+
+    def predict_one(self, votes: Any = None, *, attributes: Any = None, ticket: bool = False) -> Any:
+        """The class of one item, given as {expert: label} or {expert: {class: score}}.
+
+        With `ticket=True` a `Ticket` instead, which `learn_one` takes when the label is known.
+        """
+        code = self._fast(votes, attributes, None)
+        guess = self.predict(_one(votes), attributes=_one(attributes))[0] if code is None else self._name(code)
+        return self.tickets.issue(guess, votes, attributes) if ticket else _plain(guess)
+
+    def learn_one(self, votes: Any, label: Any, *, attributes: Any = None) -> Any:
+        """Guess one item (or the item of a ticket), learn its label, and return the guess."""
+        if isinstance(votes, Ticket):
+            kept, attributes = self.tickets.item(votes)
+            guess = self.learn_one(kept, label, attributes=attributes)
+            if label is not None:
+                del self.tickets.waiting[votes.number]
+            return guess
+        code = self._fast(votes, attributes, label) if label is not None else None
+        if code is not None:
+            return self._name(code)
+        return _plain(self.learn(_one(votes), [label], attributes=_one(attributes)).guesses[0])
+
+    def explain_one(self, votes: Any = None, *, attributes: Any = None) -> Explanation:
+        """What each expert adds to each class for one item.
+
+        >>> from linmax import Fusion, Perceptron
+        >>> from linmax.experts import Votes
+        >>> fusion = Fusion(Perceptron(start="equal").on(Votes()))
+        >>> fusion.explain_one({"ann": "cat", "bob": "dog", "eve": "dog"})
+        Explanation(guess='dog', scores={'cat': 1.0, 'dog': 2.0}, contributions={'ann': {'cat': 1.0}, ...})
+        """
+        return explain(self._engine, self._read(_one(votes), None, _one(attributes)))
+
+    def _fast(self, votes: Any, attributes: Any, label: Any) -> int | None:
+        """The guess as a code by the fast path, or None when the item must take the general one."""
+        single = self._single
+        if single is None or single.version != (self._engine.version, interpreting()):
+            if not Single.serves(self._engine) or not len(self.names.classes):
+                return None
+            self._engine.fit(self._engine.sizes())
+            single = self._single = Single(self._engine, self.abstain)
+        if type(votes) is not (dict if "votes" in self._needs else type(None)):
+            return None
+        if type(attributes) is not (dict if "rows" in self._needs else type(None)):
+            return None
+        try:
+            return single.trial(votes, attributes, PREDICT if label is None else single.codes[label])
+        except (KeyError, TypeError, Surprise):
+            return None
+
+    def _name(self, code: int) -> Any:
+        return self.names.classes.names[code]
+
+    # --- files ------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one file, which `linmax.load` reads; the file is never half-written."""
+        from linmax.fusion.store import save
+
+        save(self, path)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """All that learning has changed, as arrays: two sessions with equal states go on alike."""
+        return self._engine.state()
+
+
+def _given(names: Iterable[Any] | None) -> Iterable[Any]:
+    return () if names is None else names
+
+
+def _one(item: Any) -> Any:
+    return None if item is None else [item]
+
+
+def _plain(guess: Any) -> Any:
+    return guess.item() if isinstance(guess, np.generic) else guess
+
+

@@ -1,0 +1,152 @@
+"""One item at a time, in microseconds: buffers that stay, and the kernel called with no look-up.
+
+Only what is known already goes this way; a new name, an odd value or an error takes the general path, which knows them all.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from linmax import _jit
+from linmax.ballots.abstain import quiet
+from linmax.experts.base import Data
+from linmax.experts.votes import Votes
+from linmax.forms import Sparse, SparseRows
+from linmax.techniques import trials
+from linmax.techniques.engine import Engine
+from linmax.techniques.trials import Buffer, Out
+
+PREDICT = -1
+
+
+class Surprise(Exception):
+    """This item must take the general path."""
+
+
+class Single:
+    """The fast path of one engine, for as long as its names and its room stay as they are."""
+
+    def __init__(self, engine: Engine, abstain: Any) -> None:
+        names = engine.names
+        abstaining = {None, *(vote for vote in quiet(abstain, names.classes, None).names)}
+        self.version = (engine.version, _jit.interpreting())
+        self.columns = names.experts.codes
+        self.codes = {vote: -1 for vote in abstaining} | names.classes.codes
+        self.attributes = names.attributes.codes
+        self.cells = 4 * max(8, len(names.experts)) * max(1, min(len(names.classes), 4))
+        self.wide = 4 * max(8, len(names.attributes))
+        self.votes = Sparse(
+            np.zeros(2, dtype=np.int64), np.zeros(self.cells, dtype=np.int32), np.zeros(self.cells, dtype=np.int32), np.ones(self.cells)
+        )
+        self.rows = SparseRows(np.zeros(2, dtype=np.int64), np.zeros(self.wide, dtype=np.int32), np.zeros(self.wide))
+        self.ones = True
+        self.label = np.zeros(1, dtype=np.int32)
+        self.guess = np.zeros(1, dtype=np.int32)
+        known = np.array([len(names.classes)], dtype=np.int32)
+        none = np.zeros(0, dtype=np.int64)
+        self.arguments = (
+            engine.form(Data(self.votes, self.rows)), self.label, known, 0, 1,
+            engine.hypothesis(), engine.history(), Buffer(none, none), engine.work, engine.how(), engine.counts,
+            Out(self.guess, np.zeros((0, 0))),
+        )  # fmt: skip
+        self.run = trials.run.entry(*self.arguments)
+
+    @staticmethod
+    def serves(engine: Engine) -> bool:
+        """Sources with memory, other readings of scores and recycling keep more than one item: not here."""
+        plain = all(memory is None for memory in engine.memories) and not engine.size
+        short = any(getattr(part, "complement", False) for part in engine.parts)
+        return plain and not short and all(part.as_ == "raw" for part in engine.parts if isinstance(part, Votes))
+
+    def trial(self, votes: Any, attributes: Any, label: int) -> int:
+        """Guess an item and, unless the label is PREDICT, learn it; the guess as a code."""
+        if votes is not None:
+            self._write(votes)
+        if attributes is not None:
+            self._write_attributes(attributes)
+        self.label[0] = label
+        self.run(*self.arguments)
+        return self.guess.item()
+
+    def _write(self, votes: dict[Any, Any]) -> None:
+        columns, codes = self.columns, self.codes
+        experts: list[int] = []
+        labels: list[int] = []
+        last = -1
+        try:
+            for name, vote in votes.items():
+                label = codes[vote]
+                if label >= 0:
+                    expert = columns[name]
+                    if expert < last:
+                        raise Surprise
+                    last = expert
+                    experts.append(expert)
+                    labels.append(label)
+                elif name not in columns:
+                    raise Surprise  # the general path makes a newcomer known although it abstains
+        except (KeyError, TypeError, Surprise):
+            self._write_scores(votes)
+            return
+        count = len(experts)
+        if count > self.cells:
+            raise Surprise
+        if not self.ones:
+            self.votes.value.fill(1.0)
+            self.ones = True
+        self.votes.indptr[1] = count
+        self.votes.expert[:count] = experts
+        self.votes.label[:count] = labels
+
+    def _write_scores(self, votes: dict[Any, Any]) -> None:
+        """The same when experts come in another order, or give scores."""
+        cells: list[tuple[int, int, float]] = []
+        try:
+            for name, vote in votes.items():
+                expert = self.columns[name]
+                if isinstance(vote, dict):
+                    cells.extend((expert, _known(self.codes[label]), _finite(x)) for label, x in vote.items() if x != 0)
+                elif self.codes[vote] >= 0:
+                    cells.append((expert, self.codes[vote], 1.0))
+        except (KeyError, TypeError):
+            raise Surprise from None
+        if len(cells) > self.cells:
+            raise Surprise
+        self.ones = False
+        cells.sort()
+        self.votes.indptr[1] = len(cells)
+        for at, (expert, label, x) in enumerate(cells):
+            self.votes.expert[at], self.votes.label[at], self.votes.value[at] = expert, label, x
+
+    def _write_attributes(self, attributes: dict[Any, Any]) -> None:
+        cells: list[tuple[int, float]] = []
+        try:
+            for name, value in attributes.items():
+                if isinstance(value, str):
+                    cells.append((self.attributes[name, value], 1.0))
+                elif value != 0:
+                    cells.append((self.attributes[name], _finite(value)))
+        except (KeyError, TypeError):
+            raise Surprise from None
+        if len(cells) > self.wide:
+            raise Surprise
+        cells.sort()
+        self.rows.indptr[1] = len(cells)
+        for at, (attribute, value) in enumerate(cells):
+            self.rows.index[at], self.rows.value[at] = attribute, value
+
+
+def _finite(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise Surprise
+    return number
+
+
+def _known(label: int) -> int:
+    if label < 0:
+        raise Surprise
+    return label

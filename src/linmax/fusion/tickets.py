@@ -1,0 +1,69 @@
+"""Items whose label comes later."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, NamedTuple
+
+
+class Ticket(NamedTuple):
+    """The guess for an item, and the number under which its votes are kept until the label is known."""
+
+    number: int
+    guess: Any
+
+
+class Tickets:
+    """A bounded store of votes; the oldest expire, and are counted.
+
+    >>> from linmax import Fusion, Winnow
+    >>> fusion = Fusion(Winnow(1.2))
+    >>> ticket = fusion.predict_one({"ann": "cat", "bob": "dog"}, ticket=True)
+    >>> len(fusion.tickets), fusion.tickets.limit, fusion.tickets.expired
+    (1, 10000, 0)
+    >>> fusion.learn_one(ticket, "dog")
+    'cat'
+    >>> fusion.learn_one(ticket, "dog")
+    Traceback (most recent call last):
+    ...
+    ValueError: ticket 0 was answered already or never given
+    """
+
+    def __init__(self, limit: int = 10_000) -> None:
+        self.limit = limit
+        self.expired = 0
+        self.given = 0
+        self.waiting: OrderedDict[int, tuple[Any, Any]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self.waiting)
+
+    def issue(self, guess: Any, votes: Any, attributes: Any) -> Ticket:
+        """Keep an item; forget the oldest when there are too many."""
+        ticket = Ticket(self.given, guess)
+        self.waiting[ticket.number] = (_copy(votes), _copy(attributes))
+        self.given += 1
+        while len(self.waiting) > self.limit:
+            self.waiting.popitem(last=False)
+            self.expired += 1
+        return ticket
+
+    def item(self, ticket: Ticket) -> tuple[Any, Any]:
+        """The votes and attributes behind a ticket."""
+        if ticket.number in self.waiting:
+            return self.waiting[ticket.number]
+        oldest = next(iter(self.waiting), self.given)
+        if 0 <= ticket.number < oldest and self.expired:
+            raise ValueError(
+                f"ticket {ticket.number} was answered or has expired ({self.limit} are kept); "
+                "raise fusion.tickets.limit if labels come later than that"
+            )
+        raise ValueError(f"ticket {ticket.number} was answered already or never given")
+
+
+def _copy(item: Any) -> Any:
+    if isinstance(item, dict):
+        return {name: _copy(value) for name, value in item.items()}
+    if hasattr(item, "tolist"):
+        return item.tolist()
+    return list(item) if isinstance(item, list | tuple) else item

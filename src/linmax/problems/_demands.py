@@ -1,0 +1,38 @@
+"""What the generated problems ask of their parameters: one sentence with the value that was given."""
+
+import numpy as np
+
+
+def whole(who: str, name: str, value: int, least: int) -> None:
+    """Demand a whole number that is large enough.
+
+    >>> whole("majority", "trials", -3, 0)
+    Traceback (most recent call last):
+    ValueError: majority needs a whole number trials >= 0 (got -3)
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{who} needs a whole number {name} >= {least} (got {value})")
+
+
+def chance(who: str, name: str, value: float) -> None:
+    """Demand a probability.
+
+    >>> chance("majority", "noise", 1.5)
+    Traceback (most recent call last):
+    ValueError: majority needs 0 <= noise <= 1 (got 1.5)
+    """
+    if not 0 <= value <= 1:
+        raise ValueError(f"{who} needs 0 <= {name} <= 1 (got {value})")
+
+
+def seats(who: str, name: str, value: int, experts: int) -> None:
+    """Demand that those who decide are among the experts.
+
+    >>> seats("majority", "relevant", 30, 20)
+    Traceback (most recent call last):
+    ValueError: majority needs relevant <= experts (got relevant=30, experts=20)
+    """
+    whole(who, name, value, 1)
+    whole(who, "experts", experts, 1)
+    if value > experts:
+        raise ValueError(f"{who} needs {name} <= experts (got {name}={value}, experts={experts})")

@@ -1,0 +1,89 @@
+"""ALMA(p), the approximate large margin algorithm."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from linmax.rules.base import MOVED, MOVED_AND_SETTLE, SCALE, STILL, Rule, is_number, need
+from linmax.rules.pnorm import drifted, link, norm, power, rebuild, rescale
+
+P, NEAR, PLAIN = 0, 1, 2  # in p: the norm, (1 - alpha) B sqrt(p - 1), the plain slack
+POWER, A, COUNT = 2, 6, 7  # in s, beside those of pnorm: the scale of theta (theta = a v), the counter j
+C = math.sqrt(2.0)
+
+
+@dataclass(frozen=True, repr=False)
+class Alma(Rule):
+    """A p-norm algorithm with shrinking steps and theta held in the unit ball.
+
+    eta = C / (sqrt(p-1) sqrt(j));  theta += eta z / |z|_p;  if |theta|_p > 1 divide by it;
+    w_i = sgn(theta_i) |theta_i|^(p-1) / |theta|_p^(p-2);  j += 1
+
+    Gentile, A new approximate maximal margin classification algorithm, JMLR 2001, with C = sqrt 2. alpha = 1 moves on mistakes
+    only; alpha < 1 also when the margin of z / |z|_p is at most (1 - alpha) B sqrt(p-1) / sqrt(j), B = sqrt 8 / alpha.
+
+    >>> from linmax import Alma, Fusion
+    >>> from linmax.problems import majority
+    >>> Fusion(Alma(2.5)).learn(*majority(1000, noise=0)).mistakes
+    """
+
+    p: float = 2.0  # >= 2
+    alpha: float = 1.0  # in (0, 1]
+
+    claims: ClassVar[frozenset[str]] = Rule.claims | {"bound", "shift"}
+
+    def check(self) -> None:
+        """`p` is at least 2 and `alpha` in (0, 1]."""
+        need(is_number(self.p) and 2 <= self.p <= 100, f"Alma needs 2 <= p <= 100 (got {self.p!r}); 2 to 9 is usual")
+        need(
+            is_number(self.alpha) and 0 < self.alpha <= 1,
+            f"Alma needs 0 < alpha <= 1 (got {self.alpha!r}); 1 moves on mistakes only",
+        )
+
+    def parameters(self) -> tuple[float, ...]:
+        """The norm and both slacks."""
+        near = (1.0 - self.alpha) * math.sqrt(8.0) / self.alpha * math.sqrt(self.p - 1.0)
+        return (self.p, near, max(super().threshold(), 0.0))
+
+    def scalars(self) -> tuple[float, ...]:
+        """theta = 0, j = 1."""
+        return (0.0, 1.0, 0.0, 0.0, 1.0, 1.0)
+
+    def threshold(self) -> float:
+        """With alpha < 1 the slack depends on |z|_p: `update` decides."""
+        return super().threshold() if self.alpha == 1 else math.inf
+
+    @staticmethod
+    def update(p: Any, s: Any, theta: Any, w: Any, index: Any, value: Any, margin: Any) -> int:
+        """theta += eta z / |z|_p, back into the unit ball."""
+        total = 0.0
+        for z in value:
+            total += math.pow(abs(z), p[P])
+        length = math.pow(total, 1.0 / p[P])
+        if margin > max(p[PLAIN], p[NEAR] / math.sqrt(s[COUNT]) * length):
+            return STILL
+        eta = C / (math.sqrt(p[P] - 1.0) * math.sqrt(s[COUNT]))
+        step = eta / (length * s[A])
+        for i, z in zip(index, value):  # noqa: B905
+            s[POWER] -= power(s, p[P], theta[i])
+            theta[i] += step * z
+            w[i] = link(s, p[P], theta[i])
+            s[POWER] += power(s, p[P], theta[i])
+        s[COUNT] += 1.0
+        if drifted(s) or s[A] < 1e-100:
+            return MOVED_AND_SETTLE
+        if s[A] * norm(s, p[P]) > 1.0:
+            s[A] = 1.0 / norm(s, p[P])
+        s[SCALE] = s[A] * rescale(s, p[P])
+        return MOVED
+
+    @staticmethod
+    def settle(p: Any, s: Any, theta: Any, w: Any, spoken: Any) -> None:
+        """Put the scale into theta and all anew from theta."""
+        for i in range(len(theta)):
+            theta[i] *= s[A]
+        s[A] = 1.0
+        rebuild(s, p[P], theta, w)
+        if s[A] * norm(s, p[P]) > 1.0:
+            s[A] = 1.0 / norm(s, p[P])
+        s[SCALE] = s[A] * rescale(s, p[P])

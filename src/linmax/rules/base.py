@@ -1,0 +1,117 @@
+"""What a rule is: three small compiled functions over `theta` and `w`, and the options every rule shares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from linmax.learner import Learner
+from linmax.rules.rivals import check_rivals, cycle
+
+STILL, MOVED, MOVED_AND_SETTLE, SETTLE_AND_ASK_AGAIN = 0, 1, 2, 3
+SCALE, SLACK, OWN = 0, 1, 2  # s[SCALE] w is the hypothesis; s[SLACK] see below; from s[OWN] on a rule's own numbers
+SCALARS = 8
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Rule(Learner, abstract=True):
+    """How weights move on `z = x^y - x^rival`.
+
+    A rule of your own is one file: subclass this, decorate with `@dataclass(frozen=True)` and `@linmax.register("MyRule")`,
+    and write `update`. It is compiled; it then works with every source of experts, every technique and every check.
+
+    `update(p, s, theta, w, index, value, margin)` is told z as its non-zero coordinates (`index`, `value`) and the margin
+    `w . z` it had. It changes `theta` and `w` on those coordinates only, sets `s[SCALE]` if the hypothesis is `w` times a
+    scale, and returns MOVED or STILL. `p` are the numbers of `parameters()`, `s` those of `scalars()`.
+
+    >>> from dataclasses import dataclass
+    >>> import linmax
+    >>> from linmax.rules import MOVED, Rule
+    >>> @linmax.register("Half")
+    ... @dataclass(frozen=True, repr=False)
+    ... class Half(Rule):
+    ...     '''The Perceptron with steps of a half.'''
+    ...     @staticmethod
+    ...     def update(p, s, theta, w, index, value, margin):
+    ...         for i, z in zip(index, value):
+    ...             theta[i] += 0.5 * z
+    ...             w[i] = theta[i]
+    ...         return MOVED
+    >>> linmax.Fusion(Half()).learn([["a", "b"], ["b", "a"]], ["b", "b"]).mistakes
+    1
+    """
+
+    slack: float = 0.0  # also move when the margin is at most this (nonconservative, 2003 section 4.4)
+    rivals: str | cycle = "top"  # "top", "violators", "softmax" or cycle(rounds)
+    ties: bool = False  # also move when y wins only by the order of the classes
+    experts: Any = field(default=None, repr=False)  # the source of sub-experts, set with `.on(...)`; None: votes and thresholds
+
+    joins: ClassVar[bool] = False  # must be told when a sub-expert speaks for the first time
+    claims: ClassVar[frozenset[str]] = frozenset({"conservative", "permutes"})  # the mathematical checks that apply
+
+    def __post_init__(self) -> None:
+        """Refuse parameters out of range."""
+        if not (isinstance(self.slack, int | float) and self.slack >= 0):
+            raise ValueError(f"{self._name()} needs slack >= 0 (got {self.slack!r}); 0 moves on mistakes only")
+        check_rivals(self._name(), self.rivals)
+        self.check()
+
+    def __repr__(self) -> str:
+        made = super().__repr__()
+        return made if self.experts is None else f"{made}.on({self.experts!r})"
+
+    def check(self) -> None:
+        """Raise a ValueError of one sentence when a parameter is out of range."""
+
+    def parameters(self) -> tuple[float | Callable[[float], float], ...]:
+        """The numbers (or functions of one number) that `update` finds in `p`."""
+        return (0.0,)
+
+    def scalars(self) -> tuple[float, ...]:
+        """What `s[OWN:]` holds at the start."""
+        return ()
+
+    def threshold(self) -> float:
+        """The margin at or under which the rule is asked to move although the guess was right."""
+        if self.slack > 0:
+            return self.slack
+        if self.rivals == "softmax":
+            return math.inf  # shares of all rivals: there is something to learn from right guesses, too
+        return 0.0 if self.ties else -math.inf
+
+    def first(self) -> float:
+        """The `theta` with which an expert that starts at equal weight begins; 0 when all start at nothing."""
+        return 0.0
+
+    @staticmethod
+    def update(p: Any, s: Any, theta: Any, w: Any, index: Any, value: Any, margin: Any) -> int:
+        """Move by z."""
+        raise NotImplementedError
+
+    @staticmethod
+    def join(p: Any, s: Any, theta: Any, w: Any, index: Any) -> None:
+        """These sub-experts speak for the first time; `theta` holds where they begin."""
+        for i in index:
+            w[i] = theta[i]
+
+    @staticmethod
+    def settle(p: Any, s: Any, theta: Any, w: Any, spoken: Any) -> None:
+        """Rebuild `w` and `s` from `theta`, in the order of the coordinates."""
+
+
+def need(condition: bool, sentence: str) -> None:
+    """A ValueError of one sentence unless the condition holds."""
+    if not condition:
+        raise ValueError(sentence)
+
+
+def is_number(value: Any) -> bool:
+    """A finite number, not a bool."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def check_start(rule: str, start: str) -> None:
+    """`start` is "zero" or "equal"."""
+    need(start in ("zero", "equal"), f'{rule} needs start="zero" or start="equal" (got {start!r})')

@@ -1,0 +1,63 @@
+"""Logistic regression on votes, one step per trial."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from linmax.rules.base import MOVED, Rule, check_start, is_number, need
+from linmax.rules.rivals import cycle
+
+ETA, DECAYS = 0, 1  # in p
+STEPS = 2  # in s
+
+
+@dataclass(frozen=True, repr=False)
+class Logistic(Rule):
+    """Follow the gradient of the log-loss of the soft-max of the scores, on every trial.
+
+    z = x^y - sum_j p_j x^j,  p = softmax(s);  w += eta z  (or eta z / sqrt t)
+
+    Not from the papers: 2003 (section 2.4) conjectures that linear combinations of rivals give a family of algorithms; these
+    are the shares that make it on-line logistic regression.
+
+    >>> from linmax import Fusion, Logistic
+    >>> from linmax.problems import majority
+    >>> Fusion(Logistic(0.1)).learn(*majority(1000, noise=0)).mistakes
+    """
+
+    eta: float = 0.1  # > 0
+    decay: str = field(default="constant", kw_only=True)  # or "sqrt": eta / sqrt(t)
+    slack: float = field(default=math.inf, kw_only=True)  # moves on every trial
+    rivals: str | cycle = field(default="softmax", kw_only=True)
+    start: str = field(default="zero", kw_only=True)
+
+    claims: ClassVar[frozenset[str]] = frozenset({"permutes"})
+
+    def check(self) -> None:
+        """`eta` is positive, `decay` one of two words."""
+        need(is_number(self.eta) and self.eta > 0, f"Logistic needs eta > 0 (got {self.eta!r}); 0.01 to 1 is usual")
+        need(self.decay in ("constant", "sqrt"), f'Logistic needs decay="constant" or "sqrt" (got {self.decay!r})')
+        need(isinstance(self.rivals, str), f"Logistic moves on every trial and would cycle for ever (got {self.rivals!r})")
+        check_start("Logistic", self.start)
+
+    def parameters(self) -> tuple[float, ...]:
+        """The step, and whether it shrinks."""
+        return (self.eta, 1.0 if self.decay == "sqrt" else 0.0)
+
+    def scalars(self) -> tuple[float, ...]:
+        """No steps yet."""
+        return (0.0,)
+
+    def first(self) -> float:
+        """Weight 1 when all start equal."""
+        return 1.0 if self.start == "equal" else 0.0
+
+    @staticmethod
+    def update(p: Any, s: Any, theta: Any, w: Any, index: Any, value: Any, margin: Any) -> int:
+        """w += eta z."""
+        s[STEPS] += 1.0
+        step = p[ETA] / math.sqrt(s[STEPS]) if p[DECAYS] > 0.0 else p[ETA]
+        for i, z in zip(index, value):  # noqa: B905
+            theta[i] += step * z
+            w[i] = theta[i]
+        return MOVED

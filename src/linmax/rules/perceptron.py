@@ -1,0 +1,40 @@
+"""The Perceptron."""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from linmax.rules.base import MOVED, Rule, check_start
+
+
+@dataclass(frozen=True, repr=False)
+class Perceptron(Rule):
+    """Add z to the weights.
+
+    w += z
+
+    Rosenblatt 1962; Mesterharm, Using linear-threshold algorithms to combine multi-class sub-experts, ICML 2003.
+
+    >>> from linmax import Fusion, Perceptron
+    >>> from linmax.problems import majority
+    >>> Fusion(Perceptron()).learn(*majority(1000, noise=0)).mistakes
+    """
+
+    start: str = field(default="zero", kw_only=True)  # "equal": every expert begins with weight 1, and the first guess is the plurality
+
+    claims: ClassVar[frozenset[str]] = Rule.claims | {"theta adds z", "bound", "shift"}
+
+    def check(self) -> None:
+        """`start` is one of two words."""
+        check_start("Perceptron", self.start)
+
+    def first(self) -> float:
+        """Weight 1 when all start equal."""
+        return 1.0 if self.start == "equal" else 0.0
+
+    @staticmethod
+    def update(p: Any, s: Any, theta: Any, w: Any, index: Any, value: Any, margin: Any) -> int:
+        """w += z."""
+        for i, z in zip(index, value):  # noqa: B905
+            theta[i] += z
+            w[i] = theta[i]
+        return MOVED

@@ -1,0 +1,132 @@
+"""Terms: learners and sources as values whose `repr` parses back, without ever running anything."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import difflib
+import math
+from typing import Any
+
+from linmax import _registry
+
+LONGEST = 20_000  # characters of a term that `parse` looks at
+
+
+class Term:
+    """A frozen dataclass that prints as the call that makes it: positional fields always, options when they differ.
+
+    A class of linmax's own is registered by being defined; a user's by `@linmax.register(name)`.
+    """
+
+    def __init_subclass__(cls, abstract: bool = False, **options: Any) -> None:
+        """Register what is linmax's own and has a public name."""
+        super().__init_subclass__(**options)
+        if cls.__module__.startswith("linmax.") and not (abstract or cls.__name__.startswith("_")):
+            _registry.register(cls.__name__)(cls)
+
+    @classmethod
+    def _name(cls) -> str:
+        return _registry.name_of(cls) or f"<unregistered {cls.__qualname__}>"
+
+    def __repr__(self) -> str:
+        positional, options = [], []
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if not field.kw_only:
+                positional.append(show(value))
+            elif field.repr and value != field.default:
+                options.append(f"{field.name}={show(value)}")
+        return f"{self._name()}({', '.join(positional + options)})"
+
+
+def show(value: Any) -> str:
+    """A value inside a term, as text."""
+    if callable(value) and not isinstance(value, type):
+        name = _registry.name_of(value)
+        return repr(name) if name else "<unregistered>"
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        return f"({', '.join(map(show, value))}{',' if len(value) == 1 else ''})"
+    return repr(value)
+
+
+def parse(text: str) -> Any:
+    """The learner or source that a `repr` describes.
+
+    >>> import linmax
+    >>> linmax.parse("Averaged(Recycled(Winnow(1.2), size=50))")
+    Averaged(Recycled(Winnow(1.2), size=50))
+    >>> linmax.parse("Perceptron().on(Votes() + PerClass())")
+    Perceptron().on(Votes() + PerClass())
+    >>> linmax.parse("Averaged(Winow(1.2))")
+    Traceback (most recent call last):
+    ...
+    ValueError: there is no 'Winow'; did you mean 'Winnow'?
+    """
+    if not isinstance(text, str) or len(text) > LONGEST:
+        raise ValueError(f"a learner is written in at most {LONGEST} characters of text")
+    if "<unregistered" in text:
+        raise ValueError(f"{text} uses something unregistered; give it a name with @linmax.register")
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+        return _value(tree.body)
+    except (SyntaxError, RecursionError, MemoryError):
+        raise ValueError(f"{_short(text)} is not a learner; write it like Averaged(Winnow(1.2))") from None
+
+
+def _value(node: ast.expr) -> Any:
+    match node:
+        case ast.Constant(value=bool() | int() | float() | str() | None as value):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            return -value
+        case ast.Name(id="inf"):
+            return math.inf
+        case ast.List(elts=items):
+            return [_value(item) for item in items]
+        case ast.Tuple(elts=items):
+            return tuple(_value(item) for item in items)
+        case ast.Dict(keys=keys, values=values) if all(key is not None for key in keys):
+            return {_value(key): _value(value) for key, value in zip(keys, values, strict=True) if key}
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _add(_value(left), _value(right))
+        case ast.Call(func=ast.Attribute(value=learner, attr="on"), args=[source], keywords=[]):
+            made = _value(learner)
+            if not hasattr(made, "on"):
+                raise ValueError(f"{made!r} is not a learner, so it has no .on(...)")
+            return made.on(_value(source))
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=options):
+            return _call(name, [_value(one) for one in arguments], {o.arg: _value(o.value) for o in options})
+    raise ValueError(f"{_short(ast.unparse(node))} does not belong in a learner; write it like Averaged(Winnow(1.2))")
+
+
+def _add(left: Any, right: Any) -> Any:
+    if isinstance(left, Term) and isinstance(right, Term):
+        try:
+            return left + right  # type: ignore[operator]
+        except TypeError:
+            pass
+    raise ValueError(f"only sources of experts add up (got {_short(repr(left))} + {_short(repr(right))})")
+
+
+def _call(name: str, arguments: list[Any], options: dict[str | None, Any]) -> Any:
+    thing = _registry.find(name)
+    if not (isinstance(thing, type) and issubclass(thing, Term)):
+        names = [other for other, it in _registry.registered().items() if isinstance(it, type) and issubclass(it, Term)]
+        near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}?" if near else "is the import that registers it missing?"
+        raise ValueError(f"there is no {name!r}; {hint}")
+    fields = dataclasses.fields(thing)  # type: ignore[arg-type]
+    for option in options:
+        if option not in {field.name for field in fields}:
+            near = difflib.get_close_matches(str(option), [field.name for field in fields], n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"{name} has no parameter {option!r}{hint}")
+    try:
+        return thing(*arguments, **{str(key): value for key, value in options.items()})
+    except TypeError as error:
+        raise ValueError(f"{name} cannot be made so: {error}") from None
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."
