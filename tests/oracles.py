@@ -104,10 +104,13 @@ class BalancedWinnow(Rule):
         return {i: (up[i] - down[i]) / total for i in up}
 
 
+LINKS = {"identity": lambda a: a, "sinh": math.sinh, "square": lambda a: a * abs(a)}
+
+
 class QuasiAdditive(Rule):
-    def __init__(self, link: Callable[[Any], Any], **options: Any) -> None:
+    def __init__(self, link: str | Callable[[Any], Any] = "sinh", **options: Any) -> None:
         super().__init__(**options)
-        self.link = link
+        self.link = LINKS[link] if isinstance(link, str) else link
 
     def weights(self) -> Vector:
         return {i: self.link(theta) for i, theta in self.theta.items()}
@@ -197,12 +200,12 @@ class PassiveAggressive(Rule):
 
 
 class Logistic(Rule):
-    def __init__(self, eta: float = 0.1, decay: bool = False, **options: Any) -> None:
+    def __init__(self, eta: float = 0.1, decay: str = "constant", **options: Any) -> None:
         super().__init__(**{"rivals": "softmax", "slack": math.inf, **options})
         self.eta, self.decay, self.t = eta, decay, 1
 
     def update(self, z: Vector) -> bool:
-        eta = self.eta / math.sqrt(self.t) if self.decay else self.eta
+        eta = self.eta / math.sqrt(self.t) if self.decay == "sqrt" else self.eta
         self.t += 1
         return super().update({i: eta * value for i, value in z.items()})
 

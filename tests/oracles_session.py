@@ -9,6 +9,7 @@ import copy
 import itertools
 import math
 from collections import Counter, defaultdict
+from fractions import Fraction
 from typing import Any
 
 from oracles import Rule, Vector
@@ -163,7 +164,12 @@ class Session:
     # the hypothesis
     def mean(self, hypotheses: list[Vector]) -> Vector:
         keys = {i for h in hypotheses for i in h}
-        return {i: sum(h.get(i, 0) for h in hypotheses) / len(hypotheses) for i in keys}
+        sums = {i: sum(h.get(i, 0) for h in hypotheses) for i in keys}
+        share = Fraction(1, len(hypotheses))  # whole numbers stay exact
+        return {
+            i: float(share) * total if isinstance(total, float) else share * total
+            for i, total in sums.items()
+        }
 
     def weights(self) -> Vector:
         """What would guess now: for an average, the hypothesis after the last trial is one of them."""

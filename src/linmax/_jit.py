@@ -1,9 +1,10 @@
 """The one place that knows numba: kernels, the verbs of forms, function pointers, and the disk cache.
 
-Three facts shape it. A kernel cached by numba is stamped with its own file only, so an edit in another file would run
-stale machine code: here every stamp holds a digest of all of linmax's sources. A rule reaches a kernel as an integer
-address, so one compiled kernel serves every rule and costs 1.5 microseconds to call, where a function object costs 30.
-And everything compiled is plain Python underneath: `interpreted()` runs the same source without numba.
+Three facts shape it. A kernel cached by numba is stamped with its own file only, so an edit in another file
+would run stale machine code: here every stamp holds a digest of all of linmax's sources. A rule reaches a
+kernel as an integer address, so one compiled kernel serves every rule and costs 1.5 microseconds to call,
+where a function object costs 30. And everything compiled is plain Python underneath: `interpreted()` runs the
+same source without numba.
 """
 
 import contextlib
@@ -24,10 +25,11 @@ from numba.extending import intrinsic, overload, overload_method, register_jitab
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# no reference counts: a kernel allocates nothing, and counting (atomically) the arrays it is handed took 4/5 of its time
-_OPTIONS = {"error_model": "numpy", "_nrt": False}
+# no reference counts: a kernel allocates nothing, and counting (atomically) the arrays it is handed took 4/5
+# of its time
+_OPTIONS: Any = {"error_model": "numpy", "_nrt": False}
 
-COMPILES = not numba.config.DISABLE_JIT
+COMPILES = not getattr(numba.config, "DISABLE_JIT", 0)  # set by NUMBA_DISABLE_JIT=1
 
 _interpreting = False
 
@@ -48,7 +50,7 @@ def interpreting() -> bool:
     return _interpreting or not COMPILES
 
 
-# --- the disk cache ------------------------------------------------------------------------------------------
+# --- the disk cache
 
 
 @functools.cache
@@ -62,30 +64,31 @@ def sources_digest() -> str:
     return digest.hexdigest()
 
 
-def _stamped(locator: type) -> type:
-    class Stamped(locator):  # type: ignore[misc, valid-type]
+def _stamped(locator: Any) -> Any:
+    class Stamped(locator):  # type: ignore[misc]
         def get_source_stamp(self) -> tuple[str, Any]:
             return sources_digest(), super().get_source_stamp()
 
     return Stamped
 
 
-class _CacheImpl(caching.CompileResultCacheImpl):  # type: ignore[misc]
-    _locator_classes = tuple(_stamped(locator) for locator in caching.CacheImpl._locator_classes)
+class _CacheImpl(caching.CompileResultCacheImpl):
+    _locator_classes = [_stamped(locator) for locator in caching.CacheImpl._locator_classes]  # noqa: RUF012
 
 
-class _Cache(caching.FunctionCache):  # type: ignore[misc]
+class _Cache(caching.FunctionCache):
     _impl_class = _CacheImpl
 
 
 def _cached(compiled: Any, function: Callable[..., Any]) -> Any:
-    # a function typed into a notebook or on standard input has no file to stamp: it compiles anew in each process
+    # a function typed into a notebook or on standard input has no file to stamp: it compiles anew in each
+    # process
     with contextlib.suppress(RuntimeError, OSError, TypeError):
-        compiled._cache = _Cache(function)
+        compiled._cache = _Cache(function)  # type: ignore[no-untyped-call]
     return compiled
 
 
-# --- kernels and the verbs of forms --------------------------------------------------------------------------
+# --- kernels and the verbs of forms
 
 
 class Kernel:
@@ -93,7 +96,9 @@ class Kernel:
 
     def __init__(self, python: Callable[..., Any]) -> None:
         self.python = python
-        self.compiled = _cached(numba.njit(nogil=True, **_OPTIONS)(python), python) if COMPILES else python
+        self.compiled: Any = (
+            _cached(numba.njit(nogil=True, **_OPTIONS)(python), python) if COMPILES else python
+        )
 
     def __call__(self, *arguments: Any) -> Any:
         return (self.python if interpreting() else self.compiled)(*arguments)
@@ -102,7 +107,7 @@ class Kernel:
         """The machine code for arguments of these very types: no look-up per call, and no check either."""
         if interpreting():
             return self.python
-        signature = tuple(numba.typeof(argument) for argument in arguments)
+        signature = tuple(map(numba.typeof, arguments))
         if signature not in self.compiled.overloads:
             self.compiled.compile(signature)
         return self.compiled.overloads[signature].entry_point  # type: ignore[no-any-return]
@@ -113,8 +118,13 @@ class Kernel:
 
 
 def inline(function: Function) -> Function:
-    """A function that kernels and rules call: compiled into them, plain Python otherwise."""
-    return register_jitable(forceinline=True)(function)  # type: ignore[no-any-return]
+    """A small function that kernels and rules call: compiled into them, plain Python otherwise."""
+    return register_jitable(forceinline=True)(function)
+
+
+def apart(function: Function) -> Function:
+    """The same for what is called seldom: machine code of its own, so that its callers compile fast."""
+    return register_jitable(function)
 
 
 def verb(pattern: Callable[..., Any]) -> None:
@@ -131,7 +141,7 @@ def verb(pattern: Callable[..., Any]) -> None:
     overload_method(types.BaseNamedTuple, name)(method)
 
 
-# --- function pointers -----------------------------------------------------------------------------------------
+# --- function pointers
 
 _floats = types.float64[::1]
 _indices = types.int64[::1]
@@ -152,18 +162,22 @@ def pointer(function: Callable[..., Any], signature: Any) -> Any:
         callback.compile()
     except NumbaError as error:
         lines = [line.strip() for line in str(error).splitlines()]
-        reason = next((line for line in lines if line and not line.startswith("Failed in")), "no reason given")
-        raise ValueError(f"{function.__module__}.{function.__qualname__} cannot be compiled: {reason}") from None
+        reason = next(
+            (line for line in lines if line and not line.startswith("Failed in")), "no reason given"
+        )
+        raise ValueError(
+            f"{function.__module__}.{function.__qualname__} cannot be compiled: {reason}"
+        ) from None
     return callback
 
 
 def reach(function: Callable[..., Any], signature: Any) -> Any:
-    """What a kernel is handed to call a function by: its address or, when interpreting, the function itself."""
+    """What a kernel calls a function by: its address or, when interpreting, the function itself."""
     return function if interpreting() else pointer(function, signature).address
 
 
 def parameters(values: tuple[Any, ...]) -> np.ndarray:
-    """A rule's parameters as kernels see them; a function among them becomes its address (exact in a float)."""
+    """A rule's parameters as kernels see them; a function becomes its address (exact in a float)."""
     reached = [reach(value, LINK) if callable(value) else float(value) for value in values]
     return np.array(reached, dtype=object if any(callable(value) for value in reached) else np.float64)
 
@@ -180,20 +194,19 @@ def _function_at(signature: Any) -> Callable[[Any], Any]:
         function = types.FunctionType(signature)
 
         def codegen(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
-            struct = cgutils.create_struct_proxy(function)(context, builder)
+            struct: Any = cgutils.create_struct_proxy(function)(context, builder)  # type: ignore[no-untyped-call]
             number = arguments[0]
             if isinstance(address, types.Float):
                 number = builder.fptoui(number, cgutils.intp_t)
             struct.c_addr = builder.inttoptr(number, struct.c_addr.type)
-            struct.py_addr = cgutils.get_null_value(struct.py_addr.type)
-            struct.jit_addr = cgutils.get_null_value(struct.jit_addr.type)
+            struct.py_addr = struct.jit_addr = builder.inttoptr(cgutils.intp_t(0), struct.c_addr.type)
             return struct._getvalue()
 
         return function(address), codegen
 
     @overload(at, strict=False)
     def _(address: Any) -> Any:
-        return lambda address: cast(address)
+        return lambda address: cast(address)  # type: ignore[call-arg]
 
     return at
 

@@ -24,7 +24,9 @@ def register(name: str) -> Callable[[Thing], Thing]:
     def keep(thing: Thing) -> Thing:
         other = _things.get(name)
         if other is not None and _home(other) != _home(thing):
-            raise ValueError(f"{name!r} is registered already, by {'.'.join(_home(other))}; choose another name")
+            raise ValueError(
+                f"{name!r} is registered already, by {'.'.join(_home(other))}; choose another name"
+            )
         _things[name] = thing
         return thing
 

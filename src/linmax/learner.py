@@ -1,4 +1,4 @@
-"""What rules and techniques have in common: they can be set on a source of experts, nested, printed and parsed."""
+"""What rules and techniques have in common: set on a source of experts, nested, printed and parsed."""
 
 from __future__ import annotations
 

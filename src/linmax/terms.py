@@ -13,8 +13,12 @@ from linmax import _registry
 LONGEST = 20_000  # characters of a term that `parse` looks at
 
 
+class UnknownNameError(ValueError):
+    """A term uses a name that is not registered."""
+
+
 class Term:
-    """A frozen dataclass that prints as the call that makes it: positional fields always, options when they differ.
+    """A frozen dataclass that prints as the call that makes it: options only when they differ.
 
     A class of linmax's own is registered by being defined; a user's by `@linmax.register(name)`.
     """
@@ -97,7 +101,9 @@ def _value(node: ast.expr) -> Any:
             return made.on(_value(source))
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=options):
             return _call(name, [_value(one) for one in arguments], {o.arg: _value(o.value) for o in options})
-    raise ValueError(f"{_short(ast.unparse(node))} does not belong in a learner; write it like Averaged(Winnow(1.2))")
+    raise ValueError(
+        f"{_short(ast.unparse(node))} does not belong in a learner; write it like Averaged(Winnow(1.2))"
+    )
 
 
 def _add(left: Any, right: Any) -> Any:
@@ -112,10 +118,14 @@ def _add(left: Any, right: Any) -> Any:
 def _call(name: str, arguments: list[Any], options: dict[str | None, Any]) -> Any:
     thing = _registry.find(name)
     if not (isinstance(thing, type) and issubclass(thing, Term)):
-        names = [other for other, it in _registry.registered().items() if isinstance(it, type) and issubclass(it, Term)]
-        near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+        names = [
+            other
+            for other, it in _registry.registered().items()
+            if isinstance(it, type) and issubclass(it, Term)
+        ]
+        near = difflib.get_close_matches(name, names, n=1, cutoff=0.7)
         hint = f"did you mean {near[0]!r}?" if near else "is the import that registers it missing?"
-        raise ValueError(f"there is no {name!r}; {hint}")
+        raise UnknownNameError(f"there is no {name!r}; {hint}")
     fields = dataclasses.fields(thing)  # type: ignore[arg-type]
     for option in options:
         if option not in {field.name for field in fields}:

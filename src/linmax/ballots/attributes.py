@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax.ballots.batch import Rows, SparseRows
 from linmax.ballots.cells import Cells, cells, plainly
+from linmax.ballots.dicts import Dicts
 from linmax.ballots.entries import starts
 from linmax.ballots.names import is_na
 from linmax.ballots.nominal import WHAT, pairs
 from linmax.ballots.roll import Peek, simple
-from linmax.ballots.sources import Dicts
+from linmax.forms import Rows, SparseRows
 
 Numbers = NDArray[np.float64]
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linmax.ballots.cells import Cells, cells
+from linmax.ballots.names import Label, plain
 
 
 def column(data: Any, what: str) -> Cells:
@@ -21,6 +22,14 @@ def column(data: Any, what: str) -> Cells:
         cure = "; use .ravel()" if array.ndim == 2 and array.shape[1] == 1 else ""
         raise ValueError(f"{what} must be a list, one per item (got shape {array.shape}){cure}")
     return cells(array, what)
+
+
+def column_names(data: Any, what: str) -> list[Label | None]:
+    """The values themselves, None where one is missing."""
+    if isinstance(data, list | tuple):
+        return [plain(value, what) for value in data]
+    said = column(data, what)
+    return [said.names[code - said.low] for code in said.codes.tolist()]
 
 
 def to_array(data: Any, what: str) -> NDArray[Any]:

@@ -97,7 +97,7 @@ def _heard(said: Cells, table: list[int], base: int) -> tuple[Codes, int]:
 def _meetings(
     votes: Said, truth: Cells, fresh: Mapping[Label, int], allowed: Flags | None
 ) -> dict[Label, tuple[int, int, int]]:
-    """Where fresh classes are first met in the allowed trials: {class: (trial, 0 by vote or 1 by label, place)}."""
+    """Where allowed trials first meet fresh classes: {class: (trial, 0 by vote or 1 by label, place)}."""
     met: dict[Label, tuple[int, int, int]] = {}
     spread = None if allowed is None or allowed.all() else votes.spread(allowed)
     for name, place in first_places(votes.cells, fresh, spread).items():

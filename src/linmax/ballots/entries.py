@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linmax.ballots.abstain import Quiet
-from linmax.ballots.batch import Sparse
 from linmax.ballots.cells import Cells, Codes, gather, plainly
 from linmax.ballots.roll import Peek
+from linmax.forms import Sparse
 
 
 class Entries(NamedTuple):

@@ -7,10 +7,10 @@ import numpy as np
 
 from linmax.ballots.batch import Nominal
 from linmax.ballots.cells import Cells, Codes, cells, translate
+from linmax.ballots.dicts import Dicts
 from linmax.ballots.discover import first_places
 from linmax.ballots.names import plain
 from linmax.ballots.roll import Peek, simple
-from linmax.ballots.sources import Dicts
 from linmax.ballots.votes import merge
 
 WHAT = "nominal attributes"

@@ -1,15 +1,17 @@
 """Votes, labels and attributes as they come, read into one batch."""
 
-from collections.abc import Set
+from collections.abc import Set, Sized
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linmax.ballots.abstain import DEFAULT, quiet
 from linmax.ballots.attributes import read_rows
-from linmax.ballots.batch import Batch, Dense, Hard, Sparse
+from linmax.ballots.batch import Batch
 from linmax.ballots.cells import Cells, silent
-from linmax.ballots.columns import column
+from linmax.ballots.columns import column, column_names
+from linmax.ballots.dicts import Desk, Dicts, read_dicts
 from linmax.ballots.discover import NEW_CLASS, Discovery, Said, discover, stranger_error
 from linmax.ballots.entries import Entries, to_sparse
 from linmax.ballots.names import one_kind
@@ -18,6 +20,7 @@ from linmax.ballots.roll import Peek, Roll, Rolls
 from linmax.ballots.sources import length, table
 from linmax.ballots.strangers import nobody
 from linmax.ballots.votes import read_votes
+from linmax.forms import Dense, Hard, Sparse
 
 NEEDS = {"votes": "votes", "rows": "attributes", "nominal": "attributes"}
 
@@ -55,24 +58,28 @@ def read(
         if given[NEEDS[need]] is None:
             raise ValueError(f"this learner needs {NEEDS[need]}; pass {NEEDS[need]}=")
     sources = {what: table(data, what) for what, data in given.items() if data is not None}
-    truth = None if labels is None else column(labels, "labels")
     sizes = {what: length(source) for what, source in sources.items()}
-    if truth is not None:
-        sizes["labels"] = len(truth.codes)
-    trials = _agreed(sizes)
+    classes, experts = rolls.classes, Peek(rolls.experts)
+    ballot = sources["votes"] if "votes" in needs else None
+    form: Hard | Dense | Sparse | None
+    if isinstance(ballot, Dicts):
+        names = None if labels is None else column_names(labels, "labels")
+        trials = _agreed(sizes, names)
+        silence = quiet(abstain, classes, names)
+        form, found = read_dicts(ballot, names, experts, silence, Desk(classes, on_new_class))
+    else:
+        truth = None if labels is None else column(labels, "labels")
+        trials = _agreed(sizes, None if truth is None else truth.codes)
+        silence = quiet(abstain, classes, truth)
+        cast = None if ballot is None else read_votes(ballot, experts, classes, silence)
+        form, found = _decide(cast, truth, trials, classes, on_new_class)
 
-    experts, numbers, values = Peek(rolls.experts), Peek(rolls.attributes), Peek(rolls.values)
-    rows = read_rows(sources["attributes"], numbers) if "rows" in needs else None
-    nominal = read_nominal(sources["attributes"], values) if "nominal" in needs else None
-    ballot: Cells | Dense | Entries | None = None
-    if "votes" in needs:
-        ballot = read_votes(sources["votes"], experts, rolls.classes, quiet(abstain, rolls.classes, truth))
-    form, found = _decide(ballot, truth, trials, rolls.classes, on_new_class)
+    numbers, values = Peek(rolls.attributes), Peek(rolls.values)
     return Batch(
         trials=trials,
         votes=form,
-        rows=rows,
-        nominal=nominal,
+        rows=read_rows(sources["attributes"], numbers) if "rows" in needs else None,
+        nominal=read_nominal(sources["attributes"], values) if "nominal" in needs else None,
         labels=found.labels,
         known=found.known,
         new_classes=found.new,
@@ -81,12 +88,14 @@ def read(
         new_values=values.new,
         strangers=found.strangers,
         ignored=found.ignored,
-        classes_seen=max(len(rolls.classes) + len(found.new), int(found.known.max(initial=0))),
+        classes_seen=max(len(classes) + len(found.new), int(found.known.max(initial=0))),
         experts_seen=len(experts),
     )
 
 
-def _agreed(sizes: dict[str, int]) -> int:
+def _agreed(sizes: dict[str, int], labels: Sized | None) -> int:
+    if labels is not None:
+        sizes = {**sizes, "labels": len(labels)}
     (first, trials), *others = sizes.items() or [("votes", 0)]
     for what, size in others:
         if size != trials:
@@ -95,26 +104,27 @@ def _agreed(sizes: dict[str, int]) -> int:
 
 
 def _decide(
-    ballot: Cells | Dense | Entries | None, truth: Cells | None, trials: int, classes: Roll, on_new_class: str
+    cast: Cells | Dense | Entries | None, truth: Cells | None, trials: int, classes: Roll, on_new_class: str
 ) -> tuple[Hard | Dense | Sparse | None, Discovery]:
-    if isinstance(ballot, Dense):
-        return _scored(ballot, truth, trials, classes, on_new_class)
-    if isinstance(ballot, Entries):
-        said = Said(ballot.label, ballot.row)
+    if isinstance(cast, Dense):
+        return _scored(cast.values, truth, classes, on_new_class)
+    if isinstance(cast, Entries):
+        said = Said(cast.label, cast.row)
     else:
-        said = Said(silent((trials, 0)) if ballot is None else ballot, None)
+        said = Said(silent((trials, 0)) if cast is None else cast, None)
     _demand_one_kind(classes, said.cells, truth)
     found = discover(said, truth, trials, classes, on_new_class)
-    if isinstance(ballot, Entries):
-        return to_sparse(ballot, found.votes, trials), found
-    return None if ballot is None else Hard(found.votes), found
+    if isinstance(cast, Entries):
+        return to_sparse(cast, found.votes, trials), found
+    return None if cast is None else Hard(found.votes), found
 
 
 def _scored(
-    ballot: Dense, truth: Cells | None, trials: int, classes: Roll, on_new_class: str
+    values: NDArray[np.float64], truth: Cells | None, classes: Roll, on_new_class: str
 ) -> tuple[Dense, Discovery]:
     """Scores name no classes: they are those of the roll or, if it is empty, 0, 1, ... from the start."""
-    values, brought, ignored = ballot.values, 0, 0
+    ignored = 0
+    announced = classes
     if not len(classes) and values.shape[2]:
         if truth is not None and any(isinstance(name, str | bool) for name in truth.present):
             raise ValueError(f"votes score {values.shape[2]} classes without naming them; pass classes=")
@@ -122,16 +132,15 @@ def _scored(
             raise stranger_error(0, classes)
         if on_new_class == "ignore":
             ignored = int(np.count_nonzero(values.any(axis=2)))
-            values = np.zeros((trials, values.shape[1], 0))
-        brought = values.shape[2]
-    announced = Roll(range(brought), what="class") if brought else classes
-    said = silent((trials, 0))
+            values = np.zeros((*values.shape[:2], 0))
+        announced = Roll(range(values.shape[2]), what="class")
+    said = silent((len(values), 0))
     _demand_one_kind(announced, said, truth)
-    found = discover(Said(said, None), truth, trials, announced, on_new_class)
+    found = discover(Said(said, None), truth, len(values), announced, on_new_class)
     found = found._replace(ignored=found.ignored + ignored)
-    if brought and (found.labels >= 0).any():
+    if announced is not classes and (found.labels >= 0).any():
         found = found._replace(new=[*announced.names, *found.new])
-    elif brought:
+    elif announced is not classes:
         found = found._replace(strangers=nobody()._replace(everywhere=tuple(announced.names)))
     return Dense(values), found
 

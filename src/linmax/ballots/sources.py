@@ -6,16 +6,13 @@ from typing import Any
 import numpy as np
 
 from linmax.ballots.columns import to_array
+from linmax.ballots.dicts import Dicts
 from linmax.ballots.triplets import Triplets, count
 
 SHAPES = {
     "votes": "one row per item and one column per expert",
     "attributes": "one row per item and one column per attribute",
 }
-
-
-class Dicts(list[Mapping[Any, Any]]):
-    """A dict per item."""
 
 
 def table(data: Any, what: str) -> Any:

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linmax.ballots.abstain import Quiet
-from linmax.ballots.batch import Dense
 from linmax.ballots.cells import Cells, blocks, cells, plainly, silent, turn
 from linmax.ballots.entries import Entries, tidy
 from linmax.ballots.roll import Peek, Roll
 from linmax.ballots.triplets import Triplets, read_triplets
+from linmax.forms import Dense
 
 
 def read_votes(source: Any, experts: Peek, classes: Roll, quiet: Quiet) -> Cells | Dense | Entries:

@@ -14,10 +14,11 @@ from linmax.forms import Complement, LinearMachine, Rows
 
 @dataclass(frozen=True, repr=False)
 class Attributes(Source):
-    """k sub-experts per attribute, each voting for one class with the attribute's value: one weight per attribute and class.
+    """k sub-experts per attribute, each voting its value for one class: a weight per attribute and class.
 
-    1999, section 4. Numbers count as they are, text as one attribute per value. Winnow wants attributes in [0, 1]. With two
-    classes `complement=True` has one sub-expert per attribute instead, voting x for the first class and 1 - x for the second.
+    1999, section 4. Numbers count as they are, text as one attribute per value. Winnow wants attributes in
+    [0, 1]. With two classes `complement=True` has one sub-expert per attribute instead, voting x for the
+    first class and 1 - x for the second.
 
     >>> import numpy as np
     >>> from linmax import Fusion, Perceptron
@@ -39,7 +40,9 @@ class Attributes(Source):
     def check(self, classes: int) -> None:
         """The short form is for two classes."""
         if self.complement and classes > 2:
-            raise ValueError(f"Attributes(complement=True) is for two classes (got {classes}); leave complement out")
+            raise ValueError(
+                f"Attributes(complement=True) is for two classes (got {classes}); leave complement out"
+            )
 
     def form(self, data: Data, room: Room, names: Any, memory: Any) -> Any:
         """The linear machine, or its short form."""

@@ -1,4 +1,4 @@
-"""What a source of sub-experts is: it says what it needs, how many weights it has, and makes a form of the data."""
+"""What a source of sub-experts is: what it needs, how many weights it has, the form it makes of data."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ EMPTY = -1
 
 
 def pair_up(codes, table, members, count, limit, add, out):  # type: ignore[no-untyped-def]
-    """Give every pair of values of an item its number; new pairs get the next one. Open addressing, linear probing."""
+    """Give every pair of values of an item its number (open addressing, linear probing)."""
     mask = len(table) - 1
     for t in range(codes.shape[0]):
         j = 0
@@ -27,7 +27,9 @@ def pair_up(codes, table, members, count, limit, add, out):  # type: ignore[no-u
                 out[t, j] = EMPTY
                 if low >= 0:
                     place = (low * 1_000_003 + high * 7_368_787) & mask
-                    while table[place] != EMPTY and (members[table[place], 0] != low or members[table[place], 1] != high):
+                    while table[place] != EMPTY and (
+                        members[table[place], 0] != low or members[table[place], 1] != high
+                    ):
                         place = (place + 1) & mask
                     if table[place] == EMPTY and add[t] and count < limit:
                         table[place] = count
@@ -44,10 +46,11 @@ number_pairs = Kernel(pair_up)
 
 @dataclass(frozen=True, repr=False)
 class Pairs(Source):
-    """A sub-expert for every pair of attribute values seen together, voting for the label that came most often of late.
+    """A sub-expert for every pair of attribute values seen together, voting for the label of late.
 
-    It looks at the last `memory` times the pair occurred, those that tie share the vote, and it is silent the first time. Blum
-    1995; 2003, section 5.2. Every column is read as nominal. `limit` bounds the number of pairs; later ones stay silent.
+    It looks at the last `memory` times the pair occurred, those that tie share the vote, and it is silent the
+    first time. Blum 1995; 2003, section 5.2. Every column is read as nominal. `limit` bounds the number of
+    pairs; later ones stay silent.
 
     >>> from linmax import Fusion, Winnow
     >>> from linmax.experts import Pairs
@@ -66,7 +69,9 @@ class Pairs(Source):
         """Refuse a memory of nothing."""
         if not isinstance(self.memory, int) or isinstance(self.memory, bool) or not 1 <= self.memory <= 1000:
             raise ValueError(f"Pairs needs 1 <= memory <= 1000 (got {self.memory!r}); 5 is usual")
-        if self.limit is not None and (not isinstance(self.limit, int) or isinstance(self.limit, bool) or self.limit < 1):
+        if self.limit is not None and (
+            not isinstance(self.limit, int) or isinstance(self.limit, bool) or self.limit < 1
+        ):
             raise ValueError(f"Pairs needs limit >= 1 or None (got {self.limit!r})")
 
     def shape(self, room: Room) -> tuple[int, ...]:
@@ -106,7 +111,7 @@ class PairMemory:
         self.seen = np.zeros(16, dtype=np.int64)
 
     def freeze(self, codes: np.ndarray, add: np.ndarray) -> Frozen:
-        """Number the pairs of these items (new ones too, of the items that are learned) and make place for their votes."""
+        """Number the pairs of these items (new ones where `add` says so) and make place for their votes."""
         columns = codes.shape[1]
         pairs = np.empty((len(codes), columns * (columns - 1) // 2), dtype=np.int32)
         self.make_room(min(self.count + int(add.sum()) * pairs.shape[1], self.limit))
@@ -125,7 +130,9 @@ class PairMemory:
         if room > len(self.members):
             more = room - len(self.members)
             self.members = np.concatenate((self.members, np.zeros((more, 2), dtype=np.int64)))
-            self.labels = np.concatenate((self.labels, np.zeros((more, self.labels.shape[1]), dtype=np.int32)))
+            self.labels = np.concatenate(
+                (self.labels, np.zeros((more, self.labels.shape[1]), dtype=np.int32))
+            )
             self.seen = np.concatenate((self.seen, np.zeros(more, dtype=np.int64)))
         if 2 * room > len(self.table):
             known = self.members[: self.count].copy()
@@ -139,7 +146,11 @@ class PairMemory:
 
     def state(self) -> dict[str, np.ndarray]:
         """What a model file keeps."""
-        return {"members": self.members[: self.count], "labels": self.labels[: self.count], "seen": self.seen[: self.count]}
+        return {
+            "members": self.members[: self.count],
+            "labels": self.labels[: self.count],
+            "seen": self.seen[: self.count],
+        }
 
     def restore(self, members: np.ndarray, labels: np.ndarray, seen: np.ndarray) -> None:
         """Take up what a model file kept."""

@@ -14,7 +14,8 @@ from linmax.forms import PerClassVotes
 class PerClass(Source):
     """Sub-expert (i, a, c) votes for class c whenever expert i votes for a: a confused expert is informative.
 
-    An expert's vote is taken as k attributes of the linear machine of 1999; weights by expert, what it says, what it means.
+    An expert's vote is taken as k attributes of the linear machine of 1999; weights by expert, what it says,
+    what it means.
 
     >>> from linmax import Fusion, Perceptron
     >>> from linmax.experts import PerClass

@@ -14,9 +14,10 @@ from linmax.forms import SplitVotes
 
 @dataclass(frozen=True, repr=False)
 class Split(Source):
-    """Sub-expert (i, c) repeats expert i's vote for class c and is silent on the others: some experts are good at one class.
+    """Sub-expert (i, c) repeats expert i's vote for class c and is silent on the others.
 
-    1999, section 4.4, adds these beside the originals: `Votes() + Split()`. `classes` limits them to some classes.
+    1999, section 4.4, adds these beside the originals: `Votes() + Split()`. `classes` limits them to some
+    classes.
 
     >>> from linmax import Fusion, Perceptron
     >>> from linmax.experts import Split, Votes

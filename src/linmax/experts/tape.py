@@ -1,4 +1,4 @@
-"""Trials picked out of their arrays and put one after the other: the buffer of recycled instances, then the new ones."""
+"""Trials picked out of their arrays and put one after the other: recycled instances, then new ones."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def _append(before: Any, after: Any) -> Any:
         before, after = sparse(before), sparse(after)
     if isinstance(before, Sparse | SparseRows):
         indptr = np.concatenate((before.indptr, after.indptr[1:] + before.indptr[-1]))
-        return type(before)(indptr, *(np.concatenate(both) for both in zip(before[1:], after[1:], strict=True)))
+        return type(before)(
+            indptr, *(np.concatenate(both) for both in zip(before[1:], after[1:], strict=True))
+        )
     blank = -1 if isinstance(before, Hard) else 0
     return type(before)(*(_stack(*both, blank) for both in zip(before, after, strict=True)))
 
@@ -66,7 +68,9 @@ def sparse(part: Any) -> Any:
     if isinstance(part, Dense):
         trial, expert, label = np.nonzero(part.values)
         value = part.values[trial, expert, label]
-        return Sparse(_starts(trial, len(part.values)), expert.astype(np.int32), label.astype(np.int32), value)
+        return Sparse(
+            _starts(trial, len(part.values)), expert.astype(np.int32), label.astype(np.int32), value
+        )
     if isinstance(part, Rows):
         trial, attribute = np.nonzero(part.values)
         value = part.values[trial, attribute]
@@ -76,5 +80,3 @@ def sparse(part: Any) -> Any:
 
 def _starts(trial: np.ndarray, trials: int) -> np.ndarray:
     return np.concatenate(([0], np.cumsum(np.bincount(trial, minlength=trials)))).astype(np.int64)
-
-

@@ -18,14 +18,15 @@ WAYS = ("raw", "onehot", "softmax", "rank")
 class Votes(Source):
     """One sub-expert per expert.
 
-    `as_` brings scores to one scale, expert by expert and item by item, over the classes it gave a score: "onehot" (1 for the best),
-    "softmax", or "rank" (best 1, worst 0, ties share): the forms of 2008's plan for normalisation.
+    `as_` brings scores to one scale, expert by expert and item by item, over the classes it gave a score:
+    "onehot" (1 for the best), "softmax", or "rank" (best 1, worst 0, ties share): the forms of 2008's plan
+    for normalisation.
 
     >>> import numpy as np
     >>> from linmax import Fusion, Perceptron
-    >>> from linmax.experts import Thresholds, Votes
+    >>> from linmax.experts import Votes
     >>> scores = np.array([[[9.0, 1.0], [0.1, 0.2]]])
-    >>> Fusion(Perceptron(start="equal").on(Votes("rank"))).scores(scores)
+    >>> Fusion(Perceptron(start="equal").on(Votes("rank")), classes=["a", "b"]).scores(scores)
     array([[1., 1.]])
     """
 
@@ -80,7 +81,8 @@ def _scaled(scores: np.ndarray, as_: str) -> np.ndarray:
     if as_ == "softmax":
         top = low.max(axis=1, keepdims=True, initial=-1e308)
         raised = np.where(given, np.exp(np.minimum(low - top, 0.0)), 0.0)
-        return raised / np.maximum(raised.sum(axis=1, keepdims=True), 1e-300)
+        raised /= np.maximum(raised.sum(axis=1, keepdims=True), 1e-300)
+        return raised
     below = (low[:, :, None] > low[:, None, :]) & given[:, None, :]
     level = (low[:, :, None] == low[:, None, :]) & given[:, None, :]
     rank = below.sum(axis=2) + (level.sum(axis=2) - 1) / 2

@@ -3,10 +3,10 @@
 A form is a NamedTuple of arrays with five verbs, each written once as a plain method:
 
 - `enter(t)`: the trial begins (sources with memory freeze what they will vote);
-- `tally(t, k, w, at, scores)`: add this source's part to the scores of the k known classes; its weights start at `at`;
-- `gap(t, k, q, at, index, value, count)`: append this source's part of `z = sum over classes c of q[c] x^c`;
-- `speakers(t, k, at, spoken, index, count)`: append the sub-experts that speak now for the first time;
-- `observe(t, y)`: the trial is over (sources with memory take it in).
+- `tally(t, k, w, at, scores)`: add this source's part to the scores of the k known classes; its weights start
+at `at`; - `gap(t, k, q, at, index, value, count)`: append this source's part of `z = sum over classes c of
+q[c] x^c`; - `speakers(t, k, at, spoken, index, count)`: append the sub-experts that speak now for the first
+time; - `observe(t, y)`: the trial is over (sources with memory take it in).
 """
 
 from linmax._jit import verb
@@ -18,7 +18,17 @@ from linmax.forms.sums import Sum
 from linmax.forms.views import PerClassVotes, SplitVotes
 from linmax.forms.votes import Dense, Hard, Sparse
 
-for pattern in (Hard.tally, Hard.gap, Hard.speakers, Hard.enter, Hard.observe, Hard.size, Hard.vote, Rows.cell, Last.of):
+for pattern in (
+    Hard.tally,
+    Hard.gap,
+    Hard.speakers,
+    Hard.enter,
+    Hard.observe,
+    Hard.size,
+    Hard.vote,
+    Rows.cell,
+    Last.of,
+):
     verb(pattern)
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Plain attributes as sub-experts: the linear machine of 1999 (k sub-experts an attribute), and its two-class short form."""
+"""Plain attributes as sub-experts: the linear machine of 1999, and its two-class short form."""
 
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ class SparseRows(NamedTuple):
     """The attributes that are not zero, row by row, in the order of the attributes."""
 
     indptr: np.ndarray  # (trials + 1,) int64
-    index: np.ndarray  # int32
+    index: np.ndarray  # type: ignore[assignment]  # int32
     value: np.ndarray  # float64
 
     def size(self, t):
@@ -32,7 +32,7 @@ class SparseRows(NamedTuple):
 
 
 class LinearMachine(NamedTuple):
-    """Sub-expert (a, c) votes for class c with the value of attribute a: one weight per attribute and class."""
+    """Sub-expert (a, c) votes for class c with the value of attribute a: a weight per attribute and class."""
 
     rows: Any
     stride: int
@@ -74,7 +74,7 @@ class LinearMachine(NamedTuple):
 
 
 class Complement(NamedTuple):
-    """Two classes: sub-expert a votes x for the first and 1 - x for the second (Littlestone's WMA form, 1999 section 4.3)."""
+    """Sub-expert a votes x for the first of two classes and 1 - x for the second (1999, section 4.3)."""
 
     values: np.ndarray  # (trials, attributes) float64
 

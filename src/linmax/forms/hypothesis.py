@@ -17,8 +17,9 @@ class Last(NamedTuple):
 class Mean(NamedTuple):
     """The sum of the hypotheses held at the start of each trial, the current one included.
 
-    A coordinate's sum is brought up to date only when it moves: `past` holds what it had gathered then, `since` the
-    cumulated scale of then, and `total` the cumulated scale of now. Dividing by the number of trials changes no guess.
+    A coordinate's sum is brought up to date only when it moves: `past` holds what it had gathered then,
+    `since` the cumulated scale of then, and `total` the cumulated scale of now. Dividing by the number of
+    trials changes no guess.
     """
 
     w: np.ndarray

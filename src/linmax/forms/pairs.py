@@ -6,7 +6,7 @@ import numpy as np
 
 
 class RememberedPairs(NamedTuple):
-    """Each pair votes for the label that came most often the last times it occurred; those that tie share the vote.
+    """Each pair votes for the label that came most often of late; those that tie share the vote.
 
     A trial's votes are frozen when it is entered, so a recycled instance keeps the votes of its own time.
     """

@@ -6,7 +6,7 @@ import numpy as np
 
 
 class SplitVotes(NamedTuple):
-    """Sub-expert (i, c) repeats expert i's vote for class c and is silent on the others (1999, section 4.4)."""
+    """Sub-expert (i, c) repeats expert i's vote for class c, silent on the others (1999, section 4.4)."""
 
     votes: Any
     chosen: np.ndarray  # (stride,) uint8: the classes that get sub-experts of their own
@@ -44,7 +44,7 @@ class SplitVotes(NamedTuple):
 
 
 class PerClassVotes(NamedTuple):
-    """Sub-expert (i, a, c) votes for class c with the strength of expert i's vote for class a: it says a, it means c."""
+    """Sub-expert (i, a, c) votes for class c as strongly as expert i does for a: it says a, it means c."""
 
     votes: Any
     stride: int

@@ -1,7 +1,7 @@
-"""Experts' votes as they come: one label each (hard), a score for every class (dense), or the scores given (sparse).
+"""Experts' votes: one label each (hard), a score for every class (dense), or the scores given (sparse).
 
-Each form has the verbs of a trial (`tally`, `gap`, `speakers`) for one sub-expert per expert, and is also a list of single
-votes (`size`, `vote`), which is how views such as `Split` read it.
+Each form has the verbs of a trial (`tally`, `gap`, `speakers`) for one sub-expert per expert, and is also a
+list of single votes (`size`, `vote`), which is how views such as `Split` read it.
 """
 
 from typing import NamedTuple

@@ -20,7 +20,9 @@ def explain(engine: Engine, batch: Batch) -> Explanation:
         h, history, how, work = engine.hypothesis(), engine.history(), engine.how(), engine.work
         saved = h.s.copy()
         form.enter(0)
-        joined = trials.enlist(form, 0, len(classes), h, history, work, how, engine.counts) if how.hears else 0
+        joined = (
+            trials.enlist(form, 0, len(classes), h, history, work, how, engine.counts) if how.hears else 0
+        )
         newcomers = work.index[:joined].copy()
         weights = engine.weights()
         votes = [_votes(form, c, len(classes), work) for c in range(len(classes))]

@@ -14,20 +14,20 @@ from linmax.ballots import Batch, Roll, Rolls
 from linmax.fusion.explain import explain
 from linmax.fusion.interrupts import deferred
 from linmax.fusion.run import Explanation, Run
-from linmax.fusion.single import PREDICT, Single, Surprise
+from linmax.fusion.single import PREDICT, Single, SurpriseError
 from linmax.fusion.tickets import Ticket, Tickets
 from linmax.learner import Learner
 from linmax.rules.winnow import Winnow
 from linmax.techniques import Averaged, Recycled
 from linmax.techniques.engine import Engine
-from linmax.techniques.trials import MISTAKES, MOVES, NOVEL, TRIALS
+from linmax.techniques.records import MISTAKES, MOVES, NOVEL, TRIALS
 from linmax.terms import parse
 
 POLICIES = ("add", "error", "ignore")
 
 
 class Fusion:
-    """Learn whom to trust: guess each item's class from the votes of a panel, hear the truth, and move the weights.
+    """Learn whom to trust: guess each item's class from a panel's votes, hear the truth, move the weights.
 
     >>> from linmax import Averaged, Fusion, Winnow
     >>> votes = [["cat", "dog"], ["dog", "dog"], ["cat", "dog"], ["dog", "cat"]]
@@ -75,9 +75,10 @@ class Fusion:
             part.check(len(self.names.classes))
 
     def __repr__(self) -> str:
-        return f"Fusion({self.learner!r}, classes={self.classes!r}, experts={len(self.experts)}, trials={self.trials})"
+        met = f"classes={self.classes!r}, experts={len(self.experts)}, trials={self.trials}"
+        return f"Fusion({self.learner!r}, {met})"
 
-    # --- facts ------------------------------------------------------------------------------------------------
+    # --- facts
 
     @property
     def classes(self) -> list[Any]:
@@ -110,12 +111,13 @@ class Fusion:
         weights = self._engine.weights()
         return {key: float(weights[at]) for key, _, at in self._engine.named()}
 
-    # --- many items -------------------------------------------------------------------------------------------
+    # --- many items
 
     def learn(self, votes: Any = None, labels: Any = None, *, attributes: Any = None, passes: int = 1) -> Run:
         """Guess every item, hear its label, learn; items without a label are only guessed.
 
-        Votes are a 2-D array or data frame of labels (a column per expert), a 3-D array of scores, `Triplets`, or a list of dicts.
+        Votes are a 2-D array or data frame of labels (a column per expert), a 3-D array of scores,
+        `Triplets`, or a list of dicts.
         """
         if not isinstance(passes, int) or isinstance(passes, bool) or passes < 1:
             raise ValueError(f"learn needs passes >= 1 (got {passes!r})")
@@ -131,7 +133,9 @@ class Fusion:
             guesses.append(ballots.to_names(codes, self.names.classes, batch.strangers))
             wrong.append((codes != batch.labels) & (batch.labels >= 0) & (batch.labels < batch.known))
             ignored += batch.ignored
-        trials, mistakes, novel, moves = (int(self._engine.counts[i] - before[i]) for i in (TRIALS, MISTAKES, NOVEL, MOVES))
+        trials, mistakes, novel, moves = (
+            int(self._engine.counts[i] - before[i]) for i in (TRIALS, MISTAKES, NOVEL, MOVES)
+        )
         self.ignored += ignored
         return Run(
             guesses[0] if passes == 1 else np.concatenate(guesses), np.concatenate(wrong),
@@ -145,7 +149,7 @@ class Fusion:
         return ballots.to_names(codes, self.names.classes, batch.strangers)
 
     def scores(self, votes: Any = None, *, attributes: Any = None) -> np.ndarray:
-        """What decides `predict`: the score of every item for every class, columns in the order of `classes`."""
+        """What decides `predict`: a score per item and class, columns in the order of `classes`."""
         batch = self._read(votes, None, attributes)
         board = self._engine.run(batch, scores=True).scores
         return board[:, : len(self.names.classes)]
@@ -172,7 +176,7 @@ class Fusion:
                 self._engine.version += 1
         batch.new_attributes = []
 
-    # --- one item ---------------------------------------------------------------------------------------------
+    # --- one item
 
     def predict_one(self, votes: Any = None, *, attributes: Any = None, ticket: bool = False) -> Any:
         """The class of one item, given as {expert: label} or {expert: {class: score}}.
@@ -180,7 +184,9 @@ class Fusion:
         With `ticket=True` a `Ticket` instead, which `learn_one` takes when the label is known.
         """
         code = self._fast(votes, attributes, None)
-        guess = self.predict(_one(votes), attributes=_one(attributes))[0] if code is None else self._name(code)
+        guess = (
+            self.predict(_one(votes), attributes=_one(attributes))[0] if code is None else self._name(code)
+        )
         return self.tickets.issue(guess, votes, attributes) if ticket else _plain(guess)
 
     def learn_one(self, votes: Any, label: Any, *, attributes: Any = None) -> Any:
@@ -221,13 +227,13 @@ class Fusion:
             return None
         try:
             return single.trial(votes, attributes, PREDICT if label is None else single.codes[label])
-        except (KeyError, TypeError, Surprise):
+        except (KeyError, TypeError, SurpriseError):
             return None
 
     def _name(self, code: int) -> Any:
         return self.names.classes.names[code]
 
-    # --- files ------------------------------------------------------------------------------------------------
+    # --- files
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file, which `linmax.load` reads; the file is never half-written."""
@@ -250,5 +256,3 @@ def _one(item: Any) -> Any:
 
 def _plain(guess: Any) -> Any:
     return guess.item() if isinstance(guess, np.generic) else guess
-
-

@@ -1,6 +1,7 @@
 """One item at a time, in microseconds: buffers that stay, and the kernel called with no look-up.
 
-Only what is known already goes this way; a new name, an odd value or an error takes the general path, which knows them all.
+Only what is known already goes this way; a new name, an odd value or an error takes the general path, which
+knows them all.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from linmax.experts.votes import Votes
 from linmax.forms import Sparse, SparseRows
 from linmax.techniques import trials
 from linmax.techniques.engine import Engine
-from linmax.techniques.trials import Buffer, Out
+from linmax.techniques.records import Buffer, Out
 
 PREDICT = -1
 
 
-class Surprise(Exception):
+class SurpriseError(Exception):
     """This item must take the general path."""
 
 
@@ -39,9 +40,14 @@ class Single:
         self.cells = 4 * max(8, len(names.experts)) * max(1, min(len(names.classes), 4))
         self.wide = 4 * max(8, len(names.attributes))
         self.votes = Sparse(
-            np.zeros(2, dtype=np.int64), np.zeros(self.cells, dtype=np.int32), np.zeros(self.cells, dtype=np.int32), np.ones(self.cells)
+            np.zeros(2, dtype=np.int64),
+            np.zeros(self.cells, dtype=np.int32),
+            np.zeros(self.cells, dtype=np.int32),
+            np.ones(self.cells),
         )
-        self.rows = SparseRows(np.zeros(2, dtype=np.int64), np.zeros(self.wide, dtype=np.int32), np.zeros(self.wide))
+        self.rows = SparseRows(
+            np.zeros(2, dtype=np.int64), np.zeros(self.wide, dtype=np.int32), np.zeros(self.wide)
+        )
         self.ones = True
         self.label = np.zeros(1, dtype=np.int32)
         self.guess = np.zeros(1, dtype=np.int32)
@@ -49,8 +55,8 @@ class Single:
         none = np.zeros(0, dtype=np.int64)
         self.arguments = (
             engine.form(Data(self.votes, self.rows)), self.label, known, 0, 1,
-            engine.hypothesis(), engine.history(), Buffer(none, none), engine.work, engine.how(), engine.counts,
-            Out(self.guess, np.zeros((0, 0))),
+            engine.hypothesis(), engine.history(), Buffer(none, none), engine.work, engine.how(),
+            engine.counts, Out(self.guess, np.zeros((0, 0))),
         )  # fmt: skip
         self.run = trials.run.entry(*self.arguments)
 
@@ -59,7 +65,9 @@ class Single:
         """Sources with memory, other readings of scores and recycling keep more than one item: not here."""
         plain = all(memory is None for memory in engine.memories) and not engine.size
         short = any(getattr(part, "complement", False) for part in engine.parts)
-        return plain and not short and all(part.as_ == "raw" for part in engine.parts if isinstance(part, Votes))
+        return (
+            plain and not short and all(part.as_ == "raw" for part in engine.parts if isinstance(part, Votes))
+        )
 
     def trial(self, votes: Any, attributes: Any, label: int) -> int:
         """Guess an item and, unless the label is PREDICT, learn it; the guess as a code."""
@@ -82,18 +90,18 @@ class Single:
                 if label >= 0:
                     expert = columns[name]
                     if expert < last:
-                        raise Surprise
+                        raise SurpriseError
                     last = expert
                     experts.append(expert)
                     labels.append(label)
                 elif name not in columns:
-                    raise Surprise  # the general path makes a newcomer known although it abstains
-        except (KeyError, TypeError, Surprise):
+                    raise SurpriseError  # the general path makes a newcomer known although it abstains
+        except (KeyError, TypeError, SurpriseError):
             self._write_scores(votes)
             return
         count = len(experts)
         if count > self.cells:
-            raise Surprise
+            raise SurpriseError
         if not self.ones:
             self.votes.value.fill(1.0)
             self.ones = True
@@ -108,13 +116,15 @@ class Single:
             for name, vote in votes.items():
                 expert = self.columns[name]
                 if isinstance(vote, dict):
-                    cells.extend((expert, _known(self.codes[label]), _finite(x)) for label, x in vote.items() if x != 0)
+                    cells.extend(
+                        (expert, _known(self.codes[label]), _finite(x)) for label, x in vote.items() if x != 0
+                    )
                 elif self.codes[vote] >= 0:
                     cells.append((expert, self.codes[vote], 1.0))
         except (KeyError, TypeError):
-            raise Surprise from None
+            raise SurpriseError from None
         if len(cells) > self.cells:
-            raise Surprise
+            raise SurpriseError
         self.ones = False
         cells.sort()
         self.votes.indptr[1] = len(cells)
@@ -130,9 +140,9 @@ class Single:
                 elif value != 0:
                     cells.append((self.attributes[name], _finite(value)))
         except (KeyError, TypeError):
-            raise Surprise from None
+            raise SurpriseError from None
         if len(cells) > self.wide:
-            raise Surprise
+            raise SurpriseError
         cells.sort()
         self.rows.indptr[1] = len(cells)
         for at, (attribute, value) in enumerate(cells):
@@ -142,11 +152,11 @@ class Single:
 def _finite(value: Any) -> float:
     number = float(value)
     if not math.isfinite(number):
-        raise Surprise
+        raise SurpriseError
     return number
 
 
 def _known(label: int) -> int:
     if label < 0:
-        raise Surprise
+        raise SurpriseError
     return label

@@ -9,6 +9,7 @@ import numpy as np
 from linmax.experts.base import Frozen, Room
 from linmax.forms import Sparse, SparseRows
 from linmax.rules.base import SCALE, SLACK
+from linmax.techniques.columns import size_of
 from linmax.techniques.engine import Engine
 
 
@@ -25,8 +26,11 @@ def check_state(engine: Engine, state: dict[str, np.ndarray]) -> None:
         _expect(state, "memory.seen", (pairs,), np.int64, 0, 2**62)
         _need(pairs <= memory.limit, "memory.members has more pairs than the learner allows")
         _need(len(np.unique(state["memory.members"], axis=0)) == pairs, "memory.members has a pair twice")
-        _need(bool((state["memory.members"][:, 0] <= state["memory.members"][:, 1]).all()), "memory.members is out of order")
-    count = engine.size_of(sizes)
+        _need(
+            bool((state["memory.members"][:, 0] <= state["memory.members"][:, 1]).all()),
+            "memory.members is out of order",
+        )
+    count = size_of(engine.parts, sizes)
     for name in ("theta", "w"):
         _expect(state, name, (count,), np.float64)
     _expect(state, "spoken", (count,), np.uint8, 0, 2)
@@ -62,7 +66,9 @@ def _check_kept(engine: Engine, state: dict[str, np.ndarray], sizes: Room) -> No
         memory = next(memory for memory in engine.memories if memory is not None)
         length = memory.labels.shape[1]
         _expect(state, "kept.frozen.pair", (held, pair.shape[1]), np.int32, -1, sizes.pairs)
-        _expect(state, "kept.frozen.favourite", (held, pair.shape[1], length), np.int32, 0, max(sizes.classes, 1))
+        _expect(
+            state, "kept.frozen.favourite", (held, pair.shape[1], length), np.int32, 0, max(sizes.classes, 1)
+        )
         _expect(state, "kept.frozen.tied", pair.shape, np.int32, 0, length + 1)
         _need(not bool(((pair < 0) & (tied > 0)).any()), "kept.frozen lets a pair vote that is none")
 
@@ -71,7 +77,10 @@ def _check_starts(state: dict[str, np.ndarray], name: str, form: Any, held: int)
     starts = state[f"{name}.{form._fields[0]}"]
     entries = len(state[f"{name}.value"])
     _expect(state, f"{name}.{form._fields[0]}", (held + 1,), np.int64, 0, entries + 1)
-    _need(starts[0] == 0 and starts[-1] == entries and bool((np.diff(starts) >= 0).all()), f"{name} does not add up")
+    _need(
+        starts[0] == 0 and starts[-1] == entries and bool((np.diff(starts) >= 0).all()),
+        f"{name} does not add up",
+    )
     return entries
 
 

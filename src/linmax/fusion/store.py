@@ -1,4 +1,4 @@
-"""One file for a session: safetensors for the arrays, JSON in its header for names and facts. Nothing in it is ever run."""
+"""One file for a session: safetensors for the arrays, JSON in its header for names and facts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from linmax import ballots
 from linmax.fusion.session import Fusion
 from linmax.fusion.sound import check_state
-from linmax.terms import parse
+from linmax.terms import UnknownNameError, parse
 
 FORMAT = "linmax"
 VERSION = 1
@@ -53,7 +53,9 @@ def save(fusion: Fusion, path: str | os.PathLike[str]) -> None:
     try:
         header = json.dumps(facts, allow_nan=False)
     except (TypeError, ValueError):
-        raise ValueError("names that are neither text nor numbers cannot be saved; rename experts and attributes") from None
+        raise ValueError(
+            "names that are neither text nor numbers cannot be saved; rename experts and attributes"
+        ) from None
     if parse(learner) != fusion.learner:
         raise ValueError(f"{learner} does not parse back to the learner, so it cannot be saved")
     arrays = {name: np.ascontiguousarray(array) for name, array in fusion.state().items()}
@@ -128,10 +130,9 @@ def _read(path: Path) -> tuple[Any, dict[str, np.ndarray]]:
 def _rebuild(facts: dict[str, Any], state: dict[str, np.ndarray]) -> Fusion:
     try:
         learner = parse(facts["learner"])
-    except ValueError as error:
-        if "import" in str(error):
-            raise ValueError(f"{error} (it was written with {', '.join(facts['modules'])})") from None
-        raise
+    except UnknownNameError as error:
+        modules = [str(module) for module in facts["modules"] if not str(module).startswith("linmax.")]
+        raise ValueError(f"{error} It was written with {', '.join(modules) or 'a newer linmax'}.") from None
     abstain = facts["abstain"]
     fusion = Fusion(
         learner,
@@ -147,8 +148,12 @@ def _rebuild(facts: dict[str, Any], state: dict[str, np.ndarray]) -> Fusion:
     fusion._engine.restore(state)
     tickets = facts["tickets"]
     fusion.ignored = int(facts["ignored"])
-    fusion.tickets.limit, fusion.tickets.expired, fusion.tickets.given = (int(tickets[x]) for x in ("limit", "expired", "given"))
-    fusion.tickets.waiting.update((int(number), (_unpack(votes), _unpack(rows))) for number, votes, rows in tickets["waiting"])
+    fusion.tickets.limit, fusion.tickets.expired, fusion.tickets.given = (
+        int(tickets[x]) for x in ("limit", "expired", "given")
+    )
+    fusion.tickets.waiting.update(
+        (int(number), (_unpack(votes), _unpack(rows))) for number, votes, rows in tickets["waiting"]
+    )
     return fusion
 
 
@@ -163,7 +168,11 @@ def _modules(learner: Any) -> list[str]:
 
 def _pack(item: Any) -> Any:
     """A dict as a list of pairs: JSON would turn its keys into text."""
-    return {"pairs": [[_pack(key), _pack(value)] for key, value in item.items()]} if isinstance(item, dict) else item
+    return (
+        {"pairs": [[_pack(key), _pack(value)] for key, value in item.items()]}
+        if isinstance(item, dict)
+        else item
+    )
 
 
 def _unpack(item: Any) -> Any:

@@ -19,12 +19,14 @@ class Alma(Rule):
     eta = C / (sqrt(p-1) sqrt(j));  theta += eta z / |z|_p;  if |theta|_p > 1 divide by it;
     w_i = sgn(theta_i) |theta_i|^(p-1) / |theta|_p^(p-2);  j += 1
 
-    Gentile, A new approximate maximal margin classification algorithm, JMLR 2001, with C = sqrt 2. alpha = 1 moves on mistakes
-    only; alpha < 1 also when the margin of z / |z|_p is at most (1 - alpha) B sqrt(p-1) / sqrt(j), B = sqrt 8 / alpha.
+    Gentile, A new approximate maximal margin classification algorithm, JMLR 2001, with C = sqrt 2. alpha = 1
+    moves on mistakes only; alpha < 1 also when the margin of z / |z|_p is at most (1 - alpha) B sqrt(p-1) /
+    sqrt(j), B = sqrt 8 / alpha.
 
     >>> from linmax import Alma, Fusion
     >>> from linmax.problems import majority
     >>> Fusion(Alma(2.5)).learn(*majority(1000, noise=0)).mistakes
+    156
     """
 
     p: float = 2.0  # >= 2
@@ -34,7 +36,10 @@ class Alma(Rule):
 
     def check(self) -> None:
         """`p` is at least 2 and `alpha` in (0, 1]."""
-        need(is_number(self.p) and 2 <= self.p <= 100, f"Alma needs 2 <= p <= 100 (got {self.p!r}); 2 to 9 is usual")
+        need(
+            is_number(self.p) and 2 <= self.p <= 100,
+            f"Alma needs 2 <= p <= 100 (got {self.p!r}); 2 to 9 is usual",
+        )
         need(
             is_number(self.alpha) and 0 < self.alpha <= 1,
             f"Alma needs 0 < alpha <= 1 (got {self.alpha!r}); 1 moves on mistakes only",

@@ -24,6 +24,7 @@ class BalancedWinnow(Rule):
     >>> from linmax.problems import panel
     >>> votes, labels = panel(1000, signs=(1, -1, -1))
     >>> Fusion(BalancedWinnow(1.4)).learn(votes, labels).mistakes
+    33
     """
 
     alpha: float = 1.2  # > 1

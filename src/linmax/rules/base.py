@@ -11,7 +11,11 @@ from linmax.learner import Learner
 from linmax.rules.rivals import check_rivals, cycle
 
 STILL, MOVED, MOVED_AND_SETTLE, SETTLE_AND_ASK_AGAIN = 0, 1, 2, 3
-SCALE, SLACK, OWN = 0, 1, 2  # s[SCALE] w is the hypothesis; s[SLACK] see below; from s[OWN] on a rule's own numbers
+SCALE, SLACK, OWN = (
+    0,
+    1,
+    2,
+)  # s[SCALE] w is the hypothesis; s[SLACK] see below; from s[OWN] on a rule's own numbers
 SCALARS = 8
 
 
@@ -19,12 +23,14 @@ SCALARS = 8
 class Rule(Learner, abstract=True):
     """How weights move on `z = x^y - x^rival`.
 
-    A rule of your own is one file: subclass this, decorate with `@dataclass(frozen=True)` and `@linmax.register("MyRule")`,
-    and write `update`. It is compiled; it then works with every source of experts, every technique and every check.
+    A rule of your own is one file: subclass this, decorate with `@dataclass(frozen=True)` and
+    `@linmax.register("MyRule")`, and write `update`. It is compiled; it then works with every source of
+    experts, every technique and every check.
 
-    `update(p, s, theta, w, index, value, margin)` is told z as its non-zero coordinates (`index`, `value`) and the margin
-    `w . z` it had. It changes `theta` and `w` on those coordinates only, sets `s[SCALE]` if the hypothesis is `w` times a
-    scale, and returns MOVED or STILL. `p` are the numbers of `parameters()`, `s` those of `scalars()`.
+    `update(p, s, theta, w, index, value, margin)` is told z as its non-zero coordinates (`index`, `value`)
+    and the margin `w . z` it had. It changes `theta` and `w` on those coordinates only, sets `s[SCALE]` if
+    the hypothesis is `w` times a scale, and returns MOVED or STILL. `p` are the numbers of `parameters()`,
+    `s` those of `scalars()`.
 
     >>> from dataclasses import dataclass
     >>> import linmax
@@ -40,21 +46,27 @@ class Rule(Learner, abstract=True):
     ...             w[i] = theta[i]
     ...         return MOVED
     >>> linmax.Fusion(Half()).learn([["a", "b"], ["b", "a"]], ["b", "b"]).mistakes
-    1
+    2
     """
 
     slack: float = 0.0  # also move when the margin is at most this (nonconservative, 2003 section 4.4)
     rivals: str | cycle = "top"  # "top", "violators", "softmax" or cycle(rounds)
     ties: bool = False  # also move when y wins only by the order of the classes
-    experts: Any = field(default=None, repr=False)  # the source of sub-experts, set with `.on(...)`; None: votes and thresholds
+    experts: Any = field(
+        default=None, repr=False
+    )  # the source of sub-experts, set with `.on(...)`; None: votes and thresholds
 
     joins: ClassVar[bool] = False  # must be told when a sub-expert speaks for the first time
-    claims: ClassVar[frozenset[str]] = frozenset({"conservative", "permutes"})  # the mathematical checks that apply
+    claims: ClassVar[frozenset[str]] = frozenset(
+        {"conservative", "permutes"}
+    )  # the mathematical checks that apply
 
     def __post_init__(self) -> None:
         """Refuse parameters out of range."""
         if not (isinstance(self.slack, int | float) and self.slack >= 0):
-            raise ValueError(f"{self._name()} needs slack >= 0 (got {self.slack!r}); 0 moves on mistakes only")
+            raise ValueError(
+                f"{self._name()} needs slack >= 0 (got {self.slack!r}); 0 moves on mistakes only"
+            )
         check_rivals(self._name(), self.rivals)
         self.check()
 
@@ -82,7 +94,7 @@ class Rule(Learner, abstract=True):
         return 0.0 if self.ties else -math.inf
 
     def first(self) -> float:
-        """The `theta` with which an expert that starts at equal weight begins; 0 when all start at nothing."""
+        """The `theta` an expert that starts at equal weight begins with; 0 when all start at nothing."""
         return 0.0
 
     @staticmethod

@@ -17,12 +17,13 @@ class Logistic(Rule):
 
     z = x^y - sum_j p_j x^j,  p = softmax(s);  w += eta z  (or eta z / sqrt t)
 
-    Not from the papers: 2003 (section 2.4) conjectures that linear combinations of rivals give a family of algorithms; these
-    are the shares that make it on-line logistic regression.
+    Not from the papers: 2003 (section 2.4) conjectures that linear combinations of rivals give a family of
+    algorithms; these are the shares that make it on-line logistic regression.
 
     >>> from linmax import Fusion, Logistic
     >>> from linmax.problems import majority
     >>> Fusion(Logistic(0.1)).learn(*majority(1000, noise=0)).mistakes
+    86
     """
 
     eta: float = 0.1  # > 0
@@ -35,9 +36,18 @@ class Logistic(Rule):
 
     def check(self) -> None:
         """`eta` is positive, `decay` one of two words."""
-        need(is_number(self.eta) and self.eta > 0, f"Logistic needs eta > 0 (got {self.eta!r}); 0.01 to 1 is usual")
-        need(self.decay in ("constant", "sqrt"), f'Logistic needs decay="constant" or "sqrt" (got {self.decay!r})')
-        need(isinstance(self.rivals, str), f"Logistic moves on every trial and would cycle for ever (got {self.rivals!r})")
+        need(
+            is_number(self.eta) and self.eta > 0,
+            f"Logistic needs eta > 0 (got {self.eta!r}); 0.01 to 1 is usual",
+        )
+        need(
+            self.decay in ("constant", "sqrt"),
+            f'Logistic needs decay="constant" or "sqrt" (got {self.decay!r})',
+        )
+        need(
+            isinstance(self.rivals, str),
+            f"Logistic moves on every trial and would cycle for ever (got {self.rivals!r})",
+        )
         check_start("Logistic", self.start)
 
     def parameters(self) -> tuple[float, ...]:

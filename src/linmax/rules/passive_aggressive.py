@@ -12,13 +12,15 @@ CAP, SOFT, HINGE = 0, 1, 2  # in p: the largest step (PA-I), 1 / (2C) (PA-II), t
 class PassiveAggressive(Rule):
     """Move just far enough for a margin of 1.
 
-    loss = max(0, 1 - w.z);  tau = loss / |z|^2 (PA), min(C, loss / |z|^2) (PA-I), loss / (|z|^2 + 1/(2C)) (PA-II);  w += tau z
+    loss = max(0, 1 - w.z);  tau = loss / |z|^2 (PA), min(C, loss / |z|^2) (PA-I), loss / (|z|^2 + 1/(2C))
+    (PA-II);  w += tau z
 
     Crammer, Dekel, Keshet, Shalev-Shwartz & Singer, JMLR 2006. `slack` is the margin the hinge asks for.
 
     >>> from linmax import Fusion, PassiveAggressive
     >>> from linmax.problems import majority
     >>> Fusion(PassiveAggressive(0.1)).learn(*majority(1000, noise=0)).mistakes
+    132
     """
 
     C: float = 1.0  # > 0; how much one item may move the weights
@@ -30,12 +32,18 @@ class PassiveAggressive(Rule):
 
     def check(self) -> None:
         """`C` is positive, `kind` one of three, and the hinge asks for something."""
-        need(is_number(self.C) and self.C > 0, f"PassiveAggressive needs C > 0 (got {self.C!r}); 0.01 to 1 is usual")
+        need(
+            is_number(self.C) and self.C > 0,
+            f"PassiveAggressive needs C > 0 (got {self.C!r}); 0.01 to 1 is usual",
+        )
         need(
             self.kind in ("PA", "PA-I", "PA-II"),
             f'PassiveAggressive needs kind "PA", "PA-I" or "PA-II" (got {self.kind!r})',
         )
-        need(is_number(self.slack) and self.slack > 0, f"PassiveAggressive needs slack > 0 (got {self.slack!r}); 1 is usual")
+        need(
+            is_number(self.slack) and self.slack > 0,
+            f"PassiveAggressive needs slack > 0 (got {self.slack!r}); 1 is usual",
+        )
         check_start("PassiveAggressive", self.start)
 
     def parameters(self) -> tuple[float, ...]:

@@ -12,14 +12,18 @@ class Perceptron(Rule):
 
     w += z
 
-    Rosenblatt 1962; Mesterharm, Using linear-threshold algorithms to combine multi-class sub-experts, ICML 2003.
+    Rosenblatt 1962; Mesterharm, Using linear-threshold algorithms to combine multi-class sub-experts, ICML
+    2003.
 
     >>> from linmax import Fusion, Perceptron
     >>> from linmax.problems import majority
     >>> Fusion(Perceptron()).learn(*majority(1000, noise=0)).mistakes
+    166
     """
 
-    start: str = field(default="zero", kw_only=True)  # "equal": every expert begins with weight 1, and the first guess is the plurality
+    start: str = field(
+        default="zero", kw_only=True
+    )  # "equal": every expert begins with weight 1, and the first guess is the plurality
 
     claims: ClassVar[frozenset[str]] = Rule.claims | {"theta adds z", "bound", "shift"}
 

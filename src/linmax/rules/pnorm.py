@@ -8,7 +8,12 @@ from linmax._jit import inline
 from linmax.rules.base import MOVED, MOVED_AND_SETTLE, SCALE, Rule, check_start, is_number, need
 
 P = 0  # in p
-POWER, UNIT, PEAK, MOVES = 2, 3, 4, 5  # in s: sum |theta / unit|^p, the unit, the largest sum so far, the number of moves
+POWER, UNIT, PEAK, MOVES = (
+    2,
+    3,
+    4,
+    5,
+)  # in s: sum |theta / unit|^p, the unit, the largest sum so far, the number of moves
 LOST = 2.0**-16
 HIGH = 1e200
 OFTEN = 4096.0
@@ -27,19 +32,19 @@ def power(s: Any, p: float, theta: float) -> float:
 
 
 @inline
-def norm(s: Any, p: float) -> float:
+def norm(s: Any, p: float) -> Any:
     """|theta|_p."""
     return s[UNIT] * math.pow(s[POWER], 1.0 / p)
 
 
 @inline
-def rescale(s: Any, p: float) -> float:
+def rescale(s: Any, p: float) -> Any:
     """What `w` must be multiplied by: 1 / |theta|_p^(p-2) in true units."""
     return s[UNIT] * math.pow(s[POWER], (2.0 - p) / p) if s[POWER] > 0.0 else 1.0
 
 
 @inline
-def drifted(s: Any) -> bool:
+def drifted(s: Any) -> Any:
     """Must the sum be added up anew?"""
     s[PEAK] = max(s[PEAK], s[POWER])
     s[MOVES] += 1.0
@@ -48,7 +53,7 @@ def drifted(s: Any) -> bool:
 
 @inline
 def rebuild(s: Any, p: float, theta: Any, w: Any) -> None:
-    """Take the largest coordinate as the unit; `w` and the sum from `theta`, in the order of the coordinates."""
+    """Take the largest coordinate as the unit; `w` and the sum from `theta`, in order."""
     s[UNIT] = 1.0
     largest = 0.0
     for i in range(len(theta)):
@@ -75,6 +80,7 @@ class PNorm(Rule):
     >>> from linmax import Fusion, PNorm
     >>> from linmax.problems import majority
     >>> Fusion(PNorm(3)).learn(*majority(1000, noise=0)).mistakes
+    173
     """
 
     p: float = 2.0  # >= 2
@@ -84,7 +90,10 @@ class PNorm(Rule):
 
     def check(self) -> None:
         """`p` is at least 2."""
-        need(is_number(self.p) and 2 <= self.p <= 100, f"PNorm needs 2 <= p <= 100 (got {self.p!r}); 2 ln n is like Winnow")
+        need(
+            is_number(self.p) and 2 <= self.p <= 100,
+            f"PNorm needs 2 <= p <= 100 (got {self.p!r}); 2 ln n is like Winnow",
+        )
         check_start("PNorm", self.start)
 
     def parameters(self) -> tuple[float, ...]:

@@ -36,12 +36,13 @@ class QuasiAdditive(Rule):
 
     theta += z;  w_i = link(theta_i)
 
-    Grove, Littlestone & Schuurmans, COLT 1997; 2003, section 4.4. The link is a registered name ("identity", "sinh", "square",
-    or your own with `@linmax.register`) or a function of one number; it is compiled.
+    Grove, Littlestone & Schuurmans, COLT 1997; 2003, section 4.4. The link is a registered name ("identity",
+    "sinh", "square", or your own with `@linmax.register`) or a function of one number; it is compiled.
 
     >>> from linmax import Fusion, QuasiAdditive
     >>> from linmax.problems import majority
     >>> Fusion(QuasiAdditive("square")).learn(*majority(1000, noise=0)).mistakes
+    173
     """
 
     link: str | Callable[[float], float] = "sinh"
@@ -54,10 +55,13 @@ class QuasiAdditive(Rule):
             named = _registry.find(self.link)
             need(
                 callable(named) and not isinstance(named, type),
-                f"QuasiAdditive knows no link {self.link!r}; register it with @linmax.register({self.link!r})",
+                f"there is no link {self.link!r}; register it with @linmax.register({self.link!r})",
             )
         else:
-            need(callable(self.link), f"QuasiAdditive needs the name of a link or a function (got {self.link!r})")
+            need(
+                callable(self.link),
+                f"QuasiAdditive needs the name of a link or a function (got {self.link!r})",
+            )
         link = self.function()
         points = [0.0, 0.25, 1.0, 2.0, 5.0]
         values = [link(point) for point in points]

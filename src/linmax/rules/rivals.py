@@ -16,7 +16,7 @@ _codes = {"top": TOP, "violators": VIOLATORS, "softmax": SOFTMAX}
 @register("cycle")
 @dataclass(frozen=True, repr=False)
 class _Cycle(Term):
-    """Visit every rival in turn and move on each that is not beaten, until a round moves nothing (2003, section 4.4).
+    """Visit every rival and move on each that is not beaten, until a round moves nothing (2003, section 4.4).
 
     >>> from linmax import Perceptron, cycle
     >>> Perceptron(rivals=cycle(1))
@@ -27,7 +27,9 @@ class _Cycle(Term):
 
     def __post_init__(self) -> None:
         """Refuse a number of rounds below one."""
-        if self.rounds is not None and (not isinstance(self.rounds, int) or isinstance(self.rounds, bool) or self.rounds < 1):
+        if self.rounds is not None and (
+            not isinstance(self.rounds, int) or isinstance(self.rounds, bool) or self.rounds < 1
+        ):
             raise ValueError(f"cycle needs rounds >= 1 or None (got {self.rounds!r})")
 
 
@@ -37,7 +39,9 @@ cycle = _Cycle
 def check_rivals(rule: str, rivals: str | _Cycle) -> None:
     """Refuse a way of choosing rivals that does not exist."""
     if not (isinstance(rivals, _Cycle) or (isinstance(rivals, str) and rivals in _codes)):
-        raise ValueError(f'{rule} needs rivals "top", "violators", "softmax" or cycle(rounds) (got {rivals!r})')
+        raise ValueError(
+            f'{rule} needs rivals "top", "violators", "softmax" or cycle(rounds) (got {rivals!r})'
+        )
 
 
 def code(rivals: str | _Cycle) -> tuple[int, int]:

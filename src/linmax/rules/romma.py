@@ -27,12 +27,14 @@ class Romma(Rule):
 
     c = (|z|^2 |w|^2 - w.z) / D,  d = |w|^2 (1 - w.z) / D,  D = |z|^2 |w|^2 - (w.z)^2;  w = c w + d z
 
-    From nothing (and when z and w are parallel) w = z / |z|^2; the paper of 2003 prints z / |z| there, which breaks w . z = 1.
-    Li & Long, NIPS 1999; Mesterharm, ICML 2003. `w` is kept as a scale times a vector, so a move costs what z costs.
+    From nothing (and when z and w are parallel) w = z / |z|^2; the paper of 2003 prints z / |z| there, which
+    breaks w . z = 1. Li & Long, NIPS 1999; Mesterharm, ICML 2003. `w` is kept as a scale times a vector, so a
+    move costs what z costs.
 
     >>> from linmax import Fusion, Romma
     >>> from linmax.problems import majority
     >>> Fusion(Romma()).learn(*majority(1000, noise=0)).mistakes
+    123
     """
 
     aggressive: float | None = None  # e in (0, 1]: also move when w . z < 1 - e
@@ -43,7 +45,7 @@ class Romma(Rule):
         """`aggressive` is None or in (0, 1]."""
         need(
             self.aggressive is None or (is_number(self.aggressive) and 0 < self.aggressive <= 1),
-            f"Romma needs aggressive in (0, 1] or None (got {self.aggressive!r}); None moves on mistakes only",
+            f"Romma needs aggressive in (0, 1] or None (got {self.aggressive!r}); None is usual",
         )
 
     def parameters(self) -> tuple[float, ...]:
@@ -56,7 +58,9 @@ class Romma(Rule):
 
     def threshold(self) -> float:
         """An aggressive ROMMA moves below 1 - e."""
-        return super().threshold() if self.aggressive is None else max(1.0 - self.aggressive, self.slack)
+        if self.aggressive is None:
+            return super().threshold()
+        return max(1.0 - self.aggressive, self.slack)
 
     @staticmethod
     def update(p: Any, s: Any, theta: Any, w: Any, index: Any, value: Any, margin: Any) -> int:
@@ -68,8 +72,8 @@ class Romma(Rule):
             zz += z * z
         ww = s[NORM2]
         both = zz * ww
-        D = both - margin * margin  # noqa: N806
-        if ww > 0.0 and (D <= PARALLEL * both or margin >= both):
+        D = both - margin * margin
+        if ww > 0.0 and (both * PARALLEL >= D or margin >= both):
             s[ERASE] = 1.0
             return SETTLE_AND_ASK_AGAIN
         if ww == 0.0:

@@ -7,7 +7,11 @@ from typing import Any, ClassVar
 from linmax.rules.base import MOVED, MOVED_AND_SETTLE, SCALE, Rule, is_number, need
 
 ETA = 0  # in p
-MASS, SHIFT, PEAK = 2, 3, 4  # in s: S, the exponent that is subtracted, the largest S since it was last added up
+MASS, SHIFT, PEAK = (
+    2,
+    3,
+    4,
+)  # in s: S, the exponent that is subtracted, the largest S since it was last added up
 HIGH = 300.0  # e^300: far from overflow
 LOST = 2.0**-16  # S may fall to this part of its peak before cancellation could cost more than 16 of 53 bits
 
@@ -18,13 +22,14 @@ class Winnow(Rule):
 
     theta += z;  w = alpha ** theta / (sum over those who have spoken)
 
-    Mesterharm, A multi-class linear learning algorithm related to Winnow, NIPS 1999 ("Committee"); Littlestone 1989.
-    The first guess is the plurality. Weights live in the exponent, so they neither overflow nor depend on the order
-    of the multiplications.
+    Mesterharm, A multi-class linear learning algorithm related to Winnow, NIPS 1999 ("Committee");
+    Littlestone 1989. The first guess is the plurality. Weights live in the exponent, so they neither overflow
+    nor depend on the order of the multiplications.
 
     >>> from linmax import Fusion, Winnow
     >>> from linmax.problems import majority
     >>> Fusion(Winnow(1.2)).learn(*majority(1000, noise=0)).mistakes
+    153
     """
 
     alpha: float = 1.2  # > 1; sqrt((1 + delta) / (1 - delta)) is what the bound asks for
@@ -52,7 +57,7 @@ class Winnow(Rule):
 
     @classmethod
     def for_margin(cls, delta: float, **options: Any) -> "Winnow":
-        """The alpha with the best bound when a comparator has margin delta: eta = 1/2 ln((1 + delta) / (1 - delta)).
+        """The alpha with the best bound at margin delta: eta = 1/2 ln((1 + delta) / (1 - delta)).
 
         >>> from linmax import Winnow
         >>> Winnow.for_margin(0.6)

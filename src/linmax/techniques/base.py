@@ -16,7 +16,9 @@ class Technique(Learner, abstract=True):
     def __post_init__(self) -> None:
         """Refuse what is no learner, and the same technique twice: the second would have nothing to add."""
         if not isinstance(self.inner, Learner):
-            raise ValueError(f"{self._name()} needs a learner inside, such as Winnow(1.2) (got {self.inner!r})")
+            raise ValueError(
+                f"{self._name()} needs a learner inside, such as Winnow(1.2) (got {self.inner!r})"
+            )
         if any(type(layer) is type(self) for layer in layers(self.inner)):
             raise ValueError(f"{self._name()} is inside itself in {self!r}; once is enough")
 

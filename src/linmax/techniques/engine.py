@@ -1,4 +1,4 @@
-"""A learner at work: its weights over all sub-experts, what its techniques keep, and room for all of it to grow."""
+"""A learner at work: weights over all sub-experts, what techniques keep, and room for it to grow."""
 
 from __future__ import annotations
 
@@ -19,8 +19,23 @@ from linmax.rules.base import OWN, SCALARS, SCALE, SLACK
 from linmax.techniques import trials
 from linmax.techniques.averaged import Averaged
 from linmax.techniques.base import layers
+from linmax.techniques.columns import Columns, blank, copy_columns, doubled, layout, size_of
+from linmax.techniques.records import (
+    COUNTS,
+    HELD,
+    KEPT,
+    MOST_PASSES,
+    NEXT,
+    SILENT,
+    TRIALS,
+    Buffer,
+    History,
+    How,
+    Hypothesis,
+    Out,
+    Work,
+)
 from linmax.techniques.recycled import Recycled
-from linmax.techniques.trials import COUNTS, HELD, KEPT, NEXT, SILENT, TRIALS, Buffer, History, How, Hypothesis, Out, Work
 
 UNLIMITED = 2**62
 CELLS = 1 << 18  # of frozen votes in memory at once
@@ -39,8 +54,8 @@ class Result(NamedTuple):
 class Engine:
     """The state of one learner, and how it runs over data.
 
-    Everything that changes while learning is in `counts`, `s`, the columns over sub-experts, the kept trials and the memories of
-    sources; all of it is a function of the trials alone, whatever pieces they came in.
+    Everything that changes while learning is in `counts`, `s`, the columns over sub-experts, the kept trials
+    and the memories of sources; all of it is a function of the trials alone, whatever pieces they came in.
     """
 
     def __init__(self, learner: Learner, names: Any) -> None:
@@ -69,33 +84,14 @@ class Engine:
         self.room = Room(0, 0, 0, 0)
         self.active = 0
         self.version = 0  # changes with the room and the names: what was bound to the old arrays is void
-        self.columns = self._columns(Room(0, 0, 0, 0))
+        self.columns = self.blank(Room(0, 0, 0, 0))
         self.grow(Room(1, 2, 1, 1))
 
-    # --- room -------------------------------------------------------------------------------------------------
+    # --- room
 
-    def size_of(self, room: Room) -> int:
-        """The number of sub-experts when there are so many of each."""
-        return sum(int(np.prod(part.shape(room))) for part in self.parts)
-
-    def _columns(self, room: Room) -> dict[str, np.ndarray]:
-        """A blank column for each thing that is kept per sub-expert."""
-        n = self.size_of(room)
-        columns = {name: np.zeros(n) for name in ("theta", "w", "first")}
-        columns["spoken"] = np.zeros(n, dtype=np.uint8)
-        for name in ("past", "since"):
-            columns[name] = np.zeros(n if self.averages else 0)
-        for part, at, shape in self._layout(room):
-            columns["first"][at : at + int(np.prod(shape))] = self.rule.first() if part.equal else 0.0
-        return columns
-
-    def _layout(self, room: Room) -> Iterator[tuple[Source, int, tuple[int, ...]]]:
-        """Each part, where its weights start, and their shape."""
-        at = 0
-        for part in self.parts:
-            shape = part.shape(room)
-            yield part, at, shape
-            at += int(np.prod(shape))
+    def blank(self, room: Room) -> Columns:
+        """A fresh column for each thing that is kept per sub-expert."""
+        return blank(self.parts, room, self.rule.first(), self.averages)
 
     def grow(self, need: Room) -> None:
         """Double what has become too small; weights move to their new places."""
@@ -103,10 +99,10 @@ class Engine:
             return
         self.version += 1
         old = self.room
-        doubled = [max(have, 4) if have >= want else _doubled(have, want) for have, want in zip(old, need, strict=True)]
-        self.room = Room(*doubled)
-        before, self.columns = self.columns, self._columns(self.room)
-        copy_columns(before, list(self._layout(old)), self.columns, list(self._layout(self.room)))
+        wider = (doubled(have, want) for have, want in zip(old, need, strict=True))
+        self.room = Room(*wider)
+        before, self.columns = self.columns, self.blank(self.room)
+        copy_columns(before, layout(self.parts, old), self.columns, layout(self.parts, self.room))
         n = len(self.columns["w"])
         classes = self.room.classes + 1  # the spare slot is where abstentions go
         self.work = Work(
@@ -118,7 +114,7 @@ class Engine:
         """Room for this many, and the right number of sub-experts that have yet to speak."""
         self.grow(need)
         spoken = self.active - int(self.counts[SILENT])
-        self.active = self.size_of(need)
+        self.active = size_of(self.parts, need)
         self.counts[SILENT] = self.active - spoken
 
     def sizes(self) -> Room:
@@ -127,12 +123,14 @@ class Engine:
         names = self.names
         return Room(len(names.experts), len(names.classes), len(names.attributes), pairs)
 
-    # --- running ----------------------------------------------------------------------------------------------
+    # --- running
 
     def hypothesis(self) -> Hypothesis:
         """The rule's state as the kernel takes it."""
         c = self.columns
-        return Hypothesis(c["theta"], c["w"], c["first"], c["spoken"], _jit.parameters(self.rule.parameters()), self.s)
+        return Hypothesis(
+            c["theta"], c["w"], c["first"], c["spoken"], _jit.parameters(self.rule.parameters()), self.s
+        )
 
     def history(self) -> History:
         """What averaging keeps."""
@@ -150,7 +148,7 @@ class Engine:
             int(self.hears),
             int(self.averages),
             self.updates,
-            trials.MOST_PASSES if self.updates == UNLIMITED else UNLIMITED,
+            MOST_PASSES if self.updates == UNLIMITED else UNLIMITED,
         )
 
     def form(self, data: Data) -> Any:
@@ -183,8 +181,12 @@ class Engine:
             data = take(data, rows)
         if batch.nominal is not None:
             memory = next(memory for memory in self.memories if memory is not None)
-            data = Data(data.votes, data.rows, memory.freeze(batch.nominal.codes[rows], batch.labels[rows] >= 0))
-        seen = Room(batch.experts_seen, batch.classes_seen, len(self.names.attributes) + len(batch.new_attributes), 0)
+            data = Data(
+                data.votes, data.rows, memory.freeze(batch.nominal.codes[rows], batch.labels[rows] >= 0)
+            )
+        seen = Room(
+            batch.experts_seen, batch.classes_seen, len(self.names.attributes) + len(batch.new_attributes), 0
+        )
         self.fit(Room(*map(max, self.sizes(), seen)))
         return data
 
@@ -210,7 +212,7 @@ class Engine:
             order = ring[np.arange(last - int(self.counts[HELD]), last) % self.size]
             self.kept, self.kept_labels, self.kept_used = take(data, order), labels[order], used[order]
 
-    # --- what was learned ---------------------------------------------------------------------------------------
+    # --- what was learned
 
     def weights(self) -> np.ndarray:
         """The hypothesis that predicts, over all sub-experts."""
@@ -224,22 +226,30 @@ class Engine:
     def named(self, names: Any = None) -> Iterator[tuple[Any, Any, int]]:
         """Every sub-expert there is: its name, whose it is, and its place among the weights."""
         names = names or self.names
-        for (part, at, shape), memory in zip(self._layout(self.room), self.memories, strict=True):
+        for (part, at, shape), memory in zip(layout(self.parts, self.room), self.memories, strict=True):
             strides = [int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))]
             for key, place in part.keys(names, memory):
-                yield key, part.owner(key), at + sum(i * stride for i, stride in zip(place, strides, strict=True))
+                yield (
+                    key,
+                    part.owner(key),
+                    at + sum(i * stride for i, stride in zip(place, strides, strict=True)),
+                )
 
-    # --- as arrays ----------------------------------------------------------------------------------------------
+    # --- as arrays
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that learning changed, without the spare room: equal states are equal arrays."""
         sizes = self.sizes()
-        trimmed = self._columns(sizes)
-        copy_columns(self.columns, list(self._layout(self.room)), trimmed, list(self._layout(sizes)))
+        trimmed = self.blank(sizes)
+        copy_columns(self.columns, layout(self.parts, self.room), trimmed, layout(self.parts, sizes))
         state = {name: trimmed[name] for name in ("theta", "w", "spoken", "past", "since")}
         state |= {"s": self.s, "total": self.total, "counts": self.counts[:KEPT]}
         state |= {"kept.labels": self.kept_labels, "kept.used": self.kept_used}
-        for name, part in (("votes", self.kept.votes), ("rows", self.kept.rows), ("frozen", self.kept.frozen)):
+        for name, part in (
+            ("votes", self.kept.votes),
+            ("rows", self.kept.rows),
+            ("frozen", self.kept.frozen),
+        ):
             if part is not None:
                 whole = sparse(part)
                 state |= {f"kept.{name}.{field}": getattr(whole, field) for field in whole._fields}
@@ -256,30 +266,12 @@ class Engine:
         sizes = self.sizes()
         self.fit(sizes)
         trimmed = {name: state[name] for name in ("theta", "w", "spoken", "past", "since")}
-        copy_columns(trimmed, list(self._layout(sizes)), self.columns, list(self._layout(self.room)))
+        copy_columns(trimmed, layout(self.parts, sizes), self.columns, layout(self.parts, self.room))
         self.s[:], self.total[:], self.counts[:KEPT] = state["s"], state["total"], state["counts"]
         self.counts[SILENT] = self.active - int(state["spoken"].sum())
         self.kept_labels, self.kept_used = state["kept.labels"], state["kept.used"]
-        held = {}
+        held: dict[str, Any] = {}
         for name, form in (("votes", Sparse), ("rows", SparseRows), ("frozen", Frozen)):
             if f"kept.{name}.{form._fields[0]}" in state:
                 held[name] = form(*(state[f"kept.{name}.{field}"] for field in form._fields))
         self.kept = Data(**held)
-
-
-def copy_columns(before: dict[str, Any], old: list[Any], after: dict[str, Any], new: list[Any]) -> None:
-    """Copy every column into a larger layout, or a smaller one, part by part."""
-    for name, column in before.items():
-        if name == "first" or len(column) == 0 or len(after[name]) == 0:
-            continue
-        for (_, here, shape), (_, there, wider) in zip(old, new, strict=True):
-            corner = tuple(slice(min(a, b)) for a, b in zip(shape, wider, strict=True))
-            target = after[name][there : there + int(np.prod(wider))].reshape(wider)
-            target[corner] = column[here : here + int(np.prod(shape))].reshape(shape)[corner]
-
-
-def _doubled(have: int, want: int) -> int:
-    have = max(have, 4)
-    while have < want:
-        have *= 2
-    return have

@@ -8,15 +8,17 @@ from linmax.techniques.base import Technique
 
 @dataclass(frozen=True, repr=False)
 class Recycled(Technique):
-    """After a mistake pass over the latest instances, oldest first, and learn from those that are guessed wrong.
+    """After a mistake pass over the latest instances and learn from those that are guessed wrong.
 
-    An instance serves for at most `updates` updates, its own trial included; passes end when one moves nothing. Mesterharm & Hsu
-    2008, section VI (R-B). `updates=1` keeps the bound against an adversary; `updates=None` is for data without noise.
+    An instance serves for at most `updates` updates, its own trial included; passes end when one moves
+    nothing. Mesterharm & Hsu 2008, section VI (R-B). `updates=1` keeps the bound against an adversary;
+    `updates=None` is for data without noise.
 
     >>> from linmax import Fusion, Perceptron, Recycled
     >>> from linmax.problems import majority
     >>> votes, labels = majority(1000, noise=0.0)
-    >>> Fusion(Perceptron()).learn(votes, labels).mistakes, Fusion(Recycled(Perceptron())).learn(votes, labels).mistakes
+    >>> [Fusion(B).learn(votes, labels).mistakes for B in (Perceptron(), Recycled(Perceptron()))]
+    [166, 78]
     """
 
     inner: Learner

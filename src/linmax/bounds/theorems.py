@@ -1,0 +1,192 @@
+"""The mistake bounds that hold, one theorem a rule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+from linmax.bounds.case import Case
+from linmax.rules import Rule
+from linmax.rules.alma import Alma
+from linmax.rules.balanced_winnow import BalancedWinnow
+from linmax.rules.passive_aggressive import PassiveAggressive
+from linmax.rules.perceptron import Perceptron
+from linmax.rules.pnorm import PNorm
+from linmax.rules.rivals import cycle
+from linmax.rules.romma import Romma
+from linmax.rules.winnow import Winnow
+
+
+class MisfitError(ValueError):
+    """The case is not the theorem's; the sentence says why."""
+
+
+class Theorem(NamedTuple):
+    """A bound on mistakes: as a formula, by whom, and as a function of the rule and the case."""
+
+    formula: str
+    source: str
+    value: Callable[[Any, Case], float]
+
+
+THEOREMS: dict[type, Theorem] = {}
+Value = TypeVar("Value", bound=Callable[[Any, Case], float])
+
+
+def theorem(rule: type[Rule], formula: str, source: str) -> Callable[[Value], Value]:
+    """Keep a function of (rule, case) as the theorem of a rule."""
+
+    def keep(value: Value) -> Value:
+        THEOREMS[rule] = Theorem(formula, source, value)
+        return value
+
+    return keep
+
+
+def demand(condition: bool, sentence: str) -> None:
+    """A misfit, for the reason given, unless the condition holds."""
+    if not condition:
+        raise MisfitError(sentence)
+
+
+def demand_mistake_driven(rule: Rule, case: Case) -> None:
+    """Every theorem counts updates that answer a mistake, each trial's noise once, from weights of 0."""
+    demand(
+        rule.rivals != "softmax",
+        'rivals="softmax" moves on right guesses, too; "top" and "violators" have the bound',
+    )
+    demand(
+        case.hinge == 0 or not isinstance(rule.rivals, cycle),
+        "cycle meets the noise of a trial more than once; without noise it has the bound",
+    )
+    demand(
+        rule.slack == 0 or isinstance(rule, PassiveAggressive),
+        f"slack = {rule.slack:g} moves on right guesses, too; with slack=0 there is a bound",
+    )
+    demand(getattr(rule, "start", "zero") == "zero", 'the proof starts at weights of 0 (got start="equal")')
+
+
+@theorem(
+    Perceptron,
+    "L + C + sqrt(L C),  C = max|z|_2^2 |u|_2^2 / delta^2,  L = hinge / delta",
+    "Mesterharm 2003, section 4.1 (no noise); Fink, Shalev-Shwartz, Singer & Ullman 2006, Lemma 1",
+)
+def perceptron(rule: Perceptron, case: Case) -> float:
+    """|w|^2 grows by at most max|z|_2^2 on a mistake."""
+    return _additive((case.size(2) * case.weight(2) / case.delta) ** 2, case)
+
+
+@theorem(
+    PNorm,
+    "L + C + sqrt(L C),  C = (p - 1) max|z|_p^2 |u|_q^2 / delta^2,  1/p + 1/q = 1,  L = hinge / delta",
+    "Grove, Littlestone & Schuurmans 1997 (no noise); Gentile, The robustness of the p-norm algorithms, 2003",
+)
+def pnorm(rule: PNorm, case: Case) -> float:
+    """|theta|_p^2 grows by at most (p - 1) max|z|_p^2 on a mistake."""
+    q = rule.p / (rule.p - 1)
+    return _additive((rule.p - 1) * (case.size(rule.p) * case.weight(q) / case.delta) ** 2, case)
+
+
+def _additive(complexity: float, case: Case) -> float:
+    """delta (M - L) <= u . theta <= |u|_q |theta|_p gives M - L <= sqrt(C M)."""
+    noise = case.hinge / case.delta
+    return complexity + noise + math.sqrt(noise * complexity)
+
+
+@theorem(
+    Romma,
+    "max|z|_2^2 |u|_2^2 / delta^2",
+    "Li & Long, The relaxed online maximum margin algorithm, 2002; Mesterharm 2003, section 4.2",
+)
+def romma(rule: Romma, case: Case) -> float:
+    """|w|^2 grows by 1 / |z|^2 on a mistake, falls never (aggressive or not), and is under |u|^2 / delta^2."""
+    demand(case.hinge == 0, f"ROMMA's proof has no room for noise (got a hinge of {case.hinge:g})")
+    return (case.size(2) * case.weight(2) / case.delta) ** 2
+
+
+@theorem(
+    Alma,
+    "2 (p - 1) (2/alpha - 1)^2 / gamma^2 + 8/alpha - 4,  gamma = delta / (max|z|_p |u|_q),  1/p + 1/q = 1",
+    "Gentile, A new approximate maximal margin classification algorithm, JMLR 2001, Theorem 3, part 1",
+)
+def alma(rule: Alma, case: Case) -> float:
+    """Of the separable part of the theorem; it bounds all updates."""
+    demand(
+        case.hinge == 0, f"this part of ALMA's theorem has no room for noise (got a hinge of {case.hinge:g})"
+    )
+    gamma = case.delta / (case.size(rule.p) * case.weight(rule.p / (rule.p - 1)))
+    return 2 * (rule.p - 1) * ((2 / rule.alpha - 1) / gamma) ** 2 + 8 / rule.alpha - 4
+
+
+@theorem(
+    Winnow,
+    "(ln n + sum u ln u + eta hinge) / (eta delta - ln cosh eta),  eta = ln alpha",
+    "Schapire, COS 511, lecture 15, 2008, Eq. 10, with sum u ln u and the hinge kept",
+)
+def winnow(rule: Winnow, case: Case) -> float:
+    """For a comparator without negative weights."""
+    negative = 0 if case.u is None else int((case.u < 0).sum())
+    demand(negative == 0, f"Winnow needs u >= 0 (got {negative} weights below 0); BalancedWinnow takes any u")
+    return _multiplicative(rule, case, case.surprise())
+
+
+@theorem(
+    BalancedWinnow,
+    "(ln 2n + sum |u| ln |u| + eta hinge) / (eta delta - ln cosh eta),  eta = ln alpha",
+    "Schapire, COS 511, lecture 15, 2008, section 5: Winnow on the votes and their opposites",
+)
+def balanced_winnow(rule: BalancedWinnow, case: Case) -> float:
+    """For a comparator with any signs."""
+    return _multiplicative(rule, case, case.surprise(doubled=True))
+
+
+def _multiplicative(rule: Winnow | BalancedWinnow, case: Case, surprise: float) -> float:
+    """With sum u = 1, RE(u || w) >= 0 falls by eta (delta - hinge_t) - ln cosh eta on a mistake."""
+    demand(
+        case.largest <= 1, f"the proof needs |z_i| <= 1 (got {case.largest:g}); bring the votes into [0, 1]"
+    )
+    delta, hinge = case.delta / case.weight(1), case.hinge / case.weight(1)
+    eta = math.log(rule.alpha)
+    fall = eta * delta - _ln_cosh(eta)
+    if fall <= 0:
+        most, best = _largest_alpha(delta), math.exp(math.atanh(delta))
+        raise MisfitError(
+            f"alpha = {rule.alpha:g} is too large for a margin of {delta:.3g}:"
+            f" a bound needs alpha < {most:.3g}, and {best:.3g} has the best"
+        )
+    return (surprise + eta * hinge) / fall
+
+
+def _ln_cosh(eta: float) -> float:
+    return eta + math.log1p(math.exp(-2 * eta)) - math.log(2)
+
+
+def _largest_alpha(delta: float) -> float:
+    """Where eta delta = ln cosh eta, by bisection between the best eta and one too large; delta < 1."""
+    low, high = math.atanh(delta), math.log(2) / (1 - delta) + 1
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if middle * delta > _ln_cosh(middle) else (low, middle)
+    return math.exp(low)
+
+
+@theorem(
+    PassiveAggressive,
+    "PA: R^2 U;  PA-I: max(R^2, 1/C) (U + 2 C hinge / delta);"
+    "  PA-II: (R^2 + 1/(2C)) (U + 2 C squares / delta^2);  R = max|z|_2,  U = |u|_2^2 / delta^2",
+    "Crammer, Dekel, Keshet, Shalev-Shwartz & Singer, JMLR 2006, Theorems 2 (PA), 4 (PA-I) and 5 (PA-II)",
+)
+def passive_aggressive(rule: PassiveAggressive, case: Case) -> float:
+    """A mistake costs a loss of at least 1; to ask for another margin than 1 is to have another C."""
+    R2, U = case.size(2) ** 2, (case.weight(2) / case.delta) ** 2
+    if rule.kind == "PA":
+        demand(case.hinge == 0, f'kind="PA" has a bound only without noise (got a hinge of {case.hinge:g})')
+        return R2 * U
+    if rule.kind == "PA-I":
+        C = rule.C / rule.slack
+        return max(R2, 1 / C) * (U + 2 * C * case.hinge / case.delta)
+    squares = 0.0 if case.hinge == 0 else case.squares
+    if squares is None:
+        raise MisfitError('kind="PA-II" needs the sum of the squared hinges: pass squares=')
+    return (R2 + 0.5 / rule.C) * (U + 2 * rule.C * squares / case.delta**2)

@@ -1,0 +1,78 @@
+"""What there is to build a learner from, found in the registry: nothing is listed by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from typing import Any, NamedTuple
+
+from linmax import _registry
+from linmax.experts import Source
+from linmax.learner import Learner
+from linmax.rules import Rule
+from linmax.terms import Term, show
+
+HIDDEN = ("experts",)  # set with .on(...)
+
+
+class Entry(NamedTuple):
+    """One thing a learner can be built from."""
+
+    name: str
+    kind: str  # "rule", "technique" or "source"
+    summary: str  # the first line of its docstring
+    formula: str  # the second paragraph of a rule's
+    parameters: tuple[str, ...]  # such as "alpha=1.2"
+    claims: frozenset[str]  # the mathematical checks that a rule is put through
+
+
+def catalogue() -> list[Entry]:
+    """Rules, then techniques, then sources, each kind by name.
+
+    >>> from linmax.report import catalogue
+    >>> winnow = next(entry for entry in catalogue() if entry.name == "Winnow")
+    >>> winnow.kind, winnow.parameters, winnow.formula
+    ('rule', ('alpha=1.2',), 'theta += z; w = alpha ** theta / (sum over those who have spoken)')
+    """
+    kinds = {"rule": Rule, "technique": Learner, "source": Source}  # a rule is a learner, too: the first fits
+    found = []
+    for name, thing in _registry.registered().items():
+        if isinstance(thing, type) and issubclass(thing, Term):
+            kind = next((kind for kind, base in kinds.items() if issubclass(thing, base)), None)
+            if kind is not None:
+                found.append(_entry(name, kind, thing))
+    return sorted(found, key=lambda entry: (list(kinds).index(entry.kind), entry.name))
+
+
+def options() -> tuple[str, ...]:
+    """The options that every rule takes.
+
+    >>> from linmax.report import options
+    >>> options()
+    ('slack=0.0', "rivals='top'", 'ties=False')
+    """
+    return tuple(_parameter(field) for field in _fields(Rule))
+
+
+def _entry(name: str, kind: str, thing: Any) -> Entry:
+    paragraphs = (inspect.getdoc(thing) or "").split("\n\n")
+    summary, *_ = paragraphs[0].split("\n")
+    formula = " ".join(paragraphs[1].split()) if kind == "rule" and len(paragraphs) > 1 else ""
+    parameters = tuple(_parameter(field) for field in _fields(thing))
+    if kind == "rule":
+        parameters = tuple(parameter for parameter in parameters if parameter not in options())
+    return Entry(name, kind, summary, formula, parameters, getattr(thing, "claims", frozenset()))
+
+
+def _fields(thing: Any) -> list[dataclasses.Field[Any]]:
+    """In the order in which they are written: what may be given without its name comes first."""
+    fields = [field for field in dataclasses.fields(thing) if field.name not in HIDDEN]
+    return sorted(fields, key=lambda field: field.kw_only is True)
+
+
+def _parameter(field: dataclasses.Field[Any]) -> str:
+    if field.default is not dataclasses.MISSING:
+        return f"{field.name}={show(field.default)}"
+    if field.default_factory is not dataclasses.MISSING:
+        return f"{field.name}={show(field.default_factory())}"
+    return field.name
