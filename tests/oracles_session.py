@@ -156,6 +156,7 @@ class Session:
         self.rule, self.sources = rule, sources or [Votes(), Thresholds()]
         self.classes, self.averaged, self.recycled = list(classes), averaged, recycled
         self.on_new_class = on_new_class
+        self.experts: list[Any] = []
         self.buffer: list[dict[str, Any]] = []  # {"item", "frozen", "y", "counter"}
         self.hypotheses: list[Vector] = []
         self.trials = self.mistakes = self.right = self.novel = 0
@@ -179,7 +180,8 @@ class Session:
     # one trial
     def trial(self, item: dict[str, Any], y: Any) -> Any:
         votes = item.get("votes", {})
-        named = [c for vote in votes.values() for c, value in vote.items() if value]
+        experts = list(dict.fromkeys([*self.experts, *votes]))  # in the order in which they were first met
+        named = [c for i in experts for c, value in votes.get(i, {}).items() if value]
         if self.on_new_class == "ignore":
             votes = {i: {c: v for c, v in vote.items() if c in self.classes} for i, vote in votes.items()}
             item, named = {**item, "votes": votes}, []
@@ -189,7 +191,7 @@ class Session:
         x = {i: vote for part in frozen for i, vote in part.items() if any(vote.values())}
         if y is None:  # predict only: what these votes named and who spoke is forgotten again
             return self.predict(x, classes)
-        self.classes = classes
+        self.classes, self.experts = classes, experts
         self.hear(x)
         if self.averaged:
             self.hypotheses.append(self.rule.weights())
@@ -259,7 +261,7 @@ class Session:
         if rule.rivals == "softmax":
             shares = softmax(scores)
         elif rule.rivals == "violators" and violators:
-            shares = dict.fromkeys(violators, 1 / len(violators))
+            shares = dict.fromkeys(violators, Fraction(1, len(violators)))
         return wrong, self.move(difference(x, y, shares))
 
     def close(self, scores: Vector, x: Votes_, y: Any, j: Any) -> bool:

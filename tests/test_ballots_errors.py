@@ -218,6 +218,7 @@ def test_triplets_are_columns_of_one_length():
         "triplets need columns of one length (got item 2, expert 1, label 2, value 2)",
         Triplets([0, 1], ["ann"], ["a", "b"]),
     )
+    refuses("triplets need a whole number of items (got items=2.5)", Triplets([0], ["ann"], ["a"], items=2.5))
     refuses("triplets need items that are row numbers (got -1)", Triplets([-1], ["ann"], ["a"]))
     refuses(
         "triplets need items that are row numbers (got <U1 of shape (1,))", Triplets(["x"], ["ann"], ["a"])

@@ -180,7 +180,8 @@ def test_anything_missing_abstains_and_is_no_label(missing):
         np.array([2, 0, 2]), np.array([2.0, 0.0, 2.0]), [2, 0, 2], (2, 0, 2), np.array([2, 0, 2], ">i8"),
         pd.Series([2, 0, 2], index=[5, 6, 7]), pl.Series([2, 0, 2]), pa.array([2, 0, 2]),
         pa.chunked_array([[2], [0, 2]]), pd.Series([2, 0, 2], dtype="Int8"), pd.Categorical([2, 0, 2]),
-        np.array([2, 0, 2], np.uint8), pd.Series([2, 0, 2], dtype="int64[pyarrow]"), np.ma.masked_array([2, 0, 2]),
+        np.array([2, 0, 2], np.uint8), pd.Series([2, 0, 2], dtype="int64[pyarrow]"),
+        np.ma.masked_array([2, 0, 2]),
     ],
 )  # fmt: skip
 def test_labels_may_come_in_many_ways(labels):

@@ -1,10 +1,10 @@
 """The one place that knows numba: kernels, the verbs of forms, function pointers, and the disk cache.
 
 Three facts shape it. A kernel cached by numba is stamped with its own file only, so an edit in another file
-would run stale machine code: here every stamp holds a digest of all of linmax's sources. A rule reaches a
-kernel as an integer address, so one compiled kernel serves every rule and costs 1.5 microseconds to call,
-where a function object costs 30. And everything compiled is plain Python underneath: `interpreted()` runs the
-same source without numba.
+would run stale machine code: here every stamp also holds a digest of all sources that kernels call into. A
+rule reaches a kernel as an integer address, so one compiled kernel serves every rule and costs 1.5
+microseconds to call, where a function object costs 30. And everything compiled is plain Python underneath:
+`interpreted()` runs the same source without numba.
 """
 
 import contextlib
@@ -28,6 +28,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # no reference counts: a kernel allocates nothing, and counting (atomically) the arrays it is handed took 4/5
 # of its time
 _OPTIONS: Any = {"error_model": "numpy", "_nrt": False}
+
+COMPILED = ("_jit.py", "forms/*.py", "rules/*.py", "experts/*.py", "techniques/*.py")
 
 COMPILES = not getattr(numba.config, "DISABLE_JIT", 0)  # set by NUMBA_DISABLE_JIT=1
 
@@ -55,10 +57,10 @@ def interpreting() -> bool:
 
 @functools.cache
 def sources_digest() -> str:
-    """A digest of every source file of linmax: part of the stamp of all cached machine code."""
+    """A digest of all sources that kernels are made of: part of the stamp of all cached machine code."""
     digest = hashlib.sha256()
     home = Path(__file__).parent
-    for path in sorted(home.rglob("*.py")):
+    for path in sorted(path for part in COMPILED for path in home.glob(part)):
         digest.update(path.relative_to(home).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -145,7 +145,7 @@ def comparator(instances: Instances, C: float = 1.0) -> np.ndarray:
 
     _demand(instances, C)
     z = instances.z
-    machine = LinearSVC(fit_intercept=False, C=C / 2, dual=False)  # every instance is there twice
+    machine = LinearSVC(fit_intercept=False, C=C / 2, dual=False, tol=1e-6)  # every instance is there twice
     machine.fit(sparse.vstack((z, -z)), np.repeat((1, -1), z.shape[0]))
     return np.asarray(machine.coef_[0], dtype=np.float64)
 
@@ -155,8 +155,8 @@ def simplex_comparator(instances: Instances, C: float = 1.0) -> np.ndarray:
 
     min sum u + C sum over trials of max over rivals (1 - u . z)_+,  u >= 0;  then u / sum u
 
-    A linear programme, solved by scipy's HiGHS. Without noise and with a large C the margin is the largest
-    there is.
+    A linear programme, solved by scipy's HiGHS: some seconds for 20,000 instances. Without noise and with a
+    large C the margin is the largest there is.
 
     >>> from linmax import Perceptron
     >>> from linmax.experts import Votes
@@ -200,8 +200,10 @@ class SvmFusion:
     >>> from linmax.svm import SvmFusion
     >>> votes, labels = majority(400, relevant=3, experts=6, classes=3)
     >>> fusion = SvmFusion(source=Votes() + Thresholds()).fit(votes[:300], labels[:300])
-    >>> [round(fusion.weights[expert], 1) for expert in range(6)]
+    >>> [abs(round(fusion.weights[expert], 1)) for expert in range(6)]
+    [1.9, 1.9, 1.9, 0.0, 0.0, 0.0]
     >>> float((fusion.predict(votes[300:]) == labels[300:]).mean())
+    1.0
     """
 
     def __init__(

@@ -37,6 +37,8 @@ def count(triplets: Triplets) -> int:
     least = int(item.max(initial=-1)) + 1
     if triplets.items is None:
         return least
+    if not isinstance(triplets.items, int | np.integer):
+        raise ValueError(f"triplets need a whole number of items (got items={triplets.items!r})")
     if triplets.items < least:
         raise ValueError(f"triplets name item {least - 1}, but items={triplets.items}; items count from 0")
     return int(triplets.items)

@@ -100,7 +100,7 @@ def _additive(complexity: float, case: Case) -> float:
     "Li & Long, The relaxed online maximum margin algorithm, 2002; Mesterharm 2003, section 4.2",
 )
 def romma(rule: Romma, case: Case) -> float:
-    """|w|^2 grows by 1 / |z|^2 on a mistake, falls never (aggressive or not), and is under |u|^2 / delta^2."""
+    """|w|^2 <= |u|^2 / delta^2 grows by 1 / |z|^2 on a mistake and never falls, aggressive or not."""
     demand(case.hinge == 0, f"ROMMA's proof has no room for noise (got a hinge of {case.hinge:g})")
     return (case.size(2) * case.weight(2) / case.delta) ** 2
 

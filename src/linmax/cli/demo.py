@@ -42,8 +42,8 @@ def show(*, seed: int, learner: str | None, picture: Path, seconds: float) -> No
     console.print()
     explained(console, fusion, panel, progress)
     console.print()
-    draw(progress, picture, title=TITLE)
     console.print(Text(closing(progress), style="bold"))
+    draw(progress, picture, title=TITLE)
     console.print(Text(f"The curves are in {picture}."), soft_wrap=True)
 
 

@@ -83,7 +83,7 @@ def derangement(rng: np.random.Generator) -> NDArray[np.int64]:
     """Another name for each of the ten digits: they move one place on along a random circle.
 
     >>> derangement(np.random.default_rng(0)).tolist()
-    [6, 0, 7, 5, 2, 8, 4, 9, 3, 1]
+    [9, 8, 6, 7, 1, 3, 4, 2, 0, 5]
     """
     circle = rng.permutation(10)
     other = np.empty(10, np.int64)

@@ -8,7 +8,8 @@ from linmax.rules.base import MOVED, MOVED_AND_SETTLE, SCALE, Rule, check_start,
 
 ETA = 0  # in p
 MASS, SHIFT, PEAK = 2, 3, 4  # in s: the sum of cosh, the exponent that is subtracted, the largest sum so far
-HIGH = 300.0
+HIGH = 1e130
+FAR = 600.0
 LOST = 2.0**-16
 
 
@@ -31,6 +32,7 @@ class BalancedWinnow(Rule):
     start: str = field(default="zero", kw_only=True)  # "equal": the first guess is the plurality
 
     joins: ClassVar[bool] = True
+    asks_margin: ClassVar[bool] = False
     claims: ClassVar[frozenset[str]] = Rule.claims | {"theta adds z", "bound", "shift"}
 
     def check(self) -> None:
@@ -67,21 +69,22 @@ class BalancedWinnow(Rule):
     @staticmethod
     def update(p: Any, s: Any, theta: Any, w: Any, index: Any, value: Any, margin: Any) -> int:
         """theta += z; w = sinh(eta theta)."""
-        highest = 0.0
-        for i, z in zip(index, value):  # noqa: B905
-            x = p[ETA] * theta[i]
-            s[MASS] -= (math.exp(x - s[SHIFT]) + math.exp(-x - s[SHIFT])) / 2.0
-            theta[i] += z
-            x = p[ETA] * theta[i]
-            highest = max(highest, abs(x) - s[SHIFT])
-            up = math.exp(min(x - s[SHIFT], 2 * HIGH))
-            down = math.exp(min(-x - s[SHIFT], 2 * HIGH))
+        eta, shift, mass = p[ETA], s[SHIFT], s[MASS]
+        one = math.exp(-2.0 * shift)  # cosh^2 = sinh^2 + 1, in shifted units
+        for j in range(len(index)):
+            i = index[j]
+            before = math.sqrt(w[i] * w[i] + one)
+            theta[i] += value[j]
+            x = eta * theta[i]
+            up = math.exp(min(x - shift, FAR))
+            down = math.exp(min(-x - shift, FAR))
             w[i] = (up - down) / 2.0
-            s[MASS] += (up + down) / 2.0
-        if highest > HIGH or s[MASS] < LOST * s[PEAK]:
+            mass += (up + down) / 2.0 - before
+        s[MASS] = mass
+        if mass > HIGH or mass < LOST * s[PEAK]:
             return MOVED_AND_SETTLE
-        s[PEAK] = max(s[PEAK], s[MASS])
-        s[SCALE] = 1.0 / s[MASS]
+        s[PEAK] = max(s[PEAK], mass)
+        s[SCALE] = 1.0 / mass
         return MOVED
 
     @staticmethod

@@ -57,6 +57,7 @@ class Rule(Learner, abstract=True):
     )  # the source of sub-experts, set with `.on(...)`; None: votes and thresholds
 
     joins: ClassVar[bool] = False  # must be told when a sub-expert speaks for the first time
+    asks_margin: ClassVar[bool] = True  # False: `update` makes no use of the margin, and is given 0
     claims: ClassVar[frozenset[str]] = frozenset(
         {"conservative", "permutes"}
     )  # the mathematical checks that apply

@@ -32,6 +32,7 @@ class Logistic(Rule):
     rivals: str | cycle = field(default="softmax", kw_only=True)
     start: str = field(default="zero", kw_only=True)
 
+    asks_margin: ClassVar[bool] = False
     claims: ClassVar[frozenset[str]] = frozenset({"permutes"})
 
     def check(self) -> None:

@@ -25,6 +25,7 @@ class Perceptron(Rule):
         default="zero", kw_only=True
     )  # "equal": every expert begins with weight 1, and the first guess is the plurality
 
+    asks_margin: ClassVar[bool] = False
     claims: ClassVar[frozenset[str]] = Rule.claims | {"theta adds z", "bound", "shift"}
 
     def check(self) -> None:

@@ -86,6 +86,7 @@ class PNorm(Rule):
     p: float = 2.0  # >= 2
     start: str = field(default="zero", kw_only=True)
 
+    asks_margin: ClassVar[bool] = False
     claims: ClassVar[frozenset[str]] = Rule.claims | {"theta adds z", "bound", "shift"}
 
     def check(self) -> None:

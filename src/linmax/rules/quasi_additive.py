@@ -47,6 +47,7 @@ class QuasiAdditive(Rule):
 
     link: str | Callable[[float], float] = "sinh"
 
+    asks_margin: ClassVar[bool] = False
     claims: ClassVar[frozenset[str]] = Rule.claims | {"theta adds z", "shift"}
 
     def check(self) -> None:

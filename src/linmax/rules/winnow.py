@@ -12,7 +12,8 @@ MASS, SHIFT, PEAK = (
     3,
     4,
 )  # in s: S, the exponent that is subtracted, the largest S since it was last added up
-HIGH = 300.0  # e^300: far from overflow
+HIGH = 1e130  # far from overflow
+FAR = 600.0  # the exponent of a weight that one large vote threw beyond HIGH, until all is settled
 LOST = 2.0**-16  # S may fall to this part of its peak before cancellation could cost more than 16 of 53 bits
 
 
@@ -35,6 +36,7 @@ class Winnow(Rule):
     alpha: float = 1.2  # > 1; sqrt((1 + delta) / (1 - delta)) is what the bound asks for
 
     joins: ClassVar[bool] = True
+    asks_margin: ClassVar[bool] = False
     claims: ClassVar[frozenset[str]] = Rule.claims | {"theta adds z", "bound", "shift"}
 
     def check(self) -> None:
@@ -86,18 +88,18 @@ class Winnow(Rule):
     @staticmethod
     def update(p: Any, s: Any, theta: Any, w: Any, index: Any, value: Any, margin: Any) -> int:
         """theta += z; w = alpha ** theta."""
-        highest = 0.0
-        for i, z in zip(index, value):  # noqa: B905
-            theta[i] += z
-            exponent = p[ETA] * theta[i] - s[SHIFT]
-            highest = max(highest, exponent)
-            s[MASS] -= w[i]
-            w[i] = math.exp(min(exponent, 2 * HIGH))
-            s[MASS] += w[i]
-        if highest > HIGH or s[MASS] < LOST * s[PEAK]:
+        eta, shift, mass = p[ETA], s[SHIFT], s[MASS]
+        for j in range(len(index)):
+            i = index[j]
+            before = w[i]
+            theta[i] += value[j]
+            w[i] = math.exp(min(eta * theta[i] - shift, FAR))
+            mass += w[i] - before
+        s[MASS] = mass
+        if mass > HIGH or mass < LOST * s[PEAK]:
             return MOVED_AND_SETTLE
-        s[PEAK] = max(s[PEAK], s[MASS])
-        s[SCALE] = 1.0 / s[MASS]
+        s[PEAK] = max(s[PEAK], mass)
+        s[SCALE] = 1.0 / mass
         return MOVED
 
     @staticmethod

@@ -145,6 +145,7 @@ class Engine:
             _jit.reach(self.rule.settle, _jit.SETTLE),
             code,
             rounds,
+            int(self.rule.asks_margin),
             int(self.hears),
             int(self.averages),
             self.updates,

@@ -83,9 +83,10 @@ def move(h, history, work, how, count, wrong):
     if count == 0:
         return False  # nobody voted for either: dividing by |z| would be the classic NaN
     margin = 0.0
-    for j in range(count):
-        margin += h.w[work.index[j]] * work.value[j]
-    margin *= h.s[SCALE]
+    if how.margin:
+        for j in range(count):
+            margin += h.w[work.index[j]] * work.value[j]
+        margin *= h.s[SCALE]
     if wrong:
         margin = min(margin, 0.0)  # by the scores it is; a sum in another order may be off in the last bit
     if how.averages:

@@ -56,6 +56,7 @@ class How(NamedTuple):
     settle: int
     rivals: int
     rounds: int
+    margin: int  # does the rule want to know w . z?
     hears: int  # must sub-experts be told apart by whether they have spoken?
     averages: int
     updates: int  # per recycled instance; 0: no recycling

@@ -1,0 +1,52 @@
+"""The C twin: compiled on the spot when there is a compiler."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+SOURCE = Path(__file__).with_name("twin.c")
+
+
+class Twin:
+    """The trial loop in C, called by the name of a rule."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self.library = library
+
+    def run(self, rule: str, votes: np.ndarray, labels: np.ndarray, classes: int, eta: float) -> int:
+        """Learn all trials from the start; the number of mistakes."""
+        trials, experts = votes.shape
+        n = experts + classes
+        w, theta, scores = np.zeros(n), np.zeros(n), np.zeros(classes)
+        function = getattr(self.library, rule)
+        function.restype = ctypes.c_long
+        point = lambda array: array.ctypes.data_as(ctypes.c_void_p)  # noqa: E731
+        sizes = (ctypes.c_long(trials), ctypes.c_long(experts), ctypes.c_long(classes))
+        return int(
+            function(
+                point(votes),
+                point(labels),
+                *sizes,
+                point(w),
+                point(theta),
+                ctypes.c_double(eta),
+                point(scores),
+            )
+        )
+
+
+def compiled() -> Twin | None:
+    """The twin, or None where there is no C compiler."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "twin.so"
+        subprocess.run([compiler, "-O3", "-shared", "-fPIC", "-o", target, SOURCE, "-lm"], check=True)
+        return Twin(ctypes.CDLL(str(target)))
