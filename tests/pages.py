@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from linmax import _registry
+
 ROOT = Path(__file__).parent.parent
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -21,8 +23,12 @@ def run_page(page: Path) -> int:
     """Run every python block and compare what it prints; the number of examples that were run."""
     code = "\n".join(block for kind, block in blocks(page) if kind == "python")
     whole: dict[str, Any] = {"__name__": f"page_{page.stem.lower()}"}
+    before = _registry.registered()
     test = doctest.DocTestParser().get_doctest(code, whole, page.name, str(page), 0)
     report: list[str] = []
-    result = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=report.append)
+    try:
+        result = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=report.append)
+    finally:
+        _registry._things = before  # what a page registers is the page's
     assert result.failed == 0, "".join(report)
     return result.attempted

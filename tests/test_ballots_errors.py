@@ -202,7 +202,7 @@ def test_scores_are_finite():
 
 
 def test_scores_are_of_the_known_classes():
-    refuses("votes score 2 classes but 3 are known; pass classes=", np.zeros((1, 1, 2)), met=rolls("abc"))
+    refuses("votes score 4 classes but 3 are known; pass classes=", np.zeros((1, 1, 4)), met=rolls("abc"))
     refuses("votes score 2 classes without naming them; pass classes=", np.zeros((1, 1, 2)), ["ham"])
 
 

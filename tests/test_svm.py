@@ -221,7 +221,7 @@ def test_a_second_fit_forgets_the_first():
     assert twice.weights == SvmFusion().fit(votes, labels).weights
 
 
-def test_predicting_learns_nothing_and_knows_strangers():
+def test_predicting_learns_nothing_and_knows_strangers(uncompiled):
     votes, labels = majority(200, relevant=3, experts=5, classes=3)
     fusion = SvmFusion(source=Votes()).fit(votes, labels)
     before = fusion.weights

@@ -8,6 +8,7 @@ microseconds to call, where a function object costs 30. And everything compiled 
 """
 
 import contextlib
+import ctypes
 import functools
 import hashlib
 import inspect
@@ -15,12 +16,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+import llvmlite.binding
 import numba
 import numpy as np
 from numba import types
 from numba.core import caching, cgutils
 from numba.core.ccallback import CFunc
 from numba.core.errors import NumbaError
+from numba.core.registry import cpu_target
 from numba.extending import intrinsic, overload, overload_method, register_jitable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -32,6 +35,17 @@ _OPTIONS: Any = {"error_model": "numpy", "_nrt": False}
 COMPILED = ("_jit.py", "forms/*.py", "rules/*.py", "experts/*.py", "techniques/*.py")
 
 COMPILES = not getattr(numba.config, "DISABLE_JIT", 0)  # set by NUMBA_DISABLE_JIT=1
+
+
+@functools.cache
+def _newest(*names: str) -> None:
+    # numba links the oldest entry of a glibc function, which wraps the newest to set errno: same bits, slower
+    cpu_target.target_context.refresh()  # numba installs its own choice when it first wakes
+    with contextlib.suppress(OSError, AttributeError):
+        library = ctypes.CDLL("libm.so.6")
+        for name in names:
+            llvmlite.binding.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+
 
 _interpreting = False
 
@@ -158,6 +172,7 @@ LINK = types.float64(types.float64)
 @functools.cache
 def pointer(function: Callable[..., Any], signature: Any) -> Any:
     """Compile a function to a fixed signature; its machine code is at `pointer(...).address`."""
+    _newest("exp", "pow")
     callback = CFunc(function, (signature.args, signature.return_type), locals={}, options=dict(_OPTIONS))
     _cached(callback, function)
     try:

@@ -130,4 +130,4 @@ class Peek:
                 f"{table} have {width} columns but {len(self.roll)} {self.roll.what}s are known"
                 f" ({listing(self.roll.names)}); name the columns: pass a data frame or dicts"
             )
-        return [self.code(name) for name in (self.roll.names[:width] or range(width))]
+        return list(range(width)) if len(self.roll) else [self.code(name) for name in range(width)]

@@ -58,7 +58,7 @@ def _scores(array: NDArray[Any], experts: Peek, classes: Roll) -> NDArray[np.flo
         raise ValueError(
             f"votes with three dimensions must be numbers, the scores of classes (got {array.dtype})"
         )
-    if len(classes) not in (0, array.shape[2]):
+    if 0 < len(classes) < array.shape[2]:  # fewer are fine: a label may have added a class since
         raise ValueError(f"votes score {array.shape[2]} classes but {len(classes)} are known; pass classes=")
     if not array.shape[1]:
         return np.zeros((len(array), len(experts), array.shape[2]))

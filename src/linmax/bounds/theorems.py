@@ -108,7 +108,7 @@ def romma(rule: Romma, case: Case) -> float:
 @theorem(
     Alma,
     "2 (p - 1) (2/alpha - 1)^2 / gamma^2 + 8/alpha - 4,  gamma = delta / (max|z|_p |u|_q),  1/p + 1/q = 1",
-    "Gentile, A new approximate maximal margin classification algorithm, JMLR 2001, Theorem 3, part 1",
+    "Gentile, A new approximate maximal margin classification algorithm, JMLR 2001 (separable data)",
 )
 def alma(rule: Alma, case: Case) -> float:
     """Of the separable part of the theorem; it bounds all updates."""

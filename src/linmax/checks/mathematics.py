@@ -117,7 +117,9 @@ def check_constants_change_nothing(learner: Any) -> None:
     """A constant added to all scores of an expert adds to all classes alike, so nothing changes."""
     m = material(learner, 40)
     k = len(m.classes)
-    scores = np.random.default_rng(1).integers(1, 6, size=(40, EXPERTS, k)).astype(float)
+    scores = (
+        np.random.default_rng(1).integers(1, 256, size=(40, EXPERTS, k)) / 64
+    )  # sums are exact, ties rare
     more = scores + np.arange(0.0, 7.0 * EXPERTS, 7.0)[:, None]
     fusion, raised = m.session(learner), m.session(learner)
     for t in range(len(scores)):

@@ -94,7 +94,7 @@ class Dense(NamedTuple):
 
 
 class Sparse(NamedTuple):
-    """The scores that were given, row by row, sorted by expert and then class; none is zero."""
+    """The scores that were given, row by row, by expert and then class; none is zero, and -1 abstains."""
 
     indptr: np.ndarray  # (trials + 1,) int64
     expert: np.ndarray  # int32
@@ -122,7 +122,7 @@ class Sparse(NamedTuple):
         before = -1
         for j in range(self.indptr[t], self.indptr[t + 1]):
             i = self.expert[j]
-            if i != before and spoken[at + i] == 0:
+            if i != before and self.label[j] >= 0 and spoken[at + i] == 0:
                 index[count] = at + i
                 count += 1
             before = i

@@ -14,7 +14,7 @@ from linmax.ballots import Batch, Roll, Rolls
 from linmax.fusion.explain import explain
 from linmax.fusion.interrupts import deferred
 from linmax.fusion.run import Explanation, Run
-from linmax.fusion.single import PREDICT, Single, SurpriseError
+from linmax.fusion.single import Single, SurpriseError
 from linmax.fusion.tickets import Ticket, Tickets
 from linmax.learner import Learner
 from linmax.rules.winnow import Winnow
@@ -73,6 +73,7 @@ class Fusion:
         self._single: Single | None = None
         for part in self._engine.parts:
             part.check(len(self.names.classes))
+        self._engine.fit(self._engine.sizes())
 
     def __repr__(self) -> str:
         met = f"classes={self.classes!r}, experts={len(self.experts)}, trials={self.trials}"
@@ -226,7 +227,7 @@ class Fusion:
         if type(attributes) is not (dict if "rows" in self._needs else type(None)):
             return None
         try:
-            return single.trial(votes, attributes, PREDICT if label is None else single.codes[label])
+            return single.trial(votes, attributes, label)
         except (KeyError, TypeError, SurpriseError):
             return None
 

@@ -7,6 +7,7 @@ knows them all.
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -32,10 +33,15 @@ class Single:
 
     def __init__(self, engine: Engine, abstain: Any) -> None:
         names = engine.names
-        abstaining = {None, *(vote for vote in quiet(abstain, names.classes, None).names)}
+        silence = quiet(abstain, names.classes, None)
         self.version = (engine.version, _jit.interpreting())
         self.columns = names.experts.codes
-        self.codes = {vote: -1 for vote in abstaining} | names.classes.codes
+        self.labels: dict[Any, int] = names.classes.codes
+        self.codes = dict.fromkeys((None, *silence.names), -1) | names.classes.codes
+        for name in silence.contested:  # the general path complains of these
+            self.codes.pop(name, None)
+        self.whole = type(names.classes.names[0]) is int
+        self.panel: tuple[Any, ...] | None = None
         self.attributes = names.attributes.codes
         self.cells = 4 * max(8, len(names.experts)) * max(1, min(len(names.classes), 4))
         self.wide = 4 * max(8, len(names.attributes))
@@ -69,45 +75,45 @@ class Single:
             plain and not short and all(part.as_ == "raw" for part in engine.parts if isinstance(part, Votes))
         )
 
-    def trial(self, votes: Any, attributes: Any, label: int) -> int:
-        """Guess an item and, unless the label is PREDICT, learn it; the guess as a code."""
+    def trial(self, votes: Any, attributes: Any, label: Any) -> int:
+        """Guess an item and, unless the label is None, learn it; the guess as a code."""
         if votes is not None:
             self._write(votes)
         if attributes is not None:
             self._write_attributes(attributes)
-        self.label[0] = label
+        self.label[0] = PREDICT if label is None else self._code(label)
         self.run(*self.arguments)
         return self.guess.item()
 
+    def _code(self, label: Any) -> int:
+        if self.whole and type(label) is bool:
+            raise SurpriseError
+        return self.labels[label]
+
     def _write(self, votes: dict[Any, Any]) -> None:
-        columns, codes = self.columns, self.codes
-        experts: list[int] = []
-        labels: list[int] = []
-        last = -1
+        """Labels, experts in the order of the roll; the same panel again costs one look at its names."""
+        panel = tuple(votes)
         try:
-            for name, vote in votes.items():
-                label = codes[vote]
-                if label >= 0:
-                    expert = columns[name]
-                    if expert < last:
-                        raise SurpriseError
-                    last = expert
-                    experts.append(expert)
-                    labels.append(label)
-                elif name not in columns:
-                    raise SurpriseError  # the general path makes a newcomer known although it abstains
-        except (KeyError, TypeError, SurpriseError):
+            labels = list(map(self.codes.__getitem__, votes.values()))
+            if self.whole and bool in map(type, votes.values()):
+                raise SurpriseError  # True is not 1 here, though it is to a dict
+            if panel != self.panel:
+                self._seat(panel)
+        except (KeyError, TypeError):
             self._write_scores(votes)
             return
-        count = len(experts)
-        if count > self.cells:
-            raise SurpriseError
         if not self.ones:
             self.votes.value.fill(1.0)
             self.ones = True
-        self.votes.indptr[1] = count
-        self.votes.expert[:count] = experts
-        self.votes.label[:count] = labels
+        self.votes.label[: len(labels)] = labels
+
+    def _seat(self, panel: tuple[Any, ...]) -> None:
+        experts = [self.columns[name] for name in panel]
+        if len(experts) > self.cells or any(map(operator.gt, experts, experts[1:])):
+            raise TypeError
+        self.panel = panel
+        self.votes.indptr[1] = len(experts)
+        self.votes.expert[: len(experts)] = experts
 
     def _write_scores(self, votes: dict[Any, Any]) -> None:
         """The same when experts come in another order, or give scores."""
@@ -126,6 +132,7 @@ class Single:
         if len(cells) > self.cells:
             raise SurpriseError
         self.ones = False
+        self.panel = None
         cells.sort()
         self.votes.indptr[1] = len(cells)
         for at, (expert, label, x) in enumerate(cells):

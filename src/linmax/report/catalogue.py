@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import sys
 from typing import Any, NamedTuple
 
 from linmax import _registry
@@ -26,8 +27,8 @@ class Entry(NamedTuple):
     claims: frozenset[str]  # the mathematical checks that a rule is put through
 
 
-def catalogue() -> list[Entry]:
-    """Rules, then techniques, then sources, each kind by name.
+def catalogue(*, own: bool = False) -> list[Entry]:
+    """Rules, then techniques, then sources, each kind by name; with `own=True` only what linmax brings along.
 
     >>> from linmax.report import catalogue
     >>> winnow = next(entry for entry in catalogue() if entry.name == "Winnow")
@@ -37,7 +38,7 @@ def catalogue() -> list[Entry]:
     kinds = {"rule": Rule, "technique": Learner, "source": Source}  # a rule is a learner, too: the first fits
     found = []
     for name, thing in _registry.registered().items():
-        if isinstance(thing, type) and issubclass(thing, Term):
+        if isinstance(thing, type) and issubclass(thing, Term) and (_is_own(thing) or not own):
             kind = next((kind for kind, base in kinds.items() if issubclass(thing, base)), None)
             if kind is not None:
                 found.append(_entry(name, kind, thing))
@@ -52,6 +53,11 @@ def options() -> tuple[str, ...]:
     ('slack=0.0', "rivals='top'", 'ties=False')
     """
     return tuple(_parameter(field) for field in _fields(Rule))
+
+
+def _is_own(thing: type) -> bool:
+    home = sys.modules.get(thing.__module__) if thing.__module__.startswith("linmax.") else None
+    return getattr(home, thing.__name__, None) is thing
 
 
 def _entry(name: str, kind: str, thing: Any) -> Entry:

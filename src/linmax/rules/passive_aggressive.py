@@ -28,7 +28,7 @@ class PassiveAggressive(Rule):
     slack: float = field(default=1.0, kw_only=True)
     start: str = field(default="zero", kw_only=True)
 
-    claims: ClassVar[frozenset[str]] = frozenset({"permutes", "shift"})
+    claims: ClassVar[frozenset[str]] = frozenset({"permutes", "shift", "bound"})
 
     def check(self) -> None:
         """`C` is positive, `kind` one of three, and the hinge asks for something."""

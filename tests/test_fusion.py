@@ -1,0 +1,248 @@
+"""The session's manners: bad input, growth, the fast path, interrupts."""
+
+import os
+import signal
+import threading
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+import linmax
+from linmax import Averaged, Fusion, Logistic, Perceptron, Recycled, Triplets, Winnow
+from linmax.experts import Attributes, Pairs, PerClass, Split, Thresholds, Votes
+from linmax.problems import majority
+
+VOTES, LABELS = majority(200, noise=0.1)
+
+
+def same(one: Fusion, other: Fusion) -> bool:
+    mine, theirs = one.state(), other.state()
+    return mine.keys() == theirs.keys() and all(np.array_equal(mine[x], theirs[x]) for x in mine)
+
+
+def trained(learner: Any = None) -> Fusion:
+    fusion = Fusion(learner or Winnow(1.2), classes=["a", "b", "c"], experts=["x", "y"])
+    fusion.learn([["a", "b"], ["b", "c"], ["c", "a"]], ["b", "c", "b"])
+    return fusion
+
+
+BAD: dict[str, tuple[Any, str]] = {
+    "another length": (lambda f: f.learn([["a", "b"]], ["a", "b"]), "votes have 1 items but labels have 2"),
+    "another width": (lambda f: f.learn([["a", "b", "c"]], ["a"]), "3 columns but 2 experts"),
+    "unknown shape": (lambda f: f.learn(["a", "b"], ["a", "b"]), "votes"),
+    "non-finite score": (lambda f: f.learn_one({"x": {"a": float("nan")}}, "a"), "finite"),
+    "infinite score": (lambda f: f.learn(np.full((1, 2, 3), np.inf), ["a"]), "finite"),
+    "mixed labels": (lambda f: f.learn([["a", "b"]] * 2, ["a", 3]), "one kind"),
+    "labels of another kind": (lambda f: f.learn([["a", "b"]], [3]), "one kind"),
+    "votes of another kind": (lambda f: f.learn_one({"x": 3}, "a"), "one kind"),
+    "no labels": (lambda f: f.learn([["a", "b"]]), "needs labels"),
+    "no votes": (lambda f: f.learn(None, ["a"]), "needs votes"),
+    "no passes": (lambda f: f.learn([["a", "b"]], ["a"], passes=0), "passes >= 1"),
+    "an expert twice": (
+        lambda f: f.learn(pd.DataFrame([["a", "b"]], columns=["x", "x"]), ["a"]),
+        "two columns 'x'",
+    ),
+    "a vote twice": (lambda f: f.learn(Triplets([0, 0], ["x", "x"], ["a", "b"]), ["a"]), "two votes"),
+    "attributes of another length": (
+        lambda f: f.learn([["a", "b"]], ["a"], attributes=[[1.0], [2.0]]),
+        "attributes have 2",
+    ),
+    "an unknown ticket": (lambda f: f.learn_one(linmax.Ticket(99, None), "a"), "ticket 99"),
+    "a single row": (lambda f: f.predict(np.array(["a", "b"])), "votes"),
+}
+
+
+@pytest.mark.parametrize("case", sorted(BAD))
+@pytest.mark.parametrize(
+    "learner", [Winnow(1.2), Averaged(Recycled(Winnow(1.2), size=2))], ids=["plain", "kept"]
+)
+def test_bad_input_is_one_sentence_and_changes_nothing(case: str, learner: Any) -> None:
+    fusion = trained(learner)
+    before, names = fusion.state(), (fusion.classes, fusion.experts)
+    act, sentence = BAD[case]
+    with pytest.raises(ValueError, match=sentence) as caught:
+        act(fusion)
+    assert "\n" not in str(caught.value)
+    after = fusion.state()
+    assert all(np.array_equal(before[x], after[x]) for x in before)
+    assert names == (fusion.classes, fusion.experts)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: Fusion("Winow(1.2)"), "did you mean 'Winnow'"),
+        (lambda: Fusion(3), "needs a learner"),
+        (lambda: Fusion(on_new_class="maybe"), "on_new_class"),
+        (lambda: Fusion(on_new_class="error"), "pass classes="),
+        (lambda: Fusion(classes=["a", "a"]), "named twice"),
+        (lambda: Fusion(classes=["a", 1]), "one kind"),
+        (lambda: Fusion(experts=["x", "x"]), "named twice"),
+        (lambda: Winnow(0.9), r"Winnow needs alpha > 1 \(got 0.9\)"),
+        (lambda: Winnow("2"), "alpha"),
+        (lambda: Winnow(1.2, slack=-1), "slack >= 0"),
+        (lambda: Perceptron(rivals="all"), "rivals"),
+        (lambda: Perceptron(start="high"), "start"),
+        (lambda: linmax.cycle(0), "rounds >= 1"),
+        (lambda: linmax.Romma(2.0), "aggressive"),
+        (lambda: linmax.Alma(1.5), "2 <= p"),
+        (lambda: linmax.Alma(2, 0.0), "alpha"),
+        (lambda: linmax.PNorm(float("nan")), "2 <= p"),
+        (lambda: linmax.PassiveAggressive(0), "C > 0"),
+        (lambda: linmax.PassiveAggressive(1, "PA-3"), "kind"),
+        (lambda: Logistic(-1), "eta > 0"),
+        (lambda: Logistic(rivals=linmax.cycle()), "cycle for ever"),
+        (lambda: linmax.QuasiAdditive("nothing"), "no link"),
+        (lambda: linmax.QuasiAdditive(lambda theta: theta + 1), "odd"),
+        (lambda: Recycled(Winnow(1.2), size=0), "size"),
+        (lambda: Recycled(Winnow(1.2), updates=0), "updates"),
+        (lambda: Averaged(Averaged(Winnow(1.2))), "once is enough"),
+        (lambda: Averaged(3), "needs a learner inside"),
+        (lambda: Votes("loud"), "as_"),
+        (lambda: Pairs(memory=0), "memory"),
+        (lambda: Votes() + Votes(), "twice"),
+        (lambda: Split("spam"), "tuple"),
+        (lambda: linmax.register("not a name"), "identifier"),
+    ],
+)
+def test_a_parameter_out_of_range_is_named_with_its_value(make: Any, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        make()
+
+
+def test_complement_is_refused_for_a_third_class_before_anything_changed() -> None:
+    fusion = Fusion(Winnow(1.5).on(Attributes(complement=True)))
+    fusion.learn(attributes=np.array([[0.0, 1.0], [1.0, 0.0]] * 3), labels=["a", "b"] * 3)
+    before = fusion.state()
+    with pytest.raises(ValueError, match="two classes"):
+        fusion.learn(attributes=np.array([[1.0, 1.0]]), labels=["c"])
+    assert fusion.classes == ["a", "b"]
+    assert all(np.array_equal(before[x], fusion.state()[x]) for x in before)
+
+
+SOURCES = {
+    "votes": Votes() + Thresholds(),
+    "all readings": Votes() + Split() + PerClass() + Thresholds(),
+}
+
+
+@pytest.mark.parametrize("source", sorted(SOURCES))
+def test_classes_and_experts_may_come_at_any_trial(source: str) -> None:
+    rng = np.random.default_rng(1)
+    items, labels = [], []
+    for t in range(120):
+        experts = [f"e{i}" for i in range(1 + t // 8)]  # up to 15 experts
+        names = [f"c{i}" for i in range(1 + t // 12)]  # up to 10 classes
+        items.append({expert: str(rng.choice(names)) for expert in experts if rng.random() < 0.7})
+        labels.append(str(rng.choice(names)))
+    learner = Averaged(Winnow(1.3)).on(SOURCES[source])
+    whole, ones = Fusion(learner), Fusion(learner)
+    whole.learn(items, labels)
+    for item, label in zip(items, labels, strict=True):
+        ones.learn_one(item, label)
+    assert same(whole, ones)
+    assert len(whole.classes) == 10
+    assert len(whole.weights) > 15
+
+
+def test_the_fast_path_is_the_general_path() -> None:
+    items = [
+        {"x": "a", "y": "b"},
+        {"y": "b", "x": "c"},  # another order
+        {"x": {"a": 0.25, "c": 0.5}, "y": "a"},  # scores
+        {"x": None, "y": "c"},  # abstains
+        {"y": ""},
+        {},
+        {"x": np.str_("a")},
+    ] * 3
+    labels = ["a", "b", "c", "a", "b", "c", "a"] * 3
+    fast, general = trained(Averaged(Perceptron())), trained(Averaged(Perceptron()))
+    general._fast = lambda *_: None  # type: ignore[method-assign]
+    for item, label in zip(items, labels, strict=True):
+        assert fast.predict_one(item) == general.predict_one(item)
+        assert fast.learn_one(item, label) == general.learn_one(item, label)
+        assert same(fast, general)
+
+
+def test_true_is_not_one_and_a_contested_minus_one_is_refused_in_every_path() -> None:
+    fusion = Fusion(Winnow(1.2), classes=[0, 1], experts=["x"])
+    fusion.learn_one({"x": 1}, 1)
+    with pytest.raises(ValueError, match="one kind"):
+        fusion.predict_one({"x": True})
+    with pytest.raises(ValueError, match="one kind"):
+        fusion.learn_one({"x": 1}, True)
+    signed = Fusion(Winnow(1.2), classes=[-1, 1], experts=["x"])
+    signed.learn_one({"x": 1}, 1)
+    with pytest.raises(ValueError, match="also a label"):
+        signed.predict_one({"x": -1})
+    told = Fusion(Winnow(1.2), classes=[-1, 1], experts=["x"], abstain=0)
+    told.learn_one({"x": -1}, -1)
+    assert told.predict_one({"x": -1}) == -1
+
+
+def test_attributes_one_by_one_dense_and_sparse_are_the_same_rows() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 3, (60, 5)).astype(float)
+    labels = [str(x) for x in rows.argmax(axis=1)]
+    learner = Averaged(Perceptron().on(Attributes() + Thresholds()))
+    dense, sparse, ones = Fusion(learner), Fusion(learner), Fusion(learner)
+    dense.learn(attributes=rows, labels=labels)
+    sparse.learn(attributes=scipy.sparse.csr_array(rows), labels=labels)
+    for row, label in zip(rows, labels, strict=True):
+        ones.learn_one(None, label, attributes=dict(enumerate(row.tolist())))
+    assert same(dense, sparse)
+    assert same(dense, ones)
+    assert dense.explain_one(attributes=dict(enumerate(rows[0]))).scores == pytest.approx(
+        dict(zip(dense.classes, dense.scores(attributes=rows[:1])[0], strict=True))
+    )
+
+
+def test_nominal_attributes_are_indicators() -> None:
+    fusion = Fusion(Perceptron().on(Attributes()), classes=["in", "out"])
+    fusion.learn(attributes=pd.DataFrame({"day": ["mon", "tue", "mon"]}), labels=["in", "out", "in"])
+    assert fusion.weights["attribute", ("day", "tue"), "out"] == 1.0
+
+
+def test_an_interrupt_waits_for_the_trial_and_loses_nothing() -> None:
+    fusion = Fusion(Recycled(Winnow(1.2), size=10), classes=range(5))
+    run = fusion._engine.run
+
+    def interrupted(*arguments: Any, **options: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGINT)
+        return run(*arguments, **options)
+
+    fusion._engine.run = interrupted  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        fusion.learn(VOTES, LABELS)
+    whole = Fusion(Recycled(Winnow(1.2), size=10), classes=range(5))
+    whole.learn(VOTES, LABELS)
+    assert same(fusion, whole)
+
+
+def test_a_session_learns_in_any_thread() -> None:
+    fusion = Fusion(Winnow(1.2), classes=range(5))
+    thread = threading.Thread(target=lambda: fusion.learn(VOTES, LABELS))
+    thread.start()
+    thread.join()
+    assert fusion.trials == 200
+
+
+def test_tickets_expire_and_are_counted() -> None:
+    fusion = trained()
+    fusion.tickets.limit = 2
+    tickets = [fusion.predict_one({"x": "a"}, ticket=True) for _ in range(3)]
+    assert (len(fusion.tickets), fusion.tickets.expired) == (2, 1)
+    with pytest.raises(ValueError, match="expired"):
+        fusion.learn_one(tickets[0], "a")
+    fusion.learn_one(tickets[2], "a")
+    assert fusion.trials == 4
+
+
+def test_a_pair_limit_bounds_the_memory() -> None:
+    rows = [[f"a{t}", f"b{t % 7}", f"c{t % 3}"] for t in range(200)]
+    fusion = Fusion(Winnow(1.5).on(Pairs(limit=25)))
+    fusion.learn(attributes=rows, labels=[str(t % 3) for t in range(200)])
+    assert len(fusion.weights) == 25
