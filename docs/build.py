@@ -1,4 +1,4 @@
-"""Rewrite the generated tables of the pages in this folder; with --check only tell whether they are current."""
+"""Rewrite the generated tables of the pages in this folder; with --check only tell if they are current."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of docs/ are true: their code prints what they say, and their tables are those of the registry."""
+"""The pages of docs/ are true: their code prints what they say, and their tables are the registry's."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_stale_page_is_rewritten_in_place(
 
 def test_every_array_of_a_file_is_explained() -> None:
     page = ROOT / "docs" / "files.md"
-    names = [block for kind, block in blocks(page) if kind == "python" and "sorted(arrays)" in block][0]
+    names = next(block for kind, block in blocks(page) if kind == "python" and "sorted(arrays)" in block)
     text = page.read_text(encoding="utf-8")
     explained = text[text.index("| array |") : text.index("## Safety")]
     listed = names.split(">>> sorted(arrays)\n")[1].strip().strip("[]").replace("'", "").split(", ")
