@@ -246,3 +246,10 @@ def test_a_pair_limit_bounds_the_memory() -> None:
     fusion = Fusion(Winnow(1.5).on(Pairs(limit=25)))
     fusion.learn(attributes=rows, labels=[str(t % 3) for t in range(200)])
     assert len(fusion.weights) == 25
+
+
+def test_an_id_column_taken_for_a_label_is_refused_before_memory_runs_out() -> None:
+    fusion = Fusion(Perceptron().on(Votes() + PerClass()))
+    with pytest.raises(ValueError, match="id column"):
+        fusion.learn(np.arange(60_000).reshape(-1, 2), np.arange(30_000))
+    assert fusion.classes == []

@@ -2,13 +2,15 @@
 
 import dataclasses
 import math
+import random
 
+import numpy as np
 import oracles
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles_drive import CLASSES, EXPERTS, FORMS, TECHNIQUES, follow, items, oracle_of, own_rules
-from oracles_session import Session, Votes
+from oracles_drive import CLASSES, EXPERTS, FORMS, TECHNIQUES, follow, items, oracle_of, own_rules, renamed
+from oracles_session import Session, Votes, tally
 
 from linmax import (
     Alma,
@@ -189,11 +191,48 @@ def test_a_label_nobody_names_for_ever_overflows_nothing(rule: Rule) -> None:
     assert all(map(math.isfinite, fusion.scores([{"e0": "a", "e1": "a"}])[0]))
 
 
-def test_weights_are_exact_long_after_they_left_the_range_of_floats() -> None:
-    """alpha ** theta is out of range, quotients of weights are not."""
-    fusion = Fusion(Winnow(1e100).on(sources.Votes()), classes=["a", "b"])
-    session = Session(oracles.Winnow(1e100), [Votes()], ["a", "b"])
+@pytest.mark.parametrize("technique", TECHNIQUES)
+@pytest.mark.parametrize("rule", [Winnow(1e100), BalancedWinnow(1e100)], ids=repr)
+def test_weights_are_the_oracles_when_powers_leave_the_range_of_floats(rule: Rule, technique: str) -> None:
+    """alpha ** theta is out of range, quotients of weights are not, nor are their averages."""
+    wrap, options = TECHNIQUES[technique]
+    fusion = Fusion(wrap(rule.on(sources.Votes())), classes=["a", "b"])
+    session = Session(oracle_of(rule), [Votes()], ["a", "b"], **options)
     stream = [({"votes": {"e0": {"a": 1}, "e1": {"b": 1}, "e2": {"a": 1}}}, "b")] * 3
     stream += [({"votes": {"e0": {"a": 1}, "e1": {"a": 1}}}, "b")] * 7
     stream += [({"votes": {"e1": {"a": 1}, "e2": {"b": 1}}}, "b")] * 7
     assert follow(fusion, session, stream) >= 10
+
+
+@pytest.mark.parametrize("technique", ["plain", "averaged"])
+@pytest.mark.parametrize("rule", [Romma(), PNorm(3.0), Alma(3.0), Winnow(1.5)], ids=repr)
+def test_weights_are_the_oracles_after_sums_were_added_up_anew(rule: Rule, technique: str) -> None:
+    """Thousands of moves: noise that is never learned."""
+    wrap, options = TECHNIQUES[technique]
+    fusion = Fusion(wrap(rule), classes=CLASSES, experts=EXPERTS)
+    slow = oracle_of(rule)
+    session = Session(slow, classes=CLASSES, **options)
+    rng = random.Random(0)
+    total: dict = {}
+    trials = 4500
+    scores = np.array([[[rng.gauss(0, 1) for _ in CLASSES] for _ in EXPERTS] for _ in range(trials)])
+    labels = []
+    for t in range(trials):
+        x = {
+            ("vote", e): dict(zip(CLASSES, scores[t, i].tolist(), strict=True)) for i, e in enumerate(EXPERTS)
+        }
+        x |= {("threshold", c): {c: 1} for c in CLASSES}
+        session.hear(x)
+        hypothesis = slow.weights()
+        total = {i: total.get(i, 0.0) + w for i, w in hypothesis.items()}
+        found = tally(hypothesis, x, CLASSES)
+        labels.append(min(found, key=found.__getitem__))  # never what is guessed
+        session.visit(x, labels[-1])
+    fusion.learn(scores, labels)
+    now = slow.weights()
+    mean = {i: (total[i] + w) / (trials + 1) for i, w in now.items()}
+    expected = mean if options else now
+    size = max(map(abs, expected.values()))
+    assert {renamed(i): w for i, w in fusion.weights.items()} == pytest.approx(
+        expected, abs=1e-6 * size, rel=0
+    )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ class Run:
     0.5
     """
 
-    guesses: np.ndarray = field(repr=False)  # the class guessed for each item, labelled or not
+    named: Callable[[], np.ndarray] = field(repr=False)  # makes `guesses`, when somebody asks for them
     wrong: np.ndarray = field(repr=False)  # bool: this guess was a mistake
     trials: int  # items with a label
     right: int
@@ -30,6 +32,11 @@ class Run:
     novel: int  # labels nobody had named before: neither right nor wrong
     ignored: int  # votes and labels left out by on_new_class="ignore"
     moves: int = field(repr=False)  # trials on which the rule moved its weights
+
+    @cached_property
+    def guesses(self) -> np.ndarray:
+        """The class guessed for each item, labelled or not."""
+        return self.named()
 
     @property
     def accuracy(self) -> float:

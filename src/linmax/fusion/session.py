@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -131,7 +132,7 @@ class Fusion:
             with deferred():
                 self._meet(batch)
                 codes = self._engine.run(batch).guesses
-            guesses.append(ballots.to_names(codes, self.names.classes, batch.strangers))
+            guesses.append((codes, batch.strangers))
             wrong.append((codes != batch.labels) & (batch.labels >= 0) & (batch.labels < batch.known))
             ignored += batch.ignored
         trials, mistakes, novel, moves = (
@@ -139,7 +140,7 @@ class Fusion:
         )
         self.ignored += ignored
         return Run(
-            guesses[0] if passes == 1 else np.concatenate(guesses), np.concatenate(wrong),
+            partial(_named, self.names.classes, guesses), np.concatenate(wrong),
             trials, trials - mistakes - novel, mistakes, novel, ignored, moves,
         )  # fmt: skip
 
@@ -160,8 +161,7 @@ class Fusion:
             votes, labels, attributes, self.names,
             needs=self._needs, on_new_class=self.on_new_class, abstain=self.abstain,
         )  # fmt: skip
-        for part in self._engine.parts:
-            part.check(batch.classes_seen)
+        self._engine.check(batch)
         return batch
 
     def _meet(self, batch: Batch) -> None:
@@ -245,6 +245,11 @@ class Fusion:
     def state(self) -> dict[str, np.ndarray]:
         """All that learning has changed, as arrays: two sessions with equal states go on alike."""
         return self._engine.state()
+
+
+def _named(classes: Roll, guesses: list[tuple[np.ndarray, Any]]) -> np.ndarray:
+    named = [ballots.to_names(codes, classes, strangers) for codes, strangers in guesses]
+    return named[0] if len(named) == 1 else np.concatenate(named)
 
 
 def _given(names: Iterable[Any] | None) -> Iterable[Any]:

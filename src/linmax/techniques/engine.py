@@ -39,6 +39,7 @@ from linmax.techniques.recycled import Recycled
 
 UNLIMITED = 2**62
 CELLS = 1 << 18  # of frozen votes in memory at once
+MOST_WEIGHTS = 1 << 28
 CHUNK = 1 << 16  # trials between two looks at the clock
 
 DEFAULT_SOURCE = Votes() + Thresholds()
@@ -185,15 +186,29 @@ class Engine:
             data = Data(
                 data.votes, data.rows, memory.freeze(batch.nominal.codes[rows], batch.labels[rows] >= 0)
             )
-        seen = Room(
-            batch.experts_seen, batch.classes_seen, len(self.names.attributes) + len(batch.new_attributes), 0
-        )
-        self.fit(Room(*map(max, self.sizes(), seen)))
+        self.fit(self.need(batch))
         return data
+
+    def need(self, batch: Any) -> Room:
+        """How many of each there are with those of a batch."""
+        attributes = len(self.names.attributes) + len(batch.new_attributes)
+        return Room(*map(max, self.sizes(), Room(batch.experts_seen, batch.classes_seen, attributes, 0)))
+
+    def check(self, batch: Any) -> None:
+        """Refuse a batch that the sources cannot serve, before anything has changed."""
+        for part in self.parts:
+            part.check(batch.classes_seen)
+        need = self.need(batch)
+        if size_of(self.parts, need) > MOST_WEIGHTS:
+            raise ValueError(
+                f"{need.experts} experts, {need.attributes} attributes and {need.classes} classes make over"
+                f" {MOST_WEIGHTS} weights; is an id column taken for a label?"
+            )
 
     def _run_chunk(self, batch: Any, rows: slice, out: Out) -> None:
         data, labels, known = self.lay_out(batch, rows), batch.labels[rows], batch.known[rows]
-        held = len(self.kept_labels)
+        learns = bool((labels >= 0).any())
+        held = len(self.kept_labels) if learns else 0  # a prediction recycles nothing
         used = np.zeros(held + len(labels) if self.size else 0, dtype=np.int64)
         ring = np.zeros(self.size, dtype=np.int64)
         if held:
@@ -208,7 +223,7 @@ class Engine:
             self.hypothesis(), self.history(), Buffer(ring, used), self.work, self.how(), self.counts, out,
         )  # fmt: skip
         self.fit(self.sizes())
-        if self.size:
+        if self.size and learns:
             last = int(self.counts[NEXT])
             order = ring[np.arange(last - int(self.counts[HELD]), last) % self.size]
             self.kept, self.kept_labels, self.kept_used = take(data, order), labels[order], used[order]
