@@ -26,7 +26,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, float, Any]:
 
 
 def against_c(twin: Twin, experts: int, trials: int, rounds: int) -> list[dict[str, Any]]:
-    """Interleaved: C, linmax, C, linmax ...; medians of nanoseconds per trial, median and spread of ratios."""
+    """Interleaved: C, linmax, C, linmax ...; median nanoseconds per trial, and ratios with their spread."""
     votes, labels = majority(trials, experts=experts, classes=CLASSES, noise=0.05, relevant=10)
     codes = labels.astype(np.int32)
     rows = []

@@ -22,31 +22,36 @@ BLOCK = ("█", "#")
 def trusted(console: Console, panel: list[Trust]) -> None:
     """Print the experts by how far linmax lets them pull it to the truth."""
     console.print(Text("Whom linmax learned to trust", style="bold"))
-    console.print(Text("pull: how many plain votes its vote is worth to the truth, on average"))
+    console.print(Text("trust: an expert's share in what draws linmax to the truth"))
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("expert", no_wrap=True)
     table.add_column("right", justify="right")
     table.add_column("speaks", justify="right")
-    table.add_column("pull", justify="right")
+    table.add_column("trust", justify="right")
     table.add_column("", style="cyan", no_wrap=True, width=BAR)
     table.add_column("linmax hears", no_wrap=True)
-    longest = max((one.pull for one in panel), default=0.0)
-    for one in panel:
-        length = round(BAR * one.pull / longest) if longest > 0 and one.pull > 0 else 0
+    shares = np.maximum([one.pull for one in panel], 0.0)
+    shares = shares / (shares.sum() or 1.0)
+    for one, share in zip(panel, shares.tolist(), strict=True):
+        bar = BLOCK[_ascii(console)] * round(BAR * share / (max(shares) or 1.0))
         table.add_row(
-            str(one.expert), f"{one.accuracy:.0%}", f"{one.speaks:.0%}", f"{one.pull:.1f}",
-            BLOCK[_ascii(console)] * length, hearing(one),
-        )  # fmt: skip
+            str(one.expert),
+            f"{one.accuracy:.0%}",
+            f"{one.speaks:.0%}",
+            f"{share:.0%}",
+            bar,
+            hearing(one, share),
+        )
     console.print(table)
 
 
-def hearing(one: Trust) -> str:
+def hearing(one: Trust, share: float) -> str:
     """How an expert's votes are understood: as they are, as something else, or not at all.
 
-    >>> hearing(Trust("ann", 0.0, 1.0, 3.0, {0: 1, 1: 0}))
+    >>> hearing(Trust("ann", 0.0, 1.0, 3.0, {0: 1, 1: 0}), share=0.2)
     '1 for a 0, ...'
     """
-    if one.pull < 0.1:
+    if share < 0.01:
         return "nothing"
     other = {says: means for says, means in one.means.items() if says != means}
     if 2 * len(other) <= len(one.means):
@@ -58,12 +63,12 @@ def hearing(one: Trust) -> str:
 def explained(console: Console, fusion: Fusion, panel: Digits, progress: Progress) -> None:
     """Print one item: what it looks like, what everybody said, and what that added to two classes."""
     item, why = choose(fusion, panel, progress)
-    guess, rival = why.guess, int(plurality(panel.votes[[item]], len(fusion.classes))[0])
-    if guess == rival:
-        rival = max((label for label in why.scores if label != guess), key=lambda label: why.scores[label])
+    guess, most = why.guess, int(plurality(panel.votes[[item]], len(fusion.classes))[0])
+    rival = most if most != guess else sorted(why.scores, key=lambda label: -why.scores[label])[1]
+    unit = 100.0 / (max(map(abs, why.scores.values())) or 1.0)
     console.print(Text(f"Why linmax takes digit {item + 1} for a {guess}", style="bold"))
     console.print(
-        Text(f"The plurality says {rival}; the truth is {panel.labels[item]}. What each vote adds:")
+        Text(f"The plurality says {most}; the truth is {panel.labels[item]}. What each vote adds, in points:")
     )
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("expert", no_wrap=True)
@@ -73,13 +78,15 @@ def explained(console: Console, fusion: Fusion, panel: Digits, progress: Progres
     said = dict(zip(panel.experts, panel.votes[item].tolist(), strict=True))
     rows = sorted(why.contributions.items(), key=lambda row: row[1].get(rival, 0.0) - row[1].get(guess, 0.0))
     for owner, parts in rows:
-        name = str(owner) if owner in said else "(thresholds)"
+        name = "(thresholds)" if owner == "threshold" else str(owner)
         vote = said.get(owner, -1)
         table.add_row(
-            name, str(vote) if vote >= 0 else "", *(_votes(parts.get(c, 0.0)) for c in (guess, rival))
+            name,
+            str(vote) if vote >= 0 else "",
+            *(f"{round(unit * parts.get(c, 0.0)):+d}" for c in (guess, rival)),
         )
     table.add_section()
-    table.add_row("all together", "", *(_votes(why.scores[c]) for c in (guess, rival)))
+    table.add_row("all together", "", *(f"{round(unit * why.scores[c]):+d}" for c in (guess, rival)))
     side = Table.grid(padding=(0, 2))
     side.add_row(picture(panel.images[item], _ascii(console)), table)
     console.print(side)
@@ -104,10 +111,6 @@ def picture(image: NDArray[np.float64], ascii_only: bool) -> Text:
     levels = np.minimum((image * len(shades)).astype(int), len(shades) - 1)
     lines = ["".join(2 * shades[level] for level in row) for row in levels.tolist()]
     return Text("\n".join(["", *lines]))
-
-
-def _votes(value: float) -> str:
-    return f"{round(value, 1) + 0.0:+.1f}"
 
 
 def _ascii(console: Console) -> bool:
