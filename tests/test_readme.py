@@ -31,10 +31,12 @@ def test_the_table_in_the_readme_is_the_demo_s() -> None:
             assert abs(found - told) <= 3 + 0.1 * told, (trials, name, told, found)
 
 
-def test_the_four_axes_name_everything_there_is() -> None:
+def test_the_four_axes_name_every_technique_and_source() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     axes = text[text.index("## Four choices") : text.index("## A rule of your own")]
-    missing = [entry.name for entry in catalogue(own=True) if f"`{entry.name}`" not in axes]
+    missing = [
+        entry.name for entry in catalogue(own=True) if entry.kind != "rule" and f"`{entry.name}`" not in axes
+    ]
     assert not missing
 
 

@@ -191,7 +191,7 @@ def test_a_label_nobody_names_for_ever_overflows_nothing(rule: Rule) -> None:
     assert all(map(math.isfinite, fusion.scores([{"e0": "a", "e1": "a"}])[0]))
 
 
-@pytest.mark.parametrize("technique", TECHNIQUES)
+@pytest.mark.parametrize("technique", ["plain", "averaged"])
 @pytest.mark.parametrize("rule", [Winnow(1e100), BalancedWinnow(1e100)], ids=repr)
 def test_weights_are_the_oracles_when_powers_leave_the_range_of_floats(rule: Rule, technique: str) -> None:
     """alpha ** theta is out of range, quotients of weights are not, nor are their averages."""

@@ -263,3 +263,31 @@ def test_a_learner_may_be_given_as_text() -> None:
     for bad in ("Winow(1.2)", "Winnow(1.2", "__import__('os')", "Winnow(beta=2)"):
         with pytest.raises(ValueError, match=r"did you mean|not a learner|no parameter|there is no"):
             linmax.parse(bad)
+
+
+@given(
+    st.lists(st.tuples(cells, labels), max_size=12),
+    st.sampled_from(sorted(TECHNIQUES)),
+    st.sampled_from([Perceptron(start="equal"), Winnow(1e30), Romma()]),
+    st.sampled_from([[], ["b"], CLASSES]),
+)
+def test_a_batch_is_its_items_one_by_one(stream: Any, technique: str, rule: Any, classes: list[str]) -> None:
+    """Also when labels are missing and classes and experts appear on the way."""
+    learner = TECHNIQUES[technique][0](rule)
+    whole, single = Fusion(learner, classes=classes), Fusion(learner, classes=classes)
+    guesses = whole.learn([votes for votes, _ in stream], [y for _, y in stream]).guesses.tolist()
+    assert guesses == [single.learn_one(votes, y) for votes, y in stream]
+    assert same(whole, single)
+
+
+@given(st.lists(st.tuples(cells, labels), max_size=8), cells, st.sampled_from(sorted(TECHNIQUES)))
+def test_predictions_leave_no_trace(stream: Any, item: Any, technique: str) -> None:
+    """Not even when an expert speaks for the first time in one, after weights got a new scale."""
+    learner = TECHNIQUES[technique][0](Winnow(1e100))
+    fusion, other = (Fusion(learner, classes=CLASSES, experts=EXPERTS) for _ in range(2))
+    for votes, y in stream:
+        assert fusion.learn_one(votes, y) == other.learn_one(votes, y)
+        fusion.predict_one(item)
+        fusion.predict([item, votes])
+        fusion.explain_one(item)
+    assert same(fusion, other)

@@ -76,6 +76,15 @@ def test_tickets_and_options_survive(tmp_path: Path) -> None:
     assert again.experts == ["x", ("y", 1)]
 
 
+def test_names_that_are_tuples_or_numbers_come_back_as_they_were(tmp_path: Path) -> None:
+    fusion = Fusion(Winnow(1.2))
+    fusion.learn([{("a", 1): 3, 7: 4, "z": 3}], [4])
+    fusion.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert again.experts == [("a", 1), 7, "z"]
+    assert again.weights == fusion.weights
+
+
 def test_an_unregistered_link_is_refused_with_the_cure(tmp_path: Path) -> None:
     fusion = Fusion(QuasiAdditive(lambda theta: theta))
     with pytest.raises(ValueError, match=r"cannot be saved; give what it uses a name with @linmax.register"):

@@ -11,10 +11,22 @@ from oracles_drive import CLASSES, EXPERTS, TECHNIQUES, follow, give, items, ora
 from oracles_session import Session, Thresholds, Votes
 
 import linmax
-from linmax import Averaged, Fusion, Perceptron, Recycled, Rule, Winnow, parse
+from linmax import (
+    Averaged,
+    BalancedWinnow,
+    Fusion,
+    Perceptron,
+    PNorm,
+    Recycled,
+    Romma,
+    Rule,
+    Winnow,
+    parse,
+)
 from linmax import experts as sources
 from linmax._jit import interpreted
 from linmax.checks import check_rule
+from linmax.problems import majority
 from linmax.rules import MOVED
 
 
@@ -85,6 +97,24 @@ def test_an_average_is_over_the_hypotheses_at_the_start_of_every_trial() -> None
     assert fusion.weights == {"ann": 0.75}
     assert fusion.learn_one({"ann": "b"}, None) == "b"  # no label, no trial
     assert fusion.weights == {"ann": 0.75}
+
+
+@pytest.mark.parametrize(
+    "rule", [Winnow(3.0), Winnow(50.0), BalancedWinnow(3.0), PNorm(9.0), Romma()], ids=repr
+)
+def test_an_average_is_the_mean_also_when_weights_change_by_many_orders(rule: Rule) -> None:
+    """Weights are kept up to a scale, which may fall by far more than the 16 digits of a sum of scales."""
+    votes, labels = majority(600, noise=0)
+    averaged, inner = Fusion(Averaged(rule), classes=range(5)), Fusion(rule, classes=range(5))
+    averaged.learn(votes[:1], labels[:1])
+    inner.learn(votes[:1], labels[:1])
+    total = 2 * np.array(list(averaged.weights.values()))
+    for t in range(1, 600):
+        inner.learn(votes[t : t + 1], labels[t : t + 1])
+        total += list(inner.weights.values())
+    averaged.learn(votes[1:], labels[1:])
+    mean = total / 601
+    assert list(averaged.weights.values()) == pytest.approx(mean.tolist(), rel=0, abs=1e-9 * abs(mean).max())
 
 
 def test_a_newcomer_counts_nothing_in_the_averages_before_it_came() -> None:

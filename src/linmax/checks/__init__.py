@@ -13,6 +13,7 @@ from linmax.checks.manners import (
     check_saving_changes_nothing,
 )
 from linmax.checks.mathematics import (
+    check_average_is_the_mean,
     check_compiled_equals_interpreted,
     check_constants_change_nothing,
     check_no_overflow,
@@ -27,6 +28,7 @@ from linmax.checks.running import applicable, check_learner, check_rule
 
 __all__ = [
     "applicable",
+    "check_average_is_the_mean",
     "check_bad_parameters_are_named",
     "check_compiled_equals_interpreted",
     "check_compiles_once",

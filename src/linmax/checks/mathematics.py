@@ -162,6 +162,23 @@ def check_permutations_permute(learner: Learner) -> None:
     _expect_near(fusion.weights, other.weights, f"{learner!r} with classes permuted")
 
 
+def check_average_is_the_mean(learner: Any) -> None:
+    """The weights of an average are the mean of those held at the start of each trial, and now."""
+    m = material(learner, 400, noise=0.0)
+    assert m.votes is not None
+    votes = np.where(m.votes < 0, m.labels[:, None], m.votes)  # all speak at once, so that nobody joins later
+    averaged, inner = m.session(learner), m.session(learner.inner)
+    averaged.learn(votes[:1], m.labels[:1])
+    inner.learn(votes[:1], m.labels[:1])
+    total = {name: 2 * weight for name, weight in averaged.weights.items()}
+    for t in range(1, len(votes)):
+        inner.learn(votes[t : t + 1], m.labels[t : t + 1])
+        total = {name: total[name] + weight for name, weight in inner.weights.items()}
+    averaged.learn(votes[1:], m.labels[1:])
+    mean = {name: weight / (len(votes) + 1) for name, weight in total.items()}
+    _expect_near(mean, averaged.weights, f"{learner!r} and the mean of what it averages")
+
+
 def check_no_overflow(learner: Learner) -> None:
     """After a million trials whose labels are never the guess, and after huge scores, all is finite."""
     recycles = any(isinstance(layer, Recycled) for layer in layers_of(learner))

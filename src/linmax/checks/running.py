@@ -92,6 +92,10 @@ def _permutes(learner: Any) -> bool:
     return fair and Recycled not in techniques and mathematics.plain_votes(learner)
 
 
+def _averages(learner: Any) -> bool:
+    return isinstance(learner, Averaged) and mathematics.plain_votes(learner)
+
+
 def _promised(learner: Any) -> bool:
     rules = rules_of(learner)
     return (
@@ -120,6 +124,7 @@ CHECKS: list[tuple[Check, Callable[[Any], bool]]] = [
     (mathematics.check_theta_adds_z, _adds),
     (mathematics.check_constants_change_nothing, _claims("shift")),
     (mathematics.check_permutations_permute, _permutes),
+    (mathematics.check_average_is_the_mean, _averages),
     (promises.check_mistakes_within_bound, _promised),
     (mathematics.check_no_overflow, _always),
 ]

@@ -15,6 +15,7 @@ from linmax.ballots import Batch, Roll, Rolls
 from linmax.fusion.explain import explain
 from linmax.fusion.interrupts import deferred
 from linmax.fusion.run import Explanation, Run
+from linmax.fusion.saving import save
 from linmax.fusion.single import Single, SurpriseError
 from linmax.fusion.tickets import Ticket, Tickets
 from linmax.learner import Learner
@@ -238,8 +239,6 @@ class Fusion:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file, which `linmax.load` reads; the file is never half-written."""
-        from linmax.fusion.store import save
-
         save(self, path)
 
     def state(self) -> dict[str, np.ndarray]:

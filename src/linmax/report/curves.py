@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linmax.evaluate import Progress
-from linmax.fusion.store import write
+from linmax.fusion.saving import write
 
 # Okabe & Ito's colours, which the colour-blind can tell apart; widths and dashes do so without colour
 STYLES: dict[str, dict[str, Any]] = {
