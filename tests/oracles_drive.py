@@ -118,6 +118,17 @@ def agree(fusion: Fusion, session: Session, *, exact: bool, where: str) -> None:
         assert near, f"{where}: the weight of {key} is {weight}, not {truth}"
 
 
+def twin(session: Session) -> Session:
+    """A copy that can go on by itself; hypotheses once held do not change."""
+    other = copy.copy(session)
+    other.rule = copy.copy(session.rule)
+    other.rule.theta = dict(session.rule.theta)
+    other.sources = copy.deepcopy(session.sources)
+    other.hypotheses, other.classes = list(session.hypotheses), list(session.classes)
+    other.buffer = [dict(entry) for entry in session.buffer]
+    return other
+
+
 def follow(
     fusion: Fusion,
     session: Session,
@@ -129,7 +140,7 @@ def follow(
     """Give both the same trials; how many there were."""
     done = 0
     for t, (item, y) in enumerate(stream):
-        rehearsal = copy.deepcopy(session)
+        rehearsal = twin(session)
         rehearsal.closest = 1.0
         guess = rehearsal.trial(item, y)
         if not exact and rehearsal.closest < NEAR:

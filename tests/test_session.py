@@ -8,7 +8,7 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles_drive import CLASSES, EXPERTS, TECHNIQUES, follow, items
 from oracles_session import Session
@@ -280,6 +280,7 @@ def test_a_batch_is_its_items_one_by_one(stream: Any, technique: str, rule: Any,
     assert same(whole, single)
 
 
+@example(stream=[({}, "b"), ({}, "a")], item={"e0": {"a": 1}}, technique="averaged")
 @given(st.lists(st.tuples(cells, labels), max_size=8), cells, st.sampled_from(sorted(TECHNIQUES)))
 def test_predictions_leave_no_trace(stream: Any, item: Any, technique: str) -> None:
     """Not even when an expert speaks for the first time in one, after weights got a new scale."""

@@ -78,13 +78,16 @@ def check_silent_experts_change_nothing(learner: Learner) -> None:
 
 
 def check_still_when_right(learner: Any) -> None:
-    """A rule moves when the guess was wrong or the margin is at most its slack, and at no other time."""
+    """A rule moves on every mistake, and on a right guess only if its margin is at most the slack."""
     m = material(learner, 80)
     fusion, slack = m.session(learner), learner.threshold()
+    constant = any(isinstance(part, Thresholds) for part in sources_of(learner))  # then z is never 0
     for t in range(len(m.labels)):
         one = m.rows(t, t + 1)
         margin = _margin(fusion, one)
         run = one.learn(fusion)
+        if run.mistakes and constant:
+            expect(run.moves == 1, f"{learner!r} does not move on trial {t}, which it guessed wrong")
         if run.right and margin > max(slack, 0.0) + NEAR * abs(margin):
             expect(
                 run.moves == 0, f"{learner!r} moves on trial {t}, which it guessed right with margin {margin}"
