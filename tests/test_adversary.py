@@ -27,7 +27,7 @@ ROUNDING = 1e-9  # the Perceptron meets its bound exactly, and the bound is comp
 BOUNDED = [
     Perceptron(),
     Romma(),
-    Romma(0.3),
+    Romma(aggressive=0.3),
     PNorm(2),
     PNorm(3),
     PNorm(8),

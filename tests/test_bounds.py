@@ -35,7 +35,7 @@ SEPARABLE = [
     Perceptron(rivals="violators"),
     Perceptron(rivals=cycle()),
     Romma(),
-    Romma(0.5),
+    Romma(aggressive=0.5),
     PNorm(2),
     PNorm(4.5),
     Alma(2),

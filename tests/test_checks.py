@@ -29,7 +29,7 @@ VARIANTS = [
     Perceptron(slack=0.5, rivals="violators"),
     BalancedWinnow(1.3, rivals="softmax"),
     Winnow(1.3, rivals=cycle(2)),
-    Romma(0.1),
+    Romma(aggressive=0.1),
     Alma(3.0, 0.9),
     Logistic(0.3, decay="sqrt", start="equal"),
 ]

@@ -87,7 +87,7 @@ def test_bad_input_is_one_sentence_and_changes_nothing(case: str, learner: Any) 
         (lambda: Perceptron(rivals="all"), "rivals"),
         (lambda: Perceptron(start="high"), "start"),
         (lambda: linmax.cycle(0), "rounds >= 1"),
-        (lambda: linmax.Romma(2.0), "aggressive"),
+        (lambda: linmax.Romma(aggressive=2.0), "aggressive"),
         (lambda: linmax.Alma(1.5), "2 <= p"),
         (lambda: linmax.Alma(2, 0.0), "alpha"),
         (lambda: linmax.PNorm(float("nan")), "2 <= p"),

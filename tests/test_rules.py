@@ -33,7 +33,7 @@ VARIANTS = [
     Perceptron(start="equal"),
     Winnow(2.5),
     BalancedWinnow(1.5, start="equal"),
-    Romma(0.2),
+    Romma(aggressive=0.2),
     Alma(3.5),
     Alma(2.5, 0.9),
     PNorm(3.5),
@@ -133,7 +133,7 @@ def test_the_first_guess_of_winnow_is_the_plurality() -> None:
     assert Fusion(Perceptron(start="equal"), classes=CLASSES).predict_one(votes) == "b"
 
 
-@pytest.mark.parametrize("rule", [Romma(), Romma(0.5), PassiveAggressive(1.0, "PA")], ids=repr)
+@pytest.mark.parametrize("rule", [Romma(), Romma(aggressive=0.5), PassiveAggressive(1.0, "PA")], ids=repr)
 def test_one_move_reaches_a_margin_of_one(rule: Rule) -> None:
     fusion = Fusion(rule, classes=CLASSES)
     votes = {"e0": {"a": 2.0, "b": 0.5}, "e1": {"b": 1.0, "c": 0.25}}
@@ -144,7 +144,7 @@ def test_one_move_reaches_a_margin_of_one(rule: Rule) -> None:
 
 def test_a_tie_that_was_lost_moves_even_the_most_patient_romma() -> None:
     """Otherwise the same mistake is made for ever."""
-    fusion = Fusion(Romma(1.0).on(sources.Votes()), classes=["a", "b"])
+    fusion = Fusion(Romma(aggressive=1.0).on(sources.Votes()), classes=["a", "b"])
     fusion.learn_one({"e0": "a", "e1": "b"}, "b")
     guesses = [fusion.learn_one({"e2": "b"}, "b") for _ in range(3)]
     assert guesses == ["a", "b", "b"]

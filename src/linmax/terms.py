@@ -65,7 +65,7 @@ def parse(text: str) -> Any:
     >>> linmax.parse("Averaged(Winow(1.2))")
     Traceback (most recent call last):
     ...
-    ValueError: there is no 'Winow'; did you mean 'Winnow'?
+    linmax.terms.UnknownNameError: there is no 'Winow'; did you mean 'Winnow'?
     """
     if not isinstance(text, str) or len(text) > LONGEST:
         raise ValueError(f"a learner is written in at most {LONGEST} characters of text")

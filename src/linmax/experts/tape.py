@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from linmax.experts.base import Data
+from linmax.experts.base import Data, Frozen
 from linmax.forms import Dense, Hard, Rows, Sparse, SparseRows
 
 
@@ -47,8 +47,8 @@ def _append(before: Any, after: Any) -> Any:
         return type(before)(
             indptr, *(np.concatenate(both) for both in zip(before[1:], after[1:], strict=True))
         )
-    blank = -1 if isinstance(before, Hard) else 0
-    return type(before)(*(_stack(*both, blank) for both in zip(before, after, strict=True)))
+    blanks = (-1,) if isinstance(before, Hard) else (-1, 0, 0) if isinstance(before, Frozen) else (0,)
+    return type(before)(*(_stack(*both) for both in zip(before, after, blanks, strict=True)))
 
 
 def _stack(before: np.ndarray, after: np.ndarray, blank: int) -> np.ndarray:

@@ -4,6 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linmax.forms.memory import without_memory
+
 
 class Rows(NamedTuple):
     """Numeric attributes, every one of them on every trial."""
@@ -31,6 +33,7 @@ class SparseRows(NamedTuple):
         return self.index[self.indptr[t] + j], self.value[self.indptr[t] + j]
 
 
+@without_memory
 class LinearMachine(NamedTuple):
     """Sub-expert (a, c) votes for class c with the value of attribute a: a weight per attribute and class."""
 
@@ -66,13 +69,8 @@ class LinearMachine(NamedTuple):
                         count += 1
         return count
 
-    def enter(self, t):
-        pass
 
-    def observe(self, t, y):
-        pass
-
-
+@without_memory
 class Complement(NamedTuple):
     """Sub-expert a votes x for the first of two classes and 1 - x for the second (1999, section 4.3)."""
 
@@ -97,9 +95,3 @@ class Complement(NamedTuple):
                 index[count] = at + a
                 count += 1
         return count
-
-    def enter(self, t):
-        pass
-
-    def observe(self, t, y):
-        pass

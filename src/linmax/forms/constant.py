@@ -2,7 +2,10 @@
 
 from typing import NamedTuple
 
+from linmax.forms.memory import without_memory
 
+
+@without_memory
 class Always(NamedTuple):
     """Sub-expert c votes for class c on every trial."""
 
@@ -25,9 +28,3 @@ class Always(NamedTuple):
                 index[count] = at + c
                 count += 1
         return count
-
-    def enter(self, t):
-        pass
-
-    def observe(self, t, y):
-        pass

@@ -4,7 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linmax.forms.memory import without_memory
 
+
+@without_memory
 class SplitVotes(NamedTuple):
     """Sub-expert (i, c) repeats expert i's vote for class c, silent on the others (1999, section 4.4)."""
 
@@ -36,13 +39,8 @@ class SplitVotes(NamedTuple):
                 count += 1
         return count
 
-    def enter(self, t):
-        pass
 
-    def observe(self, t, y):
-        pass
-
-
+@without_memory
 class PerClassVotes(NamedTuple):
     """Sub-expert (i, a, c) votes for class c as strongly as expert i does for a: it says a, it means c."""
 
@@ -78,9 +76,3 @@ class PerClassVotes(NamedTuple):
                         index[count] = base + c
                         count += 1
         return count
-
-    def enter(self, t):
-        pass
-
-    def observe(self, t, y):
-        pass

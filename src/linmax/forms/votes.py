@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from linmax.forms.memory import without_memory
 
+
+@without_memory
 class Hard(NamedTuple):
     """One label per expert; the code -1 abstains, and indexes the spare last slot of `scores` and `q`."""
 
@@ -33,12 +36,6 @@ class Hard(NamedTuple):
                 count += 1
         return count
 
-    def enter(self, t):
-        pass
-
-    def observe(self, t, y):
-        pass
-
     def size(self, t):
         return self.codes.shape[1]
 
@@ -46,6 +43,7 @@ class Hard(NamedTuple):
         return j, self.codes[t, j], 1.0
 
 
+@without_memory
 class Dense(NamedTuple):
     """A score of every expert for every class; zeros abstain."""
 
@@ -78,12 +76,6 @@ class Dense(NamedTuple):
                     count += 1
         return count
 
-    def enter(self, t):
-        pass
-
-    def observe(self, t, y):
-        pass
-
     def size(self, t):
         return self.values.shape[1] * self.values.shape[2]
 
@@ -93,6 +85,7 @@ class Dense(NamedTuple):
         return i, c, self.values[t, i, c]
 
 
+@without_memory
 class Sparse(NamedTuple):
     """The scores that were given, row by row, by expert and then class; none is zero, and -1 abstains."""
 
@@ -127,12 +120,6 @@ class Sparse(NamedTuple):
                 count += 1
             before = i
         return count
-
-    def enter(self, t):
-        pass
-
-    def observe(self, t, y):
-        pass
 
     def size(self, t):
         return self.indptr[t + 1] - self.indptr[t]

@@ -1,7 +1,7 @@
 """ROMMA, the relaxed on-line maximum margin algorithm."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from linmax.rules.base import (
@@ -15,7 +15,6 @@ from linmax.rules.base import (
     need,
 )
 
-LEAST = 0  # in p: the margin that is enough
 NORM2, ERASE, MOVES = 2, 3, 4  # in s: |w|^2, whether `settle` is to forget everything, the number of moves
 PARALLEL = 1e-12  # D under this part of |z|^2 |w|^2 is rounding, not an angle
 OFTEN = 4096.0  # moves after which |w|^2 is added up anew
@@ -37,20 +36,19 @@ class Romma(Rule):
     123
     """
 
-    aggressive: float | None = None  # e in (0, 1]: also move when w . z < 1 - e
+    aggressive: float | None = field(default=None, kw_only=True)  # e in (0, 1]: also move when w . z < 1 - e
 
     claims: ClassVar[frozenset[str]] = Rule.claims | {"bound", "shift"}
 
     def check(self) -> None:
-        """`aggressive` is None or in (0, 1]."""
+        """`aggressive` is None or in (0, 1]; rivals come one at a time."""
         need(
             self.aggressive is None or (is_number(self.aggressive) and 0 < self.aggressive <= 1),
             f"Romma needs aggressive in (0, 1] or None (got {self.aggressive!r}); None is usual",
         )
-
-    def parameters(self) -> tuple[float, ...]:
-        """The margin that is enough."""
-        return (math.inf if self.aggressive is None else 1.0 - self.aggressive,)
+        need(
+            self.rivals != "softmax", 'Romma takes one rival at a time (got rivals="softmax"); "top" is usual'
+        )
 
     def scalars(self) -> tuple[float, ...]:
         """|w|^2, nothing to forget, no moves yet."""
@@ -60,13 +58,13 @@ class Romma(Rule):
         """An aggressive ROMMA moves below 1 - e."""
         if self.aggressive is None:
             return super().threshold()
-        return max(1.0 - self.aggressive, self.slack)
+        return max(math.nextafter(1.0 - self.aggressive, -1.0), self.slack)
 
     @staticmethod
     def update(p: Any, s: Any, theta: Any, w: Any, index: Any, value: Any, margin: Any) -> int:
         """w = c w + d z."""
-        if margin >= p[LEAST] and s[NORM2] > 0.0:
-            return STILL
+        if margin >= 1.0:
+            return STILL  # there already
         zz = 0.0
         for z in value:
             zz += z * z

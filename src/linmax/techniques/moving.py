@@ -70,11 +70,12 @@ def flush(history, w, index, count):
 
 @inline
 def flush_all(history, w):
-    """Bring every running sum up to date."""
+    """Bring every running sum up to date and count the scale from zero again."""
     total = history.total[0]
     for i in range(len(w)):
         history.past[i] += w[i] * (total - history.since[i])
-        history.since[i] = total
+        history.since[i] = 0.0
+    history.total[0] = 0.0
 
 
 @inline

@@ -7,8 +7,10 @@ items and predictions alike (a trial without a label is a prediction, and leaves
 from linmax._jit import Kernel, apart, inline, join_at
 from linmax.forms import Last, Mean
 from linmax.rules.base import SCALE, SLACK
-from linmax.techniques.moving import best, learn
+from linmax.techniques.moving import best, flush_all, learn
 from linmax.techniques.records import HELD, MISTAKES, MOVES, NEXT, NOVEL, SILENT, TRIALS
+
+LONG = 2.0**20  # the cumulated scale may be so many times the scale of now
 
 
 @inline
@@ -129,6 +131,8 @@ def trials(form, labels, known, begin, end, h, history, buffer, work, how, count
             if wrong or moved:
                 buffer.used[t] += 1
                 recycle(form, labels, k, h, history, buffer, work, how, counts)
+        if how.averages and history.total[0] > LONG * h.s[SCALE]:
+            flush_all(history, h.w)  # or the next hypotheses would be lost in the rounding of the total
         form.observe(t, y)
 
 
