@@ -107,7 +107,7 @@ def move(h, history, work, how, count, wrong):
 
 @inline
 def existing(work, spoken, count):
-    """Drop from z the sub-experts that have not spoken on a real trial: they do not exist yet."""
+    """Drop from z who has not spoken on a real trial; only a recycled item can name such."""
     kept = 0
     for j in range(count):
         if spoken[work.index[j]] == 1:
@@ -118,7 +118,7 @@ def existing(work, spoken, count):
 
 
 @apart
-def visit(form, t, k, y, h, history, work, how, recycled):
+def visit(form, t, k, y, h, history, work, how):
     """Move on every rival that is not beaten, round after round (2003, section 4.4)."""
     q = work.q
     moved = False
@@ -132,7 +132,7 @@ def visit(form, t, k, y, h, history, work, how, recycled):
             count = form.gap(t, k, q, 0, work.index, work.value, 0)
             q[y] = 0.0
             q[c] = 0.0
-            if recycled and how.hears:
+            if how.updates > 0 and how.hears:
                 count = existing(work, h.spoken, count)
             lead = 0.0
             for j in range(count):
@@ -146,7 +146,7 @@ def visit(form, t, k, y, h, history, work, how, recycled):
 
 
 @inline
-def learn(form, t, k, y, guess, h, history, work, how, recycled):
+def learn(form, t, k, y, guess, h, history, work, how):
     """Move by trial t, whose scores are in `work`, if there is reason to; say whether the rule moved."""
     wrong = guess != y
     rival = guess if wrong else best_rival(work.scores, k, y)
@@ -154,7 +154,7 @@ def learn(form, t, k, y, guess, h, history, work, how, recycled):
         return False
     q = work.q
     if how.rivals == CYCLE:
-        return visit(form, t, k, y, h, history, work, how, recycled)
+        return visit(form, t, k, y, h, history, work, how)
     if how.rivals == TOP:
         q[y] = 1.0
         q[rival] = -1.0
@@ -167,6 +167,6 @@ def learn(form, t, k, y, guess, h, history, work, how, recycled):
     else:
         for c in range(k):
             q[c] = 0.0
-    if recycled and how.hears:
+    if how.updates > 0 and how.hears:
         count = existing(work, h.spoken, count)
     return move(h, history, work, how, count, wrong and how.rivals != SOFTMAX)

@@ -36,7 +36,7 @@ def recycle(form, labels, k, h, history, buffer, work, how, counts):
             guess = best(work.scores, k)
             wrong = guess != labels[t]
             if wrong or h.s[SLACK] >= 0.0:
-                moved = learn(form, t, k, labels[t], guess, h, history, work, how, True)
+                moved = learn(form, t, k, labels[t], guess, h, history, work, how)
                 buffer.used[t] += 1 * (wrong or moved)
                 again |= moved
         if not again:
@@ -62,7 +62,7 @@ def enlist(form, t, k, h, history, work, how, counts):
 
 @apart
 def dismiss(h, history, work, how, counts, count):
-    """Undo `enlist`, but for `s`: a prediction leaves no trace."""
+    """Undo `enlist`, but for `s`."""
     for j in range(count):
         i = work.index[j]
         h.spoken[i] = 0
@@ -71,6 +71,13 @@ def dismiss(h, history, work, how, counts, count):
         if how.averages:
             history.since[i] = 0.0
     counts[SILENT] += count
+
+
+@inline
+def copy(source, target):
+    """One array into another."""
+    for i in range(len(source)):
+        target[i] = source[i]
 
 
 @inline
@@ -96,24 +103,20 @@ def trials(form, labels, known, begin, end, h, history, buffer, work, how, count
         y = labels[t]
         row = t - begin
         form.enter(t)
+        joined = 0
         if y < 0:
-            for j in range(len(h.s)):
-                work.saved[j] = h.s[j]
-            joined = (
-                enlist(form, t, k, h, history, work, how, counts) if how.hears and counts[SILENT] > 0 else 0
-            )
-            total = history.total[0] + h.s[SCALE]
-            score(form, t, k, h, history, work, how, total, counts[TRIALS] + 1, row, out)
-            dismiss(h, history, work, how, counts, joined)
-            for j in range(len(h.s)):
-                h.s[j] = work.saved[j]
-            continue
+            copy(h.s, work.saved)
         if how.hears and counts[SILENT] > 0:
-            enlist(form, t, k, h, history, work, how, counts)
-        if how.averages:
-            history.total[0] += h.s[SCALE]
+            joined = enlist(form, t, k, h, history, work, how, counts)
+        total = history.total[0] + h.s[SCALE]
+        own = score(form, t, k, h, history, work, how, total, counts[TRIALS] + 1, row, out)
+        if y < 0:  # a prediction leaves no trace
+            dismiss(h, history, work, how, counts, joined)
+            copy(work.saved, h.s)
+            continue
         counts[TRIALS] += 1
-        own = score(form, t, k, h, history, work, how, history.total[0], counts[TRIALS], row, out)
+        if how.averages:
+            history.total[0] = total
         wrong = False
         moved = False
         if y >= k:
@@ -122,7 +125,7 @@ def trials(form, labels, known, begin, end, h, history, buffer, work, how, count
             counts[MISTAKES] += 1 * (out.guesses[row] != y)
             wrong = own != y
             if wrong or h.s[SLACK] >= 0.0:
-                moved = learn(form, t, k, y, own, h, history, work, how, False)
+                moved = learn(form, t, k, y, own, h, history, work, how)
                 counts[MOVES] += 1 * moved
         if how.updates > 0:
             buffer.ring[counts[NEXT] % len(buffer.ring)] = t
