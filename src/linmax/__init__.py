@@ -1,6 +1,8 @@
 """linmax learns whom to trust: an on-line, mistake-bounded combination of experts' votes."""
 
-from linmax._registry import register
+from typing import Any
+
+from linmax._registry import find, register
 from linmax.ballots import Triplets
 from linmax.fusion import Explanation, Fusion, Run, Ticket, load
 from linmax.rules import Rule, cycle
@@ -17,6 +19,15 @@ from linmax.techniques import Averaged, Recycled
 from linmax.terms import parse
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """A rule that is registered needs no line here: `from linmax import Name` finds it."""
+    thing = find(name)
+    if not (isinstance(thing, type) and issubclass(thing, Rule)):
+        raise AttributeError(f"module 'linmax' has no attribute {name!r}")
+    return thing
+
 
 __all__ = [
     "Alma",
