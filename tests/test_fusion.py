@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "votes of another kind": (lambda f: f.learn_one({"x": 3}, "a"), "one kind"),
     "no labels": (lambda f: f.learn([["a", "b"]]), "needs labels"),
     "no votes": (lambda f: f.learn(None, ["a"]), "needs votes"),
-    "no passes": (lambda f: f.learn([["a", "b"]], ["a"], passes=0), "passes >= 1"),
+    "no passes": (lambda f: f.learn([["a", "b"]], ["a"], passes=0), "passes must be a whole number, 1 or more"),
     "an expert twice": (
         lambda f: f.learn(pd.DataFrame([["a", "b"]], columns=["x", "x"]), ["a"]),
         "two columns 'x'",
@@ -106,6 +107,26 @@ def test_bad_input_is_one_sentence_and_changes_nothing(case: str, learner: Any) 
         (lambda: Votes() + Votes(), "twice"),
         (lambda: Split("spam"), "tuple"),
         (lambda: linmax.register("not a name"), "identifier"),
+        (lambda: linmax.register("class"), "identifier"),
+        (lambda: linmax.register("five")(5), "class or a function"),
+        (lambda: Winnow(10**400), "alpha > 1"),
+        (lambda: Winnow.from_eta(1e9), "eta"),
+        (lambda: Perceptron(slack=10**400), "slack"),
+        (lambda: Perceptron(ties=2), "ties"),
+        (lambda: linmax.Romma(rivals="softmax"), "one rival"),
+        (lambda: linmax.QuasiAdditive(np.sinh), "plain Python function"),
+        (lambda: linmax.QuasiAdditive(lambda a, b: a), "one number"),
+        (lambda: Split(()), "tuple of classes"),
+        (lambda: Split(("a", "a")), "each class once"),
+        (lambda: Attributes(complement="x"), "complement"),
+        (lambda: Fusion(seed="x"), "seed"),
+        (lambda: Fusion(classes=5), "classes"),
+        (lambda: Fusion(""), "not a learner"),
+        (lambda: linmax.parse("Winnow"), r"brackets: write Winnow\(\)"),
+        (lambda: linmax.parse("Winnow(alpha=1.2, alpha=1.3)"), "twice"),
+        (lambda: linmax.parse("\ud800"), "not a learner"),
+        (lambda: linmax.parse(5), "as text"),
+        (lambda: setattr(Fusion().tickets, "limit", -1), "limit"),
     ],
 )
 def test_a_parameter_out_of_range_is_named_with_its_value(make: Any, sentence: str) -> None:
@@ -206,22 +227,6 @@ def test_nominal_attributes_are_indicators() -> None:
     assert fusion.weights["attribute", ("day", "tue"), "out"] == 1.0
 
 
-def test_an_interrupt_waits_for_the_trial_and_loses_nothing() -> None:
-    fusion = Fusion(Recycled(Winnow(1.2), size=10), classes=range(5))
-    run = fusion._engine.run
-
-    def interrupted(*arguments: Any, **options: Any) -> Any:
-        os.kill(os.getpid(), signal.SIGINT)
-        return run(*arguments, **options)
-
-    fusion._engine.run = interrupted  # type: ignore[method-assign]
-    with pytest.raises(KeyboardInterrupt):
-        fusion.learn(VOTES, LABELS)
-    whole = Fusion(Recycled(Winnow(1.2), size=10), classes=range(5))
-    whole.learn(VOTES, LABELS)
-    assert same(fusion, whole)
-
-
 def test_a_session_learns_in_any_thread() -> None:
     fusion = Fusion(Winnow(1.2), classes=range(5))
     thread = threading.Thread(target=lambda: fusion.learn(VOTES, LABELS))
@@ -253,3 +258,61 @@ def test_an_id_column_taken_for_a_label_is_refused_before_memory_runs_out() -> N
     with pytest.raises(ValueError, match="id column"):
         fusion.learn(np.arange(60_000).reshape(-1, 2), np.arange(30_000))
     assert fusion.classes == []
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
+    learner = Averaged(
+        Recycled(Winnow(np.float64(1.5), slack=np.float32(0.5), ties=np.True_), size=np.int64(5))
+    )
+    assert repr(learner) == "Averaged(Recycled(Winnow(1.5, slack=0.5, ties=True), size=5))"
+    fusion = Fusion(learner, classes=np.array(["a", "b"]), seed=np.int64(3))
+    fusion.learn([["a", "b"]], ["b"], passes=np.int64(2))
+    fusion.save(tmp_path / "m")
+    assert linmax.load(tmp_path / "m").learner == learner
+
+
+def test_a_newcomer_after_a_long_fall_has_a_weight() -> None:
+    for learner in (Winnow(2.0).on(Votes()), Averaged(Winnow(2.0)).on(Votes())):
+        fusion = Fusion(learner, classes=["p", "q"])
+        fusion.learn([["p"]] * 1100, ["q"] * 1100)
+        fusion.learn_one({0: "p", "new": "q"}, "q")
+        assert fusion.weights["new"] == pytest.approx(1.0 if learner.rule is learner else 2 / 1102)
+        fusion.learn_one({0: "q", "new": "p"}, "q")
+        assert np.isfinite(list(fusion.weights.values())).all()
+
+
+def test_a_ticket_of_another_session_is_refused() -> None:
+    mine, yours = trained(), trained()
+    ticket = mine.predict_one({"x": "a"}, ticket=True)
+    yours.predict_one({"x": "b"}, ticket=True)
+    with pytest.raises(ValueError, match="another session"):
+        yours.learn_one(ticket, "a")
+    assert type(ticket.guess) is str
+
+
+def test_an_interrupt_stops_a_long_stream_between_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linmax.techniques.engine.CHUNK", 50)
+    fusion = Fusion(Winnow(1.2), classes=range(5))
+    chunk = fusion._engine._run_chunk
+
+    def interrupted(batch: Any, rows: slice, out: Any) -> None:
+        chunk(batch, rows, out)
+        if rows.start == 50:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    fusion._engine._run_chunk = interrupted  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        fusion.learn(VOTES, LABELS)
+    assert fusion.trials == 100
+    fusion._engine._run_chunk = chunk  # type: ignore[method-assign]
+    fusion.learn(VOTES[100:], LABELS[100:])
+    whole = Fusion(Winnow(1.2), classes=range(5))
+    whole.learn(VOTES, LABELS)
+    assert same(fusion, whole)
+
+
+def test_explain_needs_an_item() -> None:
+    fusion = Fusion(Perceptron().on(Thresholds()))
+    fusion.learn(None, ["a", "b"])
+    with pytest.raises(ValueError, match="needs an item"):
+        fusion.explain_one()

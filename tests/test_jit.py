@@ -5,9 +5,12 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
 import linmax
 from linmax import Alma, Fusion, Perceptron, QuasiAdditive, Winnow
@@ -65,17 +68,13 @@ def test_other_parameters_and_other_rules_compile_no_kernel() -> None:
 
 
 def test_a_rule_that_numba_cannot_compile_says_so_in_one_sentence() -> None:
-    from dataclasses import dataclass
-
-    import pytest
-
     @dataclass(frozen=True, repr=False)
     class Odd(linmax.Rule):
         @staticmethod
         def update(p, s, theta, w, index, value, margin):
             return {"a": open}
 
-    with pytest.raises(ValueError, match="cannot be compiled"):
+    with pytest.raises(ValueError, match=r"cannot be compiled|must return"):
         Fusion(Odd()).learn([["a", "b"], ["b", "a"]], ["b", "b"])
 
 
@@ -98,6 +97,68 @@ def test_a_rule_typed_into_a_session_without_a_file_works() -> None:
     """
     cache = Path(os.environ.get("NUMBA_CACHE_DIR", Path.home() / ".cache" / "numba"))
     assert run(code, SOURCES.parent, cache) == "2.0 <unregistered test_rule>()".replace("test_rule", "Double")
+
+
+def test_what_a_rule_takes_from_outside_itself_is_never_stale(tmp_path: Path) -> None:
+    (tmp_path / "steps.py").write_text("STEP = 2.0\n")
+    (tmp_path / "mine.py").write_text(
+        textwrap.dedent("""
+        from dataclasses import dataclass
+        import linmax
+        from linmax.rules import MOVED
+        from steps import STEP
+        @linmax.register("Mine")
+        @dataclass(frozen=True, repr=False)
+        class Mine(linmax.Rule):
+            @staticmethod
+            def update(p, s, theta, w, index, value, margin):
+                for i, z in zip(index, value):
+                    theta[i] += STEP * z
+                    w[i] = theta[i]
+                return MOVED
+        """)
+    )
+    code = """
+    import sys
+    sys.path.insert(0, sys.argv[0] or ".")
+    import mine, linmax
+    fusion = linmax.Fusion(mine.Mine())
+    fusion.learn([["a", "b"]], ["b"])
+    print(fusion.weights[1], linmax._jit.pointer(mine.Mine.update, linmax._jit.UPDATE).cache_hits)
+    """.replace('sys.argv[0] or "."', repr(str(tmp_path)))
+    cache = Path(os.environ.get("NUMBA_CACHE_DIR", Path.home() / ".cache" / "numba"))
+    assert run(code, SOURCES.parent, cache) == "2.0 0"
+    assert run(code, SOURCES.parent, cache) == "2.0 1"
+    (tmp_path / "steps.py").write_text("STEP = 30.0\n")
+    assert run(code, SOURCES.parent, cache) == "30.0 0"
+
+
+@pytest.mark.parametrize(
+    ("update", "sentence"),
+    [
+        ("raise ValueError('boom')", "boom"),
+        ("return 99", "must return"),
+        ("return 1 // 0", "ZeroDivisionError"),
+        ("return p[50]", "IndexError"),
+        ("w[0] = float('nan'); return 1", "not finite"),
+    ],
+)
+def test_a_rule_that_goes_wrong_says_so_before_it_is_compiled(update: str, sentence: str) -> None:
+    space: dict[str, Any] = {}
+    exec(f"def update(p, s, theta, w, index, value, margin):\n    {update}", space)
+
+    @dataclass(frozen=True, repr=False)
+    class Wrong(linmax.Rule):
+        pass
+
+    Wrong.update = staticmethod(space["update"])  # type: ignore[method-assign, assignment]
+    with pytest.raises(ValueError, match=sentence):
+        Fusion(Wrong())
+
+
+def test_a_rule_without_an_update_is_refused() -> None:
+    with pytest.raises(ValueError, match="has no update"):
+        Fusion(linmax.Rule())
 
 
 def test_the_same_source_runs_without_numba() -> None:

@@ -1,7 +1,9 @@
 """Model files: whole or not at all, resumed to the bit, and safe to open."""
 
+import copy
 import json
 import os
+import pickle
 import struct
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from safetensors.numpy import save as bytes_of
 
 from linmax import Averaged, Fusion, Perceptron, QuasiAdditive, Recycled, Winnow, load
 from linmax.experts import Attributes, Pairs, Thresholds, Votes
+from linmax.fusion.saving import digest
 from linmax.problems import majority
 
 VOTES, LABELS = majority(300, noise=0.1)
@@ -108,6 +111,42 @@ def test_saving_never_leaves_half_a_file(tmp_path: Path, monkeypatch: pytest.Mon
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
 
 
+def test_a_session_gone_wrong_is_not_saved_over_a_good_one(tmp_path: Path) -> None:
+    fusion = sessions()["plain"]
+    fusion.save(tmp_path / "m")
+    fusion._engine.columns["theta"][0] = float("nan")
+    with pytest.raises(ValueError, match="cannot be saved, because theta has numbers that are not finite"):
+        fusion.save(tmp_path / "m")
+    assert load(tmp_path / "m").trials == 300
+
+
+def test_saving_through_a_link_writes_its_target(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    sessions()["plain"].save(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert load(tmp_path / "target").trials == 300
+
+
+@pytest.mark.parametrize("name", ["", ".", 5, None, "a\0b"])
+def test_what_is_no_file_is_one_sentence(name: Any) -> None:
+    with pytest.raises(ValueError, match=r"cannot|load needs"):
+        sessions()["plain"].save(name)
+    with pytest.raises(ValueError, match=r"cannot|load needs"):
+        load(name)
+
+
+def test_copies_learn_for_themselves_and_can_be_saved(tmp_path: Path) -> None:
+    fusion = sessions()["plain"]
+    fusion.predict_one({0: 1})
+    for copied in (copy.copy(fusion), copy.deepcopy(fusion), pickle.loads(pickle.dumps(fusion))):
+        before = fusion.state()
+        copied.learn_one({0: 1, 1: 2}, 2)
+        assert copied.trials == fusion.trials + 1
+        assert all(np.array_equal(before[x], fusion.state()[x]) for x in before)
+        copied.save(tmp_path / "m")
+        assert same(load(tmp_path / "m"), copied)
+
+
 def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="cannot write"):
         sessions()["plain"].save(tmp_path / "nowhere" / "m")
@@ -174,6 +213,7 @@ def test_hostile_numbers_are_refused_before_a_kernel_sees_them(
         value = data.draw(st.sampled_from([float("nan"), float("inf"), -1.0]))
     array.flat[data.draw(st.integers(0, array.size - 1))] = np.array(value).astype(array.dtype)
     arrays[victim] = data.draw(st.sampled_from([array, array[:-1], np.repeat(array, 2, axis=0)]))
+    facts["digest"] = digest(arrays)
     opens_or_says_why(
         tmp_path_factory.mktemp("x") / "m", bytes_of(arrays, metadata={"linmax": json.dumps(facts)})
     )
@@ -194,7 +234,11 @@ def test_hostile_numbers_are_refused_before_a_kernel_sees_them(
         ("version", 99, "version 99"),
         ("format", "other", "not a linmax file"),
         ("tickets", {}, "is missing"),
-        ("seed", None, None),
+        ("tickets", None, "facts"),
+        ("ignored", -5, "not a count"),
+        ("seed", None, "seed"),
+        ("abstain", {"a": 1}, "is missing"),
+        ("digest", "0", "not those that were saved"),
     ],
 )
 def test_hostile_facts_are_refused(
@@ -203,9 +247,6 @@ def test_hostile_facts_are_refused(
     facts, arrays = unpack(good["plain"])
     facts[field] = value
     (tmp_path / "m").write_bytes(bytes_of(arrays, metadata={"linmax": json.dumps(facts)}))
-    if why is None:
-        load(tmp_path / "m")
-        return
     with pytest.raises(ValueError, match=why) as caught:
         load(tmp_path / "m")
     assert "\n" not in str(caught.value)

@@ -12,6 +12,7 @@ import ctypes
 import functools
 import hashlib
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -33,6 +34,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _OPTIONS: Any = {"error_model": "numpy", "_nrt": False}
 
 COMPILED = ("_jit.py", "forms/*.py", "rules/*.py", "experts/*.py", "techniques/*.py")
+
+STEADY = {*sys.stdlib_module_names, "numpy", "numba", "linmax"}
 
 COMPILES = not getattr(numba.config, "DISABLE_JIT", 0)  # set by NUMBA_DISABLE_JIT=1
 
@@ -80,27 +83,39 @@ def sources_digest() -> str:
     return digest.hexdigest()
 
 
-def _stamped(locator: Any) -> Any:
-    class Stamped(locator):  # type: ignore[misc]
-        def get_source_stamp(self) -> tuple[str, Any]:
-            return sources_digest(), super().get_source_stamp()
-
-    return Stamped
-
-
-class _CacheImpl(caching.CompileResultCacheImpl):
-    _locator_classes = [_stamped(locator) for locator in caching.CacheImpl._locator_classes]  # noqa: RUF012
-
-
 class _Cache(caching.FunctionCache):
-    _impl_class = _CacheImpl
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        file = self._cache_file
+        file._source_stamp = (file._source_stamp, sources_digest(), _outside(function, ()))
+
+
+def _outside(function: Callable[..., Any], above: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a user's function takes from outside itself: it is compiled in, so it belongs to the stamp."""
+    if function.__module__.startswith("linmax.") or function in above:
+        return ()
+    code = function.__code__
+    if code.co_freevars or any(inspect.iscode(constant) for constant in code.co_consts):
+        raise TypeError("a function in a function has no stamp")
+    taken: list[Any] = [code.co_code, repr(code.co_consts)]
+    for name in code.co_names:
+        thing = function.__globals__.get(name)
+        if inspect.isfunction(thing):
+            taken.append((name, _outside(thing, (*above, function))))
+        elif inspect.ismodule(thing):
+            if thing.__name__.split(".")[0] not in STEADY:
+                raise TypeError(f"{thing.__name__} may change")
+        elif name in function.__globals__:
+            if not isinstance(thing, int | float | str | tuple | None):
+                raise TypeError(f"{name} has no stamp")
+            taken.append((name, repr(thing)))
+    return tuple(taken)
 
 
 def _cached(compiled: Any, function: Callable[..., Any]) -> Any:
-    # a function typed into a notebook or on standard input has no file to stamp: it compiles anew in each
-    # process
+    # what has no stamp (typed into a notebook, or using things that may change) compiles anew in each process
     with contextlib.suppress(RuntimeError, OSError, TypeError):
-        compiled._cache = _Cache(function)  # type: ignore[no-untyped-call]
+        compiled._cache = _Cache(function)
     return compiled
 
 

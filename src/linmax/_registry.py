@@ -1,9 +1,13 @@
 """Names for what users write themselves: a repr, a command line and a model file hold only the name."""
 
+import inspect
+import keyword
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 Thing = TypeVar("Thing")
+
+RESERVED = ("inf", "nan")
 
 _things: dict[str, Any] = {}
 
@@ -18,10 +22,12 @@ def register(name: str) -> Callable[[Thing], Thing]:
     >>> linmax.QuasiAdditive("cube")
     QuasiAdditive('cube')
     """
-    if not isinstance(name, str) or not name.isidentifier():
-        raise ValueError(f"a registered name is a Python identifier (got {name!r})")
+    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name) or name in RESERVED:
+        raise ValueError(f"a registered name is a Python identifier that means nothing yet (got {name!r})")
 
     def keep(thing: Thing) -> Thing:
+        if not (isinstance(thing, type) or inspect.isfunction(thing)):
+            raise ValueError(f"only a class or a function can be registered as {name!r} (got {thing!r})")
         other = _things.get(name)
         if other is not None and _home(other) != _home(thing):
             raise ValueError(

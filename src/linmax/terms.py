@@ -8,6 +8,8 @@ import difflib
 import math
 from typing import Any
 
+import numpy as np
+
 from linmax import _registry
 
 LONGEST = 20_000  # characters of a term that `parse` looks at
@@ -28,6 +30,13 @@ class Term:
         super().__init_subclass__(**options)
         if cls.__module__.startswith("linmax.") and not (abstract or cls.__name__.startswith("_")):
             _registry.register(cls.__name__)(cls)
+
+    def __post_init__(self) -> None:
+        """Numbers of numpy become Python's own, so that a term prints as it parses."""
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if isinstance(value, np.generic):
+                object.__setattr__(self, field.name, value.item())
 
     @classmethod
     def _name(cls) -> str:
@@ -67,14 +76,16 @@ def parse(text: str) -> Any:
     ...
     linmax.terms.UnknownNameError: there is no 'Winow'; did you mean 'Winnow'?
     """
-    if not isinstance(text, str) or len(text) > LONGEST:
-        raise ValueError(f"a learner is written in at most {LONGEST} characters of text")
+    if not isinstance(text, str):
+        raise ValueError(f"a learner is written as text (got {text!r})")
+    if len(text) > LONGEST:
+        raise ValueError(f"a learner is written in at most {LONGEST} characters (got {len(text)})")
     if "<unregistered" in text:
         raise ValueError(f"{text} uses something unregistered; give it a name with @linmax.register")
     try:
         tree = ast.parse(text.strip(), mode="eval")
         return _value(tree.body)
-    except (SyntaxError, RecursionError, MemoryError):
+    except (SyntaxError, RecursionError, MemoryError, UnicodeError):
         raise ValueError(f"{_short(text)} is not a learner; write it like Averaged(Winnow(1.2))") from None
 
 
@@ -100,7 +111,12 @@ def _value(node: ast.expr) -> Any:
                 raise ValueError(f"{made!r} is not a learner, so it has no .on(...)")
             return made.on(_value(source))
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=options):
-            return _call(name, [_value(one) for one in arguments], {o.arg: _value(o.value) for o in options})
+            named = {option.arg: _value(option.value) for option in options}
+            if len(named) < len(options):
+                raise ValueError(f"{name} is given a parameter twice in {_short(ast.unparse(node))}")
+            return _call(name, [_value(one) for one in arguments], named)
+        case ast.Name(id=name) if _registry.find(name) is not None:
+            raise ValueError(f"{name} needs its brackets: write {name}()")
     raise ValueError(
         f"{_short(ast.unparse(node))} does not belong in a learner; write it like Averaged(Winnow(1.2))"
     )

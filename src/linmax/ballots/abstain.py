@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from linmax.ballots.cells import Cells
 from linmax.ballots.names import Label, plain
 from linmax.ballots.roll import Roll
@@ -13,6 +15,9 @@ class Default:
 
     def __repr__(self) -> str:
         return "DEFAULT"
+
+    def __reduce__(self) -> str:
+        return "DEFAULT"  # copies and pickles are the same object
 
 
 DEFAULT = Default()
@@ -56,10 +61,27 @@ def quiet(abstain: Any, classes: Roll, labels: Cells | Sequence[Label | None] | 
     (Quiet(names=(0,), contested=()), Quiet(names=(), contested=()))
     """
     if not isinstance(abstain, Default):
-        name = plain(abstain, "abstain=")
+        name = settled(abstain)
         return Quiet(() if name is None else (name,))
     names: tuple[Label, ...] = (-1, "")
     return Quiet(names, tuple(name for name in names if classes.get(name) >= 0 or _among(labels, name)))
+
+
+def settled(abstain: Any) -> Any:
+    """The option as a plain label, None or DEFAULT.
+
+    >>> settled(np.int64(0)), settled(DEFAULT)
+    (0, DEFAULT)
+    """
+    if isinstance(abstain, Default):
+        return DEFAULT
+    try:
+        return plain(abstain, "abstain")
+    except ValueError:
+        shown = abstain.item() if isinstance(abstain, np.generic) else abstain
+        raise ValueError(
+            f"abstain must be one whole number, one text, true/false or None (got {shown!r})"
+        ) from None
 
 
 def occurs(said: Cells, i: int) -> bool:

@@ -1,6 +1,6 @@
 """Attributes as numbers: a row of values per item, or the few that are not 0."""
 
-from math import isfinite, nan
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from linmax.ballots.cells import Cells, cells, plainly
 from linmax.ballots.dicts import Dicts
 from linmax.ballots.entries import starts
-from linmax.ballots.names import is_na
+from linmax.ballots.limits import SCALE, beyond, fitting, floats, huge, number, shown, within
 from linmax.ballots.nominal import WHAT, pairs
 from linmax.ballots.roll import Peek, simple
 from linmax.forms import Rows, SparseRows
@@ -25,7 +25,9 @@ def read_rows(source: Any, attributes: Peek) -> Rows | SparseRows:
         return _matrix(source, attributes)
     columns: dict[Any, Numbers | Cells]
     if not isinstance(source, np.ndarray):
-        columns = {series.name: _series(series) for series in source.iter_columns()}
+        from linmax.ballots import frames
+
+        columns = frames.columns(source, "attributes", _series)
     elif source.dtype.kind in "biuf":
         return _array(source, attributes)
     else:
@@ -40,9 +42,7 @@ def _array(array: NDArray[Any], attributes: Peek) -> Rows:
     seats = attributes.columns(array.shape[1], "attributes")
     if not seats:
         return Rows(np.zeros((len(array), len(attributes))))
-    values = plainly(array, np.float64)
-    _demand_finite(values, [attributes.name(code) for code in seats])
-    return Rows(values)
+    return Rows(_bounded(floats(array), [attributes.name(code) for code in seats]))
 
 
 def _columns(columns: dict[Any, Numbers | Cells], trials: int, attributes: Peek) -> Rows | SparseRows:
@@ -52,7 +52,7 @@ def _columns(columns: dict[Any, Numbers | Cells], trials: int, attributes: Peek)
     values = np.empty((trials, len(numeric)))
     for j, column in enumerate(numeric.values()):
         values[:, j] = column
-    _demand_finite(values, list(numeric))
+    values = _bounded(values, list(numeric))
     if not nominal:
         if seats == list(range(len(attributes))):
             return Rows(values)
@@ -68,41 +68,38 @@ def _columns(columns: dict[Any, Numbers | Cells], trials: int, attributes: Peek)
     return SparseRows(starts(np.nonzero(there)[0], trials), index[there], value[there])
 
 
-def _series(series: Any) -> Numbers | Cells:
+def _series(series: Any, what: str) -> Numbers | Cells:
     import narwhals as nw
 
     from linmax.ballots import frames
 
     if series.dtype.is_numeric():
-        return series.to_numpy().astype(np.float64)  # type: ignore[no-any-return]
+        return floats(series.to_numpy())
     if series.dtype in (nw.String, nw.Categorical, nw.Enum):
         return frames.column(series, WHAT)
     return _column(frames.objects(series))
 
 
 def _column(array: NDArray[Any]) -> Numbers | Cells:
-    """A column of truth values, or of objects that are numbers, is numeric; any other is nominal."""
-    if array.dtype.kind == "b":
-        return array.astype(np.float64)
-    if array.dtype.kind == "O":
-        kinds = set(map(type, array.tolist()))
-        if not any(issubclass(kind, str) for kind in kinds):
-            values = _floats(array)
-            if not np.isnan(values).all():
-                return values
+    """A column of numbers, truth values or objects that are numbers is numeric; any other is nominal."""
+    kinds = set(map(type, array.tolist())) if array.dtype.kind == "O" else set()
+    if array.dtype.kind in "biufO" and not any(issubclass(kind, str) for kind in kinds):
+        values = _floats(array)
+        if not np.isnan(values).all():
+            return values
     return cells(array, WHAT)
 
 
 def _floats(array: NDArray[Any]) -> Numbers:
     try:
-        return array.astype(np.float64)
-    except (TypeError, ValueError):  # pandas' NA, or something that is no number
+        return floats(array)
+    except (TypeError, ValueError):  # something is no number
         return np.array([_number(value) for value in array.tolist()], np.float64)
 
 
 def _number(value: Any) -> float:
     try:
-        return nan if is_na(value) else float(value)
+        return number(value)
     except (TypeError, ValueError):
         raise ValueError(f"attributes must be numbers or text (got {value!r})") from None
 
@@ -113,20 +110,57 @@ def _matrix(matrix: Any, attributes: Peek) -> SparseRows:
             f"attributes must have one row per item (got a sparse array of shape {matrix.shape})"
         )
     attributes.columns(matrix.shape[1], "attributes")
+    _demand_sound(matrix)
     rows = matrix.tocsr()
+    if rows is not matrix:
+        _demand_sound(rows)
     if not rows.has_canonical_format:
         rows = rows.copy()  # the caller's stays as it is
         rows.sum_duplicates()
-    value = plainly(rows.data, np.float64)
-    if not np.isfinite(value).all():
-        i = int(np.argmin(np.isfinite(value)))
+    size = int(rows.indptr[-1])  # there may be more, which do not count
+    given, indices = floats(rows.data[:size]), rows.indices[:size]
+    value = within(given)
+    if value is None:
+        (i,) = beyond(given)
         row = int(np.searchsorted(rows.indptr, i, side="right")) - 1
-        raise _not_finite(value[i], row, attributes.name(int(rows.indices[i])))
+        raise _unfit(given[i], row, attributes.name(int(indices[i])))
     if value.all():
-        return SparseRows(plainly(rows.indptr, np.int64), plainly(rows.indices, np.int32), value)
+        return SparseRows(plainly(rows.indptr, np.int64), plainly(indices, np.int32), value)
     there = np.flatnonzero(value)
     indptr = np.searchsorted(there, rows.indptr).astype(np.int64)
-    return SparseRows(indptr, rows.indices[there].astype(np.int32), value[there])
+    return SparseRows(indptr, indices[there].astype(np.int32), value[there])
+
+
+def _demand_sound(matrix: Any) -> None:
+    """Refuse a sparse matrix made by hand that points outside of itself: kernels, and scipy, trust it."""
+    if matrix.dtype.kind not in "biufO":
+        raise ValueError(f"attributes must be numbers (got a sparse matrix of {matrix.dtype}); cast it")
+    rows, columns = matrix.shape
+    if matrix.format == "coo":
+        _demand_inside(matrix.row, rows, "row")
+        _demand_inside(matrix.col, columns, "column")
+    if matrix.format not in ("csr", "csc", "bsr"):
+        return
+    high, wide = matrix.blocksize if matrix.format == "bsr" else (1, 1)
+    (major, minor), name = (rows // high, columns // wide), "column"
+    if matrix.format == "csc":
+        (major, minor), name = (columns, rows), "row"
+    indptr, size = matrix.indptr, min(len(matrix.indices), len(matrix.data))
+    sound = len(indptr) == major + 1 and indptr[0] == 0 and indptr[-1] <= size
+    if not sound or (np.diff(indptr) < 0).any():
+        raise ValueError(
+            "attributes are a sparse matrix whose indptr does not ascend from 0 to its"
+            f" {size} values in {major} steps; build it anew, as from (value, (row, column))"
+        )
+    _demand_inside(matrix.indices[: int(indptr[-1])], minor, name)
+
+
+def _demand_inside(index: NDArray[Any], size: int, name: str) -> None:
+    for end in (index.min(), index.max()) if len(index) else ():
+        if not 0 <= end < size:
+            raise ValueError(
+                f"attributes are a sparse matrix with {name} {end} outside its {size}; count from 0"
+            )
 
 
 def _dicts(dicts: Dicts, attributes: Peek) -> SparseRows:
@@ -135,14 +169,17 @@ def _dicts(dicts: Dicts, attributes: Peek) -> SparseRows:
     value: list[float] = []
     for t, cells_of_row in enumerate(dicts):
         for name, cell in cells_of_row.items():
+            if isinstance(cell, Enum):
+                cell = cell.value
             if isinstance(cell, str):
                 index.append(attributes.code((simple(name), str(cell))))
                 value.append(1.0)
             elif cell is not None:
+                fits = fitting(_number(cell))
+                if fits is None:
+                    raise _unfit(cell if isinstance(cell, int) else _number(cell), t, name)
                 index.append(attributes.code(name))
-                value.append(_number(cell))
-                if not isfinite(value[-1]):
-                    raise _not_finite(value[-1], t, name)
+                value.append(fits)
             else:
                 continue
             row.append(t)
@@ -152,12 +189,14 @@ def _dicts(dicts: Dicts, attributes: Peek) -> SparseRows:
     return SparseRows(starts(rows[order], len(dicts)), codes[order], values[order])
 
 
-def _demand_finite(values: Numbers, names: list[Any]) -> None:
-    finite = np.isfinite(values)
-    if not finite.all():
-        row, column = np.argwhere(~finite)[0].tolist()
-        raise _not_finite(values[row, column], row, names[column])
+def _bounded(values: Numbers, names: list[Any]) -> Numbers:
+    fits = within(values)
+    if fits is None:
+        row, column = beyond(values)
+        raise _unfit(values[row, column], row, names[column])
+    return fits
 
 
-def _not_finite(value: float, row: int, column: Any) -> ValueError:
-    return ValueError(f"attributes have {value} in row {row}, column {column!r}; fill it in or drop the row")
+def _unfit(value: Any, row: int, column: Any) -> ValueError:
+    cure = f"scale attributes to {SCALE}" if huge(value) else "fill it in or drop the row"
+    return ValueError(f"attributes have {shown(value)} in row {row}, column {column!r}; {cure}")

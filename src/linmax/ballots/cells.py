@@ -138,6 +138,8 @@ def _holed(array: Array, what: str, missing: Flags, name: Callable[[int], Label]
 
 
 def _floats(array: Array, what: str, missing: Flags | None) -> Cells:
+    if array.dtype.itemsize < 4:
+        array = array.astype(np.float32)  # a half float cannot be compared with 2**63
     hole = np.isnan(array) if missing is None else np.isnan(array) | missing
     whole = np.where(hole, 0, array)
     broken = ~(np.abs(whole) < 2.0**63) | (whole != np.trunc(whole))

@@ -16,10 +16,15 @@ def column(data: Any, what: str) -> Cells:
 
         series = frames.series(data)
         if series is not None:
-            return frames.column(series, what)
+            return frames.guarded(series, what, frames.column)
+        frame = frames.frame(data, what)
+        if frame is not None:
+            one = f"its column {frame.columns[0]!r}" if len(frame.columns) == 1 else "one of its columns"
+            raise ValueError(f"{what} must be a list, one per item (got a data frame); pass {one}")
     array = to_array(data, what)
     if array.ndim != 1:
-        cure = "; use .ravel()" if array.ndim == 2 and array.shape[1] == 1 else ""
+        flat = "use .ravel()" if isinstance(data, np.ndarray) else "take each out of its list"
+        cure = f"; {flat}" if array.ndim == 2 and array.shape[1] == 1 else ""
         raise ValueError(f"{what} must be a list, one per item (got shape {array.shape}){cure}")
     return cells(array, what)
 
@@ -38,19 +43,26 @@ def to_array(data: Any, what: str) -> NDArray[Any]:
         return np.where(np.ma.getmaskarray(data), np.array(None), data.data.astype(object))
     if isinstance(data, list | tuple):
         array = np.array(data, dtype=object)
-        if array.ndim == 1 and any(isinstance(row, list | tuple | np.ndarray) for row in data):
+        if array.ndim == 1 and any(map(_is_row, data)):
             raise ValueError(f"{what} must have rows of one length (got {_lengths(data)})")
         return array
     array = np.asarray(data)
     if array.ndim == 0:
-        raise ValueError(f"{what} must be an array, a data frame or a list (got {_brief(data)})")
+        raise ValueError(f"{what} must be an array, a data frame or a list (got {brief(data)})")
     return array
 
 
+def _is_row(row: Any) -> bool:
+    return isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim > 0)
+
+
 def _lengths(rows: Any) -> str:
-    sizes = sorted({len(row) if isinstance(row, list | tuple | np.ndarray) else 1 for row in rows})
+    sizes = sorted({len(row) if _is_row(row) else 1 for row in rows})
     return " and ".join(map(str, sizes[:2]))
 
 
-def _brief(data: Any) -> str:
+def brief(data: Any) -> str:
+    """Something that is no table, in a sentence."""
+    if isinstance(data, np.generic | np.ndarray) and not data.ndim:
+        data = data.item()
     return repr(data) if isinstance(data, str | int | float | None) else f"a {type(data).__name__}"

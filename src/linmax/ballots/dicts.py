@@ -1,7 +1,6 @@
 """Votes as a dict per item: read one by one, for they mostly come one by one."""
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
 from operator import itemgetter
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 
 from linmax.ballots.abstain import Quiet
 from linmax.ballots.discover import Discovery, stranger_error
+from linmax.ballots.limits import NUMBERS, fitting, number, score_error
 from linmax.ballots.names import Label, one_kind, plain
 from linmax.ballots.roll import Peek, Roll
 from linmax.ballots.strangers import Strangers, nobody
@@ -74,11 +74,10 @@ def _votes(item: int, ballot: Mapping[Any, Any], experts: Peek, quiet: Quiet) ->
 
 
 def _number(score: Any, item: int, expert: Any, label: Any) -> float:
-    if isinstance(score, float | int | np.number | np.bool_) and isfinite(score):
-        return float(score)
-    raise ValueError(
-        f"item {item}: expert {expert!r} gives {label!r} the score {score}; scores must be finite"
-    )
+    value = fitting(number(score)) if isinstance(score, NUMBERS) else None
+    if value is None:
+        raise score_error(item, expert, label, score)
+    return value
 
 
 class Desk:

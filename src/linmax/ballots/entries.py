@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from linmax.ballots.abstain import Quiet
 from linmax.ballots.cells import Cells, Codes, gather, plainly
+from linmax.ballots.limits import beyond, score_error, within
 from linmax.ballots.roll import Peek
 from linmax.forms import Sparse
 
@@ -28,18 +29,15 @@ class Entries(NamedTuple):
 
 def tidy(entries: Entries, experts: Peek, quiet: Quiet) -> Entries:
     """The entries that say something, by trial and expert; classes of one expert stay in the order given."""
-    finite = np.isfinite(entries.value)
-    if not finite.all():
-        i = int(np.argmin(finite))
+    value = within(entries.value)
+    if value is None:
+        (i,) = beyond(entries.value)
         name = entries.label.names[int(entries.label.codes[i]) - entries.label.low]
-        raise ValueError(
-            f"item {entries.row[i]}: expert {experts.name(int(entries.expert[i]))!r} gives {name!r}"
-            f" the score {entries.value[i]}; scores must be finite"
-        )
+        raise score_error(entries.row[i], experts.name(int(entries.expert[i])), name, entries.value[i])
     # a class that is given a score is meant, whatever its name
     label = quiet.hush(entries.label) if entries.hard else entries.label
-    speaks = gather(label, [name is not None for name in label.names], np.bool_) & (entries.value != 0)
-    entries = entries._replace(label=label)
+    speaks = gather(label, [name is not None for name in label.names], np.bool_) & (value != 0)
+    entries = entries._replace(label=label, value=value)
     if not speaks.all():
         entries = entries.take(np.flatnonzero(speaks))
     seat = entries.row * max(len(experts), 1) + entries.expert

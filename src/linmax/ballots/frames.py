@@ -1,7 +1,8 @@
 """Data frames and their columns, whoever made them: pandas, polars, Arrow ... (by way of narwhals)."""
 
 from collections import Counter
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import narwhals as nw
 import numpy as np
@@ -13,10 +14,13 @@ from linmax.ballots.ledger import Ledger
 
 Frame = nw.DataFrame[Any]
 Series = nw.Series[Any]
+Read = TypeVar("Read")
 
 
 def frame(data: Any, what: str) -> Frame | None:
     """A data frame as narwhals sees it; None if it is something else."""
+    if type(data).__name__ == "RecordBatch" and type(data).__module__.startswith("pyarrow"):
+        data = _table(data)
     try:
         found: Any = nw.from_native(data, pass_through=True)
         if isinstance(found, nw.LazyFrame):
@@ -36,6 +40,26 @@ def series(data: Any) -> Series | None:
     """A series as narwhals sees it; None if it is something else."""
     found = nw.from_native(data, pass_through=True, allow_series=True)
     return found if isinstance(found, nw.Series) else None
+
+
+def columns(frame: Frame, what: str, read: Callable[[Series, str], Read]) -> dict[Any, Read]:
+    """Read every column."""
+    return {series.name: guarded(series, what, read) for series in frame.iter_columns()}
+
+
+def guarded(series: Series, what: str, read: Callable[[Series, str], Read]) -> Read:
+    """Read a column; whatever its library says of a type that it cannot convert becomes one sentence."""
+    try:
+        return read(series, what)
+    except (MemoryError, Warning):
+        raise
+    except Exception as error:
+        if type(error) is ValueError:  # a sentence already
+            raise
+        native = series.to_native()
+        kind = getattr(native, "dtype", None) or getattr(native, "type", series.dtype)
+        place = f"column {series.name!r}" if series.name else "a column"
+        raise ValueError(f"{what} have {place} of type {kind}; cast it to int64, float64 or text") from error
 
 
 def column(series: Series, what: str) -> Cells:
@@ -59,11 +83,19 @@ def column(series: Series, what: str) -> Cells:
 def objects(series: Series) -> NDArray[Any]:
     """A column as numpy has it, with None where a value is missing unless it is of floats (NaN)."""
     array = series.to_numpy()
+    if array.ndim != 1:
+        raise TypeError("every value is an array")  # of polars' structs
     if array.dtype.kind == "f" or not series.null_count():
         return array
     array = array.astype(object)
     array[series.is_null().to_numpy()] = None
     return array
+
+
+def _table(batch: Any) -> Any:
+    import pyarrow  # type: ignore[import-untyped]
+
+    return pyarrow.Table.from_batches([batch])
 
 
 def _texts(series: Series, what: str) -> Cells:
@@ -72,7 +104,9 @@ def _texts(series: Series, what: str) -> Cells:
     native = series.to_native()
     if series.implementation.is_pandas_like():
         codes, distinct = native.factorize()  # what is missing gets -1
-        ledger.look_up(list(distinct))
+        places = ledger.look_up(list(distinct))
+        if len(ledger.names) < len(places):  # a member of an Enum and its value are one name
+            codes = np.append(places, np.int32(-1))[codes]
         return Cells(codes, -1, [None, *ledger.names], ledger.names)
     if series.dtype in (nw.Categorical, nw.Enum):
         kind = getattr(getattr(native, "type", None), "value_type", None)  # Arrow's categories may be numbers

@@ -1,6 +1,7 @@
 """What may be a label: a whole number, a text or true/false; one kind at a time."""
 
 from collections.abc import Iterable
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ CURES = {"votes": "; scores go into an array of shape (items, experts, classes),
 def plain(value: Any, what: str) -> Label | None:
     """Turn a cell into a Python int, str or bool; what is missing (None, NaN, pandas' NA) becomes None.
 
+    Members of an Enum are their values.
+
     >>> plain(np.int64(3), "labels"), plain(2.0, "labels"), plain(float("nan"), "labels")
     (3, 2, None)
     >>> plain(0.5, "labels")
@@ -22,6 +25,8 @@ def plain(value: Any, what: str) -> Label | None:
     """
     if value is None:
         return None
+    if isinstance(value, Enum):
+        return plain(value.value, what)
     if isinstance(value, str):
         return str(value)
     if isinstance(value, bool | np.bool_):

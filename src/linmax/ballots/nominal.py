@@ -28,7 +28,7 @@ def read_nominal(source: Any, values: Peek) -> Nominal:
     else:
         from linmax.ballots import frames
 
-        columns = {series.name: frames.column(series, WHAT) for series in source.iter_columns()}
+        columns = frames.columns(source, WHAT, frames.column)
     return Nominal(pairs(columns, source.shape[0], values))
 
 

@@ -52,7 +52,7 @@ class Roll:
     def extend(self, names: Iterable[Hashable]) -> None:
         """Add names that are all unknown; on an error none is added."""
         fresh: dict[Any, int] = {}
-        for name in map(self._plain, names):
+        for name in map(self._plain, self._listed(names)):
             if name in self.codes or name in fresh:
                 raise ValueError(f"{self.what} {name!r} is named twice")
             fresh[name] = len(self) + len(fresh)
@@ -61,13 +61,35 @@ class Roll:
         self.names += fresh
         self.codes |= fresh
 
+    def _listed(self, names: Any) -> list[Any]:
+        try:
+            return list(names)
+        except TypeError:
+            raise ValueError(f"{self._plural} must be a list of names (got {names!r})") from None
+
+    @property
+    def _plural(self) -> str:
+        return "classes" if self.what == "class" else f"{self.what}s"
+
     def _plain(self, name: Hashable) -> Hashable:
         if self.what != "class":
+            if not _hashable(name):
+                raise ValueError(
+                    f"{self._plural} must be a list of names, such as texts or numbers (got {name!r} in it)"
+                )
             return simple(name)
         label = plain(name, "classes")
         if label is None:
             raise ValueError(f"classes must be whole numbers, text or true/false (got {name!r})")
         return label
+
+
+def _hashable(name: Any) -> bool:
+    try:
+        hash(name)
+    except TypeError:
+        return False
+    return True
 
 
 def simple(name: Hashable) -> Hashable:

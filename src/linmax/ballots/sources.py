@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from linmax.ballots.columns import to_array
+from linmax.ballots.columns import brief, to_array
 from linmax.ballots.dicts import Dicts
 from linmax.ballots.triplets import Triplets, count
 
@@ -44,6 +44,8 @@ def table(data: Any, what: str) -> Any:
         if frames.series(data) is not None:
             raise _flat(what)
     array = to_array(data, what)
+    if array.ndim == 1 and isinstance(data, list | tuple):
+        raise _bare(data, what)
     if array.ndim == 1:
         raise _flat(what)
     if array.ndim != 2 and (array.ndim, what) != (3, "votes"):
@@ -56,6 +58,16 @@ def length(source: Any) -> int:
     if isinstance(source, Triplets):
         return count(source)
     return len(source) if isinstance(source, Dicts) else int(source.shape[0])
+
+
+def _bare(items: Any, what: str) -> ValueError:
+    """Items are neither dicts nor lists: perhaps one item was meant, or a text was given as an item."""
+    one = "expert" if what == "votes" else "attribute"
+    cure = f"; write [{what}] for one item" if len(items) > 1 else ""
+    got = brief(items[0])
+    return ValueError(
+        f"{what} of an item must be a dict, or a list in the order of the {one}s (got {got}){cure}"
+    )
 
 
 def _flat(what: str) -> ValueError:

@@ -95,6 +95,8 @@ def array_of(names: list[Any]) -> NDArray[Any]:
     """
     if not names:
         return np.empty(0, object)
+    if isinstance(names[0], str) and any(name.endswith("\0") for name in names):
+        return np.array(names, object)  # numpy's texts end before it
     kind = {int: np.int64, str: np.str_, bool: np.bool_}[type(names[0])]
     try:
         return np.array(names, kind)

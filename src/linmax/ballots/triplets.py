@@ -9,7 +9,10 @@ from linmax.ballots.cells import Cells, gather
 from linmax.ballots.columns import column
 from linmax.ballots.discover import first_places
 from linmax.ballots.entries import Entries
+from linmax.ballots.limits import floats, odd_score
 from linmax.ballots.roll import Peek
+
+SPREAD, FREE = 100, 10**6  # items there may be per row, and anyway, unless their number is given
 
 
 class Triplets(NamedTuple):
@@ -36,6 +39,10 @@ def count(triplets: Triplets) -> int:
     item = _items(triplets)
     least = int(item.max(initial=-1)) + 1
     if triplets.items is None:
+        if least > SPREAD * len(item) + FREE:
+            raise ValueError(
+                f"triplets name item {least - 1} in {len(item)} rows; number items from 0 on, or pass items="
+            )
         return least
     if not isinstance(triplets.items, int | np.integer):
         raise ValueError(f"triplets need a whole number of items (got items={triplets.items!r})")
@@ -59,19 +66,35 @@ def read_triplets(triplets: Triplets, experts: Peek) -> Entries:
 
 
 def _items(triplets: Triplets) -> NDArray[np.int64]:
-    item = np.asarray(triplets.item)
+    item = _array(triplets.item, "item")
     if item.ndim != 1 or (item.size and item.dtype.kind not in "iu"):
         raise ValueError(f"triplets need items that are row numbers (got {item.dtype} of shape {item.shape})")
-    if item.size and item.min() < 0:
-        raise ValueError(f"triplets need items that are row numbers (got {item.min()})")
+    odd = [end for end in (item.min(), item.max()) if not 0 <= end < 2**63] if item.size else []
+    if odd:
+        raise ValueError(f"triplets need items that are row numbers (got {odd[0]})")
     return item.astype(np.int64, copy=False)
 
 
 def _values(value: Any) -> NDArray[np.float64]:
-    array = np.asarray(value)
+    array = _array(value, "value")
     if array.ndim != 1 or array.dtype.kind not in "biufO":
         raise ValueError(f"triplets need values that are numbers (got {array.dtype} of shape {array.shape})")
-    return array.astype(np.float64, copy=False)
+    odd = odd_score(array) if array.dtype.kind == "O" else None
+    if odd is not None:
+        raise ValueError(f"triplets need values that are numbers (got {array[odd]!r}); use int or float")
+    return floats(array)
+
+
+def _array(data: Any, name: str) -> NDArray[Any]:
+    try:
+        return np.asarray(data)
+    except (
+        Exception
+    ) as error:  # whichever its library raises: of rows of several lengths, or a type of its own
+        raise ValueError(
+            f"triplets need a column of numbers as {name} (got {type(data).__name__});"
+            " cast it to a type that numpy has"
+        ) from error
 
 
 def _experts(named: Cells, item: NDArray[np.int64], experts: Peek) -> NDArray[np.int64]:

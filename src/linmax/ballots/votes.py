@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linmax.ballots.abstain import Quiet
-from linmax.ballots.cells import Cells, blocks, cells, plainly, silent, turn
+from linmax.ballots.cells import Cells, blocks, cells, silent, turn
 from linmax.ballots.entries import Entries, tidy
+from linmax.ballots.limits import beyond, floats, odd_score, score_error, within
 from linmax.ballots.roll import Peek, Roll
 from linmax.ballots.triplets import Triplets, read_triplets
 from linmax.forms import Dense
@@ -49,12 +50,12 @@ def _frame(frame: Any, experts: Peek, classes: Roll, quiet: Quiet) -> Cells:
     from linmax.ballots import frames
 
     seats = [experts.code(name) for name in frame.columns]
-    columns = [quiet.hush(frames.column(series, "votes")) for series in frame.iter_columns()]
+    columns = [quiet.hush(said) for said in frames.columns(frame, "votes", frames.column).values()]
     return merge(columns, seats, (frame.shape[0], len(experts)), classes)
 
 
 def _scores(array: NDArray[Any], experts: Peek, classes: Roll) -> NDArray[np.float64]:
-    if array.dtype.kind not in "biufO" or (array.dtype.kind == "O" and str in set(map(type, array.flat))):
+    if array.dtype.kind not in "biufO":
         raise ValueError(
             f"votes with three dimensions must be numbers, the scores of classes (got {array.dtype})"
         )
@@ -62,14 +63,16 @@ def _scores(array: NDArray[Any], experts: Peek, classes: Roll) -> NDArray[np.flo
         raise ValueError(f"votes score {array.shape[2]} classes but {len(classes)} are known; pass classes=")
     if not array.shape[1]:
         return np.zeros((len(array), len(experts), array.shape[2]))
-    values = plainly(array, np.float64)
-    if np.isfinite(values).all():
-        return values
-    if np.isinf(values).any():
-        item, expert, code = np.argwhere(np.isinf(values))[0].tolist()
-        label = classes.names[code] if len(classes) else code
-        raise ValueError(
-            f"item {item}: expert {experts.name(expert)!r} gives {label!r}"
-            f" the score {values[item, expert, code]}; scores must be finite"
-        )
-    return np.where(np.isnan(values), 0.0, values)
+    odd = odd_score(array) if array.dtype.kind == "O" else None
+    if odd is None:
+        given = floats(array)
+        values = within(given)
+        if values is None:
+            given = np.where(np.isnan(given), 0.0, given)
+            values = within(given)
+        if values is not None:
+            return values
+        odd = beyond(given)
+    item, expert, code = odd
+    label = classes.names[code] if len(classes) else code
+    raise score_error(item, experts.name(expert), label, array[odd])

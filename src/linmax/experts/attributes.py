@@ -33,6 +33,12 @@ class Attributes(Source):
 
     needs: ClassVar[str] = "rows"
 
+    def __post_init__(self) -> None:
+        """Refuse a flag that is none."""
+        super().__post_init__()
+        if not isinstance(self.complement, bool):
+            raise ValueError(f"Attributes needs complement True or False (got {self.complement!r})")
+
     def shape(self, room: Room) -> tuple[int, ...]:
         """One weight per attribute and class, or per attribute."""
         return (room.attributes,) if self.complement else (room.attributes, room.classes)

@@ -67,6 +67,7 @@ class Pairs(Source):
 
     def __post_init__(self) -> None:
         """Refuse a memory of nothing."""
+        super().__post_init__()
         if not isinstance(self.memory, int) or isinstance(self.memory, bool) or not 1 <= self.memory <= 1000:
             raise ValueError(f"Pairs needs 1 <= memory <= 1000 (got {self.memory!r}); 5 is usual")
         if self.limit is not None and (

@@ -32,11 +32,17 @@ class Split(Source):
     needs: ClassVar[str] = "votes"
 
     def __post_init__(self) -> None:
-        """Classes are a tuple, so that a source is a value."""
-        if isinstance(self.classes, str):
-            raise ValueError(f"Split needs a tuple of classes (got {self.classes!r})")
-        if self.classes is not None:
-            object.__setattr__(self, "classes", tuple(self.classes))
+        """Classes are a tuple of names, so that a source is a value."""
+        if self.classes is None:
+            return
+        classes: Any = self.classes
+        given = [] if isinstance(classes, str | int) else list(classes)
+        names = [name.item() if isinstance(name, np.generic) else name for name in given]
+        if not names or len({type(name) for name in names}) > 1 or type(names[0]) not in (int, str, bool):
+            raise ValueError(f"Split needs a tuple of classes (got {self.classes!r}); None is all of them")
+        if len(set(names)) < len(names):
+            raise ValueError(f"Split needs each class once (got {self.classes!r})")
+        object.__setattr__(self, "classes", tuple(names))
 
     def __repr__(self) -> str:
         return "Split()" if self.classes is None else super().__repr__()

@@ -37,6 +37,7 @@ class Votes(Source):
 
     def __post_init__(self) -> None:
         """Refuse an unknown way of reading."""
+        super().__post_init__()
         if self.as_ not in WAYS:
             raise ValueError(f'Votes needs as_ "raw", "onehot", "softmax" or "rank" (got {self.as_!r})')
 

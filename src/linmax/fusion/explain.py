@@ -13,6 +13,8 @@ from linmax.techniques.engine import Engine
 
 def explain(engine: Engine, batch: Batch) -> Explanation:
     """What each owner of sub-experts adds to each class, in a trial that is rehearsed and then undone."""
+    if batch.trials != 1:
+        raise ValueError("explain_one needs an item: pass its votes or attributes")
     names = everyone(engine.names, batch)
     classes = names.classes.names
     with _jit.interpreted():

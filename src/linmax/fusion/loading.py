@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linmax import ballots
-from linmax.fusion.saving import FORMAT, VERSION
+from linmax.fusion.saving import FORMAT, VERSION, digest
 from linmax.fusion.session import Fusion
 from linmax.fusion.sound import check_state
 from linmax.terms import UnknownNameError, parse
@@ -32,22 +32,33 @@ def load(path: str | os.PathLike[str]) -> Fusion:
     >>> again.weights == fusion.weights
     True
     """
-    facts, state = _read(Path(path))
+    try:
+        file = Path(path)
+    except TypeError:
+        raise ValueError(f"load needs the name of a file (got {path!r})") from None
+    facts, state = _read(file)
     try:
         if not isinstance(facts, dict) or facts.get("format") != FORMAT:
             raise ValueError("it is not a linmax file")
-        if facts.get("version") != VERSION:
+        if type(facts.get("version")) is not int or facts["version"] != VERSION:
             raise ValueError(f"it has version {facts.get('version')!r} and this linmax reads {VERSION}")
         return _rebuild(facts, state)
-    except (KeyError, TypeError, AttributeError, IndexError, OverflowError, ValueError) as error:
-        reason = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
-        raise ValueError(f"{path} cannot be loaded: {reason}") from None
+    except KeyError as error:
+        raise ValueError(f"{path} cannot be loaded: {error.args[0]!r} is missing") from None
+    except (TypeError, AttributeError, IndexError, OverflowError):
+        raise ValueError(f"{path} cannot be loaded: its facts are not those of a linmax file") from None
+    except ValueError as error:
+        raise ValueError(f"{path} cannot be loaded: {error}") from None
 
 
 def _read(path: Path) -> tuple[Any, dict[str, np.ndarray]]:
     from safetensors import SafetensorError, safe_open
 
     try:
+        if "\0" in str(path):
+            raise ValueError(f"{str(path)!r} cannot be read: it is not the name of a file")
+        if path.exists() and not path.is_file():
+            raise ValueError(f"{path} cannot be read: it is not a file")
         size = path.stat().st_size
         with path.open("rb") as file:
             header = int.from_bytes(file.read(8), "little")
@@ -81,16 +92,25 @@ def _rebuild(facts: dict[str, Any], state: dict[str, np.ndarray]) -> Fusion:
     fusion.names.attributes.extend(map(_tuples, facts["attributes"]))
     fusion.names.values.extend(map(_tuples, facts["values"]))
     check_state(fusion._engine, state)
+    if digest(state) != facts["digest"]:
+        raise ValueError("its numbers are not those that were saved")
     fusion._engine.restore(state)
     tickets = facts["tickets"]
-    fusion.ignored = int(facts["ignored"])
+    fusion.ignored = _count(facts["ignored"])
+    fusion.tickets.session = str(tickets["session"])
     fusion.tickets.limit, fusion.tickets.expired, fusion.tickets.given = (
-        int(tickets[x]) for x in ("limit", "expired", "given")
+        _count(tickets[x]) for x in ("limit", "expired", "given")
     )
     fusion.tickets.waiting.update(
         (int(number), (_unpack(votes), _unpack(rows))) for number, votes, rows in tickets["waiting"]
     )
     return fusion
+
+
+def _count(number: Any) -> int:
+    if type(number) is not int or not 0 <= number < 2**62:
+        raise ValueError(f"{number!r} is not a count")
+    return number
 
 
 def _unpack(item: Any) -> Any:

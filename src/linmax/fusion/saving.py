@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import tempfile
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from linmax import ballots
+from linmax.fusion.sound import check_state
 from linmax.terms import parse
 
 FORMAT = "linmax"
@@ -26,6 +28,11 @@ def save(fusion: Any, path: str | os.PathLike[str]) -> None:
     if "<unregistered" in learner:
         raise ValueError(f"{learner} cannot be saved; give what it uses a name with @linmax.register")
     names = fusion.names
+    arrays = {name: np.ascontiguousarray(array) for name, array in fusion.state().items()}
+    try:
+        check_state(fusion._engine, arrays)
+    except ValueError as error:
+        raise ValueError(f"the session cannot be saved, because {error}") from None
     facts = {
         "format": FORMAT,
         "version": VERSION,
@@ -36,10 +43,12 @@ def save(fusion: Any, path: str | os.PathLike[str]) -> None:
         "attributes": names.attributes.names,
         "values": names.values.names,
         "on_new_class": fusion.on_new_class,
-        "abstain": None if fusion.abstain is ballots.DEFAULT else [fusion.abstain],
+        "abstain": None if isinstance(fusion.abstain, type(ballots.DEFAULT)) else [fusion.abstain],
         "seed": fusion.seed,
         "ignored": fusion.ignored,
+        "digest": digest(arrays),
         "tickets": {
+            "session": fusion.tickets.session,
             "limit": fusion.tickets.limit,
             "expired": fusion.tickets.expired,
             "given": fusion.tickets.given,
@@ -54,8 +63,27 @@ def save(fusion: Any, path: str | os.PathLike[str]) -> None:
         ) from None
     if parse(learner) != fusion.learner:
         raise ValueError(f"{learner} does not parse back to the learner, so it cannot be saved")
-    arrays = {name: np.ascontiguousarray(array) for name, array in fusion.state().items()}
-    write(Path(path), to_bytes(arrays, metadata={"linmax": header}))
+    write(_path(path), to_bytes(arrays, metadata={"linmax": header}))
+
+
+def digest(arrays: dict[str, np.ndarray]) -> str:
+    """A checksum over all arrays: a flipped bit in a weight would otherwise look like a weight."""
+    total = hashlib.sha256()
+    for name in sorted(arrays):
+        total.update(f"{name} {arrays[name].dtype} {arrays[name].shape} ".encode())
+        total.update(arrays[name].tobytes())
+    return total.hexdigest()
+
+
+def _path(path: Any) -> Path:
+    """Where to write: a link leads to its target."""
+    try:
+        target = Path(os.path.realpath(path))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"cannot write {path!r}: {error}") from None
+    if not str(path) or target.is_dir():
+        raise ValueError(f"cannot write {str(path)!r}: it is not the name of a file")
+    return target
 
 
 def write(path: Path, content: bytes) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from copy import deepcopy
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from linmax import ballots
 from linmax._jit import interpreting
 from linmax.ballots import Batch, Roll, Rolls
 from linmax.fusion.explain import explain
-from linmax.fusion.interrupts import deferred
 from linmax.fusion.run import Explanation, Run
 from linmax.fusion.saving import save
 from linmax.fusion.single import Single, SurpriseError
@@ -66,7 +66,7 @@ class Fusion:
         self.learner = learner
         self.on_new_class = on_new_class
         self.abstain = abstain
-        self.seed = seed
+        self.seed = _whole("seed", seed, 0)
         self.names = Rolls(Roll(_given(classes), what="class"), Roll(_given(experts), what="expert"))
         self.tickets = Tickets()
         self.ignored = 0
@@ -80,6 +80,12 @@ class Fusion:
     def __repr__(self) -> str:
         met = f"classes={self.classes!r}, experts={len(self.experts)}, trials={self.trials}"
         return f"Fusion({self.learner!r}, {met})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_single": None}  # bound to arrays that a copy does not share
+
+    def __copy__(self) -> Self:
+        return deepcopy(self)  # two sessions that share their arrays would learn each other's trials
 
     # --- facts
 
@@ -122,17 +128,15 @@ class Fusion:
         Votes are a 2-D array or data frame of labels (a column per expert), a 3-D array of scores,
         `Triplets`, or a list of dicts.
         """
-        if not isinstance(passes, int) or isinstance(passes, bool) or passes < 1:
-            raise ValueError(f"learn needs passes >= 1 (got {passes!r})")
+        passes = _whole("passes", passes, 1)
         if labels is None:
             raise ValueError("learn needs labels; without them use predict")
         before = self._engine.counts.copy()
         guesses, wrong, ignored = [], [], 0
         for _ in range(passes):
             batch = self._read(votes, labels, attributes)
-            with deferred():
-                self._meet(batch)
-                codes = self._engine.run(batch).guesses
+            self._meet(batch)
+            codes = self._engine.run(batch).guesses
             guesses.append((codes, batch.strangers))
             wrong.append((codes != batch.labels) & (batch.labels >= 0) & (batch.labels < batch.known))
             ignored += batch.ignored
@@ -186,10 +190,11 @@ class Fusion:
         With `ticket=True` a `Ticket` instead, which `learn_one` takes when the label is known.
         """
         code = self._fast(votes, attributes, None)
-        guess = (
-            self.predict(_one(votes), attributes=_one(attributes))[0] if code is None else self._name(code)
-        )
-        return self.tickets.issue(guess, votes, attributes) if ticket else _plain(guess)
+        if code is None:
+            guess = _plain(self.predict(_one(votes), attributes=_one(attributes))[0])
+        else:
+            guess = self._name(code)
+        return self.tickets.issue(guess, votes, attributes) if ticket else guess
 
     def learn_one(self, votes: Any, label: Any, *, attributes: Any = None) -> Any:
         """Guess one item (or the item of a ticket), learn its label, and return the guess."""
@@ -249,6 +254,14 @@ class Fusion:
 def _named(classes: Roll, guesses: list[tuple[np.ndarray, Any]]) -> np.ndarray:
     named = [ballots.to_names(codes, classes, strangers) for codes, strangers in guesses]
     return named[0] if len(named) == 1 else np.concatenate(named)
+
+
+def _whole(what: str, value: Any, least: int) -> int:
+    if isinstance(value, np.integer):
+        value = value.item()
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{what} must be a whole number, {least} or more (got {value!r})")
+    return value
 
 
 def _given(names: Iterable[Any] | None) -> Iterable[Any]:

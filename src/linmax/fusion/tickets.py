@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections import OrderedDict
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ class Ticket(NamedTuple):
 
     number: int
     guess: Any
+    session: str = ""  # whose it is
 
 
 class Tickets:
@@ -31,16 +33,28 @@ class Tickets:
 
     def __init__(self, limit: int = 10_000) -> None:
         self.limit = limit
+        self.session = secrets.token_hex(8)
         self.expired = 0
         self.given = 0
         self.waiting: OrderedDict[int, tuple[Any, Any]] = OrderedDict()
+
+    @property
+    def limit(self) -> int:
+        """How many items wait at most."""
+        return self._limit
+
+    @limit.setter
+    def limit(self, limit: int) -> None:
+        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
+            raise ValueError(f"tickets need a whole number as their limit (got {limit!r}); 10000 is usual")
+        self._limit = limit
 
     def __len__(self) -> int:
         return len(self.waiting)
 
     def issue(self, guess: Any, votes: Any, attributes: Any) -> Ticket:
         """Keep an item; forget the oldest when there are too many."""
-        ticket = Ticket(self.given, guess)
+        ticket = Ticket(self.given, guess, self.session)
         self.waiting[ticket.number] = (_copy(votes), _copy(attributes))
         self.given += 1
         while len(self.waiting) > self.limit:
@@ -50,6 +64,8 @@ class Tickets:
 
     def item(self, ticket: Ticket) -> tuple[Any, Any]:
         """The votes and attributes behind a ticket."""
+        if ticket.session not in ("", self.session):
+            raise ValueError(f"ticket {ticket.number} is from another session; learn it there")
         if ticket.number in self.waiting:
             return self.waiting[ticket.number]
         oldest = next(iter(self.waiting), self.given)

@@ -61,10 +61,13 @@ class Alma(Rule):
     @staticmethod
     def update(p: Any, s: Any, theta: Any, w: Any, index: Any, value: Any, margin: Any) -> int:
         """theta += eta z / |z|_p, back into the unit ball."""
+        largest = 0.0
+        for z in value:
+            largest = max(largest, abs(z))
         total = 0.0
         for z in value:
-            total += math.pow(abs(z), p[P])
-        length = math.pow(total, 1.0 / p[P])
+            total += math.pow(abs(z) / largest, p[P])
+        length = largest * math.pow(total, 1.0 / p[P])  # |z|_p
         if margin > max(p[PLAIN], p[NEAR] / math.sqrt(s[COUNT]) * length):
             return STILL
         eta = C / (math.sqrt(p[P] - 1.0) * math.sqrt(s[COUNT]))

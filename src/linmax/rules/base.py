@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -64,10 +65,12 @@ class Rule(Learner, abstract=True):
 
     def __post_init__(self) -> None:
         """Refuse parameters out of range."""
-        if not (isinstance(self.slack, int | float) and self.slack >= 0):
-            raise ValueError(
-                f"{self._name()} needs slack >= 0 (got {self.slack!r}); 0 moves on mistakes only"
-            )
+        super().__post_init__()
+        need(
+            self.slack == math.inf or (is_number(self.slack) and self.slack >= 0),
+            f"{self._name()} needs slack >= 0 (got {self.slack!r}); 0 moves on mistakes only",
+        )
+        need(isinstance(self.ties, bool), f"{self._name()} needs ties True or False (got {self.ties!r})")
         check_rivals(self._name(), self.rivals)
         self.check()
 
@@ -122,7 +125,7 @@ def need(condition: bool, sentence: str) -> None:
 
 def is_number(value: Any) -> bool:
     """A finite number, not a bool."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def check_start(rule: str, start: str) -> None:

@@ -1,5 +1,6 @@
 """Quasi-additive algorithms: any link between what was added up and the weights."""
 
+import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -60,13 +61,17 @@ class QuasiAdditive(Rule):
             )
         else:
             need(
-                callable(self.link),
-                f"QuasiAdditive needs the name of a link or a function (got {self.link!r})",
+                inspect.isfunction(self.link),
+                f"QuasiAdditive needs the name of a link or a plain Python function (got {self.link!r})",
             )
         link = self.function()
         points = [0.0, 0.25, 1.0, 2.0, 5.0]
-        values = [link(point) for point in points]
-        odd = all(math.isclose(link(-x), -y, abs_tol=1e-12) for x, y in zip(points, values, strict=True))
+        try:
+            values = [float(link(point)) for point in points]
+            mirror = [float(link(-point)) for point in points]
+        except Exception as error:
+            raise ValueError(f"QuasiAdditive needs a link of one number: {error}") from None
+        odd = all(math.isclose(x, -y, abs_tol=1e-12) for x, y in zip(mirror, values, strict=True))
         need(odd and sorted(values) == values, "QuasiAdditive needs a link that is odd and never falls")
 
     def function(self) -> Callable[[float], float]:

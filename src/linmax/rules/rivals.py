@@ -27,6 +27,7 @@ class _Cycle(Term):
 
     def __post_init__(self) -> None:
         """Refuse a number of rounds below one."""
+        super().__post_init__()
         if self.rounds is not None and (
             not isinstance(self.rounds, int) or isinstance(self.rounds, bool) or self.rounds < 1
         ):

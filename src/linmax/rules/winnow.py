@@ -54,7 +54,10 @@ class Winnow(Rule):
         >>> Winnow.from_eta(0.25)
         Winnow(1.2840254166877414)
         """
-        need(is_number(eta) and eta > 0, f"Winnow.from_eta needs eta > 0 (got {eta!r})")
+        need(
+            is_number(eta) and 0 < eta < 700,
+            f"Winnow.from_eta needs 0 < eta < 700 (got {eta!r}); 0.01 to 1 is usual",
+        )
         return cls(math.exp(eta), **options)
 
     @classmethod
@@ -80,7 +83,9 @@ class Winnow(Rule):
     def join(p: Any, s: Any, theta: Any, w: Any, index: Any) -> None:
         """A newcomer begins at alpha ** 0."""
         for i in index:
-            w[i] = math.exp(p[ETA] * theta[i] - s[SHIFT])
+            w[i] = math.exp(
+                min(p[ETA] * theta[i] - s[SHIFT], FAR)
+            )  # when all others fell: they are nothing to it
             s[MASS] += w[i]
         s[PEAK] = max(s[PEAK], s[MASS])
         s[SCALE] = 1.0 / s[MASS]

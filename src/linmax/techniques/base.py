@@ -15,6 +15,7 @@ class Technique(Learner, abstract=True):
 
     def __post_init__(self) -> None:
         """Refuse what is no learner, and the same technique twice: the second would have nothing to add."""
+        super().__post_init__()
         if not isinstance(self.inner, Learner):
             raise ValueError(
                 f"{self._name()} needs a learner inside, such as Winnow(1.2) (got {self.inner!r})"

@@ -16,10 +16,12 @@ from linmax.forms import Sparse, SparseRows, Sum
 from linmax.learner import Learner
 from linmax.rules import rivals
 from linmax.rules.base import OWN, SCALARS, SCALE, SLACK
+from linmax.rules.rehearsal import rehearse
 from linmax.techniques import trials
 from linmax.techniques.averaged import Averaged
 from linmax.techniques.base import layers
 from linmax.techniques.columns import Columns, blank, copy_columns, doubled, layout, size_of
+from linmax.techniques.interrupts import deferred
 from linmax.techniques.records import (
     COUNTS,
     HELD,
@@ -63,6 +65,7 @@ class Engine:
         self.learner = learner
         self.rule = learner.rule
         self.names = names
+        rehearse(self.rule)
         source: Source = self.rule.experts or DEFAULT_SOURCE
         self.parts = source.parts
         self.memories = [part.new_memory() for part in self.parts]
@@ -173,7 +176,8 @@ class Engine:
             chunk = max(1, CELLS // max(1, columns * (columns - 1) // 2))
         for begin in range(0, count, chunk):
             rows = slice(begin, min(begin + chunk, count))
-            self._run_chunk(batch, rows, Out(guesses[rows], board[rows]))
+            with deferred():
+                self._run_chunk(batch, rows, Out(guesses[rows], board[rows]))
         return Result(guesses, board)
 
     def lay_out(self, batch: Any, rows: slice) -> Data:
@@ -236,7 +240,7 @@ class Engine:
         scale = float(self.s[SCALE])
         if not self.averages:
             return scale * w
-        mean = self.columns["past"] + w * (self.total[0] + scale - self.columns["since"])
+        mean = self.columns["past"] + w * (self.total[0] - self.columns["since"]) + w * scale
         return mean / (int(self.counts[TRIALS]) + 1)  # type: ignore[no-any-return]
 
     def named(self, names: Any = None) -> Iterator[tuple[Any, Any, int]]:

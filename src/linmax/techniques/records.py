@@ -8,7 +8,7 @@ import numpy as np
 TRIALS, MISTAKES, NOVEL, MOVES, SILENT, HELD, NEXT = 0, 1, 2, 3, 4, 5, 6
 KEPT = 4  # the first four are facts; the others follow from the rest of the state
 COUNTS = 7
-MOST_PASSES = 10_000  # of recycling without a limit on updates
+MOST_PASSES = 1000  # of recycling without a limit on updates
 
 
 class Hypothesis(NamedTuple):

@@ -81,13 +81,14 @@ def copy(source, target):
 
 
 @inline
-def score(form, t, k, h, history, work, how, total, hypotheses, row, out):
+def score(form, t, k, h, history, work, how, hypotheses, row, out):
     """Guess trial t with the rule's own hypothesis (returned) and, when averaging, the mean."""
     tally(form, t, k, Last(h.w), work.scores)
     own = best(work.scores, k)
     guess, deciding, scale = own, work.scores, h.s[SCALE]
     if how.averages:
-        tally(form, t, k, Mean(h.w, history.past, history.since, total), work.mean)
+        mean = Mean(h.w, history.past, history.since, history.total[0], h.s[SCALE])
+        tally(form, t, k, mean, work.mean)
         guess, deciding, scale = best(work.mean, k), work.mean, 1.0 / hypotheses
     out.guesses[row] = guess
     if len(out.scores) > 0:
@@ -108,15 +109,16 @@ def trials(form, labels, known, begin, end, h, history, buffer, work, how, count
             copy(h.s, work.saved)
         if how.hears and counts[SILENT] > 0:
             joined = enlist(form, t, k, h, history, work, how, counts)
-        total = history.total[0] + h.s[SCALE]
-        own = score(form, t, k, h, history, work, how, total, counts[TRIALS] + 1, row, out)
+        own = score(form, t, k, h, history, work, how, counts[TRIALS] + 1, row, out)
         if y < 0:  # a prediction leaves no trace
             dismiss(h, history, work, how, counts, joined)
             copy(work.saved, h.s)
             continue
         counts[TRIALS] += 1
         if how.averages:
-            history.total[0] = total
+            if history.total[0] > LONG * h.s[SCALE]:
+                flush_all(history, h.w)  # or this hypothesis would be lost in the rounding of the total
+            history.total[0] += h.s[SCALE]
         wrong = False
         moved = False
         if y >= k:
@@ -134,8 +136,6 @@ def trials(form, labels, known, begin, end, h, history, buffer, work, how, count
             if wrong or moved:
                 buffer.used[t] += 1
                 recycle(form, labels, k, h, history, buffer, work, how, counts)
-        if how.averages and history.total[0] > LONG * h.s[SCALE]:
-            flush_all(history, h.w)  # or the next hypotheses would be lost in the rounding of the total
         form.observe(t, y)
 
 
