@@ -76,6 +76,14 @@ def test_numbers_beyond_64_bits_keep_their_value():
     assert to_names(np.array([0]), Roll(batch.new_classes, what="class")).tolist() == [big]
 
 
+def test_names_keep_a_nul_at_their_end():
+    roll = Roll(["a", "b\0"], what="class")
+    assert to_names(np.array([1, 0]), roll).tolist() == ["b\0", "a"]
+    batch = read([["a"], ["b\0"]], None, None, rolls("a"))
+    assert to_names(np.array([0, 1]), rolls("a").classes, batch.strangers).tolist() == ["a", "b\0"]
+    assert batch.strangers.fill(np.array(["a", "?"]), np.array([0, 1])).tolist() == ["a", "b\0"]
+
+
 def test_strangers_are_found_in_any_trial():
     rng = np.random.default_rng(0)
     votes = rng.integers(0, 9, size=(500, 4))

@@ -3,6 +3,7 @@
 import copy
 import subprocess
 import sys
+from enum import Enum, IntEnum
 
 import numpy as np
 import pandas as pd
@@ -209,3 +210,56 @@ def test_arrays_need_no_data_frames():
         "assert not {'pandas', 'polars', 'pyarrow', 'narwhals'} & set(sys.modules), 'imported'\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
+
+
+class Mail(str, Enum):  # noqa: UP042 - its text is "Mail.HAM"
+    HAM = "ham"
+    SPAM = "spam"
+
+
+class Number(IntEnum):
+    ONE = 1
+    TWO = 2
+
+
+class Bare(Enum):
+    HAM = "ham"
+    TWO = 2
+
+
+@pytest.mark.parametrize(("one", "two"), [(Mail.HAM, Mail.SPAM), (Number.ONE, Number.TWO)])
+def test_members_of_an_enum_are_their_values(one, two):
+    plain = [one.value, two.value]
+    forms = ([[one, two]], [{0: one, 1: two}], Triplets([0, 0], [0, 1], [one, two]))
+    for votes in (*forms, np.array([[one, two]], object), pd.DataFrame({0: [one], 1: [two]}, dtype=object)):
+        batch = read(votes, [two], None, rolls())
+        assert batch.new_classes == plain
+        assert list(map(type, batch.new_classes)) == list(map(type, plain))
+        assert batch.labels.tolist() == [1]
+        assert not read(votes, [one], None, rolls([one, two]), on_new_class="error").new_classes
+    assert read([{0: {one: 0.5, two: 0.2}}], [one], None, rolls()).new_classes == plain
+    assert read([[one, two]], [two], None, rolls(), abstain=one).votes.codes.tolist() == [[-1, 0]]
+
+
+def test_a_member_and_its_value_are_one_name():
+    assert read([[Bare.HAM, "ham"]], ["ham"], None, rolls()).votes.codes.tolist() == [[0, 0]]
+    frame = pd.DataFrame({"a": pd.Categorical([Bare.HAM, "ham", None], categories=[Bare.HAM, "ham"])})
+    assert read(frame, None, None, rolls(["ham"])).votes.codes.tolist() == [[0], [0], [-1]]
+    row = {"size": Number.TWO, "kind": Mail.HAM}
+    batch = read(None, None, [row], rolls(), needs={"rows", "nominal"})
+    assert batch.new_attributes == ["size", ("kind", "ham")]
+    assert batch.rows.value.tolist() == [2, 1]
+    assert batch.new_values == [("size", 2), ("kind", "ham")]
+
+
+def test_half_floats_are_votes_too():
+    votes = np.array([[0, 65504, np.nan, -3]], np.float16)
+    batch = read(votes, [0], None, rolls())
+    assert batch.new_classes == [0, 65504, -3]
+    with pytest.raises(ValueError, match=r"true/false \(got inf\)"):
+        read(np.array([[1, np.inf]], np.float16), [0], None, rolls())
+
+
+def test_one_item_may_be_a_list_or_a_series():
+    for item in ([0, 2], (0, 2), np.array([0, 2]), pd.Series([0, 2]), pl.Series([0, 2])):
+        assert read([item], None, None, rolls(range(3))).votes.codes.tolist() == [[0, 2]]

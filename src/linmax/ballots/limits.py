@@ -30,9 +30,10 @@ def within(values: Numbers) -> Numbers | None:
     tiny = False
     for rows in blocks(values):
         size = np.abs(values[rows])
-        if not (size <= LARGEST).all():
+        if not size.max(initial=0) <= LARGEST:  # nor is NaN
             return None
-        tiny = tiny or np.count_nonzero(size) != np.count_nonzero(size >= SMALLEST)
+        if not tiny and size.min(initial=1) < SMALLEST:
+            tiny = bool(np.count_nonzero(size < SMALLEST) > np.count_nonzero(size == 0))
     return np.where(np.abs(values) < SMALLEST, 0.0, values) if tiny else values
 
 
@@ -92,8 +93,9 @@ def huge(value: Any) -> bool:
 
 def score_error(item: Any, expert: Any, label: Any, score: Any) -> ValueError:
     """Say what is wrong with a score."""
-    cure, said = "scores must be numbers (int or float)", repr(score)
-    if isinstance(score, NUMBERS):
+    if not isinstance(score, NUMBERS):
+        cure, said = "scores must be numbers (int or float)", repr(score)
+    else:
         cure, said = f"scale scores to {SCALE}" if huge(score) else "scores must be finite", shown(score)
     if isinstance(label, Enum):
         label = label.value

@@ -38,7 +38,9 @@ def main(
 
 @app.command()
 def demo(
-    seed: Annotated[int, typer.Option(min=0, help="Shuffles the digits and tears the scraps.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Shuffles the digits and tears the scraps.")
+    ] = 0,
     learner: Annotated[
         str | None, typer.Option(metavar="TERM", help="Who learns, such as 'Averaged(Winnow(1.2))'.")
     ] = None,

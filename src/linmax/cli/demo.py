@@ -21,6 +21,8 @@ def show(*, seed: int, learner: str | None, picture: Path, seconds: float) -> No
     """Run the demo and leave the picture."""
     console = Console(highlight=False)
     fusion_of = parse(learner or LEARNER)
+    if not picture.parent.is_dir():
+        raise ValueError(f"cannot draw {picture}: there is no folder {picture.parent}")
     with console.status("Training twelve classifiers on scraps of the digits ..."):
         from linmax.cli.digits import digits  # scikit-learn takes a while to import
 

@@ -13,6 +13,7 @@ import numpy as np
 from linmax import ballots
 from linmax._jit import interpreting
 from linmax.ballots import Batch, Roll, Rolls
+from linmax.ballots.abstain import settled
 from linmax.fusion.explain import explain
 from linmax.fusion.run import Explanation, Run
 from linmax.fusion.saving import save
@@ -65,7 +66,7 @@ class Fusion:
             raise ValueError(f'on_new_class="{on_new_class}" needs the classes: pass classes=')
         self.learner = learner
         self.on_new_class = on_new_class
-        self.abstain = abstain
+        self.abstain = settled(abstain)
         self.seed = _whole("seed", seed, 0)
         self.names = Rolls(Roll(_given(classes), what="class"), Roll(_given(experts), what="expert"))
         self.tickets = Tickets()

@@ -14,6 +14,7 @@ import numpy as np
 
 from linmax import _jit
 from linmax.ballots.abstain import quiet
+from linmax.ballots.limits import LARGEST, SMALLEST
 from linmax.experts.base import Data
 from linmax.experts.votes import Votes
 from linmax.forms import Sparse, SparseRows
@@ -123,7 +124,7 @@ class Single:
                 expert = self.columns[name]
                 if isinstance(vote, dict):
                     cells.extend(
-                        (expert, _known(self.codes[label]), _finite(x)) for label, x in vote.items() if x != 0
+                        (expert, _known(self.codes[label]), _fit(x)) for label, x in vote.items() if x != 0
                     )
                 elif self.codes[vote] >= 0:
                     cells.append((expert, self.codes[vote], 1.0))
@@ -145,7 +146,7 @@ class Single:
                 if isinstance(value, str):
                     cells.append((self.attributes[name, value], 1.0))
                 elif value != 0:
-                    cells.append((self.attributes[name], _finite(value)))
+                    cells.append((self.attributes[name], _fit(value)))
         except (KeyError, TypeError):
             raise SurpriseError from None
         if len(cells) > self.wide:
@@ -156,11 +157,13 @@ class Single:
             self.rows.index[at], self.rows.value[at] = attribute, value
 
 
-def _finite(value: Any) -> float:
-    number = float(value)
-    if not math.isfinite(number):
+def _fit(value: Any) -> float:
+    """A number that needs no comment; the general path has something to say about all others."""
+    if type(value) is not float and type(value) is not int:
         raise SurpriseError
-    return number
+    if not SMALLEST <= abs(value) <= LARGEST:
+        raise SurpriseError
+    return float(value)
 
 
 def _known(label: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -176,7 +177,7 @@ class Engine:
             chunk = max(1, CELLS // max(1, columns * (columns - 1) // 2))
         for begin in range(0, count, chunk):
             rows = slice(begin, min(begin + chunk, count))
-            with deferred():
+            with deferred() if (batch.labels[rows] >= 0).any() else nullcontext():
                 self._run_chunk(batch, rows, Out(guesses[rows], board[rows]))
         return Result(guesses, board)
 
