@@ -6,7 +6,6 @@ knows them all.
 
 from __future__ import annotations
 
-import math
 import operator
 from typing import Any
 
