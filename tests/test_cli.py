@@ -159,7 +159,10 @@ def test_the_closing_sentence_does_not_boast() -> None:
     ("words", "sentence"),
     [
         (["--learner", "Winow(1.2)"], "there is no 'Winow'; did you mean 'Winnow'?"),
-        (["--picture", "/nowhere/at/all.png"], "cannot draw /nowhere/at/all.png: there is no folder /nowhere/at"),
+        (
+            ["--picture", "/nowhere/x.png"],
+            "cannot draw /nowhere/x.png: there is no folder /nowhere",
+        ),
     ],
 )
 def test_an_error_is_one_sentence(words: list[str], sentence: str) -> None:
