@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -297,6 +298,15 @@ def test_a_ticket_of_another_session_is_refused() -> None:
     assert type(ticket.guess) is str
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A process in the background ignores Ctrl-C; here it is heard."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_stops_a_long_stream_between_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("linmax.techniques.engine.CHUNK", 50)
     fusion = Fusion(Winnow(1.2), classes=range(5))

@@ -42,8 +42,8 @@ from linmax.techniques.recycled import Recycled
 
 UNLIMITED = 2**62
 CELLS = 1 << 18  # of frozen votes in memory at once
-MOST_WEIGHTS = 1 << 28
-CHUNK = 1 << 16  # trials between two looks at the clock
+MOST_WEIGHTS = 1 << 28  # 2 GiB in each column
+CHUNK = 1 << 16  # trials that an interrupt waits for at most
 
 DEFAULT_SOURCE = Votes() + Thresholds()
 
