@@ -333,3 +333,21 @@ def test_explain_needs_an_item() -> None:
     fusion.learn(None, ["a", "b"])
     with pytest.raises(ValueError, match="needs an item"):
         fusion.explain_one()
+
+
+HARDY = [
+    Perceptron(), Winnow(1.5), linmax.BalancedWinnow(1.5), linmax.Romma(), linmax.Romma(aggressive=0.5),
+    linmax.Alma(2.0, 0.5), linmax.Alma(100.0), linmax.PNorm(3.0), linmax.PNorm(100.0),
+    linmax.QuasiAdditive("square"), linmax.PassiveAggressive(), Logistic(1.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [1e-60, 1e60])
+@pytest.mark.parametrize("rule", HARDY, ids=repr)
+def test_the_largest_and_smallest_scores_leave_finite_weights(rule: Any, size: float, tmp_path: Path) -> None:
+    fusion = Fusion(Averaged(rule).on(Votes()), classes=["a", "b"])
+    for label in "abbaba":
+        fusion.learn_one({"x": {"b": size}, "y": {"a": 1.0}, "z": {"a": -size, "b": 1e-60}}, label)
+    assert np.isfinite(list(fusion.weights.values())).all()
+    fusion.save(tmp_path / "m")
+    assert same(linmax.load(tmp_path / "m"), fusion)

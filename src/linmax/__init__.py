@@ -1,5 +1,6 @@
 """linmax learns whom to trust: an on-line, mistake-bounded combination of experts' votes."""
 
+from importlib import import_module
 from typing import Any
 
 from linmax._registry import find, register
@@ -21,8 +22,13 @@ from linmax.terms import parse
 __version__ = "0.1.0"
 
 
+_submodules = ("bounds", "checks", "evaluate", "problems", "report", "svm")
+
+
 def __getattr__(name: str) -> Any:
-    """A rule that is registered needs no line here: `from linmax import Name` finds it."""
+    """A registered rule needs no line here, and parts of linmax are imported when they are first used."""
+    if name in _submodules:
+        return import_module(f"linmax.{name}")
     thing = find(name)
     if not (isinstance(thing, type) and issubclass(thing, Rule)):
         raise AttributeError(f"module 'linmax' has no attribute {name!r}")

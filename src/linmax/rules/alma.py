@@ -5,9 +5,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from linmax.rules.base import MOVED, MOVED_AND_SETTLE, SCALE, STILL, Rule, is_number, need
-from linmax.rules.pnorm import drifted, link, norm, power, rebuild, rescale
+from linmax.rules.pnorm import cap, drifted, link, norm, power, rebuild, rescale
 
-P, NEAR, PLAIN = 0, 1, 2  # in p: the norm, (1 - alpha) B sqrt(p - 1), the plain slack
+P, NEAR, PLAIN = (
+    0,
+    2,
+    3,
+)  # in p, beside the cap of pnorm: the norm, (1 - alpha) B sqrt(p - 1), the plain slack
 POWER, A, COUNT = 2, 6, 7  # in s, beside those of pnorm: the scale of theta (theta = a v), the counter j
 C = math.sqrt(2.0)
 
@@ -48,7 +52,7 @@ class Alma(Rule):
     def parameters(self) -> tuple[float, ...]:
         """The norm and both slacks."""
         near = (1.0 - self.alpha) * math.sqrt(8.0) / self.alpha * math.sqrt(self.p - 1.0)
-        return (self.p, near, max(super().threshold(), 0.0))
+        return (self.p, cap(self.p), near, max(super().threshold(), 0.0))
 
     def scalars(self) -> tuple[float, ...]:
         """theta = 0, j = 1."""
@@ -73,16 +77,16 @@ class Alma(Rule):
         eta = C / (math.sqrt(p[P] - 1.0) * math.sqrt(s[COUNT]))
         step = eta / (length * s[A])
         for i, z in zip(index, value):  # noqa: B905
-            s[POWER] -= power(s, p[P], theta[i])
+            s[POWER] -= power(s, p, theta[i])
             theta[i] += step * z
-            w[i] = link(s, p[P], theta[i])
-            s[POWER] += power(s, p[P], theta[i])
+            w[i] = link(s, p, theta[i])
+            s[POWER] += power(s, p, theta[i])
         s[COUNT] += 1.0
         if drifted(s) or s[A] < 1e-100:
             return MOVED_AND_SETTLE
-        if s[A] * norm(s, p[P]) > 1.0:
-            s[A] = 1.0 / norm(s, p[P])
-        s[SCALE] = s[A] * rescale(s, p[P])
+        if s[A] * norm(s, p) > 1.0:
+            s[A] = 1.0 / norm(s, p)
+        s[SCALE] = s[A] * rescale(s, p)
         return MOVED
 
     @staticmethod
@@ -91,7 +95,7 @@ class Alma(Rule):
         for i in range(len(theta)):
             theta[i] *= s[A]
         s[A] = 1.0
-        rebuild(s, p[P], theta, w)
-        if s[A] * norm(s, p[P]) > 1.0:
-            s[A] = 1.0 / norm(s, p[P])
-        s[SCALE] = s[A] * rescale(s, p[P])
+        rebuild(s, p, theta, w)
+        if s[A] * norm(s, p) > 1.0:
+            s[A] = 1.0 / norm(s, p)
+        s[SCALE] = s[A] * rescale(s, p)

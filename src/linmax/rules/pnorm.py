@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from linmax._jit import inline
 from linmax.rules.base import MOVED, MOVED_AND_SETTLE, SCALE, Rule, check_start, is_number, need
 
-P = 0  # in p
+P, CAP = 0, 1  # in p: the norm, and how many units a coordinate counts as at most
 POWER, UNIT, PEAK, MOVES = (
     2,
     3,
@@ -19,28 +19,33 @@ HIGH = 1e200
 OFTEN = 4096.0
 
 
-@inline
-def link(s: Any, p: float, theta: float) -> float:
-    """sgn(theta) |theta / unit|^(p-1); the unit keeps large p from overflowing."""
-    return math.copysign(math.pow(abs(theta) / s[UNIT], p - 1.0), theta)
+def cap(p: float) -> float:
+    """Its p-th power is well above HIGH, where all is rebuilt, and no overflow."""
+    return math.pow(10.0, 250.0 / p)
 
 
 @inline
-def power(s: Any, p: float, theta: float) -> float:
+def link(s: Any, p: Any, theta: float) -> float:
+    """sgn(theta) |theta / unit|^(p-1); the unit keeps it small, and the cap until the unit has grown."""
+    return math.copysign(math.pow(min(abs(theta) / s[UNIT], p[CAP]), p[P] - 1.0), theta)
+
+
+@inline
+def power(s: Any, p: Any, theta: float) -> float:
     """|theta / unit|^p, the part of one coordinate in |theta|_p^p."""
-    return math.pow(abs(theta) / s[UNIT], p)
+    return math.pow(min(abs(theta) / s[UNIT], p[CAP]), p[P])
 
 
 @inline
-def norm(s: Any, p: float) -> Any:
+def norm(s: Any, p: Any) -> Any:
     """|theta|_p."""
-    return s[UNIT] * math.pow(s[POWER], 1.0 / p)
+    return s[UNIT] * math.pow(s[POWER], 1.0 / p[P])
 
 
 @inline
-def rescale(s: Any, p: float) -> Any:
+def rescale(s: Any, p: Any) -> Any:
     """What `w` must be multiplied by: 1 / |theta|_p^(p-2) in true units."""
-    return s[UNIT] * math.pow(s[POWER], (2.0 - p) / p) if s[POWER] > 0.0 else 1.0
+    return s[UNIT] * math.pow(s[POWER], (2.0 - p[P]) / p[P]) if s[POWER] > 0.0 else 1.0
 
 
 @inline
@@ -52,7 +57,7 @@ def drifted(s: Any) -> Any:
 
 
 @inline
-def rebuild(s: Any, p: float, theta: Any, w: Any) -> None:
+def rebuild(s: Any, p: Any, theta: Any, w: Any) -> None:
     """Take the largest coordinate as the unit; `w` and the sum from `theta`, in order."""
     s[UNIT] = 1.0
     largest = 0.0
@@ -98,8 +103,8 @@ class PNorm(Rule):
         check_start("PNorm", self.start)
 
     def parameters(self) -> tuple[float, ...]:
-        """The p of the norm."""
-        return (self.p,)
+        """The norm, and the cap that goes with it."""
+        return (self.p, cap(self.p))
 
     def scalars(self) -> tuple[float, ...]:
         """An empty sum in units of 1."""
@@ -113,26 +118,26 @@ class PNorm(Rule):
     def join(p: Any, s: Any, theta: Any, w: Any, index: Any) -> None:
         """A newcomer adds its part to the norm."""
         for i in index:
-            w[i] = link(s, p[P], theta[i])
-            s[POWER] += power(s, p[P], theta[i])
+            w[i] = link(s, p, theta[i])
+            s[POWER] += power(s, p, theta[i])
         s[PEAK] = max(s[PEAK], s[POWER])
-        s[SCALE] = rescale(s, p[P])
+        s[SCALE] = rescale(s, p)
 
     @staticmethod
     def update(p: Any, s: Any, theta: Any, w: Any, index: Any, value: Any, margin: Any) -> int:
         """theta += z; w = link(theta)."""
         for i, z in zip(index, value):  # noqa: B905
-            s[POWER] -= power(s, p[P], theta[i])
+            s[POWER] -= power(s, p, theta[i])
             theta[i] += z
-            w[i] = link(s, p[P], theta[i])
-            s[POWER] += power(s, p[P], theta[i])
+            w[i] = link(s, p, theta[i])
+            s[POWER] += power(s, p, theta[i])
         if drifted(s):
             return MOVED_AND_SETTLE
-        s[SCALE] = rescale(s, p[P])
+        s[SCALE] = rescale(s, p)
         return MOVED
 
     @staticmethod
     def settle(p: Any, s: Any, theta: Any, w: Any, spoken: Any) -> None:
         """All anew from theta."""
-        rebuild(s, p[P], theta, w)
-        s[SCALE] = rescale(s, p[P])
+        rebuild(s, p, theta, w)
+        s[SCALE] = rescale(s, p)

@@ -73,7 +73,8 @@ def flush_all(history, w):
     """Bring every running sum up to date and count the scale from zero again."""
     total = history.total[0]
     for i in range(len(w)):
-        history.past[i] += w[i] * (total - history.since[i])
+        if history.since[i] != total:  # else it has just moved, and may be far beyond until it is settled
+            history.past[i] += w[i] * (total - history.since[i])
         history.since[i] = 0.0
     history.total[0] = 0.0
 
