@@ -1,0 +1,76 @@
+"""Parameters: refused with their value when out of range."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linmax
+from linmax import Averaged, Fusion, Logistic, Perceptron, Recycled, Winnow
+from linmax.experts import Attributes, Pairs, Split, Votes
+from linmax.problems import majority
+
+VOTES, LABELS = majority(200, noise=0.1)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: Fusion("Winow(1.2)"), "did you mean 'Winnow'"),
+        (lambda: Fusion(3), "needs a learner"),
+        (lambda: Fusion(on_new_class="maybe"), "on_new_class"),
+        (lambda: Fusion(on_new_class="error"), "pass classes="),
+        (lambda: Fusion(classes=["a", "a"]), "named twice"),
+        (lambda: Fusion(classes=["a", 1]), "one kind"),
+        (lambda: Fusion(experts=["x", "x"]), "named twice"),
+        (lambda: Winnow(0.9), r"Winnow needs alpha > 1 \(got 0.9\)"),
+        (lambda: Winnow("2"), "alpha"),
+        (lambda: Winnow(1.2, slack=-1), "slack >= 0"),
+        (lambda: Perceptron(rivals="all"), "rivals"),
+        (lambda: Perceptron(start="high"), "start"),
+        (lambda: linmax.cycle(0), "rounds >= 1"),
+        (lambda: linmax.Romma(aggressive=2.0), "aggressive"),
+        (lambda: linmax.Alma(1.5), "2 <= p"),
+        (lambda: linmax.Alma(2, 0.0), "alpha"),
+        (lambda: linmax.PNorm(float("nan")), "2 <= p"),
+        (lambda: linmax.PassiveAggressive(0), "C > 0"),
+        (lambda: linmax.PassiveAggressive(1, "PA-3"), "kind"),
+        (lambda: Logistic(-1), "eta > 0"),
+        (lambda: Logistic(rivals=linmax.cycle()), "cycle for ever"),
+        (lambda: linmax.QuasiAdditive("nothing"), "no link"),
+        (lambda: linmax.QuasiAdditive(lambda theta: theta + 1), "odd"),
+        (lambda: Recycled(Winnow(1.2), size=0), "size"),
+        (lambda: Recycled(Winnow(1.2), updates=0), "updates"),
+        (lambda: Averaged(Averaged(Winnow(1.2))), "once is enough"),
+        (lambda: Averaged(3), "needs a learner inside"),
+        (lambda: Votes("loud"), "as_"),
+        (lambda: Pairs(memory=0), "memory"),
+        (lambda: Votes() + Votes(), "twice"),
+        (lambda: Split("spam"), "tuple"),
+        (lambda: linmax.register("not a name"), "identifier"),
+        (lambda: linmax.register("class"), "identifier"),
+        (lambda: linmax.register("five")(5), "class or a function"),
+        (lambda: Winnow(10**400), "alpha > 1"),
+        (lambda: Winnow.from_eta(1e9), "eta"),
+        (lambda: Perceptron(slack=10**400), "slack"),
+        (lambda: Perceptron(ties=2), "ties"),
+        (lambda: linmax.Romma(rivals="softmax"), "one rival"),
+        (lambda: linmax.QuasiAdditive(np.sinh), "plain Python function"),
+        (lambda: linmax.QuasiAdditive(lambda a, b: a), "one number"),
+        (lambda: Split(()), "tuple of classes"),
+        (lambda: Split(("a", "a")), "each class once"),
+        (lambda: Attributes(complement="x"), "complement"),
+        (lambda: Fusion(seed="x"), "seed"),
+        (lambda: Fusion(classes=5), "classes"),
+        (lambda: Fusion(abstain=[1]), "abstain"),
+        (lambda: Fusion(""), "not a learner"),
+        (lambda: linmax.parse("Winnow"), r"brackets: write Winnow\(\)"),
+        (lambda: linmax.parse("Winnow(alpha=1.2, alpha=1.3)"), "twice"),
+        (lambda: linmax.parse("\ud800"), "not a learner"),
+        (lambda: linmax.parse(5), "as text"),
+        (lambda: setattr(Fusion().tickets, "limit", -1), "limit"),
+    ],
+)
+def test_a_parameter_out_of_range_is_named_with_its_value(make: Any, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        make()
