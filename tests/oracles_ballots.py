@@ -1,11 +1,14 @@
 """The rules by which votes become codes, as slowly and plainly as possible: item by item, vote by vote."""
 
+import re
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
-from linmax.ballots import Batch, Hard, Roll, Rolls, Sparse
+from linmax import ballots
+from linmax.ballots import Batch, Hard, Roll, Rolls, Rows, Sparse
 
 
 class Expected(NamedTuple):
@@ -118,3 +121,35 @@ def meet(rolls: Rolls, batch: Batch) -> None:
     rolls.experts.extend(batch.new_experts)
     rolls.attributes.extend(batch.new_attributes)
     rolls.values.extend(batch.new_values)
+
+
+def rows_of(attributes, met=None, labels=None):
+    batch = ballots.read(None, labels, attributes, rolls() if met is None else met, needs={"rows"})
+    well_made(batch)
+    return batch
+
+
+def spelled_out(batch, met=None):
+    """Each row as {attribute: value}, without zeros."""
+    names = [*(met.attributes.names if met else []), *batch.new_attributes]
+    if isinstance(batch.rows, Rows):
+        return [{names[i]: x for i, x in enumerate(row) if x} for row in batch.rows.values.tolist()]
+    indptr, index, value = batch.rows
+    assert index.dtype == np.int32
+    assert value.all()
+    spelled = []
+    for t in range(batch.trials):
+        mine = index[indptr[t] : indptr[t + 1]].tolist()
+        assert mine == sorted(set(mine))
+        values = value[indptr[t] : indptr[t + 1]].tolist()
+        spelled.append({names[i]: x for i, x in zip(mine, values, strict=True)})
+    return spelled
+
+
+def refuses(message, votes, labels=None, attributes=None, met=None, **options):
+    met = rolls() if met is None else met
+    sizes = [len(roll) for roll in (met.classes, met.experts, met.attributes, met.values)]
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+        ballots.read(votes, labels, attributes, met, **options)
+    assert str(caught.value) == message
+    assert [len(roll) for roll in (met.classes, met.experts, met.attributes, met.values)] == sizes

@@ -12,38 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linmax.ballots import Nominal, Rows, SparseRows, read
-from tests.oracles_ballots import meet, rolls, well_made
+from tests.oracles_ballots import meet, rolls, rows_of, spelled_out, well_made
 
 COLORS = ["red", "blue", None]
-
-
-def rows_of(attributes, met=None, labels=None):
-    batch = read(None, labels, attributes, rolls() if met is None else met, needs={"rows"})
-    well_made(batch)
-    return batch
 
 
 def nominal_of(attributes, met=None):
     batch = read(None, None, attributes, rolls() if met is None else met, needs={"nominal"})
     well_made(batch)
     return batch
-
-
-def spelled_out(batch, met=None):
-    """Each row as {attribute: value}, without zeros."""
-    names = [*(met.attributes.names if met else []), *batch.new_attributes]
-    if isinstance(batch.rows, Rows):
-        return [{names[i]: x for i, x in enumerate(row) if x} for row in batch.rows.values.tolist()]
-    indptr, index, value = batch.rows
-    assert index.dtype == np.int32
-    assert value.all()
-    spelled = []
-    for t in range(batch.trials):
-        mine = index[indptr[t] : indptr[t + 1]].tolist()
-        assert mine == sorted(set(mine))
-        values = value[indptr[t] : indptr[t + 1]].tolist()
-        spelled.append({names[i]: x for i, x in zip(mine, values, strict=True)})
-    return spelled
 
 
 def test_numbers_are_rows():

@@ -1,7 +1,5 @@
 """Every refusal is one sentence with the value and the cure."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,16 +8,7 @@ import pytest
 import scipy.sparse
 
 from linmax.ballots import Roll, Triplets, read
-from tests.oracles_ballots import rolls
-
-
-def refuses(message, votes, labels=None, attributes=None, met=None, **options):
-    met = rolls() if met is None else met
-    sizes = [len(roll) for roll in (met.classes, met.experts, met.attributes, met.values)]
-    with pytest.raises(ValueError, match=re.escape(message)) as caught:
-        read(votes, labels, attributes, met, **options)
-    assert str(caught.value) == message
-    assert [len(roll) for roll in (met.classes, met.experts, met.attributes, met.values)] == sizes
+from tests.oracles_ballots import refuses, rolls
 
 
 def test_names_are_met_once():

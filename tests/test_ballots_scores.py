@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import re
 from decimal import Decimal
 
 import numpy as np
@@ -13,16 +12,7 @@ import pytest
 from linmax.ballots import DEFAULT, Roll, Triplets, read
 from linmax.ballots.abstain import settled
 from linmax.ballots.limits import number
-from tests.oracles_ballots import rolls
-
-
-def refuses(message, votes, labels=None, attributes=None, met=None, **options):
-    met = rolls() if met is None else met
-    sizes = [len(roll) for roll in (met.classes, met.experts, met.attributes, met.values)]
-    with pytest.raises(ValueError, match=re.escape(message)) as caught:
-        read(votes, labels, attributes, met, **options)
-    assert str(caught.value) == message
-    assert [len(roll) for roll in (met.classes, met.experts, met.attributes, met.values)] == sizes
+from tests.oracles_ballots import refuses, rolls
 
 
 def test_scores_are_finite():

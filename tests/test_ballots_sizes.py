@@ -9,33 +9,9 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 
-from linmax.ballots import Rows, read
+from linmax.ballots import read
 from linmax.ballots.limits import number
-from tests.oracles_ballots import rolls, well_made
-
-
-def rows_of(attributes, met=None, labels=None):
-    batch = read(None, labels, attributes, rolls() if met is None else met, needs={"rows"})
-    well_made(batch)
-    return batch
-
-
-def spelled_out(batch, met=None):
-    """Each row as {attribute: value}, without zeros."""
-    names = [*(met.attributes.names if met else []), *batch.new_attributes]
-    if isinstance(batch.rows, Rows):
-        return [{names[i]: x for i, x in enumerate(row) if x} for row in batch.rows.values.tolist()]
-    indptr, index, value = batch.rows
-    assert index.dtype == np.int32
-    assert value.all()
-    spelled = []
-    for t in range(batch.trials):
-        mine = index[indptr[t] : indptr[t + 1]].tolist()
-        assert mine == sorted(set(mine))
-        values = value[indptr[t] : indptr[t + 1]].tolist()
-        spelled.append({names[i]: x for i, x in zip(mine, values, strict=True)})
-    return spelled
-
+from tests.oracles_ballots import rolls, rows_of, spelled_out
 
 HUGE = {"1e+300": 1e300, "-2e+60": -2e60, "1e+400": 10**400, "-1e+5000": -(10**5000)}
 
