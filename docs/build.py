@@ -46,8 +46,13 @@ def techniques() -> str:
 
 
 def sources() -> str:
-    """Every source of sub-experts."""
-    return listing("source")
+    """Every source of sub-experts, with the mathematical checks that hold on it."""
+    rows = [
+        (code(entry.name), parameters(entry), ", ".join(sorted(entry.claims)), entry.summary)
+        for entry in catalogue(own=True)
+        if entry.kind == "source"
+    ]
+    return table(("source", "parameters", "checks that hold on it", "what it does"), rows)
 
 
 PARTS: dict[str, Callable[[], str]] = {

@@ -22,6 +22,7 @@ from linmax import (
     cycle,
 )
 from linmax.bounds import Case, bound
+from linmax.experts import PerClass, Thresholds, Votes
 from linmax.rules import MOVED, STILL
 
 VARIANTS = [
@@ -170,3 +171,12 @@ def test_what_is_broken_fails_with_a_sentence(check, rule: Rule, says: str) -> N
 def test_what_is_no_rule_is_refused() -> None:
     with pytest.raises(AssertionError, match="not a rule"):
         checks.check_rule(Averaged(Perceptron()))
+
+
+def test_a_check_applies_where_rule_and_source_both_claim_it() -> None:
+    shift = "check_constants_change_nothing"
+    assert shift in checks.applicable(Perceptron().on(Votes()))
+    assert shift in checks.applicable(Perceptron().on(Votes() + Thresholds()))
+    assert shift not in checks.applicable(Perceptron().on(Votes("softmax")))
+    assert shift not in checks.applicable(Perceptron().on(Votes() + PerClass()))
+    assert shift not in checks.applicable(Logistic(0.1).on(Votes()))

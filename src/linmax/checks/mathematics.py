@@ -17,10 +17,11 @@ from linmax.checks.material import (
     expect_same_guesses,
     layers_of,
     material,
+    needs_of,
     rules_of,
     sources_of,
 )
-from linmax.experts import Thresholds, Votes
+from linmax.experts import Thresholds
 from linmax.fusion import Fusion
 from linmax.learner import Learner
 from linmax.rules import cycle
@@ -199,11 +200,9 @@ def check_no_overflow(learner: Learner) -> None:
         _expect_finite(fusion, f"{learner!r} after scores of 10^9")
 
 
-def plain_votes(learner: Learner) -> bool:
-    """Is the source made of votes as they come, with or without thresholds?"""
-    parts = sources_of(learner)
-    ours = all(isinstance(part, Thresholds) or part == Votes() for part in parts)
-    return ours and any(isinstance(part, Votes) for part in parts)
+def holds(learner: Learner, what: str) -> bool:
+    """Do all of its sources, votes among them, say that this check holds on them?"""
+    return "votes" in needs_of(learner) and all(part.holds(what) for part in sources_of(learner))
 
 
 def _expect_finite(fusion: Fusion, what: str) -> None:

@@ -68,9 +68,9 @@ def _bounded_sources(learner: Any) -> bool:
 
 
 def _claims(what: str) -> Callable[[Any], bool]:
-    """A rule alone, on votes as they come, that says so of itself."""
+    """A rule alone that says so of itself, on sources that say so of themselves."""
     return lambda learner: (
-        isinstance(learner, Rule) and what in learner.claims and mathematics.plain_votes(learner)
+        isinstance(learner, Rule) and what in learner.claims and mathematics.holds(learner, what)
     )
 
 
@@ -89,11 +89,11 @@ def _permutes(learner: Any) -> bool:
     rules = rules_of(learner)
     fair = all("permutes" in rule.claims and not isinstance(rule.rivals, cycle) for rule in rules)
     techniques = [type(layer) for layer in layers_of(learner)]
-    return fair and Recycled not in techniques and mathematics.plain_votes(learner)
+    return fair and Recycled not in techniques and mathematics.holds(learner, "permutes")
 
 
 def _averages(learner: Any) -> bool:
-    return isinstance(learner, Averaged) and mathematics.plain_votes(learner)
+    return isinstance(learner, Averaged) and mathematics.holds(learner, "mean")
 
 
 def _promised(learner: Any) -> bool:

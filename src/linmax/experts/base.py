@@ -10,6 +10,8 @@ from typing import Any, ClassVar, NamedTuple
 from linmax.forms import Dense, Hard, Rows, Sparse, SparseRows
 from linmax.terms import Term
 
+PLAIN = frozenset({"mean", "permutes", "shift", "theta adds z"})  # what holds when an expert is its vote
+
 
 class Room(NamedTuple):
     """For how many of each there is room; it doubles when it runs out, so growth costs nothing per trial."""
@@ -42,6 +44,7 @@ class Source(Term, abstract=True):
     """A source of sub-experts; sources add up with `+`."""
 
     needs: ClassVar[str | None] = None  # "votes", "rows" or "nominal"
+    claims: ClassVar[frozenset[str]] = frozenset()  # the mathematical checks of rules that hold on it
     equal: ClassVar[bool] = False  # do its sub-experts begin with weight 1 under start="equal"?
 
     def __add__(self, other: Source) -> Source:
@@ -65,6 +68,10 @@ class Source(Term, abstract=True):
     @abstractmethod
     def keys(self, names: Any, memory: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
         """The name of each weight, and where it is in the array."""
+
+    def holds(self, what: str) -> bool:
+        """Does a mathematical check hold on this source, as it is set up?"""
+        return what in self.claims
 
     def check(self, classes: int) -> None:
         """Raise a ValueError when this source cannot serve so many classes."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from linmax.experts.base import Data, Room, Source
+from linmax.experts.base import PLAIN, Data, Room, Source
 from linmax.forms import Always
 
 
@@ -21,6 +21,8 @@ class Thresholds(Source):
     >>> fusion.weights
     {('threshold', 'ham'): -1.0, ('threshold', 'spam'): 1.0}
     """
+
+    claims: ClassVar[frozenset[str]] = PLAIN
 
     def shape(self, room: Room) -> tuple[int, ...]:
         """One weight per class."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linmax.experts.base import Data, Room, Source
+from linmax.experts.base import PLAIN, Data, Room, Source
 from linmax.forms import Dense, Hard, Sparse
 
 WAYS = ("raw", "onehot", "softmax", "rank")
@@ -33,6 +33,7 @@ class Votes(Source):
     as_: str = "raw"
 
     needs: ClassVar[str] = "votes"
+    claims: ClassVar[frozenset[str]] = PLAIN
     equal: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -43,6 +44,10 @@ class Votes(Source):
 
     def __repr__(self) -> str:
         return "Votes()" if self.as_ == "raw" else super().__repr__()
+
+    def holds(self, what: str) -> bool:
+        """Scores on another scale are other votes: a constant added to them, say, is not lost."""
+        return self.as_ == "raw" and super().holds(what)
 
     def shape(self, room: Room) -> tuple[int, ...]:
         """One weight per expert."""

@@ -26,7 +26,7 @@ class Hard(NamedTuple):
             z = q[self.codes[t, i]]
             index[count] = at + i
             value[count] = z
-            count += 1 * (z != 0.0)  # branch-free: half the time of an if
+            count += 1 * (z != 0.0)  # branch-free: who is right is hard to predict
         return count
 
     def speakers(self, t, k, at, spoken, index, count):
