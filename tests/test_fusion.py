@@ -245,20 +245,21 @@ def interruptible() -> Iterator[None]:
 
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_stops_a_long_stream_between_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linmax.techniques.engine.CHUNK", 50)
+    monkeypatch.setattr("linmax.techniques.council.CHUNK", 50)
     fusion = Fusion(Winnow(1.2), classes=range(5))
-    chunk = fusion._engine._run_chunk
+    chunk = fusion._council._run_chunk
 
-    def interrupted(batch: Any, rows: slice, out: Any) -> None:
-        chunk(batch, rows, out)
+    def interrupted(batch: Any, rows: slice, scores: bool) -> Any:
+        verdict = chunk(batch, rows, scores)
         if rows.start == 50:
             os.kill(os.getpid(), signal.SIGINT)
+        return verdict
 
-    fusion._engine._run_chunk = interrupted  # type: ignore[method-assign]
+    fusion._council._run_chunk = interrupted  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
         fusion.learn(VOTES, LABELS)
     assert fusion.trials == 100
-    fusion._engine._run_chunk = chunk  # type: ignore[method-assign]
+    fusion._council._run_chunk = chunk  # type: ignore[method-assign]
     fusion.learn(VOTES[100:], LABELS[100:])
     whole = Fusion(Winnow(1.2), classes=range(5))
     whole.learn(VOTES, LABELS)

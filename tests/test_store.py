@@ -114,7 +114,7 @@ def test_saving_never_leaves_half_a_file(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_session_gone_wrong_is_not_saved_over_a_good_one(tmp_path: Path) -> None:
     fusion = sessions()["plain"]
     fusion.save(tmp_path / "m")
-    fusion._engine.columns["theta"][0] = float("nan")
+    fusion._council.engines[0].columns["theta"][0] = float("nan")
     with pytest.raises(ValueError, match="cannot be saved, because theta has numbers that are not finite"):
         fusion.save(tmp_path / "m")
     assert load(tmp_path / "m").trials == 300
@@ -254,4 +254,4 @@ def test_hostile_facts_are_refused(
 
 def test_votes_only_learners_need_no_attributes_in_a_file() -> None:
     fusion = Fusion(Winnow(1.2).on(Votes()), classes=range(5))
-    assert {x for x in fusion.state() if x.startswith("kept")} == {"kept.labels", "kept.used"}
+    assert {x for x in fusion.state() if x.startswith("kept")} == {"kept.labels"}

@@ -107,9 +107,9 @@ def test_a_fusion_that_lends_its_names_stays_as_it_is():
     votes, labels = majority(100, experts=8, relevant=3, classes=3)
     fusion = Fusion(Averaged(Recycled(Winnow(1.2))), classes=range(3))
     fusion.learn(votes[:50], labels[:50])
-    before = fusion._engine.state()
+    before = fusion.state()
     instances(fusion, votes, labels)
-    after = fusion._engine.state()
+    after = fusion.state()
     assert before.keys() == after.keys()
     assert all((before[name] == after[name]).all() for name in before)
     assert fusion.trials == 50

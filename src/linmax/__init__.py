@@ -16,7 +16,16 @@ from linmax.rules.pnorm import PNorm
 from linmax.rules.quasi_additive import QuasiAdditive
 from linmax.rules.romma import Romma
 from linmax.rules.winnow import Winnow
-from linmax.techniques import Averaged, Recycled
+from linmax.techniques import (
+    Averaged,
+    Combine,
+    Mixture,
+    Recycled,
+    Voted,
+    WeightedMajority,
+    standard_bank,
+    vr_combine,
+)
 from linmax.terms import parse
 
 __version__ = "0.1.0"
@@ -39,9 +48,11 @@ __all__ = [
     "Alma",
     "Averaged",
     "BalancedWinnow",
+    "Combine",
     "Explanation",
     "Fusion",
     "Logistic",
+    "Mixture",
     "PNorm",
     "PassiveAggressive",
     "Perceptron",
@@ -52,9 +63,13 @@ __all__ = [
     "Run",
     "Ticket",
     "Triplets",
+    "Voted",
+    "WeightedMajority",
     "Winnow",
     "cycle",
     "load",
     "parse",
     "register",
+    "standard_bank",
+    "vr_combine",
 ]

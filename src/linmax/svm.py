@@ -94,8 +94,9 @@ def _gather(fusion: Fusion, votes: Any, labels: Any, attributes: Any) -> Instanc
     """The instances over the sub-experts of a fusion, which meets everyone in them and learns nothing."""
     batch = fusion._read(votes, labels, attributes)
     fusion._meet(batch)
-    engine = fusion._engine
-    form = engine.form(engine.lay_out(batch, slice(0, batch.trials)))
+    council = fusion._council
+    engine = council.engines[0]
+    (form,) = council.lay_out(batch, slice(0, batch.trials)).forms.values()
     k, widest = len(fusion.classes), len(engine.columns["w"]) + 1
     cells = max(CELLS, k * widest)
     index, value = np.zeros(cells, dtype=np.int64), np.zeros(cells)
@@ -122,7 +123,7 @@ def _gather(fusion: Fusion, votes: Any, labels: Any, attributes: Any) -> Instanc
 
 def _places(fusion: Fusion) -> np.ndarray:
     """Where each named sub-expert is among the weights."""
-    return np.array([at for _, _, at in fusion._engine.named()], dtype=np.int64)
+    return np.array([at for _, _, at in fusion._council.grounds[0].named()], dtype=np.int64)
 
 
 def comparator(instances: Instances, C: float = 1.0) -> np.ndarray:
@@ -227,7 +228,7 @@ class SvmFusion:
         fusion = Fusion(Perceptron().on(self.source), **self._given)
         u = comparator(_gather(fusion, votes, labels, attributes), self.C)
         for name in ("theta", "w"):
-            fusion._engine.columns[name][_places(fusion)] = u
+            fusion._council.engines[0].columns[name][_places(fusion)] = u
         self._fusion = fusion
         return self
 

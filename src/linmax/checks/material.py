@@ -12,7 +12,7 @@ from linmax.ballots import Triplets
 from linmax.experts import Attributes, Source
 from linmax.fusion import Fusion, Run
 from linmax.learner import Learner
-from linmax.techniques.engine import DEFAULT_SOURCE
+from linmax.techniques.council import DEFAULT_SOURCE
 
 EXPERTS = 5
 COLUMNS = 3

@@ -4,44 +4,98 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from linmax import _jit
 from linmax.ballots import Batch, Roll, Rolls
 from linmax.fusion.run import Explanation
 from linmax.techniques import trials
+from linmax.techniques.council import Council
 from linmax.techniques.engine import Engine
+from linmax.techniques.ground import Ground
+from linmax.techniques.head import Reason
+from linmax.techniques.kept import Tape
+from linmax.techniques.moving import best
 
 
-def explain(engine: Engine, batch: Batch) -> Explanation:
+def explain(council: Council, batch: Batch) -> Explanation:
     """What each owner of sub-experts adds to each class, in a trial that is rehearsed and then undone."""
     if batch.trials != 1:
         raise ValueError("explain_one needs an item: pass its votes or attributes")
-    names = everyone(engine.names, batch)
+    names = everyone(council.names, batch)
     classes = names.classes.names
     with _jit.interpreted():
-        form = engine.form(engine.lay_out(batch, slice(0, 1)))
+        item = Item(council, batch, names)
+        reason = council.head.explain(item)
+        council.fit()
+    guess = item.guess(reason.scores)
+    return Explanation(
+        classes[guess] if guess >= 0 else None,
+        dict(zip(classes, reason.scores.tolist(), strict=True)),
+        {
+            owner: {label: x for label, x in zip(classes, row.tolist(), strict=True) if x != 0.0}
+            for owner, row in reason.parts.items()
+        },
+        {
+            repr(learner): (share, classes[code] if code >= 0 else None)
+            for learner, share, code in reason.members
+        },
+    )
+
+
+class Item:
+    """One item as every source sees it."""
+
+    def __init__(self, council: Council, batch: Batch, names: Rolls) -> None:
+        self.names = names
+        self.known = int(batch.known[0])
+        self.stretch = council.lay_out(batch, slice(0, 1))
+
+    def guess(self, scores: np.ndarray) -> int:
+        """The class that scores say."""
+        return int(best(scores, len(scores)))
+
+    def of_engine(self, engine: Engine, mean: bool) -> Reason:
+        """The hypothesis of a run, newcomers included for the moment."""
+        form = self.stretch.forms[id(engine.ground)]
         h, history, how, work = engine.hypothesis(), engine.history(), engine.how(), engine.work
+        buffer = engine.buffer(self.stretch.tapes[id(engine.ground)])
         saved = h.s.copy()
         form.enter(0)
         joined = (
-            trials.enlist(form, 0, len(classes), h, history, work, how, engine.counts) if how.hears else 0
+            trials.enlist(form, 0, self.known, h, history, buffer, work, how, engine.counts)
+            if how.hears
+            else 0
         )
         newcomers = work.index[:joined].copy()
-        weights = engine.weights()
-        votes = [_votes(form, c, len(classes), work) for c in range(len(classes))]
+        reason = self.of_vector(engine.ground, engine.weights(mean=mean))
         work.index[:joined] = newcomers
         trials.dismiss(h, history, work, how, engine.counts, joined)
         h.s[:] = saved
-        owners = {at: owner for _, owner, at in engine.named(names)}
-        engine.fit(engine.sizes())
-    contributions: dict[Any, dict[Any, float]] = {}
-    scores = dict.fromkeys(classes, 0.0)
-    for label, cells in zip(classes, votes, strict=True):
-        for at, x in cells:
-            part = float(weights[at]) * x
-            scores[label] += part
-            row = contributions.setdefault(owners[at], {})
-            row[label] = row.get(label, 0.0) + part
-    return Explanation(max(classes, key=lambda label: scores[label], default=None), scores, contributions)
+        return reason
+
+    def of_vector(self, ground: Ground, vector: np.ndarray) -> Reason:
+        """A hypothesis over a ground."""
+        form = self.stretch.forms[id(ground)]
+        form.enter(0)
+        owners = {at: owner for _, owner, at in ground.named(self.names)}
+        index, value = np.zeros(len(vector) + 1, dtype=np.int64), np.zeros(len(vector) + 1)
+        q = np.zeros(ground.room.classes + 1)
+        scores, parts = np.zeros(self.known), dict[Any, np.ndarray]()
+        for label in range(self.known):
+            q[label] = 1.0
+            count = form.gap(0, self.known, q, 0, index, value, 0)
+            q[label] = 0.0
+            for at, x in zip(index[:count].tolist(), value[:count].tolist(), strict=True):
+                part = float(vector[at]) * x
+                scores[label] += part
+                parts.setdefault(owners[at], np.zeros(self.known))[label] += part
+        return Reason(scores, parts)
+
+    @property
+    def tape(self) -> Tape:
+        """The item as a tape."""
+        return self.stretch.tape
 
 
 def everyone(names: Rolls, batch: Batch) -> Rolls:
@@ -53,10 +107,3 @@ def everyone(names: Rolls, batch: Batch) -> Rolls:
         Roll([*names.attributes.names, *batch.new_attributes], what="attribute"),
         Roll([*names.values.names, *batch.new_values], what="value"),
     )
-
-
-def _votes(form: Any, label: int, known: int, work: Any) -> list[tuple[int, float]]:
-    work.q[label] = 1.0
-    count = form.gap(0, known, work.q, 0, work.index, work.value, 0)
-    work.q[label] = 0.0
-    return list(zip(work.index[:count].tolist(), work.value[:count].tolist(), strict=True))

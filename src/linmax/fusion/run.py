@@ -56,3 +56,6 @@ class Explanation:
     guess: Any
     scores: dict[Any, float]
     contributions: dict[Any, dict[Any, float]]
+    members: dict[str, tuple[float, Any]] = field(
+        default_factory=dict, repr=False
+    )  # of a committee: each member's part in the guess, and its own guess

@@ -30,7 +30,7 @@ def save(fusion: Any, path: str | os.PathLike[str]) -> None:
     names = fusion.names
     arrays = {name: np.ascontiguousarray(array) for name, array in fusion.state().items()}
     try:
-        check_state(fusion._engine, arrays)
+        check_state(fusion._council, arrays)
     except ValueError as error:
         raise ValueError(f"the session cannot be saved, because {error}") from None
     facts = {

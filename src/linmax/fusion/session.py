@@ -22,7 +22,7 @@ from linmax.fusion.tickets import Ticket, Tickets
 from linmax.learner import Learner
 from linmax.rules.winnow import Winnow
 from linmax.techniques import Averaged, Recycled
-from linmax.techniques.engine import Engine
+from linmax.techniques.council import Council
 from linmax.techniques.records import MISTAKES, MOVES, NOVEL, TRIALS
 from linmax.terms import parse
 
@@ -71,16 +71,16 @@ class Fusion:
         self.names = Rolls(Roll(_given(classes), what="class"), Roll(_given(experts), what="expert"))
         self.tickets = Tickets()
         self.ignored = 0
-        self._engine = Engine(learner, self.names)
-        self._needs = frozenset(part.needs for part in self._engine.parts if part.needs)
+        self._council = Council(learner, self.names, self.seed)
+        self._needs = frozenset(part.needs for part in self._council.parts if part.needs)
         self._single: Single | None = None
-        for part in self._engine.parts:
+        for part in self._council.parts:
             part.check(len(self.names.classes))
-        self._engine.fit(self._engine.sizes())
+        self._council.fit()
 
     def __repr__(self) -> str:
         met = f"classes={self.classes!r}, experts={len(self.experts)}, trials={self.trials}"
-        return f"Fusion({self.learner!r}, {met})"
+        return f"Fusion({self.learner}, {met})"
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_single": None}  # bound to arrays that a copy does not share
@@ -103,23 +103,35 @@ class Fusion:
     @property
     def trials(self) -> int:
         """Labelled items learned."""
-        return int(self._engine.counts[TRIALS])
+        return int(self._council.counts[TRIALS])
 
     @property
     def mistakes(self) -> int:
         """Wrong guesses on them."""
-        return int(self._engine.counts[MISTAKES])
+        return int(self._council.counts[MISTAKES])
 
     @property
     def novel(self) -> int:
         """Labels nobody had named before."""
-        return int(self._engine.counts[NOVEL])
+        return int(self._council.counts[NOVEL])
 
     @property
     def weights(self) -> dict[Any, float]:
         """The weights that predict, by name: an expert's own, or a tuple such as ("threshold", class)."""
-        weights = self._engine.weights()
-        return {key: float(weights[at]) for key, _, at in self._engine.named()}
+        return self._council.head.weights()
+
+    @property
+    def members(self) -> dict[str, float]:
+        """The members of a committee and the part each has in a guess now; empty for a single learner.
+
+        >>> from linmax import Fusion, Perceptron, WeightedMajority, Winnow
+        >>> Fusion(WeightedMajority([Perceptron(), Winnow(1.2)])).members
+        {'Perceptron()': 0.5, 'Winnow(1.2)': 0.5}
+        """
+        shares: dict[str, float] = {}
+        for head, share in self._council.head.shares():
+            shares[repr(head.learner)] = shares.get(repr(head.learner), 0.0) + share
+        return shares
 
     # --- many items
 
@@ -132,17 +144,17 @@ class Fusion:
         passes = _whole("passes", passes, 1)
         if labels is None:
             raise ValueError("learn needs labels; without them use predict")
-        before = self._engine.counts.copy()
+        before = self._council.counts.copy()
         guesses, wrong, ignored = [], [], 0
         for _ in range(passes):
             batch = self._read(votes, labels, attributes)
             self._meet(batch)
-            codes = self._engine.run(batch).guesses
+            codes = self._council.run(batch).guesses
             guesses.append((codes, batch.strangers))
             wrong.append((codes != batch.labels) & (batch.labels >= 0) & (batch.labels < batch.known))
             ignored += batch.ignored
         trials, mistakes, novel, moves = (
-            int(self._engine.counts[i] - before[i]) for i in (TRIALS, MISTAKES, NOVEL, MOVES)
+            int(self._council.counts[i] - before[i]) for i in (TRIALS, MISTAKES, NOVEL, MOVES)
         )
         self.ignored += ignored
         return Run(
@@ -153,13 +165,13 @@ class Fusion:
     def predict(self, votes: Any = None, *, attributes: Any = None) -> np.ndarray:
         """The class of every item, as of now; nothing is learned."""
         batch = self._read(votes, None, attributes)
-        codes = self._engine.run(batch).guesses
+        codes = self._council.run(batch).guesses
         return ballots.to_names(codes, self.names.classes, batch.strangers)
 
     def scores(self, votes: Any = None, *, attributes: Any = None) -> np.ndarray:
         """What decides `predict`: a score per item and class, columns in the order of `classes`."""
         batch = self._read(votes, None, attributes)
-        board = self._engine.run(batch, scores=True).scores
+        board = self._council.run(batch, scores=True).board
         return board[:, : len(self.names.classes)]
 
     def _read(self, votes: Any, labels: Any, attributes: Any) -> Batch:
@@ -167,7 +179,7 @@ class Fusion:
             votes, labels, attributes, self.names,
             needs=self._needs, on_new_class=self.on_new_class, abstain=self.abstain,
         )  # fmt: skip
-        self._engine.check(batch)
+        self._council.check(batch)
         return batch
 
     def _meet(self, batch: Batch) -> None:
@@ -180,7 +192,7 @@ class Fusion:
         ):
             if new:
                 roll.extend(new)
-                self._engine.version += 1
+                self._council.version += 1
         batch.new_attributes = []
 
     # --- one item
@@ -219,16 +231,16 @@ class Fusion:
         >>> fusion.explain_one({"ann": "cat", "bob": "dog", "eve": "dog"})
         Explanation(guess='dog', scores={'cat': 1.0, 'dog': 2.0}, contributions={'ann': {'cat': 1.0}, ...})
         """
-        return explain(self._engine, self._read(_one(votes), None, _one(attributes)))
+        return explain(self._council, self._read(_one(votes), None, _one(attributes)))
 
     def _fast(self, votes: Any, attributes: Any, label: Any) -> int | None:
         """The guess as a code by the fast path, or None when the item must take the general one."""
         single = self._single
-        if single is None or single.version != (self._engine.version, interpreting()):
-            if not Single.serves(self._engine) or not len(self.names.classes):
+        if single is None or single.version != (self._council.version, interpreting()):
+            if not Single.serves(self._council) or not len(self.names.classes):
                 return None
-            self._engine.fit(self._engine.sizes())
-            single = self._single = Single(self._engine, self.abstain)
+            self._council.fit()
+            single = self._single = Single(self._council, self.abstain)
         if type(votes) is not (dict if "votes" in self._needs else type(None)):
             return None
         if type(attributes) is not (dict if "rows" in self._needs else type(None)):
@@ -249,7 +261,7 @@ class Fusion:
 
     def state(self) -> dict[str, np.ndarray]:
         """All that learning has changed, as arrays: two sessions with equal states go on alike."""
-        return self._engine.state()
+        return self._council.state()
 
 
 def _named(classes: Roll, guesses: list[tuple[np.ndarray, Any]]) -> np.ndarray:

@@ -18,7 +18,7 @@ from linmax.experts.base import Data
 from linmax.experts.votes import Votes
 from linmax.forms import Sparse, SparseRows
 from linmax.techniques import trials
-from linmax.techniques.engine import Engine
+from linmax.techniques.council import Council
 from linmax.techniques.records import Buffer, Out
 
 PREDICT = -1
@@ -31,10 +31,10 @@ class SurpriseError(Exception):
 class Single:
     """The fast path of one engine, for as long as its names and its room stay as they are."""
 
-    def __init__(self, engine: Engine, abstain: Any) -> None:
-        names = engine.names
+    def __init__(self, council: Council, abstain: Any) -> None:
+        engine, names = council.engines[0], council.names
         silence = quiet(abstain, names.classes, None)
-        self.version = (engine.version, _jit.interpreting())
+        self.version = (council.version, _jit.interpreting())
         self.columns = names.experts.codes
         self.labels: dict[Any, int] = names.classes.codes
         self.codes = dict.fromkeys((None, *silence.names), -1) | names.classes.codes
@@ -58,21 +58,26 @@ class Single:
         self.label = np.zeros(1, dtype=np.int32)
         self.guess = np.zeros(1, dtype=np.int32)
         known = np.array([len(names.classes)], dtype=np.int32)
-        none = np.zeros(0, dtype=np.int64)
+        none, nowhere, nothing = np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros((0, 0))
+        own = np.zeros(1, dtype=np.int32) if engine.averages else self.guess
+        out = Out(own, self.guess if engine.averages else own[:0], nothing, nothing)
         self.arguments = (
-            engine.form(Data(self.votes, self.rows)), self.label, known, 0, 1,
-            engine.hypothesis(), engine.history(), Buffer(none, none), engine.work, engine.how(),
-            engine.counts, Out(self.guess, np.zeros((0, 0))),
+            engine.ground.form(Data(self.votes, self.rows)), self.label, known, 0, 1,
+            engine.hypothesis(), engine.history(), Buffer(none, none, nowhere, nowhere, nowhere),
+            engine.work, engine.how(), engine.counts, out,
         )  # fmt: skip
         self.run = trials.run.entry(*self.arguments)
 
     @staticmethod
-    def serves(engine: Engine) -> bool:
+    def serves(council: Council) -> bool:
         """Sources with memory, other readings of scores and recycling keep more than one item: not here."""
-        plain = all(memory is None for memory in engine.memories) and not engine.size
-        short = any(getattr(part, "complement", False) for part in engine.parts)
+        if not council.solo:
+            return False
+        engine, ground = council.engines[0], council.grounds[0]
+        plain = ground.memory is None and not engine.size
+        short = any(getattr(part, "complement", False) for part in ground.parts)
         return (
-            plain and not short and all(part.as_ == "raw" for part in engine.parts if isinstance(part, Votes))
+            plain and not short and all(part.as_ == "raw" for part in ground.parts if isinstance(part, Votes))
         )
 
     def trial(self, votes: Any, attributes: Any, label: Any) -> int:

@@ -43,6 +43,9 @@ def adversary(learner: Learner, trials: int, experts: int = 100, size: int = 3) 
     if size % 2 == 0:
         raise ValueError(f"adversary needs an odd size, which rules out ties (got {size})")
     fusion = Fusion(learner, classes=[0, 1], experts=range(experts))
+    if not fusion._council.solo:
+        raise ValueError(f"adversary needs a single learner, whose weights can be seen (got {learner!r})")
+    engine = fusion._council.engines[0]
     votes, labels = np.zeros((0, experts), dtype=np.int32), np.zeros(0, dtype=np.int64)
     told: list[tuple[np.ndarray, int]] = []
     w = np.ones(experts)  # before anyone has spoken all are alike
@@ -53,8 +56,8 @@ def adversary(learner: Learner, trials: int, experts: int = 100, size: int = 3) 
         told.append(trial)
         fusion.learn(trial[0][None], trial[1:])
         if len(told) == 1:
-            places = np.array([at for key, _, at in fusion._engine.named() if key in range(experts)])
-        w = fusion._engine.weights()[places]
+            places = np.array([at for key, _, at in engine.ground.named() if key in range(experts)])
+        w = engine.weights(mean=engine.averages)[places]
     if told:
         votes, labels = np.array([row for row, _ in told]), np.array([y for _, y in told], dtype=np.int64)
     return Panel(votes, labels)
@@ -63,7 +66,7 @@ def adversary(learner: Learner, trials: int, experts: int = 100, size: int = 3) 
 def _hard_trial(fusion: Fusion, w: np.ndarray, size: int) -> tuple[np.ndarray, int] | None:
     """Votes with a label that the panel gets right and the learner wrong; None if there are none."""
     y, lead = 1, 0.0
-    if len(fusion._engine.parts) > 1:  # what others than the experts say, such as threshold experts
+    if len(fusion._council.parts) > 1:  # what others than the experts say, such as threshold experts
         silence = fusion.scores(np.full((1, len(w)), -1))[0]
         y = int(silence[1] <= silence[0])
         lead = -abs(float(silence[1] - silence[0]))

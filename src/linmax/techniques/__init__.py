@@ -1,7 +1,25 @@
-"""Which hypothesis predicts: techniques around a rule, freely nested."""
+"""Which hypothesis predicts: techniques around a rule, freely nested, and committees of learners."""
 
 from linmax.techniques.averaged import Averaged
+from linmax.techniques.banks import standard_bank, vr_combine
 from linmax.techniques.base import Technique, layers
+from linmax.techniques.combine import Combine
+from linmax.techniques.committee import Committee
+from linmax.techniques.mixture import Mixture
 from linmax.techniques.recycled import Recycled
+from linmax.techniques.voted import Voted
+from linmax.techniques.weighted_majority import WeightedMajority
 
-__all__ = ["Averaged", "Recycled", "Technique", "layers"]
+__all__ = [
+    "Averaged",
+    "Combine",
+    "Committee",
+    "Mixture",
+    "Recycled",
+    "Technique",
+    "Voted",
+    "WeightedMajority",
+    "layers",
+    "standard_bank",
+    "vr_combine",
+]

@@ -20,6 +20,11 @@ class Technique(Learner, abstract=True):
             raise ValueError(
                 f"{self._name()} needs a learner inside, such as Winnow(1.2) (got {self.inner!r})"
             )
+        if any(hasattr(layer, "seat") for layer in layers(self.inner)):
+            raise ValueError(
+                f"{self._name()} needs a rule inside, or a technique around one, and no committee"
+                f" (got {self.inner!r})"
+            )
         if any(type(layer) is type(self) for layer in layers(self.inner)):
             raise ValueError(f"{self._name()} is inside itself in {self!r}; once is enough")
 

@@ -1,19 +1,16 @@
-"""A learner at work: weights over all sub-experts, what techniques keep, and room for it to grow."""
+"""One rule at work, recycled and averaged as its learner asks: weights over all sub-experts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import nullcontext
-from functools import reduce
-from typing import Any, NamedTuple
+import copy
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
 
 from linmax import _jit
-from linmax.experts import Thresholds, Votes
-from linmax.experts.base import Data, Frozen, Room, Source
-from linmax.experts.tape import append, sparse, take
-from linmax.forms import Sparse, SparseRows, Sum
+from linmax.experts.base import Room
+from linmax.experts.tape import reach
 from linmax.learner import Learner
 from linmax.rules import rivals
 from linmax.rules.base import OWN, SCALARS, SCALE, SLACK
@@ -21,16 +18,20 @@ from linmax.rules.rehearsal import rehearse
 from linmax.techniques import trials
 from linmax.techniques.averaged import Averaged
 from linmax.techniques.base import layers
-from linmax.techniques.columns import Columns, blank, copy_columns, doubled, layout, size_of
-from linmax.techniques.interrupts import deferred
+from linmax.techniques.columns import Columns, blank, copy_columns, layout, size_of
+from linmax.techniques.ground import Ground
+from linmax.techniques.kept import Tape
 from linmax.techniques.records import (
     COUNTS,
     HELD,
     KEPT,
     MOST_PASSES,
     NEXT,
+    REACH,
     SILENT,
+    TRAVEL,
     TRIALS,
+    VOID,
     Buffer,
     History,
     How,
@@ -41,40 +42,24 @@ from linmax.techniques.records import (
 from linmax.techniques.recycled import Recycled
 
 UNLIMITED = 2**62
-CELLS = 1 << 18  # of frozen votes in memory at once
-MOST_WEIGHTS = 1 << 28  # 2 GiB in each column
-CHUNK = 1 << 16  # trials that an interrupt waits for at most
-
-DEFAULT_SOURCE = Votes() + Thresholds()
-
-
-class Result(NamedTuple):
-    """What a stretch of trials gave."""
-
-    guesses: np.ndarray
-    scores: np.ndarray
+COLUMNS = ("theta", "w", "spoken", "past", "since")
 
 
 class Engine:
-    """The state of one learner, and how it runs over data.
+    """The state of one rule, and how it runs over trials.
 
-    Everything that changes while learning is in `counts`, `s`, the columns over sub-experts, the kept trials
-    and the memories of sources; all of it is a function of the trials alone, whatever pieces they came in.
+    Everything that changes while learning is in `counts`, `s`, the columns over sub-experts, and how often
+    kept trials were `used`; all of it is a function of the trials alone, whatever pieces they came in.
     """
 
-    def __init__(self, learner: Learner, names: Any) -> None:
-        self.learner = learner
+    def __init__(self, learner: Learner, ground: Ground) -> None:
         self.rule = learner.rule
-        self.names = names
+        self.ground = ground
+        self.averages = False
         rehearse(self.rule)
-        source: Source = self.rule.experts or DEFAULT_SOURCE
-        self.parts = source.parts
-        self.memories = [part.new_memory() for part in self.parts]
-        techniques = {type(layer): layer for layer in layers(learner)}
-        self.averages = Averaged in techniques
-        recycled = techniques.get(Recycled)
-        self.size = recycled.size if isinstance(recycled, Recycled) else 0
-        self.updates = (recycled.updates or UNLIMITED) if isinstance(recycled, Recycled) else 0
+        recycled = next((layer for layer in layers(learner) if isinstance(layer, Recycled)), None)
+        self.size = recycled.size if recycled else 0
+        self.updates = (recycled.updates or UNLIMITED) if recycled else 0
         self.hears = self.rule.joins or self.rule.first() != 0.0 or self.size > 0
         self.counts = np.zeros(COUNTS, dtype=np.int64)
         self.s = np.zeros(SCALARS)
@@ -83,50 +68,49 @@ class Engine:
             raise ValueError(f"{self.rule!r} keeps {len(own)} scalars; {SCALARS - OWN} is the most")
         self.s[SCALE], self.s[SLACK], self.s[OWN : OWN + len(own)] = 1.0, self.rule.threshold(), own
         self.total = np.zeros(1)
-        self.kept = Data()
-        self.kept_labels = np.zeros(0, dtype=np.int32)
-        self.kept_used = np.zeros(0, dtype=np.int64)
-        self.room = Room(0, 0, 0, 0)
+        self.used = np.zeros(0, dtype=np.int64)
         self.active = 0
-        self.version = 0  # changes with the room and the names: what was bound to the old arrays is void
-        self.columns = self.blank(Room(0, 0, 0, 0))
-        self.grow(Room(1, 2, 1, 1))
+        self._lay_out(ground.room)
+
+    @staticmethod
+    def run_of(learner: Learner) -> Learner:
+        """What an engine runs for a learner: averaging is a second reading of the same run."""
+        inside = [layer for layer in layers(learner) if not isinstance(layer, Averaged)]
+        made = inside[-1]
+        for layer in reversed(inside[:-1]):
+            made = Recycled(made, size=layer.size, updates=layer.updates)  # type: ignore[attr-defined]
+        return made
+
+    def average(self) -> None:
+        """Keep the mean of all hypotheses, too; before anything is learned."""
+        self.averages = True
+        self._lay_out(self.ground.room)
 
     # --- room
 
-    def blank(self, room: Room) -> Columns:
-        """A fresh column for each thing that is kept per sub-expert."""
-        return blank(self.parts, room, self.rule.first(), self.averages)
-
-    def grow(self, need: Room) -> None:
-        """Double what has become too small; weights move to their new places."""
-        if all(have >= want for have, want in zip(self.room, need, strict=True)):
-            return
-        self.version += 1
-        old = self.room
-        wider = (doubled(have, want) for have, want in zip(old, need, strict=True))
-        self.room = Room(*wider)
-        before, self.columns = self.columns, self.blank(self.room)
-        copy_columns(before, layout(self.parts, old), self.columns, layout(self.parts, self.room))
-        n = len(self.columns["w"])
-        classes = self.room.classes + 1  # the spare slot is where abstentions go
+    def _lay_out(self, room: Room) -> None:
+        self.room = room
+        self.columns = self.blank(room)
+        n, classes = len(self.columns["w"]), room.classes + 1  # the spare slot is where abstentions go
         self.work = Work(
             np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1),
-            np.zeros(classes), np.zeros(classes), np.zeros(classes), np.zeros(SCALARS),
+            np.zeros(classes), np.zeros(classes), np.zeros(classes), np.zeros(SCALARS), np.zeros(n + 1),
         )  # fmt: skip
 
-    def fit(self, need: Room) -> None:
-        """Room for this many, and the right number of sub-experts that have yet to speak."""
-        self.grow(need)
-        spoken = self.active - int(self.counts[SILENT])
-        self.active = size_of(self.parts, need)
-        self.counts[SILENT] = self.active - spoken
+    def blank(self, room: Room) -> Columns:
+        """A fresh column for each thing that is kept per sub-expert."""
+        return blank(self.ground.parts, room, self.rule.first(), self.averages)
 
-    def sizes(self) -> Room:
-        """How many of each there are now."""
-        pairs = max((memory.count for memory in self.memories if memory is not None), default=0)
-        names = self.names
-        return Room(len(names.experts), len(names.classes), len(names.attributes), pairs)
+    def fit(self, need: Room) -> None:
+        """The room of the ground, and the right number of sub-experts that have yet to speak."""
+        parts = self.ground.parts
+        if self.room != self.ground.room:
+            before, old = self.columns, self.room
+            self._lay_out(self.ground.room)
+            copy_columns(before, layout(parts, old), self.columns, layout(parts, self.room))
+        spoken = self.active - int(self.counts[SILENT])
+        self.active = size_of(parts, need)
+        self.counts[SILENT] = self.active - spoken
 
     # --- running
 
@@ -157,142 +141,73 @@ class Engine:
             MOST_PASSES if self.updates == UNLIMITED else UNLIMITED,
         )
 
-    def form(self, data: Data) -> Any:
-        """All parts side by side."""
-        made = [
-            (part.form(data, self.room, self.names, memory), int(np.prod(part.shape(self.room))))
-            for part, memory in zip(self.parts, self.memories, strict=True)
-        ]
-        whole, _ = reduce(lambda left, right: (Sum(left[0], right[0], left[1]), left[1] + right[1]), made)
-        return whole
-
-    def run(self, batch: Any, *, scores: bool = False) -> Result:
-        """Run a batch: its labelled trials are learned, the others only guessed."""
-        count = batch.trials
-        guesses = np.empty(count, dtype=np.int32)
-        board = np.zeros((count if scores else 0, batch.classes_seen))
-        chunk = CHUNK
-        if batch.nominal is not None:
-            columns = batch.nominal.codes.shape[1]
-            chunk = max(1, CELLS // max(1, columns * (columns - 1) // 2))
-        for begin in range(0, count, chunk):
-            rows = slice(begin, min(begin + chunk, count))
-            with deferred() if (batch.labels[rows] >= 0).any() else nullcontext():
-                self._run_chunk(batch, rows, Out(guesses[rows], board[rows]))
-        return Result(guesses, board)
-
-    def lay_out(self, batch: Any, rows: slice) -> Data:
-        """The data of some trials, with room for everyone in them."""
-        data = Data(batch.votes, batch.rows)
-        if rows != slice(0, batch.trials):
-            data = take(data, rows)
-        if batch.nominal is not None:
-            memory = next(memory for memory in self.memories if memory is not None)
-            data = Data(
-                data.votes, data.rows, memory.freeze(batch.nominal.codes[rows], batch.labels[rows] >= 0)
-            )
-        self.fit(self.need(batch))
-        return data
-
-    def need(self, batch: Any) -> Room:
-        """How many of each there are with those of a batch."""
-        attributes = len(self.names.attributes) + len(batch.new_attributes)
-        return Room(*map(max, self.sizes(), Room(batch.experts_seen, batch.classes_seen, attributes, 0)))
-
-    def check(self, batch: Any) -> None:
-        """Refuse a batch that the sources cannot serve, before anything has changed."""
-        for part in self.parts:
-            part.check(batch.classes_seen)
-        need = self.need(batch)
-        if size_of(self.parts, need) > MOST_WEIGHTS:
-            raise ValueError(
-                f"{need.experts} experts, {need.attributes} attributes and {need.classes} classes make over"
-                f" {MOST_WEIGHTS} weights; is an id column taken for a label?"
-            )
-
-    def _run_chunk(self, batch: Any, rows: slice, out: Out) -> None:
-        data, labels, known = self.lay_out(batch, rows), batch.labels[rows], batch.known[rows]
-        learns = bool((labels >= 0).any())
-        held = len(self.kept_labels) if learns else 0  # a prediction recycles nothing
-        used = np.zeros(held + len(labels) if self.size else 0, dtype=np.int64)
-        ring = np.zeros(self.size, dtype=np.int64)
-        if held:
-            data = append(self.kept, data)
-            labels = np.concatenate((self.kept_labels, labels))
-            known = np.concatenate((np.zeros(held, dtype=np.int32), known))
-            used[:held] = self.kept_used
-            ring[:held] = np.arange(held)
+    def buffer(self, tape: Tape) -> Buffer:
+        """The kept instances of a tape, ready to be recycled."""
+        held = min(tape.held, len(self.used))
         self.counts[HELD] = self.counts[NEXT] = held
-        trials.run(
-            self.form(data), labels, known, held, len(labels),
-            self.hypothesis(), self.history(), Buffer(ring, used), self.work, self.how(), self.counts, out,
-        )  # fmt: skip
-        self.fit(self.sizes())
-        if self.size and learns:
-            last = int(self.counts[NEXT])
-            order = ring[np.arange(last - int(self.counts[HELD]), last) % self.size]
-            self.kept, self.kept_labels, self.kept_used = take(data, order), labels[order], used[order]
+        count = len(tape.labels) if self.size else 0
+        ring, used = np.zeros(self.size, dtype=np.int64), np.zeros(count, dtype=np.int64)
+        travel = np.zeros(TRAVEL)
+        if self.size:
+            ring[:held] = np.arange(tape.held - held, tape.held)
+            used[ring[:held]] = self.used[:held]
+            travel[REACH], travel[VOID] = reach(tape.data), 1.0
+        return Buffer(ring, used, np.full(count, -np.inf), np.zeros(count), travel)
+
+    def tools(self, buffer: Buffer) -> tuple[Any, ...]:
+        """All but the trials and the results, as the kernel takes them."""
+        return (self.hypothesis(), self.history(), buffer, self.work, self.how(), self.counts)
+
+    def errand(self, form: Any, tape: Tape, out: Out) -> Callable[[], None]:
+        """A run over the new trials of a tape, all prepared; any thread may do it."""
+        buffer = self.buffer(tape)
+        arguments = (form, tape.labels, tape.known, tape.held, len(tape.labels), *self.tools(buffer), out)
+
+        def run() -> None:
+            trials.run(*arguments)
+            self.note_uses(tape, buffer)
+
+        return run
+
+    def note_uses(self, tape: Tape, buffer: Buffer) -> None:
+        """Remember how often each kept instance has been used."""
+        if self.size and bool((tape.labels[tape.held :] >= 0).any()):
+            self.used = buffer.used[tape.last(self.size)]
+
+    def twin(self) -> Self:
+        """An engine in the same state, which goes its own way."""
+        twin = copy.copy(self)
+        twin.columns = {name: column.copy() for name, column in self.columns.items()}
+        twin.counts, twin.s, twin.total = self.counts.copy(), self.s.copy(), self.total.copy()
+        return twin
 
     # --- what was learned
 
-    def weights(self) -> np.ndarray:
-        """The hypothesis that predicts, over all sub-experts."""
+    def weights(self, *, mean: bool) -> np.ndarray:
+        """A hypothesis over all sub-experts: the mean of all, or the last."""
         w = self.columns["w"]
         scale = float(self.s[SCALE])
-        if not self.averages:
+        if not mean:
             return scale * w
-        mean = self.columns["past"] + w * (self.total[0] - self.columns["since"]) + w * scale
-        return mean / (int(self.counts[TRIALS]) + 1)  # type: ignore[no-any-return]
-
-    def named(self, names: Any = None) -> Iterator[tuple[Any, Any, int]]:
-        """Every sub-expert there is: its name, whose it is, and its place among the weights."""
-        names = names or self.names
-        for (part, at, shape), memory in zip(layout(self.parts, self.room), self.memories, strict=True):
-            strides = [int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))]
-            for key, place in part.keys(names, memory):
-                yield (
-                    key,
-                    part.owner(key),
-                    at + sum(i * stride for i, stride in zip(place, strides, strict=True)),
-                )
+        total = self.columns["past"] + w * (self.total[0] - self.columns["since"]) + w * scale
+        return total / (int(self.counts[TRIALS]) + 1)  # type: ignore[no-any-return]
 
     # --- as arrays
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that learning changed, without the spare room: equal states are equal arrays."""
-        sizes = self.sizes()
+        sizes, parts = self.ground.sizes(), self.ground.parts
         trimmed = self.blank(sizes)
-        copy_columns(self.columns, layout(self.parts, self.room), trimmed, layout(self.parts, sizes))
-        state = {name: trimmed[name] for name in ("theta", "w", "spoken", "past", "since")}
-        state |= {"s": self.s, "total": self.total, "counts": self.counts[:KEPT]}
-        state |= {"kept.labels": self.kept_labels, "kept.used": self.kept_used}
-        for name, part in (
-            ("votes", self.kept.votes),
-            ("rows", self.kept.rows),
-            ("frozen", self.kept.frozen),
-        ):
-            if part is not None:
-                whole = sparse(part)
-                state |= {f"kept.{name}.{field}": getattr(whole, field) for field in whole._fields}
-        for memory in self.memories:
-            if memory is not None:
-                state |= {f"memory.{field}": array for field, array in memory.state().items()}
-        return {name: np.array(array) for name, array in state.items()}
+        copy_columns(self.columns, layout(parts, self.room), trimmed, layout(parts, sizes))
+        state = {name: trimmed[name] for name in COLUMNS}
+        return state | {"s": self.s, "total": self.total, "counts": self.counts[:KEPT], "used": self.used}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state that `state` gave (and that was found sound)."""
-        for memory in self.memories:
-            if memory is not None:
-                memory.restore(*(state[f"memory.{field}"] for field in memory.state()))
-        sizes = self.sizes()
+        sizes, parts = self.ground.sizes(), self.ground.parts
         self.fit(sizes)
-        trimmed = {name: state[name] for name in ("theta", "w", "spoken", "past", "since")}
-        copy_columns(trimmed, layout(self.parts, sizes), self.columns, layout(self.parts, self.room))
+        trimmed = {name: state[name] for name in COLUMNS}
+        copy_columns(trimmed, layout(parts, sizes), self.columns, layout(parts, self.room))
         self.s[:], self.total[:], self.counts[:KEPT] = state["s"], state["total"], state["counts"]
         self.counts[SILENT] = self.active - int(state["spoken"].sum())
-        self.kept_labels, self.kept_used = state["kept.labels"], state["kept.used"]
-        held: dict[str, Any] = {}
-        for name, form in (("votes", Sparse), ("rows", SparseRows), ("frozen", Frozen)):
-            if f"kept.{name}.{form._fields[0]}" in state:
-                held[name] = form(*(state[f"kept.{name}.{field}"] for field in form._fields))
-        self.kept = Data(**held)
+        self.used = state["used"]

@@ -30,11 +30,22 @@ class History(NamedTuple):
     total: np.ndarray  # (1,): the cumulated scale
 
 
+WAY, REACH, NORM, KNOWN, VOID = 0, 1, 2, 3, 4  # in `travel`
+TRAVEL = 5
+
+
 class Buffer(NamedTuple):
-    """What recycling keeps: a ring of trials, and how often each was used for an update."""
+    """What recycling keeps: a ring of trials, and how often each was used for an update.
+
+    The rest spares work: an instance whose truth led by more than the weights can have changed since is still
+    guessed right.
+    """
 
     ring: np.ndarray  # (size,) int64: trials of the tape
     used: np.ndarray  # (trials,) int64
+    lead: np.ndarray  # (trials,): by how much the truth led when the instance was last looked at, or -inf
+    at: np.ndarray  # (trials,): the way the weights had come then
+    travel: np.ndarray  # the way of now, the most a vote can count, the norm of w, k, 1 when leads are void
 
 
 class Work(NamedTuple):
@@ -46,6 +57,7 @@ class Work(NamedTuple):
     mean: np.ndarray
     q: np.ndarray
     saved: np.ndarray
+    before: np.ndarray  # weights that an update is about to change
 
 
 class How(NamedTuple):
@@ -64,7 +76,9 @@ class How(NamedTuple):
 
 
 class Out(NamedTuple):
-    """Where the results go; `scores` may be empty."""
+    """Where the results go; what is not asked for is empty."""
 
-    guesses: np.ndarray  # (trials,) int32
-    scores: np.ndarray  # (trials or 0, classes) float64
+    own: np.ndarray  # (trials,) int32: guesses of the last hypothesis
+    mean: np.ndarray  # (trials or 0,) int32: guesses of the mean
+    own_scores: np.ndarray  # (trials or 0, classes) float64
+    mean_scores: np.ndarray  # (trials or 0, classes) float64

@@ -1,0 +1,44 @@
+"""What a committee is: a learner made of learners that run over the same stream."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Self
+
+from linmax.learner import Learner
+
+
+@dataclass(frozen=True, repr=False)
+class Committee(Learner, abstract=True):
+    """Members that learn on their own, and a way to make one guess of theirs."""
+
+    members: tuple[Learner, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what are no learners."""
+        super().__post_init__()
+        members = self.members
+        if isinstance(members, Learner) or not isinstance(members, list | tuple) or not members:
+            raise ValueError(
+                f"{self._name()} needs a list of learners, such as [Perceptron(), Winnow(1.2)]"
+                f" (got {members!r})"
+            )
+        for member in members:
+            if not isinstance(member, Learner):
+                raise ValueError(
+                    f"{self._name()} needs learners as members, such as Winnow(1.2) (got {member!r})"
+                )
+        object.__setattr__(self, "members", tuple(members))
+
+    def __str__(self) -> str:
+        return f"{self._name()} of {len(self.members)}"
+
+    def on(self, source: Any) -> Self:
+        """The same committee with every member on another source of sub-experts."""
+        return dataclasses.replace(self, members=tuple(member.on(source) for member in self.members))
+
+    @property
+    def rule(self) -> Any:
+        """A committee has as many rules as members."""
+        raise ValueError(f"{self!r} has no single rule; ask its members")

@@ -1,0 +1,213 @@
+"""A learner at work: all its runs, what they share, and the one who decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+from linmax.experts import Thresholds, Votes
+from linmax.experts.base import Source
+from linmax.learner import Learner
+from linmax.techniques import threads
+from linmax.techniques.averaged import Averaged
+from linmax.techniques.base import layers
+from linmax.techniques.engine import Engine
+from linmax.techniques.ground import Ground
+from linmax.techniques.head import Asked, Head, State, Stretch, Verdict
+from linmax.techniques.interrupts import deferred
+from linmax.techniques.kept import Kept
+from linmax.techniques.leaf import Leaf
+from linmax.techniques.records import COUNTS, KEPT, MISTAKES, MOVES, NOVEL, TRIALS, Out
+
+CELLS = 1 << 18  # of frozen votes in memory at once
+BOARD = 1 << 21  # scores in memory at once
+CHUNK = 1 << 16  # trials that an interrupt waits for at most
+SHORT = 1 << 13  # the same for committees, whose members each write down their guesses
+
+DEFAULT_SOURCE = Votes() + Thresholds()
+
+
+class Council:
+    """The engines of a learner: one, or those of all members of a committee; equal runs are run once."""
+
+    def __init__(self, learner: Learner, names: Any, seed: int = 0) -> None:
+        self.learner = learner
+        self.names = names
+        self.seed = seed
+        self.version = 0  # changes with the room and the names: what was bound to the old arrays is void
+        self.grounds: list[Ground] = []
+        self.engines: list[Engine] = []
+        self._runs: dict[Learner, Engine] = {}
+        self.head = self.seat(learner)
+        self.heads = list(self.head.heads())
+        self.kept = Kept(max([engine.size for engine in self.engines] + [head.recent for head in self.heads]))
+        for ground in self.grounds:
+            ground.size = self.kept.size
+        self.solo = isinstance(self.head, Leaf)
+        self.counts = self.engines[0].counts if self.solo else np.zeros(COUNTS, dtype=np.int64)
+
+    # --- who takes part
+
+    def seat(self, learner: Any) -> Head:
+        """The one who decides for a learner, with the engines below."""
+        if hasattr(learner, "seat"):
+            return learner.seat(self)  # type: ignore[no-any-return]
+        mean = any(isinstance(layer, Averaged) for layer in layers(learner))
+        run = Engine.run_of(learner)
+        if run not in self._runs:
+            self._runs[run] = Engine(run, self.ground((run.rule.experts or DEFAULT_SOURCE).parts))
+            self.engines.append(self._runs[run])
+        if mean:
+            self._runs[run].average()
+        return Leaf(learner, self._runs[run], mean)
+
+    def ground(self, parts: tuple[Source, ...]) -> Ground:
+        """Sources at work; those that remember nothing are shared."""
+        for ground in self.grounds:
+            if ground.parts == parts and ground.memory is None:
+                return ground
+        self.grounds.append(Ground(parts, self.names))
+        return self.grounds[-1]
+
+    @property
+    def parts(self) -> list[Source]:
+        """All sources that take part."""
+        return [part for ground in self.grounds for part in ground.parts]
+
+    def check(self, batch: Any) -> None:
+        """Refuse a batch that some source cannot serve, before anything has changed."""
+        for ground in self.grounds:
+            ground.check(batch)
+
+    def fit(self) -> None:
+        """Room for everyone known."""
+        for ground in self.grounds:
+            self.version += ground.grow(ground.sizes())
+        for engine in self.engines:
+            engine.fit(engine.ground.sizes())
+        for head in self.heads:
+            head.fit()
+
+    # --- running
+
+    def run(self, batch: Any, *, scores: bool = False) -> Verdict:
+        """Run a batch: its labelled trials are learned, the others only guessed."""
+        guesses = np.empty(batch.trials, dtype=np.int32)
+        board = np.zeros((batch.trials if scores else 0, batch.classes_seen))
+        for rows in self._chunks(batch):
+            with deferred() if (batch.labels[rows] >= 0).any() else nullcontext():
+                verdict = self._run_chunk(batch, rows, scores)
+            guesses[rows] = verdict.guesses
+            if scores:
+                board[rows] = verdict.board
+        return Verdict(guesses, board)
+
+    def _chunks(self, batch: Any) -> Iterator[slice]:
+        chunk = CHUNK
+        if not self.solo:
+            chunk = min(SHORT, max(64, BOARD // (len(self.heads) * max(1, batch.classes_seen))))
+        if batch.nominal is not None:
+            columns = batch.nominal.codes.shape[1]
+            chunk = max(1, min(chunk, CELLS // max(1, columns * (columns - 1) // 2)))
+        for begin in range(0, batch.trials, chunk):
+            yield slice(begin, min(begin + chunk, batch.trials))
+
+    def lay_out(self, batch: Any, rows: slice) -> Stretch:
+        """Some trials in the forms of all grounds, with room for everyone in them."""
+        tape = self.kept.before(batch, rows)
+        learns = bool((batch.labels[rows] >= 0).any())
+        tapes = {id(ground): ground.lay(tape, batch, rows) for ground in self.grounds}
+        for ground in self.grounds:
+            self.version += ground.grow(ground.need(batch))
+        for engine in self.engines:
+            engine.fit(engine.ground.need(batch))
+        for head in self.heads:
+            head.fit()
+        forms = {id(ground): ground.form(tapes[id(ground)].data) for ground in self.grounds}
+        return Stretch(batch, rows, tape, learns, tapes, forms, {}, {})
+
+    def _run_chunk(self, batch: Any, rows: slice, scores: bool) -> Verdict:
+        stretch = self.lay_out(batch, rows)
+        asked = Asked(stretch.length, stretch.learns, set(), set(), set())
+        self.head.ask(asked, scores)
+        for engine in self.engines:
+            if id(engine) in asked.again:
+                stretch.twins[id(engine)] = engine.twin()
+            stretch.outs[id(engine)] = self._out(engine, asked, batch.classes_seen)
+        threads.each(
+            [
+                engine.errand(
+                    stretch.forms[id(engine.ground)],
+                    stretch.tapes[id(engine.ground)],
+                    stretch.outs[id(engine)],
+                )
+                for engine in self.engines
+            ],
+            stretch.length,
+        )
+        verdict = self.head.decide(stretch, scores)
+        if stretch.learns:
+            self._count(stretch, verdict)
+            for ground in self.grounds:
+                ground.take_in(stretch.tapes[id(ground)])
+            self.kept.take_in(stretch.tape)
+        for engine in self.engines:
+            engine.fit(engine.ground.sizes())
+        return verdict
+
+    @staticmethod
+    def _out(engine: Engine, asked: Asked, classes: int) -> Out:
+        count = asked.length
+        return Out(
+            np.empty(count, dtype=np.int32),
+            np.empty(count if engine.averages else 0, dtype=np.int32),
+            np.zeros((count if id(engine) in asked.own else 0, classes)),
+            np.zeros((count if id(engine) in asked.mean else 0, classes)),
+        )
+
+    def _count(self, stretch: Stretch, verdict: Verdict) -> None:
+        if self.solo:
+            return
+        labels = stretch.labels
+        self.counts[TRIALS] += np.count_nonzero(labels >= 0)
+        self.counts[NOVEL] += np.count_nonzero(labels >= stretch.known)
+        self.counts[MISTAKES] += np.count_nonzero(stretch.judged(verdict.guesses))
+        self.counts[MOVES] = sum(int(engine.counts[MOVES]) for engine in self.engines)
+
+    # --- as arrays
+
+    def _kept_apart(self) -> Iterator[tuple[str, Any]]:
+        """Whoever keeps something, by the start of its names."""
+        yield "", self.kept
+        for what, keepers in (("ground", self.grounds), ("run", self.engines), ("head", self.heads)):
+            for i, keeper in enumerate(keepers):
+                yield "" if self.solo else f"{what}.{i}.", keeper
+
+    def state(self) -> State:
+        """Everything that learning changed, without spare room: equal states are equal arrays."""
+        state = {} if self.solo else {"counts": self.counts[:KEPT]}
+        for start, keeper in self._kept_apart():
+            state |= {start + name: array for name, array in keeper.state().items()}
+        return {name: np.array(array) for name, array in state.items()}
+
+    def restore(self, state: State) -> None:
+        """Take up a state that `state` gave (and that was found sound)."""
+        self.fit()
+        for start, keeper in self._kept_apart():
+            keeper.restore(part_of(state, start))
+        if not self.solo:
+            self.counts[:KEPT] = state["counts"]
+        self.fit()
+
+    def parts_of(self, state: State) -> Iterator[tuple[Any, State]]:
+        """Whoever keeps something, with its part of a state."""
+        for start, keeper in self._kept_apart():
+            yield keeper, part_of(state, start)
+
+
+def part_of(state: State, start: str) -> State:
+    """The arrays whose names begin so, by the rest of their names."""
+    return {name[len(start) :]: array for name, array in state.items() if name.startswith(start)}

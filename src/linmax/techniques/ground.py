@@ -1,0 +1,130 @@
+"""Sources at work: the room their weights have, what they remember, and the forms they make of trials."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from functools import reduce
+from typing import Any, Self
+
+import numpy as np
+
+from linmax.experts.base import Data, Frozen, Room, Source
+from linmax.experts.tape import append, take
+from linmax.forms import Sum
+from linmax.techniques.columns import doubled, layout, size_of
+from linmax.techniques.kept import Tape
+
+MOST_WEIGHTS = 1 << 28  # 2 GiB in each column
+
+
+class Ground:
+    """What learners on the same source share; one with a memory has a single learner on it."""
+
+    def __init__(self, parts: tuple[Source, ...], names: Any) -> None:
+        self.parts = parts
+        self.names = names
+        self.size = 0  # kept instances
+        self.memories = [part.new_memory() for part in parts]
+        self.frozen: Frozen | None = None  # votes of the kept instances, as they were in their own time
+        self.room = Room(*(doubled(0, want) for want in (1, 2, 1, 1)))
+
+    @property
+    def memory(self) -> Any:
+        """That of the one source which has one, or None."""
+        return next((memory for memory in self.memories if memory is not None), None)
+
+    def twin(self) -> Self:
+        """A ground that remembers the same, and goes its own way."""
+        twin = copy.copy(self)
+        twin.memories = [copy.deepcopy(memory) for memory in self.memories]
+        return twin
+
+    # --- room
+
+    def sizes(self) -> Room:
+        """How many of each there are now."""
+        names = self.names
+        pairs = 0 if self.memory is None else self.memory.count
+        return Room(len(names.experts), len(names.classes), len(names.attributes), pairs)
+
+    def need(self, batch: Any) -> Room:
+        """How many of each there are with those of a batch."""
+        attributes = len(self.names.attributes) + len(batch.new_attributes)
+        return Room(*map(max, self.sizes(), Room(batch.experts_seen, batch.classes_seen, attributes, 0)))
+
+    def check(self, batch: Any) -> None:
+        """Refuse a batch that the sources cannot serve, before anything has changed."""
+        for part in self.parts:
+            part.check(batch.classes_seen)
+        need = self.need(batch)
+        if size_of(self.parts, need) > MOST_WEIGHTS:
+            raise ValueError(
+                f"{need.experts} experts, {need.attributes} attributes and {need.classes} classes make over"
+                f" {MOST_WEIGHTS} weights; is an id column taken for a label?"
+            )
+
+    def grow(self, need: Room) -> bool:
+        """Double what has become too small."""
+        if all(have >= want for have, want in zip(self.room, need, strict=True)):
+            return False
+        self.room = Room(*(doubled(have, want) for have, want in zip(self.room, need, strict=True)))
+        return True
+
+    # --- trials
+
+    def lay(self, tape: Tape, batch: Any, rows: slice) -> Tape:
+        """A tape as this ground sees it: a source with memory adds the votes it froze."""
+        if batch.nominal is None or self.memory is None:
+            return tape
+        data, labels = tape.data, tape.labels[tape.held :]
+        frozen = Data(frozen=self.memory.freeze(batch.nominal.codes[rows], labels >= 0))
+        if tape.held:
+            frozen = append(Data(frozen=self.frozen), frozen)
+        return tape._replace(data=Data(data.votes, data.rows, frozen.frozen))
+
+    def take_in(self, tape: Tape) -> None:
+        """Keep the frozen votes of the latest trials."""
+        places = tape.last(self.size)
+        if self.size and len(places) and tape.data.frozen is not None:
+            self.frozen = take(Data(frozen=tape.data.frozen), places).frozen
+
+    def form(self, data: Data) -> Any:
+        """All parts side by side."""
+        made = [
+            (part.form(data, self.room, self.names, memory), int(np.prod(part.shape(self.room))))
+            for part, memory in zip(self.parts, self.memories, strict=True)
+        ]
+        whole, _ = reduce(lambda left, right: (Sum(left[0], right[0], left[1]), left[1] + right[1]), made)
+        return whole
+
+    def named(self, names: Any = None) -> Iterator[tuple[Any, Any, int]]:
+        """Every sub-expert there is: its name, whose it is, and its place among the weights."""
+        names = names or self.names
+        for (part, at, shape), memory in zip(layout(self.parts, self.room), self.memories, strict=True):
+            strides = [int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))]
+            for key, place in part.keys(names, memory):
+                yield (
+                    key,
+                    part.owner(key),
+                    at + sum(i * stride for i, stride in zip(place, strides, strict=True)),
+                )
+
+    # --- as arrays
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What sources remember."""
+        state: dict[str, np.ndarray] = {}
+        if self.memory is not None:
+            state |= {f"memory.{field}": array for field, array in self.memory.state().items()}
+        if self.frozen is not None:
+            state |= {f"frozen.{field}": getattr(self.frozen, field) for field in Frozen._fields}
+        return state
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take up what `state` gave."""
+        if self.memory is not None:
+            self.memory.restore(*(state[f"memory.{field}"] for field in self.memory.state()))
+        if "frozen.pair" in state:
+            self.frozen = Frozen(*(state[f"frozen.{field}"] for field in Frozen._fields))
+        self.grow(self.sizes())

@@ -1,0 +1,148 @@
+"""Who decides: a single run, or a committee over others who decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linmax.techniques.engine import Engine
+from linmax.techniques.kept import Tape
+from linmax.techniques.records import Out
+
+State = dict[str, np.ndarray]
+
+
+class Verdict(NamedTuple):
+    """The guesses of a stretch and, where they were asked for, the scores behind them."""
+
+    guesses: np.ndarray  # (trials,) int32
+    board: np.ndarray  # (trials or 0, classes)
+
+
+class Reason(NamedTuple):
+    """Why an item is guessed as it is."""
+
+    scores: np.ndarray  # (classes,)
+    parts: dict[Any, np.ndarray]  # what each owner of sub-experts adds to each class
+    members: list[tuple[Any, float, int]] = []  # noqa: RUF012 - learner, share and guess of each
+
+
+class Stretch(NamedTuple):
+    """Some trials that all engines have run over."""
+
+    batch: Any
+    rows: slice
+    tape: Tape
+    learns: bool
+    tapes: dict[int, Tape]  # by ground
+    forms: dict[int, Any]  # by ground
+    outs: dict[int, Out]  # by engine
+    twins: dict[int, Engine]  # by engine: as it was before, where somebody has to go over it again
+
+    @property
+    def labels(self) -> np.ndarray:
+        """Of the new trials."""
+        return self.tape.labels[self.tape.held :]
+
+    @property
+    def known(self) -> np.ndarray:
+        """How many classes were known at each of them."""
+        return self.tape.known[self.tape.held :]
+
+    @property
+    def length(self) -> int:
+        """How many new trials there are."""
+        return len(self.tape.labels) - self.tape.held
+
+    def judged(self, guesses: np.ndarray) -> np.ndarray:
+        """Which guesses were mistakes."""
+        labels = self.labels
+        return (guesses != labels) & (labels >= 0) & (labels < self.known)  # type: ignore[no-any-return]
+
+
+class Asked(NamedTuple):
+    """What is wanted of the engines in a stretch."""
+
+    length: int
+    learns: bool
+    own: set[int]  # engines whose own scores are wanted
+    mean: set[int]  # engines whose mean's scores are wanted
+    again: set[int]  # engines that may have to be run over again
+
+
+class Head:
+    """One who decides."""
+
+    learner: Any
+    recent = 0  # how many of the latest instances it wants kept
+
+    def ask(self, asked: Asked, board: bool) -> None:
+        """Say what is needed of the engines, before they run; `board`: the scores are wanted, too."""
+
+    def decide(self, stretch: Stretch, board: bool) -> Verdict:
+        """The guesses of a stretch, and learn from it."""
+        raise NotImplementedError
+
+    def weights(self) -> dict[Any, float]:
+        """The weights that predict, by name."""
+        raise NotImplementedError
+
+    def explain(self, item: Any) -> Reason:
+        """Whose votes decide an item."""
+        raise NotImplementedError
+
+    def shares(self) -> list[tuple[Head, float]]:
+        """The members, and the part each has in the guesses now."""
+        return []
+
+    def heads(self) -> Iterator[Head]:
+        """This one and all below, in a fixed order."""
+        yield self
+
+    def fit(self) -> None:
+        """Follow the room of the ground."""
+
+    def state(self) -> State:
+        """What this one has learned, apart from its members."""
+        return {}
+
+    def restore(self, state: State) -> None:
+        """Take up what `state` gave."""
+
+    def check(self, state: State, pairs: dict[int, int]) -> None:
+        """Raise a ValueError that says what is wrong with a state; `pairs`: how many a ground remembers."""
+
+
+def mixed(members: list[tuple[Head, float]], item: Any, scores: np.ndarray | None = None) -> Reason:
+    """What owners add through all members, by the members' shares; what that leaves open is a row, too."""
+    parts: dict[Any, np.ndarray] = {}
+    told = []
+    ballots = np.zeros(item.known)
+    for member, share in members:
+        reason = member.explain(item)
+        guess = item.guess(reason.scores)
+        told.append((member.learner, share, guess))
+        if guess >= 0:
+            ballots[guess] += share
+        for owner, row in reason.parts.items():
+            parts[owner] = parts.get(owner, 0.0) + share * row
+    whole = ballots if scores is None else scores
+    parts["remainder"] = whole - sum(parts.values(), np.zeros(item.known))
+    return Reason(whole, parts, told)
+
+
+def scaled(weights: dict[Any, float]) -> dict[Any, float]:
+    """The same with absolute values that add up to 1."""
+    total = sum(map(abs, weights.values()))
+    return {key: weight / total for key, weight in weights.items()} if total > 0 else weights
+
+
+def blend(parts: list[tuple[float, dict[Any, float]]]) -> dict[Any, float]:
+    """The mean of several weightings, each brought to absolute values that add up to 1."""
+    blended: dict[Any, float] = {}
+    for share, weights in parts:
+        for key, weight in scaled(weights).items():
+            blended[key] = blended.get(key, 0.0) + share * weight
+    return blended

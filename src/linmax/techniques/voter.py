@@ -1,0 +1,286 @@
+"""The one who decides for `Combine` and `Voted`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from linmax.techniques import trials
+from linmax.techniques.columns import copy_columns, layout, size_of
+from linmax.techniques.engine import Engine
+from linmax.techniques.expect import expect, need
+from linmax.techniques.following import follow
+from linmax.techniques.ground import Ground
+from linmax.techniques.head import Asked, Head, Reason, State, Stretch, Verdict, scaled
+from linmax.techniques.leaf import Leaf
+from linmax.techniques.records import Buffer, Out
+from linmax.techniques.voting import (
+    NUMBERS,
+    SAVED,
+    SLOT,
+    SPACING,
+    VOTING,
+    Ballot,
+    Leader,
+    Record,
+    Rules,
+    Sheet,
+    count_mistakes,
+)
+
+
+class Voter(Head):
+    """Saved hypotheses of the leaders of their time, as rows over the weights of all members' sources."""
+
+    def __init__(self, learner: Any, members: list[Leaf], council: Any) -> None:
+        self.learner = learner
+        self.members = members
+        self.recent = learner.recent if learner.hypotheses else 0
+        self.rules = Rules(
+            learner.hypotheses, learner.window, learner.recent, learner.patience,
+            int(learner.choose == "random"), council.seed,
+        )  # fmt: skip
+        self.sources = list(dict.fromkeys(member.engine.ground.parts for member in members))
+        remembering = {
+            parts for parts in self.sources if any(part.new_memory() is not None for part in parts)
+        }
+        if len(remembering) > 1:
+            raise ValueError(
+                f"only one source with memory can be in a committee that votes (got {learner!r})"
+            )
+        self.ground: Ground = council.ground(tuple(part for parts in self.sources for part in parts))
+        self.mistakes = np.zeros(len(members), dtype=np.int64)
+        self.streak = np.zeros(len(members), dtype=np.int64)
+        self.room = self.ground.room
+        self._blank(size_of(self.ground.parts, self.room))
+        self.ballot.numbers[[SPACING, SLOT]] = 1
+
+    def _blank(self, weights: int) -> None:
+        slots, members = self.rules.hypotheses, len(self.members)
+        self.ballot = Ballot(
+            np.zeros((slots, weights)), np.zeros(weights), np.zeros(slots),
+            np.zeros(slots, dtype=np.int64), np.zeros(slots, dtype=np.int64),
+            np.zeros(members, dtype=np.int64), np.zeros(NUMBERS, dtype=np.int64),
+        )  # fmt: skip
+
+    def heads(self) -> Iterator[Head]:
+        """This one and all below."""
+        yield self
+        yield from self.members
+
+    def fit(self) -> None:
+        """Later experts and classes have weight 0 in what is saved."""
+        if self.room != self.ground.room:
+            self._move(self.ballot, self.room, self.ground.room)
+            self.room = self.ground.room
+
+    def _move(self, ballot: Ballot, old: Any, new: Any) -> None:
+        parts = self.ground.parts
+        before = {str(i): row for i, row in enumerate((*ballot.saved, ballot.total))}
+        self._blank(size_of(parts, new))
+        after = {str(i): row for i, row in enumerate((*self.ballot.saved, self.ballot.total))}
+        copy_columns(before, layout(parts, old), after, layout(parts, new))
+        for mine, other in zip(self.ballot[2:], ballot[2:], strict=True):
+            mine[...] = other
+
+    @property
+    def leader(self) -> Leaf:
+        """The member with the fewest mistakes so far, the first of those."""
+        return self.members[int(self.mistakes.argmin())]
+
+    def ahead(self) -> bool:
+        """Does the leader guess, because it has made fewer mistakes than voting?"""
+        best = int(self.mistakes.argmin())
+        numbers = self.ballot.numbers
+        if self.rules.random or not self.rules.hypotheses:
+            return not numbers[SAVED]
+        return bool(self.mistakes[best] - self.ballot.since[best] < numbers[VOTING])
+
+    # --- running
+
+    def ask(self, asked: Asked, board: bool) -> None:
+        """The leader's scores or, where the leader may change, leave to go over its run again."""
+        if not self.rules.hypotheses:
+            for member in self.members:
+                member.ask(asked, board)
+        elif not asked.learns:
+            self.leader.ask(asked, True)
+        else:
+            for member in self.members:
+                member.ask(asked, asked.length == 1)
+                if asked.length > 1:
+                    asked.again.add(id(member.engine))
+
+    def decide(self, stretch: Stretch, board: bool) -> Verdict:
+        """Follow the leaders through a stretch."""
+        record = self._record(stretch)
+        if not self.rules.hypotheses:
+            return self._led(stretch, record, board)
+        sheet = self._sheet(stretch, board)
+        tape = stretch.tapes[id(self.ground)]
+        labelled = tape.labels >= 0
+        places = np.flatnonzero(labelled)
+        told = np.concatenate(([0], np.cumsum(labelled)))[tape.held :]
+        whole, again = stretch.forms[id(self.ground)], Again(stretch)
+        turns = np.flatnonzero(np.diff(record.leader)) + 1
+        for begin, end in zip((0, *turns.tolist()), (*turns.tolist(), stretch.length + 1), strict=True):
+            member = int(record.leader[begin])
+            leaf = self.members[member]
+            form, tools, out = again.at(leaf.engine, begin, end)
+            leader = Leader(member, self._start(leaf), int(leaf.mean), int(again.needed))
+            sheet = sheet._replace(candidate=np.zeros(len(leaf.engine.columns["w"])))
+            follow(
+                whole, form, tape.labels, tape.known, places, told, tape.held, begin, end, leader,
+                *tools, out, self.ballot, self.rules, record, sheet,
+            )  # fmt: skip
+        return Verdict(sheet.guesses, sheet.board)
+
+    def _start(self, leaf: Leaf) -> int:
+        """Where the weights of a member's source begin."""
+        before = self.sources[: self.sources.index(leaf.engine.ground.parts)]
+        return sum(size_of(parts, self.ground.room) for parts in before)
+
+    def _record(self, stretch: Stretch) -> Record:
+        guesses = np.stack([member.decide(stretch, False).guesses for member in self.members])
+        count = (stretch.length + 1, len(self.members))
+        record = Record(np.zeros(count[0], dtype=np.int64), *(np.zeros(count, dtype=np.int64) for _ in "ab"))
+        count_mistakes(guesses, stretch.labels, stretch.known, self.mistakes, self.streak, record)
+        return record
+
+    def _led(self, stretch: Stretch, record: Record, board: bool) -> Verdict:
+        verdicts = [member.decide(stretch, board) for member in self.members]
+        trial = np.arange(stretch.length)
+        guesses = np.stack([verdict.guesses for verdict in verdicts])[record.leader[:-1], trial]
+        scores = np.stack([verdict.board for verdict in verdicts])
+        return Verdict(guesses, scores[record.leader[:-1], trial] if board else scores[0])
+
+    def _sheet(self, stretch: Stretch, board: bool) -> Sheet:
+        classes = self.ground.room.classes + 1
+        return Sheet(
+            np.zeros(0), np.zeros(classes), np.zeros(classes), np.empty(stretch.length, dtype=np.int32),
+            np.zeros((stretch.length if board else 0, stretch.batch.classes_seen)),
+        )  # fmt: skip
+
+    # --- what was learned
+
+    def vector(self) -> np.ndarray:
+        """The hypothesis that decides now: the leader's, with the saved ones unless it is ahead."""
+        vector = np.zeros(len(self.ballot.total)) if self.ahead() else self.ballot.total.copy()
+        if self.rules.random and not self.ahead():
+            return self.ballot.saved.sum(axis=0)  # type: ignore[no-any-return]
+        at, own = self._start(self.leader), self.leader.vector()
+        vector[at : at + len(own)] += own
+        return vector
+
+    def shares(self) -> list[tuple[Head, float]]:
+        """How many of the hypotheses that decide are each member's."""
+        shares = np.zeros(len(self.members))
+        if not self.ahead():
+            np.add.at(shares, self.ballot.origin[: self.ballot.numbers[SAVED]], 1.0)
+        if self.ahead() or not self.rules.random:
+            shares[int(self.mistakes.argmin())] += 1.0
+        return list(zip(self.members, (shares / shares.sum()).tolist(), strict=True))
+
+    def weights(self) -> dict[Any, float]:
+        """The hypothesis that decides, by name, with absolute values that add up to 1."""
+        vector, weights = self.vector(), dict[Any, float]()
+        for key, _, at in self.ground.named():
+            weights[key] = weights.get(key, 0.0) + float(vector[at])
+        return scaled(weights)
+
+    def explain(self, item: Any) -> Reason:
+        """What each sub-expert adds through all hypotheses that decide, and who the members are."""
+        told = [
+            (member.learner, share, item.guess(member.explain(item).scores))
+            for member, share in self.shares()
+            if share > 0.0
+        ]
+        if self.ahead():
+            return self.leader.explain(item)._replace(members=told)
+        if not self.rules.random:
+            own = self.leader.explain(item)
+            saved = item.of_vector(self.ground, self.ballot.total)
+            parts = dict(saved.parts)
+            for owner, row in own.parts.items():
+                parts[owner] = parts.get(owner, 0.0) + row
+            return Reason(saved.scores + own.scores, parts, told)
+        scores = np.zeros(item.known)
+        for row in self.ballot.saved:
+            scores[item.guess(item.of_vector(self.ground, row).scores)] += 1.0
+        parts = item.of_vector(self.ground, self.vector()).parts
+        parts["remainder"] = scores - sum(parts.values(), np.zeros(item.known))
+        return Reason(scores, parts, told)
+
+    # --- as arrays
+
+    def state(self) -> State:
+        """The saved hypotheses without spare room, and the counts."""
+        full, sizes = self.ballot, self.ground.sizes()
+        self._move(full, self.room, sizes)
+        state = self.ballot._asdict()
+        self.ballot = full
+        return state | {"mistakes": self.mistakes, "streak": self.streak}
+
+    def restore(self, state: State) -> None:
+        """Take up what `state` gave."""
+        self.room = self.ground.room
+        self._move(Ballot(*(state[name] for name in Ballot._fields)), self.ground.sizes(), self.room)
+        self.mistakes[:], self.streak[:] = state["mistakes"], state["streak"]
+
+    def check(self, state: State, pairs: dict[int, int]) -> None:
+        """Shapes, and numbers that a run could have left."""
+        slots, members = self.rules.hypotheses, len(self.members)
+        sizes = self.ground.sizes()._replace(pairs=pairs[id(self.ground)])
+        weights = size_of(self.ground.parts, sizes)
+        expect(state, "saved", (slots, weights), np.float64)
+        expect(state, "total", (weights,), np.float64)
+        expect(state, "figure", (slots,), np.float64)
+        expect(state, "origin", (slots,), np.int64, 0, members)
+        expect(state, "moment", (slots,), np.int64, 0, 2**62)
+        for name in ("since", "mistakes", "streak"):
+            expect(state, name, (members,), np.int64, 0, 2**62)
+        expect(state, "numbers", (NUMBERS,), np.int64, 0, 2**62)
+        numbers = state["numbers"]
+        need(1 <= numbers[SLOT] <= max(slots, 1) and numbers[SPACING] >= 1, "numbers are out of range")
+        need(numbers[SAVED] <= slots, "it has saved more hypotheses than there are places")
+
+
+class Again:
+    """The runs of leaders, gone through again from the start of a stretch."""
+
+    def __init__(self, stretch: Stretch) -> None:
+        self.stretch = stretch
+        self.needed = bool(stretch.twins)
+        self.runs: dict[int, tuple[Any, Engine, Buffer]] = {}
+        self.reached: dict[int, int] = {}
+
+    def at(self, engine: Engine, begin: int, end: int) -> tuple[Any, tuple[Any, ...], Out]:
+        """An engine as it was before trial `begin`; it will be taken on to `end`."""
+        stretch, key = self.stretch, id(engine)
+        tape = stretch.tapes[id(engine.ground)]
+        if not self.needed:
+            return stretch.forms[id(engine.ground)], engine.tools(engine.buffer(tape)), stretch.outs[key]
+        if key not in self.runs:
+            twin = stretch.twins[key]
+            form = stretch.forms[id(engine.ground)]
+            if twin.ground is not engine.ground:
+                form = twin.ground.form(tape.data)
+            self.runs[key] = (form, twin, twin.buffer(tape))
+            self.reached[key] = 0
+        form, twin, buffer = self.runs[key]
+        tools, gap = twin.tools(buffer), begin - self.reached[key]
+        scores = (1, stretch.batch.classes_seen)
+        if gap > 0:
+            skipped = Out(
+                *(np.zeros(gap, dtype=np.int32) for _ in "ab"), *(np.zeros((0, scores[1])) for _ in "ab")
+            )
+            place = tape.held + begin
+            trials.run(form, tape.labels, tape.known, place - gap, place, *tools, skipped)
+        self.reached[key] = min(end, stretch.length)
+        return (
+            form,
+            tools,
+            Out(*(np.zeros(1, dtype=np.int32) for _ in "ab"), *(np.zeros(scores) for _ in "ab")),
+        )

@@ -1,0 +1,171 @@
+"""The kernel of voting: who guesses, which hypotheses are saved, and when to start again (2008, section V.B).
+
+It follows one leader for a while, trial by trial: the leader's run is gone through again from where it was,
+so that its hypothesis of every moment is at hand.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from linmax._jit import Kernel, apart, inline
+from linmax.forms import Last, Mean
+from linmax.rules.base import SCALE
+from linmax.techniques.moving import best
+from linmax.techniques.trials import tally
+
+# in `numbers`
+AGE, SPACING, SLOT, SAVED, RESTARTS, VOTING, TOLD = 0, 1, 2, 3, 4, 5, 6
+NUMBERS = 7
+
+
+class Ballot(NamedTuple):
+    """What voting keeps."""
+
+    saved: np.ndarray  # (hypotheses, weights): in the order they were saved
+    total: np.ndarray  # (weights,): their sum
+    figure: np.ndarray  # (hypotheses,): the accuracy each was saved with
+    origin: np.ndarray  # (hypotheses,) int64: whose it was
+    moment: np.ndarray  # (hypotheses,) int64: after which trial
+    since: np.ndarray  # (members,) int64: mistakes at the last restart
+    numbers: np.ndarray  # int64: trials since then, g, j, how many are saved, restarts, voting's mistakes ...
+
+
+class Rules(NamedTuple):
+    """The parameters of voting."""
+
+    hypotheses: int
+    window: int
+    recent: int
+    patience: int
+    random: int
+    seed: int
+
+
+class Record(NamedTuple):
+    """What the members did: mistakes and right guesses in a row before each trial, and after the last."""
+
+    leader: np.ndarray  # (trials + 1,) int64
+    mistakes: np.ndarray  # (trials + 1, members) int64
+    streak: np.ndarray  # (trials + 1, members) int64
+
+
+class Leader(NamedTuple):
+    """Who is followed: a member, where its source begins among all weights, and which reading it is."""
+
+    member: int
+    at: int
+    mean: int
+    again: int  # must its run be gone through?
+
+
+class Sheet(NamedTuple):
+    """Scratch, and where the guesses go."""
+
+    candidate: np.ndarray  # (weights of the leader,)
+    scores: np.ndarray
+    other: np.ndarray
+    guesses: np.ndarray  # (trials,)
+    board: np.ndarray  # (trials or 0, classes)
+
+
+def keep_record(guesses, labels, known, mistakes, streak, record):
+    """Count every member's mistakes and right guesses in a row; the leader has the fewest, first of those."""
+    members = guesses.shape[0]
+    for t in range(guesses.shape[1] + 1):
+        leader = 0
+        for m in range(members):
+            if t > 0 and 0 <= labels[t - 1] < known[t - 1]:
+                wrong = guesses[m, t - 1] != labels[t - 1]
+                mistakes[m] += 1 * wrong
+                streak[m] = 0 if wrong else streak[m] + 1
+            record.mistakes[t, m] = mistakes[m]
+            record.streak[t, m] = streak[m]
+            if mistakes[m] < mistakes[leader]:
+                leader = m
+        record.leader[t] = leader
+
+
+count_mistakes = Kernel(keep_record)
+
+
+@inline
+def uniform(seed, t, j):
+    """A number in [0, 1) that depends on its arguments alone (the finaliser of splitmix64)."""
+    z = (
+        np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15)
+        + np.uint64(t) * np.uint64(0xBF58476D1CE4E5B9)
+        + np.uint64(j) * np.uint64(0x94D049BB133111EB)
+    )
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    return np.float64(z >> np.uint64(11)) * 2.0**-53
+
+
+@inline
+def write_down(leader, h, history, hypotheses, candidate):
+    """The leader's hypothesis of now."""
+    mean = Mean(h.w, history.past, history.since, history.total[0], h.s[SCALE])
+    for i in range(len(h.w)):
+        candidate[i] = mean.of(i) / hypotheses if leader.mean else h.s[SCALE] * h.w[i]
+
+
+@apart
+def accuracy(form, places, first, last, labels, k, candidate, scores, least):
+    """The part of some instances that a hypothesis guesses right; stop when it cannot exceed `least`."""
+    count = last - first
+    wrong = 0
+    for j in range(first, last):
+        tally(form, places[j], k, Last(candidate), scores)
+        wrong += 1 * (best(scores, k) != labels[places[j]])
+        if (count - wrong) / count <= least:
+            return -1.0
+    return (count - wrong) / count
+
+
+@inline
+def put(ballot, slot, leader, candidate, figure):
+    """A hypothesis takes its place."""
+    for i in range(ballot.saved.shape[1]):
+        ballot.saved[slot, i] = 0.0
+    for i in range(len(candidate)):
+        ballot.saved[slot, leader.at + i] = candidate[i]
+    ballot.figure[slot] = figure
+    ballot.origin[slot] = leader.member
+    ballot.moment[slot] = ballot.numbers[TOLD]
+
+
+@inline
+def add_up(ballot):
+    """The sum of what is saved, in the order of the slots."""
+    for i in range(len(ballot.total)):
+        ballot.total[i] = 0.0
+    for slot in range(ballot.numbers[SAVED]):
+        for i in range(len(ballot.total)):
+            ballot.total[i] += ballot.saved[slot, i]
+
+
+@inline
+def thin_out(ballot, hypotheses):
+    """Keep every second hypothesis and double the spacing."""
+    kept = hypotheses // 2
+    for slot in range(kept):
+        for i in range(ballot.saved.shape[1]):
+            ballot.saved[slot, i] = ballot.saved[2 * slot + 1, i]
+        ballot.figure[slot] = ballot.figure[2 * slot + 1]
+        ballot.origin[slot] = ballot.origin[2 * slot + 1]
+        ballot.moment[slot] = ballot.moment[2 * slot + 1]
+    ballot.numbers[SAVED] = kept
+    ballot.numbers[SPACING] *= 2
+    ballot.numbers[SLOT] = kept + 1
+
+
+@inline
+def start_again(ballot, mistakes):
+    """Drop what is saved and count mistakes anew."""
+    for m in range(len(mistakes)):
+        ballot.since[m] = mistakes[m]
+    n = ballot.numbers
+    n[AGE], n[SPACING], n[SLOT], n[SAVED], n[VOTING] = 0, 1, 1, 0, 0
+    n[RESTARTS] += 1
