@@ -5,12 +5,16 @@ from __future__ import annotations
 import ast
 import dataclasses
 import difflib
+import inspect
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
 from linmax import _registry
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 LONGEST = 20_000  # characters of a term that `parse` looks at
 
@@ -133,25 +137,31 @@ def _add(left: Any, right: Any) -> Any:
 
 def _call(name: str, arguments: list[Any], options: dict[str | None, Any]) -> Any:
     thing = _registry.find(name)
-    if not (isinstance(thing, type) and issubclass(thing, Term)):
-        names = [
-            other
-            for other, it in _registry.registered().items()
-            if isinstance(it, type) and issubclass(it, Term)
-        ]
+    if not _makes(thing):
+        names = [other for other, it in _registry.registered().items() if _makes(it)]
         near = difflib.get_close_matches(name, names, n=1, cutoff=0.7)
         hint = f"did you mean {near[0]!r}?" if near else "is the import that registers it missing?"
         raise UnknownNameError(f"there is no {name!r}; {hint}")
-    fields = dataclasses.fields(thing)  # type: ignore[arg-type]
+    known = list(inspect.signature(thing).parameters)
     for option in options:
-        if option not in {field.name for field in fields}:
-            near = difflib.get_close_matches(str(option), [field.name for field in fields], n=1)
+        if option not in known:
+            near = difflib.get_close_matches(str(option), known, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise ValueError(f"{name} has no parameter {option!r}{hint}")
     try:
         return thing(*arguments, **{str(key): value for key, value in options.items()})
     except TypeError as error:
         raise ValueError(f"{name} cannot be made so: {error}") from None
+
+
+def _makes(thing: Any) -> bool:
+    return (isinstance(thing, type) and issubclass(thing, Term)) or getattr(thing, "ready_made", False)
+
+
+def ready_made(function: Function) -> Function:
+    """Let `parse` understand a function that makes a learner, or several."""
+    function.ready_made = True  # type: ignore[attr-defined]
+    return _registry.register(function.__name__)(function)
 
 
 def _short(text: str) -> str:

@@ -20,8 +20,7 @@ from linmax.fusion.saving import save
 from linmax.fusion.single import Single, SurpriseError
 from linmax.fusion.tickets import Ticket, Tickets
 from linmax.learner import Learner
-from linmax.rules.winnow import Winnow
-from linmax.techniques import Averaged, Recycled
+from linmax.techniques import recommended
 from linmax.techniques.council import Council
 from linmax.techniques.records import MISTAKES, MOVES, NOVEL, TRIALS
 from linmax.terms import parse
@@ -55,7 +54,7 @@ class Fusion:
         seed: int = 0,
     ) -> None:
         if learner is None:
-            learner = Averaged(Recycled(Winnow(1.2)))
+            learner = recommended()
         if isinstance(learner, str):
             learner = parse(learner)
         if not isinstance(learner, Learner):
@@ -129,7 +128,7 @@ class Fusion:
         {'Perceptron()': 0.5, 'Winnow(1.2)': 0.5}
         """
         shares: dict[str, float] = {}
-        for head, share in self._council.head.shares():
+        for head, share in self._council.head.members_below():
             shares[repr(head.learner)] = shares.get(repr(head.learner), 0.0) + share
         return shares
 

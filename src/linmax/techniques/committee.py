@@ -42,3 +42,17 @@ class Committee(Learner, abstract=True):
     def rule(self) -> Any:
         """A committee has as many rules as members."""
         raise ValueError(f"{self!r} has no single rule; ask its members")
+
+
+def check_multiplier(learner: Any) -> None:
+    """What the weight of who is wrong is divided by is above 1."""
+    value = learner.multiplier
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 1.0 < value <= 1e100:
+        raise ValueError(f"{learner._name()} needs multiplier > 1 (got {value!r}); 1.2 to 1.5 is usual")
+
+
+def check_part(learner: Any, what: str, usual: float) -> None:
+    """A parameter between 0 and 1."""
+    value = getattr(learner, what)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0.0 <= value <= 1.0:
+        raise ValueError(f"{learner._name()} needs 0 <= {what} <= 1 (got {value!r}); {usual:g} is usual")

@@ -41,8 +41,9 @@ class Council:
         self.grounds: list[Ground] = []
         self.engines: list[Engine] = []
         self._runs: dict[Learner, Engine] = {}
+        self._seats: dict[Learner, Head] = {}
         self.head = self.seat(learner)
-        self.heads = list(self.head.heads())
+        self.heads = list(dict.fromkeys(self.head.heads()))
         self.kept = Kept(max([engine.size for engine in self.engines] + [head.recent for head in self.heads]))
         for ground in self.grounds:
             ground.size = self.kept.size
@@ -52,9 +53,12 @@ class Council:
     # --- who takes part
 
     def seat(self, learner: Any) -> Head:
-        """The one who decides for a learner, with the engines below."""
-        if hasattr(learner, "seat"):
-            return learner.seat(self)  # type: ignore[no-any-return]
+        """The one who decides for a learner, with the engines below; equal learners have the same."""
+        if learner not in self._seats:
+            self._seats[learner] = learner.seat(self) if hasattr(learner, "seat") else self._leaf(learner)
+        return self._seats[learner]
+
+    def _leaf(self, learner: Learner) -> Leaf:
         mean = any(isinstance(layer, Averaged) for layer in layers(learner))
         run = Engine.run_of(learner)
         if run not in self._runs:
@@ -127,11 +131,12 @@ class Council:
         for head in self.heads:
             head.fit()
         forms = {id(ground): ground.form(tapes[id(ground)].data) for ground in self.grounds}
-        return Stretch(batch, rows, tape, learns, tapes, forms, {}, {})
+        asked = Asked(len(tape.labels) - tape.held, learns, set(), set(), set(), set())
+        return Stretch(batch, rows, tape, learns, tapes, forms, asked, {}, {}, {}, {})
 
     def _run_chunk(self, batch: Any, rows: slice, scores: bool) -> Verdict:
         stretch = self.lay_out(batch, rows)
-        asked = Asked(stretch.length, stretch.learns, set(), set(), set())
+        asked = stretch.asked
         self.head.ask(asked, scores)
         for engine in self.engines:
             if id(engine) in asked.again:
@@ -148,7 +153,7 @@ class Council:
             ],
             stretch.length,
         )
-        verdict = self.head.decide(stretch, scores)
+        verdict = self.head.verdict(stretch)
         if stretch.learns:
             self._count(stretch, verdict)
             for ground in self.grounds:

@@ -13,6 +13,8 @@ from linmax.techniques.records import Out
 
 State = dict[str, np.ndarray]
 
+REMAINDER = "(remainder)"  # the row of an explanation that no expert answers for
+
 
 class Verdict(NamedTuple):
     """The guesses of a stretch and, where they were asked for, the scores behind them."""
@@ -29,6 +31,17 @@ class Reason(NamedTuple):
     members: list[tuple[Any, float, int]] = []  # noqa: RUF012 - learner, share and guess of each
 
 
+class Asked(NamedTuple):
+    """What is wanted of engines and heads in a stretch."""
+
+    length: int
+    learns: bool
+    own: set[int]  # engines whose own scores are wanted
+    mean: set[int]  # engines whose mean's scores are wanted
+    again: set[int]  # engines that may have to be run over again
+    boards: set[int]  # heads whose scores are wanted
+
+
 class Stretch(NamedTuple):
     """Some trials that all engines have run over."""
 
@@ -38,8 +51,11 @@ class Stretch(NamedTuple):
     learns: bool
     tapes: dict[int, Tape]  # by ground
     forms: dict[int, Any]  # by ground
+    asked: Asked
     outs: dict[int, Out]  # by engine
     twins: dict[int, Engine]  # by engine: as it was before, where somebody has to go over it again
+    verdicts: dict[int, Verdict]  # by head
+    shared: dict[str, Any]  # what several heads need and one has made
 
     @property
     def labels(self) -> np.ndarray:
@@ -62,16 +78,6 @@ class Stretch(NamedTuple):
         return (guesses != labels) & (labels >= 0) & (labels < self.known)  # type: ignore[no-any-return]
 
 
-class Asked(NamedTuple):
-    """What is wanted of the engines in a stretch."""
-
-    length: int
-    learns: bool
-    own: set[int]  # engines whose own scores are wanted
-    mean: set[int]  # engines whose mean's scores are wanted
-    again: set[int]  # engines that may have to be run over again
-
-
 class Head:
     """One who decides."""
 
@@ -79,7 +85,15 @@ class Head:
     recent = 0  # how many of the latest instances it wants kept
 
     def ask(self, asked: Asked, board: bool) -> None:
-        """Say what is needed of the engines, before they run; `board`: the scores are wanted, too."""
+        """Say what is needed of others, before they run; `board`: the scores are wanted, too."""
+        if board:
+            asked.boards.add(id(self))
+
+    def verdict(self, stretch: Stretch) -> Verdict:
+        """The guesses of a stretch; whoever asks first makes this one decide, and learn."""
+        if id(self) not in stretch.verdicts:
+            stretch.verdicts[id(self)] = self.decide(stretch, id(self) in stretch.asked.boards)
+        return stretch.verdicts[id(self)]
 
     def decide(self, stretch: Stretch, board: bool) -> Verdict:
         """The guesses of a stretch, and learn from it."""
@@ -96,6 +110,14 @@ class Head:
     def shares(self) -> list[tuple[Head, float]]:
         """The members, and the part each has in the guesses now."""
         return []
+
+    def members_below(self) -> list[tuple[Head, float]]:
+        """The members of members, down to those who have none."""
+        found = []
+        for member, share in self.shares():
+            below = member.members_below() or [(member, 1.0)]
+            found += [(head, share * part) for head, part in below]
+        return found
 
     def heads(self) -> Iterator[Head]:
         """This one and all below, in a fixed order."""
@@ -123,14 +145,20 @@ def mixed(members: list[tuple[Head, float]], item: Any, scores: np.ndarray | Non
     for member, share in members:
         reason = member.explain(item)
         guess = item.guess(reason.scores)
-        told.append((member.learner, share, guess))
+        below = reason.members or [(member.learner, 1.0, guess)]
+        told += [(learner, share * part, code) for learner, part, code in below]
         if guess >= 0:
             ballots[guess] += share
         for owner, row in reason.parts.items():
             parts[owner] = parts.get(owner, 0.0) + share * row
     whole = ballots if scores is None else scores
-    parts["remainder"] = whole - sum(parts.values(), np.zeros(item.known))
-    return Reason(whole, parts, told)
+    return Reason(whole, completed(parts, whole), told)
+
+
+def completed(parts: dict[Any, np.ndarray], scores: np.ndarray) -> dict[Any, np.ndarray]:
+    """The parts with a row for what they leave open."""
+    named = {owner: row for owner, row in parts.items() if owner != REMAINDER}
+    return named | {REMAINDER: scores - sum(named.values(), np.zeros(len(scores)))}
 
 
 def scaled(weights: dict[Any, float]) -> dict[Any, float]:

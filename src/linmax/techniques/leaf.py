@@ -23,6 +23,7 @@ class Leaf(Head):
 
     def ask(self, asked: Asked, board: bool) -> None:
         """Scores, if they are wanted."""
+        super().ask(asked, board)
         if board:
             (asked.mean if self.mean else asked.own).add(id(self.engine))
 

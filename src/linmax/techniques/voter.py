@@ -13,7 +13,7 @@ from linmax.techniques.engine import Engine
 from linmax.techniques.expect import expect, need
 from linmax.techniques.following import follow
 from linmax.techniques.ground import Ground
-from linmax.techniques.head import Asked, Head, Reason, State, Stretch, Verdict, scaled
+from linmax.techniques.head import Asked, Head, Reason, State, Stretch, Verdict, completed, scaled
 from linmax.techniques.leaf import Leaf
 from linmax.techniques.records import Buffer, Out
 from linmax.techniques.voting import (
@@ -102,6 +102,7 @@ class Voter(Head):
 
     def ask(self, asked: Asked, board: bool) -> None:
         """The leader's scores or, where the leader may change, leave to go over its run again."""
+        super().ask(asked, board)
         if not self.rules.hypotheses:
             for member in self.members:
                 member.ask(asked, board)
@@ -143,14 +144,14 @@ class Voter(Head):
         return sum(size_of(parts, self.ground.room) for parts in before)
 
     def _record(self, stretch: Stretch) -> Record:
-        guesses = np.stack([member.decide(stretch, False).guesses for member in self.members])
+        guesses = np.stack([member.verdict(stretch).guesses for member in self.members])
         count = (stretch.length + 1, len(self.members))
         record = Record(np.zeros(count[0], dtype=np.int64), *(np.zeros(count, dtype=np.int64) for _ in "ab"))
         count_mistakes(guesses, stretch.labels, stretch.known, self.mistakes, self.streak, record)
         return record
 
     def _led(self, stretch: Stretch, record: Record, board: bool) -> Verdict:
-        verdicts = [member.decide(stretch, board) for member in self.members]
+        verdicts = [member.verdict(stretch) for member in self.members]
         trial = np.arange(stretch.length)
         guesses = np.stack([verdict.guesses for verdict in verdicts])[record.leader[:-1], trial]
         scores = np.stack([verdict.board for verdict in verdicts])
@@ -210,8 +211,7 @@ class Voter(Head):
         for row in self.ballot.saved:
             scores[item.guess(item.of_vector(self.ground, row).scores)] += 1.0
         parts = item.of_vector(self.ground, self.vector()).parts
-        parts["remainder"] = scores - sum(parts.values(), np.zeros(item.known))
-        return Reason(scores, parts, told)
+        return Reason(scores, completed(parts, scores), told)
 
     # --- as arrays
 

@@ -1,4 +1,4 @@
-"""The kernels of Weighted Majority and of mixtures: one pass over what the members said."""
+"""The kernel of Weighted Majority: one pass over what members or experts guessed."""
 
 import math
 
@@ -60,50 +60,3 @@ def weigh_trials(ballots, labels, known, logs, spoken, step, scores, guesses, bo
 
 
 weigh = Kernel(weigh_trials)
-
-
-def mix_trials(boards, labels, known, logs, rate, share, p, guesses, board):
-    """Mix the members' probabilities by exp(`logs`), which falls with each member's log-loss."""
-    members = boards.shape[0]
-    for t in range(boards.shape[1]):
-        k = known[t]
-        y = labels[t]
-        for c in range(k):
-            p[members, c] = 0.0
-        for m in range(members):
-            top = -math.inf
-            for c in range(k):
-                top = max(top, boards[m, t, c])
-            total = 0.0
-            for c in range(k):
-                p[m, c] = math.exp(boards[m, t, c] - top)
-                total += p[m, c]
-            for c in range(k):
-                p[m, c] /= total
-                p[members, c] += math.exp(logs[m]) * p[m, c]
-        for c in range(k):
-            p[members, c] = math.log(max(p[members, c], 1e-300))
-        guesses[t] = best(p[members], k)
-        if len(board) > 0:
-            for c in range(k):
-                board[t, c] = p[members, c]
-        if 0 <= y < k:
-            learn_mixture(p, y, logs, rate, share)
-
-
-@inline
-def learn_mixture(p, y, logs, rate, share):
-    """log v -= rate log-loss, normalised; then a share of all is spread evenly (Herbster & Warmuth 1998)."""
-    top = -math.inf
-    for m in range(len(logs)):
-        logs[m] += rate * math.log(max(p[m, y], 1e-300))
-        top = max(top, logs[m])
-    total = 0.0
-    for m in range(len(logs)):
-        total += math.exp(logs[m] - top)
-    for m in range(len(logs)):
-        v = math.exp(logs[m] - top) / total
-        logs[m] = math.log(max((1.0 - share) * v + share / len(logs), 1e-300))
-
-
-mix = Kernel(mix_trials)

@@ -10,11 +10,10 @@ from typing import Any, Self
 import numpy as np
 
 from linmax.experts import Votes
-from linmax.experts.votes import on_one_scale
-from linmax.forms import Dense, Hard
 from linmax.learner import Learner
-from linmax.techniques.committee import Committee
+from linmax.techniques.committee import Committee, check_multiplier
 from linmax.techniques.expect import expect
+from linmax.techniques.expertwise import labels_voted
 from linmax.techniques.ground import Ground
 from linmax.techniques.head import Asked, Head, Reason, State, Stretch, Verdict, blend, mixed
 from linmax.techniques.weighing import NEW, SPOKEN, mean_log, weigh
@@ -44,9 +43,7 @@ class WeightedMajority(Committee):
         """Refuse a multiplier that punishes nobody."""
         if self.members is not None:
             super().__post_init__()
-        right = isinstance(self.multiplier, int | float) and not isinstance(self.multiplier, bool)
-        if not right or not 1.0 < self.multiplier <= 1e100:
-            raise ValueError(f"WeightedMajority needs multiplier > 1 (got {self.multiplier!r}); 1.5 is usual")
+        check_multiplier(self)
 
     def __str__(self) -> str:
         return super().__str__() if self.members is not None else "WeightedMajority of the experts"
@@ -126,12 +123,13 @@ class OfMembers(_Majority):
 
     def ask(self, asked: Asked, board: bool) -> None:
         """Guesses are enough."""
+        super().ask(asked, board)
         for member in self.members:
             member.ask(asked, False)
 
     def decide(self, stretch: Stretch, board: bool) -> Verdict:
         """The heaviest guess."""
-        ballots = [member.decide(stretch, False).guesses for member in self.members]
+        ballots = [member.verdict(stretch).guesses for member in self.members]
         return self.judge(stretch, np.stack(ballots, axis=1), board)
 
     def shares(self) -> list[tuple[Head, float]]:
@@ -162,25 +160,7 @@ class OfExperts(_Majority):
 
     def decide(self, stretch: Stretch, board: bool) -> Verdict:
         """The heaviest vote."""
-        return self.judge(stretch, self._ballots(stretch), board)
-
-    def _ballots(self, stretch: Stretch) -> np.ndarray:
-        tape = stretch.tapes[id(self.ground)]
-        ballots = np.full(
-            (stretch.length, max(stretch.batch.experts_seen, len(self.logs))), -1, dtype=np.int32
-        )
-        votes = on_one_scale(tape.data.votes, "onehot")
-        if isinstance(votes, Hard):
-            ballots[:, : votes.codes.shape[1]] = votes.codes[tape.held :]
-        elif isinstance(votes, Dense):
-            values = votes.values[tape.held :]
-            best = np.where(values.any(axis=2), values.argmax(axis=2), -1)
-            ballots[:, : best.shape[1]] = best
-        else:
-            trial = np.repeat(np.arange(len(tape.labels)), np.diff(votes.indptr)) - tape.held
-            new = trial >= 0
-            ballots[trial[new], votes.expert[new]] = votes.label[new]
-        return ballots
+        return self.judge(stretch, labels_voted(stretch), board)
 
     def weights(self) -> dict[Any, float]:
         """By expert, adding up to 1."""
@@ -189,7 +169,7 @@ class OfExperts(_Majority):
 
     def explain(self, item: Any) -> Reason:
         """Each expert's weight is for its vote; the heaviest who speaks counts 1."""
-        (ballots,) = self._ballots(item.stretch)
+        (ballots,) = labels_voted(item.stretch)
         self.seats(len(ballots))
         owners = {at: owner for _, owner, at in self.ground.named(item.names)}
         logs = np.where(self.spoken == NEW, mean_log(self.logs, self.spoken), self.logs)

@@ -1,0 +1,185 @@
+"""NaiveBayes: count how often each expert was right, or what it says when the truth is this or that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from linmax.experts import Votes
+from linmax.experts.tape import sparse
+from linmax.learner import Learner
+from linmax.techniques.counting import (
+    Accuracies,
+    Tables,
+    by_accuracies,
+    by_tables,
+    end_of,
+    table_says,
+    total_of,
+    worth,
+)
+from linmax.techniques.expect import expect, need
+from linmax.techniques.ground import Ground
+from linmax.techniques.head import Head, Reason, State, Stretch, Verdict
+
+KINDS: dict[str, Any] = {"tables": (Tables, by_tables), "accuracies": (Accuracies, by_accuracies)}
+AXES = {
+    "said": (0, 1, 1),
+    "heard": (0, 1),
+    "pooled": (1, 1),
+    "pool": (1,),
+    "truths": (1,),
+    "right": (0,),
+}  # fmt: skip - 0: as many as experts, 1: as classes, 2: two
+
+
+@dataclass(frozen=True, repr=False)
+class NaiveBayes(Learner):
+    """Multiply the probabilities of what the experts said, which are counted.
+
+    "tables": P(i says a | truth j) for every expert (Dawid & Skene 1979, with the truth known): it learns
+    that an expert who says "a" means "b". "accuracies": how often an expert is right; it then counts
+    log(a_i (k - 1) / (1 - a_i)). Both start at the plurality, and draw an expert who was seldom heard
+    towards what all experts are like, as if `shrink` of its judgements had been theirs. Scores are
+    log-probabilities.
+
+    Not from the papers, and without a bound on mistakes: a member for committees, where it makes up for rules
+    that learn slowly from experts who speak seldom.
+
+    >>> from linmax import Fusion, NaiveBayes
+    >>> votes = [["a", "b"], ["b", "a"], ["a", "b"], ["b", "a"]]  # the first is always wrong
+    >>> Fusion(NaiveBayes(shrink=1.0), classes=["a", "b"]).learn(votes, ["b", "a", "b", "a"]).guesses
+    array(['a', 'a', 'b', 'a'], dtype='<U1')
+    """
+
+    of: str = "tables"  # or "accuracies"
+    shrink: float = field(default=5.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse an unknown kind, and to shrink by nothing: a first count would be all or nothing."""
+        super().__post_init__()
+        if self.of not in KINDS:
+            raise ValueError(f'NaiveBayes needs of="tables" or of="accuracies" (got {self.of!r})')
+        value = self.shrink
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0.0 < value <= 1e9:
+            raise ValueError(f"NaiveBayes needs shrink > 0 (got {value!r}); 5 is usual")
+
+    def on(self, source: Any) -> NaiveBayes:
+        """It counts experts' votes, whatever sources others are on."""
+        return self
+
+    @property
+    def rule(self) -> Any:
+        """Counting is no rule that moves weights."""
+        raise ValueError(f"{self!r} counts, and has no rule")
+
+    def seat(self, council: Any) -> Head:
+        """The head that counts."""
+        return Counter(self, council.ground((Votes(),)))
+
+
+class Counter(Head):
+    """One who counts."""
+
+    def __init__(self, learner: NaiveBayes, ground: Ground) -> None:
+        self.learner = learner
+        self.ground = ground
+        self.kind, self.kernel = KINDS[learner.of]
+        self.counts: Any = self.kind(*self._zeros(0, 0))
+
+    def _zeros(self, experts: int, classes: int) -> list[np.ndarray]:
+        sizes = (experts, classes, 2)
+        return [np.zeros([sizes[axis] for axis in self._axes(name)]) for name in self.kind._fields]
+
+    def _axes(self, name: str) -> tuple[int, ...]:
+        return (
+            {"heard": (0,), "pooled": (2,)}.get(name, AXES[name]) if self.kind is Accuracies else AXES[name]
+        )
+
+    def fit(self) -> None:
+        """Room for everyone."""
+        room = self.ground.room
+        if len(self.counts.truths) < room.classes or len(self.counts.heard) < room.experts:
+            self.counts = self._copied(self.counts, room.experts, room.classes)
+
+    def _copied(self, counts: Any, experts: int, classes: int) -> Any:
+        fresh = self._zeros(experts, classes)
+        for old, new in zip(counts, fresh, strict=True):
+            corner = tuple(slice(min(pair)) for pair in zip(old.shape, new.shape, strict=True))
+            new[corner] = old[corner]
+        return self.kind(*fresh)
+
+    def decide(self, stretch: Stretch, board: bool) -> Verdict:
+        """The most probable class."""
+        tape, classes = stretch.tape, stretch.batch.classes_seen
+        guesses = np.empty(stretch.length, dtype=np.int32)
+        scores = np.zeros((stretch.length if board else 0, classes))
+        if "sparse" not in stretch.shared:
+            stretch.shared["sparse"] = sparse(tape.data.votes)
+        self.kernel(
+            stretch.shared["sparse"], tape.held, tape.labels, tape.known, float(self.learner.shrink),
+            self.counts, np.zeros(classes), np.zeros(classes), guesses, scores,
+        )  # fmt: skip
+        return Verdict(guesses, scores)
+
+    def weights(self) -> dict[Any, float]:
+        """By expert: how much what it says speaks for the class it names, on average."""
+        k, names = len(self.ground.names.classes), self.ground.named()
+        return {key: self._worth(at, k) for key, _, at in names}
+
+    def _worth(self, i: int, k: int) -> float:
+        if self.kind is Accuracies:
+            return float(worth(i, k, self.learner.shrink, self.counts))
+        if k < 2:
+            return 0.0
+        says = np.array([self._says(i, a, k) for a in range(k)])
+        return float(np.mean(np.diag(says) - (says.sum(axis=1) - np.diag(says)) / (k - 1)))
+
+    def _says(self, i: int, a: int, k: int) -> np.ndarray:
+        from linmax.forms import Sparse
+
+        vote = Sparse(np.array([0, 1]), np.array([i]), np.array([a]), np.ones(1))
+        r = np.zeros(k)
+        table_says(vote, 0, 1, 1.0, k, self.learner.shrink, self.counts, r)
+        return r
+
+    def explain(self, item: Any) -> Reason:
+        """What each expert's word adds, and how frequent the classes are."""
+        votes, k = sparse(item.stretch.tape.data.votes), item.known
+        owners = {at: owner for _, owner, at in self.ground.named(item.names)}
+        parts: dict[Any, np.ndarray] = {"(prior)": np.log1p(self.counts.truths[:k])}
+        at, last = 0, int(votes.indptr[1])
+        while at < last:
+            until = end_of(votes, at, last)
+            total = total_of(votes, at, until)
+            if total > 0.0:
+                i, r = int(votes.expert[at]), np.zeros(k)
+                if self.kind is Tables:
+                    table_says(votes, at, until, total, k, self.learner.shrink, self.counts, r)
+                else:
+                    for e in range(at, until):
+                        if votes.label[e] >= 0 and votes.value[e] > 0.0:
+                            odds = worth(i, k, self.learner.shrink, self.counts)
+                            r[votes.label[e]] += votes.value[e] / total * odds
+                parts[owners[i]] = r
+            at = until
+        return Reason(sum(parts.values(), np.zeros(k)), parts)
+
+    def state(self) -> State:
+        """All counts, without spare room."""
+        names = self.ground.names
+        return self._copied(self.counts, len(names.experts), len(names.classes))._asdict()  # type: ignore[no-any-return]
+
+    def restore(self, state: State) -> None:
+        """Take up what `state` gave."""
+        self.counts = self.kind(*(state[name] for name in self.kind._fields))
+        self.fit()
+
+    def check(self, state: State, pairs: dict[int, int]) -> None:
+        """Counts, none below 0."""
+        sizes = (len(self.ground.names.experts), len(self.ground.names.classes), 2)
+        for name in self.kind._fields:
+            expect(state, name, tuple(sizes[axis] for axis in self._axes(name)), np.float64)
+            need(not bool((state[name] < 0.0).any()), f"{name} counts below nothing")

@@ -1,0 +1,106 @@
+"""Tempered: scores on the scale of log-probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linmax.learner import Learner
+from linmax.techniques.base import Technique
+from linmax.techniques.expect import expect
+from linmax.techniques.head import Asked, Head, Reason, State, Stretch, Verdict, completed
+from linmax.techniques.leaf import NOTHING
+from linmax.techniques.mixing import HEAT, temper
+
+
+@dataclass(frozen=True, repr=False)
+class Tempered(Technique):
+    """Multiply scores by a temperature that is learned: their soft-max can then be taken as probabilities.
+
+    s = exp(u) (s - max s);  u follows the gradient of the log-loss, in steps that shrink with its curvature
+
+    No guess changes. For rules whose scores have no scale of their own, such as the Perceptron's, before they
+    are mixed (Guo et al. 2017 do the same after training).
+
+    >>> from linmax import Averaged, Fusion, Perceptron, Tempered
+    >>> from linmax.problems import majority
+    >>> votes, labels = majority(2000, noise=0.2)
+    >>> fusion = Fusion(Tempered(Averaged(Perceptron())))
+    >>> plain = Fusion(Averaged(Perceptron()))
+    >>> fusion.learn(votes, labels).mistakes == plain.learn(votes, labels).mistakes
+    True
+    >>> fusion.scores(votes[:1]).round(1), plain.scores(votes[:1]).round(1)
+    (array([[-0.5,  0. , -0.1, -1. , -1.8]]), array([[5.9, 7.3, 6.9, 4.5, 2.2]]))
+    """
+
+    inner: Learner
+
+    def seat(self, council: Any) -> Head:
+        """The head over one run."""
+        return Thermostat(self, council.seat(self.inner))
+
+
+class Thermostat(Head):
+    """The logarithm of the temperature, and the curvature it has met."""
+
+    def __init__(self, learner: Tempered, member: Head) -> None:
+        self.learner = learner
+        self.member = member
+        self.heat = np.zeros(2)
+
+    def heads(self) -> Iterator[Head]:
+        """This one and the one below."""
+        yield self
+        yield from self.member.heads()
+
+    def ask(self, asked: Asked, board: bool) -> None:
+        """Scores."""
+        super().ask(asked, board)
+        self.member.ask(asked, True)
+
+    def decide(self, stretch: Stretch, board: bool) -> Verdict:
+        """The guesses of the one below, its scores on another scale."""
+        below = self.member.verdict(stretch)
+        classes, tempered = below.board.shape[1], np.zeros_like(below.board)
+        temper(
+            below.board,
+            stretch.labels,
+            stretch.known,
+            self.heat,
+            np.zeros(classes),
+            np.zeros(classes),
+            tempered,
+        )
+        return Verdict(below.guesses, tempered if board else NOTHING)
+
+    def shares(self) -> list[tuple[Head, float]]:
+        """Nobody else has a part."""
+        return self.member.shares()
+
+    def weights(self) -> dict[Any, float]:
+        """Those below, on the same scale as the scores."""
+        heat = float(np.exp(self.heat[HEAT]))
+        return {key: heat * weight for key, weight in self.member.weights().items()}
+
+    def explain(self, item: Any) -> Reason:
+        """The reasons below on another scale, and what brings the best score to 0."""
+        reason = self.member.explain(item)
+        heat = float(np.exp(self.heat[HEAT]))
+        scores = heat * (reason.scores - reason.scores.max(initial=-np.inf))
+        parts = {owner: heat * row for owner, row in reason.parts.items()}
+        return Reason(scores, completed(parts, scores), reason.members)
+
+    def state(self) -> State:
+        """The temperature."""
+        return {"heat": self.heat}
+
+    def restore(self, state: State) -> None:
+        """Take up what `state` gave."""
+        self.heat[:] = state["heat"]
+
+    def check(self, state: State, pairs: dict[int, int]) -> None:
+        """Two numbers."""
+        expect(state, "heat", (2,), np.float64)
