@@ -22,6 +22,7 @@ from linmax.fusion.tickets import Ticket, Tickets
 from linmax.learner import Learner
 from linmax.techniques import recommended
 from linmax.techniques.council import Council
+from linmax.techniques.head import UnfitError
 from linmax.techniques.records import MISTAKES, MOVES, NOVEL, TRIALS
 from linmax.terms import parse
 
@@ -73,6 +74,7 @@ class Fusion:
         self._council = Council(learner, self.names, self.seed)
         self._needs = frozenset(part.needs for part in self._council.parts if part.needs)
         self._single: Single | None = None
+        self._general = False
         for part in self._council.parts:
             part.check(len(self.names.classes))
         self._council.fit()
@@ -143,7 +145,7 @@ class Fusion:
         passes = _whole("passes", passes, 1)
         if labels is None:
             raise ValueError("learn needs labels; without them use predict")
-        before = self._council.counts.copy()
+        before = self._council.facts()
         guesses, wrong, ignored = [], [], 0
         for _ in range(passes):
             batch = self._read(votes, labels, attributes)
@@ -152,9 +154,8 @@ class Fusion:
             guesses.append((codes, batch.strangers))
             wrong.append((codes != batch.labels) & (batch.labels >= 0) & (batch.labels < batch.known))
             ignored += batch.ignored
-        trials, mistakes, novel, moves = (
-            int(self._council.counts[i] - before[i]) for i in (TRIALS, MISTAKES, NOVEL, MOVES)
-        )
+        after = self._council.facts()
+        trials, mistakes, novel, moves = (int(after[i] - before[i]) for i in (TRIALS, MISTAKES, NOVEL, MOVES))
         self.ignored += ignored
         return Run(
             partial(_named, self.names.classes, guesses), np.concatenate(wrong),
@@ -236,10 +237,9 @@ class Fusion:
         """The guess as a code by the fast path, or None when the item must take the general one."""
         single = self._single
         if single is None or single.version != (self._council.version, interpreting()):
-            if not Single.serves(self._council) or not len(self.names.classes):
+            single = self._bind()
+            if single is None:
                 return None
-            self._council.fit()
-            single = self._single = Single(self._council, self.abstain)
         if type(votes) is not (dict if "votes" in self._needs else type(None)):
             return None
         if type(attributes) is not (dict if "rows" in self._needs else type(None)):
@@ -248,6 +248,18 @@ class Fusion:
             return single.trial(votes, attributes, label)
         except (KeyError, TypeError, SurpriseError):
             return None
+
+    def _bind(self) -> Single | None:
+        """The fast path, where there is one; a learner that keeps several items has none."""
+        if self._general or not len(self.names.classes):
+            return None
+        self._council.fit()
+        try:
+            self._single = Single(self._council, self.abstain)
+        except UnfitError:
+            self._general = True
+            return None
+        return self._single
 
     def _name(self, code: int) -> Any:
         return self.names.classes.names[code]

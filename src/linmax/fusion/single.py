@@ -14,12 +14,10 @@ import numpy as np
 from linmax import _jit
 from linmax.ballots.abstain import quiet
 from linmax.ballots.limits import LARGEST, SMALLEST
-from linmax.experts.base import Data
-from linmax.experts.votes import Votes
 from linmax.forms import Sparse, SparseRows
-from linmax.techniques import trials
 from linmax.techniques.council import Council
-from linmax.techniques.records import Buffer, Out
+from linmax.techniques.desk import Desk
+from linmax.techniques.records import MISTAKES, TRIALS
 
 PREDICT = -1
 
@@ -29,10 +27,10 @@ class SurpriseError(Exception):
 
 
 class Single:
-    """The fast path of one engine, for as long as its names and its room stay as they are."""
+    """The fast path of a council, for as long as its names and its room stay as they are."""
 
     def __init__(self, council: Council, abstain: Any) -> None:
-        engine, names = council.engines[0], council.names
+        names = council.names
         silence = quiet(abstain, names.classes, None)
         self.version = (council.version, _jit.interpreting())
         self.columns = names.experts.codes
@@ -55,30 +53,9 @@ class Single:
             np.zeros(2, dtype=np.int64), np.zeros(self.wide, dtype=np.int32), np.zeros(self.wide)
         )
         self.ones = True
-        self.label = np.zeros(1, dtype=np.int32)
-        self.guess = np.zeros(1, dtype=np.int32)
-        known = np.array([len(names.classes)], dtype=np.int32)
-        none, nowhere, nothing = np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros((0, 0))
-        own = np.zeros(1, dtype=np.int32) if engine.averages else self.guess
-        out = Out(own, self.guess if engine.averages else own[:0], nothing, nothing)
-        self.arguments = (
-            engine.ground.form(Data(self.votes, self.rows)), self.label, known, 0, 1,
-            engine.hypothesis(), engine.history(), Buffer(none, none, nowhere, nowhere, nowhere),
-            engine.work, engine.how(), engine.counts, out,
-        )  # fmt: skip
-        self.run = trials.run.entry(*self.arguments)
-
-    @staticmethod
-    def serves(council: Council) -> bool:
-        """Sources with memory, other readings of scores and recycling keep more than one item: not here."""
-        if not council.solo:
-            return False
-        engine, ground = council.engines[0], council.grounds[0]
-        plain = ground.memory is None and not engine.size
-        short = any(getattr(part, "complement", False) for part in ground.parts)
-        return (
-            plain and not short and all(part.as_ == "raw" for part in ground.parts if isinstance(part, Votes))
-        )
+        self.desk = Desk(council, self.votes, self.rows)
+        self.label, self.guess = self.desk.label, self.desk.guess
+        self.counts = None if council.solo else council.counts  # a single engine counts by itself
 
     def trial(self, votes: Any, attributes: Any, label: Any) -> int:
         """Guess an item and, unless the label is None, learn it; the guess as a code."""
@@ -86,9 +63,14 @@ class Single:
             self._write(votes)
         if attributes is not None:
             self._write_attributes(attributes)
-        self.label[0] = PREDICT if label is None else self._code(label)
-        self.run(*self.arguments)
-        return self.guess.item()
+        y = PREDICT if label is None else self._code(label)
+        self.label[0] = y
+        self.desk.run()
+        guess: int = self.guess.item()
+        if self.counts is not None and y >= 0:
+            self.counts[TRIALS] += 1
+            self.counts[MISTAKES] += guess != y
+        return guess
 
     def _code(self, label: Any) -> int:
         if self.whole and type(label) is bool:

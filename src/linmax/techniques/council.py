@@ -180,7 +180,12 @@ class Council:
         self.counts[TRIALS] += np.count_nonzero(labels >= 0)
         self.counts[NOVEL] += np.count_nonzero(labels >= stretch.known)
         self.counts[MISTAKES] += np.count_nonzero(stretch.judged(verdict.guesses))
-        self.counts[MOVES] = sum(int(engine.counts[MOVES]) for engine in self.engines)
+
+    def facts(self) -> np.ndarray:
+        """The counts: trials, mistakes, novel labels, and moves of all runs together."""
+        if not self.solo:
+            self.counts[MOVES] = sum(int(engine.counts[MOVES]) for engine in self.engines)
+        return self.counts[:KEPT].copy()
 
     # --- as arrays
 
@@ -193,7 +198,7 @@ class Council:
 
     def state(self) -> State:
         """Everything that learning changed, without spare room: equal states are equal arrays."""
-        state = {} if self.solo else {"counts": self.counts[:KEPT]}
+        state = {} if self.solo else {"counts": self.facts()}
         for start, keeper in self._kept_apart():
             state |= {start + name: array for name, array in keeper.state().items()}
         return {name: np.array(array) for name, array in state.items()}

@@ -16,6 +16,10 @@ State = dict[str, np.ndarray]
 REMAINDER = "(remainder)"  # the row of an explanation that no expert answers for
 
 
+class UnfitError(Exception):
+    """Somebody keeps more than one item: this learner takes the general path one by one."""
+
+
 class Verdict(NamedTuple):
     """The guesses of a stretch and, where they were asked for, the scores behind them."""
 
@@ -94,6 +98,10 @@ class Head:
         if id(self) not in stretch.verdicts:
             stretch.verdicts[id(self)] = self.decide(stretch, id(self) in stretch.asked.boards)
         return stretch.verdicts[id(self)]
+
+    def bind(self, desk: Any, guesses: np.ndarray, board: np.ndarray) -> None:
+        """Put what one trial takes on the desk, to write its guess and (unless empty) its scores here."""
+        raise UnfitError
 
     def decide(self, stretch: Stretch, board: bool) -> Verdict:
         """The guesses of a stretch, and learn from it."""

@@ -34,6 +34,14 @@ class Leaf(Head):
             return Verdict(out.mean, out.mean_scores if board else NOTHING)
         return Verdict(out.own, out.own_scores if board else NOTHING)
 
+    def bind(self, desk: Any, guesses: np.ndarray, board: np.ndarray) -> None:
+        """The engine writes here."""
+        reading = "mean" if self.mean else "own"
+        wanted = desk.outs.setdefault(id(self.engine), {})
+        wanted[reading] = guesses
+        if len(board):
+            wanted[f"{reading}_scores"] = board
+
     def vector(self) -> np.ndarray:
         """The hypothesis that decides."""
         return self.engine.weights(mean=self.mean)

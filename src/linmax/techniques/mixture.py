@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from linmax._jit import Kernel
 from linmax.techniques.committee import Committee, check_multiplier, check_part
 from linmax.techniques.expect import expect
 from linmax.techniques.head import Asked, Head, Reason, State, Stretch, Verdict, blend, mixed
@@ -49,6 +50,8 @@ class Mixture(Committee):
 class OfScores(Head):
     """One who makes something of the members' scores."""
 
+    kernel: Kernel
+
     def __init__(self, learner: Any, members: list[Head]) -> None:
         self.learner = learner
         self.members = members
@@ -70,19 +73,17 @@ class OfScores(Head):
         boards = np.stack([member.verdict(stretch).board for member in self.members])
         guesses = np.empty(stretch.length, dtype=np.int32)
         scores = np.zeros((stretch.length if board else 0, boards.shape[2]))
-        self.work(boards, stretch.labels, stretch.known, guesses, scores)
+        self.kernel(boards, stretch.labels, stretch.known, *self.tools(boards.shape[2]), guesses, scores)
         return Verdict(guesses, scores)
 
-    def work(
-        self,
-        boards: np.ndarray,
-        labels: np.ndarray,
-        known: np.ndarray,
-        guesses: np.ndarray,
-        scores: np.ndarray,
-    ) -> None:
-        """Run the kernel over boards (members, trials, classes)."""
+    def tools(self, classes: int) -> tuple[Any, ...]:
+        """What the kernel takes between the labels and the results."""
         raise NotImplementedError
+
+    def bind(self, desk: Any, guesses: np.ndarray, board: np.ndarray) -> None:
+        """After the members, the kernel."""
+        boards = desk.boards(self.members)
+        desk.call(self.kernel, boards, desk.label, desk.known, *self.tools(boards.shape[2]), guesses, board)
 
     def weights(self) -> dict[Any, float]:
         """The mean of the members' weights, each brought to absolute values that add up to 1."""
@@ -92,29 +93,23 @@ class OfScores(Head):
         """The members' reasons, and what is made of them beyond that."""
         boards = np.stack([member.explain(item).scores for member in self.members])[:, None, :]
         scores, guesses = np.zeros((1, item.known)), np.zeros(1, dtype=np.int32)
-        self.work(boards, np.full(1, -1), np.full(1, item.known), guesses, scores)
+        self.kernel(boards, np.full(1, -1), np.full(1, item.known), *self.tools(item.known), guesses, scores)
         return mixed(self.shares(), item, scores[0])
 
 
 class Mixer(OfScores):
     """One who mixes; `logs` are the logarithms of the weights."""
 
+    kernel = mix
+
     def __init__(self, learner: Mixture, members: list[Head]) -> None:
         super().__init__(learner, members)
         self.logs = np.full(len(members), -math.log(len(members)))
 
-    def work(
-        self,
-        boards: np.ndarray,
-        labels: np.ndarray,
-        known: np.ndarray,
-        guesses: np.ndarray,
-        scores: np.ndarray,
-    ) -> None:
-        """Mix."""
+    def tools(self, classes: int) -> tuple[Any, ...]:
+        """Weights, how they fall, and scratch."""
         step, share = math.log(self.learner.multiplier), float(self.learner.share)
-        p = np.zeros((len(boards) + 1, boards.shape[2]))
-        mix(boards, labels, known, self.logs, step, share, p, guesses, scores)
+        return self.logs, step, share, np.zeros((len(self.members) + 1, classes))
 
     def shares(self) -> list[tuple[Head, float]]:
         """By weight."""

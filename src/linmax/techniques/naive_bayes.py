@@ -124,6 +124,14 @@ class Counter(Head):
         )  # fmt: skip
         return Verdict(guesses, scores)
 
+    def bind(self, desk: Any, guesses: np.ndarray, board: np.ndarray) -> None:
+        """The kernel, over the item's votes."""
+        classes, shrink = int(desk.known[0]), float(self.learner.shrink)
+        scratch = np.zeros(classes), np.zeros(classes)
+        desk.call(
+            self.kernel, desk.votes, 0, desk.label, desk.known, shrink, self.counts, *scratch, guesses, board
+        )
+
     def weights(self) -> dict[Any, float]:
         """By expert: how much what it says speaks for the class it names, on average."""
         k, names = len(self.ground.names.classes), self.ground.named()

@@ -49,25 +49,18 @@ class Stacked(Committee):
 class Stacker(OfScores):
     """One who stacks: the trust `v`, and `P`, how sure that is."""
 
+    kernel = stack
+
     def __init__(self, learner: Stacked, members: list[Head]) -> None:
         super().__init__(learner, members)
         self.v = np.full(len(members), 1.0 / len(members))
         self.P = learner.prior * np.eye(len(members))
 
-    def work(
-        self,
-        boards: np.ndarray,
-        labels: np.ndarray,
-        known: np.ndarray,
-        guesses: np.ndarray,
-        scores: np.ndarray,
-    ) -> None:
-        """Stack."""
-        members, classes = len(boards), boards.shape[2]
-        stack(
-            boards, labels, known, self.v, self.P, float(self.learner.prior), float(self.learner.forget),
-            np.zeros((members, classes)), np.zeros((2, classes)), np.zeros((3, members)), guesses, scores,
-        )  # fmt: skip
+    def tools(self, classes: int) -> tuple[Any, ...]:
+        """Trust, how sure it is and stays, and scratch."""
+        members, prior, forget = len(self.members), float(self.learner.prior), float(self.learner.forget)
+        scratch = np.zeros((members, classes)), np.zeros((2, classes)), np.zeros((3, members))
+        return self.v, self.P, prior, forget, *scratch
 
     def shares(self) -> list[tuple[Head, float]]:
         """By trust, which may be negative."""

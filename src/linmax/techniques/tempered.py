@@ -76,6 +76,14 @@ class Thermostat(Head):
         )
         return Verdict(below.guesses, tempered if board else NOTHING)
 
+    def bind(self, desk: Any, guesses: np.ndarray, board: np.ndarray) -> None:
+        """The one below writes its guess here, and its scores to be tempered."""
+        scores = np.zeros((1, int(desk.known[0])))
+        desk.seat(self.member, guesses, scores)
+        target = board if len(board) else np.zeros_like(scores)
+        scratch = np.zeros(scores.shape[1]), np.zeros(scores.shape[1])
+        desk.call(temper, scores, desk.label, desk.known, self.heat, *scratch, target)
+
     def shares(self) -> list[tuple[Head, float]]:
         """Nobody else has a part."""
         return self.member.shares()

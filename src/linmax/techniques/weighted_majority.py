@@ -12,6 +12,7 @@ import numpy as np
 from linmax.experts import Votes
 from linmax.learner import Learner
 from linmax.techniques.committee import Committee, check_multiplier
+from linmax.techniques.desk import NO_SCORES
 from linmax.techniques.expect import expect
 from linmax.techniques.expertwise import labels_voted
 from linmax.techniques.ground import Ground
@@ -131,6 +132,16 @@ class OfMembers(_Majority):
         """The heaviest guess."""
         ballots = [member.verdict(stretch).guesses for member in self.members]
         return self.judge(stretch, np.stack(ballots, axis=1), board)
+
+    def bind(self, desk: Any, guesses: np.ndarray, board: np.ndarray) -> None:
+        """After the members, the kernel."""
+        ballots = np.zeros((1, len(self.members)), dtype=np.int32)
+        for m, member in enumerate(self.members):
+            desk.seat(member, ballots[0, m : m + 1], NO_SCORES)
+        desk.call(
+            weigh, ballots, desk.label, desk.known, self.logs, self.spoken, self.step,
+            np.zeros(int(desk.known[0]) + 1), guesses, board,
+        )  # fmt: skip
 
     def shares(self) -> list[tuple[Head, float]]:
         """By weight."""
