@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
+import statistics
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
-from linmax import _registry
+from benchmarks.panels.page import summary
+from linmax import _registry, recommended
 from linmax.bounds.theorems import THEOREMS
 from linmax.report import Entry, catalogue, options
 
@@ -55,7 +59,62 @@ def sources() -> str:
     return table(("source", "parameters", "checks that hold on it", "what it does"), rows)
 
 
+def committees() -> str:
+    """Every committee, and those that are ready made."""
+    return listing("committee") + "\n" + listing("ready made")
+
+
+def bank() -> str:
+    """The members of the default, and what each is there for."""
+    members = recommended().members[1].members  # type: ignore[attr-defined]
+    rows = [(code(repr(member)), why) for member, why in zip(members, REASONS, strict=True)]
+    return table(("member", "what it is there for"), rows)
+
+
+def members() -> str:
+    """The default, its members and the default without each, panel by panel."""
+    panels = kept("members")["panels"]
+    names = list(panels[0]["accuracy"])
+    order = [
+        "plurality",
+        "best expert",
+        *(name for name in names if name not in ("plurality", "best expert")),
+    ]
+    rows = [
+        (
+            name if not name[0].isupper() else code(name),
+            *(f"{statistics.fmean(list(one['accuracy'][name].values())[1:]):.4f}" for one in panels),
+        )
+        for name in order
+    ]
+    return table(("", *(one["panel"] for one in panels)), rows)
+
+
+def peers() -> str:
+    """linmax against the best of each peer."""
+    return summary(kept("panels")["panels"])
+
+
+def kept(name: str) -> Any:
+    """The results of a benchmark."""
+    return json.loads((HERE.parent / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+REASONS = (
+    "small steps: steady panels",
+    "larger steps: drift",
+    "large steps, averaged: rules that fire seldom",
+    "a large margin: many good experts",
+    "one weight for each thing an expert may say, with steps of its own: confused and sleeping experts",
+    "the same by counting: fast for experts who speak seldom",
+    "how often an expert is right: many experts who know nothing",
+)
+
 PARTS: dict[str, Callable[[], str]] = {
+    "committees": committees,
+    "bank": bank,
+    "members": members,
+    "peers": peers,
     "rules": rules,
     "bounds": bounds,
     "techniques": techniques,

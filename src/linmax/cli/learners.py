@@ -11,6 +11,8 @@ from linmax.report import catalogue, options
 KINDS = {
     "rule": ("Rules", "how weights move"),
     "technique": ("Techniques", "which hypothesis predicts"),
+    "committee": ("Committees", "one guess of many learners"),
+    "ready made": ("Ready made", "call them as they are"),
     "source": ("Sources", "what votes; they add up with +"),
 }
 EXAMPLE = "Averaged(Recycled(Winnow(1.2))).on(Votes() + PerClass() + Thresholds())"

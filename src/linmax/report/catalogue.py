@@ -11,16 +11,24 @@ from linmax import _registry
 from linmax.experts import Source
 from linmax.learner import Learner
 from linmax.rules import Rule
+from linmax.techniques import Committee, NaiveBayes
 from linmax.terms import Term, show
 
 HIDDEN = ("experts",)  # set with .on(...)
+KINDS: dict[str, Any] = {  # the first that fits: a rule is a learner, too
+    "rule": Rule,
+    "committee": (Committee, NaiveBayes),
+    "technique": Learner,
+    "source": Source,
+}
+READY = "ready made"
 
 
 class Entry(NamedTuple):
     """One thing a learner can be built from."""
 
     name: str
-    kind: str  # "rule", "technique" or "source"
+    kind: str  # one of KINDS
     summary: str  # the first line of its docstring
     formula: str  # the second paragraph of a rule's
     parameters: tuple[str, ...]  # such as "alpha=1.2"
@@ -28,21 +36,24 @@ class Entry(NamedTuple):
 
 
 def catalogue(*, own: bool = False) -> list[Entry]:
-    """Rules, then techniques, then sources, each kind by name; with `own=True` only what linmax brings along.
+    """Rules, committees, techniques, sources and what is ready made, each kind by name.
+
+    With `own=True` only what linmax brings along.
 
     >>> from linmax.report import catalogue
     >>> winnow = next(entry for entry in catalogue() if entry.name == "Winnow")
     >>> winnow.kind, winnow.parameters, winnow.formula
     ('rule', ('alpha=1.2',), 'theta += z; w = alpha ** theta / (sum over those who have spoken)')
     """
-    kinds = {"rule": Rule, "technique": Learner, "source": Source}  # a rule is a learner, too: the first fits
     found = []
     for name, thing in _registry.registered().items():
         if isinstance(thing, type) and issubclass(thing, Term) and (_is_own(thing) or not own):
-            kind = next((kind for kind, base in kinds.items() if issubclass(thing, base)), None)
+            kind = next((kind for kind, base in KINDS.items() if issubclass(thing, base)), None)
             if kind is not None:
                 found.append(_entry(name, kind, thing))
-    return sorted(found, key=lambda entry: (list(kinds).index(entry.kind), entry.name))
+        elif getattr(thing, "ready_made", False):
+            found.append(_entry(name, READY, thing))
+    return sorted(found, key=lambda entry: ([*KINDS, READY].index(entry.kind), entry.name))
 
 
 def options() -> tuple[str, ...]:
@@ -64,6 +75,9 @@ def _entry(name: str, kind: str, thing: Any) -> Entry:
     paragraphs = (inspect.getdoc(thing) or "").split("\n\n")
     summary, *_ = paragraphs[0].split("\n")
     formula = " ".join(paragraphs[1].split()) if kind == "rule" and len(paragraphs) > 1 else ""
+    if kind == READY:
+        given = inspect.signature(thing).parameters.values()
+        return Entry(name, kind, summary, "", tuple(f"{it.name}={it.default!r}" for it in given), frozenset())
     parameters = tuple(_parameter(field) for field in _fields(thing))
     if kind == "rule":
         parameters = tuple(parameter for parameter in parameters if parameter not in options())

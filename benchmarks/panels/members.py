@@ -1,0 +1,71 @@
+"""Why the default is what it is: its members alone, and the whole without each of them, on every real panel.
+
+`python -m benchmarks.panels.members` takes some minutes; docs/recommended.md shows the result.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import track
+
+from benchmarks.panels.__main__ import DATA, PERMUTATIONS, RESULTS
+from benchmarks.panels.own import share, untaught
+from benchmarks.panels.reading import Panel, panels
+from linmax import Fusion, Mixture, Stacked, recommended
+from linmax.learner import Learner
+
+
+def bank() -> tuple[Learner, ...]:
+    """The members of the default."""
+    members: tuple[Learner, ...] = recommended().members[1].members  # type: ignore[attr-defined]
+    return members
+
+
+def candidates() -> dict[str, Learner]:
+    """Everything that is compared, by what the page calls it."""
+    members = bank()
+    found: dict[str, Learner] = {"the default": recommended(), "only stacked": Stacked(members)}
+    found |= {"only mixed": Mixture(members)}
+    found |= {f"{member!r}": member for member in members}
+    for left_out in members:
+        rest = tuple(member for member in members if member != left_out)
+        found[f"without {left_out!r}"] = Mixture((Stacked(rest), Mixture(rest)))
+    return found
+
+
+def measured(panel: Panel, permutations: int) -> dict[str, Any]:
+    """The part of right guesses of every candidate, by order."""
+    row: dict[str, dict[str, float]] = {}
+    for name, order in panel.orders(permutations).items():
+        votes, labels = panel.votes[order], panel.labels[order]
+        for called, learner in candidates().items():
+            guesses = Fusion(learner, classes=range(panel.k)).learn(votes, labels).guesses
+            row.setdefault(called, {})[name] = share(guesses, labels)
+        for called, figure in untaught(votes, labels, panel.k).items():
+            row.setdefault(called, {})[name] = figure
+    return {"panel": panel.name, "items": len(panel.labels), "accuracy": row}
+
+
+def main(
+    data: Annotated[Path, typer.Option(help="the folder of panels", show_default="../shared/data")] = DATA,
+) -> None:
+    """Measure the default, its members, and the default without each."""
+    console = Console()
+    found = panels(data, enough=100)
+    if not found:
+        console.print(f"no panels in {data}; name their folder with --data", soft_wrap=True)
+        return
+    rows = [
+        measured(panel, PERMUTATIONS) for panel in track(found, "panels", console=console, transient=True)
+    ]
+    (RESULTS / "members.json").write_text(json.dumps({"panels": rows}, indent=1) + "\n")
+    console.print("kept in benchmarks/results/members.json; make docs puts it into docs/recommended.md")
+
+
+if __name__ == "__main__":
+    typer.run(main)

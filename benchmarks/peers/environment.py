@@ -1,0 +1,40 @@
+"""The peers' own environment, made from pinned versions when it is first needed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+REQUIREMENTS = Path(__file__).with_name("requirements.txt")
+
+
+class PeersMissingError(Exception):
+    """The peers cannot run here; the message says why."""
+
+
+def versions() -> dict[str, str]:
+    """The pinned versions."""
+    lines = REQUIREMENTS.read_text().splitlines()
+    pins = (line.split("==") for line in lines if line and not line.startswith("#"))
+    return {name: version for name, version in pins}
+
+
+def python(home: Path, *, make: bool) -> Path:
+    """The environment's Python; it is made, or made anew after a change of versions, if `make` says so."""
+    folder = home / "env"
+    found, stamp = folder / "bin" / "python", folder / "versions"
+    if stamp.exists() and stamp.read_text() == REQUIREMENTS.read_text():
+        return found
+    if not make:
+        raise PeersMissingError("they are not installed yet, a run without --quick does it")
+    for command in (
+        [sys.executable, "-m", "venv", "--clear", str(folder)],
+        [str(found), "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "-r", str(REQUIREMENTS)],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            why = (done.stderr.strip() or "no reason given").splitlines()[-1]
+            raise PeersMissingError(f"their environment could not be made ({why})")
+    stamp.write_text(REQUIREMENTS.read_text())
+    return found
