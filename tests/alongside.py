@@ -60,7 +60,9 @@ def slow(learner: Any, classes: Iterable[Any] = (), seed: int = 0) -> Any:
     if isinstance(learner, WeightedMajority):
         return oracles_majorities.WeightedMajority(members, learner.multiplier, classes)
     if isinstance(learner, Mixture):
-        return oracles_majorities.Mixture(members, classes, rate=learner.rate, share=learner.share)
+        return oracles_majorities.Mixture(
+            members, classes, multiplier=learner.multiplier, share=learner.share
+        )
     if learner.choose == "random":
         return oracles_majorities.Drawn(members, classes, hypotheses=learner.hypotheses, seed=seed)
     return oracles_committees.Combine(

@@ -131,17 +131,25 @@ def log_softmax(scores: Vector) -> Vector:
 
 
 class Mixture(Committee):
-    """p = sum of v_m softmax(scores_m); v_m falls with the member's log-loss; scores are log p."""
+    """p = sum of v_m p_m; who is wrong has v divided, and a share is spread evenly; scores are log p."""
 
     def __init__(
-        self, members: Sequence[Any], classes: Iterable[Any] = (), *, rate: float = 1, share: float = 0
+        self,
+        members: Sequence[Any],
+        classes: Iterable[Any] = (),
+        *,
+        multiplier: float = 1.2,
+        share: float = 1e-4,
     ) -> None:
         super().__init__(members, classes)
-        self.rate, self.share = rate, share
+        self.multiplier, self.share = multiplier, share
         self.logs = [-math.log(len(self.members))] * len(self.members)  # log v
 
+    def told(self, item: Item) -> list[Vector]:
+        return [log_softmax(member.scores(item)) for member in self.members]
+
     def scores(self, item: Item) -> Vector:
-        told = [log_softmax(member.scores(item)) for member in self.members]
+        told = self.told(item)
         return {c: log_sum(a + p[c] for a, p in zip(self.logs, told, strict=True)) for c in told[0]}
 
     def doubt(self, scores: Vector) -> None:
@@ -150,14 +158,9 @@ class Mixture(Committee):
             super().doubt(scores)
 
     def step(self, item: Item, y: Any, novel: bool) -> None:
-        told = [log_softmax(member.scores(item)) for member in self.members]
+        wrong = [best(member.scores(item)) != y for member in self.members]
         for member in self.members:
             member.trial(item, y)
-        if novel:
-            return
-        logs = [a + self.rate * p[y] for a, p in zip(self.logs, told, strict=True)]
-        v = [math.exp(a - log_sum(logs)) for a in logs]
-        if self.share:
-            self.logs = [math.log((1 - self.share) * a + self.share / len(v)) for a in v]
-        else:  # a weight may be too small for a float, its logarithm is not
-            self.logs = [a - log_sum(logs) for a in logs]
+        if not novel:
+            v = [math.exp(a) / self.multiplier**w for a, w in zip(self.logs, wrong, strict=True)]
+            self.logs = [math.log((1 - self.share) * a / sum(v) + self.share / len(v)) for a in v]

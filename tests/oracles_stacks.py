@@ -1,4 +1,4 @@
-"""Slow, obvious learners over probabilities: the mixture, the stack, the temperature, and naive Bayes.
+"""Slow, obvious learners over probabilities: the stack, the temperature, and naive Bayes.
 
 Everything is a dict by class, or a list by member; numpy only inverts the stack's curvature.
 """
@@ -13,54 +13,9 @@ from typing import Any
 import numpy as np
 from oracles import Vector
 from oracles_committees import Committee, Item, Member
-from oracles_majorities import Still, log_softmax
-from oracles_session import best
+from oracles_majorities import Mixture, Still, log_softmax
 
 Logs = dict[Any, float]
-
-
-def normal(weights: list[float]) -> list[float]:
-    return [w / sum(weights) for w in weights]
-
-
-class Mixture(Committee):
-    """p = sum of v_m p_m; who is wrong has v divided, and a share of all is spread evenly."""
-
-    def __init__(
-        self,
-        members: Sequence[Any],
-        classes: Iterable[Any] = (),
-        *,
-        multiplier: float = 1.2,
-        share: float = 1e-4,
-    ) -> None:
-        super().__init__(members, classes)
-        self.multiplier, self.share = multiplier, share
-        self.v = [1 / len(self.members)] * len(self.members)
-
-    def told(self, item: Item) -> list[Logs]:
-        return [log_softmax(member.scores(item)) for member in self.members]
-
-    def scores(self, item: Item) -> Vector:
-        told = self.told(item)
-        return {
-            c: math.log(sum(v * math.exp(p[c]) for v, p in zip(self.v, told, strict=True))) for c in told[0]
-        }
-
-    def doubt(self, scores: Vector) -> None:
-        """While no member has an opinion all classes are alike, in any program."""
-        if len(set(scores.values())) > 1:
-            super().doubt(scores)
-
-    def step(self, item: Item, y: Any, novel: bool) -> None:
-        guesses = [best(member.scores(item)) for member in self.members]
-        for member in self.members:
-            member.trial(item, y)
-        if not novel:
-            self.v = normal(
-                [v / self.multiplier if g != y else v for v, g in zip(self.v, guesses, strict=True)]
-            )
-            self.v = [(1 - self.share) * v + self.share / len(self.v) for v in self.v]
 
 
 class Stacked(Mixture):
@@ -79,6 +34,7 @@ class Stacked(Mixture):
     ) -> None:
         super().__init__(members, classes)
         self.prior, self.forget = prior, forget
+        self.v = [1 / len(self.members)] * len(self.members)
         self.P = prior * np.eye(len(self.members))
 
     def told(self, item: Item) -> list[Logs]:

@@ -230,11 +230,13 @@ def test_patience_doubles_with_every_restart() -> None:
 
 
 def test_mistakes_are_compared_since_the_last_restart() -> None:
-    """Voting starts again after trials 10, 30 and 70; each time that ann turns costs three mistakes, no more."""
+    """Voting starts again after 10, 30 and 70; each time that ann turns costs three mistakes, no more."""
     it = Watched(Voted(P, hypotheses=8, window=0, patience=10))
     it.run(one_voice(5 * "+" + 15 * "-" + 25 * "+" + 55 * "-"))
     assert it.count(RESTARTS) == 3
     assert it.wrong == [2, 6, 7, 8, 21, 22, 23, 46, 47, 48]
+    it = Watched(Voted(P, hypotheses=8, window=0, patience=3)).run(one_voice("-+++-----"))
+    assert (it.count(RESTARTS), it.count(SAVED)) == (2, 0)  # after 3 and after 9
 
 
 def test_the_leader_is_the_member_with_the_fewest_mistakes_and_the_first_of_equals() -> None:

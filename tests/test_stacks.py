@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import oracles
+import oracles_majorities
 import oracles_stacks
 import pytest
 from oracles_committees import Committee, Item, Member
@@ -62,7 +63,7 @@ def scored(count: int, seed: int = 0) -> list[tuple[Item, Any]]:
 @pytest.mark.parametrize(("multiplier", "share"), [(1.2, 1e-4), (3.0, 0.0), (1.5, 0.2)])
 def test_a_mixture_mixes_probabilities_by_mistakes(multiplier: float, share: float) -> None:
     fusion = Fusion(Mixture(OURS, multiplier=multiplier, share=share), classes=CLASSES, experts=range(5))
-    oracle = oracles_stacks.Mixture(theirs(), CLASSES, multiplier=multiplier, share=share)
+    oracle = oracles_majorities.Mixture(theirs(), CLASSES, multiplier=multiplier, share=share)
     assert follow(fusion, oracle, panel(60)) > 40
 
 

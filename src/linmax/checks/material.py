@@ -61,7 +61,7 @@ def _rows(part: np.ndarray | None, chosen: slice) -> np.ndarray | None:
 def layers_of(learner: Any) -> Iterator[Any]:
     """A learner and all that is inside it."""
     yield learner
-    for member in [learner.inner] if hasattr(learner, "inner") else getattr(learner, "members", ()):
+    for member in [learner.inner] if hasattr(learner, "inner") else getattr(learner, "members", None) or ():
         yield from layers_of(member)
 
 

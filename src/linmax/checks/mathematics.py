@@ -207,7 +207,7 @@ def holds(learner: Learner, what: str) -> bool:
 
 def _expect_finite(fusion: Fusion, what: str) -> None:
     for name, array in fusion.state().items():
-        expect(name == "s" or bool(np.isfinite(array).all()), f"{what}: {name} is not finite")
+        expect(name.split(".")[-1] == "s" or bool(np.isfinite(array).all()), f"{what}: {name} is not finite")
     expect(all(map(math.isfinite, fusion.weights.values())), f"{what}: weights are not finite")
 
 

@@ -36,11 +36,17 @@ def explain(council: Council, batch: Batch) -> Explanation:
             owner: {label: x for label, x in zip(classes, row.tolist(), strict=True) if x != 0.0}
             for owner, row in reason.parts.items()
         },
-        {
-            repr(learner): (share, classes[code] if code >= 0 else None)
-            for learner, share, code in reason.members
-        },
+        _members(reason, classes),
     )
+
+
+def _members(reason: Reason, classes: list[Any]) -> dict[str, tuple[float, Any]]:
+    """Each member's part and guess; one that sits in several places has the sum of its parts."""
+    told: dict[str, tuple[float, Any]] = {}
+    for learner, part, code in reason.members:
+        before = told.get(repr(learner), (0.0, None))[0]
+        told[repr(learner)] = (before + part, classes[code] if code >= 0 else None)
+    return told
 
 
 class Item:

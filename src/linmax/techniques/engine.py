@@ -179,6 +179,8 @@ class Engine:
         twin = copy.copy(self)
         twin.columns = {name: column.copy() for name, column in self.columns.items()}
         twin.counts, twin.s, twin.total = self.counts.copy(), self.s.copy(), self.total.copy()
+        if self.ground.memory is not None:
+            twin.ground = self.ground.twin()
         return twin
 
     # --- what was learned

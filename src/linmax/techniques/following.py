@@ -18,7 +18,6 @@ from linmax.techniques.voting import (
     put,
     start_again,
     thin_out,
-    uniform,
     write_down,
 )
 
@@ -57,12 +56,11 @@ def guess(whole, t, k, own, scores, fewer, ballot, rules, sheet, row):
 
 
 @inline
-def draw(leader, h, history, counts, ballot, rules, sheet):
+def draw(leader, h, history, counts, ballot, rules, drawn, sheet):
     """Every slot holds a hypothesis drawn from all trials so far (a reservoir of one)."""
-    told = ballot.numbers[TOLD]
     written = False
     for slot in range(rules.hypotheses):
-        if uniform(rules.seed, told, slot + 1) * told < 1.0:
+        if drawn[slot]:
             if not written:
                 write_down(leader, h, history, counts[TRIALS] + 1, sheet.candidate)
                 written = True
@@ -111,7 +109,7 @@ def follow_leader(
         if t > 0 and labels[place - 1] >= 0:
             fewer = record.mistakes[t, leader.member] - ballot.since[leader.member]
             if rules.random:
-                draw(leader, h, history, counts, ballot, rules, sheet)
+                draw(leader, h, history, counts, ballot, rules, record.drawn[t], sheet)
             else:
                 k = max(known[place - 1], labels[place - 1] + 1)
                 streak = record.streak[t, leader.member]

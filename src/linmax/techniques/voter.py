@@ -21,6 +21,7 @@ from linmax.techniques.voting import (
     SAVED,
     SLOT,
     SPACING,
+    TOLD,
     VOTING,
     Ballot,
     Leader,
@@ -28,6 +29,7 @@ from linmax.techniques.voting import (
     Rules,
     Sheet,
     count_mistakes,
+    uniform,
 )
 
 
@@ -121,6 +123,7 @@ class Voter(Head):
             return self._led(stretch, record, board)
         sheet = self._sheet(stretch, board)
         tape = stretch.tapes[id(self.ground)]
+        record = record._replace(drawn=self._drawn(stretch))
         labelled = tape.labels >= 0
         places = np.flatnonzero(labelled)
         told = np.concatenate(([0], np.cumsum(labelled)))[tape.held :]
@@ -146,7 +149,12 @@ class Voter(Head):
     def _record(self, stretch: Stretch) -> Record:
         guesses = np.stack([member.verdict(stretch).guesses for member in self.members])
         count = (stretch.length + 1, len(self.members))
-        record = Record(np.zeros(count[0], dtype=np.int64), *(np.zeros(count, dtype=np.int64) for _ in "ab"))
+        record = Record(
+            np.zeros(count[0], dtype=np.int64),
+            np.zeros(count, dtype=np.int64),
+            np.zeros(count, dtype=np.int64),
+            np.zeros((0, 0), dtype=np.uint8),
+        )
         count_mistakes(guesses, stretch.labels, stretch.known, self.mistakes, self.streak, record)
         return record
 
@@ -156,6 +164,14 @@ class Voter(Head):
         guesses = np.stack([verdict.guesses for verdict in verdicts])[record.leader[:-1], trial]
         scores = np.stack([verdict.board for verdict in verdicts])
         return Verdict(guesses, scores[record.leader[:-1], trial] if board else scores[0])
+
+    def _drawn(self, stretch: Stretch) -> np.ndarray:
+        """Which slots take the hypothesis before each trial: with probability 1/t after t trials."""
+        if not self.rules.random:
+            return np.zeros((0, 0), dtype=np.uint8)
+        told = int(self.ballot.numbers[TOLD]) + np.concatenate(([0], np.cumsum(stretch.labels >= 0)))
+        chance = uniform(self.rules.seed, told[:, None], np.arange(1, self.rules.hypotheses + 1)[None, :])
+        return np.asarray(chance * told[:, None] < 1.0, dtype=np.uint8)
 
     def _sheet(self, stretch: Stretch, board: bool) -> Sheet:
         classes = self.ground.room.classes + 1
@@ -263,7 +279,7 @@ class Again:
         if not self.needed:
             return stretch.forms[id(engine.ground)], engine.tools(engine.buffer(tape)), stretch.outs[key]
         if key not in self.runs:
-            twin = stretch.twins[key]
+            twin = stretch.twins[key].twin()  # somebody else may follow the same run
             form = stretch.forms[id(engine.ground)]
             if twin.ground is not engine.ground:
                 form = twin.ground.form(tape.data)

@@ -48,6 +48,7 @@ class Record(NamedTuple):
     leader: np.ndarray  # (trials + 1,) int64
     mistakes: np.ndarray  # (trials + 1, members) int64
     streak: np.ndarray  # (trials + 1, members) int64
+    drawn: np.ndarray  # (trials + 1, hypotheses) uint8, or empty: which slots take the leader's hypothesis
 
 
 class Leader(NamedTuple):
@@ -89,18 +90,16 @@ def keep_record(guesses, labels, known, mistakes, streak, record):
 count_mistakes = Kernel(keep_record)
 
 
-@inline
-def uniform(seed, t, j):
-    """A number in [0, 1) that depends on its arguments alone (the finaliser of splitmix64)."""
-    z = (
-        np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15)
-        + np.uint64(t) * np.uint64(0xBF58476D1CE4E5B9)
-        + np.uint64(j) * np.uint64(0x94D049BB133111EB)
-    )
+def uniform(seed: int, t: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """Numbers in [0, 1) that depend on their arguments alone (the finaliser of splitmix64)."""
+    seeds = np.array([seed % 2**64], dtype=np.uint64)
+    z = seeds * np.uint64(0x9E3779B97F4A7C15)
+    z = z + t.astype(np.uint64) * np.uint64(0xBF58476D1CE4E5B9)
+    z = z + j.astype(np.uint64) * np.uint64(0x94D049BB133111EB)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     z = z ^ (z >> np.uint64(31))
-    return np.float64(z >> np.uint64(11)) * 2.0**-53
+    return (z >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 @inline

@@ -153,8 +153,10 @@ class OfMembers(_Majority):
 
     def explain(self, item: Any) -> Reason:
         """Each member's weight is for its guess; the heaviest counts 1."""
-        weights = np.exp(self.logs - self.logs.max()).tolist()
-        return mixed(list(zip(self.members, weights, strict=True)), item)
+        weights = np.exp(self.logs - self.logs.max())
+        reason = mixed(list(zip(self.members, weights.tolist(), strict=True)), item)
+        told = [(learner, part / float(weights.sum()), code) for learner, part, code in reason.members]
+        return reason._replace(members=told)
 
     def check(self, state: State, pairs: dict[int, int]) -> None:
         """One weight per member."""
@@ -183,7 +185,7 @@ class OfExperts(_Majority):
         (ballots,) = labels_voted(item.stretch)
         self.seats(len(ballots))
         owners = {at: owner for _, owner, at in self.ground.named(item.names)}
-        logs = np.where(self.spoken == NEW, mean_log(self.logs, self.spoken), self.logs)
+        logs = np.where(self.spoken == NEW, mean_log(self.logs, self.spoken), self.logs)[: len(ballots)]
         top = logs[ballots >= 0].max(initial=-np.inf)
         scores, parts = np.zeros(item.known), {}
         for at in np.flatnonzero(ballots >= 0).tolist():
