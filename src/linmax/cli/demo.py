@@ -13,7 +13,7 @@ from linmax.cli.tables import explained, trusted
 from linmax.evaluate import Progress
 from linmax.report import draw, trust
 
-LEARNER = "Averaged(Recycled(Perceptron(start='equal'))).on(Votes() + PerClass() + Thresholds())"
+LEARNER = "recommended()"
 TITLE = "Twelve weak readers of handwritten digits: mistakes so far"
 
 
@@ -36,7 +36,7 @@ def show(*, seed: int, learner: str | None, picture: Path, seconds: float) -> No
             f"{len(panel.labels)} others. linmax guesses every digit before it is told the truth."
         )
     )
-    console.print(Text(f"Learner: {fusion.learner!r}", style="dim"))
+    console.print(Text(f"Learner: {learner or LEARNER}", style="dim"))
     console.print()
     progress = race(console, fusion, panel, seconds)
     console.print()

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from linmax import ballots
 from linmax.evaluate import picks
 from linmax.fusion import Fusion
+from linmax.techniques.head import Head
+from linmax.techniques.mixture import OfScores
 
 
 class Trust(NamedTuple):
@@ -67,12 +69,20 @@ def readings(fusion: Fusion) -> NDArray[np.float64]:
     codes = {label: c for c, label in enumerate(fusion.classes)}
     k = len(codes)
     reading = np.zeros((len(seats), k, k))
-    for key, weight in fusion.weights.items():
-        match key:
-            case _ if key in seats:
-                reading[seats[key]] += weight * np.eye(k)
-            case (expert, says) if expert in seats and says in codes:
-                reading[seats[expert], codes[says], codes[says]] += weight
-            case (expert, says, means) if expert in seats and says in codes and means in codes:
-                reading[seats[expert], codes[says], codes[means]] += weight
+    for part, weights in _weights(fusion._council.head):
+        for key, weight in weights.items():
+            match key:
+                case _ if key in seats:
+                    reading[seats[key]] += part * weight * np.eye(k)
+                case (expert, says) if expert in seats and says in codes:
+                    reading[seats[expert], codes[says], codes[says]] += part * weight
+                case (expert, says, means) if expert in seats and says in codes and means in codes:
+                    reading[seats[expert], codes[says], codes[means]] += part * weight
     return reading
+
+
+def _weights(head: Head) -> list[tuple[float, dict[Any, float]]]:
+    """The weights of who decides or, where scores of members are combined, of the members by their parts."""
+    if isinstance(head, OfScores):
+        return [(part * p, w) for member, part in head.shares() for p, w in _weights(member)]
+    return [(1.0, head.weights())]

@@ -133,17 +133,17 @@ class Counter(Head):
         )
 
     def weights(self) -> dict[Any, float]:
-        """By expert: how much what it says speaks for the class it names, on average."""
-        k, names = len(self.ground.names.classes), self.ground.named()
-        return {key: self._worth(at, k) for key, _, at in names}
-
-    def _worth(self, i: int, k: int) -> float:
+        """By expert; of tables by expert, what it says and the class that this counts for."""
+        classes, shrink = self.ground.names.classes.names, self.learner.shrink
+        k = len(classes)
         if self.kind is Accuracies:
-            return float(worth(i, k, self.learner.shrink, self.counts))
-        if k < 2:
-            return 0.0
-        says = np.array([self._says(i, a, k) for a in range(k)])
-        return float(np.mean(np.diag(says) - (says.sum(axis=1) - np.diag(says)) / (k - 1)))
+            return {key: float(worth(at, k, shrink, self.counts)) for key, _, at in self.ground.named()}
+        return {
+            (key, said, label): float(weight)
+            for key, _, at in self.ground.named()
+            for a, said in enumerate(classes)
+            for label, weight in zip(classes, self._says(at, a, k), strict=True)
+        }
 
     def _says(self, i: int, a: int, k: int) -> np.ndarray:
         from linmax.forms import Sparse
@@ -151,7 +151,7 @@ class Counter(Head):
         vote = Sparse(np.array([0, 1]), np.array([i]), np.array([a]), np.ones(1))
         r = np.zeros(k)
         table_says(vote, 0, 1, 1.0, k, self.learner.shrink, self.counts, r)
-        return r
+        return np.asarray(r - r.mean())
 
     def explain(self, item: Any) -> Reason:
         """What each expert's word adds, and how frequent the classes are."""
