@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import memory, speed, twin
+from benchmarks import latency, memory, speed, twin
 
 RESULTS = Path(__file__).with_name("results")
 
@@ -54,6 +54,8 @@ def main(quick: Annotated[bool, typer.Option(help="a tenth of the work")] = Fals
         show("one pass over hard votes, k = 5, 5 % noise (CPU time, ratio = linmax / C)", results["c"])
     results["one_by_one"] = speed.one_by_one(5000 // size, rounds)
     show("a dict of 20 votes", results["one_by_one"])
+    results["default"] = latency.by_part(5000 // size, rounds)
+    show("the default, one item at a time: 20 votes, 10 classes (CPU time)", results["default"])
     results["memory"] = memory.flat(10_000_000 // size)
     show("a long stream in pieces", [results["memory"]])
     RESULTS.mkdir(exist_ok=True)

@@ -11,10 +11,14 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from experiments import figure_1_2003, lecture_2008
+from experiments import figure_1_2003, figure_5_2008, lecture_2008, remarks_2008, table_1_2008
+from experiments.figure_5_2008.drawing import draw
+from experiments.majority_2008 import Track
 from experiments.statistics import interval
 
 HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+NAMES = ("lecture_2008", "figure_1_2003", "table_1_2008", "figure_5_2008", "remarks_2008")
 
 
 def expected(experiment: str) -> Any:
@@ -58,11 +62,48 @@ def show_lecture(console: Console) -> None:
     console.print(table)
 
 
-def main(runs: Annotated[int, typer.Option(help="runs of each cell of Figure 1", min=2)] = 5) -> None:
+def tracking(console: Console) -> Track:
+    """A bar while the runs of a cell are made."""
+    return lambda seeds, what: track(seeds, what, console=console, transient=True)
+
+
+def show_2008(name: str, runs: int, quick: bool, folder: Path, console: Console) -> None:
+    """Table I, Figure 5 or the remarks of 2008; the pages, figures and pictures are kept unless quick."""
+    bar = tracking(console)
+    if name == "table_1_2008":
+        result = table_1_2008.measure(runs, bar, **({"noises": (0.01,)} if quick else {}))
+    elif name == "figure_5_2008":
+        result, curves = figure_5_2008.measure(runs, bar, every=10 if quick else 1)
+        if not quick:
+            folder.mkdir(parents=True, exist_ok=True)
+            draw(curves, folder / f"{name}.png", title=f"{result.title}; mean of {runs} runs")
+    else:
+        cells = remarks_2008.SMALL if quick else remarks_2008.ALL
+        result = remarks_2008.measure(runs, bar, cells=cells)
+    result.show(console)
+    if not quick:
+        result.keep(folder, name)
+    console.print(f"{name}: {result.seconds:.0f} s" + ("" if quick else f", kept in {folder}"))
+
+
+def main(
+    only: Annotated[list[str] | None, typer.Argument(help=f"some of {', '.join(NAMES)}; else all")] = None,
+    runs: Annotated[int | None, typer.Option(help="runs of each cell [2003: 5; 2008: 20]", min=2)] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="2008: few cells, 2 runs, nothing kept")] = False,
+    folder: Annotated[Path, typer.Option(help="where results of 2008 are kept")] = RESULTS,
+) -> None:
     """Run the experiments of the papers that are here."""
     console = Console()
-    show_lecture(console)
-    show_figure_1(runs, console)
+    for name in only or NAMES:
+        if name == "lecture_2008":
+            show_lecture(console)
+        elif name == "figure_1_2003":
+            show_figure_1(runs or 5, console)
+        elif name in NAMES:
+            show_2008(name, runs or (2 if quick else 20), quick, folder, console)
+        else:
+            raise typer.BadParameter(f"there is no experiment {name!r}; there are {', '.join(NAMES)}")
 
 
-typer.run(main)
+if __name__ == "__main__":
+    typer.run(main)

@@ -35,7 +35,7 @@ def test_the_four_axes_name_every_technique_and_source() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     axes = text[text.index("## Four choices") : text.index("## A rule of your own")]
     missing = [
-        entry.name for entry in catalogue(own=True) if entry.kind != "rule" and f"`{entry.name}`" not in axes
+        entry.name for entry in catalogue(own=True) if entry.kind != "rule" and f"`{entry.name}" not in axes
     ]
     assert not missing
 

@@ -40,7 +40,7 @@ class Council:
         self.version = 0  # changes with the room and the names: what was bound to the old arrays is void
         self.grounds: list[Ground] = []
         self.engines: list[Engine] = []
-        self._runs: dict[Learner, Engine] = {}
+        self.runs: dict[Learner, Engine] = {}
         self._seats: dict[Learner, Head] = {}
         self.head = self.seat(learner)
         self.heads = list(dict.fromkeys(self.head.heads()))
@@ -61,12 +61,12 @@ class Council:
     def _leaf(self, learner: Learner) -> Leaf:
         mean = any(isinstance(layer, Averaged) for layer in layers(learner))
         run = Engine.run_of(learner)
-        if run not in self._runs:
-            self._runs[run] = Engine(run, self.ground((run.rule.experts or DEFAULT_SOURCE).parts))
-            self.engines.append(self._runs[run])
+        if run not in self.runs:
+            self.runs[run] = Engine(run, self.ground((run.rule.experts or DEFAULT_SOURCE).parts))
+            self.engines.append(self.runs[run])
         if mean:
-            self._runs[run].average()
-        return Leaf(learner, self._runs[run], mean)
+            self.runs[run].average()
+        return Leaf(learner, self.runs[run], mean)
 
     def ground(self, parts: tuple[Source, ...]) -> Ground:
         """Sources at work; those that remember nothing are shared."""
@@ -107,6 +107,7 @@ class Council:
             guesses[rows] = verdict.guesses
             if scores:
                 board[rows] = verdict.board
+        self.fit()  # an empty batch may have brought names
         return Verdict(guesses, board)
 
     def _chunks(self, batch: Any) -> Iterator[slice]:
