@@ -13,7 +13,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import latency, memory, speed, twin
+import linmax
+from benchmarks import committee, latency, memory, speed, twin
 
 RESULTS = Path(__file__).with_name("results")
 
@@ -56,6 +57,10 @@ def main(quick: Annotated[bool, typer.Option(help="a tenth of the work")] = Fals
     show("a dict of 20 votes", results["one_by_one"])
     results["default"] = latency.by_part(5000 // size, rounds)
     show("the default, one item at a time: 20 votes, 10 classes (CPU time)", results["default"])
+    if not hasattr(linmax, "vr_combine"):
+        Console().print("no vr_combine yet: only its runs are measured")
+    results["committee"] = committee.against_plain(5000 // size, rounds)
+    show("VR-Combine and a plain numba program (CPU time of one core)", results["committee"])
     results["memory"] = memory.flat(10_000_000 // size)
     show("a long stream in pieces", [results["memory"]])
     RESULTS.mkdir(exist_ok=True)

@@ -129,9 +129,8 @@ class NaiveBayes(Committee):
                     pooled = (10 * first + self.count(None, j, a)) / (10 + self.count(None, j, None))
                     p = (self.shrink * pooled + self.count(i, j, a)) / (self.shrink + self.count(i, j, None))
                     adds[j] += part * math.log(p)
-            top = max(adds.values()) if self.of == "tables" else 0.0
             for c in known:
-                scores[c] += adds[c] - top if self.of == "tables" else adds[c]
+                scores[c] += adds[c] - max(adds[j] for j in known)
         return scores
 
     def step(self, item: Item, y: Any, novel: bool) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from alongside import at_once, lively
+from alongside import at_once, lively, slow
 
 from linmax import Averaged, Combine, Fusion, Perceptron, Recycled, Voted
 from linmax._jit import interpreted
@@ -158,18 +158,13 @@ def test_without_recent_instances_right_guesses_since_the_last_move_count() -> N
     "inner", [P, Perceptron(slack=1.0), Averaged(P), Recycled(P, size=5, updates=2)], ids=repr
 )
 def test_the_plain_figure_counts_right_guesses_since_the_run_last_moved(inner: Any) -> None:
-    stream = lively(20, 1)
-    it, alone = Fusion(Voted(inner, hypotheses=20, window=0, recent=0, patience=FOR_EVER)), Fusion(inner)
-    held, figures = 0, []
-    for item, y in stream:
-        before = alone.state()["theta"].copy()
-        run = alone.learn([item["votes"]], [y])
+    it, member = Fusion(Voted(inner, hypotheses=20, window=0, recent=0, patience=FOR_EVER)), slow(inner)
+    figures = []
+    for item, y in lively(20, 1):
         it.learn([item["votes"]], [y])
+        member.trial(item, y)
         if y is not None:
-            after = alone.state()["theta"]
-            moved = before.tobytes() != after[: len(before)].tobytes() or after[len(before) :].any()
-            held = 0 if moved else held + run.right
-            figures.append(float(held))
+            figures.append(float(member.held))
     head: Any = it._council.head
     assert head.ballot.figure[: len(figures)].tolist() == figures
     assert len(set(figures)) > 2

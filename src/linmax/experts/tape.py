@@ -80,13 +80,3 @@ def sparse(part: Any) -> Any:
 
 def _starts(trial: np.ndarray, trials: int) -> np.ndarray:
     return np.concatenate(([0], np.cumsum(np.bincount(trial, minlength=trials)))).astype(np.int64)
-
-
-def reach(data: Data) -> float:
-    """The most that a weight can count between two classes in any trial of a tape, or a little more."""
-    low = high = 0.0
-    for part in (data.votes, data.rows):
-        if part is not None and not isinstance(part, Hard):
-            values = part.values if isinstance(part, Dense | Rows) else part.value
-            low, high = min(low, float(values.min(initial=0.0))), max(high, float(values.max(initial=0.0)))
-    return 1.0 if low == 0.0 and high <= 1.0 else 1.0 + 2.0 * max(high, -low)

@@ -1,12 +1,19 @@
 """What a trial looks like to a kernel.
 
-A form is a NamedTuple of arrays with five verbs, each written once as a plain method:
+A form is a NamedTuple of arrays with seven verbs, each written once as a plain method:
 
 - `enter(t)`: the trial begins (sources with memory freeze what they will vote);
 - `tally(t, k, w, at, scores)`: add this source's part to the scores of the k known classes; its weights start
-at `at`; - `gap(t, k, q, at, index, value, count)`: append this source's part of `z = sum over classes c of
-q[c] x^c`; - `speakers(t, k, at, spoken, index, count)`: append the sub-experts that speak now for the first
-time; - `observe(t, y)`: the trial is over (sources with memory take it in).
+  at `at`;
+- `gap(t, k, q, at, index, value, count)`: append this source's part of
+  `z = sum over classes c of q[c] x^c`;
+- `speakers(t, k, at, spoken, index, count)`: append the sub-experts that speak now for the first time;
+- `observe(t, y)`: the trial is over (sources with memory take it in);
+- `marks(t, at, width, marks, count)`: append where the words of this source's votes are, and
+  `backdrop(k, at, width, words)`: the sum of the words that are the same in every trial (see
+  `sketch.py`).
+
+`most_marks()` tells how many marks a trial can have, or -1 where votes are not all 0 or 1.
 """
 
 from linmax._jit import verb
@@ -28,6 +35,8 @@ for pattern in (
     Hard.vote,
     Rows.cell,
     Last.of,
+    Hard.marks,
+    Hard.backdrop,
 ):
     verb(pattern)
 

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linmax.forms.memory import without_memory
+from linmax.forms.memory import without_memory, without_sketch
 
 
 class Rows(NamedTuple):
@@ -34,6 +34,7 @@ class SparseRows(NamedTuple):
 
 
 @without_memory
+@without_sketch
 class LinearMachine(NamedTuple):
     """Sub-expert (a, c) votes for class c with the value of attribute a: a weight per attribute and class."""
 
@@ -71,6 +72,7 @@ class LinearMachine(NamedTuple):
 
 
 @without_memory
+@without_sketch
 class Complement(NamedTuple):
     """Sub-expert a votes x for the first of two classes and 1 - x for the second (1999, section 4.3)."""
 

@@ -1,4 +1,4 @@
-"""Most forms remember nothing: their votes depend on the trial alone."""
+"""What most forms do without: a memory, and sketches."""
 
 from typing import TypeVar
 
@@ -16,4 +16,22 @@ def _observe(self, t, y):
 def without_memory(form: Form) -> Form:
     """Give a form the verbs `enter` and `observe` that do nothing."""
     form.enter, form.observe = _enter, _observe  # type: ignore[attr-defined]
+    return form
+
+
+def _marks(self, t, at, width, marks, count):
+    return count
+
+
+def _backdrop(self, k, at, width, words):
+    return 0
+
+
+def _no_marks(self):
+    return -1
+
+
+def without_sketch(form: Form) -> Form:
+    """Give a form whose votes are not all 0 or 1 the verbs of sketches, which are never used."""
+    form.marks, form.backdrop, form.most_marks = _marks, _backdrop, _no_marks  # type: ignore[attr-defined]
     return form

@@ -4,7 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from linmax.forms.memory import without_sketch
 
+
+@without_sketch
 class RememberedPairs(NamedTuple):
     """Each pair votes for the label that came most often of late; those that tie share the vote.
 

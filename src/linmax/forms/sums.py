@@ -29,3 +29,15 @@ class Sum(NamedTuple):
     def observe(self, t, y):
         self.a.observe(t, y)
         self.b.observe(t, y)
+
+    def marks(self, t, at, width, marks, count):
+        count = self.a.marks(t, at, width, marks, count)
+        return self.b.marks(t, at + self.split, width, marks, count)
+
+    def backdrop(self, k, at, width, words):
+        before = self.a.backdrop(k, at, width, words)
+        return before + self.b.backdrop(k, at + self.split, width, words)
+
+    def most_marks(self):
+        a, b = self.a.most_marks(), self.b.most_marks()
+        return a + b if min(a, b) >= 0 else -1

@@ -4,10 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linmax.forms.memory import without_memory
+from linmax.forms.memory import without_memory, without_sketch
 
 
 @without_memory
+@without_sketch
 class SplitVotes(NamedTuple):
     """Sub-expert (i, c) repeats expert i's vote for class c, silent on the others (1999, section 4.4)."""
 
@@ -41,6 +42,7 @@ class SplitVotes(NamedTuple):
 
 
 @without_memory
+@without_sketch
 class PerClassVotes(NamedTuple):
     """Sub-expert (i, a, c) votes for class c as strongly as expert i does for a: it says a, it means c."""
 

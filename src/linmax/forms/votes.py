@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linmax.forms.memory import without_memory
+from linmax.forms.memory import without_memory, without_sketch
 
 
 @without_memory
@@ -36,6 +36,19 @@ class Hard(NamedTuple):
                 count += 1
         return count
 
+    def marks(self, t, at, width, marks, count):
+        for i in range(self.codes.shape[1]):
+            if self.codes[t, i] >= 0:
+                marks[count] = (at + i) * width + self.codes[t, i]
+                count += 1
+        return count
+
+    def backdrop(self, k, at, width, words):
+        return 0
+
+    def most_marks(self):
+        return self.codes.shape[1]
+
     def size(self, t):
         return self.codes.shape[1]
 
@@ -44,6 +57,7 @@ class Hard(NamedTuple):
 
 
 @without_memory
+@without_sketch
 class Dense(NamedTuple):
     """A score of every expert for every class; zeros abstain."""
 
@@ -86,6 +100,7 @@ class Dense(NamedTuple):
 
 
 @without_memory
+@without_sketch
 class Sparse(NamedTuple):
     """The scores that were given, row by row, by expert and then class; none is zero, and -1 abstains."""
 

@@ -70,7 +70,7 @@ class Alma(Rule):
             largest = max(largest, abs(z))
         total = 0.0
         for z in value:
-            total += math.pow(abs(z) / largest, p[P])
+            total += 1.0 if abs(z) == largest else math.pow(abs(z) / largest, p[P])  # 1 to any power is 1
         length = largest * math.pow(total, 1.0 / p[P])  # |z|_p
         if margin > max(p[PLAIN], p[NEAR] / math.sqrt(s[COUNT]) * length):
             return STILL

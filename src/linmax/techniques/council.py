@@ -132,7 +132,7 @@ class Council:
         for head in self.heads:
             head.fit()
         forms = {id(ground): ground.form(tapes[id(ground)].data) for ground in self.grounds}
-        asked = Asked(len(tape.labels) - tape.held, learns, set(), set(), set(), set())
+        asked = Asked(len(tape.labels) - tape.held, learns, set(), set(), set(), set(), set())
         return Stretch(batch, rows, tape, learns, tapes, forms, asked, {}, {}, {}, {})
 
     def _run_chunk(self, batch: Any, rows: slice, scores: bool) -> Verdict:
@@ -172,6 +172,7 @@ class Council:
             np.empty(count if engine.averages else 0, dtype=np.int32),
             np.zeros((count if id(engine) in asked.own else 0, classes)),
             np.zeros((count if id(engine) in asked.mean else 0, classes)),
+            np.zeros(count if id(engine) in asked.moves else 0, dtype=np.uint8),
         )
 
     def _count(self, stretch: Stretch, verdict: Verdict) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linmax._jit import Kernel, inline
+from linmax._jit import Kernel, inline, verb
 from linmax.techniques.mixing import tell
 
 POOL = 10.0  # so many judgements the first idea of an expert is worth
@@ -18,7 +18,7 @@ TRUST = 0.6  # and it is: right this often, else wrong in any way
 
 
 class Tables(NamedTuple):
-    """What was counted, in tables."""
+    """What each expert said under each truth."""
 
     said: np.ndarray  # (experts, truths, labels)
     heard: np.ndarray  # (experts, truths): its sums
@@ -26,14 +26,54 @@ class Tables(NamedTuple):
     pool: np.ndarray  # (truths,): its sums
     truths: np.ndarray  # (truths,): how often each was the truth
 
+    def weigh(self, i, a, part, k, shrink, r):
+        """Add to r the log-probability of saying a under each truth."""
+        for j in range(k):
+            first = TRUST if j == a else (1.0 - TRUST) / max(k - 1, 1)
+            g = (POOL * first + self.pooled[j, a]) / (POOL + self.pool[j])
+            r[j] += part * math.log((shrink * g + self.said[i, j, a]) / (shrink + self.heard[i, j]))
+
+    def note(self, i, a, part, y):
+        """Expert i said a, in part, and the truth was y."""
+        self.said[i, y, a] += part
+        self.heard[i, y] += part
+        self.pooled[y, a] += part
+        self.pool[y] += part
+
 
 class Accuracies(NamedTuple):
-    """What was counted, per expert."""
+    """How often each expert was right."""
 
     right: np.ndarray  # (experts,)
     heard: np.ndarray  # (experts,)
     pooled: np.ndarray  # (2,): both, of all experts together
     truths: np.ndarray  # (truths,)
+
+    def weigh(self, i, a, part, k, shrink, r):
+        """Add to r the log-odds of a against any other class."""
+        g = (POOL * TRUST + self.pooled[0]) / (POOL + self.pooled[1])
+        p = (shrink * g + self.right[i]) / (shrink + self.heard[i])
+        r[a] += part * math.log(p * max(k - 1, 1) / (1.0 - p))
+
+    def note(self, i, a, part, y):
+        """Expert i said a, in part, and the truth was y."""
+        self.right[i] += part * (a == y)
+        self.heard[i] += part
+        self.pooled[0] += part * (a == y)
+        self.pooled[1] += part
+
+
+verb(Tables.weigh)
+verb(Tables.note)
+
+
+@inline
+def end_of(votes, begin, end):
+    """Where the entries of the next expert begin."""
+    i = votes.expert[begin]
+    while begin < end and votes.expert[begin] == i:
+        begin += 1
+    return begin
 
 
 @inline
@@ -47,111 +87,53 @@ def total_of(votes, begin, end):
 
 
 @inline
-def end_of(votes, begin, end):
-    """Where the entries of the next expert begin."""
-    i = votes.expert[begin]
-    while begin < end and votes.expert[begin] == i:
-        begin += 1
-    return begin
-
-
-@inline
-def table_says(votes, begin, end, total, k, shrink, tables, r):
-    """log P(what an expert said | each truth), the best truth at 0: before any label, equal counts tie."""
-    i = votes.expert[begin]
+def says(votes, begin, end, k, shrink, book, r):
+    """What one expert's votes add to each class, the best at 0: before any label, equal counts tie."""
+    total = total_of(votes, begin, end)
+    for c in range(k):
+        r[c] = 0.0
+    for e in range(begin, end):
+        if votes.label[e] >= 0 and votes.value[e] > 0.0:
+            book.weigh(votes.expert[e], votes.label[e], votes.value[e] / total, k, shrink, r)
     top = -math.inf
-    for j in range(k):
-        r[j] = 0.0
-        for e in range(begin, end):
-            a = votes.label[e]
-            if a >= 0 and votes.value[e] > 0.0:
-                first = TRUST if j == a else (1.0 - TRUST) / max(k - 1, 1)
-                g = (POOL * first + tables.pooled[j, a]) / (POOL + tables.pool[j])
-                p = (shrink * g + tables.said[i, j, a]) / (shrink + tables.heard[i, j])
-                r[j] += votes.value[e] / total * math.log(p)
-        top = max(top, r[j])
-    for j in range(k):
-        r[j] -= top
-
-
-def count_tables(votes, begin, labels, known, shrink, tables, r, scores, guesses, board):
-    """Naive Bayes with a table for each expert."""
-    for t in range(len(guesses)):
-        k = known[begin + t]
-        y = labels[begin + t]
-        first, last = votes.indptr[begin + t], votes.indptr[begin + t + 1]
-        for c in range(k):
-            scores[c] = math.log(1.0 + tables.truths[c])
-        at = first
-        while at < last:
-            until = end_of(votes, at, last)
-            total = total_of(votes, at, until)
-            if total > 0.0:
-                table_says(votes, at, until, total, k, shrink, tables, r)
-                for c in range(k):
-                    scores[c] += r[c]
-            at = until
-        tell(scores, k, t, guesses, board)
-        if 0 <= y < k:
-            tables.truths[y] += 1.0
-            at = first
-            while at < last:
-                until = end_of(votes, at, last)
-                total = total_of(votes, at, until)
-                for e in range(at, until):
-                    if votes.label[e] >= 0 and votes.value[e] > 0.0:
-                        part = votes.value[e] / total
-                        tables.said[votes.expert[e], y, votes.label[e]] += part
-                        tables.heard[votes.expert[e], y] += part
-                        tables.pooled[y, votes.label[e]] += part
-                        tables.pool[y] += part
-                at = until
-
-
-by_tables = Kernel(count_tables)
+    for c in range(k):
+        top = max(top, r[c])
+    for c in range(k):
+        r[c] -= top
 
 
 @inline
-def worth(i, k, shrink, counts):
-    """The log-odds of what an expert says against any other class."""
-    g = (POOL * TRUST + counts.pooled[0]) / (POOL + counts.pooled[1])
-    a = (shrink * g + counts.right[i]) / (shrink + counts.heard[i])
-    return math.log(a * max(k - 1, 1) / (1.0 - a))
+def hear(votes, begin, end, y, book):
+    """Count what one expert said, now that the truth is known."""
+    total = total_of(votes, begin, end)
+    for e in range(begin, end):
+        if votes.label[e] >= 0 and votes.value[e] > 0.0:
+            book.note(votes.expert[e], votes.label[e], votes.value[e] / total, y)
 
 
-def count_accuracies(votes, begin, labels, known, shrink, counts, r, scores, guesses, board):
-    """Naive Bayes with an accuracy for each expert."""
+def count_trials(votes, begin, labels, known, shrink, book, r, scores, guesses, board):
+    """Naive Bayes: the log of how frequent each class is, and what every expert's word adds to it."""
     for t in range(len(guesses)):
         k = known[begin + t]
         y = labels[begin + t]
         first, last = votes.indptr[begin + t], votes.indptr[begin + t + 1]
         for c in range(k):
-            scores[c] = math.log(1.0 + counts.truths[c])
+            scores[c] = math.log(1.0 + book.truths[c])
         at = first
         while at < last:
             until = end_of(votes, at, last)
-            total = total_of(votes, at, until)
-            for e in range(at, until):
-                if votes.label[e] >= 0 and votes.value[e] > 0.0:
-                    part = votes.value[e] / total
-                    scores[votes.label[e]] += part * worth(votes.expert[e], k, shrink, counts)
+            says(votes, at, until, k, shrink, book, r)
+            for c in range(k):
+                scores[c] += r[c]
             at = until
         tell(scores, k, t, guesses, board)
         if 0 <= y < k:
-            counts.truths[y] += 1.0
+            book.truths[y] += 1.0
             at = first
             while at < last:
                 until = end_of(votes, at, last)
-                total = total_of(votes, at, until)
-                for e in range(at, until):
-                    if votes.label[e] >= 0 and votes.value[e] > 0.0:
-                        part = votes.value[e] / total
-                        hit = part * (votes.label[e] == y)
-                        counts.right[votes.expert[e]] += hit
-                        counts.heard[votes.expert[e]] += part
-                        counts.pooled[0] += hit
-                        counts.pooled[1] += part
+                hear(votes, at, until, y, book)
                 at = until
 
 
-by_accuracies = Kernel(count_accuracies)
+count = Kernel(count_trials)

@@ -84,6 +84,7 @@ class Desk:
             wanted.get("mean", guess if engine.averages else guess[:0]),
             wanted.get("own_scores", NO_SCORES),
             wanted.get("mean_scores", NO_SCORES),
+            np.zeros(0, dtype=np.uint8),
         )
         arguments = (
             engine.ground.form(Data(self.votes, self.rows)), self.label, self.known, 0, 1,

@@ -10,7 +10,7 @@ import numpy as np
 
 from linmax import _jit
 from linmax.experts.base import Room
-from linmax.experts.tape import reach
+from linmax.forms.sketch import ROUGH
 from linmax.learner import Learner
 from linmax.rules import rivals
 from linmax.rules.base import OWN, SCALARS, SCALE, SLACK
@@ -27,11 +27,8 @@ from linmax.techniques.records import (
     KEPT,
     MOST_PASSES,
     NEXT,
-    REACH,
     SILENT,
-    TRAVEL,
     TRIALS,
-    VOID,
     Buffer,
     History,
     How,
@@ -147,12 +144,19 @@ class Engine:
         self.counts[HELD] = self.counts[NEXT] = held
         count = len(tape.labels) if self.size else 0
         ring, used = np.zeros(self.size, dtype=np.int64), np.zeros(count, dtype=np.int64)
-        travel = np.zeros(TRAVEL)
         if self.size:
             ring[:held] = np.arange(tape.held - held, tape.held)
             used[ring[:held]] = self.used[:held]
-            travel[REACH], travel[VOID] = reach(tape.data), 1.0
-        return Buffer(ring, used, np.full(count, -np.inf), np.zeros(count), travel)
+        sketched = self.size > 0 and self.s[SLACK] < 0.0 and self.ground.memory is None
+        votes = self.ground.form(tape.data).most_marks() if sketched else -1
+        slots, words, width = (
+            (self.size, len(self.columns["w"]), self.room.classes) if votes >= 0 else (0, 0, 0)
+        )
+        return Buffer(
+            ring, used, np.zeros(self.size, dtype=np.int64),
+            np.zeros((slots, max(votes, 0)), dtype=np.uint32), np.zeros(slots, dtype=np.int64),
+            np.zeros(words * width, dtype=np.int64), np.zeros(words), np.zeros(ROUGH), width,
+        )  # fmt: skip
 
     def tools(self, buffer: Buffer) -> tuple[Any, ...]:
         """All but the trials and the results, as the kernel takes them."""

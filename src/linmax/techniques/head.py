@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +43,7 @@ class Asked(NamedTuple):
     own: set[int]  # engines whose own scores are wanted
     mean: set[int]  # engines whose mean's scores are wanted
     again: set[int]  # engines that may have to be run over again
+    moves: set[int]  # engines of which it is asked whether they moved
     boards: set[int]  # heads whose scores are wanted
 
 
@@ -86,6 +87,7 @@ class Head:
     """One who decides."""
 
     learner: Any
+    members: Sequence[Any] = ()  # those below
     recent = 0  # how many of the latest instances it wants kept
 
     def ask(self, asked: Asked, board: bool) -> None:
@@ -130,6 +132,8 @@ class Head:
     def heads(self) -> Iterator[Head]:
         """This one and all below, in a fixed order."""
         yield self
+        for member in self.members:
+            yield from member.heads()
 
     def fit(self) -> None:
         """Follow the room of the ground."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,12 +54,6 @@ class OfScores(Head):
     def __init__(self, learner: Any, members: list[Head]) -> None:
         self.learner = learner
         self.members = members
-
-    def heads(self) -> Iterator[Head]:
-        """This one and all below."""
-        yield self
-        for member in self.members:
-            yield from member.heads()
 
     def ask(self, asked: Asked, board: bool) -> None:
         """Everybody's scores."""

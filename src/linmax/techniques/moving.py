@@ -5,7 +5,14 @@ import math
 from linmax._jit import apart, inline, settle_at, update_at
 from linmax.rules.base import MOVED_AND_SETTLE, SCALE, SETTLE_AND_ASK_AGAIN, SLACK, STILL
 from linmax.rules.rivals import CYCLE, SOFTMAX, TOP, VIOLATORS
-from linmax.techniques.records import REACH, VOID, WAY
+
+
+@inline
+def tally(form, t, k, w, scores):
+    """The scores of the k known classes."""
+    for c in range(k):
+        scores[c] = 0.0
+    form.tally(t, k, w, 0, scores)
 
 
 @inline
@@ -81,7 +88,7 @@ def flush_all(history, w):
 
 
 @inline
-def move(h, history, buffer, work, how, count, wrong):
+def move(h, history, work, how, count, wrong):
     """Give z to the rule; say whether it moved."""
     if count == 0:
         return False  # nobody voted for either: dividing by |z| would be the classic NaN
@@ -94,34 +101,18 @@ def move(h, history, buffer, work, how, count, wrong):
         margin = min(margin, 0.0)  # by the scores it is; a sum in another order may be off in the last bit
     if how.averages:
         flush(history, h.w, work.index, count)
-    if how.updates > 0:
-        for j in range(count):
-            work.before[j] = h.w[work.index[j]]
     update = update_at(how.update)
     settle = settle_at(how.settle)
     answer = update(h.p, h.s, h.theta, h.w, work.index[:count], work.value[:count], margin)
-    settled = answer >= MOVED_AND_SETTLE
-    if settled:
+    if answer >= MOVED_AND_SETTLE:
+        work.moved[0] = -1.0
         if how.averages:
             flush_all(history, h.w)
         settle(h.p, h.s, h.theta, h.w, h.spoken)
         if answer == SETTLE_AND_ASK_AGAIN:
             margin = 0.0
             answer = update(h.p, h.s, h.theta, h.w, work.index[:count], work.value[:count], margin)
-    if how.updates > 0:
-        travelled(h.w, work, count, buffer.travel, settled)
     return answer != STILL
-
-
-@inline
-def travelled(w, work, count, travel, settled):
-    """Note how far the weights have gone, in steps that no lead can have shrunk by more."""
-    way = 0.0
-    for j in range(count):
-        way += abs(w[work.index[j]] - work.before[j])
-    travel[WAY] += way * travel[REACH]
-    if settled:
-        travel[VOID] = 1.0
 
 
 @inline
@@ -137,7 +128,7 @@ def existing(work, spoken, count):
 
 
 @apart
-def visit(form, t, k, y, h, history, buffer, work, how):
+def visit(form, t, k, y, h, history, work, how, silent):
     """Move on every rival that is not beaten, round after round (2003, section 4.4)."""
     q = work.q
     moved = False
@@ -151,13 +142,13 @@ def visit(form, t, k, y, h, history, buffer, work, how):
             count = form.gap(t, k, q, 0, work.index, work.value, 0)
             q[y] = 0.0
             q[c] = 0.0
-            if how.updates > 0 and how.hears:
+            if how.updates > 0 and silent > 0:
                 count = existing(work, h.spoken, count)
             lead = 0.0
             for j in range(count):
                 lead += h.w[work.index[j]] * work.value[j]
             if h.s[SCALE] * lead <= max(h.s[SLACK], 0.0):
-                again |= move(h, history, buffer, work, how, count, lead <= 0.0)
+                again |= move(h, history, work, how, count, lead <= 0.0)
         moved |= again
         if not again:
             break
@@ -165,15 +156,19 @@ def visit(form, t, k, y, h, history, buffer, work, how):
 
 
 @inline
-def learn(form, t, k, y, guess, h, history, buffer, work, how):
-    """Move by trial t, whose scores are in `work`, if there is reason to; say whether the rule moved."""
+def learn(form, t, k, y, guess, h, history, work, how, silent):
+    """Move by trial t, whose scores are in `work`, if there is reason to; say whether the rule moved.
+
+    `silent`: how many sub-experts have not spoken yet; a recycled instance may name them.
+    """
     wrong = guess != y
     rival = guess if wrong else best_rival(work.scores, k, y)
     if rival < 0 or (not wrong and h.s[SCALE] * (work.scores[y] - work.scores[rival]) > h.s[SLACK]):
         return False
     q = work.q
     if how.rivals == CYCLE:
-        return visit(form, t, k, y, h, history, buffer, work, how)
+        work.moved[0] = -1.0
+        return visit(form, t, k, y, h, history, work, how, silent)
     if how.rivals == TOP:
         q[y] = 1.0
         q[rival] = -1.0
@@ -186,6 +181,7 @@ def learn(form, t, k, y, guess, h, history, buffer, work, how):
     else:
         for c in range(k):
             q[c] = 0.0
-    if how.updates > 0 and how.hears:
+    if how.updates > 0 and silent > 0:
         count = existing(work, h.spoken, count)
-    return move(h, history, buffer, work, how, count, wrong and how.rivals != SOFTMAX)
+    work.moved[0] = count
+    return move(h, history, work, how, count, wrong and how.rivals != SOFTMAX)

@@ -10,21 +10,12 @@ import numpy as np
 from linmax.experts import Votes
 from linmax.experts.tape import sparse
 from linmax.learner import Learner
-from linmax.techniques.counting import (
-    Accuracies,
-    Tables,
-    by_accuracies,
-    by_tables,
-    end_of,
-    table_says,
-    total_of,
-    worth,
-)
+from linmax.techniques.counting import Accuracies, Tables, count, end_of, says
 from linmax.techniques.expect import expect, need
 from linmax.techniques.ground import Ground
 from linmax.techniques.head import Head, Reason, State, Stretch, Verdict
 
-KINDS: dict[str, Any] = {"tables": (Tables, by_tables), "accuracies": (Accuracies, by_accuracies)}
+KINDS: dict[str, Any] = {"tables": Tables, "accuracies": Accuracies}
 AXES = {
     "said": (0, 1, 1),
     "heard": (0, 1),
@@ -86,7 +77,7 @@ class Counter(Head):
     def __init__(self, learner: NaiveBayes, ground: Ground) -> None:
         self.learner = learner
         self.ground = ground
-        self.kind, self.kernel = KINDS[learner.of]
+        self.kind = KINDS[learner.of]
         self.counts: Any = self.kind(*self._zeros(0, 0))
 
     def _zeros(self, experts: int, classes: int) -> list[np.ndarray]:
@@ -118,7 +109,7 @@ class Counter(Head):
         scores = np.zeros((stretch.length if board else 0, classes))
         if "sparse" not in stretch.shared:
             stretch.shared["sparse"] = sparse(tape.data.votes)
-        self.kernel(
+        count(
             stretch.shared["sparse"], tape.held, tape.labels, tape.known, float(self.learner.shrink),
             self.counts, np.zeros(classes), np.zeros(classes), guesses, scores,
         )  # fmt: skip
@@ -128,30 +119,26 @@ class Counter(Head):
         """The kernel, over the item's votes."""
         classes, shrink = int(desk.known[0]), float(self.learner.shrink)
         scratch = np.zeros(classes), np.zeros(classes)
-        desk.call(
-            self.kernel, desk.votes, 0, desk.label, desk.known, shrink, self.counts, *scratch, guesses, board
-        )
+        desk.call(count, desk.votes, 0, desk.label, desk.known, shrink, self.counts, *scratch, guesses, board)
 
     def weights(self) -> dict[Any, float]:
         """By expert; of tables by expert, what it says and the class that this counts for."""
-        classes, shrink = self.ground.names.classes.names, self.learner.shrink
-        k = len(classes)
+        classes = self.ground.names.classes.names
+        k, named = len(classes), list(self.ground.named())
         if self.kind is Accuracies:
-            return {key: float(worth(at, k, shrink, self.counts)) for key, _, at in self.ground.named()}
+            return {key: float(self._says(at, 0, k)[0]) for key, _, at in named} if k else {}
         return {
             (key, said, label): float(weight)
-            for key, _, at in self.ground.named()
+            for key, _, at in named
             for a, said in enumerate(classes)
             for label, weight in zip(classes, self._says(at, a, k), strict=True)
         }
 
     def _says(self, i: int, a: int, k: int) -> np.ndarray:
-        from linmax.forms import Sparse
-
-        vote = Sparse(np.array([0, 1]), np.array([i]), np.array([a]), np.ones(1))
+        """What the word a of an expert adds to each class, as far as it tells classes apart."""
         r = np.zeros(k)
-        table_says(vote, 0, 1, 1.0, k, self.learner.shrink, self.counts, r)
-        return np.asarray(r - r.mean())
+        self.counts.weigh(i, a, 1.0, k, self.learner.shrink, r)
+        return r if self.kind is Accuracies else r - r.mean()
 
     def explain(self, item: Any) -> Reason:
         """What each expert's word adds, and how frequent the classes are."""
@@ -161,17 +148,8 @@ class Counter(Head):
         at, last = 0, int(votes.indptr[1])
         while at < last:
             until = end_of(votes, at, last)
-            total = total_of(votes, at, until)
-            if total > 0.0:
-                i, r = int(votes.expert[at]), np.zeros(k)
-                if self.kind is Tables:
-                    table_says(votes, at, until, total, k, self.learner.shrink, self.counts, r)
-                else:
-                    for e in range(at, until):
-                        if votes.label[e] >= 0 and votes.value[e] > 0.0:
-                            odds = worth(i, k, self.learner.shrink, self.counts)
-                            r[votes.label[e]] += votes.value[e] / total * odds
-                parts[owners[i]] = r
+            parts[owners[int(votes.expert[at])]] = r = np.zeros(k)
+            says(votes, at, until, k, self.learner.shrink, self.counts, r)
             at = until
         return Reason(sum(parts.values(), np.zeros(k)), parts)
 

@@ -30,22 +30,20 @@ class History(NamedTuple):
     total: np.ndarray  # (1,): the cumulated scale
 
 
-WAY, REACH, NORM, KNOWN, VOID = 0, 1, 2, 3, 4  # in `travel`
-TRAVEL = 5
-
-
 class Buffer(NamedTuple):
-    """What recycling keeps: a ring of trials, and how often each was used for an update.
-
-    The rest spares work: an instance whose truth led by more than the weights can have changed since is still
-    guessed right.
-    """
+    """What recycling keeps: a ring of trials, and how often each was used for an update."""
 
     ring: np.ndarray  # (size,) int64: trials of the tape
     used: np.ndarray  # (trials,) int64
-    lead: np.ndarray  # (trials,): by how much the truth led when the instance was last looked at, or -inf
-    at: np.ndarray  # (trials,): the way the weights had come then
-    travel: np.ndarray  # the way of now, the most a vote can count, the norm of w, k, 1 when leads are void
+    live: np.ndarray  # (size,) int64: scratch, where those are that may still be used
+    places: (
+        np.ndarray
+    )  # (size or 0, votes) uint32: where the words of each instance are, see `forms/sketch.py`
+    many: np.ndarray  # (size or 0,) int64: how many
+    words: np.ndarray  # (weights x width or 0,) int64
+    off: np.ndarray  # (weights or 0,): how much of a unit each is off
+    rough: np.ndarray  # (numbers or 0,): what goes with them
+    width: int  # words per weight: one for each class
 
 
 class Work(NamedTuple):
@@ -57,7 +55,7 @@ class Work(NamedTuple):
     mean: np.ndarray
     q: np.ndarray
     saved: np.ndarray
-    before: np.ndarray  # weights that an update is about to change
+    moved: np.ndarray  # [0]: how many weights the last z was about, at the start of `index`; -1: all
 
 
 class How(NamedTuple):
@@ -82,3 +80,4 @@ class Out(NamedTuple):
     mean: np.ndarray  # (trials or 0,) int32: guesses of the mean
     own_scores: np.ndarray  # (trials or 0, classes) float64
     mean_scores: np.ndarray  # (trials or 0, classes) float64
+    moved: np.ndarray  # (trials or 0,) uint8: did the rule move, on the trial itself or on a recycled one?

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,12 +48,8 @@ class Thermostat(Head):
     def __init__(self, learner: Tempered, member: Head) -> None:
         self.learner = learner
         self.member = member
+        self.members = (member,)
         self.heat = np.zeros(2)
-
-    def heads(self) -> Iterator[Head]:
-        """This one and the one below."""
-        yield self
-        yield from self.member.heads()
 
     def ask(self, asked: Asked, board: bool) -> None:
         """Scores."""

@@ -8,81 +8,134 @@ import math
 
 from linmax._jit import Kernel, apart, inline, join_at
 from linmax.forms import Last, Mean
+from linmax.forms.sketch import BITS, MARKED, OFF, UNIT, draw, redraw
 from linmax.rules.base import SCALE, SLACK
-from linmax.techniques.moving import best, best_rival, flush_all, learn
+from linmax.techniques.moving import best, flush_all, learn, tally
 from linmax.techniques.records import (
     HELD,
-    KNOWN,
     MISTAKES,
     MOVES,
     NEXT,
-    NORM,
     NOVEL,
-    REACH,
     SILENT,
     TRIALS,
-    VOID,
-    WAY,
 )
 
-ROUNDING = 2.0**-30  # of a score that is the sum of a million terms, and of the way that is added up
+__all__ = ["dismiss", "enlist", "run", "tally", "trials"]  # tally is at home in `moving`
+
 LONG = 2.0**20  # the cumulated scale may be so many times the scale of now
 
 
-@inline
-def tally(form, t, k, w, scores):
-    """The scores of the k known classes."""
-    for c in range(k):
-        scores[c] = 0.0
-    form.tally(t, k, w, 0, scores)
+@apart
+def mark(form, buffer, counts):
+    """Write down which words make up the instances that came in since the last time."""
+    size = len(buffer.ring)
+    for come in range(max(int(buffer.rough[MARKED]), counts[NEXT] - counts[HELD]), counts[NEXT]):
+        slot = come % size
+        buffer.many[slot] = form.marks(buffer.ring[slot], 0, buffer.width, buffer.places[slot], 0)
+    buffer.rough[MARKED] = counts[NEXT]
 
 
 @apart
-def begin_recycling(k, h, buffer, counts):
-    """What was known of leads is void after a settling, or when there are more classes."""
-    travel = buffer.travel
-    if travel[VOID] == 1.0 or travel[KNOWN] != k:
-        for j in range(counts[HELD]):
-            buffer.lead[buffer.ring[j]] = -math.inf
-        travel[WAY] = 0.0
-        travel[KNOWN] = k
-        travel[VOID] = 0.0
-        norm = 0.0
-        for i in range(len(h.w)):
-            norm += abs(h.w[i])
-        travel[NORM] = norm * travel[REACH]
+def live_ones(buffer, how, counts):
+    """List where those held instances are that may still be used, oldest first; return how many."""
+    size = len(buffer.ring)
+    slot = (counts[NEXT] - counts[HELD]) % size
+    count = 0
+    for _ in range(counts[HELD]):
+        buffer.live[count] = slot
+        count += 1 * (buffer.used[buffer.ring[slot]] < how.updates)
+        slot += 1
+        slot *= 1 * (slot < size)
+    return count
+
+
+@inline
+def certain(scores, k, y):
+    """Is y the guess? Branch-free, as `best` cannot be; no where a score is not a number."""
+    own = scores[y]
+    beaten = 0
+    for c in range(k):
+        beaten += 1 * (own > scores[c]) + 1 * ((own == scores[c]) & (c > y))
+    return beaten == k - 1
+
+
+@inline
+def pass_over(form, labels, k, w, buffer, updates, j, end, scores):
+    """From place j on, the first live instance before `end` that is guessed wrong; its scores are left."""
+    ring, live, places, many, words = buffer.ring, buffer.live, buffer.places, buffer.many, buffer.words
+    sketched = len(words) > 0 and buffer.rough[UNIT] > 0.0
+    bits, mask, ones, high, start, least = 1, 0, 0, 0, 0, 0
+    if sketched:
+        bits = int(buffer.rough[BITS])
+        mask = (1 << bits) - 1
+        for c in range(k):
+            ones += 1 << (bits * c)
+        high = ones << (bits - 1)
+        start = (ones << (bits - 2)) + form.backdrop(k, 0, buffer.width, words)
+        least = math.ceil(buffer.rough[OFF]) + 2  # the truth must lead by so much: 1 more than all roundings
+    while j < end:
+        slot = live[j]
+        y = int(labels[ring[slot]])
+        if sketched:
+            row = places[slot]
+            rough = start
+            for i in range(many[slot]):
+                rough += words[row[i]]
+            own = ((rough >> (bits * y)) & mask) - least
+            # the highest bit of a field is set where that class has at most `own`; the truth never has
+            if ((own * ones + high - rough) & high) + (1 << (bits * y + bits - 1)) == high:
+                j += 1
+                continue
+        if buffer.used[ring[slot]] < updates:
+            tally(form, ring[slot], k, Last(w), scores)
+            if not certain(scores, k, y):
+                break
+        j += 1
+    return j
 
 
 @apart
 def recycle(form, labels, k, h, history, buffer, work, how, counts):
     """Pass over the held instances, oldest first, until a pass moves nothing."""
-    size = len(buffer.ring)
-    oldest = counts[NEXT] - counts[HELD]
-    travel = buffer.travel
-    begin_recycling(k, h, buffer, counts)
+    sketches = len(buffer.words) > 0
+    if sketches:
+        mark(form, buffer, counts)
+        draw(k, h.w, buffer)
+    count = live_ones(buffer, how, counts)
+    due = count
+    ever = False
     for _ in range(how.passes):
         again = False
-        for j in range(counts[HELD]):
-            t = buffer.ring[(oldest + j) % size]
-            if buffer.used[t] >= how.updates:
-                continue
-            if buffer.lead[t] > travel[WAY] - buffer.at[t] + ROUNDING * (travel[NORM] + travel[WAY]):
-                continue  # it led by more than the weights have moved since: still right
-            tally(form, t, k, Last(h.w), work.scores)
+        end = due  # while nothing moves: all after were right with these very weights
+        j = 0
+        while True:
+            if h.s[SLACK] < 0.0:
+                j = pass_over(form, labels, k, h.w, buffer, how.updates, j, end, work.scores)
+            if j >= end:
+                break
+            t = buffer.ring[buffer.live[j]]
+            j += 1
+            if h.s[SLACK] >= 0.0:
+                if buffer.used[t] >= how.updates:
+                    continue
+                tally(form, t, k, Last(h.w), work.scores)
             guess = best(work.scores, k)
             wrong = guess != labels[t]
             if wrong or h.s[SLACK] >= 0.0:
-                moved = learn(form, t, k, labels[t], guess, h, history, buffer, work, how)
+                moved = learn(form, t, k, labels[t], guess, h, history, work, how, counts[SILENT])
                 buffer.used[t] += 1 * (wrong or moved)
                 again |= moved
-                if travel[VOID] == 1.0:
-                    begin_recycling(k, h, buffer, counts)
-            else:
-                rival = best_rival(work.scores, k, guess)
-                buffer.lead[t] = work.scores[guess] - work.scores[rival] if rival >= 0 else math.inf
-                buffer.at[t] = travel[WAY]
+                due = j
+                end = count
+                if sketches and work.moved[0] >= 0.0:
+                    redraw(k, h.w, work.index, int(work.moved[0]), buffer)
+                elif sketches:
+                    draw(k, h.w, buffer)
+        ever |= again
         if not again:
             break
+    return ever
 
 
 @apart
@@ -99,8 +152,6 @@ def enlist(form, t, k, h, history, buffer, work, how, counts):
         join = join_at(how.join)
         join(h.p, h.s, h.theta, h.w, work.index[:count])
         counts[SILENT] -= count
-        if how.updates > 0:
-            buffer.travel[VOID] = 1.0
     return count
 
 
@@ -175,7 +226,7 @@ def trials(form, labels, known, begin, end, h, history, buffer, work, how, count
             counts[MISTAKES] += 1 * (guess != y)
             wrong = own != y
             if wrong or h.s[SLACK] >= 0.0:
-                moved = learn(form, t, k, y, own, h, history, buffer, work, how)
+                moved = learn(form, t, k, y, own, h, history, work, how, counts[SILENT])
                 counts[MOVES] += 1 * moved
         if how.updates > 0:
             buffer.ring[counts[NEXT] % len(buffer.ring)] = t
@@ -183,7 +234,9 @@ def trials(form, labels, known, begin, end, h, history, buffer, work, how, count
             counts[HELD] = min(counts[HELD] + 1, len(buffer.ring))
             if wrong or moved:
                 buffer.used[t] += 1
-                recycle(form, labels, k, h, history, buffer, work, how, counts)
+                moved |= recycle(form, labels, k, h, history, buffer, work, how, counts)
+        if len(out.moved) > 0:
+            out.moved[row] = moved
         form.observe(t, y)
 
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from linmax.techniques import trials
+from linmax.techniques.again import Again
 from linmax.techniques.columns import copy_columns, layout, size_of
-from linmax.techniques.engine import Engine
 from linmax.techniques.expect import expect, need
 from linmax.techniques.following import follow
 from linmax.techniques.ground import Ground
 from linmax.techniques.head import Asked, Head, Reason, State, Stretch, Verdict, completed, scaled
 from linmax.techniques.leaf import Leaf
-from linmax.techniques.records import Buffer, Out
 from linmax.techniques.voting import (
     NUMBERS,
     SAVED,
@@ -67,11 +64,6 @@ class Voter(Head):
             np.zeros(members, dtype=np.int64), np.zeros(NUMBERS, dtype=np.int64),
         )  # fmt: skip
 
-    def heads(self) -> Iterator[Head]:
-        """This one and all below."""
-        yield self
-        yield from self.members
-
     def fit(self) -> None:
         """Later experts and classes have weight 0 in what is saved."""
         if self.room != self.ground.room:
@@ -90,7 +82,8 @@ class Voter(Head):
     @property
     def leader(self) -> Leaf:
         """The member with the fewest mistakes so far, the first of those."""
-        return self.members[int(self.mistakes.argmin())]
+        leader: Leaf = self.members[int(self.mistakes.argmin())]
+        return leader
 
     def ahead(self) -> bool:
         """Does the leader guess, because it has made fewer mistakes than voting?"""
@@ -100,11 +93,17 @@ class Voter(Head):
             return not numbers[SAVED]
         return bool(self.mistakes[best] - self.ballot.since[best] < numbers[VOTING])
 
+    def _plain(self) -> bool:
+        """Are hypotheses judged by the right guesses that were made while they were current?"""
+        return self.rules.hypotheses > 0 and self.rules.recent == 0
+
     # --- running
 
     def ask(self, asked: Asked, board: bool) -> None:
         """The leader's scores or, where the leader may change, leave to go over its run again."""
         super().ask(asked, board)
+        if self._plain():
+            asked.moves.update(id(member.engine) for member in self.members)
         if not self.rules.hypotheses:
             for member in self.members:
                 member.ask(asked, board)
@@ -148,6 +147,9 @@ class Voter(Head):
 
     def _record(self, stretch: Stretch) -> Record:
         guesses = np.stack([member.verdict(stretch).guesses for member in self.members])
+        moved = np.zeros((0, 0), dtype=np.uint8)
+        if self._plain() and stretch.learns:
+            moved = np.stack([stretch.outs[id(member.engine)].moved for member in self.members])
         count = (stretch.length + 1, len(self.members))
         record = Record(
             np.zeros(count[0], dtype=np.int64),
@@ -155,7 +157,7 @@ class Voter(Head):
             np.zeros(count, dtype=np.int64),
             np.zeros((0, 0), dtype=np.uint8),
         )
-        count_mistakes(guesses, stretch.labels, stretch.known, self.mistakes, self.streak, record)
+        count_mistakes(guesses, moved, stretch.labels, stretch.known, self.mistakes, self.streak, record)
         return record
 
     def _led(self, stretch: Stretch, record: Record, board: bool) -> Verdict:
@@ -261,42 +263,3 @@ class Voter(Head):
         numbers = state["numbers"]
         need(1 <= numbers[SLOT] <= max(slots, 1) and numbers[SPACING] >= 1, "numbers are out of range")
         need(numbers[SAVED] <= slots, "it has saved more hypotheses than there are places")
-
-
-class Again:
-    """The runs of leaders, gone through again from the start of a stretch."""
-
-    def __init__(self, stretch: Stretch) -> None:
-        self.stretch = stretch
-        self.needed = bool(stretch.twins)
-        self.runs: dict[int, tuple[Any, Engine, Buffer]] = {}
-        self.reached: dict[int, int] = {}
-
-    def at(self, engine: Engine, begin: int, end: int) -> tuple[Any, tuple[Any, ...], Out]:
-        """An engine as it was before trial `begin`; it will be taken on to `end`."""
-        stretch, key = self.stretch, id(engine)
-        tape = stretch.tapes[id(engine.ground)]
-        if not self.needed:
-            return stretch.forms[id(engine.ground)], engine.tools(engine.buffer(tape)), stretch.outs[key]
-        if key not in self.runs:
-            twin = stretch.twins[key].twin()  # somebody else may follow the same run
-            form = stretch.forms[id(engine.ground)]
-            if twin.ground is not engine.ground:
-                form = twin.ground.form(tape.data)
-            self.runs[key] = (form, twin, twin.buffer(tape))
-            self.reached[key] = 0
-        form, twin, buffer = self.runs[key]
-        tools, gap = twin.tools(buffer), begin - self.reached[key]
-        scores = (1, stretch.batch.classes_seen)
-        if gap > 0:
-            skipped = Out(
-                *(np.zeros(gap, dtype=np.int32) for _ in "ab"), *(np.zeros((0, scores[1])) for _ in "ab")
-            )
-            place = tape.held + begin
-            trials.run(form, tape.labels, tape.known, place - gap, place, *tools, skipped)
-        self.reached[key] = min(end, stretch.length)
-        return (
-            form,
-            tools,
-            Out(*(np.zeros(1, dtype=np.int32) for _ in "ab"), *(np.zeros(scores) for _ in "ab")),
-        )

@@ -43,7 +43,7 @@ class Rules(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What the members did: mistakes and right guesses in a row before each trial, and after the last."""
+    """What the members did before each trial and at the end: mistakes, right guesses since the last move."""
 
     leader: np.ndarray  # (trials + 1,) int64
     mistakes: np.ndarray  # (trials + 1, members) int64
@@ -70,8 +70,8 @@ class Sheet(NamedTuple):
     board: np.ndarray  # (trials or 0, classes)
 
 
-def keep_record(guesses, labels, known, mistakes, streak, record):
-    """Count every member's mistakes and right guesses in a row; the leader has the fewest, first of those."""
+def keep_record(guesses, moved, labels, known, mistakes, streak, record):
+    """Count every member's mistakes and right guesses since it moved; the leader has the fewest mistakes."""
     members = guesses.shape[0]
     for t in range(guesses.shape[1] + 1):
         leader = 0
@@ -79,7 +79,8 @@ def keep_record(guesses, labels, known, mistakes, streak, record):
             if t > 0 and 0 <= labels[t - 1] < known[t - 1]:
                 wrong = guesses[m, t - 1] != labels[t - 1]
                 mistakes[m] += 1 * wrong
-                streak[m] = 0 if wrong else streak[m] + 1
+                if len(moved) > 0:
+                    streak[m] = 0 if moved[m, t - 1] else streak[m] + 1 * (not wrong)
             record.mistakes[t, m] = mistakes[m]
             record.streak[t, m] = streak[m]
             if mistakes[m] < mistakes[leader]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -115,12 +114,6 @@ class OfMembers(_Majority):
         self.members = members
         self.seats(len(members))
         self.spoken[:] = SPOKEN  # every member is there from the start
-
-    def heads(self) -> Iterator[Head]:
-        """This one and all below."""
-        yield self
-        for member in self.members:
-            yield from member.heads()
 
     def ask(self, asked: Asked, board: bool) -> None:
         """Guesses are enough."""
