@@ -96,6 +96,16 @@ def test_naive_bayes_meets_new_classes_and_experts(of: str) -> None:
     assert fusion.novel == 1
 
 
+def test_tables_that_no_machine_holds_are_refused_in_a_sentence() -> None:
+    for learner in (NaiveBayes(), None):
+        with pytest.raises(ValueError, match="is an id column taken for a label"):
+            Fusion(learner, classes=range(20_000), experts=range(5))
+    fusion = Fusion(NaiveBayes())
+    with pytest.raises(ValueError, match="is an id column taken for a label"):
+        fusion.learn([[str(i)] for i in range(20_000)], ["b"] * 20_000)
+    assert (fusion.trials, fusion.classes) == (0, [])
+
+
 def test_a_member_in_two_places_learns_once() -> None:
     votes = np.array([[0, 1, 2], [1, 1, 0]] * 20)
     alone, twice = Fusion(NaiveBayes()), Fusion(Mixture([NaiveBayes(), Stacked([NaiveBayes(), Winnow(1.2)])]))

@@ -75,8 +75,7 @@ class Fusion:
         self._needs = frozenset(part.needs for part in self._council.parts if part.needs)
         self._single: Single | None = None
         self._general = False
-        for part in self._council.parts:
-            part.check(len(self.names.classes))
+        self._council.check()
         self._council.fit()
 
     def __repr__(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from linmax.techniques.committee import Committee
 from linmax.techniques.head import Head
 from linmax.techniques.leaf import Leaf
+from linmax.techniques.voter import Voter
 
 CHOICES = ("best", "random")
 MOST = 100_000  # of anything that is counted here
@@ -54,8 +55,6 @@ class Combine(Committee):
 
     def seat(self, council: Any) -> Head:
         """The head over the members' runs."""
-        from linmax.techniques.voter import Voter
-
         leaves = [council.seat(member) for member in self.members]
         assert all(isinstance(leaf, Leaf) for leaf in leaves)
         return Voter(self, leaves, council)

@@ -81,10 +81,13 @@ class Council:
         """All sources that take part."""
         return [part for ground in self.grounds for part in ground.parts]
 
-    def check(self, batch: Any) -> None:
-        """Refuse a batch that some source cannot serve, before anything has changed."""
+    def check(self, batch: Any = None) -> None:
+        """Refuse a batch (or the names there are) that cannot be served, before anything has changed."""
         for ground in self.grounds:
-            ground.check(batch)
+            need = ground.sizes() if batch is None else ground.need(batch)
+            ground.check(need)
+            for head in self.heads:
+                head.check_room(need)
 
     def fit(self) -> None:
         """Room for everyone known."""

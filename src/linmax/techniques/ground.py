@@ -18,6 +18,15 @@ from linmax.techniques.kept import Tape
 MOST_WEIGHTS = 1 << 28  # 2 GiB in each column
 
 
+def check_size(weights: int, need: Room) -> None:
+    """Refuse more weights than anybody means to have."""
+    if weights > MOST_WEIGHTS:
+        raise ValueError(
+            f"{need.experts} experts, {need.attributes} attributes and {need.classes} classes make over"
+            f" {MOST_WEIGHTS} weights; is an id column taken for a label?"
+        )
+
+
 class Ground:
     """What learners on the same source share; one with a memory has a single learner on it."""
 
@@ -53,16 +62,11 @@ class Ground:
         attributes = len(self.names.attributes) + len(batch.new_attributes)
         return Room(*map(max, self.sizes(), Room(batch.experts_seen, batch.classes_seen, attributes, 0)))
 
-    def check(self, batch: Any) -> None:
-        """Refuse a batch that the sources cannot serve, before anything has changed."""
+    def check(self, need: Room) -> None:
+        """Refuse what the sources cannot serve, before anything has changed."""
         for part in self.parts:
-            part.check(batch.classes_seen)
-        need = self.need(batch)
-        if size_of(self.parts, need) > MOST_WEIGHTS:
-            raise ValueError(
-                f"{need.experts} experts, {need.attributes} attributes and {need.classes} classes make over"
-                f" {MOST_WEIGHTS} weights; is an id column taken for a label?"
-            )
+            part.check(need.classes)
+        check_size(size_of(self.parts, need), need)
 
     def grow(self, need: Room) -> bool:
         """Double what has become too small."""

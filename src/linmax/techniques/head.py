@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linmax.experts.base import Room
 from linmax.techniques.engine import Engine
 from linmax.techniques.kept import Tape
 from linmax.techniques.records import Out
@@ -134,6 +135,9 @@ class Head:
         yield self
         for member in self.members:
             yield from member.heads()
+
+    def check_room(self, need: Room) -> None:
+        """Refuse what would make too many weights, before anything has changed."""
 
     def fit(self) -> None:
         """Follow the room of the ground."""

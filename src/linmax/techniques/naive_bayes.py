@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from linmax.experts import Votes
+from linmax.experts.base import Room
 from linmax.experts.tape import sparse
 from linmax.learner import Learner
 from linmax.techniques.counting import Accuracies, Tables, count, end_of, says
 from linmax.techniques.expect import expect, need
-from linmax.techniques.ground import Ground
+from linmax.techniques.ground import Ground, check_size
 from linmax.techniques.head import Head, Reason, State, Stretch, Verdict
 
 KINDS: dict[str, Any] = {"tables": Tables, "accuracies": Accuracies}
@@ -87,6 +89,12 @@ class Counter(Head):
     def _axes(self, name: str) -> tuple[int, ...]:
         return (
             {"heard": (0,), "pooled": (2,)}.get(name, AXES[name]) if self.kind is Accuracies else AXES[name]
+        )
+
+    def check_room(self, need: Room) -> None:
+        """Tables are experts by classes by classes."""
+        check_size(
+            max(math.prod(need[axis] for axis in self._axes(name)) for name in self.kind._fields), need
         )
 
     def fit(self) -> None:
