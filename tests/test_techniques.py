@@ -182,7 +182,7 @@ def test_a_recycled_instance_serves_for_a_limited_number_of_updates() -> None:
         fusion = Fusion(Recycled(Perceptron().on(sources.Votes()), updates=updates), classes=["a", "b"])
         for y in ("b", "a"):
             give(fusion, item, y, "dicts")
-        assert fusion.state()["kept.used"].max() <= updates
+        assert fusion.state()["used"].max() <= updates
         assert fusion.weights["e0"] == weight
 
 
