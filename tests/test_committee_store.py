@@ -14,7 +14,7 @@ from committees import COMMITTEES, STREAM, each, learned
 from safetensors.numpy import save as bytes_of
 from test_store import unpack
 
-from linmax import Fusion, load
+from linmax import Fusion, WeightedMajority, load
 from linmax.fusion.saving import digest
 
 
@@ -83,7 +83,7 @@ def test_hostile_numbers_are_refused_before_a_kernel_sees_them(
         arrays[victim] = rng.choice(
             [array, array, array, array[:-1], np.repeat(array, 2, axis=0), array != 0]
         )
-        facts["digest"] = digest(arrays)
+        facts["digest"] = digest(arrays, facts)
         (tmp_path / "m").write_bytes(bytes_of(arrays, metadata={"linmax": json.dumps(facts)}))
         if says_why(tmp_path / "m"):
             refused += 1
@@ -128,8 +128,24 @@ def test_a_hostile_voter_is_one_sentence(
         del arrays[array]
     else:
         arrays[array] = value
-    facts["digest"] = digest(arrays)
+    facts["digest"] = digest(arrays, facts)
     (tmp_path / "m").write_bytes(bytes_of(arrays, metadata={"linmax": json.dumps(facts)}))
     with pytest.raises(ValueError, match=why) as caught:
         load(tmp_path / "m")
     assert "\n" not in str(caught.value)
+
+
+def test_a_flipped_letter_of_a_name_is_found(tmp_path: Path) -> None:
+    fusion = learned("vr")
+    fusion.save(tmp_path / "m")
+    content = (tmp_path / "m").read_bytes()
+    name, other = b'\\"e0\\"', b'\\"e9\\"'
+    assert content.count(name) == 1
+    (tmp_path / "m").write_bytes(content.replace(name, other))
+    with pytest.raises(ValueError, match="names are not those that were saved"):
+        load(tmp_path / "m")
+
+
+def test_numbers_of_numpy_are_saved_as_numbers(tmp_path: Path) -> None:
+    Fusion(WeightedMajority(multiplier=np.float64(1.5))).save(tmp_path / "m")
+    assert load(tmp_path / "m").learner == WeightedMajority(multiplier=1.5)

@@ -296,3 +296,14 @@ def test_a_batch_without_items_may_bring_experts() -> None:
     fusion.learn(np.zeros((0, 20), dtype=np.int32), np.zeros(0, dtype=int))
     assert len(fusion.experts) == 20
     assert set(fusion.weights.values()) == {0.0}
+
+
+def test_a_seed_that_no_kernel_could_take_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"seed must be below 2\*\*63"):
+        Fusion(Perceptron(), seed=2**63)
+
+
+def test_a_list_of_learners_is_told_of_combine() -> None:
+    with pytest.raises(ValueError, match="Combine takes several") as error:
+        Fusion([Perceptron()] * 60)  # type: ignore[arg-type]
+    assert len(str(error.value)) < 200

@@ -16,8 +16,8 @@ from linmax import Alma, Averaged, BalancedWinnow, Fusion, Perceptron, PNorm, Re
 from linmax._jit import interpreted
 from linmax.forms import Hard, sketch
 from linmax.problems import majority
-from linmax.techniques import moving, trials
-from linmax.techniques.records import Buffer
+from linmax.techniques import moving, recycling
+from linmax.techniques.recycling import Buffer
 
 RULES = [
     *(rule() for rule in own_rules().values()),
@@ -105,7 +105,7 @@ def test_most_instances_are_passed_over_without_scores(monkeypatch: pytest.Monke
             counts[kind] += 1
             moving.tally(*arguments)
 
-        monkeypatch.setattr(trials, "tally", tally)
+        monkeypatch.setattr(recycling, "tally", tally)
         with interpreted():
             Fusion(Recycled(Perceptron()), classes=range(5)).learn(votes, labels)
 

@@ -88,6 +88,15 @@ class _Cache(caching.FunctionCache):
         super().__init__(function)  # type: ignore[no-untyped-call]
         file = self._cache_file
         file._source_stamp = (file._source_stamp, sources_digest(), _outside(function, ()))
+        file._load_index = functools.partial(_read_index, file._load_index)  # type: ignore[method-assign]
+
+
+def _read_index(load: Callable[[], Any]) -> Any:
+    # written by another version it may name what is no more, and numba looks at the stamp only after that
+    try:
+        return load()
+    except Exception:
+        return {}
 
 
 def _outside(function: Callable[..., Any], above: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -164,5 +164,10 @@ def ready_made(function: Function) -> Function:
     return _registry.register(function.__name__)(function)
 
 
+def short(thing: Any) -> str:
+    """Something as text of at most a line."""
+    return _short(repr(thing))
+
+
 def _short(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."

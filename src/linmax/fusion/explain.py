@@ -65,14 +65,9 @@ class Item:
         """The hypothesis of a run, newcomers included for the moment."""
         form = self.stretch.forms[id(engine.ground)]
         h, history, how, work = engine.hypothesis(), engine.history(), engine.how(), engine.work
-        buffer = engine.buffer(self.stretch.tapes[id(engine.ground)])
         saved = h.s.copy()
         form.enter(0)
-        joined = (
-            trials.enlist(form, 0, self.known, h, history, buffer, work, how, engine.counts)
-            if how.hears
-            else 0
-        )
+        joined = trials.enlist(form, 0, self.known, h, history, work, how, engine.counts) if how.hears else 0
         newcomers = work.index[:joined].copy()
         reason = self.of_vector(engine.ground, engine.weights(mean=mean))
         work.index[:joined] = newcomers

@@ -92,8 +92,8 @@ def _rebuild(facts: dict[str, Any], state: dict[str, np.ndarray]) -> Fusion:
     fusion.names.attributes.extend(map(_tuples, facts["attributes"]))
     fusion.names.values.extend(map(_tuples, facts["values"]))
     check_state(fusion._council, state)
-    if digest(state) != facts["digest"]:
-        raise ValueError("its numbers are not those that were saved")
+    if digest(state, facts) != facts["digest"]:
+        raise ValueError("its numbers or names are not those that were saved")
     fusion._council.restore(state)
     tickets = facts["tickets"]
     fusion.ignored = _count(facts["ignored"])

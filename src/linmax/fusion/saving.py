@@ -46,7 +46,6 @@ def save(fusion: Any, path: str | os.PathLike[str]) -> None:
         "abstain": None if isinstance(fusion.abstain, type(ballots.DEFAULT)) else [fusion.abstain],
         "seed": fusion.seed,
         "ignored": fusion.ignored,
-        "digest": digest(arrays),
         "tickets": {
             "session": fusion.tickets.session,
             "limit": fusion.tickets.limit,
@@ -56,7 +55,7 @@ def save(fusion: Any, path: str | os.PathLike[str]) -> None:
         },
     }
     try:
-        header = json.dumps(facts, allow_nan=False)
+        header = json.dumps({**facts, "digest": digest(arrays, facts)}, allow_nan=False)
     except (TypeError, ValueError):
         raise ValueError(
             "names that are neither text nor numbers cannot be saved; rename experts and attributes"
@@ -66,9 +65,10 @@ def save(fusion: Any, path: str | os.PathLike[str]) -> None:
     write(_path(path), to_bytes(arrays, metadata={"linmax": header}))
 
 
-def digest(arrays: dict[str, np.ndarray]) -> str:
-    """A checksum over all arrays: a flipped bit in a weight would otherwise look like a weight."""
-    total = hashlib.sha256()
+def digest(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> str:
+    """A checksum over all arrays and facts: a flipped bit in a weight or a name would look like another."""
+    told = {name: fact for name, fact in facts.items() if name != "digest"}
+    total = hashlib.sha256(json.dumps(told, allow_nan=False, sort_keys=True).encode())
     for name in sorted(arrays):
         total.update(f"{name} {arrays[name].dtype} {arrays[name].shape} ".encode())
         total.update(arrays[name].tobytes())
@@ -110,7 +110,10 @@ def write(path: Path, content: bytes) -> None:
 def _modules(learner: Any) -> list[str]:
     """Where a learner's parts are from, for whoever loads the file without the import."""
     found = {type(learner).__module__}
-    for value in vars(learner).values():
+    parts = [
+        part for value in vars(learner).values() for part in (value if isinstance(value, tuple) else (value,))
+    ]
+    for value in parts:
         if hasattr(value, "__module__") and hasattr(value, "__dict__"):
             found.update(_modules(value) if not callable(value) else {value.__module__})
     return sorted(found)

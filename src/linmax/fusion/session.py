@@ -24,7 +24,7 @@ from linmax.techniques import recommended
 from linmax.techniques.council import Council
 from linmax.techniques.head import UnfitError
 from linmax.techniques.records import MISTAKES, MOVES, NOVEL, TRIALS
-from linmax.terms import parse
+from linmax.terms import parse, short
 
 POLICIES = ("add", "error", "ignore")
 
@@ -59,7 +59,8 @@ class Fusion:
         if isinstance(learner, str):
             learner = parse(learner)
         if not isinstance(learner, Learner):
-            raise ValueError(f"Fusion needs a learner such as Winnow(1.2) (got {learner!r})")
+            several = "; Combine takes several" if isinstance(learner, list | tuple) else ""
+            raise ValueError(f"Fusion needs a learner such as Winnow(1.2){several} (got {short(learner)})")
         if on_new_class not in POLICIES:
             raise ValueError(f'Fusion needs on_new_class "add", "error" or "ignore" (got {on_new_class!r})')
         if on_new_class != "add" and classes is None:
@@ -68,6 +69,8 @@ class Fusion:
         self.on_new_class = on_new_class
         self.abstain = settled(abstain)
         self.seed = _whole("seed", seed, 0)
+        if self.seed >= 2**63:
+            raise ValueError(f"seed must be below 2**63 (got {self.seed})")
         self.names = Rolls(Roll(_given(classes), what="class"), Roll(_given(experts), what="expert"))
         self.tickets = Tickets()
         self.ignored = 0

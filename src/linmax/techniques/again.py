@@ -9,7 +9,8 @@ import numpy as np
 from linmax.techniques import trials
 from linmax.techniques.engine import Engine
 from linmax.techniques.head import Stretch
-from linmax.techniques.records import Buffer, Out
+from linmax.techniques.records import Out
+from linmax.techniques.recycling import Buffer, NoBuffer
 
 
 class Again:
@@ -18,7 +19,7 @@ class Again:
     def __init__(self, stretch: Stretch) -> None:
         self.stretch = stretch
         self.needed = bool(stretch.twins)
-        self.runs: dict[int, tuple[Any, Engine, Buffer]] = {}
+        self.runs: dict[int, tuple[Any, Engine, Buffer | NoBuffer]] = {}
         self.reached: dict[int, int] = {}
 
     def at(self, engine: Engine, begin: int, end: int) -> tuple[Any, tuple[Any, ...], Out]:

@@ -48,7 +48,9 @@ def check_multiplier(learner: Any) -> None:
     """What the weight of who is wrong is divided by is above 1."""
     value = learner.multiplier
     if not isinstance(value, int | float) or isinstance(value, bool) or not 1.0 < value <= 1e100:
-        raise ValueError(f"{learner._name()} needs multiplier > 1 (got {value!r}); 1.2 to 1.5 is usual")
+        raise ValueError(
+            f"{learner._name()} needs 1 < multiplier <= 1e100 (got {value!r}); 1.2 to 1.5 is usual"
+        )
 
 
 def check_part(learner: Any, what: str, usual: float) -> None:

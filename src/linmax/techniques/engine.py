@@ -29,7 +29,6 @@ from linmax.techniques.records import (
     NEXT,
     SILENT,
     TRIALS,
-    Buffer,
     History,
     How,
     Hypothesis,
@@ -37,6 +36,7 @@ from linmax.techniques.records import (
     Work,
 )
 from linmax.techniques.recycled import Recycled
+from linmax.techniques.recycling import Buffer, NoBuffer
 
 UNLIMITED = 2**62
 COLUMNS = ("theta", "w", "spoken", "past", "since")
@@ -138,16 +138,16 @@ class Engine:
             MOST_PASSES if self.updates == UNLIMITED else UNLIMITED,
         )
 
-    def buffer(self, tape: Tape) -> Buffer:
+    def buffer(self, tape: Tape) -> Buffer | NoBuffer:
         """The kept instances of a tape, ready to be recycled."""
+        if not self.size:
+            return NoBuffer(0)
         held = min(tape.held, len(self.used))
         self.counts[HELD] = self.counts[NEXT] = held
-        count = len(tape.labels) if self.size else 0
-        ring, used = np.zeros(self.size, dtype=np.int64), np.zeros(count, dtype=np.int64)
-        if self.size:
-            ring[:held] = np.arange(tape.held - held, tape.held)
-            used[ring[:held]] = self.used[:held]
-        sketched = self.size > 0 and self.s[SLACK] < 0.0 and self.ground.memory is None
+        ring, used = np.zeros(self.size, dtype=np.int64), np.zeros(len(tape.labels), dtype=np.int64)
+        ring[:held] = np.arange(tape.held - held, tape.held)
+        used[ring[:held]] = self.used[:held]
+        sketched = self.s[SLACK] < 0.0 and self.ground.memory is None
         votes = self.ground.form(tape.data).most_marks() if sketched else -1
         slots, words, width = (
             (self.size, len(self.columns["w"]), self.room.classes) if votes >= 0 else (0, 0, 0)
@@ -158,7 +158,7 @@ class Engine:
             np.zeros(words * width, dtype=np.int64), np.zeros(words), np.zeros(ROUGH), width,
         )  # fmt: skip
 
-    def tools(self, buffer: Buffer) -> tuple[Any, ...]:
+    def tools(self, buffer: Buffer | NoBuffer) -> tuple[Any, ...]:
         """All but the trials and the results, as the kernel takes them."""
         return (self.hypothesis(), self.history(), buffer, self.work, self.how(), self.counts)
 
@@ -173,9 +173,9 @@ class Engine:
 
         return run
 
-    def note_uses(self, tape: Tape, buffer: Buffer) -> None:
+    def note_uses(self, tape: Tape, buffer: Buffer | NoBuffer) -> None:
         """Remember how often each kept instance has been used."""
-        if self.size and bool((tape.labels[tape.held :] >= 0).any()):
+        if isinstance(buffer, Buffer) and bool((tape.labels[tape.held :] >= 0).any()):
             self.used = buffer.used[tape.last(self.size)]
 
     def twin(self) -> Self:

@@ -10,9 +10,11 @@ import numpy as np
 
 from linmax._jit import Kernel
 from linmax.techniques.committee import Committee, check_multiplier, check_part
-from linmax.techniques.expect import expect
+from linmax.techniques.expect import expect, need
 from linmax.techniques.head import Asked, Head, Reason, State, Stretch, Verdict, blend, mixed
 from linmax.techniques.mixing import mix
+
+FARTHEST = 1000.0  # from 0, of the logarithm of a member's weight
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,3 +121,4 @@ class Mixer(OfScores):
     def check(self, state: State, pairs: dict[int, int]) -> None:
         """One weight per member."""
         expect(state, "logs", (len(self.members),), np.float64)
+        need(bool((np.abs(state["logs"]) <= FARTHEST).all()), "logs are no logarithms of weights")

@@ -53,11 +53,11 @@ class NaiveBayes(Learner):
     def __post_init__(self) -> None:
         """Refuse an unknown kind, and to shrink by nothing: a first count would be all or nothing."""
         super().__post_init__()
-        if self.of not in KINDS:
+        if not isinstance(self.of, str) or self.of not in KINDS:
             raise ValueError(f'NaiveBayes needs of="tables" or of="accuracies" (got {self.of!r})')
         value = self.shrink
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0.0 < value <= 1e9:
-            raise ValueError(f"NaiveBayes needs shrink > 0 (got {value!r}); 5 is usual")
+            raise ValueError(f"NaiveBayes needs 0 < shrink <= 1e9 (got {value!r}); 5 is usual")
 
     def on(self, source: Any) -> NaiveBayes:
         """It counts experts' votes, whatever sources others are on."""
@@ -177,3 +177,6 @@ class Counter(Head):
         for name in self.kind._fields:
             expect(state, name, tuple(sizes[axis] for axis in self._axes(name)), np.float64)
             need(not bool((state[name] < 0.0).any()), f"{name} counts below nothing")
+        if self.kind is Accuracies:
+            right = np.append(state["right"], state["pooled"][0])
+            need(bool((right <= np.append(state["heard"], state["pooled"][1])).all()), "right is above heard")

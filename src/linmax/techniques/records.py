@@ -30,22 +30,6 @@ class History(NamedTuple):
     total: np.ndarray  # (1,): the cumulated scale
 
 
-class Buffer(NamedTuple):
-    """What recycling keeps: a ring of trials, and how often each was used for an update."""
-
-    ring: np.ndarray  # (size,) int64: trials of the tape
-    used: np.ndarray  # (trials,) int64
-    live: np.ndarray  # (size,) int64: scratch, where those are that may still be used
-    places: (
-        np.ndarray
-    )  # (size or 0, votes) uint32: where the words of each instance are, see `forms/sketch.py`
-    many: np.ndarray  # (size or 0,) int64: how many
-    words: np.ndarray  # (weights x width or 0,) int64
-    off: np.ndarray  # (weights or 0,): how much of a unit each is off
-    rough: np.ndarray  # (numbers or 0,): what goes with them
-    width: int  # words per weight: one for each class
-
-
 class Work(NamedTuple):
     """Scratch: z as index and value; scores and shares of classes, with a spare slot for abstentions."""
 

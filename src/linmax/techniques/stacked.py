@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linmax.techniques.committee import Committee, check_part
-from linmax.techniques.expect import expect
+from linmax.techniques.expect import expect, need
 from linmax.techniques.head import Head, State
 from linmax.techniques.mixing import stack
 from linmax.techniques.mixture import OfScores
@@ -78,3 +78,9 @@ class Stacker(OfScores):
         """One number per member, and per pair of them."""
         expect(state, "v", (len(self.members),), np.float64)
         expect(state, "P", (len(self.members), len(self.members)), np.float64)
+        P, v = state["P"], state["v"]
+        need(bool((np.abs(v) <= 1e9).all()), "v holds trust that nobody has")
+        need(
+            bool(np.allclose(P, P.T)) and bool((np.abs(P) <= 1.0 + 1e-6).all()),
+            "P is no inverse of a curvature",
+        )

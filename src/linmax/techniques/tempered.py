@@ -9,7 +9,7 @@ import numpy as np
 
 from linmax.learner import Learner
 from linmax.techniques.base import Technique
-from linmax.techniques.expect import expect
+from linmax.techniques.expect import expect, need
 from linmax.techniques.head import Asked, Head, Reason, State, Stretch, Verdict, completed
 from linmax.techniques.leaf import NOTHING
 from linmax.techniques.mixing import HEAT, temper
@@ -107,3 +107,4 @@ class Thermostat(Head):
     def check(self, state: State, pairs: dict[int, int]) -> None:
         """Two numbers."""
         expect(state, "heat", (2,), np.float64)
+        need(abs(state["heat"][0]) <= 100.0 and state["heat"][1] >= 0.0, "heat is no temperature")

@@ -47,7 +47,8 @@ class Voter(Head):
         }
         if len(remembering) > 1:
             raise ValueError(
-                f"only one source with memory can be in a committee that votes (got {learner!r})"
+                f"only one source with memory can be in a committee that votes (got {learner!r});"
+                " WeightedMajority takes any members"
             )
         self.ground: Ground = council.ground(tuple(part for parts in self.sources for part in parts))
         self.mistakes = np.zeros(len(members), dtype=np.int64)

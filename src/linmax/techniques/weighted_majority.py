@@ -43,6 +43,8 @@ class WeightedMajority(Committee):
         """Refuse a multiplier that punishes nobody."""
         if self.members is not None:
             super().__post_init__()
+        else:
+            Learner.__post_init__(self)
         check_multiplier(self)
 
     def __str__(self) -> str:

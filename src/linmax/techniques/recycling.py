@@ -1,0 +1,164 @@
+"""Recycling: after a move, pass over the latest instances again until none of them moves anything."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from linmax._jit import apart, inline, verb
+from linmax.forms import Last
+from linmax.forms.sketch import BITS, MARKED, OFF, UNIT, draw, redraw
+from linmax.rules.base import SLACK
+from linmax.techniques.moving import best, learn, tally
+from linmax.techniques.records import HELD, NEXT, SILENT
+
+
+@apart
+def mark(form, buffer, counts):
+    """Write down which words make up the instances that came in since the last time."""
+    size = len(buffer.ring)
+    for come in range(max(int(buffer.rough[MARKED]), counts[NEXT] - counts[HELD]), counts[NEXT]):
+        slot = come % size
+        buffer.many[slot] = form.marks(buffer.ring[slot], 0, buffer.width, buffer.places[slot], 0)
+    buffer.rough[MARKED] = counts[NEXT]
+
+
+@apart
+def live_ones(buffer, how, counts):
+    """List where those held instances are that may still be used, oldest first; return how many."""
+    size = len(buffer.ring)
+    slot = (counts[NEXT] - counts[HELD]) % size
+    count = 0
+    for _ in range(counts[HELD]):
+        buffer.live[count] = slot
+        count += 1 * (buffer.used[buffer.ring[slot]] < how.updates)
+        slot += 1
+        slot *= 1 * (slot < size)
+    return count
+
+
+@inline
+def certain(scores, k, y):
+    """Is y the guess? Branch-free, as `best` cannot be; no where a score is not a number."""
+    own = scores[y]
+    beaten = 0
+    for c in range(k):
+        beaten += 1 * (own > scores[c]) + 1 * ((own == scores[c]) & (c > y))
+    return beaten == k - 1
+
+
+@inline
+def pass_over(form, labels, k, w, buffer, updates, j, end, scores):
+    """From place j on, the first live instance before `end` that is guessed wrong; its scores are left."""
+    ring, live, places, many, words = buffer.ring, buffer.live, buffer.places, buffer.many, buffer.words
+    sketched = len(words) > 0 and buffer.rough[UNIT] > 0.0
+    bits, mask, ones, high, start, least = 1, 0, 0, 0, 0, 0
+    if sketched:
+        bits = int(buffer.rough[BITS])
+        mask = (1 << bits) - 1
+        for c in range(k):
+            ones += 1 << (bits * c)
+        high = ones << (bits - 1)
+        start = (ones << (bits - 2)) + form.backdrop(k, 0, buffer.width, words)
+        least = math.ceil(buffer.rough[OFF]) + 2  # the truth must lead by so much: 1 more than all roundings
+    while j < end:
+        slot = live[j]
+        y = int(labels[ring[slot]])
+        if sketched:
+            row = places[slot]
+            rough = start
+            for i in range(many[slot]):
+                rough += words[row[i]]
+            own = ((rough >> (bits * y)) & mask) - least
+            # the highest bit of a field is set where that class has at most `own`; the truth never has
+            if ((own * ones + high - rough) & high) + (1 << (bits * y + bits - 1)) == high:
+                j += 1
+                continue
+        if buffer.used[ring[slot]] < updates:
+            tally(form, ring[slot], k, Last(w), scores)
+            if not certain(scores, k, y):
+                break
+        j += 1
+    return j
+
+
+@apart
+def pass_until_still(form, labels, k, h, history, buffer, work, how, counts):
+    """Pass over the held instances, oldest first, until a pass moves nothing; say whether any did."""
+    sketches = len(buffer.words) > 0
+    if sketches:
+        mark(form, buffer, counts)
+        draw(k, h.w, buffer)
+    count = live_ones(buffer, how, counts)
+    due = count
+    ever = False
+    for _ in range(how.passes):
+        again = False
+        end = due  # while nothing moves: all after were right with these very weights
+        j = 0
+        while True:
+            if h.s[SLACK] < 0.0:
+                j = pass_over(form, labels, k, h.w, buffer, how.updates, j, end, work.scores)
+            if j >= end:
+                break
+            t = buffer.ring[buffer.live[j]]
+            j += 1
+            if h.s[SLACK] >= 0.0:
+                if buffer.used[t] >= how.updates:
+                    continue
+                tally(form, t, k, Last(h.w), work.scores)
+            guess = best(work.scores, k)
+            wrong = guess != labels[t]
+            if wrong or h.s[SLACK] >= 0.0:
+                moved = learn(form, t, k, labels[t], guess, h, history, work, how, counts[SILENT])
+                buffer.used[t] += 1 * (wrong or moved)
+                again |= moved
+                due = j
+                end = count
+                if sketches and work.moved[0] >= 0.0:
+                    redraw(k, h.w, work.index, int(work.moved[0]), buffer)
+                elif sketches:
+                    draw(k, h.w, buffer)
+        ever |= again
+        if not again:
+            break
+    return ever
+
+
+class Buffer(NamedTuple):
+    """What recycling keeps: a ring of trials, and how often each was used for an update."""
+
+    ring: np.ndarray  # (size,) int64: trials of the tape
+    used: np.ndarray  # (trials,) int64
+    live: np.ndarray  # (size,) int64: scratch, where those are that may still be used
+    places: (
+        np.ndarray
+    )  # (size or 0, votes) uint32: where the words of each instance are, see `forms/sketch.py`
+    many: np.ndarray  # (size or 0,) int64: how many
+    words: np.ndarray  # (weights x width or 0,) int64
+    off: np.ndarray  # (weights or 0,): how much of a unit each is off
+    rough: np.ndarray  # (numbers or 0,): what goes with them
+    width: int  # words per weight: one for each class
+
+    def recycle(self, form, t, labels, k, h, history, work, how, counts, again):
+        """Keep trial t and, if there is reason to go over the others `again`, do; say whether that moved."""
+        self.ring[counts[NEXT] % len(self.ring)] = t
+        counts[NEXT] += 1
+        counts[HELD] = min(counts[HELD] + 1, len(self.ring))
+        if not again:
+            return False
+        self.used[t] += 1
+        return pass_until_still(form, labels, k, h, history, self, work, how, counts)
+
+
+class NoBuffer(NamedTuple):
+    """Nothing is recycled: a type of its own, so that kernels without recycling compile in half the time."""
+
+    nothing: int
+
+    def recycle(self, form, t, labels, k, h, history, work, how, counts, again):
+        """Nothing to do."""
+        return False
+
+
+verb(Buffer.recycle)
