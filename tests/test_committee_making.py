@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 from committees import COMMITTEES, VR, P, each
 
@@ -76,3 +77,21 @@ def test_what_cannot_be_is_refused_in_one_sentence(case: str) -> None:
         make()
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 400
+
+
+def test_a_batch_without_items_may_bring_experts() -> None:
+    fusion = Fusion(Perceptron(), classes=range(5))
+    fusion.learn(np.zeros((0, 20), dtype=np.int32), np.zeros(0, dtype=int))
+    assert len(fusion.experts) == 20
+    assert set(fusion.weights.values()) == {0.0}
+
+
+def test_a_seed_that_no_kernel_could_take_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"seed must be .* below 2\*\*63"):
+        Fusion(Perceptron(), seed=2**63)
+
+
+def test_a_list_of_learners_is_told_of_combine() -> None:
+    with pytest.raises(ValueError, match="Combine takes several") as error:
+        Fusion([Perceptron()] * 60)  # type: ignore[arg-type]
+    assert len(str(error.value)) < 200

@@ -289,21 +289,3 @@ def test_the_largest_and_smallest_scores_leave_finite_weights(rule: Any, size: f
     assert np.isfinite(list(fusion.weights.values())).all()
     fusion.save(tmp_path / "m")
     assert same(linmax.load(tmp_path / "m"), fusion)
-
-
-def test_a_batch_without_items_may_bring_experts() -> None:
-    fusion = Fusion(Perceptron(), classes=range(5))
-    fusion.learn(np.zeros((0, 20), dtype=np.int32), np.zeros(0, dtype=int))
-    assert len(fusion.experts) == 20
-    assert set(fusion.weights.values()) == {0.0}
-
-
-def test_a_seed_that_no_kernel_could_take_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"seed must be below 2\*\*63"):
-        Fusion(Perceptron(), seed=2**63)
-
-
-def test_a_list_of_learners_is_told_of_combine() -> None:
-    with pytest.raises(ValueError, match="Combine takes several") as error:
-        Fusion([Perceptron()] * 60)  # type: ignore[arg-type]
-    assert len(str(error.value)) < 200

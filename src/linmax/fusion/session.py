@@ -69,8 +69,6 @@ class Fusion:
         self.on_new_class = on_new_class
         self.abstain = settled(abstain)
         self.seed = _whole("seed", seed, 0)
-        if self.seed >= 2**63:
-            raise ValueError(f"seed must be below 2**63 (got {self.seed})")
         self.names = Rolls(Roll(_given(classes), what="class"), Roll(_given(experts), what="expert"))
         self.tickets = Tickets()
         self.ignored = 0
@@ -285,8 +283,8 @@ def _named(classes: Roll, guesses: list[tuple[np.ndarray, Any]]) -> np.ndarray:
 def _whole(what: str, value: Any, least: int) -> int:
     if isinstance(value, np.integer):
         value = value.item()
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{what} must be a whole number, {least} or more (got {value!r})")
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**63:
+        raise ValueError(f"{what} must be a whole number, {least} or more and below 2**63 (got {value!r})")
     return value
 
 
