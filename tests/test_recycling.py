@@ -118,13 +118,9 @@ def test_most_instances_are_passed_over_without_scores(monkeypatch: pytest.Monke
 def drawn(k: int, weights: Any) -> bool:
     """Do these weights have a sketch for k classes?"""
     none = np.zeros(0, dtype=np.int64)
-    words, off, rough = (
-        np.zeros(len(weights) * k, dtype=np.int64),
-        np.zeros(len(weights)),
-        np.ones(sketch.ROUGH),
-    )
-    places = np.zeros((0, 0), dtype=np.uint32)
-    sketch.draw(k, np.array(weights), Buffer(none, none, none, places, none, words, off, rough, k))
+    q, off, rough = np.zeros(len(weights), dtype=np.int64), np.zeros(len(weights)), np.ones(sketch.ROUGH)
+    shifts = np.zeros((0, 0), dtype=np.int64)
+    sketch.draw(k, np.array(weights), Buffer(none, none, none, shifts, q, off, rough))
     return bool(rough[sketch.UNIT] > 0.0)
 
 

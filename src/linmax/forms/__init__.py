@@ -9,9 +9,10 @@ A form is a NamedTuple of arrays with seven verbs, each written once as a plain 
   `z = sum over classes c of q[c] x^c`;
 - `speakers(t, k, at, spoken, index, count)`: append the sub-experts that speak now for the first time;
 - `observe(t, y)`: the trial is over (sources with memory take it in);
-- `marks(t, at, width, marks, count)`: append where the words of this source's votes are, and
-  `backdrop(k, at, width, words)`: the sum of the words that are the same in every trial (see
-  `sketch.py`).
+- `marks(t, bits, blank, shifts)`: write down by how much each of this source's weights is shifted in a
+sketch of
+  trial t, and `backdrop(k, at, bits, q)`: the part of a sketch that is the same in every trial (see
+  `forms/sketch.py`).
 
 `most_marks()` tells how many marks a trial can have, or -1 where votes are not all 0 or 1.
 """

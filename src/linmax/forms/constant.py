@@ -29,13 +29,13 @@ class Always(NamedTuple):
                 count += 1
         return count
 
-    def marks(self, t, at, width, marks, count):
-        return count  # the same in every trial: the backdrop
+    def marks(self, t, bits, blank, shifts):
+        pass  # the same in every trial: the backdrop
 
-    def backdrop(self, k, at, width, words):
+    def backdrop(self, k, at, bits, q):
         total = 0
         for c in range(k):
-            total += words[(at + c) * width + c]
+            total += int(q[at + c]) << (bits * c)
         return total
 
     def most_marks(self):

@@ -19,11 +19,11 @@ def without_memory(form: Form) -> Form:
     return form
 
 
-def _marks(self, t, at, width, marks, count):
-    return count
+def _marks(self, t, bits, blank, shifts):
+    pass
 
 
-def _backdrop(self, k, at, width, words):
+def _backdrop(self, k, at, bits, q):
     return 0
 
 

@@ -1,9 +1,9 @@
 """Sketches: rough scores of all classes in one integer, to see fast who is guessed right for sure.
 
-A weight is rounded to a whole number of units, and there is a word for each class it may vote for: in the
-word for class c it stands in field c. The sum of an instance's words then holds all its scores, each off by
-no more than the rounding of its weights. Where the truth leads by more than that, the exact scores would say
-the same; all others are scored exactly. So a sketch spares work and decides nothing.
+A weight is rounded to a whole number of units, and shifted into the field of the class it votes for. The
+sum over an instance's votes then holds all its scores, each off by no more than the rounding of its
+weights; who abstains is shifted beyond all fields. Where the truth leads by more than that, the exact
+scores would say the same; all others are scored exactly. So a sketch spares work and decides nothing.
 """
 
 import math
@@ -17,15 +17,6 @@ ROUGH = 6
 FULL = 0.9  # of the span, when a unit is chosen
 
 
-@inline
-def put(i, q, k, bits, buffer):
-    """The words of one sub-expert."""
-    at = i * buffer.width
-    for c in range(at, at + k):
-        buffer.words[c] = q
-        q <<= bits
-
-
 @apart
 def draw(k, w, buffer):
     """All words anew; no unit when fields would be too narrow, or weights are not finite."""
@@ -33,7 +24,7 @@ def draw(k, w, buffer):
     norm = 0.0
     for i in range(len(w)):
         norm += abs(w[i])
-    bits = min(63 // int(k), 24)  # int: uncompiled, a narrow k would make narrow words
+    bits = min(60 // int(k), 24)  # int: uncompiled, a narrow k would make narrow fields
     span = 2.0 ** (bits - 2) - len(w) - 4.0  # a bit for the sign and one to compare with; roundings fit, too
     rough[UNIT] = 0.0
     if span < 4.0 * len(w) or not 1e-250 < norm < 1e250:
@@ -43,6 +34,8 @@ def draw(k, w, buffer):
         if unit * w[i] != math.floor(unit * w[i]):
             unit = FULL * span / norm  # others are: the more units the better
             break
+    if rough[BITS] != bits:
+        rough[MARKED] = 0.0
     rough[UNIT], rough[SPAN], rough[BITS] = unit, span, bits
     rough[NORM], rough[OFF] = 0.0, 0.0
     for i in range(len(w)):
@@ -50,14 +43,14 @@ def draw(k, w, buffer):
         buffer.off[i] = abs(unit * w[i] - q)
         rough[NORM] += abs(q)
         rough[OFF] += buffer.off[i]
-        put(i, q, k, bits, buffer)
+        buffer.q[i] = q
 
 
 @inline
 def redraw(k, w, index, count, buffer):
     """The words of those that moved; all anew when the sum of all weights is no more in the span."""
     rough = buffer.rough
-    unit, bits = rough[UNIT], int(rough[BITS])
+    unit = rough[UNIT]
     norm, off = rough[NORM], rough[OFF]
     fits = unit > 0.0
     for j in range(count):
@@ -67,11 +60,11 @@ def redraw(k, w, index, count, buffer):
         if not fits:
             break
         q = math.floor(x + 0.5)
-        norm += abs(q) - abs(buffer.words[i * buffer.width])
+        norm += abs(q) - abs(buffer.q[i])
         off -= buffer.off[i]
         buffer.off[i] = abs(x - q)
         off += buffer.off[i]
-        put(i, q, k, bits, buffer)
+        buffer.q[i] = q
     rough[NORM], rough[OFF] = norm, off
     if not fits or not 0.3 * rough[SPAN] <= norm <= rough[SPAN]:
         draw(k, w, buffer)

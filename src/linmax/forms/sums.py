@@ -30,14 +30,11 @@ class Sum(NamedTuple):
         self.a.observe(t, y)
         self.b.observe(t, y)
 
-    def marks(self, t, at, width, marks, count):
-        count = self.a.marks(t, at, width, marks, count)
-        return self.b.marks(t, at + self.split, width, marks, count)
+    def marks(self, t, bits, blank, shifts):
+        self.a.marks(t, bits, blank, shifts)
 
-    def backdrop(self, k, at, width, words):
-        before = self.a.backdrop(k, at, width, words)
-        return before + self.b.backdrop(k, at + self.split, width, words)
+    def backdrop(self, k, at, bits, q):
+        return self.a.backdrop(k, at, bits, q) + self.b.backdrop(k, at + self.split, bits, q)
 
     def most_marks(self):
-        a, b = self.a.most_marks(), self.b.most_marks()
-        return a + b if min(a, b) >= 0 else -1
+        return self.a.most_marks() if self.b.most_marks() == 0 else -1  # votes first, then what is constant

@@ -36,14 +36,11 @@ class Hard(NamedTuple):
                 count += 1
         return count
 
-    def marks(self, t, at, width, marks, count):
+    def marks(self, t, bits, blank, shifts):
         for i in range(self.codes.shape[1]):
-            if self.codes[t, i] >= 0:
-                marks[count] = (at + i) * width + self.codes[t, i]
-                count += 1
-        return count
+            shifts[i] = bits * self.codes[t, i] if self.codes[t, i] >= 0 else blank
 
-    def backdrop(self, k, at, width, words):
+    def backdrop(self, k, at, bits, q):
         return 0
 
     def most_marks(self):

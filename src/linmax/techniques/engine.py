@@ -149,13 +149,11 @@ class Engine:
         used[ring[:held]] = self.used[:held]
         sketched = self.s[SLACK] < 0.0 and self.ground.memory is None
         votes = self.ground.form(tape.data).most_marks() if sketched else -1
-        slots, words, width = (
-            (self.size, len(self.columns["w"]), self.room.classes) if votes >= 0 else (0, 0, 0)
-        )
+        slots, weights = (self.size, len(self.columns["w"])) if votes >= 0 else (0, 0)
         return Buffer(
             ring, used, np.zeros(self.size, dtype=np.int64),
-            np.zeros((slots, max(votes, 0)), dtype=np.uint32), np.zeros(slots, dtype=np.int64),
-            np.zeros(words * width, dtype=np.int64), np.zeros(words), np.zeros(ROUGH), width,
+            np.zeros((slots, max(votes, 0)), dtype=np.int64), np.zeros(weights, dtype=np.int64),
+            np.zeros(weights), np.zeros(ROUGH),
         )  # fmt: skip
 
     def tools(self, buffer: Buffer | NoBuffer) -> tuple[Any, ...]:

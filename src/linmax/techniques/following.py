@@ -82,7 +82,7 @@ def search(form, labels, places, told, k, leader, h, history, counts, ballot, ru
     write_down(leader, h, history, counts[TRIALS] + 1, sheet.candidate)
     if rules.recent > 0:
         first = max(told - rules.recent, 0)
-        figure = accuracy(form, places, first, told, labels, k, sheet.candidate, sheet.scores, least)
+        figure = accuracy(form, places, first, told, labels, k, sheet.candidate, sheet, least)
     if figure > least:
         put(ballot, j - 1, leader, sheet.candidate, figure)
         n[SAVED] = j

@@ -14,12 +14,12 @@ from linmax.techniques.records import HELD, NEXT, SILENT
 
 
 @apart
-def mark(form, buffer, counts):
-    """Write down which words make up the instances that came in since the last time."""
-    size = len(buffer.ring)
+def mark(form, k, buffer, counts):
+    """Write down for whom the instances vote that came in since the last time."""
+    size, bits = len(buffer.ring), int(buffer.rough[BITS])
     for come in range(max(int(buffer.rough[MARKED]), counts[NEXT] - counts[HELD]), counts[NEXT]):
         slot = come % size
-        buffer.many[slot] = form.marks(buffer.ring[slot], 0, buffer.width, buffer.places[slot], 0)
+        form.marks(buffer.ring[slot], bits, bits * k, buffer.shifts[slot])
     buffer.rough[MARKED] = counts[NEXT]
 
 
@@ -50,8 +50,8 @@ def certain(scores, k, y):
 @inline
 def pass_over(form, labels, k, w, buffer, updates, j, end, scores):
     """From place j on, the first live instance before `end` that is guessed wrong; its scores are left."""
-    ring, live, places, many, words = buffer.ring, buffer.live, buffer.places, buffer.many, buffer.words
-    sketched = len(words) > 0 and buffer.rough[UNIT] > 0.0
+    ring, live, shifts, q = buffer.ring, buffer.live, buffer.shifts, buffer.q
+    sketched = len(q) > 0 and buffer.rough[UNIT] > 0.0
     bits, mask, ones, high, start, least = 1, 0, 0, 0, 0, 0
     if sketched:
         bits = int(buffer.rough[BITS])
@@ -59,16 +59,15 @@ def pass_over(form, labels, k, w, buffer, updates, j, end, scores):
         for c in range(k):
             ones += 1 << (bits * c)
         high = ones << (bits - 1)
-        start = (ones << (bits - 2)) + form.backdrop(k, 0, buffer.width, words)
+        start = (ones << (bits - 2)) + form.backdrop(k, 0, bits, q)
         least = math.ceil(buffer.rough[OFF]) + 2  # the truth must lead by so much: 1 more than all roundings
     while j < end:
         slot = live[j]
         y = int(labels[ring[slot]])
         if sketched:
-            row = places[slot]
             rough = start
-            for i in range(many[slot]):
-                rough += words[row[i]]
+            for i in range(shifts.shape[1]):
+                rough += int(q[i]) << int(shifts[slot, i])
             own = ((rough >> (bits * y)) & mask) - least
             # the highest bit of a field is set where that class has at most `own`; the truth never has
             if ((own * ones + high - rough) & high) + (1 << (bits * y + bits - 1)) == high:
@@ -85,10 +84,11 @@ def pass_over(form, labels, k, w, buffer, updates, j, end, scores):
 @apart
 def pass_until_still(form, labels, k, h, history, buffer, work, how, counts):
     """Pass over the held instances, oldest first, until a pass moves nothing; say whether any did."""
-    sketches = len(buffer.words) > 0
+    sketches = len(buffer.q) > 0
     if sketches:
-        mark(form, buffer, counts)
         draw(k, h.w, buffer)
+    if sketches and buffer.rough[UNIT] > 0.0:
+        mark(form, k, buffer, counts)
     count = live_ones(buffer, how, counts)
     due = count
     ever = False
@@ -131,14 +131,10 @@ class Buffer(NamedTuple):
     ring: np.ndarray  # (size,) int64: trials of the tape
     used: np.ndarray  # (trials,) int64
     live: np.ndarray  # (size,) int64: scratch, where those are that may still be used
-    places: (
-        np.ndarray
-    )  # (size or 0, votes) uint32: where the words of each instance are, see `forms/sketch.py`
-    many: np.ndarray  # (size or 0,) int64: how many
-    words: np.ndarray  # (weights x width or 0,) int64
+    shifts: np.ndarray  # (size or 0, votes) int64: where in a sketch each vote counts, see `forms/sketch.py`
+    q: np.ndarray  # (weights or 0,) int64: in units
     off: np.ndarray  # (weights or 0,): how much of a unit each is off
     rough: np.ndarray  # (numbers or 0,): what goes with them
-    width: int  # words per weight: one for each class
 
     def recycle(self, form, t, labels, k, h, history, work, how, counts, again):
         """Keep trial t and, if there is reason to go over the others `again`, do; say whether that moved."""

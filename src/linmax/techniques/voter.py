@@ -181,6 +181,7 @@ class Voter(Head):
         return Sheet(
             np.zeros(0), np.zeros(classes), np.zeros(classes), np.empty(stretch.length, dtype=np.int32),
             np.zeros((stretch.length if board else 0, stretch.batch.classes_seen)),
+            np.zeros(len(stretch.tape.labels), dtype=np.uint8),
         )  # fmt: skip
 
     # --- what was learned

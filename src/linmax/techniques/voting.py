@@ -18,6 +18,8 @@ from linmax.techniques.trials import tally
 AGE, SPACING, SLOT, SAVED, RESTARTS, VOTING, TOLD = 0, 1, 2, 3, 4, 5, 6
 NUMBERS = 7
 
+EASY, HARD, TRIED = 0, 1, 2  # in `missed`
+
 
 class Ballot(NamedTuple):
     """What voting keeps."""
@@ -68,6 +70,7 @@ class Sheet(NamedTuple):
     other: np.ndarray
     guesses: np.ndarray  # (trials,)
     board: np.ndarray  # (trials or 0, classes)
+    missed: np.ndarray  # (trials of the tape,) uint8: was it guessed wrong when a hypothesis was last tried?
 
 
 def keep_record(guesses, moved, labels, known, mistakes, streak, record):
@@ -111,17 +114,41 @@ def write_down(leader, h, history, hypotheses, candidate):
         candidate[i] = mean.of(i) / hypotheses if leader.mean else h.s[SCALE] * h.w[i]
 
 
-@apart
-def accuracy(form, places, first, last, labels, k, candidate, scores, least):
-    """The part of some instances that a hypothesis guesses right; stop when it cannot exceed `least`."""
-    count = last - first
+@inline
+def misses(form, places, first, last, labels, k, candidate, sheet, hard, most):
+    """How many of the instances marked so are guessed wrong; stop when it is more than `most`."""
     wrong = 0
     for j in range(first, last):
-        tally(form, places[j], k, Last(candidate), scores)
-        wrong += 1 * (best(scores, k) != labels[places[j]])
-        if (count - wrong) / count <= least:
-            return -1.0
-    return (count - wrong) / count
+        t = places[j]
+        if sheet.missed[t] == hard:
+            tally(form, t, k, Last(candidate), sheet.scores)
+            if best(sheet.scores, k) != labels[t]:
+                wrong += 1
+                sheet.missed[t] = HARD
+                if wrong > most:
+                    break
+            elif hard == HARD:
+                sheet.missed[t] = TRIED
+    return wrong
+
+
+@apart
+def accuracy(form, places, first, last, labels, k, candidate, sheet, least):
+    """The part of some instances that a hypothesis guesses right, or -1 when it is no more than `least`.
+
+    Those that were missed the last time are tried first: they tell soonest that a hypothesis is no better.
+    """
+    count = last - first
+    most = count if least < 0.0 else -1
+    while most + 1 <= count and (count - most - 1) / count > least:
+        most += 1
+    wrong = misses(form, places, first, last, labels, k, candidate, sheet, HARD, most)
+    if wrong <= most:
+        wrong += misses(form, places, first, last, labels, k, candidate, sheet, EASY, most - wrong)
+    for j in range(first, last):
+        if sheet.missed[places[j]] == TRIED:
+            sheet.missed[places[j]] = EASY
+    return (count - wrong) / count if wrong <= most else -1.0
 
 
 @inline
