@@ -12,11 +12,10 @@ import numpy as np
 import linmax
 from benchmarks import plain, plain_voting
 from benchmarks.speed import timed
-from linmax import Alma, Averaged, Fusion, Perceptron, Recycled, Winnow
+from linmax import Averaged, Fusion, Recycled, standard_bank
 from linmax.problems import majority
 
-ALPHAS = (1.01, 1.03, 1.05, 1.07, 1.1, 1.15, 1.2, 1.25, 1.3, 1.35, 1.4, 1.45, 1.5, 1.55, 1.6)
-RULES: list[Any] = [*map(Winnow, ALPHAS), Perceptron(), *(Alma(2.0 + i / 2) for i in range(15))]
+RULES: list[Any] = standard_bank()[:31]
 CLASSES = 5
 
 

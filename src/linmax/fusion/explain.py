@@ -14,7 +14,6 @@ from linmax.techniques.council import Council
 from linmax.techniques.engine import Engine
 from linmax.techniques.ground import Ground
 from linmax.techniques.head import Reason
-from linmax.techniques.kept import Tape
 from linmax.techniques.moving import best
 
 
@@ -92,11 +91,6 @@ class Item:
                 scores[label] += part
                 parts.setdefault(owners[at], np.zeros(self.known))[label] += part
         return Reason(scores, parts)
-
-    @property
-    def tape(self) -> Tape:
-        """The item as a tape."""
-        return self.stretch.tape
 
 
 def everyone(names: Rolls, batch: Batch) -> Rolls:
