@@ -41,3 +41,18 @@ def deciding_sets(votes: Sequence[Sequence[int]], labels: Sequence[int], size: i
             for row, y in zip(votes, labels, strict=True)
         )
     ]
+
+
+def shared_label(x: Sequence[float]) -> int:
+    """2006, first dataset: the binary number x1 x2 x3 x4, a bit being 1 where x is."""
+    return int("".join("1" if bit == 1 else "0" for bit in x[:4]), 2)
+
+
+def disjoint_labels(x: Sequence[float]) -> list[int]:
+    """2006, second dataset: every r with x_{4r+1} = ... = x_{4r+4} = 1."""
+    return [r for r in range(16) if all(x[4 * r + i] == 1 for i in range(4))]
+
+
+def penguin_label(x: Sequence[float]) -> int:
+    """2006, third dataset: the last class where the last four are ones, the binary number elsewhere."""
+    return 15 if all(x[60 + i] == 1 for i in range(4)) else shared_label(x)

@@ -191,6 +191,8 @@ UPDATE = types.int64(_floats, _floats, _floats, _floats, _indices, _floats, type
 JOIN = types.void(_floats, _floats, _floats, _floats, _indices)
 SETTLE = types.void(_floats, _floats, _floats, _floats, _flags)
 LINK = types.float64(types.float64)
+FEATURE = types.float64(types.float64, types.float64)
+MERCER = types.float64(_floats, _floats)
 
 
 @functools.cache
@@ -256,3 +258,5 @@ update_at = _function_at(UPDATE)
 join_at = _function_at(JOIN)
 settle_at = _function_at(SETTLE)
 link_at = _function_at(LINK)
+feature_at = _function_at(FEATURE)
+mercer_at = _function_at(MERCER)

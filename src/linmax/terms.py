@@ -62,7 +62,7 @@ def show(value: Any) -> str:
     if callable(value) and not isinstance(value, type):
         name = _registry.name_of(value)
         return repr(name) if name else "<unregistered>"
-    if isinstance(value, tuple) and not hasattr(value, "_fields"):
+    if type(value) is tuple:
         return f"({', '.join(map(show, value))}{',' if len(value) == 1 else ''})"
     return repr(value)
 

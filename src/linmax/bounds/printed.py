@@ -1,4 +1,4 @@
-"""Bounds as they stand in print, for comparison; two of the three are false."""
+"""Bounds as they stand in print, for comparison; some are false."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from linmax.bounds.case import Case
+from linmax.bounds.mixing import complexity
 
 
 def printed_1999(n: int, delta: float) -> float:
@@ -38,6 +39,25 @@ def printed_2003(n: int, delta: float) -> float:
     82.9
     """
     return math.log(n) / delta**2
+
+
+def printed_2006(u: Any, length: float) -> float:
+    """The bound of hypothesis sharing without loss, as its example prints it: 2 max|x|^2 sum |u^tau|^2.
+
+    Fink, Shalev-Shwartz, Singer & Ullman, Online multiclass learning by interclass hypothesis sharing, 2006,
+    section 2: 128 for one vector shared by all classes, 2048 for sixteen. Its own Eqs. 5 and 2, with
+    R = 2 max|x|, give 256 and 4096 (`complexity`). The 128 is false: an adversary makes 216 mistakes.
+    The 2048 is true, by its Lemma 1: with a vector per class z = (x, -x), and |z|^2 = 2 |x|^2.
+
+    >>> import numpy as np
+    >>> from linmax.bounds import complexity, printed_2006
+    >>> u = np.array([[0.5, 0.5, 0.5, 0.5] + [0] * 60])
+    >>> printed_2006(u, length=8), printed_2006(u.repeat(16, axis=0), length=8)
+    (128.0, 2048.0)
+    >>> complexity(u, rho=1, radius=2 * 8), complexity(u.repeat(16, axis=0), rho=1, radius=2 * 8)
+    (256.0, 4096.0)
+    """
+    return complexity(u, rho=1, radius=2.0 * length) / 2
 
 
 def printed_2008(n: int, delta: float, u: Any = None, noise: float = 0.0) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from linmax.bounds.case import Case
+from linmax.bounds.mixing import mixing_bound
 from linmax.rules import Rule
 from linmax.rules.alma import Alma
 from linmax.rules.balanced_winnow import BalancedWinnow
@@ -90,8 +91,7 @@ def pnorm(rule: PNorm, case: Case) -> float:
 
 def _additive(complexity: float, case: Case) -> float:
     """delta (M - L) <= u . theta <= |u|_q |theta|_p gives M - L <= sqrt(C M)."""
-    noise = case.hinge / case.delta
-    return complexity + noise + math.sqrt(noise * complexity)
+    return mixing_bound(case.hinge / case.delta, complexity)
 
 
 @theorem(

@@ -19,7 +19,7 @@ class Room(NamedTuple):
     experts: int
     classes: int
     attributes: int
-    pairs: int
+    remembered: int  # pairs or supports: what comes to have weights while trials are learned
 
 
 class Frozen(NamedTuple):
@@ -46,6 +46,7 @@ class Source(Term, abstract=True):
     needs: ClassVar[str | None] = None  # "votes", "rows" or "nominal"
     claims: ClassVar[frozenset[str]] = frozenset()  # the mathematical checks of rules that hold on it
     equal: ClassVar[bool] = False  # do its sub-experts begin with weight 1 under start="equal"?
+    there: ClassVar[bool] = False  # do its sub-experts exist before they have spoken?
 
     def __add__(self, other: Source) -> Source:
         if not isinstance(other, Source):
@@ -76,6 +77,9 @@ class Source(Term, abstract=True):
     def check(self, classes: int) -> None:
         """Raise a ValueError when this source cannot serve so many classes."""
 
+    def check_rule(self, rule: Any) -> None:
+        """Raise a ValueError when a rule cannot be set on this source."""
+
     def owner(self, key: Any) -> Any:
         """Whose contribution the weight of this name is, in an explanation."""
         return key[0] if isinstance(key, tuple) else key
@@ -96,8 +100,8 @@ class Together(Source, abstract=True):
         for at, part in enumerate(self.together):
             if part in self.together[:at]:
                 raise ValueError(f"{part!r} is there twice in {self!r}; once is enough")
-        if sum(part.new_memory() is not None for part in self.together) > 1:
-            raise ValueError(f"only one source with memory can be in a sum (got {self!r})")
+        if sum(getattr(part.new_memory(), "freezes", False) for part in self.together) > 1:
+            raise ValueError(f"only one source that freezes its votes can be in a sum (got {self!r})")
 
     @property
     def parts(self) -> tuple[Source, ...]:

@@ -10,6 +10,8 @@ import numpy as np
 
 from linmax._jit import Kernel
 from linmax.experts.base import Data, Frozen, Room, Source
+from linmax.experts.expect import expect, need
+from linmax.experts.memory import Memory, State
 from linmax.forms import RememberedPairs
 
 EMPTY = -1
@@ -77,7 +79,7 @@ class Pairs(Source):
 
     def shape(self, room: Room) -> tuple[int, ...]:
         """One weight per pair."""
-        return (room.pairs,)
+        return (room.remembered,)
 
     def new_memory(self) -> PairMemory:
         """No pair seen yet."""
@@ -100,8 +102,10 @@ class Pairs(Source):
         return key
 
 
-class PairMemory:
+class PairMemory(Memory):
     """The pairs met so far and the last labels each came with."""
+
+    freezes = True
 
     def __init__(self, memory: int, limit: int | None) -> None:
         self.limit = limit if limit is not None else 2**31 - 1
@@ -145,17 +149,30 @@ class PairMemory:
         codes = np.ascontiguousarray(codes, dtype=np.int64)
         self.count = int(number_pairs(codes, self.table, self.members, self.count, self.limit, add, out))
 
-    def state(self) -> dict[str, np.ndarray]:
-        """What a model file keeps."""
+    def state(self, sizes: Room) -> State:
+        """The pairs, their labels and how often each was seen."""
         return {
             "members": self.members[: self.count],
             "labels": self.labels[: self.count],
             "seen": self.seen[: self.count],
         }
 
-    def restore(self, members: np.ndarray, labels: np.ndarray, seen: np.ndarray) -> None:
-        """Take up what a model file kept."""
+    def restore(self, state: State) -> None:
+        """Number the pairs again."""
+        members = state["members"]
         self.make_room(len(members))
         self._number(members, np.ones(len(members), dtype=bool), np.empty((len(members), 1), dtype=np.int32))
-        self.labels[: self.count] = labels
-        self.seen[: self.count] = seen
+        self.labels[: self.count] = state["labels"]
+        self.seen[: self.count] = state["seen"]
+
+    def check(self, state: State, names: Any) -> int:
+        """Pairs of values there are, each once, with labels there are."""
+        pairs, length = len(state["seen"]), self.labels.shape[1]
+        expect(state, "members", (pairs, 2), np.int64, 0, len(names.values))
+        expect(state, "labels", (pairs, length), np.int32, 0, max(len(names.classes), 1))
+        expect(state, "seen", (pairs,), np.int64, 0, 2**62)
+        members = state["members"]
+        need(pairs <= self.limit, "members has more pairs than the learner allows")
+        need(len(np.unique(members, axis=0)) == pairs, "members has a pair twice")
+        need(bool((members[:, 0] <= members[:, 1]).all()), "members is out of order")
+        return pairs

@@ -20,8 +20,10 @@ sketch of
 from linmax._jit import verb
 from linmax.forms.attributes import Complement, LinearMachine, Rows, SparseRows
 from linmax.forms.constant import Always
+from linmax.forms.dual import DualVotes
 from linmax.forms.hypothesis import Last, Mean
 from linmax.forms.pairs import RememberedPairs
+from linmax.forms.shared import Portraits, SharedFeatures, Sharing
 from linmax.forms.sums import Sum
 from linmax.forms.views import PerClassVotes, SplitVotes
 from linmax.forms.votes import Dense, Hard, Sparse
@@ -35,6 +37,7 @@ for pattern in (
     Hard.size,
     Hard.vote,
     Rows.cell,
+    Rows.entry,
     Last.of,
     Hard.marks,
     Hard.backdrop,
@@ -45,13 +48,17 @@ __all__ = [
     "Always",
     "Complement",
     "Dense",
+    "DualVotes",
     "Hard",
     "Last",
     "LinearMachine",
     "Mean",
     "PerClassVotes",
+    "Portraits",
     "RememberedPairs",
     "Rows",
+    "SharedFeatures",
+    "Sharing",
     "Sparse",
     "SparseRows",
     "SplitVotes",

@@ -18,6 +18,9 @@ class Rows(NamedTuple):
     def cell(self, t, j):
         return j, self.values[t, j]
 
+    def entry(self, t, a):
+        return self.values[t, a] if a < self.values.shape[1] else 0.0
+
 
 class SparseRows(NamedTuple):
     """The attributes that are not zero, row by row, in the order of the attributes."""
@@ -31,6 +34,18 @@ class SparseRows(NamedTuple):
 
     def cell(self, t, j):
         return self.index[self.indptr[t] + j], self.value[self.indptr[t] + j]
+
+    def entry(self, t, a):
+        low, high = self.indptr[t], self.indptr[t + 1]
+        while low < high:
+            middle = (low + high) // 2
+            if self.index[middle] < a:
+                low = middle + 1
+            else:
+                high = middle
+        if low < self.indptr[t + 1] and self.index[low] == a:
+            return self.value[low]
+        return 0.0
 
 
 @without_memory

@@ -13,6 +13,12 @@ def _observe(self, t, y):
     pass
 
 
+def without_entrance(form: Form) -> Form:
+    """Give a form that freezes nothing the verb `enter` that does nothing."""
+    form.enter = _enter  # type: ignore[attr-defined]
+    return form
+
+
 def without_memory(form: Form) -> Form:
     """Give a form the verbs `enter` and `observe` that do nothing."""
     form.enter, form.observe = _enter, _observe  # type: ignore[attr-defined]

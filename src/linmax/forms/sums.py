@@ -3,6 +3,14 @@
 from typing import Any, NamedTuple
 
 
+def voices(form, t, k, q, at, index, value, count):
+    """What each sub-expert votes: what `gap` says of all sources but those whose z is a new coordinate."""
+    if isinstance(form, Sum):
+        count = voices(form.a, t, k, q, at, index, value, count)
+        return voices(form.b, t, k, q, at + form.split, index, value, count)
+    return getattr(form, "voices", form.gap)(t, k, q, at, index, value, count)
+
+
 class Sum(NamedTuple):
     """The verbs of both parts; the second part's weights start at `split`."""
 

@@ -1,4 +1,4 @@
-"""Whose votes decide: `gap` with a single class in q gives every sub-expert's vote for that class."""
+"""Whose votes decide: `voices` with a single class in q gives every sub-expert's vote for that class."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from linmax import _jit
 from linmax.ballots import Batch, Roll, Rolls
+from linmax.forms.sums import voices
 from linmax.fusion.run import Explanation
 from linmax.techniques import trials
 from linmax.techniques.council import Council
@@ -84,7 +85,7 @@ class Item:
         scores, parts = np.zeros(self.known), dict[Any, np.ndarray]()
         for label in range(self.known):
             q[label] = 1.0
-            count = form.gap(0, self.known, q, 0, index, value, 0)
+            count = voices(form, 0, self.known, q, 0, index, value, 0)
             q[label] = 0.0
             for at, x in zip(index[:count].tolist(), value[:count].tolist(), strict=True):
                 part = float(vector[at]) * x

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from linmax.experts.base import Frozen, Room
+from linmax.experts.expect import expect, need
 from linmax.forms import Sparse, SparseRows
 from linmax.rules.base import SCALE, SLACK
 from linmax.techniques.columns import size_of
 from linmax.techniques.council import Council
 from linmax.techniques.engine import Engine
-from linmax.techniques.expect import expect, need
 from linmax.techniques.ground import Ground
 from linmax.techniques.head import Head, State
 from linmax.techniques.kept import Kept
@@ -21,41 +21,33 @@ from linmax.techniques.kept import Kept
 def check_state(council: Council, state: State) -> None:
     """Raise a ValueError that says what is wrong; allocate no more than the file holds."""
     expect(state, "counts", (4,), np.int64, 0, 2**62)
-    pairs: dict[int, int] = {}
+    remembered: dict[int, int] = {}
     held = len(state["kept.labels"])
     for keeper, part in council.parts_of(state):
         match keeper:
             case Kept():
                 _check_kept(keeper, part, {source.needs for source in council.parts}, council.names)
             case Ground():
-                pairs[id(keeper)] = _check_memory(keeper, part, held)
+                remembered[id(keeper)] = _check_memories(keeper, part, held)
             case Engine():
-                sizes = keeper.ground.sizes()._replace(pairs=pairs[id(keeper.ground)])
+                sizes = keeper.ground.sizes()._replace(remembered=remembered[id(keeper.ground)])
                 _check_engine(keeper, part, sizes, min(held, keeper.size))
             case Head():
-                keeper.check(part, pairs)
+                keeper.check(part, remembered)
 
 
-def _check_memory(ground: Ground, state: State, held: int) -> int:
-    memory, classes = ground.memory, len(ground.names.classes)
-    if memory is None:
-        return 0
-    pairs, length = len(state["memory.seen"]), memory.labels.shape[1]
-    expect(state, "memory.members", (pairs, 2), np.int64, 0, len(ground.names.values))
-    expect(state, "memory.labels", (pairs, length), np.int32, 0, max(classes, 1))
-    expect(state, "memory.seen", (pairs,), np.int64, 0, 2**62)
-    members = state["memory.members"]
-    need(pairs <= memory.limit, "memory.members has more pairs than the learner allows")
-    need(len(np.unique(members, axis=0)) == pairs, "memory.members has a pair twice")
-    need(bool((members[:, 0] <= members[:, 1]).all()), "memory.members is out of order")
-    if ground.size and held:
+def _check_memories(ground: Ground, state: State, held: int) -> int:
+    counts = [memory.check(part, ground.names) for memory, part in ground.memories_of(state)]
+    memory, classes = ground.freezing, len(ground.names.classes)
+    if memory is not None and ground.size and held:
+        pairs, length = max(counts), memory.labels.shape[1]
         pair, favourite, tied = (state[f"frozen.{field}"] for field in Frozen._fields)
         need(pair.ndim == 2 and favourite.ndim == 3, "frozen has a wrong shape")
         expect(state, "frozen.pair", (held, pair.shape[1]), np.int32, -1, pairs)
         expect(state, "frozen.favourite", (held, pair.shape[1], length), np.int32, 0, max(classes, 1))
         expect(state, "frozen.tied", pair.shape, np.int32, 0, length + 1)
         need(not bool(((pair < 0) & (tied > 0)).any()), "frozen lets a pair vote that is none")
-    return pairs
+    return max(counts, default=0)
 
 
 def _check_engine(engine: Engine, state: State, sizes: Room, held: int) -> None:

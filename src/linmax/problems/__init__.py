@@ -1,9 +1,21 @@
-"""Streams that are generated: every one takes a seed and gives the same panel again."""
+"""Streams that are generated: every one takes a seed and gives the same panel or table again."""
 
 from linmax.problems._panel import Panel
+from linmax.problems._table import Table
 from linmax.problems.adversary import adversary
 from linmax.problems.drifting import drifting
 from linmax.problems.majority import majority
 from linmax.problems.panel import panel
+from linmax.problems.sharing import disjoint, penguin, shared
 
-__all__ = ["Panel", "adversary", "drifting", "majority", "panel"]
+__all__ = [
+    "Panel",
+    "Table",
+    "adversary",
+    "disjoint",
+    "drifting",
+    "majority",
+    "panel",
+    "penguin",
+    "shared",
+]

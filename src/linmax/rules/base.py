@@ -72,6 +72,8 @@ class Rule(Learner, abstract=True):
         )
         need(isinstance(self.ties, bool), f"{self._name()} needs ties True or False (got {self.ties!r})")
         check_rivals(self._name(), self.rivals)
+        for part in getattr(self.experts, "parts", ()):
+            part.check_rule(self)
         self.check()
 
     def __repr__(self) -> str:

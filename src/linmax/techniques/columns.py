@@ -46,6 +46,7 @@ def blank(parts: tuple[Source, ...], room: Room, first: float, averages: bool) -
     columns |= {name: np.zeros(n if averages else 0) for name in ("past", "since")}
     for place in layout(parts, room):
         place.of(columns["first"])[...] = first if place.part.equal else 0.0
+        place.of(columns["spoken"])[...] = place.part.there
     return columns
 
 
@@ -56,6 +57,11 @@ def copy_columns(before: Columns, old: Iterator[Place], after: Columns, new: Ite
         for name, column in before.items():
             if name != "first" and len(column) and len(after[name]):
                 there.of(after[name])[corner] = here.of(column)[corner]
+
+
+def part_of(state: Columns, start: str) -> Columns:
+    """The arrays whose names begin so, by the rest of their names."""
+    return {name[len(start) :]: array for name, array in state.items() if name.startswith(start)}
 
 
 def doubled(have: int, want: int) -> int:

@@ -14,6 +14,7 @@ from linmax.learner import Learner
 from linmax.techniques import threads
 from linmax.techniques.averaged import Averaged
 from linmax.techniques.base import layers
+from linmax.techniques.columns import part_of
 from linmax.techniques.engine import Engine
 from linmax.techniques.ground import Ground
 from linmax.techniques.head import Asked, Head, State, Stretch, Verdict
@@ -71,7 +72,7 @@ class Council:
     def ground(self, parts: tuple[Source, ...]) -> Ground:
         """Sources at work; those that remember nothing are shared."""
         for ground in self.grounds:
-            if ground.parts == parts and ground.memory is None:
+            if ground.parts == parts and not ground.remembering:
                 return ground
         self.grounds.append(Ground(parts, self.names))
         return self.grounds[-1]
@@ -120,6 +121,8 @@ class Council:
         if batch.nominal is not None:
             columns = batch.nominal.codes.shape[1]
             chunk = max(1, min(chunk, CELLS // max(1, columns * (columns - 1) // 2)))
+        for ground in self.grounds:
+            chunk = min([chunk, *(memory.chunk for memory in ground.remembering)])
         for begin in range(0, batch.trials, chunk):
             yield slice(begin, min(begin + chunk, batch.trials))
 
@@ -129,6 +132,7 @@ class Council:
         learns = bool((batch.labels[rows] >= 0).any())
         tapes = {id(ground): ground.lay(tape, batch, rows) for ground in self.grounds}
         for ground in self.grounds:
+            ground.expect_trials(len(batch.labels[rows]) if learns else 0, batch.classes_seen)
             self.version += ground.grow(ground.need(batch))
         for engine in self.engines:
             engine.fit(engine.ground.need(batch))
@@ -164,6 +168,7 @@ class Council:
                 ground.take_in(stretch.tapes[id(ground)])
             self.kept.take_in(stretch.tape)
         for engine in self.engines:
+            engine.sweep()
             engine.fit(engine.ground.sizes())
         return verdict
 
@@ -221,8 +226,3 @@ class Council:
         """Whoever keeps something, with its part of a state."""
         for start, keeper in self._kept_apart():
             yield keeper, part_of(state, start)
-
-
-def part_of(state: State, start: str) -> State:
-    """The arrays whose names begin so, by the rest of their names."""
-    return {name[len(start) :]: array for name, array in state.items() if name.startswith(start)}

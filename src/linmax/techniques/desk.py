@@ -13,6 +13,7 @@ import numpy as np
 
 from linmax._jit import Kernel
 from linmax.experts.base import Data
+from linmax.experts.portraits import ClassPortraits
 from linmax.experts.votes import Votes
 from linmax.forms import Sparse, SparseRows
 from linmax.techniques import trials
@@ -94,8 +95,8 @@ class Desk:
 
 
 def check_ground(ground: Any) -> None:
-    """Sources with memory and other readings of scores need more than the item."""
+    """Votes that are frozen, kernels and other readings of scores need more than the item."""
     short = any(getattr(part, "complement", False) for part in ground.parts)
     raw = all(part.as_ == "raw" for part in ground.parts if isinstance(part, Votes))
-    if ground.memory is not None or short or not raw:
+    if any(not isinstance(memory, ClassPortraits) for memory in ground.remembering) or short or not raw:
         raise UnfitError

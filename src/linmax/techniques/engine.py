@@ -64,6 +64,8 @@ class Engine:
         if len(own) > SCALARS - OWN:
             raise ValueError(f"{self.rule!r} keeps {len(own)} scalars; {SCALARS - OWN} is the most")
         self.s[SCALE], self.s[SLACK], self.s[OWN : OWN + len(own)] = 1.0, self.rule.threshold(), own
+        for memory in ground.remembering:
+            memory.set_up(self.size, self.updates, 1 if self.rule.rivals == "top" else None)
         self.total = np.zeros(1)
         self.used = np.zeros(0, dtype=np.int64)
         self.active = 0
@@ -109,6 +111,18 @@ class Engine:
         self.active = size_of(parts, need)
         self.counts[SILENT] = self.active - spoken
 
+    def sweep(self) -> None:
+        """Let go of the weights of what sources remember no longer."""
+        for place, memory in zip(layout(self.ground.parts, self.room), self.ground.memories, strict=True):
+            kept = memory.sweep() if memory is not None else None
+            if kept is not None:
+                blank = self.blank(self.room)
+                for name in COLUMNS:
+                    if len(self.columns[name]):
+                        column = place.of(self.columns[name])
+                        column[: len(kept)] = column[kept]
+                        column[len(kept) :] = place.of(blank[name])[len(kept) :]
+
     # --- running
 
     def hypothesis(self) -> Hypothesis:
@@ -147,7 +161,7 @@ class Engine:
         ring, used = np.zeros(self.size, dtype=np.int64), np.zeros(len(tape.labels), dtype=np.int64)
         ring[:held] = np.arange(tape.held - held, tape.held)
         used[ring[:held]] = self.used[:held]
-        sketched = self.s[SLACK] < 0.0 and self.ground.memory is None
+        sketched = self.s[SLACK] < 0.0 and not self.ground.remembering
         votes = self.ground.form(tape.data).most_marks() if sketched else -1
         slots, weights = (self.size, len(self.columns["w"])) if votes >= 0 else (0, 0)
         return Buffer(
@@ -181,7 +195,7 @@ class Engine:
         twin = copy.copy(self)
         twin.columns = {name: column.copy() for name, column in self.columns.items()}
         twin.counts, twin.s, twin.total = self.counts.copy(), self.s.copy(), self.total.copy()
-        if self.ground.memory is not None:
+        if self.ground.remembering:
             twin.ground = self.ground.twin()
         return twin
 

@@ -10,9 +10,10 @@ from typing import Any, Self
 import numpy as np
 
 from linmax.experts.base import Data, Frozen, Room, Source
+from linmax.experts.memory import Memory
 from linmax.experts.tape import append, take
 from linmax.forms import Sum
-from linmax.techniques.columns import doubled, layout, size_of
+from linmax.techniques.columns import doubled, layout, part_of, size_of
 from linmax.techniques.kept import Tape
 
 MOST_WEIGHTS = 1 << 28  # 2 GiB in each column
@@ -39,9 +40,14 @@ class Ground:
         self.room = Room(*(doubled(0, want) for want in (1, 2, 1, 1)))
 
     @property
-    def memory(self) -> Any:
-        """That of the one source which has one, or None."""
-        return next((memory for memory in self.memories if memory is not None), None)
+    def remembering(self) -> list[Memory]:
+        """The memories there are; one with any is not shared, for a learner writes into it as it runs."""
+        return [memory for memory in self.memories if memory is not None]
+
+    @property
+    def freezing(self) -> Any:
+        """The memory that freezes votes, or None."""
+        return next((memory for memory in self.remembering if memory.freezes), None)
 
     def twin(self) -> Self:
         """A ground that remembers the same, and goes its own way."""
@@ -54,13 +60,15 @@ class Ground:
     def sizes(self) -> Room:
         """How many of each there are now."""
         names = self.names
-        pairs = 0 if self.memory is None else self.memory.count
-        return Room(len(names.experts), len(names.classes), len(names.attributes), pairs)
+        remembered = max((memory.count for memory in self.remembering), default=0)
+        return Room(len(names.experts), len(names.classes), len(names.attributes), remembered)
 
     def need(self, batch: Any) -> Room:
         """How many of each there are with those of a batch."""
         attributes = len(self.names.attributes) + len(batch.new_attributes)
-        return Room(*map(max, self.sizes(), Room(batch.experts_seen, batch.classes_seen, attributes, 0)))
+        remembered = max((memory.need() for memory in self.remembering), default=0)
+        come = Room(batch.experts_seen, batch.classes_seen, attributes, remembered)
+        return Room(*map(max, self.sizes(), come))
 
     def check(self, need: Room) -> None:
         """Refuse what the sources cannot serve, before anything has changed."""
@@ -77,12 +85,17 @@ class Ground:
 
     # --- trials
 
+    def expect_trials(self, trials: int, classes: int) -> None:
+        """So many trials are to be learned: what is remembered may need room for more."""
+        for memory in self.remembering:
+            memory.expect_trials(trials, classes)
+
     def lay(self, tape: Tape, batch: Any, rows: slice) -> Tape:
         """A tape as this ground sees it: a source with memory adds the votes it froze."""
-        if batch.nominal is None or self.memory is None:
+        if batch.nominal is None or self.freezing is None:
             return tape
         data, labels = tape.data, tape.labels[tape.held :]
-        frozen = Data(frozen=self.memory.freeze(batch.nominal.codes[rows], labels >= 0))
+        frozen = Data(frozen=self.freezing.freeze(batch.nominal.codes[rows], labels >= 0))
         if tape.held:
             frozen = append(Data(frozen=self.frozen), frozen)
         return tape._replace(data=Data(data.votes, data.rows, frozen.frozen))
@@ -95,6 +108,8 @@ class Ground:
 
     def form(self, data: Data) -> Any:
         """All parts side by side."""
+        for memory in self.remembering:
+            memory.fit(self.room)
         made = [
             (part.form(data, self.room, self.names, memory), int(np.prod(part.shape(self.room))))
             for part, memory in zip(self.parts, self.memories, strict=True)
@@ -116,19 +131,28 @@ class Ground:
 
     # --- as arrays
 
+    def _memories(self) -> Iterator[tuple[str, Memory]]:
+        for i, memory in enumerate(self.remembering):
+            yield f"memory.{i}.", memory
+
+    def memories_of(self, state: dict[str, np.ndarray]) -> Iterator[tuple[Memory, dict[str, np.ndarray]]]:
+        """Every memory with its part of a state."""
+        for start, memory in self._memories():
+            yield memory, part_of(state, start)
+
     def state(self) -> dict[str, np.ndarray]:
         """What sources remember."""
         state: dict[str, np.ndarray] = {}
-        if self.memory is not None:
-            state |= {f"memory.{field}": array for field, array in self.memory.state().items()}
+        for start, memory in self._memories():
+            state |= {start + field: array for field, array in memory.state(self.sizes()).items()}
         if self.frozen is not None:
             state |= {f"frozen.{field}": getattr(self.frozen, field) for field in Frozen._fields}
         return state
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up what `state` gave."""
-        if self.memory is not None:
-            self.memory.restore(*(state[f"memory.{field}"] for field in self.memory.state()))
+        for memory, part in self.memories_of(state):
+            memory.restore(part)
         if "frozen.pair" in state:
             self.frozen = Frozen(*(state[f"frozen.{field}"] for field in Frozen._fields))
         self.grow(self.sizes())

@@ -149,8 +149,8 @@ class Head:
     def restore(self, state: State) -> None:
         """Take up what `state` gave."""
 
-    def check(self, state: State, pairs: dict[int, int]) -> None:
-        """Raise a ValueError that says what is wrong with a state; `pairs`: how many a ground remembers."""
+    def check(self, state: State, remembered: dict[int, int]) -> None:
+        """Raise a ValueError that says what is wrong with a state; `remembered`: how much by ground."""
 
 
 def mixed(members: list[tuple[Head, float]], item: Any, scores: np.ndarray | None = None) -> Reason:

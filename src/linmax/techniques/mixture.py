@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from linmax._jit import Kernel
+from linmax.experts.expect import expect, need
 from linmax.techniques.committee import Committee, check_multiplier, check_part
-from linmax.techniques.expect import expect, need
 from linmax.techniques.head import Asked, Head, Reason, State, Stretch, Verdict, blend, mixed
 from linmax.techniques.mixing import mix
 
@@ -118,7 +118,7 @@ class Mixer(OfScores):
         """Take up what `state` gave."""
         self.logs[:] = state["logs"]
 
-    def check(self, state: State, pairs: dict[int, int]) -> None:
+    def check(self, state: State, remembered: dict[int, int]) -> None:
         """One weight per member."""
         expect(state, "logs", (len(self.members),), np.float64)
         need(bool((np.abs(state["logs"]) <= FARTHEST).all()), "logs are no logarithms of weights")

@@ -10,10 +10,10 @@ import numpy as np
 
 from linmax.experts import Votes
 from linmax.experts.base import Room
+from linmax.experts.expect import expect, need
 from linmax.experts.tape import sparse
 from linmax.learner import Learner
 from linmax.techniques.counting import Accuracies, Tables, count, end_of, says
-from linmax.techniques.expect import expect, need
 from linmax.techniques.ground import Ground, check_size
 from linmax.techniques.head import Head, Reason, State, Stretch, Verdict
 
@@ -171,7 +171,7 @@ class Counter(Head):
         self.counts = self.kind(*(state[name] for name in self.kind._fields))
         self.fit()
 
-    def check(self, state: State, pairs: dict[int, int]) -> None:
+    def check(self, state: State, remembered: dict[int, int]) -> None:
         """Counts, none below 0."""
         sizes = (len(self.ground.names.experts), len(self.ground.names.classes), 2)
         for name in self.kind._fields:

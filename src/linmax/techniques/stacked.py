@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from linmax.experts.expect import expect, need
 from linmax.techniques.committee import Committee, check_part
-from linmax.techniques.expect import expect, need
 from linmax.techniques.head import Head, State
 from linmax.techniques.mixing import stack
 from linmax.techniques.mixture import OfScores
@@ -74,7 +74,7 @@ class Stacker(OfScores):
         """Take up what `state` gave."""
         self.v[:], self.P[:] = state["v"], state["P"]
 
-    def check(self, state: State, pairs: dict[int, int]) -> None:
+    def check(self, state: State, remembered: dict[int, int]) -> None:
         """One number per member, and per pair of them."""
         expect(state, "v", (len(self.members),), np.float64)
         expect(state, "P", (len(self.members), len(self.members)), np.float64)

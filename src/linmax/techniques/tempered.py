@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from linmax.experts.expect import expect, need
 from linmax.learner import Learner
 from linmax.techniques.base import Technique
-from linmax.techniques.expect import expect, need
 from linmax.techniques.head import Asked, Head, Reason, State, Stretch, Verdict, completed
 from linmax.techniques.leaf import NOTHING
 from linmax.techniques.mixing import HEAT, temper
@@ -104,7 +104,7 @@ class Thermostat(Head):
         """Take up what `state` gave."""
         self.heat[:] = state["heat"]
 
-    def check(self, state: State, pairs: dict[int, int]) -> None:
+    def check(self, state: State, remembered: dict[int, int]) -> None:
         """Two numbers."""
         expect(state, "heat", (2,), np.float64)
         need(abs(state["heat"][0]) <= 100.0 and state["heat"][1] >= 0.0, "heat is no temperature")

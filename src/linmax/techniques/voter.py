@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from linmax.experts.expect import expect, need
 from linmax.techniques.again import Again
 from linmax.techniques.columns import copy_columns, layout, size_of
-from linmax.techniques.expect import expect, need
 from linmax.techniques.following import follow
 from linmax.techniques.ground import Ground
 from linmax.techniques.head import Asked, Head, Reason, State, Stretch, Verdict, completed, scaled
@@ -42,15 +42,19 @@ class Voter(Head):
             int(learner.choose == "random"), council.seed,
         )  # fmt: skip
         self.sources = list(dict.fromkeys(member.engine.ground.parts for member in members))
-        remembering = {
-            parts for parts in self.sources if any(part.new_memory() is not None for part in parts)
-        }
-        if len(remembering) > 1:
+        parts = [part for source in self.sources for part in source]
+        memories = [memory for part in parts if (memory := part.new_memory()) is not None]
+        if any(memory.binds for memory in memories):
             raise ValueError(
-                f"only one source with memory can be in a committee that votes (got {learner!r});"
+                f"hypotheses on a Kernel cannot be saved apart from its supports (got {learner!r});"
+                " WeightedMajority and Mixture take such members"
+            )
+        if sum(memory.freezes for memory in memories) > 1:
+            raise ValueError(
+                f"only one source that freezes its votes can be in a committee that votes (got {learner!r});"
                 " WeightedMajority takes any members"
             )
-        self.ground: Ground = council.ground(tuple(part for parts in self.sources for part in parts))
+        self.ground: Ground = council.ground(tuple(parts))
         self.mistakes = np.zeros(len(members), dtype=np.int64)
         self.streak = np.zeros(len(members), dtype=np.int64)
         self.room = self.ground.room
@@ -249,10 +253,10 @@ class Voter(Head):
         self._move(Ballot(*(state[name] for name in Ballot._fields)), self.ground.sizes(), self.room)
         self.mistakes[:], self.streak[:] = state["mistakes"], state["streak"]
 
-    def check(self, state: State, pairs: dict[int, int]) -> None:
+    def check(self, state: State, remembered: dict[int, int]) -> None:
         """Shapes, and numbers that a run could have left."""
         slots, members = self.rules.hypotheses, len(self.members)
-        sizes = self.ground.sizes()._replace(pairs=pairs[id(self.ground)])
+        sizes = self.ground.sizes()._replace(remembered=remembered[id(self.ground)])
         weights = size_of(self.ground.parts, sizes)
         expect(state, "saved", (slots, weights), np.float64)
         expect(state, "total", (weights,), np.float64)

@@ -9,10 +9,10 @@ from typing import Any, Self
 import numpy as np
 
 from linmax.experts import Votes
+from linmax.experts.expect import expect
 from linmax.learner import Learner
 from linmax.techniques.committee import Committee, check_multiplier
 from linmax.techniques.desk import NO_SCORES
-from linmax.techniques.expect import expect
 from linmax.techniques.expertwise import labels_voted
 from linmax.techniques.ground import Ground
 from linmax.techniques.head import Asked, Head, Reason, State, Stretch, Verdict, blend, mixed
@@ -153,7 +153,7 @@ class OfMembers(_Majority):
         told = [(learner, part / float(weights.sum()), code) for learner, part, code in reason.members]
         return reason._replace(members=told)
 
-    def check(self, state: State, pairs: dict[int, int]) -> None:
+    def check(self, state: State, remembered: dict[int, int]) -> None:
         """One weight per member."""
         expect(state, "logs", (len(self.members),), np.float64)
         expect(state, "spoken", (len(self.members),), np.uint8, 0, 3)
@@ -195,7 +195,7 @@ class OfExperts(_Majority):
         count = len(self.ground.names.experts)
         return {"logs": self.logs[:count], "spoken": self.spoken[:count]}
 
-    def check(self, state: State, pairs: dict[int, int]) -> None:
+    def check(self, state: State, remembered: dict[int, int]) -> None:
         """One weight per expert."""
         count = len(self.ground.names.experts)
         expect(state, "logs", (count,), np.float64)

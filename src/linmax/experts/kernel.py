@@ -1,0 +1,124 @@
+"""Mercer kernels: hypotheses made of earlier instances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from linmax import _jit
+from linmax.experts.base import Data, Room, Source
+from linmax.experts.maps import Map, difference, map_of, plain, statistic_of
+from linmax.experts.mercer import Gaussian, check_likeness, mercer_of
+from linmax.experts.sets import sets_of, sharing
+from linmax.experts.supports import SupportMemory
+from linmax.forms import DualVotes
+from linmax.forms.supports import FACTORED, GENERAL, PLAIN
+from linmax.terms import show
+
+DROPS = ("oldest", "smallest")
+NO_BUDGET = 2**62
+
+
+@dataclass(frozen=True, repr=False)
+class Kernel(Source):
+    """The dual Perceptron: instances it was wrong on vote for classes by how near they are to the new one.
+
+    Fink, Shalev-Shwartz, Singer & Ullman 2006. `Kernel(Gaussian(0.07))` has a hypothesis per class (their
+    multi-vector method), `Kernel(Gaussian(0.07), "difference")` one for all classes, which compares what sets
+    an instance apart from its class, x - p (Eq. 11); their sum is the hybrid. Any map of `Shared` will do,
+    and `sets` as there. `budget` bounds the supports: beyond it the "oldest" goes, or the one that
+    contributes least ("smallest"). Only Perceptron can learn on it.
+
+    >>> import numpy as np
+    >>> from linmax import Fusion, Perceptron
+    >>> from linmax.experts import Gaussian, Kernel
+    >>> rng = np.random.default_rng(0)
+    >>> points = rng.uniform(-1, 1, (500, 2))
+    >>> ring = (np.hypot(*points.T) < 0.7).tolist()  # no line tells inside from outside
+    >>> Fusion(Perceptron().on(Kernel(Gaussian(0.05)))).learn(attributes=points, labels=ring).mistakes
+    42
+    """
+
+    kernel: Any = field(default_factory=Gaussian)
+    map: str | Map = "plain"
+    sets: Any = None
+    budget: int | None = field(default=None, kw_only=True)
+    drop: str = field(default="oldest", kw_only=True)
+
+    needs: ClassVar[str] = "rows"
+    there: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Refuse what is no kernel, no map, no sets or no budget."""
+        super().__post_init__()
+        map_of(self.map, "Kernel")
+        mercer_of(self.kernel)
+        check_likeness(self.kernel)
+        object.__setattr__(self, "sets", sets_of(self.sets, "Kernel"))
+        if self.budget is not None and (
+            not isinstance(self.budget, int) or isinstance(self.budget, bool) or self.budget < 1
+        ):
+            raise ValueError(f"Kernel needs budget >= 1 or None (got {self.budget!r}); 1000 is usual")
+        if self.drop not in DROPS:
+            raise ValueError(f'Kernel needs drop "oldest" or "smallest" (got {self.drop!r})')
+
+    def __repr__(self) -> str:
+        told = [show(self.kernel)]
+        told += [show(self.map)] if self.map != "plain" else []
+        told += [f"sets={self.sets!r}"] if self.sets is not None else []
+        told += [f"budget={self.budget}"] if self.budget is not None else []
+        told += [f"drop={self.drop!r}"] if self.drop != "oldest" else []
+        return f"Kernel({', '.join(told)})"
+
+    def check_rule(self, rule: Any) -> None:
+        """Only a rule that adds z has a dual, and only where z is made once."""
+        if type(rule).__name__ != "Perceptron":
+            raise ValueError(f"only Perceptron() can learn on a Kernel (got {type(rule).__name__})")
+        if not isinstance(rule.rivals, str):
+            raise ValueError(f'a Kernel needs rivals "top", "violators" or "softmax" (got {rule.rivals!r})')
+
+    @property
+    def way(self) -> int:
+        """How instances are compared."""
+        phi = map_of(self.map, "Kernel")
+        if phi is plain:
+            return PLAIN
+        return FACTORED if phi is difference and isinstance(self.kernel, Gaussian) else GENERAL
+
+    @property
+    def each(self) -> bool:
+        """A hypothesis for each class: what is the same for all classes would not tell them apart."""
+        return self.sets is None and self.way == PLAIN
+
+    def shape(self, room: Room) -> tuple[int, ...]:
+        """A coefficient per support and set."""
+        return (room.remembered, room.classes if self.each else len(self.sets or (1,)))
+
+    def new_memory(self) -> SupportMemory:
+        """No support yet."""
+        sets = None if self.each else len(self.sets or (1,))
+        return SupportMemory(self.way, statistic_of(None, self.map, "Kernel"), sets, self.budget)
+
+    def form(self, data: Data, room: Room, names: Any, memory: Any) -> Any:
+        """Supports, and what it takes to compare a trial with them."""
+        mercer = mercer_of(self.kernel)
+        memory.make_current(mercer)
+        return DualVotes(
+            data.rows, sharing(self.sets, names.classes, room.classes, each=self.each),
+            memory.portraits.portraits(), memory.supports, memory.scratch, mercer,
+            _jit.reach(map_of(self.map, "Kernel"), _jit.FEATURE), self.way, int(self.each),
+            int(self.sets is None and not self.each),
+            NO_BUDGET if self.budget is None else self.budget, int(self.drop == "smallest"),
+        )  # fmt: skip
+
+    def keys(self, names: Any, memory: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
+        """Coefficients by support (numbered as they came) and class or set."""
+        sets = names.classes.names if self.each else [name for name, _ in self.sets or ()] or [None]
+        for j, born in enumerate(memory.supports.born[: memory.count].tolist()):
+            for s, name in enumerate(sets):
+                yield (("support", born, name) if name is not None else ("support", born)), (j, s)
+
+    def owner(self, key: Any) -> Any:
+        """The support, whatever the set."""
+        return key[:2]
