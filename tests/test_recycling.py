@@ -68,6 +68,15 @@ def test_sketches_change_no_bit(
     assert whole == learned(Averaged(learner) if averaged else learner, votes, labels, cuts=4)
 
 
+@pytest.mark.parametrize("seed", [11, 14, 24])
+def test_sketches_change_no_bit_when_weights_return_to_nothing(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    votes = rng.integers(-1, 3, (60, int(rng.integers(1, 3)))).astype(np.int32)
+    labels = rng.integers(0, 3, 60)
+    learner = Recycled(Perceptron(), size=int(rng.choice([3, 7, 30])), updates=5)
+    assert learned(learner, votes, labels) == plainly(learner, votes, labels)
+
+
 @pytest.mark.parametrize("rule", [Perceptron(), Winnow(1.05), Winnow(1.5), Alma(2.0), Alma(5.0)], ids=repr)
 @pytest.mark.parametrize(("experts", "classes"), [(20, 5), (60, 2), (200, 3), (12, 8), (300, 5)])
 def test_sketches_change_no_bit_of_long_runs(rule: Rule, experts: int, classes: int) -> None:

@@ -35,15 +35,15 @@ def draw(k, w, buffer):
             unit = FULL * span / norm  # others are: the more units the better
             break
     if rough[BITS] != bits:
-        rough[MARKED] = 0.0
-    rough[UNIT], rough[SPAN], rough[BITS] = unit, span, bits
-    rough[NORM], rough[OFF] = 0.0, 0.0
+        rough[BITS], rough[MARKED] = bits, 0.0
+    total, off = 0.0, 0.0
     for i in range(len(w)):
         q = math.floor(unit * w[i] + 0.5)
         buffer.off[i] = abs(unit * w[i] - q)
-        rough[NORM] += abs(q)
-        rough[OFF] += buffer.off[i]
+        total += abs(q)
+        off += buffer.off[i]
         buffer.q[i] = q
+    rough[UNIT], rough[NORM], rough[SPAN], rough[OFF] = unit, total, span, off
 
 
 @inline

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ class Place(NamedTuple):
 
     def of(self, column: np.ndarray) -> np.ndarray:
         """The source's part of a column."""
-        return column[self.at : self.at + int(np.prod(self.shape))].reshape(self.shape)
+        return column[self.at : self.at + math.prod(self.shape)].reshape(self.shape)
 
 
 def layout(parts: tuple[Source, ...], room: Room) -> Iterator[Place]:
@@ -30,12 +31,12 @@ def layout(parts: tuple[Source, ...], room: Room) -> Iterator[Place]:
     for part in parts:
         shape = part.shape(room)
         yield Place(part, at, shape)
-        at += int(np.prod(shape))
+        at += math.prod(shape)
 
 
 def size_of(parts: tuple[Source, ...], room: Room) -> int:
     """The number of sub-experts when there are so many of each."""
-    return sum(int(np.prod(part.shape(room))) for part in parts)
+    return sum(math.prod(part.shape(room)) for part in parts)
 
 
 def blank(parts: tuple[Source, ...], room: Room, first: float, averages: bool) -> Columns:

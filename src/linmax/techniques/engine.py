@@ -166,7 +166,7 @@ class Engine:
         slots, weights = (self.size, len(self.columns["w"])) if votes >= 0 else (0, 0)
         return Buffer(
             ring, used, np.zeros(self.size, dtype=np.int64),
-            np.zeros((slots, max(votes, 0)), dtype=np.int64), np.zeros(weights, dtype=np.int64),
+            np.zeros((slots, max(votes, 0) + 1), dtype=np.int64), np.zeros(weights, dtype=np.int64),
             np.zeros(weights), np.zeros(ROUGH),
         )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterator
 from functools import reduce
 from typing import Any, Self
@@ -111,7 +112,7 @@ class Ground:
         for memory in self.remembering:
             memory.fit(self.room)
         made = [
-            (part.form(data, self.room, self.names, memory), int(np.prod(part.shape(self.room))))
+            (part.form(data, self.room, self.names, memory), math.prod(part.shape(self.room)))
             for part, memory in zip(self.parts, self.memories, strict=True)
         ]
         whole, _ = reduce(lambda left, right: (Sum(left[0], right[0], left[1]), left[1] + right[1]), made)
@@ -121,7 +122,7 @@ class Ground:
         """Every sub-expert there is: its name, whose it is, and its place among the weights."""
         names = names or self.names
         for (part, at, shape), memory in zip(layout(self.parts, self.room), self.memories, strict=True):
-            strides = [int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))]
+            strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
             for key, place in part.keys(names, memory):
                 yield (
                     key,

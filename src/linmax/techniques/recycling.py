@@ -14,12 +14,14 @@ from linmax.techniques.records import HELD, NEXT, SILENT
 
 
 @apart
-def mark(form, k, buffer, counts):
-    """Write down for whom the instances vote that came in since the last time."""
+def mark(form, labels, k, buffer, counts):
+    """Write down for whom the instances vote that came in since the last time, and the truth."""
     size, bits = len(buffer.ring), int(buffer.rough[BITS])
     for come in range(max(int(buffer.rough[MARKED]), counts[NEXT] - counts[HELD]), counts[NEXT]):
         slot = come % size
-        form.marks(buffer.ring[slot], bits, bits * k, buffer.shifts[slot])
+        t = buffer.ring[slot]
+        form.marks(t, bits, bits * k, buffer.shifts[slot])
+        buffer.shifts[slot, -1] = bits * labels[t]
     buffer.rough[MARKED] = counts[NEXT]
 
 
@@ -52,7 +54,7 @@ def pass_over(form, labels, k, w, buffer, updates, j, end, scores):
     """From place j on, the first live instance before `end` that is guessed wrong; its scores are left."""
     ring, live, shifts, q = buffer.ring, buffer.live, buffer.shifts, buffer.q
     sketched = len(q) > 0 and buffer.rough[UNIT] > 0.0
-    bits, mask, ones, high, start, least = 1, 0, 0, 0, 0, 0
+    bits, mask, ones, high, start, below = 1, 0, 0, 0, 0, 0
     if sketched:
         bits = int(buffer.rough[BITS])
         mask = (1 << bits) - 1
@@ -61,21 +63,25 @@ def pass_over(form, labels, k, w, buffer, updates, j, end, scores):
         high = ones << (bits - 1)
         start = (ones << (bits - 2)) + form.backdrop(k, 0, bits, q)
         least = math.ceil(buffer.rough[OFF]) + 2  # the truth must lead by so much: 1 more than all roundings
+        below = high - least * ones
+    votes, top = shifts.shape[1] - 1, 1 << (bits - 1)
     while j < end:
-        slot = live[j]
-        y = int(labels[ring[slot]])
-        if sketched:
+        while sketched and j < end:  # nothing but this in the loop, so that registers suffice for most of it
+            slot = live[j]
             rough = start
-            for i in range(shifts.shape[1]):
+            for i in range(votes):
                 rough += int(q[i]) << int(shifts[slot, i])
-            own = ((rough >> (bits * y)) & mask) - least
-            # the highest bit of a field is set where that class has at most `own`; the truth never has
-            if ((own * ones + high - rough) & high) + (1 << (bits * y + bits - 1)) == high:
-                j += 1
-                continue
-        if buffer.used[ring[slot]] < updates:
-            tally(form, ring[slot], k, Last(w), scores)
-            if not certain(scores, k, y):
+            truth = int(shifts[slot, votes])
+            # the highest bit of a field is set where that class is so far behind; the truth never is
+            if ((((rough >> truth) & mask) * ones + below - rough) & high) + (top << truth) != high:
+                break
+            j += 1
+        if j >= end:
+            break
+        t = ring[live[j]]
+        if buffer.used[t] < updates:
+            tally(form, t, k, Last(w), scores)
+            if not certain(scores, k, int(labels[t])):
                 break
         j += 1
     return j
@@ -87,8 +93,9 @@ def pass_until_still(form, labels, k, h, history, buffer, work, how, counts):
     sketches = len(buffer.q) > 0
     if sketches:
         draw(k, h.w, buffer)
-    if sketches and buffer.rough[UNIT] > 0.0:
-        mark(form, k, buffer, counts)
+        sketches = buffer.rough[UNIT] > 0.0  # if not now, then not after a move either: nothing is marked
+    if sketches:
+        mark(form, labels, k, buffer, counts)
     count = live_ones(buffer, how, counts)
     due = count
     ever = False
@@ -131,7 +138,7 @@ class Buffer(NamedTuple):
     ring: np.ndarray  # (size,) int64: trials of the tape
     used: np.ndarray  # (trials,) int64
     live: np.ndarray  # (size,) int64: scratch, where those are that may still be used
-    shifts: np.ndarray  # (size or 0, votes) int64: where in a sketch each vote counts, see `forms/sketch.py`
+    shifts: np.ndarray  # (size or 0, votes + 1) int64: the fields of all votes in a sketch, and the truth's
     q: np.ndarray  # (weights or 0,) int64: in units
     off: np.ndarray  # (weights or 0,): how much of a unit each is off
     rough: np.ndarray  # (numbers or 0,): what goes with them
