@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import oracles_committees
 import oracles_majorities
+import oracles_portraits
 import oracles_session
 from oracles_drive import CLASSES, EXPERTS, NEAR, oracle_of, renamed
 
 from linmax import Averaged, Combine, Fusion, Mixture, Recycled, Voted, WeightedMajority
-from linmax.experts import Thresholds, Votes
+from linmax.experts import Shared, Thresholds, Votes
 from linmax.learner import Learner
 from linmax.techniques.voting import RESTARTS, SAVED, SLOT, SPACING, VOTING
 
@@ -81,6 +82,10 @@ def _member(learner: Any) -> oracles_committees.Member:
         learner = learner.inner
     sources = []
     for part in (learner.experts or Votes() + Thresholds()).parts:
+        if isinstance(part, Shared):
+            sets = None if part.sets is None else dict(part.sets)
+            sources.append(oracles_portraits.Shared(part.map, part.statistic, sets))
+            continue
         kind = getattr(oracles_session, type(part).__name__)
         sources.append(kind(part.as_) if isinstance(part, Votes) else kind())
     return oracles_committees.Member(oracle_of(learner), sources, **options)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import oracles
 from oracles_session import Session
+from oracles_sharing import MAPS
 
 from linmax import Averaged, Fusion, Recycled, Rule, Triplets, cycle
 from linmax._registry import registered
@@ -105,6 +106,9 @@ def renamed(key: Any) -> Any:
         return key if len(rest) == 2 else ("complement", *rest)
     if kind == "pair":
         return ("pair", frozenset(map(tuple, rest)))
+    name = str(kind).split(" ")[0]  # what follows tells sources of a kind apart
+    if name in MAPS:
+        return ("shared", name, *rest)
     return ("split", *key) if len(key) == 2 else ("says", *key)
 
 

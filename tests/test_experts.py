@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import oracles_portraits
 import oracles_session as slow
 import pytest
 from hypothesis import given
@@ -15,7 +16,7 @@ from oracles_session import Session
 from linmax import Alma, Averaged, Fusion, Logistic, Perceptron, Recycled, Rule, Winnow, parse
 from linmax._jit import interpreted
 from linmax.checks import applicable, check_learner
-from linmax.experts import Attributes, Pairs, PerClass, Source, Split, Thresholds, Votes
+from linmax.experts import Attributes, Pairs, PerClass, Shared, Source, Split, Thresholds, Votes
 
 Stream = Iterator[tuple[dict[str, Any], Any]]
 
@@ -63,6 +64,18 @@ def words(count: int, seed: int, classes: list[str]) -> Stream:
         yield {"votes": {}, "attributes": cells}, y
 
 
+def present(count: int, seed: int, classes: list[str]) -> Stream:
+    """Attributes that are there or not, 1 or 0 or not even named; some come late, and so does a class."""
+    rng = random.Random(seed)
+    for t in range(count):
+        cells = {f"x{a}": float(rng.random() < 0.6) for a in range(3 + t // 5) if rng.random() < 0.8}
+        said = int(sum(cells.values()) + 2 * cells.get("x0", 0.0)) % len(classes)
+        yield {"votes": {}, "attributes": cells}, classes[said if said < 3 or t > 8 else 0]
+
+
+KINDS = {"early": ("a", "b"), "all": ("a", "b", "c", "d"), "late": ("c",)}  # d is in one, c in two
+OTHERS = {"left": ("a", "c"), "right": ("b",)}  # d is in none
+
 Case = tuple[Source, Callable[[], list[Any]], Callable[[int, int, list[str]], Stream]]
 CASES: dict[str, Case] = {
     "one-hot votes": (
@@ -96,6 +109,34 @@ CASES: dict[str, Case] = {
         lambda: [slow.Votes(), slow.PerClass(), slow.Attributes(), slow.Thresholds()],
         numbers,
     ),
+    "one vector": (Shared("product"), lambda: [oracles_portraits.Shared("product")], without_votes),
+    "common and rare words": (Shared("ternary"), lambda: [oracles_portraits.Shared("ternary")], present),
+    "distances": (Shared("distance"), lambda: [oracles_portraits.Shared("distance")], without_votes),
+    "sets of classes": (
+        Shared("product", KINDS, statistic="mean"),
+        lambda: [oracles_portraits.Shared("product", "mean", KINDS)],
+        without_votes,
+    ),
+    "hybrid": (
+        Shared("product") + Attributes(),
+        lambda: [oracles_portraits.Shared("product"), slow.Attributes()],
+        without_votes,
+    ),
+    "general mixing": (
+        Shared("distance", KINDS) + Shared("plain", OTHERS) + Shared("ternary") + Thresholds(),
+        lambda: [
+            oracles_portraits.Shared("distance", None, KINDS),
+            oracles_portraits.Shared("plain", None, OTHERS),
+            oracles_portraits.Shared("ternary"),
+            slow.Thresholds(),
+        ],
+        present,
+    ),
+    "votes and differences": (
+        Votes() + Shared("difference", statistic="first") + Thresholds(),
+        lambda: [slow.Votes(), oracles_portraits.Shared("difference", "first"), slow.Thresholds()],
+        numbers,
+    ),
 }
 RULES = [Perceptron(), Perceptron(start="equal"), Winnow(1.4), Alma(3.0), Logistic(0.3)]
 
@@ -126,9 +167,10 @@ def test_the_short_form_for_two_classes_is_the_oracles(rule: Rule, technique: st
         assert follow(fusion, session, all_there(20, 0, ["a", "b"])) >= 10
 
 
-@given(
-    st.integers(0, 10**6), st.sampled_from(["split experts", "votes as attributes", "pairs", "everything"])
-)
+NAMES = ["split experts", "votes as attributes", "pairs", "everything", "general mixing", "sets of classes"]
+
+
+@given(st.integers(0, 10**6), st.sampled_from(NAMES))
 def test_any_stream_of_new_classes_and_names_is_the_oracles(seed: int, case: str) -> None:
     source, slow_sources, stream = CASES[case]
     learner = Averaged(Recycled(Winnow(1.3).on(source), size=5, updates=2))

@@ -7,7 +7,7 @@ from typing import Any
 
 from linmax.checks import manners, mathematics, promises
 from linmax.checks.material import layers_of, needs_of, rules_of, sources_of
-from linmax.experts import Pairs
+from linmax.experts import Kernel, Pairs
 from linmax.learner import Learner
 from linmax.rules import Rule, cycle
 from linmax.techniques import Averaged, Recycled
@@ -64,7 +64,9 @@ def _votes(learner: Any) -> bool:
 
 
 def _bounded_sources(learner: Any) -> bool:
-    return all(not isinstance(part, Pairs) or part.limit is not None for part in sources_of(learner))
+    parts = sources_of(learner)
+    limits = [part.limit for part in parts if isinstance(part, Pairs)]
+    return None not in limits + [part.budget for part in parts if isinstance(part, Kernel)]
 
 
 def _claims(what: str) -> Callable[[Any], bool]:

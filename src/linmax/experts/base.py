@@ -58,6 +58,11 @@ class Source(Term, abstract=True):
         """The sources this one is the sum of."""
         return (self,)
 
+    @property
+    def label(self) -> str | None:
+        """What the names of its weights begin with, where another source of its kind may stand beside it."""
+        return None
+
     @abstractmethod
     def shape(self, room: Room) -> tuple[int, ...]:
         """The weights of this source, as the shape of an array."""
@@ -100,6 +105,13 @@ class Together(Source, abstract=True):
         for at, part in enumerate(self.together):
             if part in self.together[:at]:
                 raise ValueError(f"{part!r} is there twice in {self!r}; once is enough")
+        labels = [part.label for part in self.together if part.label is not None]
+        for label in labels:
+            if labels.count(label) > 1:
+                raise ValueError(
+                    f"the weights of two sources would both be called {label!r} in {self!r};"
+                    " put their sets into one, or register functions under names of their own"
+                )
         if sum(getattr(part.new_memory(), "freezes", False) for part in self.together) > 1:
             raise ValueError(f"only one source that freezes its votes can be in a sum (got {self!r})")
 

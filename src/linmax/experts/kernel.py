@@ -91,6 +91,12 @@ class Kernel(Source):
         """A hypothesis for each class: what is the same for all classes would not tell them apart."""
         return self.sets is None and self.way == PLAIN
 
+    @property
+    def label(self) -> str:
+        """The kernel and the map; with sets their names follow."""
+        name = f"{show(self.kernel)} of {show(self.map)}".replace("'", "")
+        return name if self.sets is None else f"{name} in sets"
+
     def shape(self, room: Room) -> tuple[int, ...]:
         """A coefficient per support and set."""
         return (room.remembered, room.classes if self.each else len(self.sets or (1,)))
@@ -114,10 +120,11 @@ class Kernel(Source):
 
     def keys(self, names: Any, memory: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
         """Coefficients by support (numbered as they came) and class or set."""
+        label = self.label
         sets = names.classes.names if self.each else [name for name, _ in self.sets or ()] or [None]
         for j, born in enumerate(memory.supports.born[: memory.count].tolist()):
             for s, name in enumerate(sets):
-                yield (("support", born, name) if name is not None else ("support", born)), (j, s)
+                yield ((label, born, name) if name is not None else (label, born)), (j, s)
 
     def owner(self, key: Any) -> Any:
         """The support, whatever the set."""

@@ -81,7 +81,7 @@ def looks_at_zeros(phi: Map) -> bool:
 def statistic_of(given: str | None, name: Any, who: str) -> str:
     """What p is: what was asked for, or what goes with the map."""
     if given is None:
-        return "first" if name in FIRST else "mean"
+        return "first" if (name if isinstance(name, str) else _registry.name_of(name)) in FIRST else "mean"
     if given not in STATISTICS:
         raise ValueError(f'{who} needs statistic "first" or "mean" (got {given!r})')
     return given

@@ -106,8 +106,14 @@ def check_likeness(given: Any) -> None:
     try:
         u, v = np.array([1.0, 0.5, 0.0]), np.array([-0.25, 2.0, 1.0])
         there, back, own = float(found(u, v)), float(found(v, u)), float(found(u, u))
+        wider = float(found(np.append(u, 0.0), np.append(v, 0.0)))
     except Exception as error:
         raise ValueError(f"Kernel needs a function of two vectors: {error}") from None
+    if wider != there:
+        raise ValueError(
+            f"Kernel needs K(u, v) that zeros at the end do not change (got {there} and {wider}):"
+            " attributes may come later"
+        )
     if not np.isfinite([there, back, own]).all() or abs(there - back) > 1e-9 * (1 + abs(there)) or own < 0:
         raise ValueError(
             f"Kernel needs K(u, v) = K(v, u), finite, and K(u, u) >= 0 (got {there}, {back} and {own})"

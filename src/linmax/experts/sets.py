@@ -37,7 +37,7 @@ def sets_of(given: Any, who: str) -> Sets | None:
 
 def _levels(given: Mapping[Any, Any], who: str) -> Iterator[tuple[str, tuple[Any, ...]]]:
     for name, below in given.items():
-        if not isinstance(name, str):
+        if not isinstance(name, str) or not name:
             raise ValueError(f"{who} needs names for its sets (got {name!r})")
         yield name, tuple(_classes(name, below, who))
         if isinstance(below, Mapping):

@@ -55,6 +55,13 @@ class Shared(Source):
         statistic = "" if self.statistic is None else f", statistic={self.statistic!r}"
         return f"Shared({show(self.map)}{sets}{statistic})"
 
+    @property
+    def label(self) -> str:
+        """The map, and what p is if that is unusual; with sets their names follow."""
+        usual = self.statistic in (None, statistic_of(None, self.map, "Shared"))
+        name = show(self.map).strip("'") + ("" if usual else f" of {self.statistic}")
+        return name if self.sets is None else f"{name} in sets"
+
     def shape(self, room: Room) -> tuple[int, ...]:
         """A weight per set and attribute."""
         return (1 if self.sets is None else len(self.sets), room.attributes)
@@ -73,10 +80,10 @@ class Shared(Source):
 
     def keys(self, names: Any, memory: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
         """Weights by map and attribute, or by map, set and attribute."""
-        sets = Sets((("", ()),)) if self.sets is None else self.sets
-        for tau, (name, _) in enumerate(sets):
+        label = self.label
+        for tau, (name, _) in enumerate(self.sets or Sets([("", ())])):
             for a, attribute in enumerate(names.attributes.names):
-                yield (show(self.map).strip("'"), *([name] if name else []), attribute), (tau, a)
+                yield ((label, name, attribute) if name else (label, attribute)), (tau, a)
 
     def owner(self, key: Any) -> Any:
         """The attribute, whatever the set."""

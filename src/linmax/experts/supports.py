@@ -87,11 +87,12 @@ class SupportMemory(Memory):
     def expect_trials(self, trials: int, classes: int) -> None:
         """Room for every support that so many trials can bring."""
         size, updates = self.recycled
-        moves = trials if not size else min(trials * (size + 1), (trials + size) * updates)
-        if self.way == PLAIN:
-            self.coming = moves if self.budget is not None else min(moves, trials + size)
-        else:
-            self.coming = moves * (classes if self.rivals is None else min(classes, 1 + self.rivals))
+        moves = (trials + size) * updates if size and trials else trials
+        each = classes if self.rivals is None else min(classes, 1 + self.rivals)
+        self.coming = moves * (1 if self.way == PLAIN else each)
+        if self.budget is None:  # what was dropped may come again; else an instance looks the same all trial
+            looks = trials + size if self.way == PLAIN else trials * (size + 1) * classes
+            self.coming = min(self.coming, looks)
 
     def need(self) -> int:
         """Those there are, and those that may come."""

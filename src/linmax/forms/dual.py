@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from linmax._jit import apart, inline
 from linmax.forms.memory import without_entrance, without_sketch
-from linmax.forms.shared import Portraits, Sharing, instances, remember
+from linmax.forms.shared import Portraits, Sharing, find, instances, remember, without_zeros
 from linmax.forms.supports import (
     ALIVE,
     BORN,
@@ -87,6 +87,18 @@ def place_of(form, u):
                 supports, j, c, -2.0 * form.mercer.a * portrait_dot(form.portraits, c, supports.z, j)
             )
     return j
+
+
+@apart
+def forget(supports, before):
+    """Let go of those that came since, if what moved them cancelled out."""
+    for j in range(before, supports.numbers[COUNT]):
+        largest = 0.0
+        for s in range(supports.alpha.shape[1]):
+            largest = max(largest, abs(supports.alpha[j, s]))
+        if largest == 0.0:
+            supports.alive[j] = 0
+            supports.numbers[ALIVE] -= 1
 
 
 @apart
@@ -187,16 +199,23 @@ class DualVotes(NamedTuple):
                 supports.alpha[j, s] += scratch.sums[s]
                 count += 1 * (scratch.sums[s] != 0.0)
         else:
+            first, before = count, supports.numbers[COUNT]
             for c in range(k):
                 if q[c] == 0.0 or instances(self.portraits, c) == 0 or starts[c] == starts[c + 1]:
                     continue
                 picture(self.portraits, self.map, scratch.x, c, scratch.u)
                 j = place_of(self, scratch.u)
                 for s in range(starts[c], starts[c + 1] if j >= 0 else starts[c]):
-                    index[count] = at + j * stride + sets[s]
-                    value[count] = q[c]
+                    i = at + j * stride + sets[s]
+                    place = find(index, first, count, i)
+                    if place == count:  # classes that look the same move the same support
+                        index[count] = i
+                        value[count] = 0.0
+                        count += 1
+                    value[place] += q[c]
                     supports.alpha[j, sets[s]] += q[c]
-                    count += 1
+            count = without_zeros(index, value, first, count)
+            forget(supports, before)
         drop(self)
         return count
 

@@ -103,7 +103,7 @@ def load(rows, t, x):
         x[a] = 0.0
     for j in range(rows.size(t)):
         a, value = rows.cell(t, j)
-        x[a] = value
+        x[a] = value + 0.0  # -0.0 is no other instance than 0.0
 
 
 @inline

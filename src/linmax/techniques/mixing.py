@@ -22,7 +22,7 @@ def log_softmax(scores, k, out):
     total = 0.0
     for c in range(k):
         total += math.exp(scores[c] - top)
-    shift = top + math.log(total)
+    shift = top + math.log(total) if k > 0 else 0.0
     for c in range(k):
         out[c] = scores[c] - shift
 
