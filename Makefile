@@ -13,7 +13,7 @@ NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 export NUMBA_CACHE_DIR
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint bench bench-panels reproduce docs lock setup clean
+.PHONY: demo test lint bench bench-panels bench-sharing reproduce docs lock setup clean
 
 demo: setup
 	$(BIN)/linmax demo $(ARGS)
@@ -33,6 +33,9 @@ bench: setup
 # Other libraries run beside linmax, from an environment of their own in .cache/peers.
 bench-panels: setup
 	$(BIN)/python -m benchmarks.panels $(ARGS)
+
+bench-sharing: setup
+	$(BIN)/python -m benchmarks.sharing $(ARGS)
 
 reproduce: setup
 	$(BIN)/python -m experiments $(ARGS)

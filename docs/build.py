@@ -95,6 +95,19 @@ def peers() -> str:
     return summary(kept("panels")["panels"])
 
 
+def sharing() -> str:
+    """What hypothesis sharing costs: on made-up clouds as trials go by, and kernels on LETTER."""
+    found = kept("sharing")
+    rows = []
+    for where, many in (("clouds", found["clouds"]), ("LETTER", found.get("letter", {}))):
+        for name, one in many.items():
+            costs = one["microseconds"]
+            span = f"{costs[0]:.0f} to {costs[-1]:.0f}" if len(costs) > 1 else f"{costs[0]:.0f} on average"
+            supports = str(one["supports"][-1]) if "kernel" in name else ""
+            rows.append((where, name, span, supports, f"{one['megabytes']:.1f}"))
+    return table(("data", "source", "microseconds a trial", "supports", "MB in memory"), rows)
+
+
 def kept(name: str) -> Any:
     """The results of a benchmark."""
     return json.loads((HERE.parent / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
@@ -119,6 +132,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "bounds": bounds,
     "techniques": techniques,
     "sources": sources,
+    "sharing": sharing,
 }
 
 
