@@ -95,3 +95,9 @@ def test_a_list_of_learners_is_told_of_combine() -> None:
     with pytest.raises(ValueError, match="Combine takes several") as error:
         Fusion([Perceptron()] * 60)  # type: ignore[arg-type]
     assert len(str(error.value)) < 200
+
+
+def test_members_may_come_from_a_generator() -> None:
+    assert Combine(Recycled(P, size=size) for size in (5, 7)) == Combine(
+        [Recycled(P, size=5), Recycled(P, size=7)]
+    )

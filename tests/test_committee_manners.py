@@ -2,7 +2,6 @@
 
 import os
 import signal
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -156,14 +155,6 @@ def test_weights_have_absolute_values_that_add_up_to_one(name: str) -> None:
 
 
 # --- interrupts
-
-
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """A process in the background ignores Ctrl-C; here it is heard."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.usefixtures("interruptible")

@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -226,6 +225,13 @@ def test_a_newcomer_after_a_long_fall_has_a_weight() -> None:
         assert np.isfinite(list(fusion.weights.values())).all()
 
 
+def test_a_ticket_can_be_guessed_again_before_its_label_comes() -> None:
+    fusion = Fusion(Perceptron(start="equal").on(Votes()), classes=["a", "b"])
+    ticket = fusion.predict_one({"x": "a", "y": "b", "z": "b"}, ticket=True)
+    fusion.learn_one({"x": "a", "y": "b", "z": "b"}, "a")
+    assert (ticket.guess, fusion.predict_one(ticket)) == ("b", "a")
+
+
 def test_a_ticket_of_another_session_is_refused() -> None:
     mine, yours = trained(), trained()
     ticket = mine.predict_one({"x": "a"}, ticket=True)
@@ -233,14 +239,6 @@ def test_a_ticket_of_another_session_is_refused() -> None:
     with pytest.raises(ValueError, match="another session"):
         yours.learn_one(ticket, "a")
     assert type(ticket.guess) is str
-
-
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """A process in the background ignores Ctrl-C; here it is heard."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.usefixtures("interruptible")

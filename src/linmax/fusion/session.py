@@ -198,10 +198,11 @@ class Fusion:
     # --- one item
 
     def predict_one(self, votes: Any = None, *, attributes: Any = None, ticket: bool = False) -> Any:
-        """The class of one item, given as {expert: label} or {expert: {class: score}}.
+        """The class of one item, given as {expert: label} or {expert: {class: score}}, or of a ticket.
 
         With `ticket=True` a `Ticket` instead, which `learn_one` takes when the label is known.
         """
+        votes, attributes = self.tickets.item(votes) if isinstance(votes, Ticket) else (votes, attributes)
         code = self._fast(votes, attributes, None)
         if code is None:
             guess = _plain(self.predict(_one(votes), attributes=_one(attributes))[0])
@@ -263,8 +264,6 @@ class Fusion:
 
     def _name(self, code: int) -> Any:
         return self.names.classes.names[code]
-
-    # --- files
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file, which `linmax.load` reads; the file is never half-written."""

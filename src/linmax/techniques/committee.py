@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -19,6 +20,8 @@ class Committee(Learner, abstract=True):
         """Refuse what are no learners."""
         super().__post_init__()
         members = self.members
+        if isinstance(members, Iterator):
+            members = tuple(members)
         if isinstance(members, Learner) or not isinstance(members, list | tuple) or not members:
             raise ValueError(
                 f"{self._name()} needs a list of learners, such as [Perceptron(), Winnow(1.2)]"

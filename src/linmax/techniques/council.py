@@ -140,7 +140,7 @@ class Council:
             head.fit()
         forms = {id(ground): ground.form(tapes[id(ground)].data) for ground in self.grounds}
         asked = Asked(len(tape.labels) - tape.held, learns, set(), set(), set(), set(), set())
-        return Stretch(batch, rows, tape, learns, tapes, forms, asked, {}, {}, {}, {})
+        return Stretch(batch, rows, tape, tapes, forms, asked, {}, {}, {}, {})
 
     def _run_chunk(self, batch: Any, rows: slice, scores: bool) -> Verdict:
         stretch = self.lay_out(batch, rows)
@@ -162,7 +162,7 @@ class Council:
             stretch.length,
         )
         verdict = self.head.verdict(stretch)
-        if stretch.learns:
+        if stretch.asked.learns:
             self._count(stretch, verdict)
             for ground in self.grounds:
                 ground.take_in(stretch.tapes[id(ground)])

@@ -54,7 +54,6 @@ class Stretch(NamedTuple):
     batch: Any
     rows: slice
     tape: Tape
-    learns: bool
     tapes: dict[int, Tape]  # by ground
     forms: dict[int, Any]  # by ground
     asked: Asked

@@ -153,7 +153,7 @@ class Voter(Head):
     def _record(self, stretch: Stretch) -> Record:
         guesses = np.stack([member.verdict(stretch).guesses for member in self.members])
         moved = np.zeros((0, 0), dtype=np.uint8)
-        if self._plain() and stretch.learns:
+        if self._plain() and stretch.asked.learns:
             moved = np.stack([stretch.outs[id(member.engine)].moved for member in self.members])
         count = (stretch.length + 1, len(self.members))
         record = Record(
