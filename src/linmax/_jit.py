@@ -205,6 +205,8 @@ def pointer(function: Callable[..., Any], signature: Any) -> Any:
         callback.compile()
     except NumbaError as error:
         lines = [line.strip() for line in str(error).splitlines()]
+        if any("NRT required" in line for line in lines):
+            lines = ["it makes an array, and kernels allocate nothing; write it as a loop over numbers"]
         reason = next(
             (line for line in lines if line and not line.startswith("Failed in")), "no reason given"
         )

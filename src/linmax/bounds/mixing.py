@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linmax.experts.sets import Sets
+
 
 def mixing_bound(loss: float, complexity: float) -> float:
     """M <= L + C + sqrt(L C), for any comparator: its loss L, and its complexity C.
@@ -80,15 +82,24 @@ def radius(*features: Any) -> float:
     return 2.0 * math.sqrt(largest)
 
 
-def overlap(sets: Iterable[Iterable[Hashable]]) -> int:
-    """rho: of how many sets a class is a member, at most.
+def overlap(sets: Mapping[Any, Iterable[Hashable]] | Iterable[Iterable[Hashable]]) -> int:
+    """rho: of how many sets a class is a member, at most; `sets` as a list, or as a dict like `Shared` takes.
 
     >>> from linmax.bounds import overlap
     >>> single, multi = [range(16)], [[r] for r in range(16)]
     >>> overlap(single), overlap(multi), overlap(single + multi)
     (1, 1, 2)
+    >>> overlap({"water": ["cod", "duck"], "air": ["duck", "owl"]})
+    2
     """
-    counts = Counter(r for members in sets for r in set(members))
+    sets = dict(sets) if isinstance(sets, Sets) else sets
+    try:
+        given = [set(members) for members in (sets.values() if isinstance(sets, Mapping) else sets)]
+    except TypeError:
+        raise ValueError(
+            f"overlap needs sets of classes, as a dict or a list of lists (got {sets!r})"
+        ) from None
+    counts = Counter(r for members in given for r in members)
     return max(counts.values(), default=0)
 
 

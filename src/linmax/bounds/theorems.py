@@ -54,6 +54,10 @@ def demand(condition: bool, sentence: str) -> None:
 def demand_mistake_driven(rule: Rule, case: Case) -> None:
     """Every theorem counts updates that answer a mistake, each trial's noise once, from weights of 0."""
     demand(
+        all(getattr(part, "budget", None) is None for part in getattr(rule.experts, "parts", ())),
+        "a budget lets go of supports, and the proof needs them all; without it there is a bound",
+    )
+    demand(
         rule.rivals != "softmax",
         'rivals="softmax" moves on right guesses, too; "top" and "violators" have the bound',
     )

@@ -82,6 +82,9 @@ class Source(Term, abstract=True):
     def check(self, classes: int) -> None:
         """Raise a ValueError when this source cannot serve so many classes."""
 
+    def check_rows(self, rows: Any) -> None:
+        """Raise a ValueError when attributes are beyond what this source can work with."""
+
     def check_rule(self, rule: Any) -> None:
         """Raise a ValueError when a rule cannot be set on this source."""
 

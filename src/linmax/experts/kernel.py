@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import numpy as np
+
 from linmax import _jit
 from linmax.experts.base import Data, Room, Source
-from linmax.experts.maps import Map, difference, map_of, plain, statistic_of
-from linmax.experts.mercer import Gaussian, check_likeness, mercer_of
+from linmax.experts.maps import Map, difference, map_of, plain, product, statistic_of
+from linmax.experts.mercer import Gaussian, Polynomial, check_likeness, mercer_of
 from linmax.experts.sets import sets_of, sharing
 from linmax.experts.supports import SupportMemory
-from linmax.forms import DualVotes
+from linmax.forms import DualVotes, Rows
 from linmax.forms.supports import FACTORED, GENERAL, PLAIN
 from linmax.terms import show
 
 DROPS = ("oldest", "smallest")
+LARGEST = 150  # digits of a polynomial: sums of many must stay finite, too
+MOST = 10**9  # supports in a budget
 NO_BUDGET = 2**62
 
 
@@ -57,9 +62,11 @@ class Kernel(Source):
         check_likeness(self.kernel)
         object.__setattr__(self, "sets", sets_of(self.sets, "Kernel"))
         if self.budget is not None and (
-            not isinstance(self.budget, int) or isinstance(self.budget, bool) or self.budget < 1
+            not isinstance(self.budget, int) or isinstance(self.budget, bool) or not 1 <= self.budget <= MOST
         ):
-            raise ValueError(f"Kernel needs budget >= 1 or None (got {self.budget!r}); 1000 is usual")
+            raise ValueError(
+                f"Kernel needs 1 <= budget <= {MOST} or None (got {self.budget!r}); 1000 is usual"
+            )
         if self.drop not in DROPS:
             raise ValueError(f'Kernel needs drop "oldest" or "smallest" (got {self.drop!r})')
 
@@ -70,6 +77,20 @@ class Kernel(Source):
         told += [f"budget={self.budget}"] if self.budget is not None else []
         told += [f"drop={self.drop!r}"] if self.drop != "oldest" else []
         return f"Kernel({', '.join(told)})"
+
+    def check_rows(self, rows: Any) -> None:
+        """Refuse what a polynomial would make infinite."""
+        if not isinstance(self.kernel, Polynomial) or rows is None:
+            return
+        values = rows.values if isinstance(rows, Rows) else rows.value
+        size = float(np.abs(values).max(initial=0.0)) * math.sqrt(max(1, _width(rows)))
+        length = size * size if map_of(self.map, "Kernel") is product else 2.0 * size
+        reach = self.kernel.degree * math.log10(max(1.0, length * length + self.kernel.offset))
+        if reach > LARGEST:
+            raise ValueError(
+                f"{self.kernel!r} of attributes as large as {np.abs(values).max():.3g} goes beyond"
+                f" 1e{LARGEST}; scale attributes to about 1"
+            )
 
     def check_rule(self, rule: Any) -> None:
         """Only a rule that adds z has a dual, and only where z is made once."""
@@ -129,3 +150,8 @@ class Kernel(Source):
     def owner(self, key: Any) -> Any:
         """The support, whatever the set."""
         return key[:2]
+
+
+def _width(rows: Any) -> int:
+    """The most attributes a row has."""
+    return int(rows.values.shape[1] if isinstance(rows, Rows) else np.diff(rows.indptr).max(initial=0))

@@ -61,15 +61,21 @@ def map_of(given: Any, who: str) -> Map:
             )
     elif inspect.isfunction(given):
         found = given
+        if len(inspect.signature(found).parameters) != 2:
+            raise ValueError(f"{who} needs a map of two numbers, x and p (got {inspect.signature(given)})")
     else:
         raise ValueError(f"{who} needs the name of a map or a plain Python function (got {given!r})")
     try:
-        values = [float(found(x, p)) for x in (0.0, *PROBES) for p in (0.0, *PROBES)]
-        nothing = float(found(0.0, 0.0))
+        values = {(x, p): float(found(x, p)) for x in (0.0, *PROBES) for p in (0.0, *PROBES)}
     except Exception as error:
         raise ValueError(f"{who} needs a map of two numbers: {error}") from None
-    if not all(map(math.isfinite, values)) or nothing != 0.0:
-        raise ValueError(f"{who} needs a map that is finite, and 0 at (0, 0), where nobody has seen anything")
+    if values[0.0, 0.0] != 0.0:
+        raise ValueError(
+            f"{who} needs a map that is 0 where nobody has seen anything (got {values[0.0, 0.0]!r} at (0, 0))"
+        )
+    for place, value in values.items():
+        if not math.isfinite(value):
+            raise ValueError(f"{who} needs a map that is finite everywhere (got {value!r} at {place})")
     return found  # type: ignore[no-any-return]
 
 

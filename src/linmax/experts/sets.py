@@ -39,6 +39,8 @@ def _levels(given: Mapping[Any, Any], who: str) -> Iterator[tuple[str, tuple[Any
     for name, below in given.items():
         if not isinstance(name, str) or not name:
             raise ValueError(f"{who} needs names for its sets (got {name!r})")
+        if isinstance(below, Mapping) and not below:
+            raise ValueError(f"{who} needs classes in the set {name!r} (got {below!r})")
         yield name, tuple(_classes(name, below, who))
         if isinstance(below, Mapping):
             yield from _levels(below, who)
@@ -48,7 +50,7 @@ def _classes(name: str, below: Any, who: str) -> Iterator[Any]:
     if isinstance(below, Mapping):
         for inner, deeper in below.items():
             yield from _classes(inner, deeper, who)
-    elif isinstance(below, list | tuple | set | frozenset) and below:
+    elif isinstance(below, list | tuple | set | frozenset | range | np.ndarray) and len(below):
         for label in sorted(below, key=str) if isinstance(below, set | frozenset) else below:
             label = label.item() if isinstance(label, np.generic) else label
             if not isinstance(label, str | int):

@@ -29,7 +29,7 @@ from linmax.forms.supports import (
 )
 
 
-@inline
+@apart
 def compared(form, j, c):
     """K(phi(x, c), z_j) for the trial that is looked at."""
     supports, scratch = form.supports, form.scratch
@@ -48,7 +48,7 @@ def speaks_for(form, c):
     return form.way == PLAIN or instances(form.portraits, c) > 0
 
 
-@inline
+@apart
 def same(z, j, u):
     """Is z_j this very vector?"""
     a = 0

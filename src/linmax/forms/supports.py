@@ -14,7 +14,8 @@ NUMBERS = 7
 GAUSSIAN, POLYNOMIAL, OWN = 0, 1, 2  # kinds of kernels
 PLAIN, FACTORED, GENERAL = 0, 1, 2  # ways to compare: see `look_at`
 
-FAR = 700.0  # exp of more would overflow, of less would be lost
+FAR = 230.0  # so large exponents of three factors can be multiplied, and nothing overflows or is lost
+BLURRED = 1e5  # a (|u|^2 + |v|^2) beyond which |u - v|^2 by inner products loses too many digits
 
 
 class Mercer(NamedTuple):
@@ -56,7 +57,7 @@ class Scratch(NamedTuple):
     sums: np.ndarray  # (sets,)
 
 
-@inline
+@apart
 def inner(supports, u, dot):
     """u . z_j for all supports; each sum runs over the attributes in order."""
     count = supports.numbers[COUNT]
@@ -69,7 +70,7 @@ def inner(supports, u, dot):
                 dot[j] += x * supports.z[a, j]
 
 
-@inline
+@apart
 def squared(u):
     """|u|^2."""
     total = 0.0
@@ -86,9 +87,21 @@ def kernel_of(mercer, uv, uu, vv):
     return (uv + mercer.a) ** mercer.b
 
 
+@apart
+def apart_by(z, j, u):
+    """|u - z_j|^2, difference by difference."""
+    total = 0.0
+    for a in range(len(u)):
+        d = u[a] - z[a, j]
+        total += d * d
+    return total
+
+
 @inline
 def kernel_with(mercer, supports, j, u, v, uv, uu):
     """K(u, z_j); a kernel of one's own is shown both vectors."""
+    if mercer.kind == GAUSSIAN and mercer.a * (uu + supports.norm[j]) > BLURRED:
+        return math.exp(-mercer.a * apart_by(supports.z, j, u))
     if mercer.kind == OWN:
         for a in range(len(v)):
             v[a] = supports.z[a, j]
@@ -96,7 +109,7 @@ def kernel_with(mercer, supports, j, u, v, uv, uu):
     return kernel_of(mercer, uv, uu, supports.norm[j])
 
 
-@inline
+@apart
 def load(rows, t, x):
     """The attributes of a trial, zeros included."""
     for a in range(len(x)):
@@ -106,7 +119,7 @@ def load(rows, t, x):
         x[a] = value + 0.0  # -0.0 is no other instance than 0.0
 
 
-@inline
+@apart
 def picture(portraits, function, x, c, u):
     """phi(x, c)."""
     phi = feature_at(function)
@@ -115,7 +128,7 @@ def picture(portraits, function, x, c, u):
         u[a] = phi(x[a], portraits.total[a, c] / n)
 
 
-@inline
+@apart
 def portrait_dot(portraits, c, z, j):
     """p^c . z_j."""
     total = 0.0
@@ -147,7 +160,7 @@ def renew(supports, portraits, mercer, c, dot):
         enter_factor(supports, j, c, -2.0 * mercer.a * (dot[j] / n))
 
 
-@inline
+@apart
 def directly(supports, portraits, mercer, scratch, j, c):
     """Eq. 11 as it stands: exp(-a |(x - p^c) - z_j|^2)."""
     total = 0.0

@@ -292,6 +292,7 @@ def _given(names: Iterable[Any] | None) -> Iterable[Any]:
 
 
 def _one(item: Any) -> Any:
+    item = item.to_dict() if type(item).__name__ == "Series" and hasattr(item, "to_dict") else item
     return None if item is None else [item]
 
 

@@ -87,6 +87,8 @@ class Council:
         for ground in self.grounds:
             need = ground.sizes() if batch is None else ground.need(batch)
             ground.check(need)
+            for part in ground.parts if batch is not None else ():
+                part.check_rows(batch.rows)
             for head in self.heads:
                 head.check_room(need)
 
