@@ -38,9 +38,10 @@ bench-sharing: setup
 	$(BIN)/python -m benchmarks.sharing $(ARGS)
 
 reproduce: setup
-	$(BIN)/python -m experiments $(ARGS)
+	$(BIN)/linmax reproduce $(ARGS)
 
 docs: setup
+	$(BIN)/python -m experiments.again
 	$(BIN)/python -m docs.build $(ARGS)
 
 setup: $(READY)

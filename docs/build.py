@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.panels.page import summary
+from experiments import papers
 from linmax import _registry, recommended
 from linmax.bounds.theorems import THEOREMS
 from linmax.report import Entry, catalogue, options
@@ -133,6 +134,9 @@ PARTS: dict[str, Callable[[], str]] = {
     "techniques": techniques,
     "sources": sources,
     "sharing": sharing,
+    "claims": papers.table,
+    "counts": papers.counts,
+    "fitted": papers.fitted,
 }
 
 

@@ -3,30 +3,77 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
 
+WIDE = "A figure whose interval is not known is taken to be as uncertain as linmax's."
+AGREE = "Two figures agree when they differ by at most 1.5 sqrt(ci_1^2 + ci_2^2). " + WIDE
+
 
 class Interval(NamedTuple):
-    """A mean and the half-width of its 95 % t interval."""
+    """A mean and the half-width of its 95 % t interval; None when it is not known, as for a single run."""
 
     mean: float
-    half: float
+    half: float | None = None
 
-    def __str__(self) -> str:
-        return f"{self.mean:.1f} ± {self.half:.1f}" if math.isfinite(self.half) else f"{self.mean:.1f}"
+    def agrees(self, other: Interval) -> bool:
+        """Within 1.5 times the two half-widths, added as squares; an unknown one is like the known one."""
+        return self.distance(other) <= 1.5
 
-    def agrees(self, mean: float, half: float) -> bool:
-        """Within 1.5 times the two half-widths, added as squares."""
-        return abs(self.mean - mean) <= 1.5 * math.hypot(self.half, half)
+    def distance(self, other: Interval) -> float:
+        """How far apart the means are, in units of the two half-widths, added as squares."""
+        apart = abs(self.mean - other.mean)
+        mine, others = self.half, other.half
+        if mine is None and others is None:
+            return 0.0 if apart == 0 else math.inf
+        scale = math.hypot(others if mine is None else mine, mine if others is None else others)  # type: ignore[arg-type]
+        return apart / scale if scale else (0.0 if apart == 0 else math.inf)
+
+    def above(self, value: float = 0.0) -> bool:
+        """Surely more than a value: the whole interval is."""
+        return self.half is not None and self.mean - self.half > value
+
+    def text(self, digits: int = 1) -> str:
+        """The mean ± half the interval, where there is one.
+
+        >>> Interval(334.0, 12.0).text(), Interval(0.25, None).text(3), Interval(0.0, 0.0).text()
+        ('334.0 ± 12.0', '0.250', '0.0')
+        """
+        mean = f"{self.mean:.{digits}f}"
+        return f"{mean} ± {self.half:.{digits}f}" if self.half else mean
 
 
-def interval(values: list[float]) -> Interval:
-    """The mean of some runs; one run has no interval."""
-    array = np.asarray(values, dtype=float)
+def interval(values: Iterable[float]) -> Interval:
+    """The mean of some runs; one run has no interval.
+
+    >>> interval([1.0, 2.0, 3.0]).text(2), interval([5.0]).text()
+    ('2.00 ± 2.48', '5.0')
+    """
+    array = np.asarray(list(values), dtype=float)
     if len(array) < 2:
-        return Interval(float(array.mean()), math.inf)
+        return Interval(float(array.mean()))
     half = stats.t.ppf(0.975, len(array) - 1) * array.std(ddof=1) / math.sqrt(len(array))
     return Interval(float(array.mean()), float(half))
+
+
+def difference(ones: Iterable[float], others: Iterable[float]) -> Interval:
+    """How much more the ones are, run by run: the streams are the same, so the runs are pairs."""
+    return interval([one - other for one, other in zip(ones, others, strict=True)])
+
+
+def claimed(cell: dict[str, Any], value: str = "value", ci: str = "ci") -> Interval | None:
+    """A figure of `expected.json`, if it is there."""
+    return Interval(cell[value], cell.get(ci)) if value in cell else None
+
+
+def agreement(found: Interval, said: Interval | None) -> str:
+    """Yes or no; nothing when nothing is said."""
+    return "" if said is None else "yes" if found.agrees(said) else "no"
+
+
+def told(said: Interval | None, digits: int = 1) -> str:
+    """A figure that may be missing."""
+    return "" if said is None else said.text(digits)

@@ -1,38 +1,138 @@
 """One small cell of each experiment, and of the benchmarks."""
 
-import json
-from pathlib import Path
+from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 import pytest
 
 from benchmarks import memory, speed, twin
-from experiments import figure_1_2003, lecture_2008
-from experiments.statistics import interval
-from linmax import Perceptron, Romma, Winnow
+from experiments import sub_experts_figure_1
+from experiments.catalogue import experiments
+from experiments.committee_linear_machine.cells import problem
+from experiments.data import COVERTYPE
+from experiments.fusion_figure_4.cells import LEARNERS, accuracy, rows
+from experiments.interface import Experiment, Found
+from experiments.lecture import BEST, bound, fall, moves
+from experiments.statistics import Interval, claimed, interval
+from experiments.sub_experts_figure_1.cells import SETTINGS
+from linmax import Fusion, Perceptron, Romma, Winnow
+from linmax.experts import Attributes
+from linmax.problems import majority
 
-EXPECTED = json.loads((Path(figure_1_2003.__file__).with_name("expected.json")).read_text())
-BEST = {"5 of 300, k=3, q=.5": 10.0, "10 of 100, k=5, q=.05": 1.05, "2 of 100, k=20, q=.001": 10.0}
+BEST_WINNOW = {"5 of 300, k=3, q=.5": 10.0, "10 of 100, k=5, q=.05": 1.05, "2 of 100, k=20, q=.001": 10.0}
 
 
-@pytest.mark.parametrize("setting", sorted(figure_1_2003.SETTINGS))
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a made-up forest: spruce grows high up."""
+    folder = tmp_path_factory.mktemp("data")
+    rng = np.random.default_rng(0)
+    quant = rng.integers(0, 1000, (4000, 10))
+    y = np.where(quant[:, 0] + rng.integers(0, 300, 4000) > 650, 0, rng.integers(1, 7, 4000))
+    (folder / COVERTYPE).parent.mkdir()
+    kinds = {"wilderness": rng.integers(0, 4, 4000), "soil": rng.integers(0, 40, 4000)}
+    np.savez(folder / COVERTYPE, quant=quant, y=y, **kinds)
+    return folder
+
+
+def mistakes(setting: str, rule: Any, seed: int, *, ties: str = "class", trials: int = 100_000) -> int:
+    votes, labels = majority(trials, ties=ties, seed=seed, **SETTINGS[setting])
+    return Fusion(rule, classes=range(SETTINGS[setting]["classes"])).learn(votes, labels).mistakes
+
+
+@pytest.mark.parametrize("setting", sorted(SETTINGS))
 def test_each_algorithm_wins_where_the_paper_of_2003_says(setting: str) -> None:
-    rules = (Perceptron(), Romma(), Winnow(BEST[setting]))
-    found = {}
-    for rule in rules:
-        found[rule] = interval([figure_1_2003.run(setting, rule, seed=seed) for seed in range(3)])
+    rules = (Perceptron(), Romma(), Winnow(BEST_WINNOW[setting]))
+    found = {rule: interval([mistakes(setting, rule, seed) for seed in range(3)]) for rule in rules}
+    expected = sub_experts_figure_1.EXPECTED[setting]
     winner = min(rules, key=lambda rule: found[rule].mean)
-    assert type(winner).__name__ == EXPECTED[setting]["winner"]
+    assert type(winner).__name__ == expected["winner"]
     for rule in rules:
-        assert found[rule].agrees(*EXPECTED[setting][repr(rule)]), (rule, found[rule])
+        said = claimed(expected["class"][repr(rule)])
+        assert said is not None
+        assert found[rule].agrees(said), (rule, found[rule])
 
 
 def test_under_the_printed_tie_rule_the_third_setting_is_trivial() -> None:
-    assert figure_1_2003.run("2 of 100, k=20, q=.001", Perceptron(), ties="expert", trials=20_000) <= 5
+    assert mistakes("2 of 100, k=20, q=.001", Perceptron(), 0, ties="expert", trials=20_000) <= 5
+
+
+def smaller(cell: dict[str, Any]) -> dict[str, Any]:
+    """A cell that takes a moment."""
+    sizes = {"trials": 300, "tested": 500, "meetings": 40}
+    return cell | {name: min(cell[name], most) for name, most in sizes.items() if name in cell}
+
+
+SLOW = (
+    "fusion-table-1",
+    "fusion-figure-5",
+    "fusion-remarks",
+    "fusion-34-mistakes",
+    "sharing-figures",
+    "sharing-table-1",
+    "sharing-learned-sets",
+)  # they have files of their own
+
+
+@pytest.mark.parametrize("name", sorted(set(experiments()) - set(SLOW)))
+def test_a_small_cell_of_each_experiment_gives_tables_verdicts_and_a_picture(name: str, data: Path) -> None:
+    one = experiments()[name]
+    cells = list(map(smaller, one.cells(2, True)))
+    figures = one.gather([Found(cell, one.run(cell, data)) for cell in cells])
+    complete(one, figures)
+
+
+def complete(one: Experiment, figures: dict[str, Any]) -> None:
+    from experiments.pages import as_json, page, pictures
+
+    assert as_json(figures)
+    verdicts = one.judge(figures)
+    assert verdicts
+    assert len({verdict.claim for verdict in verdicts}) == len(verdicts)
+    for table in one.tables(figures):
+        assert table.lines
+        assert all(len(line) == len(table.head) for line in table.lines)
+    assert one.title in page(one, figures, {"quick": True, "runs": 2}, drawn=False)
+    if one.draw is not None:
+        made = pictures(one, figures)
+        assert made[".png"][:4] == b"\x89PNG"
+        assert b"</svg>" in made[".svg"]
+        assert pictures(one, figures) == made  # the same figures, the same bytes
 
 
 def test_mistakes_on_the_lectures_panel_stay_below_its_bounds() -> None:
-    for rule in lecture_2008.learners():
-        assert lecture_2008.run(rule, 100) <= lecture_2008.bound(rule, 100)
+    for rule, made in moves(("Perceptron", "Winnow", "BalancedWinnow"), 100).items():
+        assert made <= bound(rule, 100)
+
+
+def test_the_lectures_best_eta_makes_the_potential_fall_fastest() -> None:
+    assert fall(BEST) == max(fall(BEST * factor) for factor in (0.8, 0.9, 1.0, 1.1, 1.2))
+
+
+def test_a_linear_machine_has_the_margin_it_says() -> None:
+    made = problem(10, 3, 200, seed=1)
+    scores = np.sort(made.attributes @ made.target, axis=1)
+    assert made.target.sum() == pytest.approx(1)
+    assert (scores[:, -1] - scores[:, -2]).min() >= made.delta - 1e-12
+    assert ((made.attributes @ made.target).argmax(axis=1) == made.labels).all()
+
+
+def test_accuracy_by_weights_is_that_of_predict(data: Path) -> None:
+    attributes, labels = rows(data / COVERTYPE)
+    learner = LEARNERS["Balanced"].on(Attributes())
+    fusion = Fusion(learner, classes=[0, 1])
+    fusion.learn(attributes=attributes[:300], labels=labels[:300])
+    right = (fusion.predict(attributes=attributes) == labels).mean()
+    assert accuracy(fusion, attributes, labels) == pytest.approx(right)
+
+
+def test_an_interval_that_is_not_known_is_as_wide_as_the_other() -> None:
+    assert Interval(10.0, 2.0).agrees(Interval(14.0))
+    assert not Interval(10.0, 2.0).agrees(Interval(15.0))
+    assert Interval(10.0).agrees(Interval(10.0))
 
 
 def test_the_c_twin_makes_the_very_same_mistakes() -> None:

@@ -65,6 +65,54 @@ def learners() -> None:
         show()
 
 
+@app.command()
+def bounds(
+    rule: Annotated[
+        str | None,
+        typer.Argument(metavar="[RULE]", help="Such as 'Winnow(1.2)'; else all that have a bound."),
+    ] = None,
+    n: Annotated[int, typer.Option("--n", min=1, help="How many sub-experts there are.")] = 100,
+    margin: Annotated[float, typer.Option(help="By which some weights u, sum |u| = 1, are right.")] = 0.1,
+    noise: Annotated[float, typer.Option(min=0, help="The hinge loss of u, summed over the trials.")] = 0.0,
+    panel: Annotated[
+        Path | None, typer.Option(help="Instead: a CSV of votes, a column per expert and one of labels.")
+    ] = None,
+    label: Annotated[str, typer.Option(help="The column of labels.")] = "label",
+    first: Annotated[int | None, typer.Option(min=1, help="Only so many items of the file.")] = None,
+    C: Annotated[float, typer.Option("--C", help="Of the SVM that finds u: large means little noise.")] = 1.0,
+) -> None:
+    """Tell how often a rule can be wrong: in a case, or on a panel beside the mistakes made there."""
+    with _plainly():
+        from linmax.cli.bounds import calculate, on_panel
+
+        if panel is None:
+            calculate(rule, n, margin, noise)
+        else:
+            on_panel(panel, label, first, C)
+
+
+@app.command()
+def reproduce(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Experiments, or 'all'; none lists them.")
+    ] = None,
+    runs: Annotated[int | None, typer.Option(min=2, help="Runs of each cell, else as in the paper.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Few cells and runs: a look, kept apart.")] = False,
+    data: Annotated[Path | None, typer.Option(help="The folder of data, else ../shared/data.")] = None,
+    folder: Annotated[Path | None, typer.Option(help="Where results go, else experiments/results.")] = None,
+    cores: Annotated[
+        int | None, typer.Option(min=1, help="How many cells at a time, else all cores.")
+    ] = None,
+) -> None:
+    """Run the papers' experiments and set what linmax finds beside what they claim."""
+    with _plainly():
+        from linmax.cli.reproduce import reproduce as run
+
+        without = run(names or [], runs=runs, quick=quick, data=data, folder=folder, cores=cores)
+    if without:
+        raise typer.Exit(1)
+
+
 @contextmanager
 def _plainly() -> Iterator[None]:
     """An error is one sentence, and Ctrl-C no error at all."""
@@ -73,6 +121,6 @@ def _plainly() -> Iterator[None]:
     except ValueError as error:
         typer.echo(f"linmax: {error}", err=True)
         raise typer.Exit(2) from None
-    except KeyboardInterrupt:
-        typer.echo("\nlinmax: stopped", err=True)
+    except KeyboardInterrupt as interrupt:
+        typer.echo(f"\nlinmax: {str(interrupt) or 'stopped'}", err=True)
         raise typer.Exit(130) from None

@@ -3,15 +3,18 @@
 from linmax.problems._panel import Panel
 from linmax.problems._table import Table
 from linmax.problems.adversary import adversary
+from linmax.problems.calendar import Calendar, calendar
 from linmax.problems.drifting import drifting
 from linmax.problems.majority import majority
 from linmax.problems.panel import panel
 from linmax.problems.sharing import disjoint, penguin, shared
 
 __all__ = [
+    "Calendar",
     "Panel",
     "Table",
     "adversary",
+    "calendar",
     "disjoint",
     "drifting",
     "majority",

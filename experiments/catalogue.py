@@ -1,0 +1,36 @@
+"""All experiments that are here."""
+
+from __future__ import annotations
+
+import difflib
+from importlib import import_module
+from pathlib import Path
+
+from experiments.interface import Experiment
+
+HERE = Path(__file__).parent
+
+
+def experiments() -> dict[str, Experiment]:
+    """By name, in the order of the papers, and within a paper of the names."""
+    folders = sorted(path.parent.name for path in HERE.glob("*/expected.json"))
+    found: list[Experiment] = [import_module(f"experiments.{folder}").EXPERIMENT for folder in folders]
+    return {one.name: one for one in sorted(found, key=lambda one: (one.paper, one.name))}
+
+
+def chosen(names: list[str]) -> list[Experiment]:
+    """Those that are asked for; `all` are all.
+
+    >>> chosen(["fusion-tabel-1"])
+    Traceback (most recent call last):
+    ValueError: there is no experiment 'fusion-tabel-1'; did you mean 'fusion-table-1'?
+    """
+    known = experiments()
+    if names == ["all"]:
+        return list(known.values())
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            cure = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+            raise ValueError(f"there is no experiment {name!r}; {cure}")
+    return [known[name] for name in dict.fromkeys(names)]

@@ -1,0 +1,151 @@
+"""`linmax reproduce`: list the experiments, or run some and set what they find beside what is claimed."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table as Shown
+from rich.text import Text
+
+from experiments import data as files
+from experiments import pages, runner
+from experiments.catalogue import chosen, experiments
+from experiments.interface import Experiment
+from experiments.kept import FOLDER, Kept
+from experiments.runner import Done, Job
+
+QUICK = FOLDER / "quick"  # a quick look never replaces results
+QUICK_RUNS = 3  # with two an interval is too wide to say anything
+STYLES = {
+    "reproduced": "green",
+    "reproduced in order only": "yellow",
+    "not reproduced": "red",
+    "data lost": "magenta",
+}
+
+
+def listing(console: Console) -> None:
+    """Name the experiments and what became of their claims, as far as results are here."""
+    table = Shown(box=None, pad_edge=False)
+    table.add_column("experiment", style="cyan", min_width=max(map(len, experiments())))
+    for heading in ("what it is", "claims"):
+        table.add_column(heading, overflow="fold")
+    for name, one in experiments().items():
+        kept = pages.read(one)
+        counts = Counter(verdict.judgement for verdict in one.judge(kept["figures"])) if kept else {}
+        said = ", ".join(f"{count} {judgement}" for judgement, count in counts.items())
+        table.add_row(name, one.title, said or "not run")
+    console.print(table)
+    console.print("\nlinmax reproduce NAME ... runs some, linmax reproduce all runs all of them.")
+
+
+def reproduce(
+    names: list[str],
+    *,
+    runs: int | None = None,
+    quick: bool = False,
+    data: Path | None = None,
+    folder: Path | None = None,
+    workers: int | None = None,
+    console: Console | None = None,
+    cache: Path = FOLDER,
+) -> int:
+    """Run experiments, write and show what they find; how many could not be run for want of data."""
+    console = console or Console()
+    where, without = files.folder(data), 0
+    jobs: list[Job] = []
+    target = folder or (QUICK if quick else pages.RESULTS)
+    counts = {one.name: runs or (QUICK_RUNS if quick else one.runs) for one in chosen(names)}
+    for one in chosen(names):
+        try:
+            files.demand(one.name, one.data, where)
+        except ValueError as error:
+            if len(counts) == 1:
+                raise
+            console.print(Text(f"linmax: {error}", style="red"), soft_wrap=True)
+            without += 1
+            continue
+        jobs.append(Job(one, one.cells(counts[one.name], quick), Kept(one, where, cache), where))
+
+    left = {job.experiment.name: len(job.missing()) for job in jobs}
+    before = {name for name, count in left.items() if not count}
+
+    def close(job: Job) -> None:
+        one = job.experiment
+        figures = json.loads(json.dumps(one.gather(job.found()), allow_nan=False))
+        facts = pages.facts(counts[one.name], quick, job.seconds())
+        pages.write_all(one, figures, facts, target)
+        show(console, one, figures)
+        again = " (every cell was kept from before)" if one.name in before else ""
+        console.print(
+            Text(f"{one.name}: {job.seconds():.0f} s of work{again}, in {target}\n"), soft_wrap=True
+        )
+
+    for job in jobs:
+        if not left[job.experiment.name]:
+            close(job)
+    try:
+        with _progress(console, jobs, left) as advance:
+
+            def done(job: Job) -> None:
+                name = job.experiment.name
+                left[name] -= 1
+                advance(job)
+                if not left[name]:
+                    close(job)
+
+            runner.run(jobs, workers or runner.cores(), done)
+    except KeyboardInterrupt:
+        cells = sum(len(job.cells) for job in jobs)
+        raise KeyboardInterrupt(
+            f"stopped; {cells - sum(left.values())} of {cells} cells are kept,"
+            " and the same command goes on from there"
+        ) from None
+    if quick:
+        console.print("This was a quick look: few runs have wide intervals, in which much agrees by chance.")
+    return without
+
+
+def show(console: Console, experiment: Experiment, figures: dict[str, object]) -> None:
+    """The verdicts on a terminal; the reasons and all tables are on the page."""
+    shown = Shown(title=experiment.title, title_justify="left", title_style="bold")
+    for heading in ("claim", "paper", "linmax", "verdict"):
+        shown.add_column(heading, overflow="fold")
+    for verdict in experiment.judge(figures):
+        style = STYLES[verdict.judgement]
+        words = (verdict.claim, verdict.paper, verdict.found)
+        shown.add_row(*map(Text, words), Text(verdict.judgement, style=style))
+    console.print(shown)
+
+
+@contextmanager
+def _progress(console: Console, jobs: list[Job], left: dict[str, int]) -> Iterator[Done]:
+    """A bar for each experiment under way and one for all, with the time left; nothing off a terminal."""
+    if not console.is_terminal or not sum(left.values()):
+        yield lambda job: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        whole = progress.add_task("all cells", total=sum(left.values()))
+        bars = {
+            job.experiment.name: progress.add_task(
+                job.experiment.name,
+                total=len(job.cells),
+                completed=len(job.cells) - left[job.experiment.name],
+                visible=False,
+            )
+            for job in jobs
+        }
+
+        def advance(job: Job) -> None:
+            bar, name = bars[job.experiment.name], job.experiment.name
+            progress.advance(whole)
+            progress.update(bar, advance=1, visible=left[name] > 0)
+
+        yield advance

@@ -1,0 +1,59 @@
+"""Curves of mistakes as the papers draw them, named where they end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from linmax.report.curves import apart
+
+# Okabe & Ito's colours, which the colour-blind can tell apart
+ORANGE, SKY, GREEN, BLUE, RED, PURPLE = "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7"
+BLACK, GREY = "#000000", "#777777"
+DOTS, DASHES, DASH_DOT = (0, (1.5, 1.5)), (0, (6, 2)), (0, (6, 2, 1.5, 2))  # they tell without colour, too
+LINE = 0.05  # the least distance of names at the right, as a part of the frame's height
+
+
+def thin(curve: Any, points: int = 250) -> list[float]:
+    """A curve at evenly spaced trials, the last among them.
+
+    >>> thin([1, 2, 3, 4, 5, 6], 3)
+    [2, 4, 6]
+    """
+    whole = np.asarray(curve)
+    at = np.linspace(len(whole) / points, len(whole), points).round().astype(int) - 1
+    return whole[at].tolist() if len(whole) > points else whole.tolist()
+
+
+def tidy(axes: Any) -> None:
+    """Two axes and faint lines to read heights by."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color="#EEEEEE", zorder=0)
+
+
+def plot(
+    axes: Any,
+    trials: int,
+    curves: Mapping[str, tuple[str, list[float], dict[str, Any]]],
+    *,
+    small: bool = False,
+) -> None:
+    """Draw curves given as (name at the end, points, style) over so many trials."""
+    top = 1.05 * max(max(points) for _, points, _ in curves.values()) or 1.0
+    for _, points, style in curves.values():
+        at = np.linspace(trials / len(points), trials, len(points))
+        axes.plot([0, *at], [0, *points], **{"linewidth": 1.8} | style)
+    axes.set(xlim=(0, trials), ylim=(0, top), xlabel="trials", ylabel="mistakes so far")
+    tidy(axes)
+    ends = [points[-1] / top for _, points, _ in curves.values()]
+    for (label, _, style), end, place in zip(curves.values(), ends, apart(ends, LINE), strict=True):
+        color = style["color"]
+        line = {"arrowstyle": "-", "color": color, "linewidth": 0.6, "shrinkA": 1, "shrinkB": 0}
+        axes.annotate(
+            label, xy=(1.0, end), xytext=(1.03, place), color=color, xycoords="axes fraction",
+            textcoords="axes fraction", annotation_clip=False, arrowprops=line,
+            verticalalignment="center", fontsize=8 if small else 10,
+            fontweight="bold" if style.get("linewidth", 0) > 2 else "normal",
+        )  # fmt: skip

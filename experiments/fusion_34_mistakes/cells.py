@@ -1,0 +1,19 @@
+"""VR-Combine without noise, by how often an instance may serve."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from experiments.fusion import learn, recycling, stream
+from experiments.interface import Cell
+
+
+def cells(runs: int, quick: bool) -> list[Cell]:
+    """A stream and a limit on how often an instance may serve; null is none."""
+    limits = (5, 1000) if quick else (5, 1000, None)
+    return [{"updates": updates, "seed": seed} for updates in limits for seed in range(runs)]
+
+
+def run(cell: Cell, _: Path) -> int:
+    """Mistakes."""
+    return learn(recycling(cell["updates"]), stream(0.0, cell["seed"])).mistakes

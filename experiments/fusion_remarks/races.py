@@ -1,0 +1,108 @@
+"""Who makes how many mistakes on the same stream: one race for each remark."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from experiments.fusion import CLASSES, bank, learn, name, stream, v_combine
+from experiments.fusion_remarks.leaders import mean_of_leaders
+from experiments.interface import Cell
+from linmax import Alma, Averaged, Combine, Perceptron, Voted, Winnow, vr_combine
+
+SIZES = (20, 100, 500)  # hypotheses
+RIVALS = (Perceptron(), *map(Winnow, (1.15, 1.25, 1.35, 1.45, 1.6)), Alma(2.5), Alma(4.0))
+BASIC = (Perceptron(), Winnow(1.03), Winnow(1.2), Winnow(1.5), Alma(2.0), Alma(6.0))
+LONG = 10_000  # trials when there are many classes
+Counts = dict[str, int]
+
+
+def cells(runs: int, quick: bool) -> list[Cell]:
+    """Each remark on each setting and stream; quickly one setting each."""
+    voters = ("31", "Perceptron", "Winnow(1.2)", "ALMA(2)", "62")
+    settings = {
+        "mean of leaders": [{"members": b, "noise": p} for b, p in product("BR", (0.0, 0.05, 0.2, 0.4))],
+        "leader": [{"noise": p} for p in (0.0, 0.05, 0.1, 0.2, 0.4)],
+        "many classes": [
+            {"classes": k, "noise": p, "voters": who}
+            for k, p, who in product((2, 5, 20), (0.0, 0.05), voters)
+        ],
+        "random": [{"B": name(b), "noise": p} for b, p in product(BASIC, (0.0, 0.05, 0.2))],
+    }
+    if quick:
+        small = [("mean of leaders", 0), ("leader", 0), ("many classes", 21), ("random", 0)]
+        settings = {remark: settings[remark][at : at + 1] for remark, at in small}
+    return [
+        {"remark": remark, **setting, "seed": seed}
+        for remark, them in settings.items()
+        for setting in them
+        for seed in range(runs)
+    ]
+
+
+def run(cell: Cell, _: Path) -> Counts:
+    """Mistakes by who makes them."""
+    return RACES[cell["remark"]](cell)
+
+
+def averaging(cell: Cell) -> Counts:
+    """The mean of leaders, Combine, and averages of the algorithms that do well in Table I.
+
+    `members` is B for algorithms as they are, R for recycled ones.
+    """
+    plain, panel = cell["members"], stream(cell["noise"], cell["seed"])
+    members, combine = bank(plain), {"B": v_combine(), "R": vr_combine()}[plain]
+    averages = [Averaged(members[bank("B").index(rival)]) for rival in RIVALS]
+    means = mean_of_leaders(members, panel, CLASSES)
+    counts = {"mean": means.raw, "scaled mean": means.scaled, "leaders": means.leaders}
+    counts["average of the last"] = learn(Averaged(members[means.last]), panel).mistakes
+    counts["Combine"] = learn(combine, panel).mistakes
+    return counts | {name(one): learn(one, panel).mistakes for one in averages}
+
+
+def following(cell: Cell) -> Counts:
+    """Combine, and its leader alone."""
+    racing = {
+        "VR-Combine": vr_combine(), "VR-Combine, hypotheses=0": vr_combine(hypotheses=0),
+        "V-Combine": v_combine(), "V-Combine, hypotheses=0": v_combine(hypotheses=0),
+    }  # fmt: skip
+    return race(racing, cell)
+
+
+def sizes(cell: Cell, trials: int = LONG) -> Counts:
+    """By the number of hypotheses; voters are 31 (no averages) or 62 algorithms, or one of `BASIC`."""
+    racing: dict[str, Any] = {}
+    who = cell["voters"]
+    basic = {name(one): one for one in BASIC}.get(who)
+    for size in SIZES:
+        if basic is not None:
+            racing[str(size)] = Voted(basic, hypotheses=size)
+        else:
+            members = {"31": bank("B"), "62": [*bank("B"), *bank("A")]}[who]
+            racing[str(size)] = Combine(tuple(members), hypotheses=size)
+    if basic is not None:
+        racing["average"] = Averaged(basic)
+    return race(racing, cell, trials=trials, classes=cell["classes"])
+
+
+def choosing(cell: Cell) -> Counts:
+    """An algorithm, voting with random hypotheses and with chosen ones."""
+    basic = {name(one): one for one in BASIC}[cell["B"]]
+    racing = {
+        "alone": basic,
+        "random": Voted(basic, choose="random", hypotheses=30),
+        "chosen": Voted(basic),
+        "chosen 30": Voted(basic, hypotheses=30),
+    }
+    return race(racing, cell)
+
+
+def race(racing: dict[str, Any], cell: Cell, **options: int) -> Counts:
+    """Mistakes of all on the same stream."""
+    seed, classes = cell["seed"], options.get("classes", CLASSES)
+    panel = stream(cell["noise"], seed, **options)
+    return {who: learn(one, panel, classes=classes, seed=seed).mistakes for who, one in racing.items()}
+
+
+RACES = {"mean of leaders": averaging, "leader": following, "many classes": sizes, "random": choosing}
