@@ -251,3 +251,14 @@ def test_learners_on_kernels_pass_the_common_checks(map_: str) -> None:
     learner = Averaged(Recycled(Perceptron(), size=10)).on(Kernel(Gaussian(1.0), map_))
     assert "check_saving_changes_nothing" in applicable(learner)
     check_learner(learner)
+
+
+def test_many_updates_of_recycled_instances_take_smaller_chunks_not_more_room() -> None:
+    xs, ys = np.random.default_rng(0).normal(size=(12, 3)), np.arange(12) % 4
+    learner = Recycled(Perceptron(), size=100, updates=100_000).on(Kernel(Gaussian(1.0), "difference"))
+    with interpreted():
+        fusion = Fusion(learner)
+        fusion.learn(attributes=xs, labels=ys)
+    (memory,) = fusion._council.grounds[0].remembering
+    assert memory.chunk(4) < 256
+    assert memory.supports.z.shape[1] <= 1 << 15

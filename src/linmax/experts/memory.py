@@ -15,12 +15,15 @@ class Memory:
     """Arrays that a form writes into while it runs; they grow with the room."""
 
     count = 0  # what has a weight of its own: pairs, supports
-    chunk = 1 << 62  # so many trials at a time
     binds = False  # do weights mean something only beside what this learner remembers?
     freezes = False  # are the votes of a trial kept as they were in its own time?
 
     def set_up(self, size: int, updates: int, rivals: int | None) -> None:
         """The learner recycles `size` instances for `updates` moves each, on so many rivals (None: all)."""
+
+    def chunk(self, classes: int) -> int:
+        """How many trials to run at a time, at most."""
+        return 1 << 62
 
     def expect_trials(self, trials: int, classes: int) -> None:
         """So many trials are to be learned."""

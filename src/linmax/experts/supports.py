@@ -26,6 +26,8 @@ from linmax.forms.supports import (
     renew,
 )
 
+CHUNK = 256  # trials at a time, for which there must be room
+SPARE = 1 << 14  # supports to have room for that may not come
 UNLIMITED = 2**40  # moves of one recycled instance
 
 
@@ -43,7 +45,6 @@ class SupportMemory(Memory):
     """Supports, what classes look like, and the trial that is looked at."""
 
     binds = True
-    chunk = 256  # trials at a time: each may bring new supports, for which there must be room
 
     def __init__(self, way: int, statistic: str, sets: int | None, budget: int | None) -> None:
         self.way = way
@@ -84,15 +85,26 @@ class SupportMemory(Memory):
         self.recycled = (size, updates)
         self.rivals = rivals
 
+    def chunk(self, classes: int) -> int:
+        """So many that the room for the supports they can bring is not out of proportion."""
+        trials = CHUNK
+        while trials > 1 and self._brought(trials, classes) > SPARE:
+            trials //= 2
+        return trials
+
     def expect_trials(self, trials: int, classes: int) -> None:
         """Room for every support that so many trials can bring."""
+        self.coming = self._brought(trials, classes)
+
+    def _brought(self, trials: int, classes: int) -> int:
         size, updates = self.recycled
         moves = (trials + size) * updates if size and trials else trials
         each = classes if self.rivals is None else min(classes, 1 + self.rivals)
-        self.coming = moves * (1 if self.way == PLAIN else each)
-        if self.budget is None:  # what was dropped may come again; else an instance looks the same all trial
-            looks = trials + size if self.way == PLAIN else trials * (size + 1) * classes
-            self.coming = min(self.coming, looks)
+        most = moves * (1 if self.way == PLAIN else each)
+        if self.budget is not None:
+            return most  # what was dropped may come again
+        looks = trials + size if self.way == PLAIN else trials * (size + 1) * classes
+        return min(most, looks)  # an instance looks the same all trial, and what looks the same is kept once
 
     def need(self) -> int:
         """Those there are, and those that may come."""

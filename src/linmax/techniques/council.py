@@ -124,7 +124,7 @@ class Council:
             columns = batch.nominal.codes.shape[1]
             chunk = max(1, min(chunk, CELLS // max(1, columns * (columns - 1) // 2)))
         for ground in self.grounds:
-            chunk = min([chunk, *(memory.chunk for memory in ground.remembering)])
+            chunk = min([chunk, *(memory.chunk(batch.classes_seen) for memory in ground.remembering)])
         for begin in range(0, batch.trials, chunk):
             yield slice(begin, min(begin + chunk, batch.trials))
 
