@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ from experiments.interface import Experiment
 from experiments.kept import FOLDER, Kept
 from experiments.runner import Done, Job
 
-QUICK = FOLDER / "quick"  # a quick look never replaces results
+QUICK = FOLDER / "quick"  # a quick look, or one with fewer runs, never replaces results
 QUICK_RUNS = 3  # with two an interval is too wide to say anything
 STYLES = {
     "reproduced": "green",
@@ -60,8 +61,13 @@ def reproduce(
     console = console or Console()
     where, without = files.folder(data), 0
     jobs: list[Job] = []
-    target = folder or (QUICK if quick else pages.RESULTS)
     counts = {one.name: runs or (QUICK_RUNS if quick else one.runs) for one in chosen(names)}
+    if folder is not None:
+        _demand_place(folder)
+
+    def place(one: Experiment) -> Path:
+        return folder or (QUICK if quick or counts[one.name] < one.runs else pages.RESULTS)
+
     for one in chosen(names):
         try:
             files.demand(one.name, one.data, where)
@@ -80,6 +86,7 @@ def reproduce(
         one = job.experiment
         figures = json.loads(json.dumps(one.gather(job.found()), allow_nan=False))
         facts = pages.facts(counts[one.name], quick, job.seconds())
+        target = place(one)
         pages.write_all(one, figures, facts, target)
         show(console, one, figures)
         again = " (every cell was kept from before)" if one.name in before else ""
@@ -110,6 +117,13 @@ def reproduce(
     if quick:
         console.print("This was a quick look: few runs have wide intervals, in which much agrees by chance.")
     return without
+
+
+def _demand_place(folder: Path) -> None:
+    """Refuse a folder that cannot be written to before any work is done."""
+    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise ValueError(f"results cannot be written to {folder}; name another folder with --folder")
 
 
 def show(console: Console, experiment: Experiment, figures: dict[str, object]) -> None:

@@ -70,7 +70,11 @@ def as_json(whole: dict[str, Any]) -> str:
 def read(experiment: Experiment, folder: Path = RESULTS) -> dict[str, Any] | None:
     """The kept results of an experiment; None when there are none."""
     path = folder / f"{experiment.name}.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return kept if isinstance(kept, dict) and "figures" in kept else None
 
 
 def facts(runs: int, quick: bool, seconds: float) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
@@ -100,8 +101,15 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _patient() -> None:
-    """A worker leaves Ctrl-C to who started it."""
+    """A worker leaves Ctrl-C to who started it, and does not outlive it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
 
 
 def work_on(name: str, cell: Cell, data: Path) -> tuple[Any, float]:

@@ -43,7 +43,11 @@ def judge(figures: Figures) -> list[Verdict]:
             in_order=False,
         )
         if limit != "5":
-            one = one._replace(why="the paper's experiments say u = 5; this limit was chosen because it fits")
+            near = one.judgement == "reproduced"
+            one = one._replace(
+                why="the paper's experiments say u = 5; this limit was chosen because it fits",
+                judgement="reproduced in order only" if near else one.judgement,
+            )
         verdicts.append(one)
     best = min(levels, key=lambda limit: levels[limit].mean)
     verdicts.append(

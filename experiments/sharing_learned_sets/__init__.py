@@ -23,39 +23,28 @@ def gather(found: list[Found]) -> Figures:
     }
 
 
+def won(figures: Figures, way: str) -> list[str]:
+    """The real sets on which sets of classes are surely better than none, and than the same ones renamed."""
+    renamed = way.replace("sets", "renamed,")
+    return [
+        name
+        for name in EXPECTED["sets"]
+        if difference(figures[name]["hybrid"], figures[name][way]).above()
+        and difference(figures[name][renamed], figures[name][way]).above()
+    ]
+
+
 def judge(figures: Figures) -> list[Verdict]:
-    """On how many real sets are learned sets better than none, and than the same with other names?"""
-    won = []
-    for way in ("sets on x", "sets on phi"):
-        renamed = way.replace("sets", "renamed,")
-        better = [
-            name
-            for name in EXPECTED["sets"]
-            if difference(figures[name]["hybrid"], figures[name][way]).above()
-            and difference(figures[name][renamed], figures[name][way]).above()
-        ]
-        won.append((way, better))
+    """That sets can be learned is no claim of the paper, that known ones help is."""
     true = difference(figures[GROUPS]["hybrid"], figures[GROUPS]["sets on phi"])
     return [
         stated(
-            "learning the sets is a worthwhile challenge",
-            "2006, section 6",
-            "; ".join(
-                f"{way} from hindsight win on {len(better)} of {len(EXPECTED['sets'])} real sets"
-                for way, better in won
-            ),
-            holds=any(len(better) > len(EXPECTED["sets"]) / 2 for _, better in won),
-            paper="future work",
-            why="to win is to be surely better than the hybrid, and than the same sets with classes renamed;"
-            " linmax therefore has no mode that learns sets",
-        ),
-        stated(
-            "sets that are known to share help",
+            "sets that are known to share are beneficial",
             "2006, section 4",
             f"true groups spare {true.text(1)} points of {interval(figures[GROUPS]['hybrid']).text(1)}",
             holds=true.above(),
-            paper="beneficial",
-        ),
+            why="on a problem made for it",
+        )
     ]
 
 
@@ -67,7 +56,13 @@ def tables(figures: Figures) -> list[Table]:
         cells_of += [(difference(figures[name][way], figures[name]["hybrid"])).text(2) for way in WAYS[1:]]
         lines.append([name, *cells_of])
     head = ["set", "hybrid, %", *(f"{way}: change" for way in WAYS[1:])]
-    return [Table("percent of mistakes; changes run by run, negative is better", head, lines)]
+    counts = [f"{way} on {len(won(figures, way))}" for way in ("sets on x", "sets on phi")]
+    note = (
+        f"Of {len(EXPECTED['sets'])} real sets, sets from hindsight win {', '.join(counts)}: surely better"
+        " than the hybrid, and than the same sets with classes renamed. The paper leaves learning them to"
+        " future work; linmax has no mode for it."
+    )
+    return [Table("percent of mistakes; changes run by run, negative is better", head, lines, note)]
 
 
 EXPERIMENT = Experiment(

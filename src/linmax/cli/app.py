@@ -96,7 +96,9 @@ def reproduce(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME]...", help="Experiments, or 'all'; none lists them.")
     ] = None,
-    runs: Annotated[int | None, typer.Option(min=2, help="Runs of each cell, else as in the paper.")] = None,
+    runs: Annotated[
+        int | None, typer.Option(min=2, max=10_000, help="Runs of each cell, else as in the paper.")
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Few cells and runs: a look, kept apart.")] = False,
     data: Annotated[Path | None, typer.Option(help="The folder of data, else ../shared/data.")] = None,
     folder: Annotated[Path | None, typer.Option(help="Where results go, else experiments/results.")] = None,
