@@ -71,24 +71,54 @@ def bounds(
         str | None,
         typer.Argument(metavar="[RULE]", help="Such as 'Winnow(1.2)'; else all that have a bound."),
     ] = None,
-    n: Annotated[int, typer.Option("--n", min=1, help="How many sub-experts there are.")] = 100,
-    margin: Annotated[float, typer.Option(help="By which some weights u, sum |u| = 1, are right.")] = 0.1,
-    noise: Annotated[float, typer.Option(min=0, help="The hinge loss of u, summed over the trials.")] = 0.0,
+    n: Annotated[
+        int | None,
+        typer.Option("--n", min=1, max=10**12, help="How many sub-experts there are.", show_default="100"),
+    ] = None,
+    margin: Annotated[
+        float | None,
+        typer.Option(help="By which some weights u, sum |u| = 1, are right.", show_default="0.1"),
+    ] = None,
+    noise: Annotated[
+        float | None, typer.Option(help="The hinge loss of u, summed over the trials.", show_default="0")
+    ] = None,
     panel: Annotated[
         Path | None, typer.Option(help="Instead: a CSV of votes, a column per expert and one of labels.")
     ] = None,
-    label: Annotated[str, typer.Option(help="The column of labels.")] = "label",
-    first: Annotated[int | None, typer.Option(min=1, help="Only so many items of the file.")] = None,
-    C: Annotated[float, typer.Option("--C", help="Of the SVM that finds u: large means little noise.")] = 1.0,
+    label: Annotated[str | None, typer.Option(help="The column of labels.", show_default="label")] = None,
+    first: Annotated[
+        int | None, typer.Option(min=1, help="Only so many items of the file.", show_default="20000")
+    ] = None,
+    C: Annotated[
+        float | None,
+        typer.Option("--C", help="Of the SVM that finds u: large means little noise.", show_default="1"),
+    ] = None,
 ) -> None:
     """Tell how often a rule can be wrong: in a case, or on a panel beside the mistakes made there."""
     with _plainly():
-        from linmax.cli.bounds import calculate, on_panel
+        from linmax.cli.bounds import Panel, calculate, on_panel
 
         if panel is None:
-            calculate(rule, n, margin, noise)
+            _alone({"--label": label, "--first": first, "--C": C}, "without --panel; name a CSV with it")
+            calculate(
+                rule,
+                100 if n is None else n,
+                0.1 if margin is None else margin,
+                0.0 if noise is None else noise,
+            )
         else:
-            on_panel(panel, label, first, C)
+            _alone(
+                {"--n": n, "--margin": margin, "--noise": noise},
+                "with --panel, which finds them in the file; leave out one or the other",
+            )
+            on_panel(Panel(panel, "label" if label is None else label, first, 1.0 if C is None else C), rule)
+
+
+def _alone(given: dict[str, object], end: str) -> None:
+    """Refuse options that would go unheard."""
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"{name} {value} does not go {end}")
 
 
 @app.command()
