@@ -1,0 +1,120 @@
+"""Parquet and Arrow: columns with types of their own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet  # type: ignore[import-untyped]
+
+from linmax.streams.batch import Batch
+from linmax.streams.errors import StreamError, shown
+from linmax.streams.source import Source
+
+STRINGS, CONTAINERS = 1 << 24, 1 << 20  # bytes and entries that a Parquet header may have
+PREFIX = 8  # an Arrow file is an Arrow stream after "ARROW1" and two bytes, and before its footer
+FAULTS = (pa.ArrowException, OSError, ValueError, KeyError, NotImplementedError, OverflowError)
+
+
+class Parquet:
+    """A Parquet file, decoded a few pages at a time."""
+
+    format, unit = "Parquet", "row"
+
+    def __init__(self, source: Source) -> None:
+        self.name = source.name
+        self.roles: dict[str, Any] = {}
+        if not source.seekable:
+            how = f"{source.compression} around it" if source.compression else "a pipe"
+            raise StreamError(
+                f"{self.name}: Parquet is read from its end, which {how} hides; save it to a plain file"
+            )
+        try:
+            file = pa.PythonFile(source.whole(), mode="r")
+            self._file = pyarrow.parquet.ParquetFile(
+                file, thrift_string_size_limit=STRINGS, thrift_container_size_limit=CONTAINERS
+            )
+            self.schema = self._file.schema_arrow
+            self.rows = int(self._file.metadata.num_rows)
+            names = self.schema.names
+        except FAULTS as error:
+            raise _damaged(self.name, "Parquet", error) from error
+        _demand_distinct(self.name, names)
+
+    def batches(self, columns: Sequence[str], most: int) -> Iterator[Batch]:
+        """The columns as the file has them."""
+        batches = self._file.iter_batches(most, columns=list(columns), use_threads=False)
+        at = 0
+        for batch in _guarded(batches, self.name, "Parquet"):
+            table = _sound(pa.Table.from_batches([batch]), self.name, "Parquet").select(list(columns))
+            yield Batch(table, np.arange(at + 1, at + 1 + len(table)))
+            at += len(table)
+        if at != self.rows:
+            raise StreamError(f"{self.name} has {at} rows but promises {self.rows}; write it again")
+
+
+class Arrow:
+    """An Arrow file or stream, read batch after batch: a pipe will do."""
+
+    format, unit = "Arrow", "row"
+    rows = None
+
+    def __init__(self, source: Source) -> None:
+        self.name = source.name
+        self.roles: dict[str, Any] = {}
+        if source.head.startswith(b"ARROW1"):
+            source.read(PREFIX)
+        try:
+            self._stream = pa.ipc.open_stream(pa.PythonFile(source, mode="r"))
+            self.schema = self._stream.schema
+            names = self.schema.names
+        except FAULTS as error:
+            raise _damaged(self.name, "Arrow", error) from error
+        _demand_distinct(self.name, names)
+
+    def batches(self, columns: Sequence[str], most: int) -> Iterator[Batch]:
+        """The columns as the file has them."""
+        at = 0
+        for batch in _guarded(self._stream, self.name, "Arrow"):
+            table = _sound(pa.Table.from_batches([batch]).select(list(columns)), self.name, "Arrow")
+            for start in range(0, len(table), most):
+                part = table.slice(start, most)
+                yield Batch(part, np.arange(at + 1, at + 1 + len(part)))
+                at += len(part)
+
+
+def _guarded(batches: Any, name: str, format: str) -> Iterator[Any]:
+    steps = iter(batches)
+    while True:
+        try:
+            batch = next(steps)
+        except StopIteration:
+            return
+        except FAULTS as error:
+            raise _damaged(name, format, error) from error
+        yield batch
+
+
+def _sound(table: Any, name: str, format: str) -> Any:
+    """Refuse offsets and codes that point outside, and text that is none: later steps trust them."""
+    try:
+        table.validate(full=True)
+    except FAULTS as error:
+        raise _damaged(name, format, error) from error
+    return table
+
+
+def _damaged(name: str, format: str, error: BaseException) -> StreamError:
+    if isinstance(error, StreamError):
+        return error
+    why = " ".join(str(error).split()).rstrip(".")[:120]
+    return StreamError(f"{name} is damaged or no {format} file ({why}); copy or write it again")
+
+
+def _demand_distinct(name: str, names: list[str]) -> None:
+    twice = [column for column, times in Counter(names).items() if times > 1]
+    if twice:
+        raise StreamError(f"{name}: two columns {shown(twice[0])}; rename one")

@@ -1,0 +1,166 @@
+"""Columns of a file become votes, labels and attributes, checked cell by cell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
+from numpy.typing import NDArray
+
+from linmax.streams.batch import Batch
+from linmax.streams.errors import StreamError, shown
+from linmax.streams.pieces import Texts, combined
+
+types = pa.types
+LARGEST = 1e60  # of scores and attributes, as for Fusion
+
+
+def value_type(kind: Any) -> Any:
+    """The type of the values, whether they stand in a dictionary or not."""
+    return kind.value_type if types.is_dictionary(kind) else kind
+
+
+def is_text(kind: Any) -> bool:
+    """Whether this is a type of texts."""
+    kind = value_type(kind)
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def is_number(kind: Any) -> bool:
+    """Whether this is a type of numbers."""
+    return bool(types.is_integer(kind) or types.is_floating(kind))
+
+
+def kind_of(kind: Any) -> str:
+    """What labels of a type are: "text", "numbers", "true/false"; "" for types that are no labels.
+
+    >>> kind_of(pa.int8()), kind_of(pa.dictionary(pa.int32(), pa.string())), kind_of(pa.date32())
+    ('numbers', 'text', '')
+    """
+    kind = value_type(kind)
+    if types.is_boolean(kind):
+        return "true/false"
+    return "text" if is_text(kind) else "numbers" if is_number(kind) else ""
+
+
+class Columns:
+    """Reads columns of one file; what an attribute is, its first cells decide for the whole file."""
+
+    def __init__(self, file: str, unit: str, *, text: bool, fold: bool) -> None:
+        self.file, self.unit = file, unit
+        self.text, self.fold = text, fold  # whether all cells are text; whether to fold votes and labels
+        self._numeric: dict[str, bool] = {}
+
+    def error(self, line: Any, what: str) -> StreamError:
+        """A sentence with its place."""
+        return StreamError(f"{self.file}, {self.unit} {int(line)}: {what}")
+
+    def said(self, batch: Batch, name: str) -> Any:
+        """A column of votes or labels, as an Arrow array of whole numbers, texts or truth values."""
+        column = combined(batch.table.column(name))
+        if is_text(column.type):
+            return Texts(_plain(column)).folded() if self.fold else column
+        if types.is_floating(value_type(column.type)):
+            return self._whole(_plain(column), name, batch.lines)
+        return column
+
+    def labels(self, batch: Batch, name: str) -> NDArray[Any]:
+        """A column as an array, with None where a cell is empty."""
+        return as_numpy(self.said(batch, name))
+
+    def scores(self, batch: Batch, names: list[str]) -> NDArray[np.float64]:
+        """Columns of numbers, NaN where a cell is empty."""
+        out = np.empty((len(batch.lines), len(names)))
+        for j, name in enumerate(names):
+            out[:, j] = self.numbers(batch, name, "the score")
+            large = np.abs(out[:, j]) > LARGEST
+            if large.any():
+                i = int(np.argmax(large))
+                raise self.error(
+                    batch.lines[i], f"{shown(name)} is {out[i, j]}; scale scores to at most 1e60"
+                )
+        return out
+
+    def numbers(self, batch: Batch, name: str, what: str) -> NDArray[np.float64]:
+        """A column of numbers, NaN where a cell is empty."""
+        column = _plain(combined(batch.table.column(name)))
+        if is_text(column.type):
+            values, bad = Texts(column).numbers()
+            if bad >= 0:
+                cell = shown(column[bad].as_py())
+                raise self.error(
+                    batch.lines[bad], f"{what} {shown(name)} is {cell}, which is no number; mend it"
+                )
+            return values
+        return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
+
+    def attributes(self, batch: Batch, names: tuple[str, ...]) -> Any:
+        """A table of floats and texts."""
+        if not names:
+            return None
+        return pa.table([self._attribute(batch, name) for name in names], names=list(names))
+
+    def _attribute(self, batch: Batch, name: str) -> Any:
+        column = _plain(combined(batch.table.column(name)))
+        if name not in self._numeric:
+            texts = is_text(column.type)
+            self._numeric[name] = not texts or (
+                self.text and column.null_count < len(column) and Texts(column).numbers()[1] < 0
+            )
+        if not self._numeric[name]:
+            return column.cast(pa.string())
+        values = self.numbers(batch, name, "the attribute")
+        unfit = ~(np.abs(values) <= LARGEST)
+        if unfit.any():
+            i = int(np.argmax(unfit))
+            got = "empty" if np.isnan(values[i]) else str(values[i])
+            raise self.error(
+                batch.lines[i], f"the attribute {shown(name)} is {got}; fill in a number or drop the row"
+            )
+        return pa.array(values)
+
+    def _whole(self, column: Any, name: str, lines: NDArray[np.int64]) -> Any:
+        values = np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
+        missing = np.isnan(values)
+        whole = np.where(missing, 0.0, values)
+        broken = (whole != np.trunc(whole)) | ~(np.abs(whole) <= 2.0**53)
+        if broken.any():
+            i = int(np.argmax(broken))
+            raise self.error(
+                lines[i],
+                f"{shown(name)} is {values[i]}, but votes and labels are whole numbers or text;"
+                " name the column in attributes=, or call it 'expert:class' if it holds scores",
+            )
+        return pa.array(whole.astype(np.int64), mask=missing)
+
+
+def as_numpy(column: Any) -> NDArray[Any]:
+    """An Arrow array as numpy has it: whole numbers, truth values, or objects with None for what is missing.
+
+    >>> as_numpy(pa.array([1, None])), as_numpy(pa.array(["a", ""])), as_numpy(pa.array([3]))
+    (array([1, None], dtype=object), array(['a', None], dtype=object), array([3]))
+    """
+    if is_text(column.type) or types.is_dictionary(column.type):
+        coded = column if types.is_dictionary(column.type) else column.dictionary_encode()
+        names = [None if name == "" else name for name in coded.dictionary.to_pylist()]
+        table = np.array([*names, None], object)
+        codes = pc.fill_null(coded.indices.cast(pa.int64()), len(names)).to_numpy(zero_copy_only=False)
+        found: NDArray[Any] = table[codes]
+        return found
+    if column.null_count or types.is_null(column.type):
+        return np.array([*column.to_pylist(), None], object)[:-1]
+    plain: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    return plain
+
+
+def absent(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Where an array has None."""
+    if values.dtype.kind != "O":
+        return np.zeros(len(values), np.bool_)
+    return np.array([value is None for value in values.tolist()], np.bool_)
+
+
+def _plain(column: Any) -> Any:
+    return column.dictionary_decode() if types.is_dictionary(column.type) else column

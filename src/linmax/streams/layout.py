@@ -1,0 +1,156 @@
+"""What the columns of a file are for, found out from their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from linmax.streams.errors import StreamError, no_column, several, shown
+
+SHAPES = ("wide", "scores", "long")
+LABELS = ("truth", "label", "gold", "target")
+IDS = ("id",)
+ITEMS = ("item", "task", "example", "id")
+EXPERTS = ("expert", "worker", "annotator", "rater", "model")
+VOTES = ("vote", "answer", "annotation", "response")
+SCORES = ("score", "value", "probability")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What was found in a file; printed, it is a line to check.
+
+    >>> print(Layout("votes.csv", "CSV", "gzip", "wide", ("ann", "bob"), "truth", None, (), ("when",)))
+    votes.csv: CSV (gzip), wide: 2 experts (ann, bob), label truth; ignored: when
+    """
+
+    file: str
+    format: str
+    compression: str  # "", "gzip" or "zstd"
+    shape: str  # "wide", "scores", "long", or "attributes" where nobody votes
+    experts: tuple[str, ...]  # columns that vote; of the long shape item, expert, vote and perhaps score
+    label: str | None
+    id: str | None
+    attributes: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    open: bool = field(default=False, repr=False)  # whether further experts may turn up (JSONL)
+
+    def __str__(self) -> str:
+        packed = f" ({self.compression})" if self.compression else ""
+        parts = [self._panel(), f"label {self.label}" if self.label else "no label"]
+        if self.id:
+            parts.append(f"id {self.id}")
+        if self.attributes:
+            parts.append(f"{_count(self.attributes, 'attribute')} ({several(self.attributes)})")
+        ignored = f"; ignored: {several(self.ignored)}" if self.ignored else ""
+        return f"{self.file}: {self.format}{packed}, {self.shape}: {', '.join(parts)}{ignored}"
+
+    def _panel(self) -> str:
+        if self.shape == "attributes":
+            return "nobody votes"
+        if self.shape == "long":
+            return f"each row an {'/'.join(self.experts)}"
+        names = list(dict.fromkeys(split(column)[0] for column in self.experts))
+        names = list(self.experts) if self.shape == "wide" else names
+        return f"{_count(names, 'expert')} ({several(names)}{', and whoever comes' if self.open else ''})"
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the caller says of the columns; None is to be found out, and "" is none."""
+
+    label: str | None = None
+    id: str | None = None
+    attributes: tuple[str, ...] = ()
+    experts: tuple[str, ...] | None = None
+    shape: str | None = None
+
+
+def split(column: str) -> tuple[str, str]:
+    """The expert and the class in `expert:class`; the class is what follows the last colon.
+
+    >>> split("llm:v2:spam"), split("ann")
+    (('llm:v2', 'spam'), ('ann', ''))
+    """
+    expert, colon, name = column.rpartition(":")
+    return (expert, name) if colon and expert and name else (column, "")
+
+
+def found(columns: list[str], wishes: Wishes, file: str) -> tuple[str, tuple[str, ...], Wishes, list[str]]:
+    """The shape, the columns that vote, the other roles, and the columns that are left."""
+    if wishes.shape is not None and wishes.shape not in SHAPES:
+        raise StreamError(f"shape must be 'wide', 'scores' or 'long' (got {shown(wishes.shape)})")
+    named = [wishes.label, wishes.id, *wishes.attributes, *(wishes.experts or ())]
+    for name in named:
+        if name and name not in columns:
+            raise no_column(file, name, columns)
+    twice = [name for name in named if name and named.count(name) > 1]
+    if twice:
+        raise StreamError(f"column {shown(twice[0])} of {file} is given two roles; give it one")
+    taken = {name for name in named if name}
+    free = [name for name in columns if name not in taken]
+    if wishes.shape in (None, "long"):
+        long = _long(free, wishes)
+        if long is not None:
+            label = _role(wishes.label, [name for name in free if name not in long], LABELS)
+            roles = Wishes(label, long[0], wishes.attributes)
+            return "long", long, roles, _left(columns, long, roles)
+        if wishes.shape == "long":
+            raise StreamError(
+                f"{file} has no columns item, expert and vote (it has {several(columns)}); rename its columns"
+            )
+    label = _role(wishes.label, free, LABELS)
+    roles = Wishes(label, _role(wishes.id, free, IDS), wishes.attributes)
+    others = {label, roles.id, *wishes.attributes}
+    voters = list(wishes.experts or (name for name in columns if name not in others and not _unnamed(name)))
+    scored = [name for name in voters if split(name)[1]]
+    shape = wishes.shape or ("scores" if scored else "wide")
+    if shape == "scores":
+        if not scored:
+            raise StreamError(
+                f"{file} has no columns named expert:class (it has {several(columns)}); rename them"
+            )
+        plain = next((name for name in voters if not split(name)[1]), None)
+        if plain is not None and wishes.shape is None:
+            raise StreamError(
+                f"{file}: {shown(scored[0])} is a column of scores and {shown(plain)} is not;"
+                " name those that vote with experts=, or pass shape="
+            )
+        voters = scored
+    return shape, tuple(voters), roles, _left(columns, voters, roles)
+
+
+def _long(free: list[str], wishes: Wishes) -> tuple[str, ...] | None:
+    item = wishes.id or _first(free, ITEMS)
+    if wishes.experts is not None and len(wishes.experts) >= 2:
+        return (item, *wishes.experts[:3]) if item and wishes.shape == "long" else None
+    expert, vote = _first(free, EXPERTS), _first(free, VOTES)
+    if item is None or expert is None or vote is None:
+        return None
+    score = _first(free, SCORES)
+    return (item, expert, vote) if score is None else (item, expert, vote, score)
+
+
+def _first(columns: list[str], words: Iterable[str]) -> str | None:
+    """The column called by the first of some words that is there, however it is capitalised."""
+    lower = {name.strip().lower(): name for name in reversed(columns)}
+    return next((lower[word] for word in words if word in lower), None)
+
+
+def _role(wish: str | None, free: list[str], words: Iterable[str]) -> str | None:
+    return _first(free, words) if wish is None else wish or None
+
+
+def _left(columns: list[str], voters: Iterable[str], roles: Wishes) -> list[str]:
+    used = {*voters, roles.label, roles.id, *roles.attributes}
+    return [name for name in columns if name not in used]
+
+
+def _unnamed(name: str) -> bool:
+    """A column without a name, such as the index that a data frame writes along."""
+    return name.startswith("column ") and name[7:].isdigit()
+
+
+def _count(names: Iterable[str], word: str) -> str:
+    size = len(list(names))
+    return f"{size} {word}{'s' * (size != 1)}"

@@ -1,0 +1,254 @@
+"""A panel in a file, piece by piece."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO
+
+from linmax.streams import wide
+from linmax.streams.batch import Reader
+from linmax.streams.columns import Columns, kind_of
+from linmax.streams.errors import StreamError, no_column, several, shown
+from linmax.streams.formats import format_of
+from linmax.streams.jsonl import Jsonl
+from linmax.streams.layout import Layout, Wishes, found
+from linmax.streams.long import Long
+from linmax.streams.objects import BOX, Objects, boxed
+from linmax.streams.pieces import Piece
+from linmax.streams.readers import reader_of
+from linmax.streams.rows import JsonColumns
+from linmax.streams.source import Source
+from linmax.streams.svmlight import Svmlight
+
+CLASSES = 100_000  # so many different labels are no classes
+PIECE = 65_536
+
+
+class Stream:
+    """The items of a file in order, in pieces; each stream is read once.
+
+    `rows` says how many have been read, `size` how many there are if the format knows (else None), `done`
+    and `total` count bytes of the file.
+    """
+
+    def __init__(self, source: Source, layout: Layout, pieces: Iterator[Piece], size: int | None) -> None:
+        self.layout, self.size = layout, size
+        self.rows = 0
+        self._source, self._pieces = source, pieces
+        self._labels: set[Any] = set()
+        self._ahead: Piece | None = None
+        self._failed: StreamError | None = None
+
+    @property
+    def done(self) -> int:
+        """Bytes of the file that have been read."""
+        return self._source.at
+
+    @property
+    def total(self) -> int | None:
+        """Bytes of the file; None for a pipe."""
+        return self._source.total
+
+    def peek(self) -> Piece | None:
+        """The next piece, which the stream will still yield; None at the end."""
+        if self._ahead is None:
+            self._ahead = self._next()
+        return self._ahead
+
+    def __iter__(self) -> Iterator[Piece]:
+        return self
+
+    def __next__(self) -> Piece:
+        piece, self._ahead = self.peek(), None
+        if piece is None:
+            self._source.close()
+            raise StopIteration
+        self.rows += piece.items
+        return piece
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._source.close()
+
+    def _next(self) -> Piece | None:
+        if self._failed is not None:  # a generator that has failed would end here as if the file did
+            raise self._failed
+        try:
+            piece = next(self._pieces, None)
+            if piece is not None and piece.labels is not None:
+                self._watch(piece)
+        except StreamError as error:
+            self._failed = error
+            self._source.close()
+            raise
+        return piece
+
+    def _watch(self, piece: Piece) -> None:
+        self._labels.update(piece.labels.tolist())
+        if len(self._labels) > CLASSES:
+            raise StreamError(
+                f"{self.layout.file}: by row {piece.first + piece.items} {shown(self.layout.label)} has over"
+                f" {CLASSES} different values, like an id; name the column of labels with label="
+            )
+
+
+def open_stream(
+    path: str | os.PathLike[str] | BinaryIO,
+    *,
+    label: str | None = None,
+    id: str | None = None,
+    attributes: Iterable[str] = (),
+    experts: Iterable[str] | None = None,
+    shape: str | None = None,
+    fold: bool = False,
+    piece: int = PIECE,
+) -> Stream:
+    """Open a panel in a file (or "-", or an open file) to read it in pieces of at most `piece` rows.
+
+    What is not said is found out from the names of the columns and shown by `stream.layout`: the label (a
+    column truth, label, gold or target; "" for none), the id, and the shape: "wide" with a column per expert,
+    "scores" with columns expert:class, "long" with a row per vote. `experts` names the columns that vote, all
+    others by default; `fold` takes blanks around votes and labels away, and capitals.
+
+    >>> import io
+    >>> from linmax import Fusion, Winnow
+    >>> stream = open_stream(io.BytesIO(b"ann,bob,truth\\nham,spam,spam\\nham,spam,spam\\n"))
+    >>> print(stream.layout)
+    the open file: CSV, wide: 2 experts (ann, bob), label truth
+    >>> fusion = Fusion(Winnow(1.2))
+    >>> for piece in stream:
+    ...     print(fusion.learn(piece.votes, piece.labels))
+    Run(trials=2, right=1, mistakes=1, novel=0, ignored=0)
+    """
+    if not isinstance(piece, int) or isinstance(piece, bool) or piece < 1:
+        raise StreamError(f"piece must be a whole number of rows, 1 or more (got {shown(piece)})")
+    chosen = None if experts is None else _names("experts", experts)
+    wishes = Wishes(label, id, _names("attributes", attributes), chosen, shape)
+    source = Source(path)
+    try:
+        return _opened(source, wishes, fold, piece)
+    except BaseException:
+        source.close()
+        raise
+
+
+def _opened(source: Source, wishes: Wishes, fold: bool, piece: int) -> Stream:
+    format = format_of(source)
+    if format == "svmlight":
+        return _svmlight(source, wishes, piece)
+    if format == "JSONL":
+        return _jsonl(source, wishes, fold, piece)
+    reader = reader_of(source, format)
+    roles = reader.roles
+    wishes = Wishes(
+        wishes.label if wishes.label is not None else roles.get("label"),
+        wishes.id if wishes.id is not None else roles.get("id"),
+        wishes.attributes or roles.get("attributes", ()),
+        wishes.experts,
+        wishes.shape,
+    )
+    layout, text = _layout(source, reader, wishes), format in ("CSV", "TSV")
+    columns = Columns(source.name, reader.unit, text=text, fold=fold)
+    if layout.shape == "long":
+        return Stream(source, layout, Long(reader, layout, columns).pieces(piece), None)
+    return Stream(source, layout, wide.pieces(reader, layout, columns, piece), reader.rows)
+
+
+def _layout(source: Source, reader: Reader, wishes: Wishes) -> Layout:
+    types = {name: reader.schema.field(name).type for name in reader.schema.names}
+    odd = [name for name, kind in types.items() if not kind_of(kind) and str(kind) != "null"]
+    for name in (wishes.label, *(wishes.experts or ()), *wishes.attributes):
+        if name and name in odd:
+            raise StreamError(
+                f"{source.name}: column {shown(name)} is of type {types[name]}; cast it to numbers or text"
+            )
+    usable = [name for name in types if name not in odd or name == wishes.id]
+    shape, voters, roles, _ = found(list(types) if len(usable) < 2 else usable, wishes, source.name)
+    voters = tuple(name for name in voters if name not in odd)
+    if shape == "wide":
+        _demand_one_kind(source.name, types, [*voters, *([roles.label] if roles.label else [])])
+    used = {*voters, roles.label, roles.id, *roles.attributes}
+    left = tuple(name for name in types if name not in used)
+    if not voters and not roles.attributes:
+        raise StreamError(
+            f"{source.name} has no column that votes (it has {several(types)}); add one per expert, or name"
+            " attributes="
+        )
+    shape = shape if voters else "attributes"
+    return Layout(
+        source.name, reader.format, source.compression, shape, voters, roles.label, roles.id,
+        roles.attributes, left,
+    )  # fmt: skip
+
+
+def _demand_one_kind(file: str, types: dict[str, Any], names: list[str]) -> None:
+    kinds: dict[str, str] = {}
+    for name in names:
+        kind = kind_of(types[name])
+        if kind:
+            kinds.setdefault(kind, name)
+    if len(kinds) > 1:
+        (one, first), (other, second), *_ = kinds.items()
+        raise StreamError(
+            f"{file}: {shown(first)} holds {one} and {shown(second)} {other}; cast one, or name those"
+            " that vote with experts="
+        )
+
+
+def _jsonl(source: Source, wishes: Wishes, fold: bool, piece: int) -> Stream:
+    reader = Jsonl(source)
+    if boxed(reader):
+        for name in wishes.attributes:
+            if name not in reader.columns:
+                raise no_column(source.name, name, reader.columns)
+        keys = [key for row in reader.sample for key in (row.get(BOX) or {})]
+        _, _, roles, left = found(
+            [*reader.columns], Wishes(wishes.label, wishes.id, wishes.attributes), source.name
+        )
+        voters = wishes.experts or tuple(dict.fromkeys(keys))
+        shape = "wide"
+        left = [
+            name for name in reader.columns if name not in (BOX, roles.label, roles.id, *roles.attributes)
+        ]
+    else:
+        shape, voters, roles, left = found(reader.columns, wishes, source.name)
+    if shape == "long":
+        layout = Layout(
+            source.name, "JSONL", source.compression, shape, voters, roles.label, roles.id, roles.attributes,
+            tuple(left),
+        )  # fmt: skip
+        columns = Columns(source.name, "line", text=False, fold=fold)
+        return Stream(source, layout, Long(JsonColumns(reader, layout), layout, columns).pieces(piece), None)
+    rows = ((row.get(BOX) or {}) if boxed(reader) else row for row in reader.sample)
+    if any(isinstance(row.get(name), dict) for row in rows for name in voters):
+        shape = "scores"
+    layout = Layout(
+        source.name, "JSONL", source.compression, shape, voters, roles.label, roles.id, roles.attributes,
+        tuple(left), open=wishes.experts is None,
+    )  # fmt: skip
+    objects = Objects(reader, layout, fold, wishes.experts is not None)
+    return Stream(source, layout, objects.pieces(piece), None)
+
+
+def _svmlight(source: Source, wishes: Wishes, piece: int) -> Stream:
+    asked = [name for name in (wishes.label, wishes.id, *wishes.attributes, *(wishes.experts or ())) if name]
+    if asked or wishes.shape:
+        raise StreamError(
+            f"{source.name} is svmlight, which has no columns to name; leave out"
+            f" {shown(asked[0] if asked else wishes.shape)}"
+        )
+    layout = Layout(source.name, "svmlight", source.compression, "attributes", (), "label", None)
+    return Stream(source, layout, Svmlight(source).pieces(piece), None)
+
+
+def _names(what: str, names: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise StreamError(f"{what} must be a list of columns (got {shown(names)}); write [{shown(names)}]")
+    out = tuple(names)
+    wrong = next((name for name in out if not isinstance(name, str)), None)
+    if wrong is not None:
+        raise StreamError(f"{what} must be names of columns (got {shown(wrong)})")
+    return out

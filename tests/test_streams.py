@@ -1,0 +1,217 @@
+"""Panels in files: every format says the same, in pieces of any size, however it is packed."""
+
+from __future__ import annotations
+
+import gc
+import gzip
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from linmax import Averaged, Fusion, Winnow
+from linmax.problems import majority
+from linmax.streams import StreamError, open_stream
+
+VOTES, LABELS = majority(120, relevant=3, experts=4, classes=3, noise=0.1)
+EXPERTS = ["ann", "bob", "eve", "joe"]
+NAMES = np.array(["ham", "spam", "tea"])
+ROWS = [
+    {**dict(zip(EXPERTS, NAMES[row].tolist(), strict=True)), "truth": str(NAMES[label])}
+    for row, label in zip(VOTES, LABELS, strict=True)
+]
+TABLE = pa.Table.from_pylist(ROWS)
+
+
+def delimited(sign: str) -> bytes:
+    lines = [[*EXPERTS, "truth"], *(list(row.values()) for row in ROWS)]
+    return "".join(sign.join(line) + "\n" for line in lines).encode()
+
+
+def long() -> bytes:
+    lines = ["item,expert,vote,truth"]
+    lines += [f"{i},{who},{row[who]},{row['truth']}" for i, row in enumerate(ROWS) for who in EXPERTS]
+    return "\n".join(lines).encode()
+
+
+def written(write: Callable[[Any], None]) -> bytes:
+    file = io.BytesIO()
+    write(file)
+    return file.getvalue()
+
+
+def arrow(maker: Any) -> Callable[[Any], None]:
+    def write(file: Any) -> None:
+        with maker(file, TABLE.schema) as writer:
+            for start in range(0, len(TABLE), 50):
+                writer.write(TABLE.slice(start, 50))
+
+    return write
+
+
+FILES = {
+    "votes.csv": delimited(","),
+    "quoted.csv": delimited(",").replace(b"ham", b'"ham"'),
+    "semicolons.csv": b"\xef\xbb\xbf" + delimited(";").replace(b"\n", b"\r\n"),
+    "votes.tsv": delimited("\t"),
+    "votes.jsonl": "".join(json.dumps(row) + "\n" for row in ROWS).encode(),
+    "boxed.jsonl": "".join(
+        json.dumps({"truth": row["truth"], "votes": {who: row[who] for who in EXPERTS}}) + "\n"
+        for row in ROWS
+    ).encode(),
+    "votes.parquet": written(lambda file: pa.parquet.write_table(TABLE, file, row_group_size=50)),
+    "votes.arrow": written(arrow(pa.ipc.new_file)),
+    "votes.arrows": written(arrow(pa.ipc.new_stream)),
+    "votes.npy": written(
+        lambda file: np.save(
+            file, np.array([tuple(row.values()) for row in ROWS], [(n, "U4") for n in [*EXPERTS, "truth"]])
+        )
+    ),
+    "votes.npz": written(
+        lambda file: np.savez_compressed(file, votes=NAMES[VOTES], labels=NAMES[LABELS], experts=EXPERTS)
+    ),
+    "long.csv": long(),
+}
+
+
+def learned(path: Any, **options: Any) -> Fusion:
+    fusion = Fusion(Averaged(Winnow(1.2)))
+    for piece in open_stream(path, **options):
+        fusion.learn(piece.votes, piece.labels)
+    return fusion
+
+
+@pytest.fixture(scope="module")
+def whole() -> Fusion:
+    fusion = Fusion(Averaged(Winnow(1.2)), experts=EXPERTS)
+    fusion.learn(NAMES[VOTES], NAMES[LABELS])
+    return fusion
+
+
+@pytest.fixture(params=FILES)
+def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    path: Path = tmp_path / request.param
+    path.write_bytes(FILES[request.param])
+    return path
+
+
+@pytest.mark.parametrize("piece", [7, 65_536])
+def test_every_format_in_any_pieces_teaches_the_same(file: Path, piece: int, whole: Fusion) -> None:
+    fusion = learned(file, piece=piece)
+    assert fusion.trials == 120
+    assert fusion.weights == whole.weights
+    assert fusion.classes == whole.classes
+
+
+def test_pieces_are_counted_and_never_too_large(file: Path) -> None:
+    stream = open_stream(file, piece=16)
+    at = 0
+    for piece in stream:
+        assert piece.first == at
+        assert 0 < piece.items <= 16
+        at += piece.items
+        assert stream.rows == at
+    assert at == 120
+    assert stream.size in (None, 120)
+    assert (stream.size == 120) == (file.suffix in (".parquet", ".npy", ".npz"))
+    assert stream.done > 0
+    assert stream.total == file.stat().st_size
+
+
+@pytest.mark.parametrize("name", ["votes.csv", "votes.jsonl", "votes.arrow", "votes.arrows", "votes.npy"])
+@pytest.mark.parametrize("packing", ["gzip", "zstd", "gzip without saying so"])
+def test_packed_files_are_unpacked_on_the_way(tmp_path: Path, name: str, packing: str, whole: Fusion) -> None:
+    ending = {"gzip": ".gz", "zstd": ".zst"}.get(packing, "")
+    path = tmp_path / (name + ending)
+    data = FILES[name]
+    path.write_bytes(pa.compress(data, "zstd", asbytes=True) if packing == "zstd" else gzip.compress(data))
+    assert open_stream(path).layout.compression == packing.split()[0]
+    assert learned(path, piece=50).weights == whole.weights
+
+
+class Pipe(io.RawIOBase):
+    """What standard input is: bytes that come a few at a time and only once."""
+
+    def __init__(self, data: bytes) -> None:
+        self.chunks: Iterator[bytes] = (data[i : i + 1000] for i in range(0, len(data), 1000))
+
+    def seekable(self) -> bool:
+        return False
+
+    def read(self, size: int = -1) -> bytes:
+        chunk = next(self.chunks, b"")
+        if len(chunk) > size:
+            self.chunks = iter([chunk[size:], *self.chunks])
+        return chunk[:size]
+
+
+@pytest.mark.parametrize("name", ["votes.csv", "votes.tsv", "votes.jsonl", "votes.arrow", "votes.arrows"])
+def test_standard_input_is_known_by_how_it_begins(
+    name: str, monkeypatch: pytest.MonkeyPatch, whole: Fusion
+) -> None:
+    class Stdin:
+        buffer = Pipe(FILES[name])
+
+    monkeypatch.setattr(sys, "stdin", Stdin)
+    stream = open_stream("-")
+    assert stream.layout.file == "standard input"
+    assert stream.total is None
+    fusion = Fusion(Averaged(Winnow(1.2)))
+    for piece in stream:
+        fusion.learn(piece.votes, piece.labels)
+    assert fusion.weights == whole.weights
+    assert not Stdin.buffer.closed
+
+
+def test_a_pipe_cannot_be_read_from_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stdin:
+        buffer = Pipe(FILES["votes.parquet"])
+
+    monkeypatch.setattr(sys, "stdin", Stdin)
+    with pytest.raises(StreamError, match="standard input: Parquet is read from its end, which a pipe hides"):
+        open_stream("-")
+
+
+@pytest.mark.filterwarnings("ignore:Stored array in format 3.0")
+def test_fields_of_an_array_have_names_in_any_script(tmp_path: Path) -> None:
+    path = tmp_path / "votes.npy"
+    np.save(path, np.array([(1, 1)], [("Łucja", "i4"), ("truth", "i4")]))
+    assert open_stream(path).layout.experts == ("Łucja",)
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    head, body = FILES["votes.csv"].split(b"\n", 1)
+    path.write_bytes(head + b"\n" + body * 6000)
+    before = pa.total_allocated_bytes()
+    held = [pa.total_allocated_bytes() - before for _ in open_stream(path)]
+    assert path.stat().st_size > 14 << 20
+    assert max(held) < 8 << 20
+
+
+def test_a_stream_closes_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_bytes(FILES["votes.csv"])
+    with open_stream(path) as stream:
+        next(stream)
+    assert stream._source.raw.closed
+    half = open_stream(path, piece=1)
+    raw = half._source.raw
+    next(half)
+    del half
+    gc.collect()
+    assert raw.closed
+
+
+def test_a_file_that_came_open_stays_open(file: Path) -> None:
+    with file.open("rb") as given:
+        list(open_stream(given))
+        gc.collect()
+        assert not given.closed
