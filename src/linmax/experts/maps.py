@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from linmax import _registry
@@ -52,7 +53,7 @@ STATISTICS = ("first", "mean")
 
 
 def map_of(given: Any, who: str) -> Map:
-    """The function of a map given by name or as a function; it must say nothing of what nobody has seen."""
+    """The function of a map that is given by name, or as it is."""
     if isinstance(given, str):
         found = _registry.find(given)
         if found is None or isinstance(found, type) or len(inspect.signature(found).parameters) != 2:
@@ -65,6 +66,12 @@ def map_of(given: Any, who: str) -> Map:
             raise ValueError(f"{who} needs a map of two numbers, x and p (got {inspect.signature(given)})")
     else:
         raise ValueError(f"{who} needs the name of a map or a plain Python function (got {given!r})")
+    return found  # type: ignore[no-any-return]
+
+
+def check_map(given: Any, who: str) -> None:
+    """Refuse what is no map: one is finite, and says nothing of what nobody has seen."""
+    found = map_of(given, who)
     try:
         values = {(x, p): float(found(x, p)) for x in (0.0, *PROBES) for p in (0.0, *PROBES)}
     except Exception as error:
@@ -76,9 +83,9 @@ def map_of(given: Any, who: str) -> Map:
     for place, value in values.items():
         if not math.isfinite(value):
             raise ValueError(f"{who} needs a map that is finite everywhere (got {value!r} at {place})")
-    return found  # type: ignore[no-any-return]
 
 
+@cache
 def looks_at_zeros(phi: Map) -> bool:
     """Has an attribute that is 0 a feature, for some p?"""
     return any(phi(0.0, p) != 0.0 for p in PROBES)

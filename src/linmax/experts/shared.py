@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from linmax import _jit
 from linmax.experts.base import Data, Room, Source
-from linmax.experts.maps import Map, looks_at_zeros, map_of, statistic_of
+from linmax.experts.maps import Map, check_map, looks_at_zeros, map_of, statistic_of
 from linmax.experts.portraits import ClassPortraits
 from linmax.experts.sets import Sets, sets_of, sharing
 from linmax.forms import SharedFeatures
@@ -46,7 +46,7 @@ class Shared(Source):
     def __post_init__(self) -> None:
         """Refuse a map that is none, and sets that are none."""
         super().__post_init__()
-        map_of(self.map, "Shared")
+        check_map(self.map, "Shared")
         statistic_of(self.statistic, self.map, "Shared")
         object.__setattr__(self, "sets", sets_of(self.sets, "Shared"))
 

@@ -145,7 +145,7 @@ class DualVotes(NamedTuple):
     smallest: int  # drop what contributes least, not the oldest
 
     def tally(self, t, k, w, at, scores):
-        look_at(self.rows, t, k, self.supports, self.portraits, self.scratch, self.mercer, self.map, self.way)
+        look_at(self, t, k)
         supports, scratch, starts, sets = self.supports, self.scratch, self.sharing.starts, self.sharing.sets
         stride = supports.alpha.shape[1]
         used = k if self.each else stride
@@ -232,7 +232,7 @@ class DualVotes(NamedTuple):
 
     def voices(self, t, k, q, at, index, value, count):
         """What each sub-expert votes, for an explanation; `gap` says how it would move."""
-        look_at(self.rows, t, k, self.supports, self.portraits, self.scratch, self.mercer, self.map, self.way)
+        look_at(self, t, k)
         stride = self.supports.alpha.shape[1]
         for j in range(self.supports.numbers[COUNT]):
             for c in range(k):

@@ -73,6 +73,15 @@ def attribute(form, t, j):
     return form.rows.cell(t, j)
 
 
+@inline
+def feature(form, a, x, c):
+    """phi(x_a, p_a^c): 0 for a class without portrait, and where absent attributes say nothing."""
+    n = instances(form.portraits, c)
+    if n == 0 or (x == 0.0 and form.absent == 0):
+        return 0.0
+    return feature_at(form.map)(x, form.portraits.total[a, c] / n)
+
+
 @without_entrance
 @without_sketch
 class SharedFeatures(NamedTuple):
@@ -89,53 +98,41 @@ class SharedFeatures(NamedTuple):
     absent: int  # how many attributes to go over where those that are 0 have features, too; else 0
 
     def tally(self, t, k, w, at, scores):
-        phi = feature_at(self.map)
         starts, sets = self.sharing.starts, self.sharing.sets
         for j in range(extent(self, t)):
             a, x = attribute(self, t, j)
-            if x == 0.0 and self.absent == 0:
-                continue
             for c in range(k):
-                n = instances(self.portraits, c)
-                if n > 0:
-                    feature = phi(x, self.portraits.total[a, c] / n)
+                phi = feature(self, a, x, c)
+                if phi != 0.0:
                     for s in range(starts[c], starts[c + 1]):
-                        scores[c] += w.of(at + sets[s] * self.stride + a) * feature
+                        scores[c] += w.of(at + sets[s] * self.stride + a) * phi
 
     def gap(self, t, k, q, at, index, value, count):
-        phi = feature_at(self.map)
         starts, sets = self.sharing.starts, self.sharing.sets
         for j in range(extent(self, t)):
             a, x = attribute(self, t, j)
-            if x == 0.0 and self.absent == 0:
-                continue
             first = count
             for c in range(k):
-                n = instances(self.portraits, c)
-                if q[c] == 0.0 or n == 0:
+                phi = feature(self, a, x, c) if q[c] != 0.0 else 0.0
+                if phi == 0.0:
                     continue
-                feature = phi(x, self.portraits.total[a, c] / n)
                 for s in range(starts[c], starts[c + 1]):
                     place = find(index, first, count, at + sets[s] * self.stride + a)
                     if place == count:  # rules that need |z| want every coordinate once
                         index[count] = at + sets[s] * self.stride + a
                         value[count] = 0.0
                         count += 1
-                    value[place] += q[c] * feature
+                    value[place] += q[c] * phi
             count = without_zeros(index, value, first, count)
         return count
 
     def speakers(self, t, k, at, spoken, index, count):
-        phi = feature_at(self.map)
         starts, sets = self.sharing.starts, self.sharing.sets
         for j in range(extent(self, t)):
             a, x = attribute(self, t, j)
-            if x == 0.0 and self.absent == 0:
-                continue
             first = count
             for c in range(k):
-                n = instances(self.portraits, c)
-                if n == 0 or phi(x, self.portraits.total[a, c] / n) == 0.0:
+                if feature(self, a, x, c) == 0.0:
                     continue
                 for s in range(starts[c], starts[c + 1]):
                     i = at + sets[s] * self.stride + a

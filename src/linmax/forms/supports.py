@@ -172,23 +172,24 @@ def directly(supports, portraits, mercer, scratch, j, c):
 
 
 @apart
-def look_at(rows, t, k, supports, portraits, scratch, mercer, function, way):
+def look_at(form, t, k):
     """How near every support is to trial t, unless that is known already.
 
     PLAIN: K(x, z_j) in `near`, the same for all classes. GENERAL: K(phi(x, r), z_j) in `table`. FACTORED:
     |x - p - z|^2 = |x - z|^2 - 2 p . (x - z) + |p|^2, so that Eq. 11 is A_j B_r E_jr, with A in `near`, B in
     `lift` and E kept in `table`; what would overflow is marked by -1.
     """
+    supports, portraits, scratch, mercer = form.supports, form.portraits, form.scratch, form.mercer
     numbers = supports.numbers
     if numbers[TRIAL] == t and numbers[AFTER] == numbers[BORN] and numbers[KNOWN] == k:
         return
     numbers[TRIAL], numbers[AFTER], numbers[KNOWN] = t, numbers[BORN], k
-    load(rows, t, scratch.x)
+    load(form.rows, t, scratch.x)
     count = numbers[COUNT]
-    if way == GENERAL:
+    if form.way == GENERAL:
         for c in range(k):
             if instances(portraits, c) > 0:
-                picture(portraits, function, scratch.x, c, scratch.u)
+                picture(portraits, form.map, scratch.x, c, scratch.u)
                 uu = squared(scratch.u)
                 inner(supports, scratch.u, scratch.dot)
                 for j in range(count):
@@ -198,7 +199,7 @@ def look_at(rows, t, k, supports, portraits, scratch, mercer, function, way):
         return
     xx = squared(scratch.x)
     inner(supports, scratch.x, scratch.dot)
-    if way == PLAIN:
+    if form.way == PLAIN:
         for j in range(count):
             scratch.near[j] = kernel_with(mercer, supports, j, scratch.x, scratch.v, scratch.dot[j], xx)
         return
