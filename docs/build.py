@@ -109,6 +109,63 @@ def sharing() -> str:
     return table(("data", "source", "microseconds a trial", "supports", "MB in memory"), rows)
 
 
+def adapters_sklearn() -> str:
+    """FusionClassifier beside scikit-learn's ensembles."""
+    return ensembles(kept("adapters")["scikit-learn"], "fit seconds", "{:.2g}")
+
+
+def adapters_river() -> str:
+    """FusionClassifier beside River's ensembles."""
+    return ensembles(kept("adapters")["river"], "us", "{:.0f}")
+
+
+def adapters_losses() -> str:
+    """Where the default, asked for labels or for probabilities, is less accurate than somebody else."""
+    lines = []
+    for library in ("scikit-learn", "river"):
+        for where, methods in kept("adapters")[library].items():
+            accuracy = {name: one["accuracy"] for name, one in methods.items()}
+            ours = max(accuracy[f"linmax, {way}"] for way in ("labels", "probabilities"))
+            others = {name: figure for name, figure in accuracy.items() if not name.startswith("linmax")}
+            ahead = [
+                f"{name} by {100 * (figure - ours):.2f} points"
+                for name, figure in sorted(others.items(), key=lambda one: -one[1])
+                if figure > ours
+            ]
+            if ahead:
+                lines.append(f"- {where}: behind {', '.join(ahead)}.\n".replace("|", "\\|"))
+    return "".join(lines) or "Nowhere in these tables.\n"
+
+
+def adapters_overhead() -> str:
+    """What a call of an adapter costs beside the session's."""
+    rows = [
+        (
+            code(one["call"]),
+            one["learner"],
+            f"{one['us']:.0f}",
+            f"{one['core us']:.0f}",
+            f"{one['ratio']:.2f}",
+            f"{one['limit']:.0f}",
+        )
+        for one in kept("adapters")["overhead"]
+    ]
+    return table(("call", "learner", "adapter", "session", "ratio", "at most"), rows)
+
+
+def ensembles(found: dict[str, Any], cost: str, form: str) -> str:
+    """Accuracy and cost, a row per method and a column per data set."""
+    rows = []
+    for name in next(iter(found.values())):
+        cells = [
+            f"{one[name]['accuracy']:.4f}"
+            + (f" ({form.format(one[name][cost])})" if cost in one[name] else "")
+            for one in found.values()
+        ]
+        rows.append((name.replace("|", "\\|"), *cells))
+    return table(("", *found), rows)
+
+
 def kept(name: str) -> Any:
     """The results of a benchmark."""
     return json.loads((HERE.parent / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
@@ -137,6 +194,10 @@ PARTS: dict[str, Callable[[], str]] = {
     "claims": papers.table,
     "counts": papers.counts,
     "fitted": papers.fitted,
+    "adapters_sklearn": adapters_sklearn,
+    "adapters_river": adapters_river,
+    "adapters_losses": adapters_losses,
+    "adapters_overhead": adapters_overhead,
 }
 
 

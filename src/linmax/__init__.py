@@ -35,7 +35,7 @@ from linmax.terms import parse
 __version__ = "0.1.0"
 
 
-_submodules = ("bounds", "checks", "evaluate", "problems", "report", "streams", "svm")
+_submodules = ("adapters", "bounds", "checks", "evaluate", "problems", "report", "streams", "svm")
 
 
 def __getattr__(name: str) -> Any:

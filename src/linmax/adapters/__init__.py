@@ -1,0 +1,1 @@
+"""linmax in the words of other libraries: `linmax.adapters.sklearn` and, if installed, `.river`."""

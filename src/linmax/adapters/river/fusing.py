@@ -1,0 +1,151 @@
+"""River models in: an ensemble that learns which of them to trust."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from river import base, linear_model, naive_bayes
+
+from linmax.adapters.river.deciding import Decides, plain
+from linmax.adapters.sessions import settled
+from linmax.ballots.limits import SMALLEST  # a score below is 0 to a session, which would read it slowly
+from linmax.fusion import Explanation, Fusion
+from linmax.learner import Learner
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WAYS = {"predict": "predict_one", "predict_proba": "predict_proba_one"}
+
+
+class FusionClassifier(base.Ensemble[base.Classifier], Decides):
+    """River models as experts: each votes on an item before it learns it, and linmax learns whom to trust.
+
+    `learner` is a learner, its text, or None: `recommended()`. `votes` is "predict" (labels) or
+    "predict_proba" (probabilities). A model that says None, or has no probabilities yet, abstains. The
+    experts are called as River prints the models, with a number after equal ones.
+
+    >>> from river import datasets, evaluate, linear_model, metrics, naive_bayes, preprocessing
+    >>> from linmax.adapters.river import FusionClassifier
+    >>> panel = [linear_model.LogisticRegression(), naive_bayes.GaussianNB(), linear_model.PAClassifier()]
+    >>> fusion = FusionClassifier(panel, "Averaged(Perceptron(start='equal'))")
+    >>> model = preprocessing.StandardScaler() | fusion
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 8...%
+    >>> fusion.weights
+    {'LogisticRegression': ..., 'GaussianNB': ..., 'PAClassifier': ...}
+    """
+
+    def __init__(
+        self,
+        models: Sequence[base.Classifier],
+        learner: Learner | str | None = None,
+        *,
+        votes: str = "predict",
+    ) -> None:
+        super().__init__(iter(models))
+        if votes not in WAYS:
+            raise ValueError(
+                f"votes must be 'predict' or 'predict_proba' (got {votes!r}); labels are 'predict'"
+            )
+        self.learner = learner
+        self.votes = votes
+        self.names = _told_apart([str(model) for model in self.models])
+        known = None if self._multiclass else [False, True]  # as River's models for two classes have it
+        self.fusion = Fusion(settled(learner), experts=self.names, classes=known, abstain=None)
+
+    @property
+    def _min_number_of_models(self) -> int:
+        return 1
+
+    @property
+    def _multiclass(self) -> bool:
+        return all(model._multiclass for model in self)
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weight of each model; what else the learner weighs is in `fusion.weights`."""
+        weights = self.fusion.weights
+        return {name: weights[name] for name in self.names if name in weights}
+
+    def learn_one(self, x: dict[Any, Any], y: Any) -> None:
+        """The models vote, the session learns from the votes, and then the models learn."""
+        label = _label(y, self._kind() or type(plain(y)))
+        self.fusion.learn_one(self._voted(x, type(label)), label)
+        for model in self.models:
+            model.learn_one(x, y)
+
+    def predict_one(self, x: dict[Any, Any], **options: Any) -> Any:
+        """The class with the highest score; None while every model says None."""
+        return self.fusion.predict_one(self._voted(x))
+
+    def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
+        """Learn row after row: every model votes on a row before it learns it, also within a batch."""
+        for x, label in zip(X.to_dict("records"), y, strict=True):
+            self.learn_one(x, label)
+
+    def explain_one(self, x: dict[Any, Any]) -> Explanation:
+        """What each model adds to each class."""
+        return self.fusion.explain_one(self._voted(x))
+
+    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
+        """A fresh one: River would copy what the models have learned along with the list they are in."""
+        fresh = {} if include_attributes else {"models": [model.clone() for model in self.models]}
+        made: Self = super().clone({**fresh, **(new_params or {})}, include_attributes)
+        return made
+
+    def _asked(self, items: list[dict[Any, Any]]) -> dict[str, list[dict[Any, Any]]]:
+        return {"votes": [self._voted(x) for x in items]}
+
+    def _kind(self) -> type | None:
+        """What the labels are, once there are any."""
+        names = self.fusion.names.classes.names
+        return type(names[0]) if names else None
+
+    def _voted(self, x: dict[Any, Any], kind: type | None = None) -> dict[Any, Any]:
+        """What the models say, in the kind of the labels: to River True is 1, to a session it is not."""
+        ask = WAYS[self.votes]
+        said = [getattr(model, ask)(x) for model in self.models]
+        kind = kind or self._kind() or _kind(said)
+        if self.votes == "predict":
+            labels = [vote if type(vote) is kind else _label(vote, kind) for vote in said]
+            return dict(zip(self.names, labels, strict=True))
+        scores = [
+            {_label(name, kind): float(p) for name, p in vote.items() if p >= SMALLEST} for vote in said
+        ]
+        return dict(zip(self.names, scores, strict=True))
+
+    @classmethod
+    def _unit_test_params(cls) -> Any:
+        models = [linear_model.LogisticRegression(), linear_model.Perceptron(), naive_bayes.GaussianNB()]  # type: ignore[no-untyped-call]
+        yield {"models": models, "learner": "Averaged(Perceptron(start='equal'))"}
+
+
+def _kind(said: list[Any]) -> type:
+    """The kind of the first label that is said."""
+    for vote in said:
+        for name in vote if isinstance(vote, dict) else [vote]:
+            if name is not None:
+                return type(plain(name))
+    return type(None)
+
+
+def _label(vote: Any, kind: type) -> Any:
+    label = plain(vote)
+    return kind(label) if {type(label), kind} == {bool, int} else label
+
+
+def _told_apart(names: list[str]) -> list[str]:
+    """Names that are all different.
+
+    >>> _told_apart(["bayes", "tree", "bayes"])
+    ['bayes', 'tree', 'bayes 2']
+    """
+    seen: Counter[str] = Counter()
+    told = []
+    for name in names:
+        seen[name] += 1
+        told.append(name if seen[name] == 1 else f"{name} {seen[name]}")
+    return told

@@ -1,0 +1,133 @@
+"""What the three classifiers share: a session that decides, and classes in scikit-learn's order."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d
+
+from linmax.adapters.sessions import Scores, announce, softmax
+from linmax.ballots.names import Label, plain
+from linmax.fusion import Fusion
+from linmax.terms import short
+
+Array = NDArray[Any]
+
+PLAIN = "biuU"  # whole numbers, truth values and texts: always labels
+
+
+class Decides:
+    """Guesses, scores and probabilities from the session `fusion_`; a subclass says how X becomes scores.
+
+    `classes_` is always sorted, as everywhere in scikit-learn: when `partial_fit` meets a class that is new,
+    the columns of `decision_function` and `predict_proba` move apart for it.
+    """
+
+    fusion_: Fusion
+    classes_: Array
+
+    grows = True  # `partial_fit` takes classes that were never announced
+
+    def _scores(self, X: Any) -> Scores:
+        """A score per row and class of the session."""
+        raise NotImplementedError
+
+    def _key(self, label: Any) -> Label | None:
+        """What the session calls a class."""
+        return plain(label, "labels")
+
+    def _board(self, X: Any) -> Scores:
+        check_is_fitted(self, "fusion_")
+        seats = [self.fusion_.names.classes.codes[self._key(label)] for label in self.classes_]
+        board: Scores = self._scores(X)[:, seats]
+        return board
+
+    def predict(self, X: Any) -> Array:
+        """The class with the highest score, row by row; the first of `classes_` where they tie."""
+        board = self._board(X)
+        guesses: Array = self.classes_[board.argmax(axis=1)]
+        return guesses
+
+    def decision_function(self, X: Any) -> Scores:
+        """The scores, columns as in `classes_`; of two classes the second's less the first's."""
+        board = self._board(X)
+        margin: Scores = board[:, 1] - board[:, 0] if board.shape[1] == 2 else board
+        return margin
+
+    def predict_proba(self, X: Any) -> Scores:
+        """The soft-max of the scores.
+
+        Scores of the default learner, of `Logistic` and of `Tempered(...)` are log-probabilities, so this is
+        what they have learned to be sure of. Those of other rules have no scale, and their soft-max is no
+        more than an order: put `Tempered(...)` around them.
+        """
+        return softmax(self._board(X))
+
+    @contextmanager
+    def _anew(self) -> Iterator[None]:
+        """Forget all, and on an error leave nothing half-learned."""
+        for name in ("fusion_", "classes_"):
+            self.__dict__.pop(name, None)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.pop("fusion_", None)
+            raise
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The session as bytes: joblib would map its arrays from a file, which cannot be written to."""
+        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+        return {**state, "fusion_": pickle.dumps(state["fusion_"])} if "fusion_" in state else state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "fusion_" in state:
+            state = {**state, "fusion_": pickle.loads(state["fusion_"])}
+        super().__setstate__(state)  # type: ignore[misc]
+
+    def _meet(self, labels: Iterable[Any], *, say: bool = True) -> None:
+        """Add classes; those of `classes=` and of estimators are announced, labels come as they come."""
+        self.classes_ = one_kind(labels, *([self.classes_] if hasattr(self, "classes_") else []))
+        if say:
+            announce(self.fusion_, [self._key(label) for label in self.classes_])
+
+
+def labels_of(y: Any) -> Array:
+    """Labels as a flat array, refused where scikit-learn refuses them."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in PLAIN:
+        return y  # scikit-learn has nothing to say of these, and takes half a millisecond for it
+    flat: Array = column_or_1d(y, warn=True)
+    if flat.dtype.kind == "f":
+        assert_all_finite(flat, input_name="y")
+    try:
+        check_classification_targets(flat)
+    except TypeError:  # numpy could not sort them
+        raise ValueError(
+            f"labels must be of one kind, and none may be missing (got {short(flat[:3])}...)"
+        ) from None
+    return flat
+
+
+def one_kind(*groups: Any) -> Array:
+    """All labels of some arrays, sorted, each once.
+
+    >>> one_kind(np.array([2, 1]), [3, 2])
+    array([1, 2, 3])
+    >>> one_kind(["ham"], [3])
+    Traceback (most recent call last):
+    ValueError: classes mix text ('ham') and numbers (3): use one kind
+    """
+    arrays = [array for array in map(np.asarray, groups) if len(array)] or [np.asarray(groups[0])]
+    firsts = {array.dtype.kind in "biuf": array[:1].tolist() for array in arrays}
+    if len(firsts) == 2:
+        raise ValueError(
+            f"classes mix text ({firsts[False][0]!r}) and numbers ({firsts[True][0]!r}): use one kind"
+        )
+    return np.unique(np.concatenate(arrays))

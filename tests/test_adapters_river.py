@@ -1,0 +1,184 @@
+"""linmax in River: River's own checks, and what the two classifiers promise beside."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import pandas as pd
+import pytest
+from river import base, checks, compose, datasets, evaluate, linear_model, metrics, naive_bayes, preprocessing
+
+from linmax import Averaged, Fusion, Perceptron
+from linmax.adapters.river import FusionClassifier, LinearMaxClassifier
+from linmax.experts import Attributes, Thresholds
+
+AVERAGED = "Averaged(Perceptron(start='equal'))"
+
+
+def panel() -> list[base.Classifier]:
+    return [naive_bayes.GaussianNB(), linear_model.Perceptron(), linear_model.LogisticRegression()]
+
+
+def many() -> list[base.Classifier]:
+    return [naive_bayes.GaussianNB(), naive_bayes.BernoulliNB()]
+
+
+MODELS = {
+    "linear": LinearMaxClassifier(),
+    "fusion of two classes": FusionClassifier(panel(), AVERAGED, votes="predict_proba"),
+    "fusion of many classes": FusionClassifier(many(), AVERAGED),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "check"),
+    [
+        pytest.param(name, check, id=f"{name}-{number}-{check.__name__}")
+        for name, model in MODELS.items()
+        for number, check in enumerate(checks.yield_checks(model))
+    ],
+)
+def test_river_s_own_checks_pass(name: str, check: Any) -> None:
+    check(MODELS[name].clone())
+
+
+def test_no_check_of_river_is_skipped() -> None:
+    assert not any(model._unit_test_skips() for model in MODELS.values())
+
+
+class Fixed(base.Classifier):
+    """Says what the item tells it to, and counts what it has learned."""
+
+    def __init__(self, feature: str) -> None:
+        self.feature = feature
+        self.learned = 0
+        self.asked: list[int] = []
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def predict_one(self, x: dict[str, Any], **options: Any) -> Any:
+        self.asked.append(self.learned)
+        return x.get(self.feature)
+
+    def learn_one(self, x: dict[str, Any], y: Any) -> None:
+        self.learned += 1
+
+
+def test_every_model_votes_on_an_item_before_it_learns_it_also_in_a_batch() -> None:
+    model = FusionClassifier([Fixed("a"), Fixed("b")], AVERAGED)
+    batch = pd.DataFrame({"a": ["x", "y", "y"], "b": ["y", "y", "x"]})
+    model.learn_many(batch, pd.Series(["x", "y", "x"]))
+    assert [one.asked for one in model.models] == [[0, 1, 2], [0, 1, 2]]
+
+
+def test_the_session_learns_what_the_models_said() -> None:
+    items = [{"a": "x", "b": "y"}, {"a": "y", "b": "y"}, {"a": None, "b": "z"}] * 4
+    truth = ["y", "y", "z"] * 4
+    model, fusion = FusionClassifier([Fixed("a"), Fixed("b")], AVERAGED), Fusion(AVERAGED)
+    for item, label in zip(items, truth, strict=True):
+        assert model.predict_one(item) == fusion.predict_one(item)
+        model.learn_one(item, label)
+        fusion.learn_one(item, label)
+    assert list(model.weights.values()) == [fusion.weights["a"], fusion.weights["b"]]
+    assert model.names == ["Fixed", "Fixed 2"]
+    assert model.fusion.classes == ["x", "y", "z"]
+    assert model.explain_one(items[0]).guess == "y"
+
+
+def test_models_that_say_nothing_abstain() -> None:
+    model = FusionClassifier([Fixed("a"), Fixed("b")], AVERAGED)
+    assert model.predict_one({}) is None
+    assert model.predict_proba_one({}) == {}
+    model.learn_one({"b": "x"}, "x")
+    assert model.predict_one({"b": "x"}) == "x"
+
+
+@pytest.mark.parametrize(("yes", "no"), [(1, 0), (True, False)])
+def test_true_is_one_as_everywhere_in_river(yes: Any, no: Any) -> None:
+    two = FusionClassifier(panel(), AVERAGED)
+    mixed = FusionClassifier([Fixed("a"), Fixed("b")], AVERAGED)
+    for model in (two, mixed):
+        for label in [yes, no, yes, no]:
+            model.learn_one({"a": bool(label), "b": int(label)}, label)
+        assert model.predict_one({"a": True, "b": 1}) == yes
+        assert set(model.predict_proba_one({"a": True, "b": 1})) == {yes, no}
+
+
+def test_the_linear_machine_is_the_session_on_attributes_one_by_one_and_in_batches() -> None:
+    stream = list(itertools.islice(datasets.ImageSegments(), 90))
+    one, batch = LinearMaxClassifier(), LinearMaxClassifier()
+    fusion = Fusion(Averaged(Perceptron()).on(Attributes() + Thresholds()))
+    for x, y in stream:
+        one.learn_one(x, y)
+        fusion.learn_one(None, y, attributes=x)
+    for begin in (0, 30, 60):
+        piece = stream[begin : begin + 30]
+        batch.learn_many(pd.DataFrame([x for x, _ in piece]), pd.Series([y for _, y in piece]))
+    assert one.fusion.weights == batch.fusion.weights == fusion.weights
+    told = batch.predict_proba_many(pd.DataFrame([x for x, _ in stream]))
+    assert told.columns.tolist() == fusion.classes
+    assert batch.explain_one(stream[0][0]).guess == batch.predict_one(stream[0][0])
+
+
+def test_features_of_every_kind_are_read_fast() -> None:
+    model = LinearMaxClassifier()
+    for label in ["a", "b"] * 3:
+        model.learn_one({"whole": 1, "true": label == "a", "text": label, "none": None}, label)
+    assert model.predict_one({"true": True, "text": "a"}) == "a"
+    assert ("attribute", ("text", "a"), "b") in model.fusion.weights
+
+
+def test_fusing_scores_well_in_progressive_validation_and_pipelines() -> None:
+    stream = datasets.Phishing().take(600)
+    model = preprocessing.StandardScaler() | FusionClassifier(panel(), AVERAGED, votes="predict_proba")
+    assert evaluate.progressive_val_score(stream, model, metrics.LogLoss()).get() < 1
+    pipe = compose.Pipeline(
+        ("scale", preprocessing.StandardScaler()), ("fuse", FusionClassifier(panel(), AVERAGED))
+    )
+    assert evaluate.progressive_val_score(datasets.Phishing().take(600), pipe, metrics.Accuracy()).get() > 0.8
+
+
+def test_a_clone_is_fresh_and_a_pickle_goes_on() -> None:
+    model = FusionClassifier([Fixed("a"), Fixed("b")], AVERAGED)
+    model.learn_one({"a": "x", "b": "y"}, "y")
+    fresh = model.clone()
+    assert [one.learned for one in fresh.models] == [0, 0]
+    assert fresh.fusion.trials == 0
+    assert model.clone(include_attributes=True).fusion.trials == 1
+    again = pickle.loads(pickle.dumps(model))
+    for one in (model, again):
+        one.learn_one({"a": "x", "b": "y"}, "x")
+    assert again.weights == model.weights
+
+
+def test_mistakes_are_told_in_one_sentence() -> None:
+    with pytest.raises(ValueError, match=r"votes must be 'predict' or 'predict_proba' \(got 'labels'\)"):
+        FusionClassifier(many(), votes="labels")
+    with pytest.raises(ValueError, match=r"there is no 'Winow'; did you mean 'Winnow'"):
+        FusionClassifier(many(), "Winow()")
+    with pytest.raises(ValueError, match="hears no votes"):
+        LinearMaxClassifier(None)
+    with pytest.raises(ValueError, match="At least 1 models are expected"):
+        FusionClassifier([])
+
+
+def test_river_is_imported_by_nobody_else_and_its_absence_is_one_sentence() -> None:
+    code = """
+import sys
+import linmax, linmax.adapters.sklearn
+assert "river" not in sys.modules
+sys.modules["river"] = None
+try:
+    import linmax.adapters.river
+except ImportError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    told = "linmax.adapters.river needs River, which is not installed: pip install linmax[river]\n"
+    assert done.stdout == told

@@ -1,0 +1,265 @@
+"""linmax in scikit-learn: its own checks, and what the three classifiers promise beside."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from linmax import Averaged, Fusion, Perceptron, Winnow
+from linmax._jit import interpreted
+from linmax.adapters.sklearn import FusionClassifier, LinearMaxClassifier, VoteClassifier
+from linmax.experts import Attributes
+
+AVERAGED = "Averaged(Perceptron(start='equal'))"  # its kernels are compiled by other tests, too
+PANEL = [("bayes", GaussianNB()), ("tree", DecisionTreeClassifier(max_depth=2, random_state=0))]
+
+ORDER = (
+    "on-line, what is learned depends on the order, and the check compares rows in two orders; moreover a row"
+    " of weight 2 is guessed once and moves twice as far, a repeated row is guessed anew. It is the same with"
+    " scikit-learn's own SGDClassifier and Perceptron."
+)
+NO_VOTES = (
+    "the check's X are fractions, which can be nobody's vote for a class; they are refused in a sentence"
+)
+ARGUED = {
+    "LinearMaxClassifier": {
+        "check_sample_weight_equivalence_on_dense_data": ORDER,
+        "check_sample_weight_equivalence_on_sparse_data": ORDER,
+    },
+    "VoteClassifier": {
+        "check_positive_only_tag_during_fit": NO_VOTES,
+        "check_decision_proba_consistency": NO_VOTES,
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def iris() -> tuple[Any, Any]:
+    rows, labels = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(labels))
+    return rows[order], np.array(["setosa", "versicolor", "virginica"])[labels[order]]
+
+
+@pytest.mark.filterwarnings("ignore")  # scikit-learn's checks provoke warnings of its own estimators
+@parametrize_with_checks(
+    [
+        LinearMaxClassifier(),
+        VoteClassifier(AVERAGED),
+        FusionClassifier(PANEL, AVERAGED, cv=3),
+    ],
+    expected_failed_checks=lambda model: ARGUED.get(type(model).__name__, {}),
+)
+def test_scikit_learn_s_own_checks_pass(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+# --- attributes
+
+
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array])
+def test_sparse_rows_are_learned_as_dense_ones(iris: Any, form: Any) -> None:
+    rows, labels = iris
+    dense, thin = (LinearMaxClassifier(max_iter=2, random_state=0) for _ in range(2))
+    dense.fit(rows, labels), thin.fit(form(rows), labels)
+    assert (dense.decision_function(rows) == thin.decision_function(form(rows))).all()
+
+
+def test_partial_fit_is_the_session_s_pass_over_the_rows(iris: Any) -> None:
+    rows, labels = iris
+    model, fusion = LinearMaxClassifier(fit_intercept=False), Fusion(Averaged(Perceptron()).on(Attributes()))
+    for piece in (slice(0, 30), slice(30, 31), slice(31, 150)):
+        model.partial_fit(rows[piece], labels[piece])
+    fusion.learn(attributes=rows, labels=labels)
+    assert model.fusion_.weights == fusion.weights
+    assert model.classes_.tolist() == sorted(fusion.classes)
+
+
+def test_a_linear_machine_shows_its_coefficients(iris: Any) -> None:
+    rows, labels = iris
+    many = LinearMaxClassifier(random_state=0).fit(rows, labels)
+    assert np.allclose(rows @ many.coef_.T + many.intercept_, many.decision_function(rows))
+    two = LinearMaxClassifier(random_state=0).fit(rows, labels == "setosa")
+    assert two.coef_.shape == (1, 4)
+    assert np.allclose((rows @ two.coef_.T + two.intercept_)[:, 0], two.decision_function(rows))
+    with interpreted():
+        committee = LinearMaxClassifier("WeightedMajority([Perceptron(), Romma()])").fit(
+            rows[:20], labels[:20]
+        )
+    assert not hasattr(committee, "coef_"), "its scores are no linear function of the row"
+
+
+def test_a_class_nobody_announced_gets_its_column_in_order(iris: Any) -> None:
+    rows, labels = iris
+    model = LinearMaxClassifier().partial_fit(rows[labels != "setosa"], labels[labels != "setosa"])
+    assert model.predict_proba(rows).shape == (150, 2)
+    model.partial_fit(rows, labels, classes=["other", "virginica"])
+    assert model.classes_.tolist() == ["other", "setosa", "versicolor", "virginica"]
+    assert model.predict_proba(rows).shape == (150, 4)
+    assert np.allclose(model.predict_proba(rows).sum(axis=1), 1)
+    assert (model.classes_[model.decision_function(rows).argmax(axis=1)] == model.predict(rows)).all()
+
+
+def test_a_weight_of_a_row_is_how_far_the_rule_moves() -> None:
+    rows, labels = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.array([0, 1, 1])
+    model = LinearMaxClassifier("Perceptron()").partial_fit(rows, labels, [0, 1], sample_weight=[1, 3, 0])
+    fusion = Fusion(Perceptron().on(Attributes()), classes=[0, 1])
+    fusion.learn(attributes=[[1, 0, 1], [0, 3, 3]], labels=[0, 1])
+    assert model.fusion_.weights == fusion.weights
+    assert model.fusion_.trials == 2
+
+
+@pytest.mark.parametrize("rule", ["Romma()", "Perceptron(slack=1.0)", "Perceptron(rivals='softmax')"])
+def test_a_rule_that_cannot_honour_weights_says_so_and_can_leave_rows_out(iris: Any, rule: str) -> None:
+    rows, labels = iris
+    weights = np.tile([0.0, 1.0], 75)
+    model = LinearMaxClassifier(rule, shuffle=False, max_iter=1)
+    with pytest.raises(ValueError, match=r"cannot honour a sample weight of 2; take weights of 0 and 1"):
+        model.fit(rows, labels, sample_weight=2 * weights)
+    model.fit(rows, labels, sample_weight=weights)
+    other = clone(model).fit(rows[1::2], labels[1::2])
+    assert (model.coef_ == other.coef_).all()
+
+
+def test_the_same_random_state_gives_the_same_machine(iris: Any) -> None:
+    one, other = (LinearMaxClassifier(random_state=3).fit(*iris) for _ in range(2))
+    assert (one.coef_ == other.coef_).all()
+    assert (one.coef_ != LinearMaxClassifier(random_state=4).fit(*iris).coef_).any()
+
+
+def test_fit_stops_when_a_pass_moved_nothing() -> None:
+    model = LinearMaxClassifier("Perceptron()", max_iter=1000).fit([[1.0], [-1.0]], ["up", "down"])
+    assert model.n_iter_ < 10
+
+
+# --- votes
+
+
+def test_a_matrix_of_votes_is_what_a_session_is_told() -> None:
+    votes = np.array([["a", "b", None], ["b", "b", "a"], ["a", "a", "b"]] * 5, object)
+    truth = np.array(["b", "b", "a"] * 5)
+    model, fusion = VoteClassifier(AVERAGED).partial_fit(votes, truth), Fusion(AVERAGED)
+    fusion.learn(votes, truth)
+    assert model.fusion_.weights == fusion.weights
+    assert model.weights_ == {expert: fusion.weights[expert] for expert in range(3)}
+    assert model.explain(votes[:1]).guess == fusion.predict(votes[:1])[0]
+
+
+def test_frames_name_the_experts() -> None:
+    columns = {"ann": ["x", "y"] * 5, "bob": ["y", None] * 5}
+    for frame in (pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)):
+        model = VoteClassifier(AVERAGED).fit(frame, ["x", "y"] * 5)
+        assert list(model.weights_) == list(model.feature_names_in_) == ["ann", "bob"]
+        assert model.score(frame, ["x", "y"] * 5) == 1
+
+
+def test_minus_one_abstains_unless_it_is_a_label() -> None:
+    silent = VoteClassifier(AVERAGED).fit([[1, -1], [0, 1]], [1, 0])
+    assert 1 not in silent.explain([[1, -1]]).contributions
+    heard = VoteClassifier(AVERAGED).fit([[1, -1], [-1, 1]], [1, -1])
+    assert set(heard.explain([[1, -1]]).contributions) >= {0, 1}
+
+
+def test_votes_and_labels_of_two_kinds_are_compared_as_texts() -> None:
+    model = VoteClassifier(AVERAGED).fit([[1, 2], [2, np.nan]] * 5, ["1", "2"] * 5)
+    assert model.predict([[2, 2]]).tolist() == ["2"]
+    model = VoteClassifier(AVERAGED).fit([["1", "2"], ["2", None]] * 5, [1, 2] * 5)
+    assert model.predict([["2", "2"]]).tolist() == [2]
+
+
+def test_only_labels_are_guessed() -> None:
+    model = VoteClassifier(AVERAGED).fit([["unsure", "a"], ["b", "b"]] * 5, ["a", "b"] * 5)
+    assert model.predict([["unsure", "unsure"]])[0] in ("a", "b")
+    assert model.predict_proba([["c", "c"]]).shape == (1, 2)
+
+
+# --- in common
+
+
+@pytest.mark.parametrize("kind", ["int", "float", "bool", "text", "object", "list"])
+def test_labels_of_every_kind_come_back_as_they_were(iris: Any, kind: str) -> None:
+    rows, labels = iris
+    whole = (labels == "setosa").astype(int)
+    given: Any = {
+        "int": whole - 1, "float": whole.astype(float), "bool": whole == 1, "text": labels,
+        "object": labels.astype(object), "list": labels.tolist(),
+    }[kind]  # fmt: skip
+    for model in (LinearMaxClassifier(random_state=0), FusionClassifier(PANEL, AVERAGED, cv=2)):
+        model.fit(rows, given)
+        assert model.score(rows, given) > 0.9
+        assert model.classes_.tolist() == sorted(set(np.asarray(given).tolist()))
+        assert type(model.predict(rows).tolist()[0]) is type(np.asarray(given).tolist()[0])
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_frames_are_read_and_their_names_kept(iris: Any, frame: Any) -> None:
+    rows, labels = iris
+    table = frame({name: rows[:, at] for at, name in enumerate("abcd")})
+    for model in (LinearMaxClassifier(random_state=0), FusionClassifier(PANEL, AVERAGED, cv=2)):
+        named = clone(model).fit(table, labels)
+        assert named.feature_names_in_.tolist() == list("abcd")
+        assert (named.predict(table) == model.fit(rows, labels).predict(rows)).all()
+
+
+def test_learners_are_searched_by_their_text(iris: Any) -> None:
+    rows, labels = iris
+    pipe = make_pipeline(StandardScaler(), LinearMaxClassifier(max_iter=2, random_state=0))
+    grid = {"linearmaxclassifier__learner": ["Perceptron()", "Averaged(Perceptron())", Winnow(1.2)]}
+    found = GridSearchCV(pipe, grid, cv=2).fit(rows, labels)
+    assert found.best_score_ > 0.8
+    assert len(found.cv_results_["params"]) == 3
+
+
+def test_clones_copies_and_pickles_are_independent(iris: Any) -> None:
+    rows, labels = iris
+    model = LinearMaxClassifier(random_state=0).fit(rows, labels)
+    with pytest.raises(NotFittedError):
+        clone(model).predict(rows)
+    trials, before = model.fusion_.trials, model.decision_function(rows)
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert (other.decision_function(rows) == before).all()
+        other.partial_fit(rows, labels)
+        assert model.fusion_.trials == trials
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda X, y: LinearMaxClassifier(3).fit(X, y), r"must be a learner, its text or None \(got 3\)"),
+        (lambda X, y: LinearMaxClassifier(None).fit(X, y), r"hears no votes, and .* needs some; take rules"),
+        (lambda X, y: LinearMaxClassifier(max_iter=0).fit(X, y), r"max_iter must be 1 or more \(got 0\)"),
+        (lambda X, y: LinearMaxClassifier().fit(X * 1e99, y), r"scale attributes to at most 1e60"),
+        (lambda X, y: LinearMaxClassifier().fit(X[:2], ["a", None]), r"one kind, and none may be missing"),
+        (lambda X, y: LinearMaxClassifier().fit(X, y, np.zeros(150)), r"non-zero|at least one must count"),
+        (lambda X, y: VoteClassifier(AVERAGED).fit(X, y), r"votes must be whole numbers, text or true/false"),
+        (lambda X, y: VoteClassifier(AVERAGED).fit([[1], [2]], [1, 2]).explain([[1], [2]]), r"takes one row"),
+    ],
+)
+def test_a_mistake_is_told_in_one_sentence(iris: Any, make: Any, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        make(*iris)
+
+
+def test_a_fit_that_fails_leaves_nothing_half_learned(iris: Any) -> None:
+    rows, labels = iris
+    model = LinearMaxClassifier().fit(rows, labels)
+    with pytest.raises(ValueError, match="scale attributes"):
+        model.fit(rows * 1e99, labels)
+    with pytest.raises(NotFittedError):
+        model.predict(rows)
