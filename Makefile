@@ -13,7 +13,7 @@ NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 export NUMBA_CACHE_DIR
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint bench bench-panels bench-sharing reproduce docs lock setup clean
+.PHONY: demo test lint bench bench-fuse bench-panels bench-sharing bench-adapters compat reproduce soak docs lock setup clean
 
 demo: setup
 	$(BIN)/linmax demo $(ARGS)
@@ -31,11 +31,32 @@ bench: setup
 	$(BIN)/python -m benchmarks $(ARGS)
 
 # Other libraries run beside linmax, from an environment of their own in .cache/peers.
+bench-fuse: setup
+	$(BIN)/python -m benchmarks.fuse $(ARGS)
+
 bench-panels: setup
 	$(BIN)/python -m benchmarks.panels $(ARGS)
 
 bench-sharing: setup
 	$(BIN)/python -m benchmarks.sharing $(ARGS)
+
+# The adapters beside scikit-learn's and River's own ensembles, and what they cost over the session.
+bench-adapters: setup
+	$(BIN)/python -m benchmarks.adapters $(ARGS)
+
+# The adapters' tests against the newest scikit-learn and River there are, in an environment of their own.
+ADAPTERS := tests/test_adapters_sklearn.py tests/test_adapters_fusing.py tests/test_adapters_river.py
+compat:
+	$(PYTHON) -m venv .cache/compat
+	.cache/compat/bin/python -m pip install --quiet --upgrade scikit-learn river pandas polars pytest hypothesis
+	.cache/compat/bin/python -m pip install --quiet --editable .
+	.cache/compat/bin/python -m pip list | grep -i -E "^(scikit-learn|river|numpy|pandas|polars|narwhals) "
+	MPLBACKEND=Agg .cache/compat/bin/python -m pytest $(ADAPTERS) $(ARGS)
+
+# Kills a run that writes checkpoints, 50 times, and lets it go on; then the checks that compile for minutes.
+soak: setup
+	$(BIN)/python -m tests.soak $(ARGS)
+	$(BIN)/python -m pytest -q tests/slow_checks.py
 
 reproduce: setup
 	$(BIN)/linmax reproduce $(ARGS)

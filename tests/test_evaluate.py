@@ -43,7 +43,7 @@ def test_plurality_is_the_oracle_with_silence_and_ties() -> None:
 def test_plurality_in_blocks_is_plurality_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     said = np.random.default_rng(0).integers(-1, 9, size=(500, 5), dtype=np.int32)
     whole = plurality(said, 9)
-    monkeypatch.setattr("linmax.evaluate.CELLS", 30)
+    monkeypatch.setattr("linmax.evaluate.progress.CELLS", 30)
     assert np.array_equal(plurality(said, 9), whole)
 
 

@@ -29,7 +29,6 @@ from linmax import (
     parse,
 )
 from linmax._jit import interpreted
-from linmax.checks import applicable, check_learner
 from linmax.experts import Gaussian, Kernel, Linear, Polynomial, Shared, Source, Thresholds, Votes
 from linmax.fusion.saving import digest
 
@@ -244,13 +243,6 @@ def test_a_doctored_file_is_refused(name: str, tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="cannot be loaded") as caught:
             load(tmp_path / "m")
         assert "\n" not in str(caught.value)
-
-
-def test_learners_on_kernels_pass_the_common_checks() -> None:
-    """Without recycling, whose kernels take a minute to compile; beside the oracles it is interpreted."""
-    learner = Averaged(Perceptron()).on(Kernel(Gaussian(1.0), "difference"))
-    assert "check_saving_changes_nothing" in applicable(learner)
-    check_learner(learner)
 
 
 def test_many_updates_of_recycled_instances_take_smaller_chunks_not_more_room() -> None:

@@ -12,7 +12,6 @@ from scipy import sparse
 from linmax import Averaged, Combine, Fusion, Mixture, Perceptron, Recycled, Voted, WeightedMajority, Winnow
 from linmax import load as load_session
 from linmax._jit import interpreted
-from linmax.checks import check_learner
 from linmax.experts import Attributes, Shared, Source, Thresholds, Votes
 from linmax.learner import Learner
 
@@ -189,7 +188,3 @@ def test_contributions_add_up_to_the_scores(source: Source, wrap: Any) -> None:
                 parts = [row.get(label, 0.0) for row in told.contributions.values()]
                 assert np.isclose(sum(parts), score, rtol=1e-12, atol=1e-12)
     assert any(told.scores.values())
-
-
-def test_learners_that_share_pass_the_common_checks() -> None:
-    check_learner(Averaged(Recycled(Winnow(1.2), size=10)).on(Shared("distance", {"s": (0, 1), "t": (1, 2)})))

@@ -50,6 +50,12 @@ def _newest(*names: str) -> None:
             llvmlite.binding.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
 
 
+def wake() -> None:
+    """Let numba set itself up, which it does when it first loads or compiles a kernel."""
+    if COMPILES:
+        cpu_target.target_context.refresh()
+
+
 _interpreting = False
 
 
@@ -136,8 +142,12 @@ class Kernel:
 
     def __init__(self, python: Callable[..., Any]) -> None:
         self.python = python
-        self.compiled: Any = (
-            _cached(numba.njit(nogil=True, **_OPTIONS)(python), python) if COMPILES else python
+
+    @functools.cached_property
+    def compiled(self) -> Any:
+        """What numba makes of it, when it is first asked for."""
+        return (
+            _cached(numba.njit(nogil=True, **_OPTIONS)(self.python), self.python) if COMPILES else self.python
         )
 
     def __call__(self, *arguments: Any) -> Any:

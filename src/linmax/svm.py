@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy import sparse
 
 from linmax._jit import Kernel
 from linmax.ballots import DEFAULT
@@ -92,7 +91,9 @@ def _afresh(learner: Fusion | Learner) -> Fusion:
 
 def _gather(fusion: Fusion, votes: Any, labels: Any, attributes: Any) -> Instances:
     """The instances over the sub-experts of a fusion, which meets everyone in them and learns nothing."""
-    batch = fusion._read(votes, labels, attributes)
+    from scipy import sparse  # it takes a while to import, and not all of linmax needs it
+
+    batch = fusion.read(votes, labels, attributes=attributes)
     fusion._meet(batch)
     council = fusion._council
     engine = council.engines[0]
@@ -142,6 +143,7 @@ def comparator(instances: Instances, C: float = 1.0) -> np.ndarray:
     >>> [abs(round(float(weight), 2)) for weight in comparator(found, C=100)]
     [1.0, 1.0, 1.0, 0.0, 0.0]
     """
+    from scipy import sparse
     from sklearn.svm import LinearSVC  # it takes a second to import, and only this function needs it
 
     _demand(instances, C)
@@ -167,6 +169,7 @@ def simplex_comparator(instances: Instances, C: float = 1.0) -> np.ndarray:
     >>> simplex_comparator(found, C=100).round(3)
     array([0.333, 0.333, 0.333, 0.   , 0.   ])
     """
+    from scipy import sparse
     from scipy.optimize import linprog
 
     _demand(instances, C)

@@ -1,7 +1,7 @@
 """What a kernel can be given: plain arrays of codes and numbers."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -40,3 +40,20 @@ class Batch:
     ignored: int  # votes and labels for unknown classes that were left out
     classes_seen: int  # every class code is below
     experts_seen: int  # every expert code is below
+
+    @property
+    def familiar(self) -> bool:
+        """Whether these are hard votes for classes that all trials know, and bring nobody along."""
+        new = self.new_classes or self.new_experts or self.new_attributes or self.new_values
+        strange = len(self.strangers.row) or self.strangers.everywhere or self.ignored
+        hard = isinstance(self.votes, Hard) and self.rows is None and self.nominal is None
+        return hard and not new and not strange
+
+    def part(self, begin: int, end: int) -> "Batch":
+        """Some trials of a familiar batch that follow one another: reading these alone gives the same."""
+        assert isinstance(self.votes, Hard)
+        rows = slice(begin, end)
+        votes = Hard(self.votes.codes[rows])
+        return replace(
+            self, trials=len(votes.codes), votes=votes, labels=self.labels[rows], known=self.known[rows]
+        )

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import narwhals as nw
@@ -38,6 +39,8 @@ def frame(data: Any, what: str) -> Frame | None:
 
 def series(data: Any) -> Series | None:
     """A series as narwhals sees it; None if it is something else."""
+    if hasattr(data, "dictionary_encode") and not hasattr(data, "chunks"):
+        data = _chunked(data)
     found = nw.from_native(data, pass_through=True, allow_series=True)
     return found if isinstance(found, nw.Series) else None
 
@@ -45,6 +48,21 @@ def series(data: Any) -> Series | None:
 def columns(frame: Frame, what: str, read: Callable[[Series, str], Read]) -> dict[Any, Read]:
     """Read every column."""
     return {series.name: guarded(series, what, read) for series in frame.iter_columns()}
+
+
+def votes(frame: Frame) -> list[Cells]:
+    """Code every column; those of Arrow that hold texts do without a series of narwhals."""
+    if not frame.implementation.is_pyarrow():
+        return [*columns(frame, "votes", column).values()]
+    natives = zip(frame.columns, frame.to_native().columns, strict=True)
+    return [_vote(frame, name, native) for name, native in natives]
+
+
+def _vote(frame: Frame, name: Any, native: Any) -> Cells:
+    if _of_texts(native.type):
+        with suppress(Exception):  # it is read again, and what is wrong with it said
+            return _coded(native, Ledger("votes"))
+    return guarded(frame[name], "votes", column)
 
 
 def guarded(series: Series, what: str, read: Callable[[Series, str], Read]) -> Read:
@@ -98,6 +116,12 @@ def _table(batch: Any) -> Any:
     return pyarrow.Table.from_batches([batch])
 
 
+def _chunked(array: Any) -> Any:
+    import pyarrow
+
+    return pyarrow.chunked_array([array])
+
+
 def _texts(series: Series, what: str) -> Cells:
     """Code a column of texts or categories where it lives: texts taken into Python one by one are slow."""
     ledger = Ledger(what)
@@ -108,6 +132,8 @@ def _texts(series: Series, what: str) -> Cells:
         if len(ledger.names) < len(places):  # a member of an Enum and its value are one name
             codes = np.append(places, np.int32(-1))[codes]
         return Cells(codes, -1, [None, *ledger.names], ledger.names)
+    if series.implementation.is_pyarrow() and _of_texts(native.type):
+        return _coded(native, ledger)
     if series.dtype in (nw.Categorical, nw.Enum):
         kind = getattr(getattr(native, "type", None), "value_type", None)  # Arrow's categories may be numbers
         if kind is None:
@@ -121,4 +147,26 @@ def _texts(series: Series, what: str) -> Cells:
     codes = whole.replace_strict(distinct, list(range(len(distinct))), return_dtype=nw.Int32).to_numpy()
     if series.null_count():
         codes = np.where(series.is_null().to_numpy(), -1, codes)
+    return Cells(codes, -1, [None, *ledger.names], ledger.names)
+
+
+def _of_texts(kind: Any) -> bool:
+    """Whether an Arrow type is of texts, or of a dictionary of texts."""
+    import pyarrow
+
+    kind = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
+    return bool(pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind))
+
+
+def _coded(column: Any, ledger: Ledger) -> Cells:
+    """Code an Arrow column by the dictionary that it has or gets: it is as long as the distinct texts."""
+    column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    coded = column if hasattr(column, "dictionary") else column.dictionary_encode("encode")
+    places = ledger.look_up(coded.dictionary.to_pylist())
+    codes = coded.indices
+    if codes.null_count:
+        codes = codes.cast("int32").fill_null(-1)
+    codes = codes.to_numpy()
+    if not np.array_equal(places, np.arange(len(places))):  # something is missing, or there twice
+        codes = np.append(places, np.int32(-1))[codes]
     return Cells(codes, -1, [None, *ledger.names], ledger.names)

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linmax.ballots.abstain import Quiet
-from linmax.ballots.cells import Cells, blocks, cells, silent, turn
+from linmax.ballots.cells import Cells, cells, silent
 from linmax.ballots.entries import Entries, tidy
+from linmax.ballots.laying import lay_out
 from linmax.ballots.limits import beyond, floats, odd_score, score_error, within
 from linmax.ballots.roll import Peek, Roll
 from linmax.ballots.triplets import Triplets, read_triplets
@@ -35,14 +36,9 @@ def merge(columns: list[Cells], seats: list[int], shape: tuple[int, int], roll: 
     [[-1, 1], [-1, 0]]
     """
     peek = Peek(roll)
-    tables = []
-    for said in columns:
-        codes = [-1 if name is None else peek.code(name) for name in said.names]
-        tables.append(turn(said, codes, np.int32))
+    tables = [[-1 if name is None else peek.code(name) for name in said.names] for said in columns]
     out = np.empty(shape, np.int32) if len(seats) == shape[1] else np.full(shape, -1, np.int32)
-    for rows in blocks(out):
-        for said, table, seat in zip(columns, tables, seats, strict=True):
-            out[rows, seat] = table[said.codes[rows]]
+    lay_out(columns, tables, seats, out)
     return Cells(out, -1, [None, *roll.names, *peek.new], [name for said in columns for name in said.present])
 
 
@@ -50,7 +46,7 @@ def _frame(frame: Any, experts: Peek, classes: Roll, quiet: Quiet) -> Cells:
     from linmax.ballots import frames
 
     seats = [experts.code(name) for name in frame.columns]
-    columns = [quiet.hush(said) for said in frames.columns(frame, "votes", frames.column).values()]
+    columns = [quiet.hush(said) for said in frames.votes(frame)]
     return merge(columns, seats, (frame.shape[0], len(experts)), classes)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from linmax.svm import Instances
 
@@ -148,6 +147,8 @@ def rows(instances: Any) -> tuple[Any, np.ndarray]:
     if isinstance(instances, Instances):
         z, trial = instances.z, instances.trial
     else:
+        from scipy import sparse  # it takes a while to import
+
         z = sparse.csr_array(instances, dtype=np.float64)
         trial = np.arange(z.shape[0])
     if z.shape[0] == 0:

@@ -1,5 +1,7 @@
 """The command line: parse, call, show."""
 
-from linmax.cli.app import app
+from linmax.cli import app as general
+from linmax.cli import files, models
+from linmax.cli.frame import app
 
-__all__ = ["app"]
+__all__ = ["app", "files", "general", "models"]

@@ -1,22 +1,13 @@
-"""The commands; each imports what it needs when it is called, so that help comes at once."""
+"""The commands that need no file of votes; each imports what it needs when called: help comes at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-app = typer.Typer(
-    name="linmax",
-    help="Learn whom to trust: an on-line, mistake-bounded combination of experts' votes.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+from linmax.cli.frame import app, plainly
 
 
 def _version(asked: bool) -> None:
@@ -50,19 +41,26 @@ def demo(
     ] = 6.0,
 ) -> None:
     """Watch linmax learn whom to trust among twelve weak classifiers of digits."""
-    with _plainly():
+    with plainly():
         from linmax.cli.demo import show
 
         show(seed=seed, learner=learner, picture=picture, seconds=seconds)
 
 
 @app.command()
-def learners() -> None:
-    """List the rules, techniques and sources of experts that a learner is built from."""
-    with _plainly():
-        from linmax.cli.learners import show
+def learners(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="One of them, to be told all about it.")
+    ] = None,
+) -> None:
+    """List the rules, techniques and sources of experts that a learner is built from, or describe one."""
+    with plainly():
+        from linmax.cli.learners import describe, show
 
-        show()
+        if name is None:
+            show()
+        else:
+            describe(name)
 
 
 @app.command()
@@ -95,7 +93,7 @@ def bounds(
     ] = None,
 ) -> None:
     """Tell how often a rule can be wrong: in a case, or on a panel beside the mistakes made there."""
-    with _plainly():
+    with plainly():
         from linmax.cli.bounds import Panel, calculate, on_panel
 
         if panel is None:
@@ -137,22 +135,9 @@ def reproduce(
     ] = None,
 ) -> None:
     """Run the papers' experiments and set what linmax finds beside what they claim."""
-    with _plainly():
+    with plainly():
         from linmax.cli.reproduce import reproduce as run
 
         without = run(names or [], runs=runs, quick=quick, data=data, folder=folder, cores=cores)
     if without:
         raise typer.Exit(1)
-
-
-@contextmanager
-def _plainly() -> Iterator[None]:
-    """An error is one sentence, and Ctrl-C no error at all."""
-    try:
-        yield
-    except ValueError as error:
-        typer.echo(f"linmax: {error}", err=True)
-        raise typer.Exit(2) from None
-    except KeyboardInterrupt as interrupt:
-        typer.echo(f"\nlinmax: {str(interrupt) or 'stopped'}", err=True)
-        raise typer.Exit(130) from None

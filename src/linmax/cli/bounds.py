@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from linmax import _registry, parse
 from linmax.bounds import Case, printed_1999, printed_2003, printed_2008, promise
+from linmax.cli.asking import learner_of
 from linmax.cli.panel import LEAST, Line, Votes, best_alpha, promised, read, rules
-from linmax.learner import Learner
 from linmax.rules import Rule
 
 MOST_NOISE = 1e12  # a trial has at most 2
@@ -44,7 +42,7 @@ def calculate(rule: str | None, n: int, margin: float, noise: float, console: Co
         )
     case = Case(n=n, delta=margin, hinge=noise)
     if rule is not None:
-        said = promise(_learner(rule), case)
+        said = promise(learner_of(rule, "rule"), case)
         if said.value is None:
             raise ValueError(f"{rule} has no bound here: {said.reason}")
         if not math.isfinite(said.value):
@@ -79,7 +77,7 @@ def calculate(rule: str | None, n: int, margin: float, noise: float, console: Co
 def on_panel(panel: Panel, rule: str | None = None, console: Console | None = None) -> None:
     """Print what is promised on a panel beside what happens on it, for one rule or all that have a bound."""
     console = console or Console(highlight=False)
-    only = None if rule is None else _learner(rule)
+    only = None if rule is None else learner_of(rule, "rule")
     if not (only is None or isinstance(only, Rule)):
         inner = getattr(only, "rule", None)
         such = repr(inner) if isinstance(inner, Rule) else "Winnow(1.2)"
@@ -136,24 +134,6 @@ def _said(votes: Votes, lines: list[Line], first: int | None) -> list[str]:
         " these very labels, so all this is known only in hindsight."
     )
     return sentences
-
-
-def _learner(text: str) -> Any:
-    """What a term says; one that does not fit is told how it is written."""
-    try:
-        made = parse(text)
-    except ValueError as error:
-        if "__init__()" not in str(error):
-            raise
-        name = str(error).partition(" ")[0]
-        parameters = inspect.signature(_registry.find(name)).parameters.values()
-        takes = ", ".join(one.name for one in parameters if one.kind is not one.KEYWORD_ONLY)
-        raise ValueError(
-            f"{name} is written {name}({takes}), and options by their names (got {text})"
-        ) from None
-    if not isinstance(made, Learner):
-        raise ValueError(f"{text} is no rule; write one like Winnow(1.2)")
-    return made
 
 
 def _short(learner: str) -> str:

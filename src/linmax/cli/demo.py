@@ -10,8 +10,8 @@ from rich.text import Text
 from linmax import Fusion, parse
 from linmax.cli.race import race
 from linmax.cli.tables import explained, trusted
-from linmax.evaluate import Progress
-from linmax.report import draw, trust
+from linmax.evaluate import Progress, trust
+from linmax.report import draw
 
 LEARNER = "recommended()"
 TITLE = "Twelve weak readers of handwritten digits: mistakes so far"

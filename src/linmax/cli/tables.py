@@ -10,9 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from linmax.cli.digits import Digits
-from linmax.evaluate import Progress, plurality
+from linmax.evaluate import Progress, Trust, plurality
 from linmax.fusion import Explanation, Fusion
-from linmax.report import Trust
 
 BAR = 10  # characters of the longest bar
 INK = (" ░▒▓█", " .+#@")  # paper to ink, in Unicode and in ASCII

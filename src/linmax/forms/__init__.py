@@ -4,7 +4,7 @@ A form is a NamedTuple of arrays with seven verbs, each written once as a plain 
 
 - `enter(t)`: the trial begins (sources with memory freeze what they will vote);
 - `tally(t, k, w, at, scores)`: add this source's part to the scores of the k known classes; its weights start
-  at `at`;
+  at `at`; `tally_both(t, k, w, v, at, scores, others)` does so with two hypotheses at a time;
 - `gap(t, k, q, at, index, value, count)`: append this source's part of
   `z = sum over classes c of q[c] x^c`;
 - `speakers(t, k, at, spoken, index, count)`: append the sub-experts that speak now for the first time;
@@ -30,6 +30,7 @@ from linmax.forms.votes import Dense, Hard, Sparse
 
 for pattern in (
     Hard.tally,
+    Hard.tally_both,
     Hard.gap,
     Hard.speakers,
     RememberedPairs.enter,

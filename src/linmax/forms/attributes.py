@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linmax.forms.memory import without_memory, without_sketch
+from linmax.forms.pairwise import one_by_one
 
 
 class Rows(NamedTuple):
@@ -50,6 +51,7 @@ class SparseRows(NamedTuple):
 
 @without_memory
 @without_sketch
+@one_by_one
 class LinearMachine(NamedTuple):
     """Sub-expert (a, c) votes for class c with the value of attribute a: a weight per attribute and class."""
 
@@ -88,6 +90,7 @@ class LinearMachine(NamedTuple):
 
 @without_memory
 @without_sketch
+@one_by_one
 class Complement(NamedTuple):
     """Sub-expert a votes x for the first of two classes and 1 - x for the second (1999, section 4.3)."""
 

@@ -15,6 +15,11 @@ class Always(NamedTuple):
         for c in range(k):
             scores[c] += w.of(at + c)
 
+    def tally_both(self, t, k, w, v, at, scores, others):
+        for c in range(k):
+            scores[c] += w.of(at + c)
+            others[c] += v.of(at + c)
+
     def gap(self, t, k, q, at, index, value, count):
         for c in range(k):
             index[count] = at + c

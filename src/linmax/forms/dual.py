@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from linmax._jit import apart, inline
 from linmax.forms.memory import without_entrance, without_sketch
+from linmax.forms.pairwise import one_by_one
 from linmax.forms.shared import Portraits, Sharing, find, instances, remember, without_zeros
 from linmax.forms.supports import (
     ALIVE,
@@ -125,6 +126,7 @@ def drop(form):
 
 @without_entrance
 @without_sketch
+@one_by_one
 class DualVotes(NamedTuple):
     """Sub-expert (j, tau) votes K(phi(x, r), z_j) for every class r in tau; a move makes a new support.
 

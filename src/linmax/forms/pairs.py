@@ -5,9 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from linmax.forms.memory import without_sketch
+from linmax.forms.pairwise import one_by_one
 
 
 @without_sketch
+@one_by_one
 class RememberedPairs(NamedTuple):
     """Each pair votes for the label that came most often of late; those that tie share the vote.
 

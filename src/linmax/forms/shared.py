@@ -6,6 +6,7 @@ import numpy as np
 
 from linmax._jit import feature_at, inline
 from linmax.forms.memory import without_entrance, without_sketch
+from linmax.forms.pairwise import one_by_one
 
 
 class Sharing(NamedTuple):
@@ -84,6 +85,7 @@ def feature(form, a, x, c):
 
 @without_entrance
 @without_sketch
+@one_by_one
 class SharedFeatures(NamedTuple):
     """Sub-expert (tau, a) votes for class r in tau with phi(x_a, p_a^r); a class without portrait has none.
 

@@ -22,6 +22,10 @@ class Sum(NamedTuple):
         self.a.tally(t, k, w, at, scores)
         self.b.tally(t, k, w, at + self.split, scores)
 
+    def tally_both(self, t, k, w, v, at, scores, others):
+        self.a.tally_both(t, k, w, v, at, scores, others)
+        self.b.tally_both(t, k, w, v, at + self.split, scores, others)
+
     def gap(self, t, k, q, at, index, value, count):
         count = self.a.gap(t, k, q, at, index, value, count)
         return self.b.gap(t, k, q, at + self.split, index, value, count)

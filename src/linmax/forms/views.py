@@ -5,10 +5,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linmax.forms.memory import without_memory, without_sketch
+from linmax.forms.pairwise import one_by_one
 
 
 @without_memory
 @without_sketch
+@one_by_one
 class SplitVotes(NamedTuple):
     """Sub-expert (i, c) repeats expert i's vote for class c, silent on the others (1999, section 4.4)."""
 
@@ -43,6 +45,7 @@ class SplitVotes(NamedTuple):
 
 @without_memory
 @without_sketch
+@one_by_one
 class PerClassVotes(NamedTuple):
     """Sub-expert (i, a, c) votes for class c as strongly as expert i does for a: it says a, it means c."""
 

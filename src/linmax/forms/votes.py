@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linmax.forms.memory import without_memory, without_sketch
+from linmax.forms.pairwise import one_by_one
 
 
 @without_memory
@@ -20,6 +21,12 @@ class Hard(NamedTuple):
     def tally(self, t, k, w, at, scores):
         for i in range(self.codes.shape[1]):
             scores[self.codes[t, i]] += w.of(at + i)
+
+    def tally_both(self, t, k, w, v, at, scores, others):
+        for i in range(self.codes.shape[1]):
+            c = self.codes[t, i]
+            scores[c] += w.of(at + i)
+            others[c] += v.of(at + i)
 
     def gap(self, t, k, q, at, index, value, count):
         for i in range(self.codes.shape[1]):
@@ -55,6 +62,7 @@ class Hard(NamedTuple):
 
 @without_memory
 @without_sketch
+@one_by_one
 class Dense(NamedTuple):
     """A score of every expert for every class; zeros abstain."""
 
@@ -98,6 +106,7 @@ class Dense(NamedTuple):
 
 @without_memory
 @without_sketch
+@one_by_one
 class Sparse(NamedTuple):
     """The scores that were given, row by row, by expert and then class; none is zero, and -1 abstains."""
 

@@ -51,6 +51,17 @@ def load(path: str | os.PathLike[str]) -> Fusion:
         raise ValueError(f"{path} cannot be loaded: {error}") from None
 
 
+def is_model(path: str | os.PathLike[str]) -> bool:
+    """Whether a file looks like one that `fusion.save` wrote."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            return "linmax" in (file.metadata() or {})
+    except (SafetensorError, OSError, ValueError, RuntimeError):
+        return False
+
+
 def _read(path: Path) -> tuple[Any, dict[str, np.ndarray]]:
     from safetensors import SafetensorError, safe_open
 
@@ -96,6 +107,7 @@ def _rebuild(facts: dict[str, Any], state: dict[str, np.ndarray]) -> Fusion:
         raise ValueError("its numbers or names are not those that were saved")
     fusion._council.restore(state)
     tickets = facts["tickets"]
+    fusion.notes = dict(facts["notes"])
     fusion.ignored = _count(facts["ignored"])
     fusion.tickets.session = str(tickets["session"])
     fusion.tickets.limit, fusion.tickets.expired, fusion.tickets.given = (

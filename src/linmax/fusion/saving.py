@@ -7,8 +7,9 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -46,6 +47,7 @@ def save(fusion: Any, path: str | os.PathLike[str]) -> None:
         "abstain": None if isinstance(fusion.abstain, type(ballots.DEFAULT)) else [fusion.abstain],
         "seed": fusion.seed,
         "ignored": fusion.ignored,
+        "notes": fusion.notes,
         "tickets": {
             "session": fusion.tickets.session,
             "limit": fusion.tickets.limit,
@@ -58,7 +60,7 @@ def save(fusion: Any, path: str | os.PathLike[str]) -> None:
         header = json.dumps({**facts, "digest": digest(arrays, facts)}, allow_nan=False)
     except (TypeError, ValueError):
         raise ValueError(
-            "names that are neither text nor numbers cannot be saved; rename experts and attributes"
+            "names and notes that are neither text nor numbers cannot be saved; rename or drop them"
         ) from None
     if parse(learner) != fusion.learner:
         raise ValueError(f"{learner} does not parse back to the learner, so it cannot be saved")
@@ -88,6 +90,13 @@ def _path(path: Any) -> Path:
 
 def write(path: Path, content: bytes) -> None:
     """Replace a file by new content, wholly or not at all."""
+    with replacing(path) as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A new file to write into, beside the one that it replaces when all went well; else nothing changes."""
     folder = path.absolute().parent
     try:
         handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{path.name}.", suffix=".part")
@@ -95,7 +104,7 @@ def write(path: Path, content: bytes) -> None:
         raise ValueError(f"cannot write {path}: {error.strerror}") from None
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         with contextlib.suppress(OSError):

@@ -22,7 +22,7 @@ from linmax.fusion.tickets import Ticket, Tickets
 from linmax.learner import Learner
 from linmax.techniques import recommended
 from linmax.techniques.council import Council
-from linmax.techniques.head import UnfitError
+from linmax.techniques.head import UnfitError, Verdict
 from linmax.techniques.records import MISTAKES, MOVES, NOVEL, TRIALS
 from linmax.terms import parse, short
 
@@ -71,6 +71,7 @@ class Fusion:
         self.seed = _whole("seed", seed, 0)
         self.names = Rolls(Roll(_given(classes), what="class"), Roll(_given(experts), what="expert"))
         self.tickets = Tickets()
+        self.notes: dict[str, Any] = {}  # whatever JSON has, saved and loaded along
         self.ignored = 0
         self._council = Council(learner, self.names, self.seed)
         self._needs = frozenset(part.needs for part in self._council.parts if part.needs)
@@ -146,41 +147,45 @@ class Fusion:
         if labels is None:
             raise ValueError("learn needs labels; without them use predict")
         before = self._council.facts()
-        guesses, wrong, ignored = [], [], 0
+        guesses, wrong, ignored = [], [], self.ignored
         for _ in range(passes):
-            batch = self._read(votes, labels, attributes)
-            self._meet(batch)
-            codes = self._council.run(batch).guesses
+            batch = self.read(votes, labels, attributes=attributes)
+            codes = self.learn_batch(batch).guesses
             guesses.append((codes, batch.strangers))
             wrong.append((codes != batch.labels) & (batch.labels >= 0) & (batch.labels < batch.known))
-            ignored += batch.ignored
         after = self._council.facts()
         trials, mistakes, novel, moves = (int(after[i] - before[i]) for i in (TRIALS, MISTAKES, NOVEL, MOVES))
-        self.ignored += ignored
         return Run(
             partial(_named, self.names.classes, guesses), np.concatenate(wrong),
-            trials, trials - mistakes - novel, mistakes, novel, ignored, moves,
+            trials, trials - mistakes - novel, mistakes, novel, self.ignored - ignored, moves,
         )  # fmt: skip
 
     def predict(self, votes: Any = None, *, attributes: Any = None) -> np.ndarray:
         """The class of every item, as of now; nothing is learned."""
-        batch = self._read(votes, None, attributes)
+        batch = self.read(votes, attributes=attributes)
         codes = self._council.run(batch).guesses
         return ballots.to_names(codes, self.names.classes, batch.strangers)
 
     def scores(self, votes: Any = None, *, attributes: Any = None) -> np.ndarray:
         """What decides `predict`: a score per item and class, columns in the order of `classes`."""
-        batch = self._read(votes, None, attributes)
+        batch = self.read(votes, attributes=attributes)
         board = self._council.run(batch, scores=True).board
         return board[:, : len(self.names.classes)]
 
-    def _read(self, votes: Any, labels: Any, attributes: Any) -> Batch:
+    def read(self, votes: Any = None, labels: Any = None, *, attributes: Any = None) -> Batch:
+        """Items in the codes of this session, as `learn_batch` takes them; nothing is learned."""
         batch = ballots.read(
             votes, labels, attributes, self.names,
             needs=self._needs, on_new_class=self.on_new_class, abstain=self.abstain,
         )  # fmt: skip
         self._council.check(batch)
         return batch
+
+    def learn_batch(self, batch: Batch, *, scores: bool = False) -> Verdict:
+        """Learn items that `read` has just read: their guesses in codes and, if wanted, the scores behind."""
+        self._meet(batch)
+        self.ignored += batch.ignored
+        return self._council.run(batch, scores=scores)
 
     def _meet(self, batch: Batch) -> None:
         """Let the newcomers of a batch that is learned be known."""
@@ -232,7 +237,7 @@ class Fusion:
         >>> fusion.explain_one({"ann": "cat", "bob": "dog", "eve": "dog"})
         Explanation(guess='dog', scores={'cat': 1.0, 'dog': 2.0}, contributions={'ann': {'cat': 1.0}, ...})
         """
-        return explain(self._council, self._read(_one(votes), None, _one(attributes)))
+        return explain(self._council, self.read(_one(votes), attributes=_one(attributes)))
 
     def _fast(self, votes: Any, attributes: Any, label: Any) -> int | None:
         """The guess as a code by the fast path, or None when the item must take the general one."""

@@ -2,6 +2,5 @@
 
 from linmax.report.catalogue import Entry, catalogue, options
 from linmax.report.curves import draw
-from linmax.report.trust import Trust, trust
 
-__all__ = ["Entry", "Trust", "catalogue", "draw", "options", "trust"]
+__all__ = ["Entry", "catalogue", "draw", "options"]

@@ -71,7 +71,7 @@ def _name_at_the_right(axes: Any, progress: Progress, top: float) -> None:
         axes.annotate(
             f"{who}, {end}", xy=(1.0, end / top), xytext=(1.03, place), verticalalignment="center",
             fontsize=10.5 if main else 8, fontweight="bold" if name == "linmax" else "normal",
-            **_thread(color),
+            **thread(color),
         )  # fmt: skip
 
 
@@ -85,11 +85,11 @@ def _name_at_the_top(axes: Any, progress: Progress, top: float) -> None:
     for (name, exit_), place in zip(leaving.items(), apart(list(leaving.values()), COLUMN), strict=True):
         axes.annotate(
             name, xy=(exit_, 1.0), xytext=(place, 1.03), rotation=40, rotation_mode="anchor", fontsize=8,
-            **_thread(SMALL),
+            **thread(SMALL),
         )  # fmt: skip
 
 
-def _thread(color: str) -> dict[str, Any]:
+def thread(color: str) -> dict[str, Any]:
     """A name in the colour of its curve, tied to it by a thin line."""
     line = {"arrowstyle": "-", "color": color, "linewidth": 0.6, "shrinkA": 1, "shrinkB": 0}
     return {

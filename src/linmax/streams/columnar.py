@@ -15,6 +15,8 @@ from linmax.streams.errors import StreamError, shown
 from linmax.streams.source import Source
 
 STRINGS, CONTAINERS = 1 << 24, 1 << 20  # bytes and entries that a Parquet header may have
+BUFFER = 1 << 18  # bytes of each column that are read at a time
+SHORT = 1 << 16  # bytes of a dictionary of classes, at most
 PREFIX = 8  # an Arrow file is an Arrow stream after "ARROW1" and two bytes, and before its footer
 FAULTS = (pa.ArrowException, OSError, ValueError, KeyError, NotImplementedError, OverflowError)
 
@@ -33,10 +35,9 @@ class Parquet:
                 f"{self.name}: Parquet is read from its end, which {how} hides; save it to a plain file"
             )
         try:
-            file = pa.PythonFile(source.whole(), mode="r")
-            self._file = pyarrow.parquet.ParquetFile(
-                file, thrift_string_size_limit=STRINGS, thrift_container_size_limit=CONTAINERS
-            )
+            self._file = _opened(source, [])
+            if repeated := _repeated(self._file):
+                self._file = _opened(source, repeated)
             self.schema = self._file.schema_arrow
             self.rows = int(self._file.metadata.num_rows)
             names = self.schema.names
@@ -54,6 +55,33 @@ class Parquet:
             at += len(table)
         if at != self.rows:
             raise StreamError(f"{self.name} has {at} rows but promises {self.rows}; write it again")
+
+
+def _opened(source: Source, dictionaries: list[str]) -> Any:
+    return pyarrow.parquet.ParquetFile(
+        pa.PythonFile(source.whole(), mode="r"),
+        read_dictionary=dictionaries,
+        pre_buffer=False,  # which would keep all that was ever read
+        buffer_size=BUFFER,  # or columns of a row group would be read as a whole
+        thrift_string_size_limit=STRINGS,
+        thrift_container_size_limit=CONTAINERS,
+    )
+
+
+def _repeated(file: Any) -> list[str]:
+    """Columns whose values stand in a short dictionary: they stay there, and texts are not written out."""
+    metadata = file.metadata
+    if not metadata.num_row_groups:
+        return []
+    columns = map(metadata.row_group(0).column, range(metadata.num_columns))
+    texts = {field.name for field in file.schema_arrow if pa.types.is_string(field.type)}
+    return [
+        column.path_in_schema
+        for column in columns
+        if column.path_in_schema in texts
+        and column.dictionary_page_offset is not None
+        and 0 < column.data_page_offset - column.dictionary_page_offset < SHORT
+    ]
 
 
 class Arrow:
@@ -101,10 +129,26 @@ def _guarded(batches: Any, name: str, format: str) -> Iterator[Any]:
 def _sound(table: Any, name: str, format: str) -> Any:
     """Refuse offsets and codes that point outside, and text that is none: later steps trust them."""
     try:
-        table.validate(full=True)
+        for column in table.columns:
+            for array in column.chunks:
+                _check(array)
     except FAULTS as error:
         raise _damaged(name, format, error) from error
     return table
+
+
+def _check(array: Any) -> None:
+    if not pa.types.is_dictionary(array.type):
+        array.validate(full=True)
+        return
+    array.validate()  # the full check takes as long as decoding; for codes, a look at the largest will do
+    array.indices.validate(full=True)
+    array.dictionary.validate(full=True)
+    codes = array.indices.drop_null() if array.indices.null_count else array.indices
+    codes = codes.to_numpy()
+    largest = codes.view(f"u{codes.itemsize}").max(initial=0)  # a negative one is a very large one
+    if len(codes) and largest >= len(array.dictionary):
+        raise ValueError(f"a code {largest} for {len(array.dictionary)} values")
 
 
 def _damaged(name: str, format: str, error: BaseException) -> StreamError:

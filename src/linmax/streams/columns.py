@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.compute as pc  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from linmax.streams.batch import Batch
 from linmax.streams.errors import StreamError, shown
-from linmax.streams.pieces import Texts, combined
+from linmax.streams.texts import Texts, combined
 
 types = pa.types
 LARGEST = 1e60  # of scores and attributes, as for Fusion
@@ -69,6 +68,19 @@ class Columns:
     def labels(self, batch: Batch, name: str) -> NDArray[Any]:
         """A column as an array, with None where a cell is empty."""
         return as_numpy(self.said(batch, name))
+
+    def truth(self, batch: Batch, name: str) -> Any:
+        """The same, but that texts stay in an Arrow dictionary: they are as many as there are classes."""
+        column = self.said(batch, name)
+        if not is_text(column.type):
+            return as_numpy(column)
+        coded = column if types.is_dictionary(column.type) else column.dictionary_encode()
+        names = coded.dictionary.to_pylist()
+        if "" not in names and types.is_string(coded.dictionary.type):
+            return coded
+        return pa.DictionaryArray.from_arrays(
+            coded.indices, pa.array([name or None for name in names], pa.string())
+        )
 
     def scores(self, batch: Batch, names: list[str]) -> NDArray[np.float64]:
         """Columns of numbers, NaN where a cell is empty."""
@@ -143,10 +155,12 @@ def as_numpy(column: Any) -> NDArray[Any]:
     (array([1, None], dtype=object), array(['a', None], dtype=object), array([3]))
     """
     if is_text(column.type) or types.is_dictionary(column.type):
-        coded = column if types.is_dictionary(column.type) else column.dictionary_encode()
+        coded = column if types.is_dictionary(column.type) else column.dictionary_encode("encode")
         names = [None if name == "" else name for name in coded.dictionary.to_pylist()]
         table = np.array([*names, None], object)
-        codes = pc.fill_null(coded.indices.cast(pa.int64()), len(names)).to_numpy(zero_copy_only=False)
+        codes = coded.indices.to_numpy(zero_copy_only=False)
+        if coded.indices.null_count:
+            codes = np.nan_to_num(codes, nan=-1.0).astype(np.int64)
         found: NDArray[Any] = table[codes]
         return found
     if column.null_count or types.is_null(column.type):

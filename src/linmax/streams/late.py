@@ -13,11 +13,11 @@ from linmax.streams.columns import Columns, as_numpy, kind_of
 from linmax.streams.errors import StreamError, no_column, shown
 from linmax.streams.formats import format_of
 from linmax.streams.jsonl import Jsonl
-from linmax.streams.layout import Layout
+from linmax.streams.layout import LABELS, Layout, called
 from linmax.streams.objects import Objects
-from linmax.streams.pieces import combined
 from linmax.streams.readers import reader_of
 from linmax.streams.source import Source
+from linmax.streams.texts import combined
 
 Row = tuple[Any, Any, int]  # id, label, line
 
@@ -35,9 +35,11 @@ class Labels(dict[str, Any]):
 
 
 def labels_from(
-    path: str | os.PathLike[str] | BinaryIO, *, id: str = "id", label: str = "truth", fold: bool = False
+    path: str | os.PathLike[str] | BinaryIO, *, id: str = "id", label: str | None = None, fold: bool = False
 ) -> Labels:
     """Read labels that came later; rows without one are passed over.
+
+    Without `label` their column is the one called truth, label, gold or target.
 
     >>> import io
     >>> from linmax.streams import open_stream
@@ -76,17 +78,17 @@ def written(name: Any) -> str:
     return str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
 
 
-def _rows(source: Source, id: str, label: str, fold: bool) -> tuple[str, Iterator[Row]]:
+def _rows(source: Source, id: str, label: str | None, fold: bool) -> tuple[str, Iterator[Row]]:
     format = format_of(source)
     if format == "svmlight":
         raise StreamError(f"{source.name} is svmlight, which has no ids to join by; use CSV or JSONL")
     if format == "JSONL":
         reader = Jsonl(source)
-        _demand_columns(source.name, reader.columns, id, label)
+        label = _demand_columns(source.name, reader.columns, id, label)
         layout = Layout(source.name, format, source.compression, "wide", (), label, id)
         return "line", _objects(Objects(reader, layout, fold, True))
     columns = reader_of(source, format)
-    _demand_columns(source.name, columns.schema.names, id, label)
+    label = _demand_columns(source.name, columns.schema.names, id, label)
     kind = columns.schema.field(label).type
     if not kind_of(kind):
         raise StreamError(
@@ -108,7 +110,10 @@ def _columns(reader: Any, columns: Columns, id: str, label: str) -> Iterator[Row
         yield from zip(ids.tolist(), columns.labels(batch, label).tolist(), batch.lines.tolist(), strict=True)
 
 
-def _demand_columns(file: str, columns: list[str], *names: str) -> None:
-    for name in names:
+def _demand_columns(file: str, columns: list[str], id: str, label: str | None) -> str:
+    """The column of labels; both columns have to be there."""
+    label = label or called(columns, LABELS) or LABELS[0]
+    for name in (id, label):
         if name not in columns:
             raise no_column(file, name, columns)
+    return label

@@ -121,24 +121,24 @@ def found(columns: list[str], wishes: Wishes, file: str) -> tuple[str, tuple[str
 
 
 def _long(free: list[str], wishes: Wishes) -> tuple[str, ...] | None:
-    item = wishes.id or _first(free, ITEMS)
+    item = wishes.id or called(free, ITEMS)
     if wishes.experts is not None and len(wishes.experts) >= 2:
         return (item, *wishes.experts[:3]) if item and wishes.shape == "long" else None
-    expert, vote = _first(free, EXPERTS), _first(free, VOTES)
+    expert, vote = called(free, EXPERTS), called(free, VOTES)
     if item is None or expert is None or vote is None:
         return None
-    score = _first(free, SCORES)
+    score = called(free, SCORES)
     return (item, expert, vote) if score is None else (item, expert, vote, score)
 
 
-def _first(columns: list[str], words: Iterable[str]) -> str | None:
+def called(columns: list[str], words: Iterable[str]) -> str | None:
     """The column called by the first of some words that is there, however it is capitalised."""
     lower = {name.strip().lower(): name for name in reversed(columns)}
     return next((lower[word] for word in words if word in lower), None)
 
 
 def _role(wish: str | None, free: list[str], words: Iterable[str]) -> str | None:
-    return _first(free, words) if wish is None else wish or None
+    return called(free, words) if wish is None else wish or None
 
 
 def _left(columns: list[str], voters: Iterable[str], roles: Wishes) -> list[str]:

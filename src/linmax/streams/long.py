@@ -161,6 +161,8 @@ class Memory:
     >>> memory = Memory()
     >>> memory.meet(["a", "b"]), memory.meet(["c", "a"])
     (-1, 1)
+    >>> memory.meet([0, 1, -1, -2])
+    -1
     """
 
     def __init__(self, slots: int = SLOTS) -> None:
@@ -168,7 +170,8 @@ class Memory:
 
     def meet(self, ids: list[Any]) -> int:
         """Where the first of these is that was met before, or -1."""
-        keys = np.array([hash(name) or 1 for name in ids], np.int64)
+        # as text: as numbers 0 and 1 would be taken for one another here, and Python hashes -1 like -2
+        keys = np.array([hash(str(name)) or 1 for name in ids], np.int64)
         slots = (keys * np.int64(0x9E3779B97F4A7C1)) % len(self.first)
         _, place, count = np.unique(keys, return_index=True, return_counts=True)
         known = (self.first[slots] == keys) | (self.latest[slots] == keys)

@@ -10,7 +10,8 @@ import numpy as np
 from linmax.streams.errors import StreamError, shown
 from linmax.streams.jsonl import Jsonl
 from linmax.streams.layout import Layout
-from linmax.streams.pieces import Piece, fold
+from linmax.streams.pieces import Piece
+from linmax.streams.texts import fold
 
 LARGEST = 1e60
 KINDS = {str: "text", int: "a number", bool: "true/false"}

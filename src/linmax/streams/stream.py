@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
+import pyarrow as pa  # type: ignore[import-untyped]
+
 from linmax.streams import wide
 from linmax.streams.batch import Reader
 from linmax.streams.columns import Columns, kind_of
@@ -71,6 +73,10 @@ class Stream:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
         self._source.close()
 
     def _next(self) -> Piece | None:
@@ -78,7 +84,7 @@ class Stream:
             raise self._failed
         try:
             piece = next(self._pieces, None)
-            if piece is not None and piece.labels is not None:
+            if piece is not None and piece.truth is not None:
                 self._watch(piece)
         except StreamError as error:
             self._failed = error
@@ -87,7 +93,7 @@ class Stream:
         return piece
 
     def _watch(self, piece: Piece) -> None:
-        self._labels.update(piece.labels.tolist())
+        self._labels.update(_distinct(piece.truth, self._labels))
         if len(self._labels) > CLASSES:
             raise StreamError(
                 f"{self.layout.file}: by row {piece.first + piece.items} {shown(self.layout.label)} has over"
@@ -133,6 +139,15 @@ def open_stream(
     except BaseException:
         source.close()
         raise
+
+
+def _distinct(labels: Any, seen: set[Any]) -> Iterable[Any]:
+    """The different labels; none where all that stand in the dictionary were seen before."""
+    if not isinstance(labels, pa.Array):
+        return labels.tolist()  # type: ignore[no-any-return]
+    if seen.issuperset(labels.dictionary.to_pylist()):
+        return ()
+    return labels.unique().to_pylist()  # type: ignore[no-any-return]
 
 
 def _opened(source: Source, wishes: Wishes, fold: bool, piece: int) -> Stream:

@@ -11,8 +11,9 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from linmax.ballots import Triplets
 from linmax.streams.errors import several, shown
-from linmax.streams.pieces import Piece, fold
+from linmax.streams.pieces import Piece
 from linmax.streams.stream import Stream
+from linmax.streams.texts import fold
 
 FEW = 20  # different values are no cause for wonder
 MANY = 1000  # different values are one, in any number of rows
@@ -115,7 +116,7 @@ def _order(labels: list[Any]) -> Iterator[str]:
     different = len(set(labels))
     runs = 1 + sum(one != other for one, other in pairwise(labels))
     if different > 1 and runs == different and len(labels) >= RUNS * different:
-        yield "rows are sorted by label: what is learned on-line depends on the order, so shuffle them"
+        yield "rows are sorted by label, and what is learned depends on the order, so shuffle them"
 
 
 def _times(count: int) -> str:

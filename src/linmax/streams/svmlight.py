@@ -11,8 +11,9 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from linmax.streams.errors import StreamError, shown
 from linmax.streams.lines import blocks
-from linmax.streams.pieces import Piece, Texts
+from linmax.streams.pieces import Piece
 from linmax.streams.source import Source
+from linmax.streams.texts import Texts
 
 LARGEST = 1e60  # as for all attributes
 REST = re.compile(rb"#[^\n]*|[ \t]qid:\d+")

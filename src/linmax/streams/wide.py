@@ -14,7 +14,8 @@ from linmax.streams.batch import Batch, Reader
 from linmax.streams.columns import Columns, as_numpy
 from linmax.streams.errors import StreamError, shown
 from linmax.streams.layout import Layout, split
-from linmax.streams.pieces import Piece, combined, fold
+from linmax.streams.pieces import Piece
+from linmax.streams.texts import combined, fold
 
 
 def pieces(reader: Reader, layout: Layout, columns: Columns, most: int) -> Iterator[Piece]:
@@ -30,7 +31,7 @@ def pieces(reader: Reader, layout: Layout, columns: Columns, most: int) -> Itera
             first,
             batch.lines,
             votes.read(batch) if votes else _table(batch, layout, columns),
-            columns.labels(batch, layout.label) if layout.label else None,
+            columns.truth(batch, layout.label) if layout.label else None,
             columns.attributes(batch, layout.attributes),
             as_numpy(combined(batch.table.column(layout.id))).tolist() if layout.id else None,
         )

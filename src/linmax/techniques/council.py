@@ -105,16 +105,19 @@ class Council:
 
     def run(self, batch: Any, *, scores: bool = False) -> Verdict:
         """Run a batch: its labelled trials are learned, the others only guessed."""
-        guesses = np.empty(batch.trials, dtype=np.int32)
-        board = np.zeros((batch.trials if scores else 0, batch.classes_seen))
-        for rows in self._chunks(batch):
+        chunks = [*self._chunks(batch)]
+        alone = self.solo and len(chunks) == 1  # its verdict is handed on as it is
+        guesses = np.empty(0 if alone else batch.trials, dtype=np.int32)
+        board = np.zeros((batch.trials if scores and not alone else 0, batch.classes_seen))
+        for rows in chunks:
             with deferred() if (batch.labels[rows] >= 0).any() else nullcontext():
                 verdict = self._run_chunk(batch, rows, scores)
-            guesses[rows] = verdict.guesses
-            if scores:
-                board[rows] = verdict.board
+            if not alone:
+                guesses[rows] = verdict.guesses
+                if scores:
+                    board[rows] = verdict.board
         self.fit()  # an empty batch may have brought names
-        return Verdict(guesses, board)
+        return verdict if alone else Verdict(guesses, board)
 
     def _chunks(self, batch: Any) -> Iterator[slice]:
         chunk = CHUNK

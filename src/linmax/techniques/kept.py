@@ -52,8 +52,10 @@ class Kept:
 
     def take_in(self, tape: Tape) -> None:
         """Keep the latest of a tape."""
+        if not self.size:
+            return
         places = tape.last(self.size)
-        if self.size and len(places):
+        if len(places):
             self.data = take(Data(tape.data.votes, tape.data.rows), places)
             self.labels = tape.labels[places]
 

@@ -16,6 +16,15 @@ def tally(form, t, k, w, scores):
 
 
 @inline
+def tally_both(form, t, k, w, v, scores, others):
+    """The same with two hypotheses."""
+    for c in range(k):
+        scores[c] = 0.0
+        others[c] = 0.0
+    form.tally_both(t, k, w, v, 0, scores, others)
+
+
+@inline
 def best(scores, k):
     """The class with the highest score, the first of those that tie; -1 when no class is known."""
     if k == 0:

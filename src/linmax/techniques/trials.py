@@ -7,7 +7,7 @@ items and predictions alike (a trial without a label is a prediction, and leaves
 from linmax._jit import Kernel, apart, inline, join_at
 from linmax.forms import Last, Mean
 from linmax.rules.base import SCALE, SLACK
-from linmax.techniques.moving import best, flush_all, learn, tally
+from linmax.techniques.moving import best, flush_all, learn, tally, tally_both
 from linmax.techniques.records import MISTAKES, MOVES, NOVEL, SILENT, TRIALS
 
 __all__ = ["dismiss", "enlist", "run", "tally", "trials"]  # tally is at home in `moving`
@@ -55,7 +55,11 @@ def copy(source, target):
 @inline
 def score(form, t, k, h, history, work, how, hypotheses, row, out):
     """Guess trial t with the rule's own hypothesis and, when averaging, with the mean; return both."""
-    tally(form, t, k, Last(h.w), work.scores)
+    if how.averages:
+        mean = Mean(h.w, history.past, history.since, history.total[0], h.s[SCALE])
+        tally_both(form, t, k, Last(h.w), mean, work.scores, work.mean)
+    else:
+        tally(form, t, k, Last(h.w), work.scores)
     own = best(work.scores, k)
     out.own[row] = own
     if len(out.own_scores) > 0:
@@ -63,8 +67,6 @@ def score(form, t, k, h, history, work, how, hypotheses, row, out):
             out.own_scores[row, c] = h.s[SCALE] * work.scores[c]
     guess = own
     if how.averages:
-        mean = Mean(h.w, history.past, history.since, history.total[0], h.s[SCALE])
-        tally(form, t, k, mean, work.mean)
         guess = best(work.mean, k)
         out.mean[row] = guess
         if len(out.mean_scores) > 0:

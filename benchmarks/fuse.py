@@ -1,0 +1,249 @@
+"""`make bench-fuse`: `linmax fuse` on a large file beside Vowpal Wabbit on the same rows.
+
+Each program is a process of its own that reads its file and learns in one pass; programs take turns, so what
+else the machine does hits all alike. linmax reads Parquet, codes texts, learns, and counts all that its
+report tells; Vowpal Wabbit reads its own text format and writes no guesses.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.peers.environment import PeersMissingError, python
+from benchmarks.peers.vw import lines_by_class
+from linmax.problems import majority
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+NAMES = ["ham", "spam", "news", "todo", "work"]
+EXPERTS, RELEVANT, NOISE = 20, 10, 0.05
+AT_ONCE = 500_000  # rows that are made at a time
+FEW = 1000  # rows of a file that only shows how long a program takes to start
+LEARNER = "Averaged(Winnow(1.2))"
+LOSSES = ("squared", "logistic")
+LINMAX = (sys.executable, "-c", "from linmax.cli import app; app()", "fuse")
+WABBIT = "import sys; from vowpalwabbit import Workspace; Workspace(sys.argv[1]).finish()"
+
+
+class Cell(NamedTuple):
+    """A program and the rows it is given."""
+
+    name: str
+    rows: int
+    command: tuple[str, ...]
+
+
+class Cost(NamedTuple):
+    """What one run took."""
+
+    wall: float  # seconds
+    cpu: float
+    megabytes: float  # at its peak
+
+
+def pieces(rows: int) -> Iterator[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
+    """Votes and labels, the same for every format."""
+    for seed, start in enumerate(range(0, rows, AT_ONCE)):
+        votes, labels = majority(
+            AT_ONCE, relevant=RELEVANT, experts=EXPERTS, classes=len(NAMES), noise=NOISE, seed=seed
+        )
+        yield votes[: rows - start], labels[: rows - start]
+
+
+def as_parquet(path: Path, rows: int) -> Path:
+    """The rows as texts in a Parquet file, written piece by piece."""
+    schema = pa.schema([(f"model{i}", pa.string()) for i in range(EXPERTS)] + [("truth", pa.string())])
+
+    def write(part: Path) -> None:
+        with pa.parquet.ParquetWriter(part, schema) as writer:
+            for votes, labels in pieces(rows):
+                writer.write_table(pa.table([_texts(one) for one in (*votes.T, labels)], schema=schema))
+
+    return _once(path, write)
+
+
+def as_examples(path: Path, rows: int) -> Path:
+    """The same rows as Vowpal Wabbit reads them."""
+
+    def write(part: Path) -> None:
+        with part.open("w") as file:
+            for votes, labels in pieces(rows):
+                for row, y in zip(votes.tolist(), labels.tolist(), strict=True):
+                    file.write(lines_by_class(row, y, len(NAMES)))
+
+    return _once(path, write)
+
+
+def as_csv(path: Path, rows: int, experts: int) -> Path:
+    """A small panel in a CSV file."""
+
+    def write(part: Path) -> None:
+        votes, labels = majority(rows, relevant=5, experts=experts, classes=len(NAMES), noise=NOISE)
+        columns = {f"model{i}": _texts(votes[:, i]) for i in range(experts)} | {"truth": _texts(labels)}
+        pa.csv.write_csv(pa.table(columns), part)
+
+    return _once(path, write)
+
+
+def _texts(codes: np.ndarray[Any, Any]) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int8)), pa.array(NAMES)).cast(pa.string())
+
+
+def _once(path: Path, write: Any) -> Path:
+    if not path.exists():
+        part = path.with_suffix(".part")
+        write(part)
+        part.rename(path)
+    return path
+
+
+def run(command: tuple[str, ...]) -> tuple[Cost, bytes]:
+    """Run a program to its end: what it took, and what it said."""
+    usual = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    begun = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=usual) as program:
+        assert program.stdout is not None
+        said = program.stdout.read()
+        _, status, used = os.wait4(program.pid, 0)
+        wall = time.perf_counter() - begun
+        program.returncode = os.waitstatus_to_exitcode(status)
+    if program.returncode:
+        raise RuntimeError(f"{command[0]} ... {command[-1]} ended with {program.returncode}")
+    return Cost(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024), said
+
+
+def own_cells(folder: Path, rows: int, default_rows: int) -> list[Cell]:
+    """linmax on all rows and a tenth of them, its default on fewer, and a small file."""
+    cells = [
+        Cell(LEARNER, n, (*LINMAX, str(as_parquet(folder / f"{n}.parquet", n)), "--learner", LEARNER))
+        for n in (rows // 10, rows)
+    ]
+    few = as_parquet(folder / f"{default_rows}.parquet", default_rows)
+    cells.append(Cell("the default", default_rows, (*LINMAX, str(few))))
+    small = as_csv(folder / "small.csv", FEW, experts=10)
+    cells.append(Cell(f"{LEARNER}, CSV of 10", FEW, (*LINMAX, str(small), "--learner", LEARNER)))
+    return [cell._replace(command=(*cell.command, "--json")) for cell in cells]
+
+
+def peer_cells(folder: Path, rows: int, wabbit: Path) -> list[Cell]:
+    """Vowpal Wabbit on the first rows, and on so few that only its start counts."""
+    cells = []
+    for loss in LOSSES:
+        for n in (FEW, rows):
+            file = as_examples(folder / f"{n}.vw", n)
+            options = f"--csoaa_ldf mc --loss_function {loss} --quiet --no_stdin -d {file}"
+            cells.append(Cell(f"VW, {loss}", n, (str(wabbit), "-c", WABBIT, options)))
+    return cells
+
+
+def measured(cells: list[Cell], rounds: int) -> dict[Cell, list[Cost]]:
+    """All programs in turn, round after round; one round more comes first, for caches of all kinds."""
+    costs: dict[Cell, list[Cost]] = {cell: [] for cell in cells}
+    for at in range(rounds + 1):
+        for cell in cells:
+            cost, said = run(cell.command)
+            if at:
+                costs[cell].append(cost)
+            if said and json.loads(said)["items"] != cell.rows:
+                raise RuntimeError(f"{cell.name} did not learn {cell.rows} rows")
+    return costs
+
+
+def record(cell: Cell, costs: list[Cost]) -> dict[str, Any]:
+    """The median of some runs, with the least and the largest."""
+
+    def spread(values: list[float]) -> list[float]:
+        return [round(value, 3) for value in (median(values), min(values), max(values))]
+
+    wall, cpu, megabytes = (spread([float(cost[i]) for cost in costs]) for i in range(3))
+    return {"program": cell.name, "rows": cell.rows, "wall": wall, "cpu": cpu, "megabytes": megabytes}
+
+
+def ratios(records: list[dict[str, Any]], rows: int) -> dict[str, dict[str, float]]:
+    """How many times as long Vowpal Wabbit would take for all rows: its start, and its time per row."""
+    of = {(one["program"], one["rows"]): one for one in records}
+    own = of[LEARNER, rows]
+    found: dict[str, dict[str, float]] = {}
+    for loss in LOSSES:
+        name = f"VW, {loss}"
+        sizes = sorted(n for program, n in of if program == name)
+        if len(sizes) == 2:
+            few, many = sizes
+            found[name] = {}
+            for what in ("wall", "cpu"):
+                start, end = of[name, few][what][0], of[name, many][what][0]
+                per_row = (end - start) / (many - few)
+                found[name][f"{what}, microseconds per row"] = round(1e6 * per_row, 3)
+                found[name][f"{what}, times linmax"] = round((start + rows * per_row) / own[what][0], 2)
+    return found
+
+
+def shown(records: list[dict[str, Any]]) -> Table:
+    """The records as a table."""
+    table = Table(
+        title=f"one pass over a file: {EXPERTS} experts, {len(NAMES)} classes, median (least .. most)"
+    )
+    for name in ("program", "rows", "wall, s", "CPU, s", "wall, us per row", "peak MB"):
+        table.add_column(name, justify="left" if name == "program" else "right")
+    for one in records:
+        times = [f"{mid:.2f} ({least:.2f} .. {most:.2f})" for mid, least, most in (one["wall"], one["cpu"])]
+        per_row = f"{1e6 * one['wall'][0] / one['rows']:.2f}"
+        table.add_row(one["program"], f"{one['rows']:,}", *times, per_row, f"{one['megabytes'][0]:.0f}")
+    return table
+
+
+def main(
+    rows: Annotated[int, typer.Option(min=1000, help="of the large file")] = 10_000_000,
+    rounds: Annotated[int, typer.Option(min=1, help="how often each program runs")] = 3,
+    quick: Annotated[bool, typer.Option("--quick", help="100,000 rows, one round")] = False,
+    folder: Annotated[Path, typer.Option(help="where the files are kept")] = ROOT / ".cache" / "bench",
+    results: Annotated[Path, typer.Option(help="where the figures are written")] = RESULTS,
+) -> None:
+    """Measure `linmax fuse` and Vowpal Wabbit on the same rows."""
+    console = Console()
+    rows, rounds = (100_000, 1) if quick else (rows, rounds)
+    folder.mkdir(parents=True, exist_ok=True)
+    results.mkdir(parents=True, exist_ok=True)
+    cells = own_cells(folder, rows, min(300_000, rows // 10))
+    part = max(rows // 10, 2 * FEW)
+    try:
+        cells += peer_cells(folder, part, python(ROOT / ".cache" / "peers", make=not quick))
+    except PeersMissingError as missing:
+        console.print(f"without Vowpal Wabbit: {missing}", soft_wrap=True)
+    records = [record(cell, costs) for cell, costs in measured(cells, rounds).items()]
+    found = ratios(records, rows)
+    console.print(shown(records))
+    for name, times in found.items():
+        told = ", ".join(f"{what} {value:g}" for what, value in times.items())
+        console.print(f"{name}, from {part:,} rows to {rows:,}: {told}", soft_wrap=True)
+    kept = {
+        "machine": f"{platform.machine()}, {platform.system()}, {os.cpu_count()} cores",
+        "rounds": rounds,
+        "note": f"wall, cpu (seconds) and megabytes: median, least, most; VW is run on {part} of the rows",
+        "runs": records,
+        "against VW": found,
+    }
+    name = "fuse-quick.json" if quick else "fuse.json"
+    (results / name).write_text(json.dumps(kept, indent=1) + "\n")
+    console.print(f"kept in {results / name}", soft_wrap=True)
+
+
+if __name__ == "__main__":
+    typer.run(main)

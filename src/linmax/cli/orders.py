@@ -1,0 +1,90 @@
+"""What `linmax fuse` is asked for, and whether it can be had."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from pathlib import Path
+from typing import NamedTuple
+
+from linmax.cli.reading import Reading
+from linmax.fusion.loading import is_model
+from linmax.streams import Guesses, Layout
+from linmax.streams.layout import split
+
+
+class Orders(NamedTuple):
+    """What is asked for, beside how to read the file."""
+
+    learner: str | None = None
+    seed: int = 0
+    abstain: str | None = None
+    start: Path | None = None  # the model to go on from
+    again: bool = False  # learn rows that the model has learned before
+    save: Path | None = None
+    checkpoint: int = 0  # rows between savings
+    labels: Path | None = None
+    shuffle: int | None = None
+    cost: list[str] | None = None
+    output: Path | None = None
+    report: Path | None = None
+    json: bool = False
+
+
+def check(reading: Reading, orders: Orders) -> None:
+    """Refuse, before anything is read, what cannot be done at the end."""
+    taken = {_place(path): "is read here" for path in (reading.path, orders.labels) if path is not None}
+    for what, path in (("--save", orders.save), ("--report", orders.report), ("--output", orders.output)):
+        if path is None:
+            continue
+        if not path.parent.is_dir():
+            raise ValueError(f"cannot write {what} {path}: there is no folder {path.parent}; make it first")
+        if path.is_dir() or str(path) == "-":
+            raise ValueError(f"cannot write {what} {path}: it is not the name of a file; add one")
+        if _place(path) in taken:
+            raise ValueError(f"{what} {path} {taken[_place(path)]}; name another file")
+        taken[_place(path)] = "is written twice"
+    if orders.save is not None and orders.save.exists() and not is_model(orders.save):
+        raise ValueError(f"--save {orders.save} is there and is no model; name another file, or remove it")
+    if orders.output is not None:
+        Guesses(orders.output)  # which knows the endings
+    if orders.checkpoint and orders.save is None:
+        raise ValueError(f"--checkpoint {orders.checkpoint} needs a model to write; name it with --save")
+    for what, given in (("--learner", orders.learner), ("--abstain", orders.abstain)):
+        if orders.start is not None and given is not None:
+            raise ValueError(f"--from {orders.start} has its own {what[2:]}; leave out {what}")
+    if orders.again and orders.start is None:
+        raise ValueError("--again is for rows that a model has learned before; name the model with --from")
+
+
+def _place(path: Path) -> Path:
+    return path.resolve()
+
+
+def costs(given: list[str]) -> dict[str, float]:
+    """Costs such as "gpt=3.5".
+
+    >>> costs(["gpt=3.5", "bert=0"])
+    {'gpt': 3.5, 'bert': 0.0}
+    """
+    found = {}
+    for one in given:
+        name, _, number = one.rpartition("=")
+        try:
+            found[name] = float(number)
+        except ValueError:
+            name = ""
+        if not name or not 0.0 <= found[name] < float("inf"):
+            raise ValueError(f"--cost is written EXPERT=NUMBER, such as gpt=3.5 (got {one!r})")
+    return found
+
+
+def check_costs(cost: dict[str, float], layout: Layout) -> None:
+    """Refuse the cost of somebody who is not there, where the file says who is."""
+    if layout.shape not in ("wide", "scores") or layout.open:
+        return
+    experts = {split(column)[0] if layout.shape == "scores" else column for column in layout.experts}
+    for name in cost:
+        if name not in experts:
+            near = get_close_matches(name, sorted(experts), 1)
+            cure = f"did you mean {near[0]!r}?" if near else f"name one of {', '.join(sorted(experts)[:6])}"
+            raise ValueError(f"--cost: {layout.file} has no expert {name!r}; {cure}")

@@ -1,0 +1,37 @@
+"""What the command line does without, to start quickly: its process is all its own."""
+
+from __future__ import annotations
+
+import sys
+
+
+def start() -> None:
+    """Let numba and pyarrow set themselves up without libraries that they would like to know of.
+
+    numba imports scipy's linear algebra for `np.convolve`, and pyarrow pandas for its frames: half a second.
+    """
+    from linmax import _jit
+
+    with _Absent("scipy.linalg"):
+        _jit.wake()
+    import pyarrow  # type: ignore[import-untyped]
+
+    with _Absent("pandas"):
+        pyarrow.array([0]).to_numpy()
+
+
+class _Absent:
+    """For a while a module cannot be imported, unless it is there already."""
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name == self.module:
+            raise ModuleNotFoundError(f"linmax does without {name}", name=name)
+
+    def __enter__(self) -> None:
+        sys.meta_path.insert(0, self)
+
+    def __exit__(self, *error: object) -> None:
+        sys.meta_path.remove(self)

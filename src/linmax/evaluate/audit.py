@@ -1,0 +1,223 @@
+"""A stream while it is learned: everything a report tells, counted in memory that does not grow with it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linmax.ballots import Batch, Hard, Roll, Strangers, to_names
+from linmax.evaluate.beside import Beside
+from linmax.evaluate.counts import LINMAX, PLURALITY, Counts, margins
+from linmax.evaluate.heap import Heap, Item
+from linmax.evaluate.losses import Losses
+from linmax.evaluate.progress import picks
+from linmax.evaluate.sample import MOST, Rows, Sample
+from linmax.evaluate.sifting import DOUBTFUL, HARD, SAMPLED, Bars, Marks, sift
+from linmax.evaluate.trust import pulls
+from linmax.fusion import Fusion
+from linmax.streams import Piece
+from linmax.techniques import threads
+
+Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+MOMENTS = 512  # points of a curve at most
+FEW = 20  # items that are worth a look
+PART = 4096  # trials that are worth being counted while others are learned
+RECENT = 2000  # rows of the sample that tell whom weights trust now
+FIRST = 32  # items before trust is first looked at; then after every doubling, later at every half
+
+
+class Milestone(NamedTuple):
+    """One line of progress: after 1, 2, 4, 8 ... items."""
+
+    items: int
+    guess: Any
+    truth: Any
+    linmax: int  # mistakes so far
+    plurality: int
+    best: int  # of the expert with fewest so far
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Some items that were learned."""
+
+    piece: Piece
+    codes: NDArray[np.int32]
+    margins: NDArray[np.float64]
+    classes: Roll
+    strangers: Strangers
+
+    @cached_property
+    def guesses(self) -> NDArray[Any]:
+        """The names of the classes, made when somebody asks for them."""
+        return to_names(self.codes, self.classes, self.strangers)
+
+
+class Audit:
+    """What happened on a stream so far; pieces are added in the order of the stream.
+
+    >>> import io
+    >>> from linmax import Fusion, Winnow
+    >>> from linmax.streams import open_stream
+    >>> rows = b"ham,spam,spam\\nham,ham,ham\\n" * 4
+    >>> fusion, audit = Fusion(Winnow(1.5)), Audit()
+    >>> for piece in open_stream(io.BytesIO(b"ann,bob,truth\\n" + rows)):
+    ...     outcome = audit.learn(fusion, piece)
+    >>> audit.items, audit.counts.trials, audit.counts.right.tolist()
+    (8, 8, [7, 4, 4, 8])
+    >>> audit.milestones[-1]
+    Milestone(items=8, guess='ham', truth='ham', linmax=1, plurality=4, best=0)
+    """
+
+    def __init__(self, sample: int = MOST) -> None:
+        self.items = self.unlabelled = self.novel = 0
+        self.counts, self.losses = Counts(), Losses()
+        self.moments: list[tuple[int, Counts]] = []  # evenly spaced
+        self.step = 1
+        self.milestones: list[Milestone] = []
+        self.confusion: Counter[tuple[int, int]] = Counter()  # (truth, guess)
+        self.sample = Sample(sample)
+        self.hardest, self.doubtful = Heap(FEW), Heap(FEW)
+        self.trust: list[tuple[int, list[float]]] = []  # the pull of each expert after so many items
+
+    def learn(self, fusion: Fusion, piece: Piece, batch: Batch | None = None) -> Outcome:
+        """Let a session learn the next items of the stream, and note how everyone did on them.
+
+        A familiar batch is learned in parts, and each is counted while the next one is learned.
+        """
+        if batch is None:
+            labels = np.full(piece.items, None, object) if piece.truth is None else piece.truth
+            batch = fusion.read(piece.votes, labels, attributes=piece.attributes)
+        begin = self.items
+        said, margin, marks = picks(batch), np.empty(batch.trials), np.empty(batch.trials, np.uint8)
+        guess = np.empty(batch.trials, np.int32)
+        parts = _parts(batch)
+        with Beside(at_once=len(parts) == 1) as beside:
+            for rows in parts:
+                part = batch if len(parts) == 1 else batch.part(rows.start, rows.stop)
+                guess[rows], board = fusion.learn_batch(part, scores=True)
+                beside.do(
+                    self._count, _Names(fusion, part), part, said[rows], guess[rows], board, margin[rows],
+                    marks[rows],
+                )  # fmt: skip
+        seen = Rows(np.arange(begin, self.items), batch.labels, guess, margin, said, piece)
+        self._keep(seen, marks, _Names(fusion, batch))
+        self._look(fusion, begin)
+        return Outcome(piece, guess, margin, fusion.names.classes, batch.strangers)
+
+    def _count(
+        self,
+        name: _Names,
+        batch: Batch,
+        said: Codes,
+        guess: Codes,
+        board: Floats,
+        margin: Floats,
+        marks: Marks,
+    ) -> None:
+        """Count some trials, and mark those that are to be kept."""
+        margins(board, batch.known, guess, margin)
+        truth, begin = batch.labels, self.items
+        bars = Bars(self.sample.limit, self.hardest.least, self.doubtful.least)
+        found = sift(begin, batch, guess, margin, bars, marks)
+        for stop in self._stops(begin, begin + batch.trials):
+            part = slice(self.items - begin, stop - begin)
+            self.counts.add(said[part], truth[part], batch.known[part], guess[part], batch.classes_seen)
+            self.items = stop
+            t = stop - begin - 1
+            self._mark(name(t, guess), name(t, truth))
+        self.unlabelled += found.unlabelled
+        self.novel += found.novel
+        for pair, count in found.pairs:
+            self.confusion[pair] += count
+        if not isinstance(batch.votes, Hard):
+            self.losses.add(batch, (truth >= 0) & (truth < batch.known))
+
+    def _stops(self, begin: int, end: int) -> list[int]:
+        """Where something is noted: at moments of the curves, powers of 2, and the end."""
+        step = self.step
+        even = range((begin // step + 1) * step, end + 1, step)
+        doubled = (1 << i for i in range(begin.bit_length(), end.bit_length()))
+        return sorted({*even, *doubled, end} - {begin} if end > begin else ())
+
+    def _mark(self, guess: Any, truth: Any) -> None:
+        at, counts = self.items, self.counts
+        if at & (at - 1) == 0:
+            missed = counts.mistakes
+            best = int(missed[counts.leader]) if counts.leader is not None else counts.trials
+            self.milestones.append(
+                Milestone(at, guess, truth, int(missed[LINMAX]), int(missed[PLURALITY]), best)
+            )
+        if at % self.step == 0:
+            self.moments.append((at, counts.copy()))
+            if len(self.moments) > MOMENTS:
+                self.step *= 2
+                self.moments = [moment for moment in self.moments if moment[0] % self.step == 0]
+
+    def _keep(self, rows: Rows, marks: Marks, name: _Names) -> None:
+        """Rows for the sample, confident mistakes, and what is in doubt and without a label."""
+        wanted = np.flatnonzero(marks & SAMPLED)
+        if len(wanted):
+            self.sample.add(rows.take(wanted))
+        for heap, mark, sign in ((self.hardest, HARD, 1.0), (self.doubtful, DOUBTFUL, -1.0)):
+            at = np.flatnonzero(marks & mark)
+            measure = sign * np.nan_to_num(rows.margin[at], nan=0.0)
+            for j in np.argsort(-measure, kind="stable")[:FEW].tolist():
+                if heap.admits(float(measure[j])):
+                    heap.push(float(measure[j]), _item(rows, int(at[j]), name))
+
+    def _look(self, fusion: Fusion, begin: int) -> None:
+        """Note whom the weights trust, if one of the agreed moments lies behind."""
+        if bisect_left(_LOOKS, self.items + 1) > bisect_left(_LOOKS, begin + 1):
+            said, truth = self.sample.latest(RECENT)
+            if len(truth):
+                self.trust.append((self.items, pulls(fusion, said, truth)))
+
+    @staticmethod
+    def looks(begin: int, end: int) -> list[int]:
+        """Where pieces should end, so that trust is looked at in the same moments however pieces come."""
+        return _LOOKS[bisect_left(_LOOKS, begin + 1) : bisect_left(_LOOKS, end + 1)]
+
+
+class _Names:
+    """The class behind a code."""
+
+    def __init__(self, fusion: Fusion, batch: Batch) -> None:
+        self.classes, self.strangers = fusion.classes, batch.strangers
+
+    def __call__(self, t: int, codes: NDArray[Any]) -> Any:
+        code = int(codes[t])
+        if code < 0:
+            return None
+        return self.classes[code] if code < len(self.classes) else self.strangers.name(t, code)
+
+
+def _parts(batch: Batch) -> list[slice]:
+    """Trials that are learned one after the other, half of those left at a time: few are counted last.
+
+    All at once, where that is not worth it or one core has to do.
+    """
+    ends = [0]
+    while batch.familiar and threads.count() > 1 and batch.trials - ends[-1] > 2 * PART:
+        ends.append((ends[-1] + batch.trials) // 2)
+    return [slice(*one) for one in pairwise([*ends, batch.trials])]
+
+
+def _item(rows: Rows, t: int, name: _Names) -> Item:
+    piece = rows.piece
+    return Item(
+        int(rows.row[t]), int(piece.lines[t]), None if piece.ids is None else piece.ids[t],
+        name(t, rows.guess), name(t, rows.truth), float(np.nan_to_num(rows.margin[t])), piece.item(t),
+    )  # fmt: skip
+
+
+_LOOKS = sorted({FIRST << j for j in range(5)} | {round(FIRST * 2 ** (5 + j / 2)) for j in range(80)})

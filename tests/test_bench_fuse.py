@@ -1,0 +1,49 @@
+"""The benchmark of `linmax fuse`, on a handful of rows."""
+
+import json
+import sys
+from pathlib import Path
+
+import pyarrow.parquet
+
+from benchmarks import fuse
+
+
+def test_a_file_is_written_once_and_fused_by_a_process_of_its_own(tmp_path: Path) -> None:
+    path = fuse.as_parquet(tmp_path / "rows.parquet", 60)
+    table = pyarrow.parquet.read_table(path)
+    assert table.num_rows == 60
+    assert table.num_columns == fuse.EXPERTS + 1
+    written = path.stat().st_mtime_ns
+    assert fuse.as_parquet(path, 60).stat().st_mtime_ns == written
+    cell = fuse.Cell("one", 60, (*fuse.LINMAX, str(path), "--learner", "Perceptron()", "--json"))
+    ((_, costs),) = fuse.measured([cell], rounds=1).items()
+    assert len(costs) == 1
+    assert costs[0].wall > 0
+    assert costs[0].cpu > 0
+    assert costs[0].megabytes > 20
+
+
+def test_examples_are_the_same_rows(tmp_path: Path) -> None:
+    lines = fuse.as_examples(tmp_path / "rows.vw", 3).read_text().split("\n\n")
+    labels = next(fuse.pieces(3))[1]
+    assert [line.split("\n")[y].split(" ")[0] for line, y in zip(lines, labels, strict=False)] == [
+        f"{y + 1}:0" for y in labels
+    ]
+
+
+def test_a_ratio_is_that_of_all_rows_with_the_start() -> None:
+    cells = [fuse.Cell(fuse.LEARNER, 10_000, ()), fuse.Cell("VW, squared", 1000, ())]
+    cells.append(fuse.Cell("VW, squared", 3000, ()))
+    walls = [2.0, 1.5, 3.5]
+    records = [
+        fuse.record(cell, [fuse.Cost(wall, wall, 1.0)] * 3) for cell, wall in zip(cells, walls, strict=True)
+    ]
+    assert fuse.ratios(records, 10_000)["VW, squared"] == {
+        "wall, microseconds per row": 1000.0,
+        "wall, times linmax": 5.75,
+        "cpu, microseconds per row": 1000.0,
+        "cpu, times linmax": 5.75,
+    }
+    assert json.dumps(records)
+    assert sys.executable in fuse.LINMAX
