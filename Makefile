@@ -75,7 +75,7 @@ $(READY): requirements.lock pyproject.toml
 	  echo "linmax needs Python 3.11 or later ($(PYTHON) is $$($(PYTHON) --version 2>&1)); name a newer one: make PYTHON=python3.12"; \
 	  exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 

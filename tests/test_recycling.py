@@ -56,7 +56,7 @@ def plainly(learner: Any, votes: np.ndarray, labels: np.ndarray) -> tuple[Any, .
 
 
 @pytest.mark.parametrize("rule", RULES, ids=repr)
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(st.integers(0, 10**6), st.sampled_from([1, 7, 30, 100]), st.sampled_from([1, 5, None]), st.booleans())
 def test_sketches_change_no_bit(
     rule: Rule, seed: int, size: int, updates: int | None, averaged: bool
