@@ -7,7 +7,7 @@ from typing import Any
 
 from linmax.streams import Piece
 
-HEAD = 1000  # rows that are all looked at
+HEAD = 256  # rows that are all looked at
 EVERY = 4096  # of those after them, one in so many
 
 
@@ -37,15 +37,15 @@ class Footprint:
             range(self.rows, min(end, HEAD)),
             range(-(-max(self.rows, HEAD) // EVERY) * EVERY, end, EVERY),
         )
-        for at in (row for rows in some for row in rows):
-            self._add(piece, at - self.rows)
+        at = [row - self.rows for rows in some for row in rows]
         self.rows = end
-
-    def _add(self, piece: Piece, t: int) -> None:
-        name = None if piece.ids is None else piece.ids[t]
-        said = (piece.item(t), piece.traits(t) or {})
-        row = (self.digest, repr(name), *(sorted(map(repr, told.items())) for told in said))
-        self.digest = hashlib.sha256(repr(row).encode("utf-8", "backslashreplace")).hexdigest()
+        if at:
+            part = piece.take(at)
+            names = part.ids or [None] * len(at)
+            for name, votes, traits in zip(names, part.ballots(), part.traits_of_all(), strict=True):
+                told = (sorted(map(repr, one.items())) for one in (votes, traits))
+                row = repr((self.digest, repr(name), *told))
+                self.digest = hashlib.sha256(row.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def head(piece: Piece | None, rows: int = HEAD) -> tuple[int, str]:

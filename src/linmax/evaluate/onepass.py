@@ -14,7 +14,8 @@ from linmax.fusion import Fusion
 from linmax.streams import Piece
 
 SECONDS = 0.2  # of learning at a time: so long does an interrupt wait
-FIRST = 32  # rows, before the rate is known
+FIRST = 256  # rows, before the rate is known; fewer with many classes
+FEW = 5000  # scores of these first rows
 SCORES = 1 << 22  # in memory at once
 
 
@@ -96,8 +97,9 @@ class Pass:
 
     def _end(self, piece: Piece, at: int) -> int:
         """Where to stop for a moment: it is time, trust is to be looked at, or all is to be written down."""
-        rows = max(1, int(self._rate * SECONDS)) if self._rate else FIRST
-        rows = max(1, min(rows, SCORES // max(len(self.fusion.classes), 1)))
+        classes = max(len(self.fusion.classes), 1)
+        rows = int(self._rate * SECONDS) if self._rate else min(FIRST, FEW // classes)
+        rows = max(1, min(rows, SCORES // classes))
         here = self.audit.items
         last = here + min(rows, piece.items - at)
         stops = [last, *Audit.looks(here, last)]

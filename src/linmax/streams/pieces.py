@@ -84,28 +84,34 @@ class Piece:
 
     def item(self, t: int) -> dict[Any, Any]:
         """The votes on one item, as `Fusion.explain_one` takes them; who abstains is left out."""
+        return self._of(range(t, t + 1), self.first).ballots()[0]
+
+    def ballots(self) -> list[dict[Any, Any]]:
+        """The votes on every item, each as `item` has them."""
         votes = self.votes
         if isinstance(votes, pa.Table):
-            row = votes.slice(t, 1).to_pylist()[0]
-            return {name: vote for name, vote in row.items() if vote not in (None, "")}
+            rows = votes.to_pylist()
+            return [{name: vote for name, vote in row.items() if vote not in (None, "")} for row in rows]
+        said: list[dict[Any, Any]] = [{} for _ in range(self.items)]
         if isinstance(votes, Triplets):
-            said: dict[Any, Any] = {}
-            for j in np.flatnonzero(votes.item == t).tolist():
-                expert, label = votes.expert[j], votes.label[j]
+            for j, t in enumerate(votes.item.tolist()):
                 if votes.value is None:
-                    said[expert] = label
+                    said[t][votes.expert[j]] = votes.label[j]
                 else:
-                    said.setdefault(expert, {})[label] = float(votes.value[j])
+                    said[t].setdefault(votes.expert[j], {})[votes.label[j]] = float(votes.value[j])
             return said
-        return {} if votes is None else dict(votes[t])
+        return said if votes is None else [dict(item) for item in votes]
+
+    def traits_of_all(self) -> list[dict[Any, Any]]:
+        """The attributes of every item, each as `traits` has them; empty where there are none."""
+        if self.attributes is None:
+            return [{} for _ in range(self.items)]
+        rows = self.attributes.to_pylist() if isinstance(self.attributes, pa.Table) else self.attributes
+        return [dict(row) for row in rows]
 
     def traits(self, t: int) -> dict[Any, Any] | None:
         """The attributes of one item; None where there are none."""
-        if self.attributes is None:
-            return None
-        if isinstance(self.attributes, pa.Table):
-            return dict(self.attributes.slice(t, 1).to_pylist()[0])
-        return dict(self.attributes[t])
+        return None if self.attributes is None else self._of(range(t, t + 1), self.first).traits_of_all()[0]
 
 
 def joined(pieces: Sequence[Piece]) -> Piece:
