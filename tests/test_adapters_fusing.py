@@ -263,3 +263,18 @@ def test_one_row_is_too_few_to_be_honest_and_a_failure_leaves_nothing(iris: Any)
         model.fit(rows[:1], labels[:1])
     with pytest.raises(NotFittedError):
         model.predict(rows)
+
+
+@pytest.mark.parametrize("more", [-1, 1])
+def test_an_estimator_with_too_many_or_too_few_votes_is_named(more: int) -> None:
+    class Odd(ClassifierMixin, BaseEstimator):
+        def fit(self, X: Any, y: Any) -> Any:
+            self.classes_ = np.unique(y)
+            return self
+
+        def predict(self, X: Any) -> Any:
+            return np.full(len(X) + more, self.classes_[0])
+
+    rows = np.arange(40.0).reshape(-1, 2)
+    with pytest.raises(ValueError, match="estimator 'odd' gives votes of shape"):
+        FusionClassifier([("odd", Odd())], "Winnow(1.2)").fit(rows, [0, 1] * 10)

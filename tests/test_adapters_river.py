@@ -182,3 +182,19 @@ except ImportError as error:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     told = "linmax.adapters.river needs River, which is not installed: pip install linmax[river]\n"
     assert done.stdout == told
+
+
+def test_whole_numbers_are_no_truth_values() -> None:
+    model = FusionClassifier([naive_bayes.GaussianNB(), linear_model.LogisticRegression()], AVERAGED)
+    model.learn_one({"a": 1.0}, 1)
+    model.learn_one({"a": 0.0}, 0)
+    with pytest.raises(ValueError, match="label 2 is neither true nor false"):
+        model.learn_one({"a": 2.0}, 2)
+    assert model.fusion.trials == 2
+
+
+def test_a_batch_of_another_length_teaches_nothing() -> None:
+    model = FusionClassifier([naive_bayes.GaussianNB()], AVERAGED)
+    with pytest.raises(ValueError, match="X has 2 rows but y has 1 labels"):
+        model.learn_many(pd.DataFrame({"a": [0.0, 1.0]}), pd.Series([True]))
+    assert model.fusion.trials == 0

@@ -83,6 +83,8 @@ class FusionClassifier(base.Ensemble[base.Classifier], Decides):
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn row after row: every model votes on a row before it learns it, also within a batch."""
+        if len(X) != len(y):
+            raise ValueError(f"X has {len(X)} rows but y has {len(y)} labels; give one for each row")
         for x, label in zip(X.to_dict("records"), y, strict=True):
             self.learn_one(x, label)
 
@@ -133,8 +135,16 @@ def _kind(said: list[Any]) -> type:
 
 
 def _label(vote: Any, kind: type) -> Any:
+    """A label in the kind of the others: 0 and 1 are false and true, and no other number is."""
     label = plain(vote)
-    return kind(label) if {type(label), kind} == {bool, int} else label
+    if {type(label), kind} != {bool, int}:
+        return label
+    if label not in (0, 1):
+        raise ValueError(
+            f"label {label!r} is neither true nor false, and this panel has met these or has a model for two"
+            " classes only; wrap such models in multiclass.OneVsRestClassifier"
+        )
+    return kind(label)
 
 
 def _told_apart(names: list[str]) -> list[str]:

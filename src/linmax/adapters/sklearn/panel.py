@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _check_method_params
+from sklearn.utils.validation import _check_method_params, _num_samples
 
 from linmax.ballots.names import plain
 
@@ -37,6 +37,12 @@ class Ask:
                 f"estimator {name!r} has no {self.way}, which votes={self.way!r} asks for; drop it"
             )
         said = np.asarray(getattr(estimator, self.way)(X))
+        rows = _num_samples(X)
+        if said.ndim not in (1, 2) or len(said) != rows or (self.way == "predict" and said.size != rows):
+            raise ValueError(
+                f"estimator {name!r} gives votes of shape {said.shape} for {rows} rows; {self.way} must give"
+                " one for each row"
+            )
         if self.way == "predict":
             return said.ravel()
         if said.ndim == 1:
