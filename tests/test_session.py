@@ -2,8 +2,10 @@
 
 import math
 import random
+from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import oracles
 import pandas as pd
@@ -292,3 +294,13 @@ def test_predictions_leave_no_trace(stream: Any, item: Any, technique: str) -> N
         fusion.predict([item, votes])
         fusion.explain_one(item)
     assert same(fusion, other)
+
+
+def test_a_session_that_joblib_has_mapped_from_a_file_goes_on_as_the_original(tmp_path: Path) -> None:
+    fusion = Fusion(Winnow(1.5))
+    fusion.learn([["a", "b"], ["b", "a"]], ["b", "b"])
+    joblib.dump(fusion, tmp_path / "session")
+    again = joblib.load(tmp_path / "session", mmap_mode="r")
+    for one in (fusion, again):
+        one.learn([["a", "b"]] * 3, ["b"] * 3)
+    assert (again.trials, again.weights) == (fusion.trials, fusion.weights) == (5, fusion.weights)

@@ -39,7 +39,7 @@ class Board:
         if self.bar:
             self.bar.stop()
 
-    def show(self, audit: Audit, last: bool = False) -> None:
+    def show(self, audit: Audit) -> None:
         """Lines for the milestones that lie behind, and the bar where it is."""
         for milestone in audit.milestones[self.shown :]:
             self._milestone(milestone)

@@ -69,23 +69,37 @@ class Fusion:
         self.on_new_class = on_new_class
         self.abstain = settled(abstain)
         self.seed = _whole("seed", seed, 0)
-        self.names = Rolls(Roll(_given(classes), what="class"), Roll(_given(experts), what="expert"))
+        given = ((() if names is None else names) for names in (classes, experts))
+        self.names = Rolls(
+            *(Roll(names, what=what) for names, what in zip(given, ("class", "expert"), strict=True))
+        )
         self.tickets = Tickets()
         self.notes: dict[str, Any] = {}  # whatever JSON has, saved and loaded along
         self.ignored = 0
-        self._council = Council(learner, self.names, self.seed)
-        self._needs = frozenset(part.needs for part in self._council.parts if part.needs)
-        self._single: Single | None = None
         self._general = False
+        self._seat()
         self._council.check()
         self._council.fit()
+
+    def _seat(self) -> None:
+        self._council = Council(self.learner, self.names, self.seed)
+        self._needs = frozenset(part.needs for part in self._council.parts if part.needs)
+        self._single: Single | None = None
 
     def __repr__(self) -> str:
         met = f"classes={self.classes!r}, experts={len(self.experts)}, trials={self.trials}"
         return f"Fusion({self.learner}, {met})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_single": None}  # bound to arrays that a copy does not share
+        own = {
+            name: fact for name, fact in vars(self).items() if name not in ("_council", "_needs", "_single")
+        }
+        return {**own, "state": self.state()}
+
+    def __setstate__(self, facts: dict[str, Any]) -> None:
+        vars(self).update((name, fact) for name, fact in facts.items() if name != "state")
+        self._seat()  # whoever copies arrays one by one loses which of them are the same
+        self._council.restore({name: np.array(array) for name, array in facts["state"].items()})
 
     def __copy__(self) -> Self:
         return deepcopy(self)  # two sessions that share their arrays would learn each other's trials
@@ -290,10 +304,6 @@ def _whole(what: str, value: Any, least: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**63:
         raise ValueError(f"{what} must be a whole number, {least} or more and below 2**63 (got {value!r})")
     return value
-
-
-def _given(names: Iterable[Any] | None) -> Iterable[Any]:
-    return () if names is None else names
 
 
 def _one(item: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -79,16 +78,6 @@ class Decides:
         except BaseException:
             self.__dict__.pop("fusion_", None)
             raise
-
-    def __getstate__(self) -> dict[str, Any]:
-        """The session as bytes: joblib would map its arrays from a file, which cannot be written to."""
-        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
-        return {**state, "fusion_": pickle.dumps(state["fusion_"])} if "fusion_" in state else state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        if "fusion_" in state:
-            state = {**state, "fusion_": pickle.loads(state["fusion_"])}
-        super().__setstate__(state)  # type: ignore[misc]
 
     def _meet(self, labels: Iterable[Any], *, say: bool = True) -> None:
         """Add classes; those of `classes=` and of estimators are announced, labels come as they come."""
