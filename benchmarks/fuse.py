@@ -8,14 +8,10 @@ report tells; Vowpal Wabbit reads its own text format and writes no guesses.
 from __future__ import annotations
 
 import json
-import os
-import platform
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -26,6 +22,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.measuring import Cost, in_turn, machine, process, record
 from benchmarks.peers.environment import PeersMissingError, python
 from benchmarks.peers.vw import lines_by_class
 from linmax.problems import majority
@@ -48,14 +45,6 @@ class Cell(NamedTuple):
     name: str
     rows: int
     command: tuple[str, ...]
-
-
-class Cost(NamedTuple):
-    """What one run took."""
-
-    wall: float  # seconds
-    cpu: float
-    megabytes: float  # at its peak
 
 
 def pieces(rows: int) -> Iterator[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
@@ -114,21 +103,6 @@ def _once(path: Path, write: Any) -> Path:
     return path
 
 
-def run(command: tuple[str, ...]) -> tuple[Cost, bytes]:
-    """Run a program to its end: what it took, and what it said."""
-    usual = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    begun = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=usual) as program:
-        assert program.stdout is not None
-        said = program.stdout.read()
-        _, status, used = os.wait4(program.pid, 0)
-        wall = time.perf_counter() - begun
-        program.returncode = os.waitstatus_to_exitcode(status)
-    if program.returncode:
-        raise RuntimeError(f"{command[0]} ... {command[-1]} ended with {program.returncode}")
-    return Cost(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024), said
-
-
 def own_cells(folder: Path, rows: int, default_rows: int) -> list[Cell]:
     """linmax on all rows and a tenth of them, its default on fewer, and a small file."""
     cells = [
@@ -153,27 +127,18 @@ def peer_cells(folder: Path, rows: int, wabbit: Path) -> list[Cell]:
     return cells
 
 
-def measured(cells: list[Cell], rounds: int) -> dict[Cell, list[Cost]]:
-    """All programs in turn, round after round; one round more comes first, for caches of all kinds."""
-    costs: dict[Cell, list[Cost]] = {cell: [] for cell in cells}
-    for at in range(rounds + 1):
-        for cell in cells:
-            cost, said = run(cell.command)
-            if at:
-                costs[cell].append(cost)
-            if said and json.loads(said)["items"] != cell.rows:
-                raise RuntimeError(f"{cell.name} did not learn {cell.rows} rows")
-    return costs
+def measured(cells: list[Cell], rounds: int) -> list[dict[str, Any]]:
+    """What each program took."""
 
+    def work(cell: Cell) -> Cost:
+        cost, said = process(cell.command)
+        if said and json.loads(said)["items"] != cell.rows:
+            raise RuntimeError(f"{cell.name} did not learn {cell.rows} rows")
+        return cost
 
-def record(cell: Cell, costs: list[Cost]) -> dict[str, Any]:
-    """The median of some runs, with the least and the largest."""
-
-    def spread(values: list[float]) -> list[float]:
-        return [round(value, 3) for value in (median(values), min(values), max(values))]
-
-    wall, cpu, megabytes = (spread([float(cost[i]) for cost in costs]) for i in range(3))
-    return {"program": cell.name, "rows": cell.rows, "wall": wall, "cpu": cpu, "megabytes": megabytes}
+    of = {f"{cell.name}, {cell.rows}": cell for cell in cells}
+    costs = in_turn({name: partial(work, cell) for name, cell in of.items()}, rounds)
+    return [{"program": cell.name, "rows": cell.rows, **record(costs[name])} for name, cell in of.items()]
 
 
 def ratios(records: list[dict[str, Any]], rows: int) -> dict[str, dict[str, float]]:
@@ -227,14 +192,14 @@ def main(
         cells += peer_cells(folder, part, python(ROOT / ".cache" / "peers", make=not quick))
     except PeersMissingError as missing:
         console.print(f"without Vowpal Wabbit: {missing}", soft_wrap=True)
-    records = [record(cell, costs) for cell, costs in measured(cells, rounds).items()]
+    records = measured(cells, rounds)
     found = ratios(records, rows)
     console.print(shown(records))
     for name, times in found.items():
         told = ", ".join(f"{what} {value:g}" for what, value in times.items())
         console.print(f"{name}, from {part:,} rows to {rows:,}: {told}", soft_wrap=True)
     kept = {
-        "machine": f"{platform.machine()}, {platform.system()}, {os.cpu_count()} cores",
+        **machine(),
         "rounds": rounds,
         "note": f"wall, cpu (seconds) and megabytes: median, least, most; VW is run on {part} of the rows",
         "runs": records,

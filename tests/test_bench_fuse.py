@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow.parquet
 
 from benchmarks import fuse
+from benchmarks.measuring import Cost, record
 
 
 def test_a_file_is_written_once_and_fused_by_a_process_of_its_own(tmp_path: Path) -> None:
@@ -17,11 +18,11 @@ def test_a_file_is_written_once_and_fused_by_a_process_of_its_own(tmp_path: Path
     written = path.stat().st_mtime_ns
     assert fuse.as_parquet(path, 60).stat().st_mtime_ns == written
     cell = fuse.Cell("one", 60, (*fuse.LINMAX, str(path), "--learner", "Perceptron()", "--json"))
-    ((_, costs),) = fuse.measured([cell], rounds=1).items()
-    assert len(costs) == 1
-    assert costs[0].wall > 0
-    assert costs[0].cpu > 0
-    assert costs[0].megabytes > 20
+    (found,) = fuse.measured([cell], rounds=1)
+    assert (found["program"], found["rows"]) == ("one", 60)
+    assert found["wall"][0] > 0
+    assert found["cpu"][0] > 0
+    assert found["megabytes"][0] > 20
 
 
 def test_examples_are_the_same_rows(tmp_path: Path) -> None:
@@ -37,7 +38,8 @@ def test_a_ratio_is_that_of_all_rows_with_the_start() -> None:
     cells.append(fuse.Cell("VW, squared", 3000, ()))
     walls = [2.0, 1.5, 3.5]
     records = [
-        fuse.record(cell, [fuse.Cost(wall, wall, 1.0)] * 3) for cell, wall in zip(cells, walls, strict=True)
+        {"program": cell.name, "rows": cell.rows, **record([Cost(wall, wall, 1.0)] * 3)}
+        for cell, wall in zip(cells, walls, strict=True)
     ]
     assert fuse.ratios(records, 10_000)["VW, squared"] == {
         "wall, microseconds per row": 1000.0,
