@@ -35,7 +35,7 @@ AT_ONCE = 500_000  # rows that are made at a time
 FEW = 1000  # rows of a file that only shows how long a program takes to start
 LEARNER = "Averaged(Winnow(1.2))"
 LOSSES = ("squared", "logistic")
-LINMAX = (sys.executable, "-c", "from linmax.cli import app; app()", "fuse")
+LINMAX = (str(Path(sys.executable).with_name("linmax")), "fuse")
 WABBIT = "import sys; from vowpalwabbit import Workspace; Workspace(sys.argv[1]).finish()"
 
 

@@ -298,7 +298,8 @@ def test_rows_of_a_sample_are_evenly_spread() -> None:
 
 
 @pytest.mark.parametrize(
-    ("better", "worse"), [(0, 0), (1, 0), (5, 3), (60, 30), (400, 460), (10_000, 9_700), (0, 2000)]
+    ("better", "worse"),
+    [(0, 0), (1, 0), (5, 3), (60, 30), (400, 460), (10_000, 9_700), (0, 2000), (10**6, 10**7)],
 )
 def test_mcnemar_is_the_exact_binomial_test(better: int, worse: int) -> None:
     from scipy.stats import binomtest

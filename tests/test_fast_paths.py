@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,7 @@ from linmax import Fusion
 from linmax.ballots import laying, read
 from linmax.ballots.cells import Cells
 from linmax.ballots.roll import Rolls
-from linmax.evaluate import audit, sifting
-from linmax.evaluate.beside import Beside
+from linmax.evaluate import sifting
 from linmax.evaluate.coding import Coded, coded
 from linmax.evaluate.counts import Counts
 from linmax.evaluate.keeping import Recalled, noted
@@ -129,6 +127,7 @@ def test_a_pass_in_parts_stops_and_goes_on_as_if_it_had_not(
             outcomes.append(outcome)
             if first.audit.items == 35_000:
                 break
+    first.audit.settle()
     assert fusion.trials == first.audit.counts.trials + first.audit.novel  # nothing is learned ahead
     before, recalled = Before(35_000, first.mark.digest), Recalled(noted(first.audit))
     again = Pass(fusion, coded(fusion, open_stream(path)), before=before, recalled=recalled)
@@ -293,40 +292,3 @@ def test_two_hypotheses_are_tallied_at_a_time_as_one_after_the_other() -> None:
         form.tally_both(t, 3, last, mean, 0, first, second)
         assert np.array_equal(one, first)
         assert np.array_equal(other, second)
-
-
-def _both_ways(beside: Beside) -> None:
-    beside.do(lambda: 1 // 0)
-    raise KeyError
-
-
-def test_errands_are_done_in_order_and_what_they_raise_is_heard() -> None:
-    done: list[Any] = []
-    with Beside() as beside:
-        for number in range(20):
-            beside.do(done.append, number)
-        beside.do(lambda: done.append(threading.current_thread()))
-    assert done[:-1] == [*range(20)]
-    assert done[-1] is not threading.current_thread()
-    with pytest.raises(ZeroDivisionError), Beside() as beside:
-        beside.do(lambda: 1 // 0)
-    with pytest.raises(KeyError), Beside() as beside:
-        _both_ways(beside)
-    with Beside(at_once=True) as beside:
-        beside.do(lambda: done.append(threading.current_thread()))
-    assert done[-1] is threading.current_thread()
-
-
-def test_only_a_familiar_batch_is_learned_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    rolls = Rolls()
-    monkeypatch.setattr(threads, "count", lambda: 2)
-    monkeypatch.setattr(audit, "PART", 2)
-    first = read([["a", "b"]] * 5, ["a"] * 5, None, rolls)
-    assert audit._parts(first) == [slice(0, 5)]
-    rolls.classes.extend(first.new_classes)
-    rolls.experts.extend(first.new_experts)
-    again = read([["a", "b"]] * 5, ["a"] * 5, None, rolls)
-    assert audit._parts(again) == [slice(0, 2), slice(2, 5)]
-    longer = read([["a", "b"]] * 20, ["a"] * 20, None, rolls)
-    assert audit._parts(longer) == [slice(0, 10), slice(10, 15), slice(15, 17), slice(17, 20)]
-    assert audit._parts(read([], [], None, rolls)) == [slice(0, 0)]

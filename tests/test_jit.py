@@ -52,6 +52,9 @@ def test_a_second_process_loads_kernels_from_disk_and_an_edited_rule_is_never_ru
     shutil.copytree(SOURCES, home / "linmax", ignore=shutil.ignore_patterns("__pycache__"))
     assert run(PROGRAM, home, cache) == "[-1.0, 1.0] 0"
     assert run(PROGRAM, home, cache) == "[-1.0, 1.0] 1"
+    # numba wakes, which takes half a second, only where something is compiled
+    asleep = PROGRAM + "import sys; print('numba.np.linalg' in sys.modules)"
+    assert run(asleep, home, cache) == "[-1.0, 1.0] 1\nFalse"
     # a verb in another file than the kernel's: numba's own stamp would not see this edit
     form = home / "linmax" / "forms" / "votes.py"
     form.write_text(form.read_text().replace("z = q[self.codes[t, i]]", "z = 3.0 * q[self.codes[t, i]]"))

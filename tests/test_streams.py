@@ -215,3 +215,33 @@ def test_a_file_that_came_open_stays_open(file: Path) -> None:
         list(open_stream(given))
         gc.collect()
         assert not given.closed
+
+
+@pytest.mark.parametrize(
+    ("groups", "most", "sizes"),
+    [
+        (50, 20, [17, 17, 16] * 2),  # a row group in equal parts, none across its border
+        (50, 50, [50, 50]),
+        (10, 35, [20, 20, 20, 20, 20]),  # small ones together
+        (30, 1000, [100]),
+    ],
+)
+def test_pieces_of_parquet_end_where_row_groups_end(
+    tmp_path: Path, groups: int, most: int, sizes: list[int]
+) -> None:
+    path = tmp_path / "votes.parquet"
+    codes = list(range(5)) * 20
+    pa.parquet.write_table(pa.table({"ann": codes, "truth": codes}), path, row_group_size=groups)
+    pieces = [*open_stream(path, piece=most)]
+    assert [piece.items for piece in pieces] == sizes
+    assert [code for piece in pieces for code in piece.labels.tolist()] == codes
+
+
+def test_the_more_columns_the_fewer_rows_has_a_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linmax.streams.stream.CELLS", 60)
+    monkeypatch.setattr("linmax.streams.stream.FEWEST", 4)
+    for experts, rows in ((1, 25), (5, 10), (29, 4)):  # 30, 10 and 4 at most, in equal parts
+        path = tmp_path / f"{experts}.parquet"
+        columns = {f"m{i}": [0] * 100 for i in range(experts)} | {"truth": [0] * 100}
+        pa.parquet.write_table(pa.table(columns), path)
+        assert {piece.items for piece in open_stream(path)} == {rows}

@@ -43,17 +43,11 @@ COMPILES = not getattr(numba.config, "DISABLE_JIT", 0)  # set by NUMBA_DISABLE_J
 @functools.cache
 def _newest(*names: str) -> None:
     # numba links the oldest entry of a glibc function, which wraps the newest to set errno: same bits, slower
-    cpu_target.target_context.refresh()  # numba installs its own choice when it first wakes
+    assert cpu_target.target_context is not None  # numba installs its own choice when this is made
     with contextlib.suppress(OSError, AttributeError):
         library = ctypes.CDLL("libm.so.6")
         for name in names:
             llvmlite.binding.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
-
-
-def wake() -> None:
-    """Let numba set itself up, which it does when it first loads or compiles a kernel."""
-    if COMPILES:
-        cpu_target.target_context.refresh()
 
 
 _interpreting = False
@@ -95,6 +89,10 @@ class _Cache(caching.FunctionCache):
         file = self._cache_file
         file._source_stamp = (file._source_stamp, sources_digest(), _outside(function, ()))
         file._load_index = functools.partial(_read_index, file._load_index)  # type: ignore[method-assign]
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        # numba would wake here, which takes half a second; only what compiles has to, and does so by itself
+        return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
 
 
 def _read_index(load: Callable[[], Any]) -> Any:

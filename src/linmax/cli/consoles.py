@@ -34,10 +34,11 @@ def tell(sentence: str) -> None:
 
 
 def as_json(value: Any) -> None:
-    """One JSON object to standard output; what is not a number is null."""
+    """One JSON object to standard output, in many lines for eyes only; what is not a number is null."""
     from linmax.evaluate.findings import plain
 
-    print(json.dumps(plain(value), indent=2, allow_nan=False), flush=True)
+    indent = 2 if sys.stdout.isatty() else None
+    print(json.dumps(plain(value), indent=indent, allow_nan=False), flush=True)
 
 
 def _safe(stream: TextIO) -> TextIO:

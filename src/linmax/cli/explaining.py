@@ -72,8 +72,10 @@ def explain(model: Path, reading: Reading, wanted: Wanted) -> Reasons:
         columns = getattr(piece.votes, "column_names", votes)
         demand_acquaintance(fusion, list(columns), str(model), file)
         with within(file, piece):
-            why = fusion.explain_one(votes if piece.votes is not None else None, attributes=piece.traits(0))
-    traits = {("attribute", name): value for name, value in (piece.traits(0) or {}).items()}
+            why = fusion.explain_one(
+                votes if piece.votes is not None else None, attributes=piece.traits_at(0)
+            )
+    traits = {("attribute", name): value for name, value in (piece.traits_at(0) or {}).items()}
     return reasons(str(model), file, piece, votes | traits, why)
 
 

@@ -50,8 +50,9 @@ def fuse(reading: Reading, orders: Orders, console: Console | None = None) -> bo
         rows = truths.given(stream if orders.shuffle is None else shuffled(stream, orders.shuffle))
         pieces = Ahead(coded(began.fusion, rows))
         run = Pass(
-            began.fusion, pieces, before=began.before, recalled=began.recalled, every=orders.checkpoint
-        )
+            began.fusion, pieces, before=began.before, recalled=began.recalled, every=orders.checkpoint,
+            marked=orders.save is not None,
+        )  # fmt: skip
         with Board(console, stream, quiet=orders.json) as board:
             with pieces, interruptible(pieces) as stopped:
                 finished = follow(run, began, stream, orders, board, stopped)

@@ -8,14 +8,7 @@ from contextlib import suppress
 
 
 def start() -> None:
-    """Let numba and pyarrow set themselves up without libraries that they would like to know of.
-
-    numba imports scipy's linear algebra for `np.convolve`, and pyarrow pandas for its frames: half a second.
-    """
-    from linmax import _jit
-
-    with _Absent("scipy.linalg"):
-        _jit.wake()
+    """Let pyarrow set itself up without pandas, which it would like to know of: that takes half a second."""
     import pyarrow  # type: ignore[import-untyped]
 
     with _Absent("pandas"):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from linmax.evaluate.losses import Losses
 from linmax.evaluate.progress import picks
 from linmax.evaluate.sample import MOST, Rows, Sample
 from linmax.evaluate.sifting import DOUBTFUL, HARD, SAMPLED, Bars, Marks, sift
-from linmax.evaluate.trust import pulls
+from linmax.evaluate.trust import pulls, readings
 from linmax.fusion import Fusion
 from linmax.streams import Piece
 from linmax.techniques import threads
@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 
 MOMENTS = 512  # points of a curve at most
 FEW = 20  # items that are worth a look
-PART = 4096  # trials that are worth being counted while others are learned
+PART = 4096  # more trials than these are worth being counted while others are learned
 RECENT = 2000  # rows of the sample that tell whom weights trust now
 FIRST = 32  # items before trust is first looked at; then after every doubling, later at every half
 
@@ -52,14 +52,21 @@ class Outcome:
 
     piece: Piece
     codes: NDArray[np.int32]
-    margins: NDArray[np.float64]
+    leads: NDArray[np.float64]  # the margins, once these items are counted
     classes: Roll
     strangers: Strangers
+    settle: Callable[[], None]
 
     @cached_property
     def guesses(self) -> NDArray[Any]:
         """The names of the classes, made when somebody asks for them."""
         return to_names(self.codes, self.classes, self.strangers)
+
+    @cached_property
+    def margins(self) -> NDArray[np.float64]:
+        """How far each guess was ahead of the runner-up."""
+        self.settle()
+        return self.leads
 
 
 class Audit:
@@ -88,59 +95,62 @@ class Audit:
         self.sample = Sample(sample)
         self.hardest, self.doubtful = Heap(FEW), Heap(FEW)
         self.trust: list[tuple[int, list[float]]] = []  # the pull of each expert after so many items
+        self._beside = Beside()
 
     def learn(self, fusion: Fusion, piece: Piece, batch: Batch | None = None) -> Outcome:
         """Let a session learn the next items of the stream, and note how everyone did on them.
 
-        A familiar batch is learned in parts, and each is counted while the next one is learned.
+        Many are counted while the next are learned: `settle` waits until all are.
         """
         if batch is None:
             labels = np.full(piece.items, None, object) if piece.truth is None else piece.truth
             batch = fusion.read(piece.votes, labels, attributes=piece.attributes)
-        begin = self.items
-        said, margin, marks = picks(batch), np.empty(batch.trials), np.empty(batch.trials, np.uint8)
-        guess = np.empty(batch.trials, np.int32)
-        parts = _parts(batch)
-        with Beside(at_once=len(parts) == 1) as beside:
-            for rows in parts:
-                part = batch if len(parts) == 1 else batch.part(rows.start, rows.stop)
-                guess[rows], board = fusion.learn_batch(part, scores=True)
-                beside.do(
-                    self._count, _Names(fusion, part), part, said[rows], guess[rows], board, margin[rows],
-                    marks[rows],
-                )  # fmt: skip
-        seen = Rows(np.arange(begin, self.items), batch.labels, guess, margin, said, piece)
-        self._keep(seen, marks, _Names(fusion, batch))
-        self._look(fusion, begin)
-        return Outcome(piece, guess, margin, fusion.names.classes, batch.strangers)
+        guess, board = fusion.learn_batch(batch, scores=True)
+        begin, self.items = self.items, self.items + batch.trials
+        row, margin = np.arange(begin, self.items), np.empty(batch.trials)
+        seen = Rows(row, batch.labels, guess, margin, picks(batch), piece)
+        names = _Names(fusion, batch)
+        table = readings(fusion) if self.looks(begin, self.items) else None
+        if batch.trials > PART and threads.count() > 1:
+            self._beside.do(self._count, seen, batch, board, names, table)
+        else:
+            self.settle()
+            self._count(seen, batch, board, names, table)
+        return Outcome(piece, guess, margin, fusion.names.classes, batch.strangers, self.settle)
 
-    def _count(
-        self,
-        name: _Names,
-        batch: Batch,
-        said: Codes,
-        guess: Codes,
-        board: Floats,
-        margin: Floats,
-        marks: Marks,
-    ) -> None:
-        """Count some trials, and mark those that are to be kept."""
-        margins(board, batch.known, guess, margin)
-        truth, begin = batch.labels, self.items
+    def settle(self) -> None:
+        """Wait until all that was learned is counted."""
+        self._beside.settle()
+
+    def _count(self, seen: Rows, batch: Batch, board: Floats, name: _Names, table: Floats | None) -> None:
+        """Count some trials, keep a few, and note whom the weights trust now, if there is a table of that."""
+        truth, guess = seen.truth, seen.guess
+        margins(board, batch.known, guess, seen.margin)
+        begin = int(seen.row[0]) if batch.trials else 0
+        marks = np.empty(batch.trials, np.uint8)
         bars = Bars(self.sample.limit, self.hardest.least, self.doubtful.least)
-        found = sift(begin, batch, guess, margin, bars, marks)
+        found = sift(begin, batch, guess, seen.margin, bars, marks)
+        at = begin
         for stop in self._stops(begin, begin + batch.trials):
-            part = slice(self.items - begin, stop - begin)
-            self.counts.add(said[part], truth[part], batch.known[part], guess[part], batch.classes_seen)
-            self.items = stop
-            t = stop - begin - 1
-            self._mark(name(t, guess), name(t, truth))
+            part = slice(at - begin, stop - begin)
+            self.counts.add(seen.said[part], truth[part], batch.known[part], guess[part], batch.classes_seen)
+            at = stop
+            self._mark(at, name(at - begin - 1, guess), name(at - begin - 1, truth))
         self.unlabelled += found.unlabelled
         self.novel += found.novel
         for pair, count in found.pairs:
             self.confusion[pair] += count
         if not isinstance(batch.votes, Hard):
             self.losses.add(batch, (truth >= 0) & (truth < batch.known))
+        self._keep(seen, marks, name)
+        if table is not None:
+            self._look(at, table)
+
+    def _look(self, at: int, table: Floats) -> None:
+        """Note whom the weights trust."""
+        said, truth = self.sample.latest(RECENT)
+        if len(truth):
+            self.trust.append((at, pulls(table, said, truth)))
 
     def _stops(self, begin: int, end: int) -> list[int]:
         """Where something is noted: at moments of the curves, powers of 2, and the end."""
@@ -149,8 +159,8 @@ class Audit:
         doubled = (1 << i for i in range(begin.bit_length(), end.bit_length()))
         return sorted({*even, *doubled, end} - {begin} if end > begin else ())
 
-    def _mark(self, guess: Any, truth: Any) -> None:
-        at, counts = self.items, self.counts
+    def _mark(self, at: int, guess: Any, truth: Any) -> None:
+        counts = self.counts
         if at & (at - 1) == 0:
             missed = counts.mistakes
             best = int(missed[counts.leader]) if counts.leader is not None else counts.trials
@@ -175,13 +185,6 @@ class Audit:
                 if heap.admits(float(measure[j])):
                     heap.push(float(measure[j]), _item(rows, int(at[j]), name))
 
-    def _look(self, fusion: Fusion, begin: int) -> None:
-        """Note whom the weights trust, if one of the agreed moments lies behind."""
-        if bisect_left(_LOOKS, self.items + 1) > bisect_left(_LOOKS, begin + 1):
-            said, truth = self.sample.latest(RECENT)
-            if len(truth):
-                self.trust.append((self.items, pulls(fusion, said, truth)))
-
     @staticmethod
     def looks(begin: int, end: int) -> list[int]:
         """Where pieces should end, so that trust is looked at in the same moments however pieces come."""
@@ -199,17 +202,6 @@ class _Names:
         if code < 0:
             return None
         return self.classes[code] if code < len(self.classes) else self.strangers.name(t, code)
-
-
-def _parts(batch: Batch) -> list[slice]:
-    """Trials that are learned one after the other, half of those left at a time: few are counted last.
-
-    All at once, where that is not worth it or one core has to do.
-    """
-    ends = [0]
-    while batch.familiar and threads.count() > 1 and batch.trials - ends[-1] > 2 * PART:
-        ends.append((ends[-1] + batch.trials) // 2)
-    return [slice(*one) for one in pairwise([*ends, batch.trials])]
 
 
 def _item(rows: Rows, t: int, name: _Names) -> Item:

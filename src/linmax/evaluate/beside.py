@@ -1,44 +1,42 @@
-"""Errands that are run beside other work, one after the other."""
+"""An errand that is done beside other work."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Self
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import cache
+from typing import Any
+
+
+@cache
+def _thread(process: int) -> ThreadPoolExecutor:
+    """The one thread of a process; a child of it has one of its own."""
+    return ThreadPoolExecutor(1, thread_name_prefix="linmax-beside")
 
 
 class Beside:
-    """A thread of its own for errands that are given in order; at the end of a `with` all are done.
+    """One errand at a time: the next one waits for it, and hears what it raised; so does `settle`.
 
-    What an errand raises is raised there, unless something else is on its way. With `at_once` there is no
-    thread: errands are done when they are given.
-
-    >>> done = []
-    >>> with Beside() as beside:
-    ...     beside.do(done.append, 1)
-    ...     beside.do(done.append, 2)
+    >>> done, beside = [], Beside()
+    >>> beside.do(done.append, 1)
+    >>> beside.do(done.append, 2)
+    >>> beside.settle()
     >>> done
     [1, 2]
     """
 
-    def __init__(self, *, at_once: bool = False) -> None:
-        self._thread = None if at_once else ThreadPoolExecutor(1, thread_name_prefix="linmax-beside")
-        self._errands: list[Future[Any]] = []
+    def __init__(self) -> None:
+        self._errand: Future[Any] | None = None
 
     def do(self, errand: Callable[..., Any], *arguments: Any) -> None:
-        """Run this after all that was given before."""
-        if self._thread is None:
-            errand(*arguments)
-            return
-        self._errands.append(self._thread.submit(errand, *arguments))
+        """Have this done; it must not give errands itself."""
+        self.settle()
+        self._errand = _thread(os.getpid()).submit(errand, *arguments)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: Any, *error: object) -> None:
-        if self._thread is None:
-            return
-        self._thread.shutdown()  # also on an error: what was given is to be done
-        if kind is None:
-            for errand in self._errands:
-                errand.result()
+    def settle(self) -> None:
+        """Wait until nothing is under way."""
+        if self._errand is not None:
+            wait([self._errand])
+            errand, self._errand = self._errand, None
+            errand.result()

@@ -42,7 +42,7 @@ class Footprint:
         if at:
             part = piece.take(at)
             names = part.ids or [None] * len(at)
-            for name, votes, traits in zip(names, part.ballots(), part.traits_of_all(), strict=True):
+            for name, votes, traits in zip(names, part.ballots(), part.traits(), strict=True):
                 told = (sorted(map(repr, one.items())) for one in (votes, traits))
                 row = repr((self.digest, repr(name), *told))
                 self.digest = hashlib.sha256(row.encode("utf-8", "backslashreplace")).hexdigest()

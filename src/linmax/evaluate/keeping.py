@@ -17,6 +17,7 @@ from linmax.streams import Piece
 
 def noted(audit: Audit) -> dict[str, Any]:
     """Everything but the rows of the sample, which are read again."""
+    audit.settle()
     rows = audit.sample.rows()
     return {
         "items": [audit.items, audit.unlabelled, audit.novel],

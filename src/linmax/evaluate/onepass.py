@@ -54,11 +54,13 @@ class Pass:
         before: Before = NOTHING,
         recalled: Recalled | None = None,
         every: int = 0,
+        marked: bool = True,
     ) -> None:
         self.fusion, self.stream = fusion, stream
         self.before, self.recalled, self.every = before, recalled, every
         self.audit = Audit() if recalled is None else recalled.audit
-        self.mark = Footprint()  # of all rows so far
+        self.mark = Footprint()  # of all rows so far; if not `marked`, of those that were passed over
+        self._marked = marked
         self._rate = 0.0
 
     def __iter__(self) -> Iterator[Outcome]:
@@ -67,6 +69,7 @@ class Pass:
             piece = coming.piece if isinstance(coming, Coded) else coming
             begin = self._passed_over(piece)
             yield from self._learned(piece, begin, ahead)
+        self.audit.settle()
         if self.mark.rows < self.before.rows:
             raise ValueError(_other(f"it has {self.mark.rows:,} rows", self.before))
 
@@ -91,7 +94,8 @@ class Pass:
             some = None if batch is None else batch.part(at, end)
             outcome = self.audit.learn(self.fusion, piece.part(at, end), some)
             self._rate = (end - at) / max(time.perf_counter() - begun, 1e-9)
-            self.mark.add(outcome.piece)
+            if self._marked:
+                self.mark.add(outcome.piece)
             yield outcome
             at = end
 

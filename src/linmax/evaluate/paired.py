@@ -68,6 +68,6 @@ def mcnemar(better: int, worse: int) -> float:
     for i in range(few, -1, -1):
         total += term
         term *= i / (items - i + 1)
-        if term < 1e-17 * total:
+        if term <= 1e-17 * total:
             break
     return min(1.0, 2.0 * total)

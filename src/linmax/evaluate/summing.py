@@ -60,6 +60,7 @@ def sum_up(
     >>> found.experts[0].name, found.experts[0].hears
     ('bob', 'as it says')
     """
+    audit.settle()
     rows = audit.sample.rows()
     sampled = 0 if rows is None else len(rows.row)
     panel = [] if rows is None else trusted(fusion, rows.said, rows.truth)
@@ -236,14 +237,14 @@ def _confusion(audit: Audit, fusion: Fusion) -> Confusion:
 def _agreement(fusion: Fusion, rows: Rows | None) -> Agreement:
     if rows is None or rows.said.shape[1] < 2:
         return Agreement([], [])
-    said = rows.said
-    spoke = (said >= 0).sum(axis=0)
+    spoke = np.count_nonzero(rows.said >= 0, axis=0)
     shown = np.sort(np.argsort(-spoke, kind="stable")[:PAIRS])
+    said = np.ascontiguousarray(rows.said[:, shown].T)
+    speaks = said >= 0
     table: list[list[float | None]] = []
-    for i in shown:
-        both = (said[:, [i]] >= 0) & (said[:, shown] >= 0)
-        same = ((said[:, [i]] == said[:, shown]) & both).sum(axis=0)
-        times = both.sum(axis=0)
+    for vote, speak in zip(said, speaks, strict=True):
+        same = np.count_nonzero((vote == said) & speak, axis=1)
+        times = np.count_nonzero(speak & speaks, axis=1)
         table.append([float(s / t) if t else None for s, t in zip(same, times, strict=True)])
     return Agreement([fusion.experts[i] for i in shown], table)
 

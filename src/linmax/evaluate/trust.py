@@ -71,9 +71,8 @@ def trusted(fusion: Fusion, said: NDArray[np.int32], truth: NDArray[np.int32]) -
     return sorted(found, key=lambda one: -one.pull)
 
 
-def pulls(fusion: Fusion, said: NDArray[np.int32], truth: NDArray[np.int32]) -> list[float]:
-    """How far each expert draws the score of the truth above the mean of all classes, in their order."""
-    table = readings(fusion)
+def pulls(table: NDArray[np.float64], said: NDArray[np.int32], truth: NDArray[np.int32]) -> list[float]:
+    """How far each expert draws the score of the truth above the mean of all classes, by their `readings`."""
     return [
         _pull(reading, said[said[:, i] >= 0, i], truth[said[:, i] >= 0], len(said))
         for i, reading in enumerate(table[: said.shape[1]])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Generic, Self, TypeVar
 
 Read = TypeVar("Read")
 
+BEHIND = 10  # of priority: reading is ahead of the learning, and does not take its time from it
 PATIENCE = 0.1  # seconds after which a full queue is tried again, unless nobody wants more
 
 
@@ -50,6 +53,10 @@ class Ahead(Generic[Read]):
             yield piece
 
     def _read(self) -> None:
+        with suppress(
+            AttributeError, OSError
+        ):  # where threads have priorities, those who wait for it come first
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), BEHIND)
         try:
             for piece in self._pieces:
                 if not self._put(piece):

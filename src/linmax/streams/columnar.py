@@ -47,14 +47,30 @@ class Parquet:
 
     def batches(self, columns: Sequence[str], most: int) -> Iterator[Batch]:
         """The columns as the file has them."""
-        batches = self._file.iter_batches(most, columns=list(columns), use_threads=False)
-        at = 0
-        for batch in _guarded(batches, self.name, "Parquet"):
-            table = _sound(pa.Table.from_batches([batch]), self.name, "Parquet").select(list(columns))
-            yield Batch(table, np.arange(at + 1, at + 1 + len(table)))
-            at += len(table)
+        wanted, at = list(columns), 0
+        for groups, rows in self._parts(most):
+            batches = self._file.iter_batches(rows, row_groups=groups, columns=wanted, use_threads=False)
+            for batch in _guarded(batches, self.name, "Parquet"):
+                table = _sound(pa.Table.from_batches([batch]), self.name, "Parquet").select(wanted)
+                yield Batch(table, np.arange(at + 1, at + 1 + len(table)))
+                at += len(table)
         if at != self.rows:
             raise StreamError(f"{self.name} has {at} rows but promises {self.rows}; write it again")
+
+    def _parts(self, most: int) -> Iterator[tuple[list[int], int]]:
+        """Row groups that are read together, small ones with the next, and how many rows of them at a time.
+
+        A batch that ends where a row group ends takes less time and memory than one across the border.
+        """
+        metadata = self._file.metadata
+        groups, rows = [], 0
+        for group in range(metadata.num_row_groups):
+            groups.append(group)
+            rows += max(metadata.row_group(group).num_rows, 0)
+            if rows >= most or group == metadata.num_row_groups - 1:
+                times = max(-(-rows // most), 1)
+                yield groups, max(-(-rows // times), 1)
+                groups, rows = [], 0
 
 
 def _opened(source: Source, dictionaries: list[str]) -> Any:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from linmax.ballots import Triplets
 from linmax.streams.columns import as_numpy
+from linmax.streams.texts import combined
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +91,9 @@ class Piece:
         """The votes on every item, each as `item` has them."""
         votes = self.votes
         if isinstance(votes, pa.Table):
-            rows = votes.to_pylist()
-            return [{name: vote for name, vote in row.items() if vote not in (None, "")} for row in rows]
+            columns = [as_numpy(combined(column)).tolist() for column in votes.columns]
+            rows = (zip(votes.column_names, row, strict=True) for row in zip(*columns, strict=True))
+            return [{name: vote for name, vote in row if vote is not None} for row in rows]
         said: list[dict[Any, Any]] = [{} for _ in range(self.items)]
         if isinstance(votes, Triplets):
             for j, t in enumerate(votes.item.tolist()):
@@ -102,16 +104,16 @@ class Piece:
             return said
         return said if votes is None else [dict(item) for item in votes]
 
-    def traits_of_all(self) -> list[dict[Any, Any]]:
-        """The attributes of every item, each as `traits` has them; empty where there are none."""
+    def traits(self) -> list[dict[Any, Any]]:
+        """The attributes of every item, each as `traits_at` has them; empty where there are none."""
         if self.attributes is None:
             return [{} for _ in range(self.items)]
         rows = self.attributes.to_pylist() if isinstance(self.attributes, pa.Table) else self.attributes
         return [dict(row) for row in rows]
 
-    def traits(self, t: int) -> dict[Any, Any] | None:
+    def traits_at(self, t: int) -> dict[Any, Any] | None:
         """The attributes of one item; None where there are none."""
-        return None if self.attributes is None else self._of(range(t, t + 1), self.first).traits_of_all()[0]
+        return None if self.attributes is None else self._of(range(t, t + 1), self.first).traits()[0]
 
 
 def joined(pieces: Sequence[Piece]) -> Piece:

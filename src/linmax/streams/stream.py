@@ -24,7 +24,8 @@ from linmax.streams.source import Source
 from linmax.streams.svmlight import Svmlight
 
 CLASSES = 100_000  # so many different labels are no classes
-PIECE = 65_536
+PIECE = 100_000
+CELLS, FEWEST = 1 << 22, 1024  # of a piece: the more columns, the fewer rows, but not fewer than these
 
 
 class Stream:
@@ -169,7 +170,9 @@ def _opened(source: Source, wishes: Wishes, fold: bool, piece: int) -> Stream:
     columns = Columns(source.name, reader.unit, text=text, fold=fold)
     if layout.shape == "long":
         return Stream(source, layout, Long(reader, layout, columns).pieces(piece), None)
-    return Stream(source, layout, wide.pieces(reader, layout, columns, piece), reader.rows)
+    width = len(layout.experts) + len(layout.attributes) + 1
+    most = min(piece, max(CELLS // width, FEWEST))
+    return Stream(source, layout, wide.pieces(reader, layout, columns, most), reader.rows)
 
 
 def _layout(source: Source, reader: Reader, wishes: Wishes) -> Layout:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -84,10 +84,11 @@ def _variants(what: str, counts: Counter[Any]) -> Iterator[str]:
 
 
 def _strangers(votes: Counter[Any], labels: list[Any]) -> Iterator[str]:
-    known = sum(name in votes for name in labels)
+    counts = Counter(labels)
+    known = sum(times for name, times in counts.items() if name in votes)
     if labels and votes and known < OVERLAP * len(labels):
         said = several((shown(name) for name, _ in votes.most_common(3)), 3)
-        truth = several((shown(name) for name, _ in Counter(labels).most_common(3)), 3)
+        truth = several((shown(name) for name, _ in counts.most_common(3)), 3)
         yield (
             f"{known} of {len(labels)} labels are ever voted for (votes are {said}, labels {truth});"
             " check label=, or whether both name classes in the same way"
@@ -114,8 +115,9 @@ def _crowded(different: int, rows: int) -> bool:
 
 def _order(labels: list[Any]) -> Iterator[str]:
     different = len(set(labels))
-    runs = 1 + sum(one != other for one, other in pairwise(labels))
-    if different > 1 and runs == different and len(labels) >= RUNS * different:
+    changes = (one != other for one, other in pairwise(labels))
+    more = next(islice(filter(None, changes), max(different - 1, 0), None), None)  # than a sorted file has
+    if different > 1 and more is None and len(labels) >= RUNS * different:
         yield "rows are sorted by label, and what is learned depends on the order, so shuffle them"
 
 

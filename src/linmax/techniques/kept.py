@@ -23,8 +23,13 @@ class Tape(NamedTuple):
 
     def last(self, size: int) -> np.ndarray:
         """Where the latest labelled trials are."""
-        labelled = np.flatnonzero(self.labels >= 0)
-        return labelled[max(len(labelled) - size, 0) :]
+        tail = size  # most trials are labelled: it is enough to look at the latest
+        while True:
+            begin = max(len(self.labels) - tail, 0)
+            labelled = begin + np.flatnonzero(self.labels[begin:] >= 0)
+            if not begin or len(labelled) >= size:
+                return labelled[max(len(labelled) - size, 0) :]
+            tail *= 2
 
 
 class Kept:
