@@ -186,6 +186,13 @@ def test_set_output_gives_votes_under_names(iris: Any) -> None:
         assert list(votes.columns) == ["fusionclassifier_bayes", "fusionclassifier_tree"]
 
 
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_weights_are_as_many_as_rows(iris: Any, method: str) -> None:
+    model = FusionClassifier([("bayes", GaussianNB())], "Perceptron()")
+    with pytest.raises(ValueError, match=rf"{len(iris[1])}, {len(iris[1]) - 1}"):
+        getattr(model, method)(*iris, sample_weight=np.ones(len(iris[1]) - 1))
+
+
 def test_sample_weights_reach_all_estimators_without_routing(iris: Any) -> None:
     rows, labels = iris
     weights = np.tile([0.0, 1.0], 75)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from river import base, linear_model, naive_bayes
+from river import base, compose, linear_model, naive_bayes
 
 from linmax.adapters.river.deciding import Decides, plain
 from linmax.adapters.sessions import settled
@@ -45,7 +45,7 @@ class FusionClassifier(base.Ensemble[base.Classifier], Decides):
         *,
         votes: str = "predict",
     ) -> None:
-        super().__init__(iter(models))
+        super().__init__(iter([_demanded(model) for model in models]))
         if votes not in WAYS:
             raise ValueError(
                 f"votes must be 'predict' or 'predict_proba' (got {votes!r}); labels are 'predict'"
@@ -71,7 +71,9 @@ class FusionClassifier(base.Ensemble[base.Classifier], Decides):
         return {name: weights[name] for name in self.names if name in weights}
 
     def learn_one(self, x: dict[Any, Any], y: Any) -> None:
-        """The models vote, the session learns from the votes, and then the models learn."""
+        """The models vote, the session learns from the votes, and then the models learn; nobody without y."""
+        if y is None or y != y:  # a frame has NaN where nothing is known
+            return
         label = _label(y, self._kind() or type(plain(y)))
         self.fusion.learn_one(self._voted(x, type(label)), label)
         for model in self.models:
@@ -123,6 +125,15 @@ class FusionClassifier(base.Ensemble[base.Classifier], Decides):
     def _unit_test_params(cls) -> Any:
         models = [linear_model.LogisticRegression(), linear_model.Perceptron(), naive_bayes.GaussianNB()]  # type: ignore[no-untyped-call]
         yield {"models": models, "learner": "Averaged(Perceptron(start='equal'))"}
+
+
+def _demanded(model: Any) -> base.Classifier:
+    """A model that says a class; pipelines that end in one are such, too."""
+    if not isinstance(model, base.Classifier | compose.Pipeline) or not hasattr(model, "predict_one"):
+        raise ValueError(
+            f"models must be classifiers of River (got {model!s:.60}); scalers go before the panel"
+        )
+    return model  # type: ignore[return-value]
 
 
 def _kind(said: list[Any]) -> type:

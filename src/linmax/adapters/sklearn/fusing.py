@@ -9,7 +9,7 @@ from sklearn import get_config
 from sklearn.base import ClassifierMixin, TransformerMixin
 from sklearn.ensemble._base import _BaseHeterogeneousEnsemble
 from sklearn.model_selection import check_cv
-from sklearn.utils import Bunch, indexable
+from sklearn.utils import Bunch, check_consistent_length, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
@@ -75,6 +75,7 @@ class FusionClassifier(Decides, ClassifierMixin, TransformerMixin, _BaseHeteroge
         self.__dict__.pop("fusion_", None)
         known, panel = names_of(X), self._panel()
         X, labels = _rows(X, y)
+        check_consistent_length(labels, params.get("sample_weight"))
         fusion = self._begin(panel, labels)
         ask = Ask(self.votes, fusion.names.classes.codes)
         if self.prefit:
@@ -99,6 +100,7 @@ class FusionClassifier(Decides, ClassifierMixin, TransformerMixin, _BaseHeteroge
         them; those that cannot learn more then stay as they are.
         """
         known, (X, labels) = names_of(X), _rows(X, y)
+        check_consistent_length(labels, params.get("sample_weight"))
         announced = labels[:0] if classes is None else labels_of(classes)
         if not hasattr(self, "fusion_"):
             return self._first(X, labels, announced, params, known)
