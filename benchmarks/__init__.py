@@ -1,1 +1,1 @@
-"""Benchmarks: ratios measured in one run, beside plain C."""
+"""Benchmarks: side by side with other libraries and with plain C, in one run."""

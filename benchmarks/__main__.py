@@ -1,72 +1,76 @@
-"""`make bench`: measure, show, and keep the figures in benchmarks/results/."""
+"""`make bench`: measure all parts beside the peers in one run, and keep figures, a page and pictures."""
 
 from __future__ import annotations
 
-import json
-import platform
+import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import numba
-import numpy as np
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-import linmax
-from benchmarks import committee, latency, memory, speed, twin
+from benchmarks import pages, parts
+from benchmarks.peers.desk import Desk, PeerError
 
+ROOT = Path(__file__).parents[1]
+DATA = ROOT.parent / "shared" / "data"
 RESULTS = Path(__file__).with_name("results")
 
 
-def show(title: str, rows: list[dict[str, Any]]) -> None:
-    """A list of records as a table."""
-    table = Table(title=title)
-    for name in rows[0]:
-        table.add_column(name)
-    for row in rows:
-        table.add_row(*(_text(value) for value in row.values()))
-    Console().print(table)
+def main(
+    quick: Annotated[bool, typer.Option("--quick", help="a small part of the work, in two minutes")] = False,
+    only: Annotated[
+        list[str] | None, typer.Option(help="a part, may be repeated; all if none is named")
+    ] = None,
+    data: Annotated[Path, typer.Option(help="the folder of real data", show_default="../shared/data")] = DATA,
+    results: Annotated[
+        Path, typer.Option(help="where figures go", show_default="benchmarks/results")
+    ] = RESULTS,
+) -> None:
+    """Measure linmax beside plain C, Vowpal Wabbit, River and scikit-learn."""
+    console = Console()
+    there = parts.names()
+    unknown = [name for name in only or [] if name not in there]
+    if unknown:
+        raise typer.BadParameter(f"there is no part {unknown[0]!r}, only {', '.join(there)}")
+    results.mkdir(parents=True, exist_ok=True)
+    done: list[str] = []
+    try:
+        with Desk(install=not quick) as desk:
+            for name in only or there:
+                console.print(f"{name} ...")
+                begun = time.perf_counter()
+                run(name, quick, data, results, desk, console)
+                console.print(f"  in {time.perf_counter() - begun:.0f} s", highlight=False)
+                done.append(name)
+    except KeyboardInterrupt:
+        console.print(f"stopped; finished and kept: {', '.join(done) or 'nothing'}")
+        raise typer.Exit(130) from None
+    except PeerError as why:
+        console.print(f"stopped: {why}; finished and kept: {', '.join(done) or 'nothing'}", soft_wrap=True)
+        raise typer.Exit(1) from None
+    finally:
+        if done:
+            page = pages.build(results, quick)
+            console.print(f"kept in {page.parent}, the page is {page.name}", soft_wrap=True)
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.2f}"
-    return " .. ".join(map(_text, value)) if isinstance(value, list) else str(value)
+def run(name: str, quick: bool, data: Path, results: Path, desk: Desk, console: Console) -> None:
+    """Measure a part, keep it, and say what it found."""
+    columns = (TextColumn("{task.description:45}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(name, total=1.0)
+
+        def tell(what: str, share: float = 0.0) -> None:
+            progress.update(task, description=f"{name}: {what}", completed=share)
+
+        offered = {"quick": quick, "desk": desk, "data": data, "tell": tell}
+        measured = parts.measured(name, offered)
+    pages.keep(name, measured, results, quick)
+    for line in parts.summed_up(name, measured):
+        console.print(f"  {line}", soft_wrap=True, highlight=False, markup=False)
 
 
-def main(quick: Annotated[bool, typer.Option(help="a tenth of the work")] = False) -> None:
-    """Measure linmax beside plain C, in one run."""
-    rounds, size = (3, 10) if quick else (9, 1)
-    results: dict[str, Any] = {
-        "machine": f"{platform.machine()}, {platform.system()}",
-        "versions": {
-            "python": platform.python_version(),
-            "numba": numba.__version__,
-            "numpy": np.__version__,
-        },
-    }
-    c = twin.compiled()
-    if c is None:
-        Console().print("no C compiler here: the comparison with C is left out")
-    else:
-        results["c"] = speed.against_c(c, 20, 500_000, rounds)
-        results["c"] += speed.against_c(c, 1000, 40_000, rounds)
-        show("one pass over hard votes, k = 5, 5 % noise (CPU time, ratio = linmax / C)", results["c"])
-    results["one_by_one"] = speed.one_by_one(5000 // size, rounds)
-    show("a dict of 20 votes", results["one_by_one"])
-    results["default"] = latency.by_part(5000 // size, rounds)
-    show("the default, one item at a time: 20 votes, 10 classes (CPU time)", results["default"])
-    if not hasattr(linmax, "vr_combine"):
-        Console().print("no vr_combine yet: only its runs are measured")
-    results["committee"] = committee.against_plain(5000 // size, rounds)
-    show("VR-Combine and a plain numba program (CPU time of one core)", results["committee"])
-    results["memory"] = memory.flat(10_000_000 // size)
-    show("a long stream in pieces", [results["memory"]])
-    RESULTS.mkdir(exist_ok=True)
-    name = "core-quick.json" if quick else "core.json"
-    (RESULTS / name).write_text(json.dumps(results, indent=1) + "\n")
-    Console().print(f"kept in benchmarks/results/{name}")
-
-
-typer.run(main)
+if __name__ == "__main__":
+    typer.run(main)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-import linmax
 from benchmarks import plain, plain_voting
-from benchmarks.speed import timed
-from linmax import Averaged, Fusion, Recycled, standard_bank
+from benchmarks.measuring import here, in_turn, spread
+from linmax import Averaged, Fusion, Recycled, standard_bank, vr_combine
 from linmax.problems import majority
 
 RULES: list[Any] = standard_bank()[:31]
 CLASSES = 5
+THREADS = "LINMAX_THREADS"
 
 
 def plain_runs(votes: np.ndarray, labels: np.ndarray) -> tuple[Any, np.ndarray]:
@@ -60,33 +60,42 @@ def same_runs(votes: np.ndarray, labels: np.ndarray) -> bool:
 
 
 def beside(what: str, other: Callable[[], Any], own: Callable[[], Any], rounds: int) -> dict[str, Any]:
-    """Interleaved: plain, linmax, plain, linmax ...; median milliseconds, and the ratio with its spread."""
-    other()
-    own()  # compile, or load from disk
-    pairs = [(timed(other)[1], timed(own)[1]) for _ in range(rounds)]
-    ratios = sorted(theirs / ours for theirs, ours in pairs)
+    """Milliseconds of CPU of both, and the ratio within a round, with their spread."""
+    costs = in_turn({"plain": lambda: here(other), "linmax": lambda: here(own)}, rounds)
+    theirs, ours = ([one.cpu for one in costs[name]] for name in ("plain", "linmax"))
     return {
         "what": what,
-        "plain_ms": 1e3 * statistics.median(theirs for theirs, _ in pairs),
-        "linmax_ms": 1e3 * statistics.median(ours for _, ours in pairs),
-        "times_faster": statistics.median(ratios),
-        "spread": [ratios[0], ratios[-1]],
+        "plain_ms": spread([1e3 * cpu for cpu in theirs]),
+        "linmax_ms": spread([1e3 * cpu for cpu in ours]),
+        "times_faster": spread([a / b for a, b in zip(theirs, ours, strict=True)]),
     }
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """linmax's committees run on one core for a while."""
+    before = os.environ.get(THREADS)
+    os.environ[THREADS] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[THREADS]
+        else:
+            os.environ[THREADS] = before
+
+
 def against_plain(trials: int, rounds: int) -> list[dict[str, Any]]:
-    """The 31 runs alone and, where linmax has it, the whole committee."""
-    os.environ["LINMAX_THREADS"] = "1"
-    panel = majority(trials, classes=CLASSES, noise=0.05)
-    votes, labels = panel.votes, panel.labels
-    rows = [beside("31 runs", lambda: plain_runs(votes, labels), lambda: own_runs(votes, labels), rounds)]
-    rows[0]["same_bits"] = same_runs(votes, labels)
-    if hasattr(linmax, "vr_combine"):
+    """The 31 runs alone, and the whole committee."""
+    votes, labels = majority(trials, classes=CLASSES, noise=0.05)
 
-        def committee() -> np.ndarray:
-            fusion = Fusion(linmax.vr_combine(), classes=range(CLASSES))
-            return np.asarray(fusion.learn(votes, labels).guesses)
+    def committee() -> np.ndarray:
+        fusion = Fusion(vr_combine(), classes=range(CLASSES))
+        return np.asarray(fusion.learn(votes, labels).guesses)
 
-        rows.append(beside("VR-Combine", lambda: plain_committee(votes, labels), committee, rounds))
-        rows[1]["same_bits"] = bool((plain_committee(votes, labels) == committee()).all())
-    return rows
+    with one_thread():
+        runs = beside("31 runs", lambda: plain_runs(votes, labels), lambda: own_runs(votes, labels), rounds)
+        runs["same_bits"] = same_runs(votes, labels)
+        whole = beside("VR-Combine", lambda: plain_committee(votes, labels), committee, rounds)
+        whole["same_bits"] = bool((plain_committee(votes, labels) == committee()).all())
+    return [runs, whole]

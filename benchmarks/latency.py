@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import statistics
-import time
+from functools import partial
+from statistics import median
 from typing import Any
 
+from benchmarks.measuring import here, in_turn
 from linmax import Fusion
 from linmax.problems import majority
 from linmax.techniques.desk import Desk
@@ -29,19 +30,25 @@ def by_part(items: int, rounds: int) -> list[dict[str, Any]]:
         for item in stream:
             fusion.predict_one(item)
 
-    rows = [{"part": "learn_one", "us": timed(learn, items, rounds)}]
-    rows += [{"part": "predict_one", "us": timed(predict, items, rounds)}]
     assert fusion._single is not None
+    learn()  # the calls below are made on a state that has learned
+    calls = named(fusion, fusion._single.desk)
+
+    def repeat(entry: Any, arguments: Any) -> None:
+        for _ in range(items):
+            entry(*arguments)
+
+    works = {"learn_one": partial(here, learn), "predict_one": partial(here, predict)}
+    for at, (_, entry, arguments) in enumerate(calls):
+        works[str(at)] = partial(here, partial(repeat, entry, arguments))
+    costs = in_turn(works, rounds)
+    us = {name: 1e6 * median(one.cpu for one in found) / items for name, found in costs.items()}
     parts: dict[str, float] = {}
-    for name, entry, arguments in named(fusion, fusion._single.desk):
-
-        def call(entry: Any = entry, arguments: Any = arguments) -> None:
-            for _ in range(items):
-                entry(*arguments)
-
-        parts[name] = parts.get(name, 0.0) + timed(call, items, rounds)
-    rows += [{"part": f"of it {name}", "us": us} for name, us in parts.items()]
-    rest = rows[0]["us"] - sum(parts.values())
+    for at, (name, _, _) in enumerate(calls):
+        parts[name] = parts.get(name, 0.0) + us[str(at)]
+    rows = [{"part": name, "us": us[name]} for name in ("learn_one", "predict_one")]
+    rows += [{"part": f"of it {name}", "us": took} for name, took in parts.items()]
+    rest = us["learn_one"] - sum(parts.values())
     return [*rows, {"part": "of it reading the votes, and Python", "us": rest}]
 
 
@@ -51,13 +58,3 @@ def named(fusion: Fusion, desk: Desk) -> list[tuple[str, Any, Any]]:
     runs = [f"the run of {run!r}" for run in council.runs]
     heads = ["tempering, counting, stacking and mixing"] * (len(desk.calls) - len(runs))
     return [(name, *call) for name, call in zip(runs + heads, desk.calls, strict=True)]
-
-
-def timed(work: Any, items: int, rounds: int) -> float:
-    """Median microseconds of CPU per item."""
-    times = []
-    for _ in range(rounds):
-        before = time.process_time()
-        work()
-        times.append(1e6 * (time.process_time() - before) / items)
-    return statistics.median(times)

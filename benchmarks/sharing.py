@@ -74,7 +74,13 @@ def kept(fusion: Fusion) -> int:
     for ground in council.grounds:
         for memory in ground.remembering:
             arrays += _arrays(memory)
-    return sum(array.nbytes for array in arrays)
+    for head in council.heads:
+        for part in vars(head).values():
+            arrays += (
+                [part] if isinstance(part, np.ndarray) else _arrays(part) if isinstance(part, tuple) else []
+            )
+    once = {id(array): array for array in arrays}
+    return sum(array.nbytes for array in once.values())
 
 
 def _arrays(thing: Any) -> list[np.ndarray]:

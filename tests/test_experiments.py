@@ -1,4 +1,4 @@
-"""One small cell of each experiment, and of the benchmarks."""
+"""One small cell of each experiment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import memory, speed, twin
 from experiments import sub_experts_figure_1
 from experiments.catalogue import experiments
 from experiments.committee_linear_machine.cells import problem
@@ -133,21 +132,3 @@ def test_an_interval_that_is_not_known_is_as_wide_as_the_other() -> None:
     assert Interval(10.0, 2.0).agrees(Interval(14.0))
     assert not Interval(10.0, 2.0).agrees(Interval(15.0))
     assert Interval(10.0).agrees(Interval(10.0))
-
-
-def test_the_c_twin_makes_the_very_same_mistakes() -> None:
-    c = twin.compiled()
-    if c is None:
-        pytest.skip("no C compiler here")
-    for row in speed.against_c(c, 20, 5_000, 1):
-        assert row["mistakes"][0] == row["mistakes"][1]
-
-
-def test_one_item_at_a_time_is_measured() -> None:
-    assert {row["call"] for row in speed.one_by_one(300, 1)} == {"learn_one", "predict_one"}
-
-
-def test_a_long_stream_does_not_grow_the_process() -> None:
-    marks = memory.flat(400_000, piece=20_000)
-    assert marks["trials"] == 400_000
-    assert marks["mb_at_the_end"] - marks["mb_after_a_tenth"] < 8

@@ -1,0 +1,83 @@
+"""One rule on hard votes beside the same loop in C, and `learn_one` and `predict_one` on a dict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measuring import Cost, here, in_turn, record, spread
+from benchmarks.sizing import per_row
+from benchmarks.twin import Twin
+from linmax import Averaged, BalancedWinnow, Fusion, Perceptron, Winnow
+from linmax.problems import majority
+
+CLASSES = 5
+RULES = {"perceptron": Perceptron(), "winnow": Winnow(1.2), "balanced": BalancedWinnow(1.2)}
+LEARNERS: tuple[Any, ...] = (Perceptron(), Winnow(1.2), Averaged(Winnow(1.2)))
+
+
+def against_c(twin: Twin, experts: int, trials: int, rounds: int) -> list[dict[str, Any]]:
+    """Nanoseconds of CPU a trial, and the ratio to C within a round with its spread."""
+    votes, labels = majority(trials, experts=experts, classes=CLASSES, noise=0.05, relevant=10)
+    codes = labels.astype(np.int32)
+    mistakes: dict[str, int] = {}
+
+    def in_c(name: str) -> Cost:
+        eta = math.log(getattr(RULES[name], "alpha", math.e))
+        return here(lambda: mistakes.update({f"{name}, C": twin.run(name, votes, codes, CLASSES, eta)}))
+
+    def own(name: str) -> Cost:
+        fusion = Fusion(RULES[name], classes=range(CLASSES))
+        return here(lambda: mistakes.update({name: fusion.learn(votes, codes).mistakes}))
+
+    works: dict[str, Callable[[], Cost]] = {}
+    for name in RULES:
+        works |= {f"{name}, C": partial(in_c, name), name: partial(own, name)}
+    costs = in_turn(works, rounds)
+    rows = []
+    for name in RULES:
+        theirs, ours = costs[f"{name}, C"], costs[name]
+        rows.append(
+            {
+                "rule": name,
+                "experts": experts,
+                "trials": trials,
+                "c_ns": spread([one.cpu for one in per_row(theirs, trials)]),
+                "linmax_ns": spread([one.cpu for one in per_row(ours, trials)]),
+                "ratio": spread([own.cpu / c.cpu for c, own in zip(theirs, ours, strict=True)]),
+                "mistakes": [mistakes[f"{name}, C"], mistakes[name]],
+            }
+        )
+    return rows
+
+
+def one_by_one(items: int, rounds: int) -> list[dict[str, Any]]:
+    """Microseconds of a call on a dict of 20 votes."""
+    votes, labels = majority(items, noise=0.05)
+    stream, truth = [dict(enumerate(row)) for row in votes.tolist()], labels.tolist()
+
+    def learn(fusion: Fusion) -> None:
+        for item, label in zip(stream, truth, strict=True):
+            fusion.learn_one(item, label)
+
+    def predict(fusion: Fusion) -> None:
+        for item in stream:
+            fusion.predict_one(item)
+
+    works = {}
+    for learner in LEARNERS:
+        fusion = Fusion(learner, classes=range(CLASSES))
+        for name, call in (("learn_one", learn), ("predict_one", predict)):
+            works[f"{learner!r} {name}"] = lambda call=call, fusion=fusion: here(lambda: call(fusion))
+    rows = []
+    for title, costs in in_turn(works, rounds).items():
+        learner_name, call_name = title.rsplit(" ", 1)
+        found = record([Cost(1e6 * one.wall / items, 1e6 * one.cpu / items) for one in costs])
+        rows.append(
+            {"learner": learner_name, "call": call_name, "wall_us": found["wall"], "cpu_us": found["cpu"]}
+        )
+    return rows

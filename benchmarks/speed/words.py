@@ -1,0 +1,88 @@
+"""What stands around the figures on speed: how each is called, and what is the same work and what is not."""
+
+HEAD = """\
+## Speed on the same work
+
+Everybody learns the same rows in one pass and guesses each row before its label counts. All take turns,
+call by call, in one run: linmax and plain C in this process, the peers in one that stays and has its
+inputs ready. Each method gets as many of the first rows as fill a small fixed time, so fast ones get
+more rows than slow ones. Figures are microseconds for one row more: the time of a run less that of a run
+on five rows, which is its start, over the rows between. The whole, start included, and the start alone
+stand beside it in the table of one cell in full and, for all, in the JSON file. Medians of the rounds:
+wall time, CPU time in brackets, then how many times linmax's single learner that is (in CPU time; below
+1 is faster than linmax).
+
+"""
+LOST = """\
+### Where a peer is faster
+
+Beside linmax's single learner and beside its default, which is a committee and does more; peers that are
+called for each row stand beside `learn_one`.
+
+"""
+CALLED = """\
+### How each is called, and what is the same work
+
+- **linmax** reads an array of votes. *Winnow* and *Perceptron* are single learners with a weight per
+  expert and one per class; *averaged* guesses with the mean of Winnow's hypotheses; *recycled* goes over
+  old rows again; *default* is `Fusion()`, a committee of seven learners, one of them with a weight for
+  each expert, class said and class meant, and one that counts as many: more work than any other line
+  here. Making the session is its start. *One by one* is `learn_one` on a dict of votes.
+- **plain C** is the same loop with the same result, compiled with -O3, on an array that is already
+  checked: nothing else is in it. It is the floor.
+- **VW csoaa_ldf, wap_ldf** with label-dependent features have one weight per expert, shared by all
+  classes, and a constant: the same hypotheses as linmax's single learners, with another rule. `mc`,
+  since costs are 0 and 1; logistic loss, as it makes fewer mistakes on most real panels; features are
+  numbers, which are read no slower than names; default bits, which are few for the largest cells:
+  features collide, which costs mistakes and no time. **VW oaa** has a weight for each expert, class said
+  and class meant: linmax's `PerClass`, the larger space.
+- *file*: VW reads a text file to the end and writes no guesses; parsing is in its time, as text is what
+  it is fed with. Its start is making the weights, mainly. *cache*: the second run, from the binary file
+  that `--cache_file` has left; the text is emptied before, so that nothing but the cache is read.
+  *Python*: `Workspace.learn` on each row's text. *parsed*: `learn` on examples that were parsed before
+  the watch started, which leaves out what every user has to pay. VW guesses before it learns by itself;
+  its sum of losses counts the mistakes.
+- **River** is called by `predict_one` and `learn_one` on dicts "expert=class" made before:
+  `OneVsRestClassifier(Perceptron())`, and `SoftmaxRegression()` with its default optimizer. A weight for
+  each expert, class said and class meant. Its models appear with their classes: where rows are few and
+  classes many, that flatters it.
+- **scikit-learn** is called by `predict` and `partial_fit`, on sparse rows made before, in chunks of
+  1000 and row by row, at default settings. In chunks it guesses a thousand rows with the weights of
+  before, which is less than the others do; the first chunk is guessed before anything is known. One
+  thread: each call scales all weights, and threads would wait for each other on a busy machine. Weights
+  as in River; it has nothing with one weight per expert, shared by all classes.
+
+"""
+ATTRIBUTES = """\
+### Attributes
+
+A weight for each attribute and class, for all. Digits are scikit-learn's, dense, several times over in
+random orders; texts are generated: words by Zipf's law, a part of them from the topic of the class.
+linmax reads dense arrays and CSR. Rules differ in what they do on a mistake, and not everybody moves on
+mistakes only, so beside time stand the mistakes among the first rows.
+
+"""
+C = """\
+### Beside plain C
+
+Nanoseconds of CPU per row, k = 5; the ratio is taken within each round.
+
+"""
+ONE = """\
+### One item at a time
+
+Microseconds on a dict of 20 votes, k = 5, in a session that goes on.
+
+"""
+DEFAULT = """\
+### The default by part
+
+Microseconds of CPU of `learn_one`, 20 votes, 10 classes; the parts are timed by themselves.
+
+"""
+COMMITTEE = """\
+### VR-Combine beside a plain numba program
+
+Milliseconds of CPU on one core for the same guesses.
+
+"""
