@@ -13,7 +13,7 @@ NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 export NUMBA_CACHE_DIR
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint bench bench-fuse bench-panels bench-sharing bench-adapters compat reproduce soak docs lock setup clean
+.PHONY: demo test lint bench bench-fuse bench-sharing bench-adapters compat reproduce soak docs lock setup clean
 
 demo: setup
 	$(BIN)/linmax demo $(ARGS)
@@ -33,9 +33,6 @@ bench: setup
 # Other libraries run beside linmax, from an environment of their own in .cache/peers.
 bench-fuse: setup
 	$(BIN)/python -m benchmarks.fuse $(ARGS)
-
-bench-panels: setup
-	$(BIN)/python -m benchmarks.panels $(ARGS)
 
 bench-sharing: setup
 	$(BIN)/python -m benchmarks.sharing $(ARGS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -24,6 +24,7 @@ def main(
         list[str] | None, typer.Option(help="a part, may be repeated; all if none is named")
     ] = None,
     data: Annotated[Path, typer.Option(help="the folder of real data", show_default="../shared/data")] = DATA,
+    fresh: Annotated[bool, typer.Option("--fresh", help="run peers again whose guesses are kept")] = False,
     results: Annotated[
         Path, typer.Option(help="where figures go", show_default="benchmarks/results")
     ] = RESULTS,
@@ -41,7 +42,8 @@ def main(
             for name in only or there:
                 console.print(f"{name} ...")
                 begun = time.perf_counter()
-                run(name, quick, data, results, desk, console)
+                offered = {"quick": quick, "desk": desk, "data": data, "fresh": fresh}
+                run(name, offered, results, console)
                 console.print(f"  in {time.perf_counter() - begun:.0f} s", highlight=False)
                 done.append(name)
     except KeyboardInterrupt:
@@ -56,7 +58,7 @@ def main(
             console.print(f"kept in {page.parent}, the page is {page.name}", soft_wrap=True)
 
 
-def run(name: str, quick: bool, data: Path, results: Path, desk: Desk, console: Console) -> None:
+def run(name: str, offered: dict[str, Any], results: Path, console: Console) -> None:
     """Measure a part, keep it, and say what it found."""
     columns = (TextColumn("{task.description:45}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
@@ -65,9 +67,8 @@ def run(name: str, quick: bool, data: Path, results: Path, desk: Desk, console: 
         def tell(what: str, share: float = 0.0) -> None:
             progress.update(task, description=f"{name}: {what}", completed=share)
 
-        offered = {"quick": quick, "desk": desk, "data": data, "tell": tell}
-        measured = parts.measured(name, offered)
-    pages.keep(name, measured, results, quick)
+        measured = parts.measured(name, {**offered, "tell": tell})
+    pages.keep(name, measured, results, offered["quick"])
     for line in parts.summed_up(name, measured):
         console.print(f"  {line}", soft_wrap=True, highlight=False, markup=False)
 

@@ -18,7 +18,6 @@ one run, in turn. A figure is the median; least and most stand beside it or in t
 MORE = """
 ## More
 
-- [Real panels](panels.md), by `make bench-panels`: the part of right guesses beside Vowpal Wabbit and River.
 - `fuse.json`, by `make bench-fuse`: a file of ten million rows beside Vowpal Wabbit.
 - `sharing.json`, by `make bench-sharing`: what hypothesis sharing and kernels cost
   ([more](../../docs/sharing.md)).
@@ -50,7 +49,8 @@ def build(folder: Path, quick: bool) -> Path:
             continue
         results = json.loads(kept.read_text(encoding="utf-8"))
         picture = kept.with_suffix(".png")
-        shown = f"![{name}]({picture.name})\n\n" if parts.drawn(name, results, picture) else ""
+        parts.draw(name, results, picture)
+        shown = f"![{name}]({picture.name})\n\n" if picture.exists() else ""
         text = parts.module(name).page(results)
         head, newline, rest = text.partition("\n")
         pages.append(f"{head}{newline}{newline}{shown}{rest.lstrip(newline)}")

@@ -1,7 +1,8 @@
-"""The parts of `make bench`: each is a module that measures, writes a page, and may draw and sum up.
+"""The parts of `make bench`: each is a module that measures, writes a page, draws and sums up.
 
 `measure` takes by name what it needs of `quick`, `desk` (where peers are asked), `data` (the folder of real
-data) and `tell(what, share)` (how far it is), and returns what goes into its JSON file. `page(results)` is
+data), `fresh` (whether peers run again whose guesses are kept) and `tell(what, share)` (how far it is), and
+returns what goes into its JSON file. `page(results)` is
 Markdown, `draw(results, path)` a PNG with an SVG beside it, `found(results)` a few lines for the terminal.
 """
 
@@ -9,7 +10,6 @@ from __future__ import annotations
 
 import inspect
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,7 +24,7 @@ MODULES = {
 
 def names() -> list[str]:
     """The parts there are."""
-    return [name for name, module in MODULES.items() if find_spec(module)]
+    return list(MODULES)
 
 
 def module(name: str) -> ModuleType:
@@ -40,15 +40,11 @@ def measured(name: str, offered: dict[str, Any]) -> dict[str, Any]:
     return results
 
 
-def drawn(name: str, results: dict[str, Any], path: Path) -> bool:
-    """Draw a part's picture, where it has one."""
-    draw = getattr(module(name), "draw", None)
-    if draw is not None:
-        draw(results, path)
-    return draw is not None
+def draw(name: str, results: dict[str, Any], path: Path) -> None:
+    """Draw a part's picture; a part whose page shows several itself names them after the path."""
+    module(name).draw(results, path)
 
 
 def summed_up(name: str, results: dict[str, Any]) -> list[str]:
     """What a part found, in a few lines."""
-    found = getattr(module(name), "found", None)
-    return [] if found is None else list(found(results))
+    return list(module(name).found(results))

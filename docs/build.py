@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.panels.page import summary
+from benchmarks.quality.pages import summary
 from experiments import papers
 from linmax import _registry, recommended
 from linmax.bounds.theorems import THEOREMS
@@ -92,8 +92,8 @@ def members() -> str:
 
 
 def peers() -> str:
-    """linmax against the best of each peer."""
-    return summary(kept("panels")["panels"])
+    """linmax against the best of each peer on real panels."""
+    return summary([row for row in kept("quality")["problems"] if row["kind"] == "panel"])
 
 
 def sharing() -> str:

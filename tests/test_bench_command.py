@@ -28,6 +28,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     quick.measure = measure  # type: ignore[attr-defined]
     quick.page = lambda results: f"## Quick\n\nIt was {results['quick']}.\n"  # type: ignore[attr-defined]
     quick.found = lambda results: ["found something"]  # type: ignore[attr-defined]
+    quick.draw = lambda results, path: None  # type: ignore[attr-defined]
     stopped.measure = interrupted  # type: ignore[attr-defined]
     modules = {"first": quick, "second": stopped}
     monkeypatch.setattr(parts, "names", lambda: list(modules))
@@ -72,10 +73,10 @@ def test_an_unknown_part_is_refused(tmp_path: Path) -> None:
         command.main(only=["third"], results=tmp_path)
 
 
-def test_a_part_that_is_not_there_yet_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(parts.MODULES, "later", "benchmarks.later")
-    assert "later" not in parts.names()
-    assert {"speed", "growth"} <= set(parts.names())
+def test_every_part_has_all_that_is_asked_of_one() -> None:
+    for name in parts.names():
+        module = parts.module(name)
+        assert all(callable(getattr(module, verb)) for verb in ("measure", "page", "draw", "found"))
 
 
 def test_the_page_is_made_of_what_there_is(tmp_path: Path) -> None:

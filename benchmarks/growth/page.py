@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.growth.slopes import verdict
 from benchmarks.growth.words import HEAD, KERNELS, LONG, WHY
-from benchmarks.panels.page import table
+from benchmarks.markdown import table
 
 
 def page(results: dict[str, Any]) -> str:

@@ -1,11 +1,13 @@
-"""Run inside the peers' environment: `python -m benchmarks.peers.worker stream.npz "VW oaa" oaa.npz ...`.
+"""Run inside the peers' environment: `python -m benchmarks.peers.worker` reads a line for each cell.
 
-The stream holds votes, y, k and order; each peer's guesses, in the order fed, go to the file after its name.
-A file appears only when it is complete, so that an interrupted run leaves what is finished.
+A line names the file of a feed, and for each peer the file that its guesses go to, in the order fed; the
+answer is a line, too: "", or why it failed. A file appears only when it is complete, so that an interrupted
+run leaves what is finished.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -13,26 +15,41 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.peers import river, vw
-from benchmarks.peers.settings import SETTINGS, VW
+from benchmarks.peers.feed import Feed, kept
+from benchmarks.peers.settings import LIBRARIES
+
+RUNS = {"VW": vw.guesses, "River": river.guesses}
 
 
-def main(stream: str, *wanted: str) -> None:
-    """Run each named peer on the stream and write its guesses."""
-    with np.load(stream, allow_pickle=False) as held:
-        order, k = held["order"], int(held["k"])
-        votes, labels = held["votes"][order], held["y"][order]
-    for name, target in zip(wanted[::2], wanted[1::2], strict=True):
-        run = vw.guesses if name in VW else river.guesses
-        said = np.asarray(run(SETTINGS[name], votes, labels, k), dtype=np.int16)
-        if said.shape != labels.shape:
-            raise ValueError(
-                f"{name} made {said.size} guesses for {labels.size} items; it must make one each"
-            )
-        unfinished = Path(target).with_suffix(f".{os.getpid()}")
-        with unfinished.open("wb") as file:
-            np.savez_compressed(file, guesses=said)
-        unfinished.replace(target)
+def main() -> None:
+    """Run cell after cell until the input ends."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what else a library prints is no answer
+    for line in sys.stdin:
+        job = json.loads(line)
+        why = ""
+        try:
+            feed = kept(Path(job["feed"]))
+            for peer, target in job["targets"].items():
+                run(peer, feed, Path(target))
+        except Exception as error:  # whatever goes wrong in a peer leaves that cell out, and no other
+            why = f"{type(error).__name__}: {error}"
+        print(json.dumps(why), file=answers, flush=True)
+
+
+def run(peer: str, feed: Feed, target: Path) -> None:
+    """Write the guesses of one peer."""
+    (library,) = (library for library, members in LIBRARIES[feed.form].items() if peer in members)
+    said = np.asarray(RUNS[library](LIBRARIES[feed.form][library][peer], feed), dtype=np.int16)
+    if said.shape != feed.labels.shape:
+        raise ValueError(
+            f"{peer} made {said.size} guesses for {feed.labels.size} items; it must make one each"
+        )
+    unfinished = target.with_suffix(f".{os.getpid()}")
+    with unfinished.open("wb") as out:
+        np.savez_compressed(out, guesses=said)
+    unfinished.replace(target)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

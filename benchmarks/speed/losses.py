@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.panels.page import table
+from benchmarks.markdown import table
 from benchmarks.speed.own import ONE, SINGLE
 
 SINGLES = (SINGLE, ONE)

@@ -2,44 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from benchmarks.peers.feed import Ints
+from benchmarks.quality.problem import Panel
 
 DENSE = ("mmlu_pro_votes", "trec_rules_votes")  # files named as their folders
 CROWDS = "crowd_votes"
-ENOUGH = 500  # a crowd set with fewer labels says little
 
 
-@dataclass(frozen=True, eq=False)
-class Panel:
-    """What experts said about items whose truth is known."""
-
-    name: str
-    votes: Ints  # (items, experts), -1 abstains
-    labels: Ints  # (items,)
-    k: int  # classes
-
-    def orders(self, permutations: int) -> dict[str, Ints]:
-        """The items as they come, and in some random orders."""
-        items = len(self.labels)
-        orders = {"file order": np.arange(items, dtype=np.int64)}
-        for seed in range(permutations):
-            orders[str(seed)] = np.random.default_rng(seed).permutation(items)
-        return orders
-
-
-def panels(folder: Path, enough: int = ENOUGH) -> list[Panel]:
-    """Every panel of the folder with enough labels; none where the folder is missing."""
+def panels(folder: Path) -> list[Panel]:
+    """Every panel of the folder; none where the folder is missing."""
     files = [folder / name / f"{name}.npz" for name in DENSE]
     files += sorted((folder / CROWDS).glob("*.npz"))
-    found = [panel(file) for file in files if file.exists()]
-    return [one for one in found if len(one.labels) >= enough]
+    return [panel(file) for file in files if file.exists()]
 
 
 def panel(file: Path) -> Panel:

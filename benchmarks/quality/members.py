@@ -1,6 +1,6 @@
 """Why the default is what it is: its members alone, and the whole without each of them, on every real panel.
 
-`python -m benchmarks.panels.members` takes some minutes; docs/recommended.md shows the result.
+`python -m benchmarks.quality.members` takes some minutes; docs/recommended.md shows the result.
 """
 
 from __future__ import annotations
@@ -9,13 +9,16 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.panels.__main__ import DATA, PERMUTATIONS, RESULTS
-from benchmarks.panels.own import share, untaught
-from benchmarks.panels.reading import Panel, panels
+from benchmarks.quality.__main__ import DATA, RESULTS
+from benchmarks.quality.gather import PERMUTATIONS
+from benchmarks.quality.own import untaught
+from benchmarks.quality.problem import Panel, orders
+from benchmarks.quality.reading import panels
 from linmax import Fusion, Mixture, Stacked, recommended
 from linmax.learner import Learner
 
@@ -41,13 +44,13 @@ def candidates() -> dict[str, Learner]:
 def measured(panel: Panel, permutations: int) -> dict[str, Any]:
     """The part of right guesses of every candidate, by order."""
     row: dict[str, dict[str, float]] = {}
-    for name, order in panel.orders(permutations).items():
-        votes, labels = panel.votes[order], panel.labels[order]
-        for called, learner in candidates().items():
-            guesses = Fusion(learner, classes=range(panel.k)).learn(votes, labels).guesses
-            row.setdefault(called, {})[name] = share(guesses, labels)
-        for called, figure in untaught(votes, labels, panel.k).items():
-            row.setdefault(called, {})[name] = figure
+    for order in orders(panel, permutations):
+        feed = panel.feed(order)
+        said = untaught(feed)
+        for name, learner in candidates().items():
+            said[name] = Fusion(learner, classes=range(panel.k)).learn(feed.votes, feed.labels).guesses
+        for name, guesses in said.items():
+            row.setdefault(name, {})[order] = float(np.mean(guesses == feed.labels))
     return {"panel": panel.name, "items": len(panel.labels), "accuracy": row}
 
 
@@ -56,7 +59,7 @@ def main(
 ) -> None:
     """Measure the default, its members, and the default without each."""
     console = Console()
-    found = panels(data, enough=100)
+    found = panels(data)
     if not found:
         console.print(f"no panels in {data}; name their folder with --data", soft_wrap=True)
         return

@@ -1,0 +1,69 @@
+"""What was lost and won, counted and listed."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from benchmarks.quality.compare import Row
+from benchmarks.quality.halves import BATCH
+from benchmarks.quality.own import LINMAX
+from benchmarks.quality.tables import mean_of
+
+VERDICTS = ("ahead", "level", "behind", "one order only")
+
+
+def counts(rows: list[Row], kinds: dict[str, str]) -> str:
+    """How often linmax is ahead of the best peer, level with it, and behind."""
+    lines = []
+    for kind, name in [("", "all problems"), *kinds.items()]:
+        found = [row for row in rows if kind in ("", row["kind"])]
+        if not found:
+            continue
+        lines.append(f"- {name}: {_counted(found, 'best peer')}; {_filed(found)}; ")
+        mixed = [row for row in found if "mixture" in row]
+        if mixed:
+            lines[-1] += f"the mixture on attributes {_counted(mixed, 'mixture')}; "
+        lines[-1] += f"with hindsight on both sides {_counted(found, 'best of both')}.\n"
+    return "".join(lines)
+
+
+def _counted(rows: list[Row], key: str) -> str:
+    found = Counter(row[key]["verdict"] for row in rows)
+    return ", ".join(f"{found[verdict]} {verdict}" for verdict in VERDICTS if found[verdict])
+
+
+def _filed(rows: list[Row]) -> str:
+    """The order of the file, in which one more or less decides."""
+    found = [row["best peer"]["filed"]["mean"] for row in rows if "filed" in row["best peer"]]
+    if not found:
+        return "no file order"
+    signs = Counter("ahead" if one > 0 else "behind" if one < 0 else "equal" for one in found)
+    said = ", ".join(f"{signs[sign]} {sign}" for sign in ("ahead", "equal", "behind") if signs[sign])
+    return f"in file order {said}"
+
+
+def losses(rows: list[Row]) -> str:
+    """Every problem on which some peer makes fewer mistakes than linmax's default, and by how much."""
+    lines = []
+    for row in rows:
+        found = row["best peer"]
+        if found["mean"] < 0:
+            error = "" if found["standard_error"] is None else f" ± {100 * found['standard_error']:.2f}"
+            points = f"{-100 * found['mean']:.2f}{error}"
+            lines.append(f"- {row['name']}: {found['best']} by {points} points over random orders")
+            lines[-1] += f" ({found['verdict']}).\n"
+        filed = found.get("filed")
+        if filed and filed["mean"] < 0:
+            points = f"{-100 * filed['mean']:.2f}"
+            lines.append(f"- {row['name']}: {filed['best']} by {points} points in file order.\n")
+    return "".join(lines) or "Nowhere.\n"
+
+
+def beaten(rows: list[Row]) -> str:
+    """The problems on whose second half scikit-learn in batch makes fewer mistakes than linmax's default."""
+    names = []
+    for row in rows:
+        late = {name: mean_of(row["late"][name]) for name in (LINMAX, BATCH[row["form"]])}
+        if late[BATCH[row["form"]]] < late[LINMAX]:
+            names.append(row["name"])
+    return "; ".join(names) or "none"

@@ -1,0 +1,233 @@
+"""How long programs take to start: imports, first calls, commands on a small file; each is a process."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.measuring import Cost, in_turn, machine, process, record
+from benchmarks.peers.environment import PeersMissingError, python, versions
+from benchmarks.peers.vw import lines_by_class
+from linmax.problems import majority
+
+ROOT = Path(__file__).parents[1]
+ROWS, EXPERTS, CLASSES, FIRST = 1000, 20, 5, 10
+LEARNER = "Averaged(Winnow(1.2))"
+COLD = ("linmax, Winnow(1.2)", "linmax, default")  # whose first time ever is measured
+SLOW = (
+    "import sklearn",
+    "scikit-learn, SGDClassifier",
+    "linmax, Winnow(1.2)",
+    f"linmax fuse, {LEARNER}",
+)  # left out
+IMPORTS, CALLS, COMMANDS = "import", f"import and learn {FIRST} items", f"command, {ROWS} rows"
+
+TEN = f"from linmax.problems import majority; votes, labels = majority({FIRST})"
+DEFAULT = f"{TEN}; from linmax import Fusion; Fusion(classes=range(5)).learn(votes, labels)"
+WINNOW = (
+    f"{TEN}; from linmax import Fusion, Winnow; Fusion(Winnow(1.2), classes=range(5)).learn(votes, labels)"
+)
+RIVER = f"""\
+from river.linear_model import SoftmaxRegression
+model = SoftmaxRegression()
+for y in range({FIRST}):
+    item = {{f"{{i}}={{(i + y) % 5}}": 1 for i in range({EXPERTS})}}
+    model.predict_one(item)
+    model.learn_one(item, y % 5)
+"""
+SCIKIT = f"""\
+import numpy as np
+from sklearn.linear_model import SGDClassifier
+items = np.random.default_rng(0).random(({FIRST}, {EXPERTS * CLASSES}))
+SGDClassifier(loss="log_loss").partial_fit(items, np.arange({FIRST}) % 5, classes=range(5))
+"""
+WABBIT = f"""\
+from vowpalwabbit import Workspace
+model = Workspace("--oaa 5 --quiet")
+for y in range({FIRST}):
+    model.learn(f"{{y % 5 + 1}} |" + "".join(f" e{{i}}^{{(i + y) % 5}}" for i in range({EXPERTS})))
+model.finish()
+"""
+FILE = "import sys; from vowpalwabbit import Workspace; Workspace(sys.argv[1]).finish()"
+
+
+class Start(NamedTuple):
+    """A program that is started."""
+
+    group: str
+    name: str
+    command: tuple[str, ...]
+
+
+def measure(quick: bool, tell: Callable[[str], None] = lambda what: None) -> dict[str, Any]:
+    """What every start took, in turn; and the first calls ever, with nothing compiled."""
+    notes = []
+    with tempfile.TemporaryDirectory() as made:
+        starts = own(Path(made))
+        tell("the peers' environment")
+        try:
+            starts += peers(Path(made), python(ROOT / ".cache" / "peers", make=not quick))
+        except PeersMissingError as missing:
+            notes.append(f"peers are left out: {missing}")
+        starts = [start for start in starts if not quick or start.name not in SLOW]
+        works = {start.name: partial(started, start, tell) for start in starts}
+        costs = in_turn(works, rounds := 1 if quick else 3)
+        records = [{"group": one.group, "name": one.name, **record(costs[one.name])} for one in starts]
+        cold = [uncompiled(start, tell) for start in starts if start.name in COLD and not quick]
+    kept = {"quick": quick, "notes": notes, "rounds": rounds, "starts": records, "cold": cold}
+    about = machine()
+    if not notes:
+        pins = versions()
+        about["versions"] |= {name: pins[name] for name in ("vowpalwabbit", "river", "scikit-learn")}
+    return {**about, **kept}
+
+
+def started(start: Start, tell: Callable[[str], None]) -> Cost:
+    """What one start took."""
+    tell(start.name)
+    return process(start.command)[0]
+
+
+def uncompiled(start: Start, tell: Callable[[str], None]) -> dict[str, Any]:
+    """The first time ever: numba's cache is empty, and is filled."""
+    tell(f"{start.name}, nothing compiled")
+    with tempfile.TemporaryDirectory() as cache:
+        cost, _ = process(("env", f"NUMBA_CACHE_DIR={cache}", *start.command))
+        kernels = sorted({file.name.split("-")[0] for file in Path(cache).rglob("*.nbi")})
+        size = sum(file.stat().st_size for file in Path(cache).rglob("*.nbc")) / 2**20
+    return {"name": start.name, **record([cost]), "kernels": kernels, "kept megabytes": round(size, 2)}
+
+
+def own(folder: Path) -> list[Start]:
+    """linmax's starts."""
+    script = (str(Path(sys.executable).with_name("linmax")),)
+    here = (sys.executable, "-c")
+    file = str(small(folder / "small.csv"))
+    return [
+        Start(IMPORTS, "Python alone", (*here, "pass")),
+        Start(IMPORTS, "import linmax", (*here, "import linmax")),
+        Start(CALLS, "linmax, Winnow(1.2)", (*here, WINNOW)),
+        Start(CALLS, "linmax, default", (*here, DEFAULT)),
+        Start(COMMANDS, "linmax --help, no rows", (*script, "--help")),
+        Start(COMMANDS, f"linmax fuse, {LEARNER}", (*script, "fuse", file, "--learner", LEARNER)),
+        Start(COMMANDS, "linmax fuse, default", (*script, "fuse", file)),
+    ]
+
+
+def peers(folder: Path, interpreter: Path) -> list[Start]:
+    """Those of the others; Vowpal Wabbit's package has no command of its own, so Python calls it."""
+    there = (str(interpreter.absolute()), "-c")
+    options = "--csoaa_ldf mc --loss_function logistic --quiet --no_stdin -p /dev/null -d "
+    return [
+        *(
+            Start(IMPORTS, f"import {name}", (*there, f"import {name}"))
+            for name in ("river", "river.linear_model", "sklearn", "sklearn.linear_model", "vowpalwabbit")
+        ),
+        Start(CALLS, "River, SoftmaxRegression", (*there, RIVER)),
+        Start(CALLS, "scikit-learn, SGDClassifier", (*there, SCIKIT)),
+        Start(CALLS, "VW, --oaa", (*there, WABBIT)),
+        Start(COMMANDS, "VW, --csoaa_ldf", (*there, FILE, options + str(examples(folder / "small.vw")))),
+    ]
+
+
+def small(path: Path) -> Path:
+    """Votes and truth as a CSV file."""
+    votes, labels = majority(ROWS, experts=EXPERTS, classes=CLASSES, noise=0.05)
+    lines = [",".join([*(f"model{i}" for i in range(EXPERTS)), "truth"])]
+    lines += [",".join(f"c{c}" for c in (*row, y)) for row, y in zip(votes, labels, strict=True)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def examples(path: Path) -> Path:
+    """The same votes as Vowpal Wabbit reads them."""
+    votes, labels = majority(ROWS, experts=EXPERTS, classes=CLASSES, noise=0.05)
+    rows = zip(votes.tolist(), labels.tolist(), strict=True)
+    path.write_text("".join(lines_by_class(row, y, CLASSES) for row, y in rows))
+    return path
+
+
+def page(results: dict[str, Any]) -> str:
+    """The figures as Markdown."""
+    floor = min(one["megabytes"][0] for one in results["starts"])
+    parts = [HEAD.format(rounds=results["rounds"])]
+    parts += [f"{note[0].upper()}{note[1:]}.\n\n" for note in results["notes"]]
+    parts += ["| | wall, s | CPU, s | MB |\n| --- | ---: | ---: | ---: |\n"]
+    for group in (IMPORTS, CALLS, COMMANDS):
+        parts.append(f"| **{group}** | | | |\n")
+        for one in (one for one in results["starts"] if one["group"] == group):
+            cells = [one["name"], timed(one["wall"]), timed(one["cpu"]), most(one, floor)]
+            parts.append(f"| {' | '.join(cells)} |\n")
+    if results["cold"]:
+        parts.append(EVER)
+    for one in results["cold"]:
+        parts.append(f"- {one['name']}: {one['wall'][0]:.1f} s, {one['cpu'][0]:.1f} s of CPU; ")
+        parts.append(f"{one['kept megabytes']:.1f} MB are kept of {', '.join(one['kernels'])}.\n")
+    return "".join(parts)
+
+
+HEAD = """\
+## Start-up
+
+Every start is a process; they take turns, one round to warm the disk and {rounds} more that count. Median
+(least .. most) of seconds from start to end, seconds of CPU of all threads, and megabytes at the peak (where
+they exceed those of the process that measures). linmax's compiled kernels are in numba's cache, which is the
+usual state after the first call on a machine. With a file `linmax fuse` also counts and prints its report;
+Vowpal Wabbit, whose package has no command, is called from Python; it guesses, learns and reports nothing.
+
+"""
+EVER = """\
+
+### The first time ever
+
+Once, with an empty cache of numba: linmax compiles what it calls, and keeps it.
+
+"""
+
+
+def found(results: dict[str, Any]) -> list[str]:
+    """A line for each start."""
+    return [f"{one['name']} ({one['group']}): {timed(one['wall'])} s" for one in results["starts"]]
+
+
+def timed(values: list[float]) -> str:
+    """A median with its spread."""
+    middle, least, longest = values
+    return f"{middle:.2f} ({least:.2f} .. {longest:.2f})"
+
+
+def most(one: dict[str, Any], floor: float) -> str:
+    """Megabytes at the peak, where they exceed those of the process that measures, which count, too."""
+    megabytes = one["megabytes"][0]
+    return f"{megabytes:.0f}" if megabytes > 1.02 * floor else f"{floor:.0f} or less"
+
+
+def draw(results: dict[str, Any], path: Path) -> None:
+    """A bar for each start, as PNG and SVG."""
+    from matplotlib import rc_context  # takes a while to import
+    from matplotlib.figure import Figure
+
+    starts = results["starts"]
+    with rc_context({"svg.hashsalt": "startup"}):  # the same figures give the same file
+        whole = Figure(figsize=(9, 1.2 + 0.3 * len(starts)), dpi=120, layout="constrained")
+        axes = whole.subplots()
+        order = [one for group in (IMPORTS, CALLS, COMMANDS) for one in starts if one["group"] == group]
+        middles = [one["wall"][0] for one in order]
+        ends = [
+            [one["wall"][0] - one["wall"][1] for one in order],
+            [one["wall"][2] - one["wall"][0] for one in order],
+        ]
+        colors = ["#0072B2" if "linmax" in one["name"] else "#BBBBBB" for one in order]
+        axes.plot([one["cpu"][0] for one in order], range(len(order)), "k|", markersize=12, zorder=3)
+        axes.barh(range(len(order)), middles, xerr=ends, color=colors, capsize=2, zorder=2)
+        axes.set_yticks(range(len(order)), [f"{one['name']}  ({one['group']})" for one in order])
+        axes.invert_yaxis()
+        axes.set_xlabel("seconds from start to end: median, least, most (marks: CPU)")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(axis="x", color="#EEEEEE", zorder=0)
+        whole.savefig(path, metadata={"Software": None})
+        whole.savefig(path.with_suffix(".svg"), metadata={"Date": None})
