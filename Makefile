@@ -13,7 +13,7 @@ NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 export NUMBA_CACHE_DIR
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint bench bench-fuse bench-sharing bench-adapters compat reproduce soak docs lock setup clean
+.PHONY: demo test lint bench bench-guard bench-fuse bench-sharing bench-adapters compat reproduce soak docs lock setup clean
 
 demo: setup
 	$(BIN)/linmax demo $(ARGS)
@@ -29,6 +29,10 @@ lint: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks $(ARGS)
+
+# Did a change make anything slower? What can be counted, and ratios to plain C, beside benchmarks/results/guard.json.
+bench-guard: setup
+	$(BIN)/python -m benchmarks.guard $(ARGS)
 
 # Other libraries run beside linmax, from an environment of their own in .cache/peers.
 bench-fuse: setup

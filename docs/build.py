@@ -1,4 +1,4 @@
-"""Rewrite the generated tables of the pages in this folder; with --check only tell if they are current."""
+"""Rewrite the generated tables of the README and this folder; with --check only tell if they are current."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.quality.pages import summary
+from docs.figures import figures
 from experiments import papers
 from linmax import _registry, recommended
 from linmax.bounds.theorems import THEOREMS
@@ -182,6 +183,7 @@ REASONS = (
 )
 
 PARTS: dict[str, Callable[[], str]] = {
+    "figures": lambda: table(("", "linmax", "beside it"), figures()),
     "committees": committees,
     "bank": bank,
     "members": members,
@@ -243,7 +245,7 @@ def main() -> int:
     options.add_argument("--check", action="store_true", help="change nothing; fail if a page is out of date")
     check = options.parse_args().check
     stale = 0
-    for page in sorted(HERE.glob("*.md")):
+    for page in [*sorted(HERE.glob("*.md")), *HERE.parent.glob("README.md")]:
         text = page.read_text(encoding="utf-8")
         if rebuilt(text) != text:
             stale += 1

@@ -6,6 +6,8 @@ import csv
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -57,7 +59,7 @@ def test_without_a_rule_all_that_have_a_bound_are_listed_and_the_false_ones_mark
       for margin in ("0", "-1", "nan", "inf", "2", "1e-300")),
     (["Winnow(1.2)", "--margin", "2"], "--margin is a number from 0.000001 to 1"),
     *((["--noise", noise], "--noise is a number from 0 to 1e+12") for noise in ("1e308", "nan", "-1")),
-    (["--panel", "/nowhere.csv"], "cannot read /nowhere.csv: No such file or directory; --panel takes"),
+    (["--panel", "/nowhere.csv"], "there is no file '/nowhere.csv'; check the path"),
     (["Winnow(1.2,3)"], "Winnow is written Winnow(alpha), and options by their names (got Winnow(1.2,3))"),
     (["Combine()"], "Combine is written Combine(members), and options by their names (got Combine())"),
     (["Votes()"], "Votes() is no rule; write one like Winnow(1.2)"),
@@ -102,21 +104,36 @@ def test_with_noise_the_table_has_hinge_bounds_and_reasons(tmp_path: Path) -> No
 def test_an_empty_cell_and_minus_one_abstain(tmp_path: Path) -> None:
     (tmp_path / "votes.csv").write_text("ann,bob,label\n1,,1\n0,-1,0\n,1,\n", encoding="utf-8")
     votes = read(tmp_path / "votes.csv", "label")
-    assert votes.rows == [{"ann": 1}, {"ann": 0}, {"bob": 1}]
-    assert votes.labels == [1, 0, None]
-    assert votes.classes == [1, 0]
+    assert votes.rows == [{"ann": "1"}, {"ann": "0"}, {"bob": "1"}]
+    assert votes.labels == ["1", "0", None]
+    assert votes.classes == ["1", "0"]
+    (tmp_path / "signs.csv").write_text("ann,label\n1,1\n-1,-1\n", encoding="utf-8")
+    assert read(tmp_path / "signs.csv", "label").rows == [{"ann": "1"}, {"ann": "-1"}]
+
+
+def test_a_panel_may_be_of_any_format_and_shape(tmp_path: Path) -> None:
+    path = tmp_path / "votes.jsonl"
+    path.write_text(
+        '{"ann": {"a": 0.9, "b": 0.1}, "label": "a"}\n{"ann": {"a": 0.2, "b": 0.8}, "label": "b"}\n' * 20,
+        encoding="utf-8",
+    )
+    assert read(path, "label").classes == ["a", "b"]
+    assert "votes.jsonl: 40 trials, 2 classes" in call("--panel", str(path)).output
+    table = pa.table({"ann": [0, 1] * 20, "label": [0, 1] * 20})
+    pa.parquet.write_table(table, tmp_path / "votes.parquet")
+    assert read(tmp_path / "votes.parquet", "label", 10).rows == [{"ann": 0}, {"ann": 1}] * 5
 
 
 @pytest.mark.parametrize(("text", "sentence"), [
-    ("", "has no items"),
+    ("", "votes.csv is empty; it needs a header"),
     ("ann,label\n", "has no items"),
-    ("ann,truth\na,a\n", "has no column 'label'; name one of ann, truth with --label"),
-    ("label\na\nb\n", "has no columns of votes beside 'label'; it needs one per expert"),
+    ("ann,truth\na,a\n", "has no column 'label'; it has ann, truth"),
+    ("label\na\nb\n", "has no column that votes .*; add one per expert"),
     ("ann,label\n1,1.0\n0,0.0\n", "no vote in .* ever names a label: votes are like '1', labels like '1.0'"),
     ("ann,label\n1,\n0,\n", "no item of .* has a label in 'label'"),
     ("ann,label\n,a\n,b\n", "no expert votes in"),
     ("ann,label\na,a\n", "names the one class 'a' and no rival"),
-    ("ann,label\na\n", "line 2 has not as many values as there are names"),
+    ("ann,label\na\n", "line 2: 1 cells where the header has 2"),
 ])  # fmt: skip
 def test_a_file_that_is_no_panel_says_why(tmp_path: Path, text: str, sentence: str) -> None:
     (tmp_path / "votes.csv").write_text(text, encoding="utf-8")

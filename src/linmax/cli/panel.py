@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +21,7 @@ from linmax.rules.perceptron import Perceptron
 from linmax.rules.pnorm import PNorm
 from linmax.rules.romma import Romma
 from linmax.rules.winnow import Winnow
+from linmax.streams import open_stream
 from linmax.svm import Instances, comparator, instances, simplex_comparator
 
 MOST = 20_000  # items, unless more are asked for: the linear programme for u takes long on more
@@ -78,49 +77,37 @@ def rules(n: int, delta: float) -> list[Rule]:
 
 
 def read(path: Path, label: str, first: int | None = None) -> Votes:
-    """A CSV, a column per expert and one of labels; an empty cell abstains, as does -1 among integers."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = csv.DictReader(file)
-            table = list(islice(lines, first or MOST))
-            items = len(table) + sum(1 for _ in lines)
-    except OSError as error:
-        why = f"cannot read {path}: {error.strerror}"
-        raise ValueError(f"{why}; --panel takes the path of a CSV of votes") from None
-    except (UnicodeDecodeError, csv.Error):
-        raise ValueError(f"{path} is no CSV in UTF-8; save it as one") from None
-    if not table:
-        raise ValueError(f"{path} has no items; it needs a line of names and a line for each item")
-    if label not in table[0]:
-        names = ", ".join(map(str, table[0]))
-        raise ValueError(f"{path} has no column {label!r}; name one of {names} with --label")
-    for number, row in enumerate(table, start=2):
-        if None in row or None in row.values():
-            raise ValueError(f"{path}, line {number} has not as many values as there are names; mend it")
-    if len(table[0]) == 1:
-        raise ValueError(f"{path} has no columns of votes beside {label!r}; it needs one per expert")
-    whole = all(_is_whole(value) for row in table for value in row.values() if value)
-    rows = [
-        {name: int(value) if whole else value for name, value in row.items() if name != label and value}
-        for row in table
-    ]
-    labels = [(int(row[label]) if whole else row[label]) if row[label] else None for row in table]
-    rows = [{name: value for name, value in row.items() if not (whole and value == -1)} for row in rows]
-    named = [*labels, *(value for row in rows for value in row.values())]
+    """The first items of a file; who says -1 abstains, unless that is a label."""
+    rows: list[dict[str, Any]] = []
+    labels: list[Any] = []
+    with open_stream(path, label=label) as stream:
+        for piece in stream:
+            some = piece.part(0, (first or MOST) - len(rows))
+            rows += some.ballots()
+            labels += some.labels.tolist()
+    if silence := {-1, "-1"} - {*labels}:
+        rows = [
+            {name: vote for name, vote in row.items() if isinstance(vote, dict) or vote not in silence}
+            for row in rows
+        ]
+    named = [*labels, *(name for row in rows for vote in row.values() for name in _names(vote))]
     classes = [one for one in dict.fromkeys(named) if one is not None]
-    votes = Votes(rows, labels, classes, len({name for row in rows for name in row}), items)
+    votes = Votes(rows, labels, classes, len({name for row in rows for name in row}), stream.rows)
     _demand(votes, path, label)
     return votes
 
 
-def _is_whole(value: str) -> bool:
-    return value.removeprefix("-").isdecimal()
+def _names(vote: Any) -> list[Any]:
+    """The classes that a vote names: one, or all that it has a score for."""
+    return list(vote) if isinstance(vote, dict) else [vote]
 
 
 def _demand(votes: Votes, path: Path, label: str) -> None:
     """Labels, votes, and a vote that names a label: without them there is no comparator."""
-    said = {value: None for row in votes.rows for value in row.values()}
+    said = {name: None for row in votes.rows for vote in row.values() for name in _names(vote)}
     known = {one: None for one in votes.labels if one is not None}
+    if not votes.rows:
+        raise ValueError(f"{path} has no items; it needs a line of names and a line for each item")
     if not known:
         raise ValueError(f"no item of {path} has a label in {label!r}; name another column with --label")
     if not said:

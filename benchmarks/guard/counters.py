@@ -1,0 +1,151 @@
+"""Work that can be counted, the same in every run: Python calls, mistakes, bytes, modules, machine code."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import tracemalloc
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.committee import one_thread
+from benchmarks.sharing import kept
+from linmax import Averaged, BalancedWinnow, Fusion, Perceptron, Recycled, Winnow, recommended
+from linmax.evaluate.onepass import Pass
+from linmax.problems import majority
+from linmax.streams import open_stream
+from linmax.techniques import trials
+
+CLASSES, EXPERTS = 5, 20
+LEARNERS: dict[str, Any] = {
+    "Winnow": Winnow(1.2),
+    "averaged Winnow": Averaged(Winnow(1.2)),
+    "the default": recommended(),
+}
+RULES: dict[str, Any] = {
+    "Perceptron": Perceptron(),
+    "Winnow": Winnow(1.2),
+    "BalancedWinnow": BalancedWinnow(1.2),
+    "recycled Winnow": Recycled(Winnow(1.2)),
+}
+Figures = Iterator[tuple[str, float]]
+
+
+def calls(work: Callable[[], Any]) -> int:
+    """How many functions are called, those of C included."""
+    count = 0
+
+    def note(frame: Any, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def of_python() -> Figures:
+    """Calls for an item, for a table of items, and for more items in the table: these should be none."""
+    with one_thread():  # or waiting for others would count, too
+        yield from _of_python()
+
+
+def _of_python() -> Figures:
+    votes, labels = majority(4000, experts=EXPERTS, classes=CLASSES, noise=0.05)
+    item, label = dict(enumerate(votes[0].tolist())), int(labels[0])
+    for name, learner in LEARNERS.items():
+        fusion = Fusion(learner, classes=range(CLASSES))
+        fusion.learn(votes[:1000], labels[:1000])
+        for _ in range(3):  # what is made once is made
+            fusion.learn_one(item, label)
+            fusion.predict_one(item)
+        yield f"calls of learn_one, {name}", calls(partial(fusion.learn_one, item, label))
+        yield f"calls of predict_one, {name}", calls(partial(fusion.predict_one, item))
+        few = calls(partial(fusion.learn, votes[1000:1100], labels[1000:1100]))
+        yield f"calls of learn, {name}", few
+        more = calls(partial(fusion.learn, votes[2000:2200], labels[2000:2200]))
+        yield f"calls for 100 more rows, {name}", more - few
+
+
+def of_a_file() -> Figures:
+    """Calls for 3000 rows of a file that is learned and counted."""
+    votes, labels = majority(3000, experts=EXPERTS, classes=CLASSES, noise=0.05)
+    rows = [",".join(map(str, (*row, y))) for row, y in zip(votes.tolist(), labels.tolist(), strict=True)]
+    head = ",".join([*(f"m{i}" for i in range(EXPERTS)), "truth"])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "votes.csv"
+        path.write_text("\n".join([head, *rows]) + "\n")
+
+        def run() -> None:
+            done = Pass(Fusion(Perceptron()), open_stream(path))
+            done._rate = 1e12  # rows at a time follow the clock, which is not to count
+            for _ in done:
+                pass
+
+        run()
+        yield "calls of a pass over 3000 rows", calls(run)
+
+
+def of_learning() -> Figures:
+    """Mistakes on one problem: most rules move on these only, and moves are what takes time."""
+    votes, labels = majority(5000, experts=EXPERTS, classes=CLASSES, noise=0.05, relevant=10)
+    for name, rule in RULES.items():
+        yield f"mistakes in 5000, {name}", Fusion(rule, classes=range(CLASSES)).learn(votes, labels).mistakes
+
+
+def of_memory() -> Figures:
+    """Bytes of a session, and how many more are used for a moment while a table is learned."""
+    votes, labels = majority(20_000, experts=100, classes=10, noise=0.05)
+    for name, learner in LEARNERS.items():
+        fusion = Fusion(learner, classes=range(10))
+        fusion.learn(votes[:500], labels[:500])
+        yield f"bytes of a session, 100 experts, 10 classes, {name}", kept(fusion)
+    fusion = Fusion(Winnow(1.2), classes=range(10))
+    fusion.learn(votes[:500], labels[:500])
+    tracemalloc.start()
+    fusion.learn(votes, labels)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    yield "bytes a row while 20,000 rows of 100 experts are learned", round(peak / len(votes), 1)
+
+
+def of_starting() -> Figures:
+    """Modules that are imported; each takes its time."""
+    yield "modules of import linmax", modules("import linmax")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "votes.csv"
+        path.write_text("a,b,truth\n" + "x,y,x\ny,y,y\n" * 20)
+        words = ["linmax", "fuse", str(path), "--learner", "Winnow(1.2)", "--json"]
+        yield (
+            "modules of linmax fuse",
+            modules(f"import sys; sys.argv = {words}; from linmax.cli import app; app()"),
+        )
+
+
+def modules(code: str) -> int:
+    """How many modules a program imports, when all its kernels are on disk."""
+    counted = 0
+    for _ in range(2):  # the first may compile
+        done = subprocess.run(
+            [sys.executable, "-X", "importtime", "-c", code], capture_output=True, text=True, check=True
+        )
+        counted = done.stderr.count("import time:")
+    return counted
+
+
+def of_machine_code() -> Figures:
+    """Bytes of the loop over trials as it is kept on disk, compiled for tables of votes."""
+    votes, labels = majority(20, experts=EXPERTS, classes=CLASSES)
+    loop = trials.run.compiled
+    before = set(loop.overloads)
+    Fusion(Winnow(1.2), classes=range(CLASSES)).learn(votes, labels)
+    file, codegen = loop._cache._cache_file, loop.targetctx.codegen()
+    for signature in set(loop.overloads) - before:
+        name = file._load_index()[loop._cache._index_key(signature, codegen)]
+        yield "bytes of the compiled loop", Path(file._data_path(name)).stat().st_size
