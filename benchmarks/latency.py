@@ -30,9 +30,9 @@ def by_part(items: int, rounds: int) -> list[dict[str, Any]]:
         for item in stream:
             fusion.predict_one(item)
 
-    assert fusion._single is not None
+    assert fusion._shortcut.single is not None
     learn()  # the calls below are made on a state that has learned
-    calls = named(fusion, fusion._single.desk)
+    calls = named(fusion, fusion._shortcut.single.desk)
 
     def repeat(entry: Any, arguments: Any) -> None:
         for _ in range(items):

@@ -125,7 +125,7 @@ def test_the_fast_path_is_the_general_path() -> None:
     ] * 3
     labels = ["a", "b", "c", "a", "b", "c", "a"] * 3
     fast, general = trained(Averaged(Perceptron())), trained(Averaged(Perceptron()))
-    general._fast = lambda *_: None  # type: ignore[method-assign]
+    general._shortcut.trial = lambda *_: None  # type: ignore[method-assign]
     for item, label in zip(items, labels, strict=True):
         assert fast.predict_one(item) == general.predict_one(item)
         assert fast.learn_one(item, label) == general.learn_one(item, label)

@@ -97,7 +97,10 @@ def bounds(
         from linmax.cli.bounds import Panel, calculate, on_panel
 
         if panel is None:
-            _alone({"--label": label, "--first": first, "--C": C}, "without --panel; name a file of votes with it")
+            _alone(
+                {"--label": label, "--first": first, "--C": C},
+                "without --panel; name a file with it",
+            )
             calculate(
                 rule,
                 100 if n is None else n,

@@ -11,18 +11,17 @@ from typing import Any, Self
 import numpy as np
 
 from linmax import ballots
-from linmax._jit import interpreting
 from linmax.ballots import Batch, Roll, Rolls
 from linmax.ballots.abstain import settled
 from linmax.fusion.explain import explain
 from linmax.fusion.run import Explanation, Run
 from linmax.fusion.saving import save
-from linmax.fusion.single import Single, SurpriseError
+from linmax.fusion.shortcut import Shortcut
 from linmax.fusion.tickets import Ticket, Tickets
 from linmax.learner import Learner
 from linmax.techniques import recommended
 from linmax.techniques.council import Council
-from linmax.techniques.head import UnfitError, Verdict
+from linmax.techniques.head import Verdict
 from linmax.techniques.records import MISTAKES, MOVES, NOVEL, TRIALS
 from linmax.terms import parse, short
 
@@ -76,7 +75,6 @@ class Fusion:
         self.tickets = Tickets()
         self.notes: dict[str, Any] = {}  # whatever JSON has, saved and loaded along
         self.ignored = 0
-        self._general = False
         self._seat()
         self._council.check()
         self._council.fit()
@@ -84,16 +82,15 @@ class Fusion:
     def _seat(self) -> None:
         self._council = Council(self.learner, self.names, self.seed)
         self._needs = frozenset(part.needs for part in self._council.parts if part.needs)
-        self._single: Single | None = None
+        self._shortcut = Shortcut(self._council, self._needs, self.abstain)
 
     def __repr__(self) -> str:
         met = f"classes={self.classes!r}, experts={len(self.experts)}, trials={self.trials}"
         return f"Fusion({self.learner}, {met})"
 
     def __getstate__(self) -> dict[str, Any]:
-        own = {
-            name: fact for name, fact in vars(self).items() if name not in ("_council", "_needs", "_single")
-        }
+        made = ("_council", "_needs", "_shortcut")
+        own = {name: fact for name, fact in vars(self).items() if name not in made}
         return {**own, "state": self.state()}
 
     def __setstate__(self, facts: dict[str, Any]) -> None:
@@ -222,7 +219,7 @@ class Fusion:
         With `ticket=True` a `Ticket` instead, which `learn_one` takes when the label is known.
         """
         votes, attributes = self.tickets.item(votes) if isinstance(votes, Ticket) else (votes, attributes)
-        code = self._fast(votes, attributes, None)
+        code = self._shortcut.trial(votes, attributes, None)
         if code is None:
             guess = _plain(self.predict(_one(votes), attributes=_one(attributes))[0])
         else:
@@ -237,7 +234,7 @@ class Fusion:
             if label is not None:
                 del self.tickets.waiting[votes.number]
             return guess
-        code = self._fast(votes, attributes, label) if label is not None else None
+        code = self._shortcut.trial(votes, attributes, label) if label is not None else None
         if code is not None:
             return self._name(code)
         return _plain(self.learn(_one(votes), [label], attributes=_one(attributes)).guesses[0])
@@ -252,34 +249,6 @@ class Fusion:
         Explanation(guess='dog', scores={'cat': 1.0, 'dog': 2.0}, contributions={'ann': {'cat': 1.0}, ...})
         """
         return explain(self._council, self.read(_one(votes), attributes=_one(attributes)))
-
-    def _fast(self, votes: Any, attributes: Any, label: Any) -> int | None:
-        """The guess as a code by the fast path, or None when the item must take the general one."""
-        single = self._single
-        if single is None or single.version != (self._council.version, interpreting()):
-            single = self._bind()
-            if single is None:
-                return None
-        if type(votes) is not (dict if "votes" in self._needs else type(None)):
-            return None
-        if type(attributes) is not (dict if "rows" in self._needs else type(None)):
-            return None
-        try:
-            return single.trial(votes, attributes, label)
-        except (KeyError, TypeError, SurpriseError):
-            return None
-
-    def _bind(self) -> Single | None:
-        """The fast path, where there is one; a learner that keeps several items has none."""
-        if self._general or not len(self.names.classes):
-            return None
-        self._council.fit()
-        try:
-            self._single = Single(self._council, self.abstain)
-        except UnfitError:
-            self._general = True
-            return None
-        return self._single
 
     def _name(self, code: int) -> Any:
         return self.names.classes.names[code]
