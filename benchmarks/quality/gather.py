@@ -20,8 +20,8 @@ from benchmarks.quality.run import run
 from benchmarks.quality.streams import streams
 
 ROOT = Path(__file__).parents[2]
-PERMUTATIONS = 5
-ITEMS, FEW = 2000, 500  # of a generated problem, in a full and in a quick run
+PERMUTATIONS = 4
+ITEMS, FEW = 1500, 500  # of a generated problem, in a full and in a quick run
 NO_DATA = "no panels are there, name their folder with --data: only generated problems are run"
 SMALL = ("labelme", "segment", "majority, noise .05", "shared")
 

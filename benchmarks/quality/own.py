@@ -17,7 +17,7 @@ from linmax.learner import Learner
 LINMAX = "linmax"  # the default, which is what the peers are compared with
 BANK = "linmax vr_combine"
 MIXTURE = "linmax mixture"
-HEAVY = 1_000_000  # items times experts above which the bank runs in two orders only
+HEAVY = 300_000  # items times experts above which the bank runs in two orders only
 TWO = (AS_FILED, "0")
 
 

@@ -13,6 +13,7 @@ from benchmarks.quality.problem import Stream
 
 WORK = 800_000  # items times attributes times classes that River's slowest is given
 FEWEST, MOST = 300, 2500  # items
+MANY, FEW, SLOW = 4, 3, 2  # random orders, and those of streams that are so many times that work nevertheless
 BY_CLASS = ("yaleb_32x32", "beck_s_correspondents")  # files sorted by class: their order gives the truth away
 
 
@@ -31,8 +32,8 @@ def stream(file: Path, read: Callable[[dict[str, Any]], Any]) -> Stream:
     k = int(labels.max()) + 1
     each = attributes.nnz / len(labels) if sparse.issparse(attributes) else attributes.shape[1]
     fed = int(np.clip(WORK / (each * k), FEWEST, MOST)) // 100 * 100
-    name = file.stem
-    return Stream(name, attributes, labels, k, min(fed, len(labels)), name not in BY_CLASS)
+    name, most = file.stem, FEW if fed * each * k > SLOW * WORK else MANY
+    return Stream(name, attributes, labels, k, min(fed, len(labels)), name not in BY_CLASS, most)
 
 
 def plain(arrays: dict[str, Any]) -> Any:

@@ -43,7 +43,7 @@ The part of right guesses, mean over the random orders; each library with its be
 EVERYONE = """\
 Mistakes in one pass: mean ± standard deviation over the random orders (of streams each order also feeds other
 items); then, after the semicolon, in the order of the file. In bold the fewest on average. Blank: not run.
-`vr_combine()` runs on the widest panel in two orders only, for its time. The best expert is in hindsight.
+`vr_combine()` runs on the largest panels in two orders only, for its time. The best expert is in hindsight.
 """
 
 LATE = """\
