@@ -14,13 +14,14 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.quality.__main__ import DATA, RESULTS
-from benchmarks.quality.gather import PERMUTATIONS
+from benchmarks.__main__ import DATA, RESULTS
 from benchmarks.quality.own import untaught
 from benchmarks.quality.problem import Panel, orders
 from benchmarks.quality.reading import panels
 from linmax import Fusion, Mixture, Stacked, recommended
 from linmax.learner import Learner
+
+ORDERS = 5  # random ones
 
 
 def bank() -> tuple[Learner, ...]:
@@ -63,9 +64,7 @@ def main(
     if not found:
         console.print(f"no panels in {data}; name their folder with --data", soft_wrap=True)
         return
-    rows = [
-        measured(panel, PERMUTATIONS) for panel in track(found, "panels", console=console, transient=True)
-    ]
+    rows = [measured(panel, ORDERS) for panel in track(found, "panels", console=console, transient=True)]
     (RESULTS / "members.json").write_text(json.dumps({"panels": rows}, indent=1) + "\n")
     console.print("kept in benchmarks/results/members.json; make docs puts it into docs/recommended.md")
 
