@@ -105,7 +105,8 @@ def test_the_session_learns_what_the_models_said() -> None:
 
 def test_an_item_without_a_label_teaches_nobody() -> None:
     model = FusionClassifier([Fixed("a")], AVERAGED)
-    model.learn_one({"a": "x"}, None)
+    for unknown in (None, pd.NA, float("nan")):
+        model.learn_one({"a": "x"}, unknown)
     model.learn_many(pd.DataFrame({"a": ["x", "y"]}), pd.Series([None, "y"]))
     assert model.models[0].learned == model.fusion.trials == 1
     assert model.fusion.classes == ["y"]

@@ -109,6 +109,8 @@ def test_an_empty_cell_and_minus_one_abstain(tmp_path: Path) -> None:
     assert votes.classes == ["1", "0"]
     (tmp_path / "signs.csv").write_text("ann,label\n1,1\n-1,-1\n", encoding="utf-8")
     assert read(tmp_path / "signs.csv", "label").rows == [{"ann": "1"}, {"ann": "-1"}]
+    pa.parquet.write_table(pa.table({"ann": [1, -1] * 20, "truth": [1, -1] * 20}), tmp_path / "signs.parquet")
+    assert "signs.parquet: 40 trials, 2 classes" in call("--panel", str(tmp_path / "signs.parquet")).output
 
 
 def test_a_panel_may_be_of_any_format_and_shape(tmp_path: Path) -> None:
@@ -127,7 +129,7 @@ def test_a_panel_may_be_of_any_format_and_shape(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("text", "sentence"), [
     ("", "votes.csv is empty; it needs a header"),
     ("ann,label\n", "has no items"),
-    ("ann,truth\na,a\n", "has no column 'label'; it has ann, truth"),
+    ("ann,what\na,a\n", "has no column of labels; name it with --label"),
     ("label\na\nb\n", "has no column that votes .*; add one per expert"),
     ("ann,label\n1,1.0\n0,0.0\n", "no vote in .* ever names a label: votes are like '1', labels like '1.0'"),
     ("ann,label\n1,\n0,\n", "no item of .* has a label in 'label'"),
@@ -138,7 +140,7 @@ def test_a_panel_may_be_of_any_format_and_shape(tmp_path: Path) -> None:
 def test_a_file_that_is_no_panel_says_why(tmp_path: Path, text: str, sentence: str) -> None:
     (tmp_path / "votes.csv").write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=sentence):
-        read(tmp_path / "votes.csv", "label")
+        read(tmp_path / "votes.csv")
 
 
 def test_the_margin_shown_has_a_bound_as_small_as_any(tmp_path: Path) -> None:

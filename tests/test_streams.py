@@ -245,3 +245,13 @@ def test_the_more_columns_the_fewer_rows_has_a_piece(tmp_path: Path, monkeypatch
         columns = {f"m{i}": [0] * 100 for i in range(experts)} | {"truth": [0] * 100}
         pa.parquet.write_table(pa.table(columns), path)
         assert {piece.items for piece in open_stream(path)} == {rows}
+
+
+def test_small_row_groups_with_dictionaries_of_their_own_become_one_piece(tmp_path: Path) -> None:
+    path = tmp_path / "votes.parquet"
+    words = [f"class {i % 7}" for i in range(100)]
+    pa.parquet.write_table(pa.table({"ann": words, "truth": words}), path, row_group_size=1)
+    (piece,) = open_stream(path)
+    assert piece.labels.tolist() == words
+    assert [item["ann"] for item in piece.ballots()] == words
+    assert [piece.items for piece in open_stream(path, piece=30)] == [25, 25, 25, 25]

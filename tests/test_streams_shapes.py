@@ -174,7 +174,7 @@ def test_an_id_among_experts_or_as_label_is_told() -> None:
 
 def test_rows_sorted_by_label_and_rows_without_one_are_told() -> None:
     sentences = said(["a,a"] * 20 + ["b,b"] * 20 + ["a,"])
-    assert sentences[0] == "1 of 41 rows have no label: they are predicted only"
+    assert sentences[0] == "1 of the first 41 rows have no label: they are predicted only"
     assert sentences[1].startswith("rows are sorted by label")
 
 

@@ -31,11 +31,13 @@ CALLED = """\
 - **plain C** is the same loop with the same result, compiled with -O3, on an array that is already
   checked: nothing else is in it. It is the floor.
 - **VW csoaa_ldf, wap_ldf** with label-dependent features have one weight per expert, shared by all
-  classes, and a constant: the same hypotheses as linmax's single learners, with another rule. `mc`,
-  since costs are 0 and 1; logistic loss, as it makes fewer mistakes on most real panels; features are
-  numbers, which are read no slower than names; default bits, which are few for the largest cells:
-  features collide, which costs mistakes and no time. **VW oaa** has a weight for each expert, class said
-  and class meant: linmax's `PerClass`, the larger space.
+  classes, and one constant for all of them, where linmax's single learners have one per class: nearly
+  the same hypotheses, with a feature less to read, and another rule. (With a constant per class they
+  make fewer mistakes where classes are not alike; the part on quality has both.) `mc`, since costs are 0
+  and 1; logistic loss, as it makes fewer mistakes on most real panels; features are numbers, which are
+  read no slower than names; default bits, which are few for the largest cells: features collide, which
+  costs mistakes and no time. **VW oaa** has a weight for each expert, class said and class meant:
+  linmax's `PerClass`, the larger space.
 - *file*: VW reads a text file to the end and writes no guesses; parsing is in its time, as text is what
   it is fed with. Its start is making the weights, mainly. *cache*: the second run, from the binary file
   that `--cache_file` has left; the text is emptied before, so that nothing but the cache is read.

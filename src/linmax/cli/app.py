@@ -81,9 +81,11 @@ def bounds(
         float | None, typer.Option(help="The hinge loss of u, summed over the trials.", show_default="0")
     ] = None,
     panel: Annotated[
-        Path | None, typer.Option(help="Instead: a CSV of votes, a column per expert and one of labels.")
+        Path | None, typer.Option(help="Instead: a file of votes and labels, as for fuse.")
     ] = None,
-    label: Annotated[str | None, typer.Option(help="The column of labels.", show_default="label")] = None,
+    label: Annotated[
+        str | None, typer.Option(help="The column of labels.", show_default="truth, label, gold or target")
+    ] = None,
     first: Annotated[
         int | None, typer.Option(min=1, help="Only so many items of the file.", show_default="20000")
     ] = None,
@@ -112,7 +114,7 @@ def bounds(
                 {"--n": n, "--margin": margin, "--noise": noise},
                 "with --panel, which finds them in the file; leave out one or the other",
             )
-            on_panel(Panel(panel, "label" if label is None else label, first, 1.0 if C is None else C), rule)
+            on_panel(Panel(panel, label, first, 1.0 if C is None else C), rule)
 
 
 def _alone(given: dict[str, object], end: str) -> None:

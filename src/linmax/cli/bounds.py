@@ -22,7 +22,7 @@ class Panel(NamedTuple):
     """Which file, and what of it."""
 
     path: Path
-    label: str = "label"
+    label: str | None = None  # found out by its name
     first: int | None = None
     C: float = 1.0
 

@@ -45,7 +45,7 @@ def fuse(reading: Reading, orders: Orders, console: Console | None = None) -> bo
         oddities = odd(stream, orders)
         if not orders.json:
             console.print(Text(str(stream.layout)), soft_wrap=True)
-            for sentence in [*oddities, *began.history]:
+            for sentence in [*oddities, *began.history, *short(began, orders)]:
                 console.print(Text(f"Note: {sentence}.", style="yellow"), soft_wrap=True)
         rows = truths.given(stream if orders.shuffle is None else shuffled(stream, orders.shuffle))
         pieces = Ahead(coded(began.fusion, rows))
@@ -60,7 +60,16 @@ def fuse(reading: Reading, orders: Orders, console: Console | None = None) -> bo
                 keep(run, began, stream, orders, finished=False)
             found = found_out(run, began, stream, cost, oddities, board, leave_out=finished)
     tell(console, found, orders, run, finished)
+    if finished and orders.save is not None:
+        keep(run, began, stream, orders, finished=True)
     return finished
+
+
+def short(began: Start, orders: Orders) -> list[str]:
+    """A file of guesses of a pass that goes on does not begin at the beginning."""
+    if orders.output is None or not began.before.rows:
+        return []
+    return [f"{orders.output} will hold the guesses after row {began.before.rows:,} only"]
 
 
 def odd(stream: Stream, orders: Orders) -> list[str]:
@@ -99,7 +108,7 @@ def follow(run: Pass, began: Start, stream: Stream, orders: Orders, board: Board
                 " add rows, or learn them once more with --again"
             )
         if orders.save is not None:  # if that fails, there shall be no guesses either
-            keep(run, began, stream, orders, finished=True)
+            keep(run, began, stream, orders, finished=False)  # findings are still to be told
         return True
     return False
 

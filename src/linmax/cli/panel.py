@@ -76,11 +76,14 @@ def rules(n: int, delta: float) -> list[Rule]:
     ]
 
 
-def read(path: Path, label: str, first: int | None = None) -> Votes:
+def read(path: Path, label: str | None = None, first: int | None = None) -> Votes:
     """The first items of a file; who says -1 abstains, unless that is a label."""
     rows: list[dict[str, Any]] = []
     labels: list[Any] = []
     with open_stream(path, label=label) as stream:
+        label = stream.layout.label
+        if label is None:
+            raise ValueError(f"{path} has no column of labels; name it with --label")
         for piece in stream:
             some = piece.part(0, (first or MOST) - len(rows))
             rows += some.ballots()
@@ -127,7 +130,7 @@ def promised(votes: Votes, C: float = 1.0, only: Rule | None = None) -> list[Lin
     """Every rule with a bound, or only one: its comparator's case, what follows, and what it really did."""
     if not 0 < C <= MOST_C:  # nor NaN
         raise ValueError(f"--C is a number above 0, {MOST_C:g} at most (got {C:g}); 1 is usual")
-    z = instances(Fusion(only or Perceptron(), classes=votes.classes), votes.rows, votes.labels)
+    z = instances(Fusion(only or Perceptron(), classes=votes.classes, abstain=None), votes.rows, votes.labels)
     n = z.z.shape[1]
     plain = rules(n, 0.5) if only is None else [only]
     found = {who: _fitted(who, z, C) for who in {_who(rule) for rule in plain}}
@@ -140,7 +143,7 @@ def promised(votes: Votes, C: float = 1.0, only: Rule | None = None) -> list[Lin
             case, rule = _best(lambda delta, at=at: only or rules(n, delta)[at], u, z)  # type: ignore[misc]
             reason = "the comparator is right on no trial"
         said = promise(rule, case) if case else None
-        run = Fusion(rule, classes=votes.classes).learn(votes.rows, votes.labels)
+        run = Fusion(rule, classes=votes.classes, abstain=None).learn(votes.rows, votes.labels)
         value, reason = (said.value, said.reason) if said else (None, reason)
         lines.append(Line(rule, _who(rule), case, value, reason, run.mistakes, n))
     return lines

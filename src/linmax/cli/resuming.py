@@ -32,7 +32,7 @@ def start(orders: Orders, stream: Stream) -> Start:
     """A new session, or the one of a model, after the rows that it has learned of this file."""
     if orders.start is None:
         learner = orders.learner or (ATTRIBUTES if stream.layout.shape == "attributes" else "recommended()")
-        fusion = Fusion(learner_of(learner), seed=orders.seed, abstain=abstaining(orders.abstain))
+        fusion = Fusion(learner_of(learner), seed=orders.seed, abstain=abstaining(orders.abstain, stream))
         return Start(fusion, NOTHING, None, False, [], head(stream.peek()))
     fusion = load(orders.start)
     notes = fusion.notes.pop(NOTE, {})
@@ -83,14 +83,18 @@ def keep(run: Pass, began: Start, stream: Stream, orders: Orders, *, finished: b
     run.fusion.save(orders.save)
 
 
-def abstaining(text: str | None) -> Any:
-    """The vote that abstains: none at all, a whole number, or a text.
-
-    >>> abstaining("none"), abstaining("-1"), abstaining("?")
-    (None, -1, '?')
-    """
-    if text is None:
-        return DEFAULT
+def abstaining(text: str | None, stream: Stream) -> Any:
+    """The vote that abstains: none at all, a whole number, or a text, as which CSV has numbers, too."""
     if text == "none":
         return None
-    return int(text) if text.removeprefix("-").isdecimal() else text
+    textual = stream.layout.format in ("CSV", "TSV")
+    if text is None:
+        return "-1" if textual and _numbered(stream) else DEFAULT
+    return int(text) if not textual and text.removeprefix("-").isdecimal() else text
+
+
+def _numbered(stream: Stream) -> bool:
+    """Whether labels are whole numbers in the first rows, and none is -1."""
+    first = stream.peek()
+    labels = set() if first is None or first.labels is None else set(first.labels.tolist()) - {None}
+    return bool(labels) and "-1" not in labels and all(one.removeprefix("-").isdecimal() for one in labels)

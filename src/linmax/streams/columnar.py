@@ -50,9 +50,9 @@ class Parquet:
         wanted, at = list(columns), 0
         for groups, rows in self._parts(most):
             batches = self._file.iter_batches(rows, row_groups=groups, columns=wanted, use_threads=False)
-            for batch in _guarded(batches, self.name, "Parquet"):
-                table = _sound(pa.Table.from_batches([batch]), self.name, "Parquet").select(wanted)
-                yield Batch(table, np.arange(at + 1, at + 1 + len(table)))
+            tables = (pa.Table.from_batches([batch]) for batch in _guarded(batches, self.name, "Parquet"))
+            for table in _gathered((_sound(one, self.name, "Parquet") for one in tables), rows):
+                yield Batch(table.select(wanted), np.arange(at + 1, at + 1 + len(table)))
                 at += len(table)
         if at != self.rows:
             raise StreamError(f"{self.name} has {at} rows but promises {self.rows}; write it again")
@@ -128,6 +128,27 @@ class Arrow:
                 part = table.slice(start, most)
                 yield Batch(part, np.arange(at + 1, at + 1 + len(part)))
                 at += len(part)
+
+
+def _gathered(tables: Iterator[Any], rows: int) -> Iterator[Any]:
+    """Small tables, as of small row groups with dictionaries of their own, become larger ones."""
+    held: list[Any] = []
+    size = 0
+    for table in tables:
+        if held and size + len(table) > rows:
+            yield _joined(held)
+            held, size = [], 0
+        held.append(table)
+        size += len(table)
+        if 2 * size > rows:
+            yield _joined(held)
+            held, size = [], 0
+    if held:
+        yield _joined(held)
+
+
+def _joined(tables: list[Any]) -> Any:
+    return tables[0] if len(tables) == 1 else pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
 
 def _guarded(batches: Any, name: str, format: str) -> Iterator[Any]:

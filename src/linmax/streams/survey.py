@@ -66,7 +66,8 @@ def _panel(votes: Any) -> dict[Any, Counter[Any]]:
 
 def _missing(piece: Piece, labels: list[Any]) -> Iterator[str]:
     if piece.labels is not None and len(labels) < piece.items:
-        yield f"{piece.items - len(labels)} of {piece.items} rows have no label: they are predicted only"
+        none = piece.items - len(labels)
+        yield f"{none} of the first {piece.items} rows have no label: they are predicted only"
 
 
 def _variants(what: str, counts: Counter[Any]) -> Iterator[str]:

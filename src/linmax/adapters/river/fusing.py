@@ -11,6 +11,7 @@ from river import base, compose, linear_model, naive_bayes
 from linmax.adapters.river.deciding import Decides, plain
 from linmax.adapters.sessions import settled
 from linmax.ballots.limits import SMALLEST  # a score below is 0 to a session, which would read it slowly
+from linmax.ballots.names import is_na
 from linmax.fusion import Explanation, Fusion
 from linmax.learner import Learner
 
@@ -72,7 +73,7 @@ class FusionClassifier(base.Ensemble[base.Classifier], Decides):
 
     def learn_one(self, x: dict[Any, Any], y: Any) -> None:
         """The models vote, the session learns from the votes, and then the models learn; nobody without y."""
-        if y is None or y != y:  # a frame has NaN where nothing is known
+        if y is None or is_na(y) or y != y:  # a frame has NaN where nothing is known
             return
         label = _label(y, self._kind() or type(plain(y)))
         self.fusion.learn_one(self._voted(x, type(label)), label)
