@@ -64,6 +64,7 @@ reproduce: setup
 
 docs: setup
 	$(BIN)/python -m experiments.again
+	$(BIN)/python -m benchmarks.pages
 	$(BIN)/python -m docs.build $(ARGS)
 
 setup: $(READY)

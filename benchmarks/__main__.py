@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks import pages, parts
+from benchmarks.pages import RESULTS
 from benchmarks.peers.desk import Desk, PeerError
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"
-RESULTS = Path(__file__).with_name("results")
 
 
 def main(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from benchmarks import parts
 
+RESULTS = Path(__file__).with_name("results")
 HEAD = """\
 # Benchmarks
 
@@ -41,27 +43,40 @@ def keep(name: str, results: dict[str, Any], folder: Path, quick: bool) -> None:
 
 def build(folder: Path, quick: bool) -> Path:
     """Draw and write all parts that are there."""
+    for name, results in kept(folder, quick):
+        parts.draw(name, results, folder / f"{stem(name, quick)}.png")
+    page = folder / ("quick.md" if quick else "README.md")
+    page.write_text(text(folder, quick), encoding="utf-8")
+    return page
+
+
+def kept(folder: Path, quick: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The parts that are there, and what they have measured."""
+    for name in parts.names():
+        file = folder / f"{stem(name, quick)}.json"
+        if file.exists():
+            yield name, json.loads(file.read_text(encoding="utf-8"))
+
+
+def text(folder: Path, quick: bool) -> str:
+    """The page."""
     pages: list[str] = []
     made_on: dict[str, list[str]] = {}
-    for name in parts.names():
-        kept = folder / f"{stem(name, quick)}.json"
-        if not kept.exists():
-            continue
-        results = json.loads(kept.read_text(encoding="utf-8"))
-        picture = kept.with_suffix(".png")
-        parts.draw(name, results, picture)
+    for name, results in kept(folder, quick):
+        picture = folder / f"{stem(name, quick)}.png"
         shown = f"![{name}]({picture.name})\n\n" if picture.exists() else ""
-        text = parts.module(name).page(results)
-        head, newline, rest = text.partition("\n")
+        head, newline, rest = parts.module(name).page(results).partition("\n")
         pages.append(f"{head}{newline}{newline}{shown}{rest.lstrip(newline)}")
         made_on.setdefault(machine(results), []).append(name)
-    page = folder / ("quick.md" if quick else "README.md")
     told = "".join(f"{', '.join(names)}: {where}.\n\n" for where, names in made_on.items())
-    page.write_text(HEAD + told + "\n".join(pages) + MORE, encoding="utf-8")
-    return page
+    return HEAD + told + "\n".join(pages) + MORE
 
 
 def machine(results: dict[str, Any]) -> str:
     """What a part was measured on and with."""
     versions = ", ".join(f"{name} {version}" for name, version in results.get("versions", {}).items())
     return f"{results.get('machine', 'a machine that is not told')}; {versions}"
+
+
+if __name__ == "__main__":
+    build(RESULTS, quick=False)

@@ -23,6 +23,10 @@ def figures() -> list[tuple[str, str, str]]:
     return [*_speed(), *_file(), *_quality(), *_start()]
 
 
+def _short(ratio: float) -> str:
+    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2g}"
+
+
 def _kept(name: str) -> Any:
     return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
 
@@ -34,7 +38,8 @@ def _speed() -> list[tuple[str, str, str]]:
         return float(methods[name]["more"]["cpu"][0]) / 1000
 
     def times(names: dict[str, str], own: str) -> str:
-        return ", ".join(f"{who} {took(name) / took(own):.2g} times" for who, name in names.items())
+        ratios = {who: took(name) / took(own) for who, name in names.items()}
+        return ", ".join(f"{who} {_short(ratio)}" for who, ratio in ratios.items()) + " times as long"
 
     one = "linmax Winnow, one by one"
     return [
@@ -57,7 +62,7 @@ def _file() -> list[tuple[str, str, str]]:
         (
             rows,
             f"{largest['wall'][0]:.1f} s, {largest['megabytes'][0]:.0f} MB",
-            f"Vowpal Wabbit {ratio:.3g} times",
+            f"Vowpal Wabbit {ratio:.3g} times as long",
         )
     ]
 

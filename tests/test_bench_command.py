@@ -81,3 +81,8 @@ def test_every_part_has_all_that_is_asked_of_one() -> None:
 
 def test_the_page_is_made_of_what_there_is(tmp_path: Path) -> None:
     assert "# Benchmarks" in pages.build(tmp_path, quick=False).read_text()
+
+
+def test_the_page_is_made_of_the_kept_figures() -> None:
+    page = pages.RESULTS / "README.md"
+    assert page.read_text(encoding="utf-8") == pages.text(pages.RESULTS, quick=False), "run make docs"

@@ -58,14 +58,14 @@ def test_minus_one_abstains_in_every_format(tmp_path: Path, words: tuple[str, ..
     lines = [",".join(said), *(",".join(map(str, row.values())) for row in rows)]
     (tmp_path / "votes.csv").write_text("\n".join(lines) + "\n")
     found = [told(tmp_path / f"votes.{ending}", *words) for ending in ("parquet", "jsonl", "csv")]
-    assert [[one["spoke"] for one in each["experts"]] for each in found] == [[60, 40]] * 3
+    assert [sorted(one["speaks"] for one in each["experts"]) for each in found] == [[0.5, 0.75]] * 3
     assert len({json.dumps(each["standings"]) for each in found}) == 1
 
 
 def test_minus_one_is_a_class_where_it_is_a_label_or_nobody_abstains(tmp_path: Path) -> None:
     path = tmp_path / "votes.csv"
     path.write_text("ann,truth\n" + "1,1\n-1,-1\n" * 20)
-    assert told(path)["experts"][0]["spoke"] == 40
+    assert told(path)["experts"][0]["speaks"] == 1.0
     path.write_text("ann,truth\n" + "1,1\n-1,0\n" * 20)
-    assert told(path, "--abstain", "none")["experts"][0]["spoke"] == 40
-    assert told(path)["experts"][0]["spoke"] == 20
+    assert told(path, "--abstain", "none")["experts"][0]["speaks"] == 1.0
+    assert told(path)["experts"][0]["speaks"] < 0.6

@@ -254,4 +254,4 @@ def test_small_row_groups_with_dictionaries_of_their_own_become_one_piece(tmp_pa
     (piece,) = open_stream(path)
     assert piece.labels.tolist() == words
     assert [item["ann"] for item in piece.ballots()] == words
-    assert [piece.items for piece in open_stream(path, piece=30)] == [25, 25, 25, 25]
+    assert [piece.items for piece in open_stream(path, piece=30)] == [30, 30, 30, 10]

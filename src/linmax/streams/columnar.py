@@ -140,7 +140,7 @@ def _gathered(tables: Iterator[Any], rows: int) -> Iterator[Any]:
             held, size = [], 0
         held.append(table)
         size += len(table)
-        if 2 * size > rows:
+        if size >= rows:
             yield _joined(held)
             held, size = [], 0
     if held:
