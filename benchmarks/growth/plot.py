@@ -49,7 +49,7 @@ def _finish(axes: Any) -> None:
     axes.set(xscale="log", yscale="log")
     low, high = axes.get_ylim()
     shown = max(high, low * 10)  # a flat line looks flat
-    axes.set_ylim(low, shown * (shown / low) ** 0.35)  # the legend has room above the lines
+    axes.set_ylim(low / 1.3, shown * (shown / low) ** 0.35)  # the legend has room above the lines
     axes.legend(frameon=False, fontsize=7.5, loc="upper left")
     axes.grid(color="#EEEEEE", zorder=0)
     axes.spines[["top", "right"]].set_visible(False)

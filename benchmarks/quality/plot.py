@@ -75,4 +75,4 @@ def _differences(axes: Any, rows: list[Row]) -> None:
             if found:
                 half = 100 * (found["half_width_95"] or 0.0)
                 axes.errorbar(100 * found["mean"], at + shift, xerr=half, capsize=3, **MARKS[library])
-    axes.set_xlabel("linmax minus the peer's best, in points (bars: 95 % t intervals)")
+    axes.set_xlabel("linmax minus the peer's best, in points (95 % t)")
