@@ -22,6 +22,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.markdown import table
 from benchmarks.measuring import Cost, in_turn, machine, process, record
 from benchmarks.peers.environment import PeersMissingError, python
 from benchmarks.peers.vw import lines_by_class
@@ -172,6 +173,34 @@ def shown(records: list[dict[str, Any]]) -> Table:
         per_row = f"{1e6 * one['wall'][0] / one['rows']:.2f}"
         table.add_row(one["program"], f"{one['rows']:,}", *times, per_row, f"{one['megabytes'][0]:.0f}")
     return table
+
+
+HEAD = """\
+## A large file
+
+By `make bench-fuse`, a run of its own: each program is a process that reads its file and learns it in one
+pass. `linmax fuse` reads Parquet whose texts stand in dictionaries, learns, and counts all that its report
+tells, in three threads; Vowpal Wabbit reads its own text format, parsing in a second thread, and writes no
+guesses. It is run on a tenth of the rows, and on so few that only its start counts, and its time for all is
+reckoned from these. The same hypotheses, one weight per expert, but for a constant per class. Median (least
+.. most) of seconds.
+
+"""
+
+
+def page(kept: dict[str, Any]) -> str:
+    """The figures as Markdown."""
+    lines = [["program", "rows", "wall, s", "CPU, s", "peak MB"]]
+    for one in kept["runs"]:
+        times = ["{:.2f} ({:.2f} .. {:.2f})".format(*one[kind]) for kind in ("wall", "cpu")]
+        megabytes = "" if one["program"].startswith("VW") else f"{one['megabytes'][0]:.0f}"
+        lines.append([one["program"], f"{one['rows']:,}", *times, megabytes])
+    told = [
+        f"- {name}: {times['wall, times linmax']:g} times as long as linmax for all rows by the clock,"
+        f" {times['cpu, times linmax']:g} times the CPU.\n"
+        for name, times in kept["against VW"].items()
+    ]
+    return HEAD + table(lines) + "\n" + "".join(told)
 
 
 def main(

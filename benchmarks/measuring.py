@@ -67,10 +67,25 @@ def record(costs: Sequence[Cost]) -> dict[str, list[float]]:
     return {name: spread([float(getattr(cost, name)) for cost in costs]) for name in Cost._fields}
 
 
+def processor() -> str:
+    """The model of the processor, or at least its kind."""
+    try:
+        told = subprocess.run(["lscpu"], capture_output=True, text=True).stdout.splitlines()
+    except OSError:
+        told = []
+    named = dict(line.split(":", 1) for line in told if ":" in line)
+    return f"{platform.machine()} {named.get('Model name', '').strip()}".strip()
+
+
+def memory() -> float:
+    """Gibibytes of the machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+
+
 def machine() -> dict[str, Any]:
     """What the figures were taken on and with."""
     return {
-        "machine": f"{platform.machine()}, {platform.system()}, {os.cpu_count()} cores",
+        "machine": f"{processor()}, {os.cpu_count()} cores, {memory():.0f} GiB, {platform.system()}",
         "versions": {
             "linmax": linmax.__version__,
             "python": platform.python_version(),

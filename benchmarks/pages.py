@@ -7,24 +7,27 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks import parts
+from benchmarks import fuse, parts
 
 RESULTS = Path(__file__).with_name("results")
 HEAD = """\
 # Benchmarks
 
-Made by `make bench` out of the JSON files in this folder. Everything that is compared was measured in
-one run, in turn. A figure is the median; least and most stand beside it or in the JSON file.
+Made by `make bench` out of the JSON files in this folder; it takes some 18 minutes, less when guesses of
+peers are kept from before, and `make bench ARGS=--quick` one. All that is timed is timed in turn, in one
+run on a machine that does nothing else. A figure is the median; least and most stand beside it or in the
+JSON file. Real data are read from `../shared/data`, or from where `--data` says; without them only generated
+problems are run. The JSON files also say with which versions they were made.
 
 """
 MORE = """
 ## More
 
-- `fuse.json`, by `make bench-fuse`: a file of ten million rows beside Vowpal Wabbit.
 - `sharing.json`, by `make bench-sharing`: what hypothesis sharing and kernels cost
   ([more](../../docs/sharing.md)).
 - `adapters.json`, by `make bench-adapters`: beside the ensembles of scikit-learn and River
   ([more](../../docs/adapters.md)).
+- `guard.json`, by `make bench-guard`: what can be counted, and ratios to plain C, kept to see what moves.
 """
 
 
@@ -64,11 +67,14 @@ def text(folder: Path, quick: bool) -> str:
     made_on: dict[str, list[str]] = {}
     for name, results in kept(folder, quick):
         picture = folder / f"{stem(name, quick)}.png"
-        shown = f"![{name}]({picture.name})\n\n" if picture.exists() else ""
+        shown = f"![All figures of {name}, drawn]({picture.name})\n\n" if picture.exists() else ""
         head, newline, rest = parts.module(name).page(results).partition("\n")
         pages.append(f"{head}{newline}{newline}{shown}{rest.lstrip(newline)}")
         made_on.setdefault(machine(results), []).append(name)
     told = "".join(f"{', '.join(names)}: {where}.\n\n" for where, names in made_on.items())
+    large = folder / "fuse.json"
+    if large.exists() and not quick:
+        pages.append(fuse.page(json.loads(large.read_text(encoding="utf-8"))))
     return HEAD + told + "\n".join(pages) + MORE
 
 

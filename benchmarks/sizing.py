@@ -38,7 +38,7 @@ def enough(work: Work, seconds: float, least: int, most: int) -> int:
         return rows
     while True:
         beyond = max(work(rows).cpu - start, 1e-9)
-        wanted = rows * min(JUMP, max(seconds, start) / beyond)
+        wanted = rows * min(JUMP, max(seconds, 2 * start) / beyond)
         more = max(sizes(max(least, min(most, int(wanted)))))
         if more <= rows:
             return rows

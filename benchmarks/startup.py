@@ -153,14 +153,13 @@ def examples(path: Path) -> Path:
 
 def page(results: dict[str, Any]) -> str:
     """The figures as Markdown."""
-    floor = min(one["megabytes"][0] for one in results["starts"])
     parts = [HEAD.format(rounds=results["rounds"])]
     parts += [f"{note[0].upper()}{note[1:]}.\n\n" for note in results["notes"]]
-    parts += ["| | wall, s | CPU, s | MB |\n| --- | ---: | ---: | ---: |\n"]
+    parts += ["| | wall, s | CPU, s |\n| --- | ---: | ---: |\n"]
     for group in (IMPORTS, CALLS, COMMANDS):
-        parts.append(f"| **{group}** | | | |\n")
+        parts.append(f"| **{group}** | | |\n")
         for one in (one for one in results["starts"] if one["group"] == group):
-            cells = [one["name"], timed(one["wall"]), timed(one["cpu"]), most(one, floor)]
+            cells = [one["name"], timed(one["wall"]), timed(one["cpu"])]
             parts.append(f"| {' | '.join(cells)} |\n")
     if results["cold"]:
         parts.append(EVER)
@@ -174,10 +173,11 @@ HEAD = """\
 ## Start-up
 
 Every start is a process; they take turns, one round to warm the disk and {rounds} more that count. Median
-(least .. most) of seconds from start to end, seconds of CPU of all threads, and megabytes at the peak (where
-they exceed those of the process that measures). linmax's compiled kernels are in numba's cache, which is the
+(least .. most) of seconds from start to end, and seconds of CPU of all threads. linmax's compiled kernels
+are in numba's cache, which is the
 usual state after the first call on a machine. With a file `linmax fuse` also counts and prints its report;
-Vowpal Wabbit, whose package has no command, is called from Python; it guesses, learns and reports nothing.
+Vowpal Wabbit, whose package on PyPI has no command, is called from Python; it guesses, learns and reports
+nothing. Of the first calls only scikit-learn's does not guess.
 
 """
 EVER = """\
@@ -198,12 +198,6 @@ def timed(values: list[float]) -> str:
     """A median with its spread."""
     middle, least, longest = values
     return f"{middle:.2f} ({least:.2f} .. {longest:.2f})"
-
-
-def most(one: dict[str, Any], floor: float) -> str:
-    """Megabytes at the peak, where they exceed those of the process that measures, which count, too."""
-    megabytes = one["megabytes"][0]
-    return f"{megabytes:.0f}" if megabytes > 1.02 * floor else f"{floor:.0f} or less"
 
 
 def draw(results: dict[str, Any], path: Path) -> None:

@@ -20,7 +20,7 @@ def verdict(found: float | None, expected: float) -> str:
     """In words."""
     if found is None:
         return "one value only"
-    if abs(found - expected) <= NEAR:
+    if round(abs(found - expected), 2) <= NEAR:
         return "in proportion" if expected else "the same for ever"
     if abs(found) <= NEAR:
         return "hardly grows"

@@ -6,7 +6,7 @@ HEAD = """\
 Time is per trial, in a session that has begun; every point gets as many rows as fill a small fixed time,
 and all points of an axis take turns. Memory is that of the session's arrays, spare room and scratch
 included. Slopes are those of lines in log-log plots, by least squares over the upper half of the values:
-1 is in proportion, 0 is not at all.
+1 is in proportion, 0 is not at all; a slope within 0.15 of these is called so. Medians of 5 rounds.
 
 """
 WHY = {
@@ -26,8 +26,10 @@ to n k, but all n k k of them are kept, so that memory grows with the square of 
 
 """,
     "trials": """\
-A trial costs the same for ever: averages are lazy, and nothing is kept of old trials. What falls at the
-left is the cost of one call of `learn`, spread over few trials. The default is not run on streams on
+The mean over the first trials of one call of `learn`. A trial costs the same for ever: averages are
+lazy, and
+nothing is kept of old trials. What falls at the left is the cost of the call, spread over few trials.
+The default is not run on streams on
 which it would take too long for this benchmark.
 
 """,
@@ -39,7 +41,7 @@ running sum up to date first.
 
 """,
     "members": """\
-Every member runs on its own, so time is in proportion to them; a small committee shows the part that
+Every member runs on its own, so time is about in proportion to them; a small committee shows the part that
 does not grow: reading the votes once for all, and for `Combine` the hypotheses that it saves of its
 leader, whose scores it adds up at each trial, however many members there are.
 
@@ -48,7 +50,7 @@ leader, whose scores it adds up at each trial, however many members there are.
 LONG = """\
 ### A long stream
 
-"""
+`Averaged(Winnow(1.2))`, 20 experts, in pieces of 100,000; the process has measured other things before. """
 KERNELS = """\
 Sources with a kernel are the exception: they keep the rows they moved on, and a trial costs time in
 proportion to them. `make bench-sharing` measures that; [its figures](../../docs/sharing.md) are on the

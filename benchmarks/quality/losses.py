@@ -59,6 +59,29 @@ def losses(rows: list[Row]) -> str:
     return "".join(lines) or "Nowhere.\n"
 
 
+def later(rows: list[Row]) -> str:
+    """Who makes fewer mistakes than linmax's default in the second half of a pass, problem by problem."""
+    lines = []
+    for row in rows:
+        ours, late = mean_of(row["late"][LINMAX]), row["late"]
+        known = {name: mean_of(of) for name, of in late.items() if name.startswith(("VW", "River"))}
+        best = min(known, key=lambda name: known[name]) if known else None
+        if best and known[best] < ours:
+            lines.append(f"- {row['name']}: {best}, {known[best]:.1f} mistakes beside {ours:.1f}.\n")
+    return "".join(lines) or "Nobody.\n"
+
+
+def outvoted(rows: list[Row]) -> str:
+    """The problems on which the plurality makes fewer mistakes than linmax's default."""
+    names = [
+        row["name"]
+        for row in rows
+        if "plurality" in row["mistakes"]
+        and mean_of(row["mistakes"]["plurality"]) < mean_of(row["mistakes"][LINMAX])
+    ]
+    return "; ".join(names) or "none"
+
+
 def beaten(rows: list[Row]) -> str:
     """The problems on whose second half scikit-learn in batch makes fewer mistakes than linmax's default."""
     names = []

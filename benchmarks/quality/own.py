@@ -10,7 +10,7 @@ import numpy as np
 import linmax
 from benchmarks.peers.feed import Feed, Ints
 from benchmarks.quality.problem import AS_FILED
-from linmax import Averaged, Fusion, Logistic, Mixture, Perceptron, Tempered, recommended
+from linmax import Averaged, Fusion, Logistic, Mixture, Perceptron, Tempered, Winnow, recommended
 from linmax.experts import Attributes, Gaussian, Kernel, Shared, Thresholds
 from linmax.learner import Learner
 
@@ -28,7 +28,11 @@ def learners(feed: Feed) -> dict[str, Learner]:
 
 def on_votes() -> dict[str, Learner]:
     """The default, a single learner, and the bank of 2008 where there is one."""
-    made: dict[str, Learner] = {LINMAX: recommended(), "linmax averaged Perceptron": Averaged(Perceptron())}
+    made: dict[str, Learner] = {
+        LINMAX: recommended(),
+        "linmax averaged Perceptron": Averaged(Perceptron()),
+        "linmax averaged Winnow": Averaged(Winnow(1.2)),
+    }
     bank = getattr(linmax, "vr_combine", None)
     return made if bank is None else made | {BANK: bank()}
 

@@ -7,11 +7,13 @@ from typing import Any
 from benchmarks.markdown import table
 from benchmarks.quality import texts
 from benchmarks.quality.compare import Row, mean
-from benchmarks.quality.losses import beaten, counts, losses
+from benchmarks.quality.losses import beaten, counts, later, losses, outvoted
 from benchmarks.quality.models import FITTED
 from benchmarks.quality.own import LINMAX
 from benchmarks.quality.tables import everyone, late
 
+LONG = 1500  # letters of a learner, which nobody would read
+BANKS = {"linmax vr_combine": "vr_combine()"}
 KINDS = {"panel": "real panels", "models": "panels of models", "stream": "streams", "generated": "generated"}
 
 
@@ -30,7 +32,9 @@ def page(results: dict[str, Any]) -> str:
             "\n",
             counts(met, KINDS),
         ]
-        parts += ["\n### Where a peer is ahead\n\n", losses(met)]
+        parts += ["\n### Where a peer is ahead\n\n", losses(met), "\n", texts.WHY]
+        parts += ["\n", texts.LATER, "\n", later(met)]
+        parts += ["\n", texts.OUTVOTED.format(names=outvoted(met))]
         mixed = [row for row in met if "mixture" in row]
         if mixed:
             parts += ["\n### A mixture\n\n", texts.MIXED, "\n", wins(mixed, "mixture")]
@@ -51,7 +55,9 @@ def page(results: dict[str, Any]) -> str:
     parts += ["\n", texts.BEATEN.format(names=beaten(rows))]
     parts += ["\n### How each was called, and what is alike\n\n", texts.FAIR]
     for form, called in results["called"].items():
-        parts += [f"\nOn {form}:\n\n"] + [f"- {who}: `{how}`\n" for who, how in called.items()]
+        parts += [f"\nOn {form}:\n\n"] + [
+            f"- {who}: `{how if len(how) < LONG else BANKS.get(who, how)}`\n" for who, how in called.items()
+        ]
     return "".join(parts)
 
 

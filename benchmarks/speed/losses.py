@@ -10,7 +10,18 @@ from benchmarks.speed.own import ONE, SINGLE
 SINGLES = (SINGLE, ONE)
 DEFAULTS = ("linmax default", "linmax default, one by one")
 FEW = 4  # cells that are named one by one
-ALONE = (", rows", ", Python", "River one against the rest", "River softmax")  # called for each row
+ALONE = (
+    ", rows",
+    ", Python",
+    ", one by one",
+    "River one against the rest",
+    "River softmax",
+)  # called for each row
+
+
+def counterpart(name: str, counterparts: tuple[str, str] = SINGLES) -> str:
+    """Whom of linmax a method stands beside: who learns tables, or who learns row by row."""
+    return counterparts[name.endswith(ALONE)]
 
 
 def ratio(methods: dict[str, Any], name: str, beside: str) -> float:
@@ -29,7 +40,7 @@ def faster(cells: list[dict[str, Any]], counterparts: tuple[str, str]) -> dict[t
     for cell in cells:
         methods = cell["methods"]
         for name, one in methods.items():
-            beside = counterparts[name.endswith(ALONE)]
+            beside = counterpart(name, counterparts)
             known = "more" in one and beside in methods and not name.startswith(("linmax", "C "))
             if known and ratio(methods, name, beside) < 1:
                 lost.setdefault((name, beside), {})[where(cell)] = ratio(methods, beside, name)

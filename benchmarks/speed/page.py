@@ -7,10 +7,11 @@ from typing import Any
 from benchmarks.markdown import table
 from benchmarks.speed import words
 from benchmarks.speed.attributes import SINGLE as PERCEPTRON
-from benchmarks.speed.losses import SINGLES, faster, lost, ratio, where
+from benchmarks.speed.losses import SINGLES, counterpart, faster, lost, ratio, where
 from benchmarks.speed.own import ONE, SINGLE
 
 TYPICAL = (20, 5)
+LOOSE = 0.3  # of the median: rounds that lie farther apart are marked
 Methods = dict[str, dict[str, Any]]
 
 
@@ -47,16 +48,22 @@ def _cell(methods: Methods, name: str) -> str:
     if "more" not in one:
         return str(one.get("left out", ""))
     wall, cpu = (us(one["more"][kind][0]) for kind in ("wall", "cpu"))
-    return f"{wall} ({cpu}) {times(methods, name, SINGLE)}"
+    return f"{wall} ({cpu}) {times(methods, name, counterpart(name))}{loose(one)}"
+
+
+def loose(one: dict[str, Any]) -> str:
+    """A mark where rounds differ much."""
+    middle, least, most = one["more"]["cpu"]
+    return " ~" if most - least > LOOSE * middle else ""
 
 
 def detailed(cell: dict[str, Any]) -> str:
     """One cell of the grid in full."""
     head = f"### One cell in full: n = {cell['n']}, k = {cell['k']}\n\n"
-    return head + detail(cell["methods"], SINGLE) + "\n"
+    return head + detail(cell["methods"]) + "\n"
 
 
-def detail(methods: Methods, single: str) -> str:
+def detail(methods: Methods, single: str | None = None) -> str:
     """A line per method with spread, start, rows and mistakes."""
     head = [
         "",
@@ -67,15 +74,17 @@ def detail(methods: Methods, single: str) -> str:
         "CPU, whole",
         "start, ms",
     ]
-    lines = [[*head, "rows", "mistakes", "in the first"]]
+    lines = [[*head, "rows", "mistakes in them", "mistakes in the first 1000"]]
     for name, one in methods.items():
         if "more" not in one:
             lines.append([name, str(one.get("left out", "")), *[""] * 8])
             continue
-        figures = [ranged(one["more"][kind]) for kind in ("wall", "cpu")] + [times(methods, name, single)]
+        figures = [ranged(one["more"][kind]) for kind in ("wall", "cpu")] + [
+            times(methods, name, single or counterpart(name))
+        ]
         figures += [us(one["whole"][kind][0]) for kind in ("wall", "cpu")]
         figures += [f"{one['start']['wall'][0] / 1e6:.3g}"]
-        first = "{} of {}".format(*one["of the first"]) if "of the first" in one else ""
+        first = str(one["of the first"][0]) if "of the first" in one else ""
         lines.append([name, *figures, f"{one['rows']:,}", f"{one['mistakes']:,}", first])
     return table(lines)
 
@@ -118,7 +127,7 @@ def committee(rows: list[dict[str, Any]]) -> str:
 def times(methods: Methods, name: str, single: str) -> str:
     """The ratio as it is written."""
     value = ratio(methods, name, single)
-    return f"x {value:.2g}" if value < 10 else f"x {value:,.0f}"
+    return f"x {value:.2g}" if value < 10 else f"x {float(f'{value:.2g}'):,.0f}"
 
 
 def us(nanoseconds: float) -> str:

@@ -16,8 +16,9 @@ CHUNK = 1000
 
 def in_chunks(name: str, rows: Rows, size: int = CHUNK) -> Callable[[Watch], int]:
     """Guess and learn each chunk; before the first nothing is known, and the guess is class 0."""
-    from sklearn import linear_model
+    from sklearn import linear_model, set_config
 
+    set_config(assume_finite=True, skip_parameter_validation=True)
     make = getattr(linear_model, name)
     matrix, classes = rows.matrix(), np.arange(rows.k)
     chunks = [
