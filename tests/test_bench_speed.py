@@ -184,7 +184,8 @@ def test_the_page_has_every_method_and_says_where_a_peer_is_faster(tmp_path: Pat
     }
     assert json.loads(json.dumps(results)) == results
     text = speed.page(results)
-    assert "| River one against the rest | 50 (50) x 500 | 50 (50) x 500 |" in text
+    assert "| River one against the rest | 50 (50) x 5.6 | 50 (50) x 5.6 |" in text  # beside learn_one
+    assert "| VW oaa, file | 0.05 (0.05) x 0.5 |" in text
     assert "no room" in text
     lost = faster(cells, SINGLES)
     assert list(lost) == [("VW oaa, file", own.SINGLE)]
