@@ -38,7 +38,7 @@ def main(
     results.mkdir(parents=True, exist_ok=True)
     done: list[str] = []
     try:
-        with Desk(install=not quick) as desk:
+        with Desk() as desk:
             for name in only or there:
                 console.print(f"{name} ...")
                 begun = time.perf_counter()

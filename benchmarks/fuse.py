@@ -218,7 +218,7 @@ def main(
     cells = own_cells(folder, rows, min(300_000, rows // 10))
     part = max(rows // 10, 2 * FEW)
     try:
-        cells += peer_cells(folder, part, python(ROOT / ".cache" / "peers", make=not quick))
+        cells += peer_cells(folder, part, python(ROOT / ".cache" / "peers", make=True))
     except PeersMissingError as missing:
         console.print(f"without Vowpal Wabbit: {missing}", soft_wrap=True)
     records = measured(cells, rounds)

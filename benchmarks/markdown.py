@@ -1,4 +1,4 @@
-"""Tables of Markdown."""
+"""Tables of Markdown, and the figures in them."""
 
 from __future__ import annotations
 
@@ -10,3 +10,9 @@ def table(lines: Iterable[list[str]]) -> str:
     head, *body = lines
     rule = ["---" if at == 0 else "---:" for at in range(len(head))]
     return "".join(f"| {' | '.join(line)} |\n" for line in (head, rule, *body))
+
+
+def us(nanoseconds: float) -> str:
+    """Microseconds, three digits."""
+    value = nanoseconds / 1e3
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.measuring import Cost, in_turn, machine, process, record
-from benchmarks.peers.environment import PeersMissingError, python, versions
+from benchmarks.peers.environment import PeersMissingError, named, python
 from benchmarks.peers.vw import lines_by_class
 from linmax.problems import majority
 
@@ -70,7 +70,7 @@ def measure(quick: bool, tell: Callable[[str], None] = lambda what: None) -> dic
         starts = own(Path(made))
         tell("the peers' environment")
         try:
-            starts += peers(Path(made), python(ROOT / ".cache" / "peers", make=not quick))
+            starts += peers(Path(made), python(ROOT / ".cache" / "peers", make=True))
         except PeersMissingError as missing:
             notes.append(f"peers are left out: {missing}")
         starts = [start for start in starts if not quick or start.name not in SLOW]
@@ -81,8 +81,7 @@ def measure(quick: bool, tell: Callable[[str], None] = lambda what: None) -> dic
     kept = {"quick": quick, "notes": notes, "rounds": rounds, "starts": records, "cold": cold}
     about = machine()
     if not notes:
-        pins = versions()
-        about["versions"] |= {name: pins[name] for name in ("vowpalwabbit", "river", "scikit-learn")}
+        about["versions"] |= named()
     return {**about, **kept}
 
 

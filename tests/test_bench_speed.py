@@ -174,6 +174,7 @@ def test_the_page_has_every_method_and_says_where_a_peer_is_faster(tmp_path: Pat
     linear = {attributes.SINGLE: figures(1000.0), RIVER: figures(5000.0)}
     results = {
         **machine(),
+        "rounds": 3,
         "missing": [],
         "votes": cells,
         "attributes": [{"set": "digits", "attributes": 64, "nonzeros": 31.5, "methods": linear}],

@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.growth.slopes import verdict
 from benchmarks.growth.words import HEAD, KERNELS, LONG, WHY
-from benchmarks.markdown import table
+from benchmarks.markdown import table, us
 
 
 def page(results: dict[str, Any]) -> str:
@@ -57,12 +57,6 @@ def lines(axis: dict[str, Any]) -> str:
             cells.append(f"{one['megabytes'][at]:.3g}")
         rows.append(cells)
     return table(rows)
-
-
-def us(nanoseconds: float) -> str:
-    """Microseconds, three digits."""
-    value = nanoseconds / 1e3
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def found(results: dict[str, Any]) -> list[str]:

@@ -9,6 +9,9 @@ from pathlib import Path
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 
 
+PEERS = ("vowpalwabbit", "river", "scikit-learn")
+
+
 class PeersMissingError(Exception):
     """The peers cannot run here; the message says why."""
 
@@ -20,6 +23,11 @@ def versions() -> dict[str, str]:
     return {name: version for name, version in pins}
 
 
+def named() -> dict[str, str]:
+    """The versions of the peers themselves, without what they need."""
+    return {name: version for name, version in versions().items() if name in PEERS}
+
+
 def python(home: Path, *, make: bool) -> Path:
     """The environment's Python; it is made, or made anew after a change of versions, if `make` says so."""
     folder = home / "env"
@@ -27,7 +35,7 @@ def python(home: Path, *, make: bool) -> Path:
     if stamp.exists() and stamp.read_text() == REQUIREMENTS.read_text():
         return found
     if not make:
-        raise PeersMissingError("they are not installed yet, a run without --quick does it")
+        raise PeersMissingError("they are not installed yet")
     for command in (
         [sys.executable, "-m", "venv", "--clear", str(folder)],
         [str(found), "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "-r", str(REQUIREMENTS)],

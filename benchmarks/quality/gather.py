@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.measuring import machine
 from benchmarks.peers.cells import Peers
-from benchmarks.peers.environment import PeersMissingError, versions
+from benchmarks.peers.environment import PeersMissingError, named
 from benchmarks.peers.settings import settings
 from benchmarks.quality import halves, own
 from benchmarks.quality.compare import Row, record
@@ -29,7 +29,7 @@ SMALL = ("labelme", "segment", "majority, noise .05", "shared")
 def gathered(quick: bool, data: Path, tell: Callable[[str], None], *, fresh: bool = False) -> dict[str, Any]:
     """The figures, with what made them."""
     found = problems(data, quick=quick)
-    peers = Peers(ROOT / ".cache" / "peers", fresh=fresh, install=not quick)
+    peers = Peers(ROOT / ".cache" / "peers", fresh=fresh)
     notes = [] if any(one.kind == "panel" for one in found) else [NO_DATA]
     tell("the peers' environment")
     try:
@@ -56,8 +56,7 @@ def described(found: list[Problem], rows: list[Row]) -> dict[str, Any]:
     """The versions of all programs, and how each learner was called, by what it is fed."""
     about = machine()
     if any(row["against"] for row in rows):
-        pins = versions()
-        about["versions"] |= {name: pins[name] for name in ("vowpalwabbit", "river", "scikit-learn")}
+        about["versions"] |= named()
     called: dict[str, dict[str, str]] = {}
     for problem, row in zip(found, rows, strict=True):
         if row["form"] not in called:

@@ -7,14 +7,13 @@ from typing import Any
 from benchmarks import committee, latency, twin
 from benchmarks.measuring import machine
 from benchmarks.peers.desk import Desk
-from benchmarks.peers.environment import versions
+from benchmarks.peers.environment import named
 from benchmarks.sizing import Plan
 from benchmarks.speed import attributes, core, votes
 from benchmarks.speed.votes import Tell
 
 FULL, QUICK = Plan(0.04, 5), Plan(0.02, 1)
 NOTE = "nanoseconds: median, least, most; more: one row more, whole: a row with its part of the start"
-PEERS = ("vowpalwabbit", "river", "scikit-learn")
 
 
 def measure(quick: bool, desk: Desk, tell: Tell) -> dict[str, Any]:
@@ -26,7 +25,7 @@ def measure(quick: bool, desk: Desk, tell: Tell) -> dict[str, Any]:
     c = twin.compiled()
     results: dict[str, Any] = machine()
     if asked is not None:
-        results["versions"] |= {name: versions()[name] for name in PEERS}
+        results["versions"] |= named()
     results |= {"rounds": plan.rounds, "note": NOTE}
     results["missing"] = [f"the peers: {missing}"] * bool(missing) + ["plain C: no compiler"] * (c is None)
     cells = votes.SMALL if quick else votes.GRID

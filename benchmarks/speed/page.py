@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.markdown import table
+from benchmarks.markdown import table, us
 from benchmarks.speed import words
 from benchmarks.speed.attributes import SINGLE as PERCEPTRON
 from benchmarks.speed.losses import SINGLES, counterpart, faster, lost, ratio, where
@@ -18,7 +18,10 @@ Methods = dict[str, dict[str, Any]]
 def page(results: dict[str, Any]) -> str:
     """The whole part."""
     cells = results["votes"]
-    parts = [words.HEAD, *(f"Left out are {why}.\n\n" for why in results["missing"])]
+    parts = [
+        words.HEAD.format(rounds=results["rounds"]),
+        *(f"Left out are {why}.\n\n" for why in results["missing"]),
+    ]
     for k in dict.fromkeys(cell["k"] for cell in cells):
         parts += [f"### Hard votes, k = {k}\n\n", votes([cell for cell in cells if cell["k"] == k]), "\n"]
     parts += [detailed(cell) for cell in cells if (cell["n"], cell["k"]) == TYPICAL]
@@ -128,12 +131,6 @@ def times(methods: Methods, name: str, single: str) -> str:
     """The ratio as it is written."""
     value = ratio(methods, name, single)
     return f"x {value:.2g}" if value < 10 else f"x {float(f'{value:.2g}'):,.0f}"
-
-
-def us(nanoseconds: float) -> str:
-    """Microseconds, three digits."""
-    value = nanoseconds / 1e3
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def ranged(spread: list[float]) -> str:

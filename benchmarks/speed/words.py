@@ -8,7 +8,8 @@ call by call, in one run: linmax and plain C in this process, the peers in one t
 inputs ready. Each method gets as many of the first rows as fill a small fixed time, so fast ones get
 more rows than slow ones. Figures are microseconds for one row more: the time of a run less that of a run
 on five rows, which is its start, over the rows between. The whole, start included, and the start alone
-stand beside it in the table of one cell in full and, for all, in the JSON file. Medians of 5 rounds (7 in
+stand beside it in the table of one cell in full and, for all, in the JSON file.
+Medians of {rounds} rounds (more in
 the parts on C, single items and VR-Combine), each of some 40 ms: wall time, CPU time in brackets, then how
 many times linmax's single learner that is, in CPU time; below 1 is faster than linmax. Who is called row by
 row stands beside `learn_one`, all others beside a table. *~* marks rounds that lie more than 30 % apart.
@@ -74,7 +75,8 @@ random orders; texts are generated: words by Zipf's law, a part of them from the
 linmax reads dense arrays and CSR. Rules differ in what they do on a mistake, and not everybody moves on
 mistakes only, so beside time stand the mistakes among the first rows: on texts Vowpal Wabbit, which
 moves on
-right guesses, too, makes about half as many as linmax's average there. It runs with its default of 18 bits.
+right guesses, too, makes fewer than
+linmax's average. It runs with its default of 18 bits.
 
 """
 C = """\
