@@ -46,7 +46,7 @@ bench-adapters: setup
 	$(BIN)/python -m benchmarks.adapters $(ARGS)
 
 # The adapters' tests against the newest scikit-learn and River there are, in an environment of their own.
-ADAPTERS := tests/test_adapters_sklearn.py tests/test_adapters_fusing.py tests/test_adapters_river.py
+ADAPTERS := tests/adapters
 compat:
 	$(PYTHON) -m venv .cache/compat
 	.cache/compat/bin/python -m pip install --quiet --upgrade scikit-learn river pandas polars pytest hypothesis
@@ -56,8 +56,8 @@ compat:
 
 # Kills a run that writes checkpoints, 50 times, and lets it go on; then the checks that compile for minutes.
 soak: setup
-	$(BIN)/python -m tests.soak $(ARGS)
-	$(BIN)/python -m pytest -q tests/slow_checks.py
+	$(BIN)/python -m tests.slow.soak $(ARGS)
+	$(BIN)/python -m pytest -q tests/slow
 
 reproduce: setup
 	$(BIN)/linmax reproduce $(ARGS)

@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.measuring import here, in_turn
 from linmax import Fusion
 from linmax.problems import majority
-from linmax.techniques.desk import Desk
+from linmax.runtime.single_item import Desk
 
 EXPERTS, CLASSES = 20, 10
 

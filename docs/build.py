@@ -14,7 +14,8 @@ from typing import Any
 from benchmarks.quality.pages import summary
 from docs.figures import figures
 from experiments import papers
-from linmax import _registry, recommended
+from linmax import recommended
+from linmax import spec as _registry
 from linmax.bounds.theorems import THEOREMS
 from linmax.report import Entry, catalogue, options
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.catalogue import experiments
 from experiments.pages import made_again
-from linmax.fusion.saving import write
+from linmax.fusion.model_file import write
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linmax.report.curves import apart
+from linmax.report.charts import apart
 
 # Okabe & Ito's colours, which the colour-blind can tell apart
 ORANGE, SKY, GREEN, BLUE, RED, PURPLE = "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7"

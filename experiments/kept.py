@@ -13,7 +13,7 @@ from typing import Any
 
 import linmax
 from experiments.interface import Cell, Experiment
-from linmax.fusion.saving import write
+from linmax.fusion.model_file import write
 
 FOLDER = Path(__file__).resolve().parents[1] / ".cache" / "experiments"
 SHOWS = {"cli", "report", "checks", "adapters"}  # layers that no number can depend on

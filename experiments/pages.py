@@ -14,7 +14,7 @@ from typing import Any
 
 from experiments.interface import Experiment, Figures, Table, Verdict
 from linmax import __version__
-from linmax.fusion.saving import write
+from linmax.fusion.model_file import write
 
 RESULTS = Path(__file__).parent / "results"
 LIBRARIES = ("numpy", "numba", "scipy", "scikit-learn")

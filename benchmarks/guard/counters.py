@@ -14,10 +14,10 @@ from typing import Any
 from benchmarks.committee import one_thread
 from benchmarks.sharing import kept
 from linmax import Averaged, BalancedWinnow, Fusion, Perceptron, Recycled, Winnow, recommended
-from linmax.evaluate.onepass import Pass
+from linmax.evaluate.resumable_run import Pass
+from linmax.kernels import trial as trials
 from linmax.problems import majority
 from linmax.streams import open_stream
-from linmax.techniques import trials
 
 CLASSES, EXPERTS = 5, 20
 LEARNERS: dict[str, Any] = {

@@ -19,7 +19,7 @@ from benchmarks.quality.own import untaught
 from benchmarks.quality.problem import Panel, orders
 from benchmarks.quality.reading import panels
 from linmax import Fusion, Mixture, Stacked, recommended
-from linmax.learner import Learner
+from linmax.spec import Learner
 
 ORDERS = 5  # random ones
 

@@ -12,7 +12,7 @@ from benchmarks.peers.feed import Feed, Ints
 from benchmarks.quality.problem import AS_FILED
 from linmax import Averaged, Fusion, Logistic, Mixture, Perceptron, Tempered, Winnow, recommended
 from linmax.experts import Attributes, Gaussian, Kernel, Shared, Thresholds
-from linmax.learner import Learner
+from linmax.spec import Learner
 
 LINMAX = "linmax"  # the default, which is what the peers are compared with
 BANK = "linmax vr_combine"

@@ -3,9 +3,8 @@
 from importlib import import_module
 from typing import Any
 
-from linmax._registry import find, register
-from linmax.ballots import Triplets
 from linmax.fusion import Explanation, Fusion, Run, Ticket, load
+from linmax.inputs import Triplets
 from linmax.rules import Rule, cycle
 from linmax.rules.alma import Alma
 from linmax.rules.balanced_winnow import BalancedWinnow
@@ -16,6 +15,7 @@ from linmax.rules.pnorm import PNorm
 from linmax.rules.quasi_additive import QuasiAdditive
 from linmax.rules.romma import Romma
 from linmax.rules.winnow import Winnow
+from linmax.spec import find, parse, register
 from linmax.techniques import (
     Averaged,
     Combine,
@@ -30,7 +30,6 @@ from linmax.techniques import (
     standard_bank,
     vr_combine,
 )
-from linmax.terms import parse
 
 __version__ = "0.1.0"
 

@@ -33,7 +33,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # operations
 _OPTIONS: Any = {"error_model": "numpy", "_nrt": False}
 
-COMPILED = ("_jit.py", "forms/*.py", "rules/*.py", "experts/*.py", "techniques/*.py")
+COMPILED = ("_jit.py", "rules/*.py", "kernels/*.py", "kernels/forms/*.py")
 
 STEADY = {*sys.stdlib_module_names, "numpy", "numba", "linmax"}
 

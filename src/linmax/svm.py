@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from linmax._jit import Kernel
-from linmax.ballots import DEFAULT
 from linmax.fusion import Fusion
-from linmax.learner import Learner
+from linmax.inputs import DEFAULT
 from linmax.rules.perceptron import Perceptron
+from linmax.spec import Learner
 
 CELLS = 1 << 20  # of instances that are filled in at a time
 

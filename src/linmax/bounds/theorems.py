@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from linmax.bounds.case import Case
-from linmax.bounds.mixing import mixing_bound
+from linmax.bounds.sharing import mixing_bound
 from linmax.rules import Rule
 from linmax.rules.alma import Alma
 from linmax.rules.balanced_winnow import BalancedWinnow
+from linmax.rules.base import cycle
 from linmax.rules.passive_aggressive import PassiveAggressive
 from linmax.rules.perceptron import Perceptron
 from linmax.rules.pnorm import PNorm
-from linmax.rules.rivals import cycle
 from linmax.rules.romma import Romma
 from linmax.rules.winnow import Winnow
 

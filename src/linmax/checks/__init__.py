@@ -1,6 +1,6 @@
 """The common checks: what every rule and learner, linmax's or yours, must satisfy."""
 
-from linmax.checks.manners import (
+from linmax.checks.behaviour import (
     check_bad_parameters_are_named,
     check_compiles_once,
     check_deterministic,
@@ -23,8 +23,8 @@ from linmax.checks.mathematics import (
     check_theta_adds_z,
     check_ties_ignore_the_label,
 )
-from linmax.checks.promises import check_mistakes_within_bound
-from linmax.checks.running import applicable, check_learner, check_rule
+from linmax.checks.mistake_bounds import check_mistakes_within_bound
+from linmax.checks.runner import applicable, check_learner, check_rule
 
 __all__ = [
     "applicable",

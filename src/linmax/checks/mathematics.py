@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linmax._jit import interpreted
-from linmax.checks.material import (
+from linmax.checks.fixtures import (
     EXPERTS,
     dense,
     expect,
@@ -23,8 +23,8 @@ from linmax.checks.material import (
 )
 from linmax.experts import Kernel, Thresholds
 from linmax.fusion import Fusion
-from linmax.learner import Learner
 from linmax.rules import cycle
+from linmax.spec import Learner
 from linmax.techniques import Recycled
 
 NEAR = 1e-9  # closer scores than this may be a tie to another order of additions

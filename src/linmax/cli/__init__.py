@@ -1,8 +1,6 @@
 """The command line: parse, call, show."""
 
-from linmax.cli import app as general
-from linmax.cli import files, models
-from linmax.cli.frame import app
-from linmax.cli.quick import main
+from linmax.cli import commands
+from linmax.cli.main import app, main
 
-__all__ = ["app", "files", "general", "main", "models"]
+__all__ = ["app", "commands", "main"]

@@ -12,9 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from linmax import Perceptron, Winnow, _registry
-from linmax.learner import Learner
+from linmax import Perceptron, Winnow
+from linmax import spec as _registry
 from linmax.report import Entry, catalogue, options
+from linmax.spec import Learner
 
 KINDS = {
     "rule": ("Rules", "how weights move"),

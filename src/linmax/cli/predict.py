@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linmax.cli.consoles import tell
-from linmax.cli.fitting import demand, demand_acquaintance, opened, within
-from linmax.cli.progressing import Watch, progressing
-from linmax.cli.reading import Reading
-from linmax.evaluate.foresight import Foresight, foresee
+from linmax.cli.inputs import demand, demand_acquaintance, within
+from linmax.cli.inputs import open_model as opened
+from linmax.cli.options import Reading
+from linmax.cli.output import Watch, progressing, tell
+from linmax.evaluate.predict import Foresight, foresee
 from linmax.fusion import Fusion
 from linmax.streams import Stream
-from linmax.streams.errors import several
-from linmax.streams.guesses import Guesses
+from linmax.streams.predictions import Guesses
+from linmax.streams.schema import several
 
 
 class Tally(NamedTuple):

@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from linmax.evaluate.audit import Milestone
-from linmax.evaluate.heap import Item
-from linmax.evaluate.paired import Gain
+from linmax.evaluate.audit import Item, Milestone
+from linmax.evaluate.compare import Gain
 
 
 class Standing(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax.streams.pieces import Piece, joined
+from linmax.streams.chunk import Piece, joined
 
 MOST = 20_000
 _ALL = 1 << 64

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from linmax.experts.base import Data, Room, Source
-from linmax.forms import Complement, LinearMachine, Rows
+from linmax.kernels.forms import Complement, LinearMachine, Rows
 
 
 @dataclass(frozen=True, repr=False)

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from linmax.forms import Dense, Hard, Rows, Sparse, SparseRows
-from linmax.terms import Term
+import numpy as np
+
+from linmax.kernels.forms import Dense, Hard, Rows, Sparse, SparseRows
+from linmax.spec import Term
 
 PLAIN = frozenset({"mean", "permutes", "shift", "theta adds z"})  # what holds when an expert is its vote
 
@@ -131,3 +133,47 @@ class Together(Source, abstract=True):
         raise NotImplementedError
 
     form = keys = shape  # type: ignore[assignment]
+
+
+State = dict[str, np.ndarray]
+
+
+class Memory:
+    """Arrays that a form writes into while it runs; they grow with the room."""
+
+    count = 0  # what has a weight of its own: pairs, supports
+    binds = False  # do weights mean something only beside what this learner remembers?
+    freezes = False  # are the votes of a trial kept as they were in its own time?
+
+    def set_up(self, size: int, updates: int, rivals: int | None) -> None:
+        """The learner recycles `size` instances for `updates` moves each, on so many rivals (None: all)."""
+
+    def chunk(self, classes: int) -> int:
+        """How many trials to run at a time, at most."""
+        return 1 << 62
+
+    def expect_trials(self, trials: int, classes: int) -> None:
+        """So many trials are to be learned."""
+
+    def need(self) -> int:
+        """For how many of what it counts there must be room, with those that may come."""
+        return self.count
+
+    def fit(self, room: Room) -> None:
+        """Follow the room."""
+
+    def sweep(self) -> np.ndarray | None:
+        """After some trials: which of what it counts is still there, or None for all."""
+        return None
+
+    def state(self, sizes: Room) -> State:
+        """What a model file keeps, without spare room."""
+        raise NotImplementedError
+
+    def restore(self, state: State) -> None:
+        """Take up what a model file kept (and what was found sound)."""
+        raise NotImplementedError
+
+    def check(self, state: State, names: Any) -> int:
+        """Raise a ValueError that says what is wrong with a state; return how many it counts."""
+        raise NotImplementedError

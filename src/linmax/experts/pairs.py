@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from linmax._jit import Kernel
-from linmax.experts.base import Data, Frozen, Room, Source
-from linmax.experts.expect import expect, need
-from linmax.experts.memory import Memory, State
-from linmax.forms import RememberedPairs
+from linmax.experts.base import Data, Frozen, Memory, Room, Source, State
+from linmax.kernels.forms import RememberedPairs
+from linmax.validation import expect, need
 
 EMPTY = -1
 

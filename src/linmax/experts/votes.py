@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from linmax.experts.base import PLAIN, Data, Room, Source
-from linmax.forms import Dense, Hard, Sparse
+from linmax.kernels.forms import Always, Dense, Hard, PerClassVotes, Sparse, SplitVotes
 
 WAYS = ("raw", "onehot", "softmax", "rank")
 
@@ -112,3 +112,119 @@ def _sparse_scaled(votes: Sparse, as_: str) -> Sparse:
     kept = value != 0.0
     indptr = np.concatenate(([0], np.cumsum(np.bincount(item[kept], minlength=len(votes.indptr) - 1))))
     return Sparse(indptr.astype(np.int64), votes.expert[kept], votes.label[kept], value[kept])
+
+
+@dataclass(frozen=True, repr=False)
+class Thresholds(Source):
+    """One sub-expert per class, which always votes 1 for it (2003, section 2.2). Part of the default source.
+
+    >>> from linmax import Fusion, Perceptron
+    >>> from linmax.experts import Thresholds
+    >>> fusion = Fusion(Perceptron().on(Thresholds()))
+    >>> run = fusion.learn(None, ["ham", "spam", "spam", "spam"])
+    >>> fusion.weights
+    {('threshold', 'ham'): -1.0, ('threshold', 'spam'): 1.0}
+    """
+
+    claims: ClassVar[frozenset[str]] = PLAIN
+
+    def shape(self, room: Room) -> tuple[int, ...]:
+        """One weight per class."""
+        return (room.classes,)
+
+    def form(self, data: Data, room: Room, names: Any, memory: Any) -> Any:
+        """Constant votes."""
+        return Always(room.classes)
+
+    def keys(self, names: Any, memory: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
+        """Weights by class."""
+        for c, name in enumerate(names.classes.names):
+            yield ("threshold", name), (c,)
+
+
+@dataclass(frozen=True, repr=False)
+class Split(Source):
+    """Sub-expert (i, c) repeats expert i's vote for class c and is silent on the others.
+
+    1999, section 4.4, adds these beside the originals: `Votes() + Split()`. `classes` limits them to some
+    classes.
+
+    >>> from linmax import Fusion, Perceptron
+    >>> from linmax.experts import Split, Votes
+    >>> fusion = Fusion(Perceptron().on(Votes() + Split()))
+    >>> run = fusion.learn([["a", "b"], ["b", "a"]], ["b", "b"])
+    >>> fusion.weights[1, "b"]
+    1.0
+    """
+
+    classes: tuple[Any, ...] | None = None
+
+    needs: ClassVar[str] = "votes"
+
+    def __post_init__(self) -> None:
+        """Classes are a tuple of names, so that a source is a value."""
+        if self.classes is None:
+            return
+        classes: Any = self.classes
+        given = [] if isinstance(classes, str | int) else list(classes)
+        names = [name.item() if isinstance(name, np.generic) else name for name in given]
+        if not names or len({type(name) for name in names}) > 1 or type(names[0]) not in (int, str, bool):
+            raise ValueError(f"Split needs a tuple of classes (got {self.classes!r}); None is all of them")
+        if len(set(names)) < len(names):
+            raise ValueError(f"Split needs each class once (got {self.classes!r})")
+        object.__setattr__(self, "classes", tuple(names))
+
+    def __repr__(self) -> str:
+        return "Split()" if self.classes is None else super().__repr__()
+
+    def shape(self, room: Room) -> tuple[int, ...]:
+        """One weight per expert and class."""
+        return (room.experts, room.classes)
+
+    def form(self, data: Data, room: Room, names: Any, memory: Any) -> Any:
+        """The votes for the chosen classes."""
+        chosen = np.ones(room.classes, dtype=np.uint8)
+        if self.classes is not None:
+            chosen[:] = 0
+            chosen[[c for c in map(names.classes.get, self.classes) if c >= 0]] = 1
+        return SplitVotes(data.votes, chosen, room.classes)
+
+    def keys(self, names: Any, memory: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
+        """Weights by expert and class."""
+        for i, expert in enumerate(names.experts.names):
+            for c, name in enumerate(names.classes.names):
+                if self.classes is None or name in self.classes:
+                    yield (expert, name), (i, c)
+
+
+@dataclass(frozen=True, repr=False)
+class PerClass(Source):
+    """Sub-expert (i, a, c) votes for class c whenever expert i votes for a: a confused expert is informative.
+
+    An expert's vote is taken as k attributes of the linear machine of 1999; weights by expert, what it says,
+    what it means.
+
+    >>> from linmax import Fusion, Perceptron
+    >>> from linmax.experts import PerClass
+    >>> fusion = Fusion(Perceptron().on(PerClass()), classes=["yes", "no"])
+    >>> run = fusion.learn([["yes"], ["no"]] * 5, ["no", "yes"] * 5)  # it always says the opposite
+    >>> fusion.predict([["yes"], ["no"]])
+    array(['no', 'yes'], dtype='<U3')
+    """
+
+    needs: ClassVar[str] = "votes"
+
+    def shape(self, room: Room) -> tuple[int, ...]:
+        """One weight per expert, class said and class meant."""
+        return (room.experts, room.classes, room.classes)
+
+    def form(self, data: Data, room: Room, names: Any, memory: Any) -> Any:
+        """The votes as attributes."""
+        return PerClassVotes(data.votes, room.classes)
+
+    def keys(self, names: Any, memory: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
+        """Weights by expert, what it says and what it means."""
+        for i, expert in enumerate(names.experts.names):
+            for a, says in enumerate(names.classes.names):
+                for c, means in enumerate(names.classes.names):
+                    yield (expert, says, means), (i, a, c)

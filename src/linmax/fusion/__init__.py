@@ -1,7 +1,7 @@
 """The session: learn, predict, explain, grow, save, load."""
 
-from linmax.fusion.loading import load
-from linmax.fusion.run import Explanation, Run
+from linmax.fusion.model_file import load
+from linmax.fusion.results import Explanation, Run
 from linmax.fusion.session import Fusion
 from linmax.fusion.tickets import Ticket
 

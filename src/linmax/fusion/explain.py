@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from linmax import _jit
-from linmax.ballots import Batch, Roll, Rolls
-from linmax.forms.sums import voices
-from linmax.fusion.run import Explanation
-from linmax.techniques import trials
-from linmax.techniques.council import Council
-from linmax.techniques.engine import Engine
-from linmax.techniques.ground import Ground
-from linmax.techniques.head import Reason
-from linmax.techniques.moving import best
+from linmax.fusion.results import Explanation
+from linmax.inputs import Batch, Roll, Rolls
+from linmax.kernels import trial as trials
+from linmax.kernels.forms.base import voices
+from linmax.kernels.update import best
+from linmax.runtime.predictor import Reason
+from linmax.runtime.rule_run import Engine
+from linmax.runtime.runner import Council
+from linmax.runtime.sources import Ground
 
 
 def explain(council: Council, batch: Batch) -> Explanation:

@@ -10,20 +10,18 @@ from typing import Any, Self
 
 import numpy as np
 
-from linmax import ballots
-from linmax.ballots import Batch, Roll, Rolls
-from linmax.ballots.abstain import settled
+from linmax import inputs as ballots
 from linmax.fusion.explain import explain
-from linmax.fusion.run import Explanation, Run
-from linmax.fusion.saving import save
-from linmax.fusion.shortcut import Shortcut
+from linmax.fusion.results import Explanation, Run
 from linmax.fusion.tickets import Ticket, Tickets
-from linmax.learner import Learner
+from linmax.inputs import Batch, Roll, Rolls
+from linmax.inputs.classes import settled
+from linmax.kernels.structs import MISTAKES, MOVES, NOVEL, TRIALS
+from linmax.runtime.predictor import Verdict
+from linmax.runtime.runner import Council
+from linmax.runtime.single_item import Shortcut
+from linmax.spec import Learner, parse, short
 from linmax.techniques import recommended
-from linmax.techniques.council import Council
-from linmax.techniques.head import Verdict
-from linmax.techniques.records import MISTAKES, MOVES, NOVEL, TRIALS
-from linmax.terms import parse, short
 
 POLICIES = ("add", "error", "ignore")
 
@@ -255,6 +253,8 @@ class Fusion:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file, which `linmax.load` reads; the file is never half-written."""
+        from linmax.fusion.model_file import save
+
         save(self, path)
 
     def state(self) -> dict[str, np.ndarray]:

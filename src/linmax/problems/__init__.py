@@ -1,12 +1,9 @@
 """Streams that are generated: every one takes a seed and gives the same panel or table again."""
 
-from linmax.problems._panel import Panel
-from linmax.problems._table import Table
+from linmax.problems._common import Panel, Table
 from linmax.problems.adversary import adversary
 from linmax.problems.calendar import Calendar, calendar
-from linmax.problems.drifting import drifting
-from linmax.problems.majority import majority
-from linmax.problems.panel import panel
+from linmax.problems.majority import drifting, majority, panel
 from linmax.problems.sharing import disjoint, penguin, shared
 
 __all__ = [

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from linmax.fusion import Fusion
-from linmax.learner import Learner
-from linmax.problems._demands import seats, whole
-from linmax.problems._panel import Panel
+from linmax.problems._common import Panel
+from linmax.spec import Learner
+from linmax.validation import seats, whole
 
 ROUNDING = 1e-12  # of the sum of all weights
 

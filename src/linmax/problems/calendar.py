@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax.problems._demands import whole
+from linmax.validation import whole
 
 Text = NDArray[np.str_]
 

@@ -1,11 +1,11 @@
 """The majority learning problem: some of the experts decide, and nobody says which."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from linmax.problems._blocks import blocks
-from linmax.problems._demands import chance, seats, whole
-from linmax.problems._panel import Panel
-from linmax.problems._plurality import Ties, plurality
+from linmax.problems._common import Panel, Ties, blocks, plurality
+from linmax.validation import chance, seats, whole
 
 
 def majority(
@@ -69,4 +69,89 @@ def majority(
             silent = silence.random((length, experts - relevant)) >= speak
             np.copyto(named[:, relevant:], -1, where=silent)
         votes[rows] = named
+    return Panel(votes, labels)
+
+
+def drifting(
+    trials: int,
+    relevant: int = 10,
+    experts: int = 20,
+    classes: int = 5,
+    *,
+    noise: float = 0.0,
+    every: int = 1000,
+    seed: int = 0,
+) -> Panel:
+    """The majority problem whose relevant experts are replaced by a random new set every ``every`` trials.
+
+    The first set is the first ``relevant`` experts, as in ``majority``; each later one is drawn uniformly
+    from all experts, so some of the old may stay. Votes, labels, noise and ties are those of ``majority``.
+
+    The problem of Mesterharm & Hsu, Combinatorial Fusion with On-line Learning Algorithms, 2008, made to
+    drift; the drift is not in the paper.
+
+    Who agrees with the label tells who is relevant; here two of six, for 2000 trials each time:
+
+    >>> votes, labels = drifting(4000, relevant=2, experts=6, every=2000)
+    >>> [round(float((votes[:2000, i] == labels[:2000]).mean()), 2) for i in range(6)]
+    [0.57, 0.62, 0.21, 0.2, 0.21, 0.21]
+    >>> [round(float((votes[2000:, i] == labels[2000:]).mean()), 2) for i in range(6)]
+    [0.19, 0.2, 0.62, 0.21, 0.19, 0.6]
+    """
+    whole("drifting", "trials", trials, 0)
+    seats("drifting", "relevant", relevant, experts)
+    whole("drifting", "classes", classes, 2)
+    chance("drifting", "noise", noise)
+    whole("drifting", "every", every, 1)
+    whole("drifting", "seed", seed, 0)
+
+    votes, labels = majority(trials, relevant, experts, classes, noise=noise, seed=seed)
+    # all votes are alike in law, so reseating the experts is the same as choosing others to be relevant
+    reseating = np.random.default_rng(seed).spawn(5)[4]  # the first four are majority's own
+    for start in range(every, trials, every):
+        order = reseating.permutation(experts)
+        for rows in blocks(start, min(start + every, trials), experts):
+            votes[rows] = votes[rows, order]
+    return Panel(votes, labels)
+
+
+def panel(
+    trials: int, experts: int = 100, size: int = 3, *, signs: Sequence[int] | None = None, seed: int = 0
+) -> Panel:
+    """Experts say -1 or +1 at random, given as the classes 0 and 1; the first ``size`` of them decide.
+
+    label = sign(u . x),  u = 1 on the panel and 0 elsewhere,  margin 1/size under sum |u| = 1
+
+    ``signs`` such as ``(1, -1, -1)`` puts signs into u: a -1 marks a member who counts for the opposite of
+    what he says, so that no non-negative weights are right. Its length is then the size.
+
+    Schapire, COS 511: Theoretical Machine Learning, lecture 15, 2008, section 2 (signs: section 5).
+
+    >>> votes, labels = panel(4, experts=6)
+    >>> votes
+    array([[1, 1, 0, 0, 1, 1],
+           [0, 0, 1, 0, 1, 1],
+           [1, 0, 0, 1, 0, 0],
+           [1, 1, 1, 1, 0, 0]], dtype=int32)
+    >>> labels
+    array([1, 0, 0, 1])
+    >>> votes, labels = panel(1000, signs=(1, -1, -1))
+    >>> [round(float((votes[:, i] == labels).mean()), 2) for i in range(5)]
+    [0.74, 0.25, 0.24, 0.51, 0.48]
+    """
+    whole("panel", "trials", trials, 0)
+    if signs is not None:
+        wrong = [sign for sign in signs if sign not in (-1, 1)]
+        if wrong:
+            raise ValueError(f"panel needs signs that are 1 or -1 (got {wrong[0]})")
+        size = len(signs)
+    seats("panel", "size" if signs is None else "len(signs)", size, experts)
+    if size % 2 == 0:
+        raise ValueError(f"panel needs an odd size, which rules out ties (got {size})")
+    whole("panel", "seed", seed, 0)
+
+    votes, labels = majority(trials, size, experts, classes=2, seed=seed)
+    if signs is not None:
+        contrary = np.flatnonzero(np.asarray(signs) == -1)
+        votes[:, contrary] = 1 - votes[:, contrary]  # what he says is as uniform as what he counts for
     return Panel(votes, labels)

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from linmax.problems._blocks import blocks
-from linmax.problems._demands import whole
-from linmax.problems._table import Table
+from linmax.problems._common import Table, blocks
+from linmax.validation import whole
 
 BLOCKS = 16
 BITS = 4  # in a block, the first counts 8

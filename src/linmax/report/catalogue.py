@@ -7,12 +7,11 @@ import inspect
 import sys
 from typing import Any, NamedTuple
 
-from linmax import _registry
+from linmax import spec as _registry
 from linmax.experts import Source
-from linmax.learner import Learner
 from linmax.rules import Rule
+from linmax.spec import Learner, Term, show
 from linmax.techniques import Committee, NaiveBayes
-from linmax.terms import Term, show
 
 HIDDEN = ("experts",)  # set with .on(...)
 KINDS: dict[str, Any] = {  # the first that fits: a rule is a learner, too

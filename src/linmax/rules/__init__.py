@@ -3,8 +3,7 @@
 import importlib
 import pkgutil
 
-from linmax.rules.base import MOVED, MOVED_AND_SETTLE, OWN, SCALE, STILL, Rule
-from linmax.rules.rivals import cycle
+from linmax.rules.base import MOVED, MOVED_AND_SETTLE, OWN, SCALE, STILL, Rule, cycle
 
 for module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{module.name}")

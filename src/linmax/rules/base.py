@@ -1,4 +1,4 @@
-"""What a rule is: three small compiled functions over `theta` and `w`, and the options every rule shares."""
+"""Against whom the truth is compared when a rule moves."""
 
 from __future__ import annotations
 
@@ -8,8 +8,55 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from linmax.learner import Learner
-from linmax.rules.rivals import check_rivals, cycle
+import numpy as np
+
+from linmax import _jit
+from linmax.spec import Learner, Term, register
+
+TOP, VIOLATORS, SOFTMAX, CYCLE = 0, 1, 2, 3
+MOST_ROUNDS = 1000  # votes that contradict each other would cycle for ever
+
+_codes = {"top": TOP, "violators": VIOLATORS, "softmax": SOFTMAX}
+
+
+@register("cycle")
+@dataclass(frozen=True, repr=False)
+class _Cycle(Term):
+    """Visit every rival and move on each that is not beaten, until a round moves nothing (2003, section 4.4).
+
+    >>> from linmax import Perceptron, cycle
+    >>> Perceptron(rivals=cycle(1))
+    Perceptron(rivals=cycle(1))
+    """
+
+    rounds: int | None = None  # None: until all are beaten
+
+    def __post_init__(self) -> None:
+        """Refuse a number of rounds below one."""
+        super().__post_init__()
+        if self.rounds is not None and (
+            not isinstance(self.rounds, int) or isinstance(self.rounds, bool) or self.rounds < 1
+        ):
+            raise ValueError(f"cycle needs rounds >= 1 or None (got {self.rounds!r})")
+
+
+cycle = _Cycle
+
+
+def check_rivals(rule: str, rivals: str | _Cycle) -> None:
+    """Refuse a way of choosing rivals that does not exist."""
+    if not (isinstance(rivals, _Cycle) or (isinstance(rivals, str) and rivals in _codes)):
+        raise ValueError(
+            f'{rule} needs rivals "top", "violators", "softmax" or cycle(rounds) (got {rivals!r})'
+        )
+
+
+def code(rivals: str | _Cycle) -> tuple[int, int]:
+    """The kernel's number for a way of choosing rivals, and how many rounds it may take."""
+    if isinstance(rivals, _Cycle):
+        return CYCLE, rivals.rounds or MOST_ROUNDS
+    return _codes[rivals], 1
+
 
 STILL, MOVED, MOVED_AND_SETTLE, SETTLE_AND_ASK_AGAIN = 0, 1, 2, 3
 SCALE, SLACK, OWN = (
@@ -133,3 +180,31 @@ def is_number(value: Any) -> bool:
 def check_start(rule: str, start: str) -> None:
     """`start` is "zero" or "equal"."""
     need(start in ("zero", "equal"), f'{rule} needs start="zero" or start="equal" (got {start!r})')
+
+
+ANSWERS = range(4)
+
+
+def rehearse(rule: Rule) -> None:
+    """Let a user's rule move once over three sub-experts; what goes wrong is a ValueError of one sentence."""
+    if type(rule).__module__.startswith("linmax.") and type(rule) is not Rule:
+        return
+    name = type(rule).__name__
+    try:
+        with _jit.interpreted():
+            p = _jit.parameters(rule.parameters())
+            s = np.zeros(SCALARS)
+            s[SCALE], s[SLACK] = 1.0, rule.threshold()
+            s[OWN : OWN + len(rule.scalars())] = rule.scalars()
+            theta, w, spoken = np.full(3, float(rule.first())), np.zeros(3), np.ones(3, dtype=np.uint8)
+            rule.join(p, s, theta, w, np.arange(3))
+            answer = rule.update(p, s, theta, w, np.arange(2), np.array([1.0, -1.0]), 0.0)
+            rule.settle(p, s, theta, w, spoken)
+    except NotImplementedError:
+        raise ValueError(f"{name} has no update; write how its weights move") from None
+    except Exception as error:
+        raise ValueError(f"{name} fails when it is tried: {type(error).__name__}: {error}") from None
+    if answer not in ANSWERS:
+        raise ValueError(f"{name}.update must return MOVED, STILL or MOVED_AND_SETTLE (got {answer!r})")
+    if not (np.isfinite(w).all() and np.isfinite(theta).all()):
+        raise ValueError(f"{name}.update makes weights that are not finite ({w.tolist()})")

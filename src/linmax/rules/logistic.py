@@ -4,8 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from linmax.rules.base import MOVED, Rule, check_start, is_number, need
-from linmax.rules.rivals import cycle
+from linmax.rules.base import MOVED, Rule, check_start, cycle, is_number, need
 
 ETA, DECAYS = 0, 1  # in p
 STEPS = 2  # in s

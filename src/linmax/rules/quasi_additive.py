@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from linmax import _registry
+from linmax import spec as _registry
 from linmax._jit import link_at
 from linmax.rules.base import MOVED, Rule, need
 

@@ -1,12 +1,11 @@
 """Streams that are read: panels in files larger than memory, piece by piece."""
 
-from linmax.streams.errors import StreamError
-from linmax.streams.guesses import Guesses
-from linmax.streams.late import Labels, labels_from
-from linmax.streams.layout import Layout
-from linmax.streams.pieces import Piece
+from linmax.streams.chunk import Piece
+from linmax.streams.data_warnings import survey
+from linmax.streams.late_labels import Labels, labels_from
+from linmax.streams.predictions import Guesses
+from linmax.streams.schema import Layout, StreamError
 from linmax.streams.stream import Stream, open_stream
-from linmax.streams.survey import survey
 
 __all__ = [
     "Guesses",

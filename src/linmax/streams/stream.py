@@ -1,27 +1,108 @@
-"""A panel in a file, piece by piece."""
+"""The reader of a format whose rows have columns."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from typing import Any, BinaryIO
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import Any, BinaryIO, Generic, Self, TypeVar
 
-import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow as pa
 
-from linmax.streams import wide
-from linmax.streams.batch import Reader
-from linmax.streams.columns import Columns, kind_of
-from linmax.streams.errors import StreamError, no_column, several, shown
-from linmax.streams.formats import format_of
-from linmax.streams.jsonl import Jsonl
-from linmax.streams.layout import Layout, Wishes, found
-from linmax.streams.long import Long
-from linmax.streams.objects import BOX, Objects, boxed
-from linmax.streams.pieces import Piece
-from linmax.streams.readers import reader_of
-from linmax.streams.rows import JsonColumns
-from linmax.streams.source import Source
+from linmax.streams import wide_format
+from linmax.streams.arrow import Arrow, Parquet
+from linmax.streams.chunk import Piece
+from linmax.streams.columns import Columns, Reader, kind_of
+from linmax.streams.csv import Delimited
+from linmax.streams.json_lines import BOX, JsonColumns, Jsonl, Objects, boxed
+from linmax.streams.long_format import Long
+from linmax.streams.numpy_files import Npy, Npz
+from linmax.streams.schema import Layout, StreamError, Wishes, found, no_column, several, shown
+from linmax.streams.source import Source, format_of
 from linmax.streams.svmlight import Svmlight
+
+READERS: dict[str, Callable[[Source], Reader]] = {
+    "CSV": lambda source: Delimited(source, "CSV"),
+    "TSV": lambda source: Delimited(source, "TSV"),
+    "Parquet": Parquet,
+    "Arrow": Arrow,
+    "npy": Npy,
+    "npz": Npz,
+}
+
+
+def reader_of(source: Source, format: str) -> Reader:
+    """Open a file that has columns."""
+    return READERS[format](source)
+
+
+Read = TypeVar("Read")
+
+BEHIND = 10  # of priority: reading is ahead of the learning, and does not take its time from it
+PATIENCE = 0.1  # seconds after which a full queue is tried again, unless nobody wants more
+
+
+class Ahead(Generic[Read]):
+    """Pieces as they come, the next one read in the background; what reading raises is raised here.
+
+    >>> import io
+    >>> from linmax.streams import open_stream
+    >>> with Ahead(open_stream(io.BytesIO(b"ann,truth\\na,b\\n"))) as pieces:
+    ...     print(list(pieces))
+    [Piece(first=0, items=1)]
+    """
+
+    def __init__(self, pieces: Iterable[Read]) -> None:
+        self.waiting = False  # for the file: nothing else is being done
+        self._pieces = pieces
+        self._queue: queue.Queue[Read | BaseException | None] = queue.Queue(1)
+        self._wanted = True
+        self._thread = threading.Thread(target=self._read, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._wanted = False
+
+    def __iter__(self) -> Iterator[Read]:
+        while True:
+            self.waiting = True
+            try:
+                piece = self._queue.get()
+            finally:
+                self.waiting = False
+            if piece is None:
+                return
+            if isinstance(piece, BaseException):
+                raise piece
+            yield piece
+
+    def _read(self) -> None:
+        with suppress(
+            AttributeError, OSError
+        ):  # where threads have priorities, those who wait for it come first
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), BEHIND)
+        try:
+            for piece in self._pieces:
+                if not self._put(piece):
+                    return
+            self._put(None)
+        except BaseException as error:
+            self._put(error)
+
+    def _put(self, piece: Read | BaseException | None) -> bool:
+        while self._wanted:
+            try:
+                self._queue.put(piece, timeout=PATIENCE)
+                return True
+            except queue.Full:
+                continue
+        return False
+
 
 CLASSES = 100_000  # so many different labels are no classes
 PIECE = 100_000
@@ -172,7 +253,7 @@ def _opened(source: Source, wishes: Wishes, fold: bool, piece: int) -> Stream:
         return Stream(source, layout, Long(reader, layout, columns).pieces(piece), None)
     width = len(layout.experts) + len(layout.attributes) + 1
     most = min(piece, max(CELLS // width, FEWEST))
-    return Stream(source, layout, wide.pieces(reader, layout, columns, most), reader.rows)
+    return Stream(source, layout, wide_format.pieces(reader, layout, columns, most), reader.rows)
 
 
 def _layout(source: Source, reader: Reader, wishes: Wishes) -> Layout:

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow as pa
 
-from linmax.streams.errors import StreamError, shown
-from linmax.streams.lines import blocks
-from linmax.streams.pieces import Piece
-from linmax.streams.source import Source
-from linmax.streams.texts import Texts
+from linmax.streams.chunk import Piece
+from linmax.streams.columns import Texts
+from linmax.streams.schema import StreamError, shown
+from linmax.streams.source import Source, blocks
 
 LARGEST = 1e60  # as for all attributes
 REST = re.compile(rb"#[^\n]*|[ \t]qid:\d+")

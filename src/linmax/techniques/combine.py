@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
-from linmax.techniques.committee import Committee
-from linmax.techniques.head import Head
-from linmax.techniques.leaf import Leaf
-from linmax.techniques.voter import Voter
+from linmax.runtime.predictor import Head, Leaf
+from linmax.spec import Learner
+from linmax.techniques.base import Committee, Technique
+from linmax.techniques.voting import Voter
 
 CHOICES = ("best", "random")
 MOST = 100_000  # of anything that is counted here
@@ -46,18 +46,18 @@ class Combine(Committee):
         """Refuse members without a hypothesis of their own, and numbers out of range."""
         super().__post_init__()
         for member in self.members:
-            if hasattr(member, "seat"):
+            if member.ensemble:
                 raise ValueError(
                     f"{self._name()} votes with hypotheses, which a committee has not (got {member!r});"
                     " WeightedMajority takes any learner"
                 )
         check_voting(self)
 
-    def seat(self, council: Any) -> Head:
+    def predictor(self, runner: Any) -> Head:
         """The head over the members' runs."""
-        leaves = [council.seat(member) for member in self.members]
+        leaves = [runner.predictor(member) for member in self.members]
         assert all(isinstance(leaf, Leaf) for leaf in leaves)
-        return Voter(self, leaves, council)
+        return Voter(self, leaves, runner)
 
 
 def check_voting(learner: Any) -> None:
@@ -76,3 +76,41 @@ def check_voting(learner: Any) -> None:
         raise ValueError(f'{name} needs choose="best" or choose="random" (got {learner.choose!r})')
     if learner.choose == "random" and not learner.hypotheses:
         raise ValueError(f'{name} with choose="random" needs hypotheses >= 1 (got 0); 30 is usual')
+
+
+@dataclass(frozen=True, repr=False)
+class Voted(Technique):
+    """Vote with good hypotheses of the past and the current one: `Combine` with a single member.
+
+    Mesterharm & Hsu 2008, section V.B (V-B). See `Combine` for the parameters.
+
+    >>> from linmax import Fusion, Voted, Winnow
+    >>> from linmax.problems import majority
+    >>> votes, labels = majority(2000, noise=0.1)
+    >>> [Fusion(B).learn(votes, labels).mistakes for B in (Winnow(1.1), Voted(Winnow(1.1)))]
+    [504, 399]
+    """
+
+    ensemble: ClassVar[bool] = True
+
+    inner: Learner
+    hypotheses: int = field(default=20, kw_only=True)
+    window: int = field(default=100, kw_only=True)
+    recent: int = field(default=100, kw_only=True)
+    patience: int = field(default=100, kw_only=True)
+    choose: str = field(default="best", kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse numbers out of range."""
+        super().__post_init__()
+        check_voting(self)
+
+    def predictor(self, runner: Any) -> Head:
+        """The head over one run."""
+        one = Combine(
+            (self.inner,), hypotheses=self.hypotheses, window=self.window, recent=self.recent,
+            patience=self.patience, choose=self.choose,
+        )  # fmt: skip
+        head = one.predictor(runner)
+        head.learner = self
+        return head

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from linmax.experts import Votes
 from linmax.experts.base import Room
-from linmax.experts.expect import expect, need
-from linmax.experts.tape import sparse
-from linmax.learner import Learner
-from linmax.techniques.counting import Accuracies, Tables, count, end_of, says
-from linmax.techniques.ground import Ground, check_size
-from linmax.techniques.head import Head, Reason, State, Stretch, Verdict
+from linmax.kernels.naive_bayes import Accuracies, Tables, count, end_of, says
+from linmax.runtime.instances import sparse
+from linmax.runtime.predictor import Head, Reason, State, Stretch, Verdict
+from linmax.runtime.sources import Ground, check_size
+from linmax.spec import Learner
+from linmax.validation import expect, need
 
 KINDS: dict[str, Any] = {"tables": Tables, "accuracies": Accuracies}
 AXES = {
@@ -47,6 +47,8 @@ class NaiveBayes(Learner):
     array(['a', 'a', 'b', 'a'], dtype='<U1')
     """
 
+    ensemble: ClassVar[bool] = True
+
     of: str = "tables"  # or "accuracies"
     shrink: float = field(default=5.0, kw_only=True)
 
@@ -68,9 +70,9 @@ class NaiveBayes(Learner):
         """Counting is no rule that moves weights."""
         raise ValueError(f"{self!r} counts, and has no rule")
 
-    def seat(self, council: Any) -> Head:
+    def predictor(self, runner: Any) -> Head:
         """The head that counts."""
-        return Counter(self, council.ground((Votes(),)))
+        return Counter(self, runner.ground((Votes(),)))
 
 
 class Counter(Head):

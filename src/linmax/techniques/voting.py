@@ -1,198 +1,312 @@
-"""The kernel of voting: who guesses, which hypotheses are saved, and when to start again (2008, section V.B).
+"""The one who decides for `Combine` and `Voted`."""
 
-It follows one leader for a while, trial by trial: the leader's run is gone through again from where it was,
-so that its hypothesis of every moment is at hand.
-"""
+from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
-from linmax._jit import Kernel, apart, inline
-from linmax.forms import Last, Mean
-from linmax.rules.base import SCALE
-from linmax.techniques.moving import best
-from linmax.techniques.trials import tally
-
-# in `numbers`
-AGE, SPACING, SLOT, SAVED, RESTARTS, VOTING, TOLD = 0, 1, 2, 3, 4, 5, 6
-NUMBERS = 7
-
-EASY, HARD, TRIED = 0, 1, 2  # in `missed`
-
-
-class Ballot(NamedTuple):
-    """What voting keeps."""
-
-    saved: np.ndarray  # (hypotheses, weights): in the order they were saved
-    total: np.ndarray  # (weights,): their sum
-    figure: np.ndarray  # (hypotheses,): the accuracy each was saved with
-    origin: np.ndarray  # (hypotheses,) int64: whose it was
-    moment: np.ndarray  # (hypotheses,) int64: after which trial
-    since: np.ndarray  # (members,) int64: mistakes at the last restart
-    numbers: np.ndarray  # int64: trials since then, g, j, how many are saved, restarts, voting's mistakes ...
-
-
-class Rules(NamedTuple):
-    """The parameters of voting."""
-
-    hypotheses: int
-    window: int
-    recent: int
-    patience: int
-    random: int
-    seed: int
+from linmax.kernels import trial as trials
+from linmax.kernels.recycling import Buffer, NoBuffer
+from linmax.kernels.structs import Out
+from linmax.kernels.voting import (
+    NUMBERS,
+    SAVED,
+    SLOT,
+    SPACING,
+    TOLD,
+    VOTING,
+    Ballot,
+    Leader,
+    Record,
+    Rules,
+    Sheet,
+    count_mistakes,
+    follow,
+    uniform,
+)
+from linmax.runtime.layout import copy_columns, layout, size_of
+from linmax.runtime.predictor import Asked, Head, Leaf, Reason, State, Stretch, Verdict, completed, scaled
+from linmax.runtime.rule_run import Engine
+from linmax.runtime.sources import Ground
+from linmax.validation import expect, need
 
 
-class Record(NamedTuple):
-    """What the members did before each trial and at the end: mistakes, right guesses since the last move."""
+class Voter(Head):
+    """Saved hypotheses of the leaders of their time, as rows over the weights of all members' sources."""
 
-    leader: np.ndarray  # (trials + 1,) int64
-    mistakes: np.ndarray  # (trials + 1, members) int64
-    streak: np.ndarray  # (trials + 1, members) int64
-    drawn: np.ndarray  # (trials + 1, hypotheses) uint8, or empty: which slots take the leader's hypothesis
+    def __init__(self, learner: Any, members: list[Leaf], council: Any) -> None:
+        self.learner = learner
+        self.members = members
+        self.recent = learner.recent if learner.hypotheses else 0
+        self.rules = Rules(
+            learner.hypotheses, learner.window, learner.recent, learner.patience,
+            int(learner.choose == "random"), council.seed,
+        )  # fmt: skip
+        self.sources = list(dict.fromkeys(member.engine.ground.parts for member in members))
+        parts = [part for source in self.sources for part in source]
+        memories = [memory for part in parts if (memory := part.new_memory()) is not None]
+        if any(memory.binds for memory in memories):
+            raise ValueError(
+                f"hypotheses on a Kernel cannot be saved apart from its supports (got {learner!r});"
+                " WeightedMajority and Mixture take such members"
+            )
+        if sum(memory.freezes for memory in memories) > 1:
+            raise ValueError(
+                f"only one source that freezes its votes can be in a committee that votes (got {learner!r});"
+                " WeightedMajority takes any members"
+            )
+        self.ground: Ground = council.ground(tuple(parts))
+        self.mistakes = np.zeros(len(members), dtype=np.int64)
+        self.streak = np.zeros(len(members), dtype=np.int64)
+        self.room = self.ground.room
+        self._blank(size_of(self.ground.parts, self.room))
+        self.ballot.numbers[[SPACING, SLOT]] = 1
+
+    def _blank(self, weights: int) -> None:
+        slots, members = self.rules.hypotheses, len(self.members)
+        self.ballot = Ballot(
+            np.zeros((slots, weights)), np.zeros(weights), np.zeros(slots),
+            np.zeros(slots, dtype=np.int64), np.zeros(slots, dtype=np.int64),
+            np.zeros(members, dtype=np.int64), np.zeros(NUMBERS, dtype=np.int64),
+        )  # fmt: skip
+
+    def fit(self) -> None:
+        """Later experts and classes have weight 0 in what is saved."""
+        if self.room != self.ground.room:
+            self._move(self.ballot, self.room, self.ground.room)
+            self.room = self.ground.room
+
+    def _move(self, ballot: Ballot, old: Any, new: Any) -> None:
+        parts = self.ground.parts
+        before = {str(i): row for i, row in enumerate((*ballot.saved, ballot.total))}
+        self._blank(size_of(parts, new))
+        after = {str(i): row for i, row in enumerate((*self.ballot.saved, self.ballot.total))}
+        copy_columns(before, layout(parts, old), after, layout(parts, new))
+        for mine, other in zip(self.ballot[2:], ballot[2:], strict=True):
+            mine[...] = other
+
+    @property
+    def leader(self) -> Leaf:
+        """The member with the fewest mistakes so far, the first of those."""
+        leader: Leaf = self.members[int(self.mistakes.argmin())]
+        return leader
+
+    def ahead(self) -> bool:
+        """Does the leader guess, because it has made fewer mistakes than voting?"""
+        best = int(self.mistakes.argmin())
+        numbers = self.ballot.numbers
+        if self.rules.random or not self.rules.hypotheses:
+            return not numbers[SAVED]
+        return bool(self.mistakes[best] - self.ballot.since[best] < numbers[VOTING])
+
+    def _plain(self) -> bool:
+        """Are hypotheses judged by the right guesses that were made while they were current?"""
+        return self.rules.hypotheses > 0 and self.rules.recent == 0
+
+    # --- running
+
+    def ask(self, asked: Asked, board: bool) -> None:
+        """The leader's scores or, where the leader may change, leave to go over its run again."""
+        super().ask(asked, board)
+        if self._plain():
+            asked.moves.update(id(member.engine) for member in self.members)
+        if not self.rules.hypotheses:
+            for member in self.members:
+                member.ask(asked, board)
+        elif not asked.learns:
+            self.leader.ask(asked, True)
+        else:
+            for member in self.members:
+                member.ask(asked, asked.length == 1)
+                if asked.length > 1:
+                    asked.again.add(id(member.engine))
+
+    def decide(self, stretch: Stretch, board: bool) -> Verdict:
+        """Follow the leaders through a stretch."""
+        record = self._record(stretch)
+        if not self.rules.hypotheses:
+            return self._led(stretch, record, board)
+        sheet = self._sheet(stretch, board)
+        tape = stretch.tapes[id(self.ground)]
+        record = record._replace(drawn=self._drawn(stretch))
+        labelled = tape.labels >= 0
+        places = np.flatnonzero(labelled)
+        told = np.concatenate(([0], np.cumsum(labelled)))[tape.held :]
+        whole, again = stretch.forms[id(self.ground)], Again(stretch)
+        turns = np.flatnonzero(np.diff(record.leader)) + 1
+        for begin, end in zip((0, *turns.tolist()), (*turns.tolist(), stretch.length + 1), strict=True):
+            member = int(record.leader[begin])
+            leaf = self.members[member]
+            form, tools, out = again.at(leaf.engine, begin, end)
+            leader = Leader(member, self._start(leaf), int(leaf.mean), int(again.needed))
+            sheet = sheet._replace(candidate=np.zeros(len(leaf.engine.columns["w"])))
+            follow(
+                whole, form, tape.labels, tape.known, places, told, tape.held, begin, end, leader,
+                *tools, out, self.ballot, self.rules, record, sheet,
+            )  # fmt: skip
+        return Verdict(sheet.guesses, sheet.board)
+
+    def _start(self, leaf: Leaf) -> int:
+        """Where the weights of a member's source begin."""
+        before = self.sources[: self.sources.index(leaf.engine.ground.parts)]
+        return sum(size_of(parts, self.ground.room) for parts in before)
+
+    def _record(self, stretch: Stretch) -> Record:
+        guesses = np.stack([member.verdict(stretch).guesses for member in self.members])
+        moved = np.zeros((0, 0), dtype=np.uint8)
+        if self._plain() and stretch.asked.learns:
+            moved = np.stack([stretch.outs[id(member.engine)].moved for member in self.members])
+        count = (stretch.length + 1, len(self.members))
+        record = Record(
+            np.zeros(count[0], dtype=np.int64),
+            np.zeros(count, dtype=np.int64),
+            np.zeros(count, dtype=np.int64),
+            np.zeros((0, 0), dtype=np.uint8),
+        )
+        count_mistakes(guesses, moved, stretch.labels, stretch.known, self.mistakes, self.streak, record)
+        return record
+
+    def _led(self, stretch: Stretch, record: Record, board: bool) -> Verdict:
+        verdicts = [member.verdict(stretch) for member in self.members]
+        trial = np.arange(stretch.length)
+        guesses = np.stack([verdict.guesses for verdict in verdicts])[record.leader[:-1], trial]
+        scores = np.stack([verdict.board for verdict in verdicts])
+        return Verdict(guesses, scores[record.leader[:-1], trial] if board else scores[0])
+
+    def _drawn(self, stretch: Stretch) -> np.ndarray:
+        """Which slots take the hypothesis before each trial: with probability 1/t after t trials."""
+        if not self.rules.random:
+            return np.zeros((0, 0), dtype=np.uint8)
+        told = int(self.ballot.numbers[TOLD]) + np.concatenate(([0], np.cumsum(stretch.labels >= 0)))
+        chance = uniform(self.rules.seed, told[:, None], np.arange(1, self.rules.hypotheses + 1)[None, :])
+        return np.asarray(chance * told[:, None] < 1.0, dtype=np.uint8)
+
+    def _sheet(self, stretch: Stretch, board: bool) -> Sheet:
+        classes = self.ground.room.classes + 1
+        return Sheet(
+            np.zeros(0), np.zeros(classes), np.zeros(classes), np.empty(stretch.length, dtype=np.int32),
+            np.zeros((stretch.length if board else 0, stretch.batch.classes_seen)),
+            np.zeros(len(stretch.tape.labels), dtype=np.uint8),
+        )  # fmt: skip
+
+    # --- what was learned
+
+    def vector(self) -> np.ndarray:
+        """The hypothesis that decides now: the leader's, with the saved ones unless it is ahead."""
+        vector = np.zeros(len(self.ballot.total)) if self.ahead() else self.ballot.total.copy()
+        if self.rules.random and not self.ahead():
+            return self.ballot.saved.sum(axis=0)  # type: ignore[no-any-return]
+        at, own = self._start(self.leader), self.leader.vector()
+        vector[at : at + len(own)] += own
+        return vector
+
+    def shares(self) -> list[tuple[Head, float]]:
+        """How many of the hypotheses that decide are each member's."""
+        shares = np.zeros(len(self.members))
+        if not self.ahead():
+            np.add.at(shares, self.ballot.origin[: self.ballot.numbers[SAVED]], 1.0)
+        if self.ahead() or not self.rules.random:
+            shares[int(self.mistakes.argmin())] += 1.0
+        return list(zip(self.members, (shares / shares.sum()).tolist(), strict=True))
+
+    def weights(self) -> dict[Any, float]:
+        """The hypothesis that decides, by name, with absolute values that add up to 1."""
+        vector, weights = self.vector(), dict[Any, float]()
+        for key, _, at in self.ground.named():
+            weights[key] = weights.get(key, 0.0) + float(vector[at])
+        return scaled(weights)
+
+    def explain(self, item: Any) -> Reason:
+        """What each sub-expert adds through all hypotheses that decide, and who the members are."""
+        told = [
+            (member.learner, share, item.guess(member.explain(item).scores))
+            for member, share in self.shares()
+            if share > 0.0
+        ]
+        if self.ahead():
+            return self.leader.explain(item)._replace(members=told)
+        if not self.rules.random:
+            own = self.leader.explain(item)
+            saved = item.of_vector(self.ground, self.ballot.total)
+            parts = dict(saved.parts)
+            for owner, row in own.parts.items():
+                parts[owner] = parts.get(owner, 0.0) + row
+            return Reason(saved.scores + own.scores, parts, told)
+        scores = np.zeros(item.known)
+        for row in self.ballot.saved:
+            scores[item.guess(item.of_vector(self.ground, row).scores)] += 1.0
+        parts = item.of_vector(self.ground, self.vector()).parts
+        return Reason(scores, completed(parts, scores), told)
+
+    # --- as arrays
+
+    def state(self) -> State:
+        """The saved hypotheses without spare room, and the counts."""
+        full, sizes = self.ballot, self.ground.sizes()
+        self._move(full, self.room, sizes)
+        state = self.ballot._asdict()
+        self.ballot = full
+        return state | {"mistakes": self.mistakes, "streak": self.streak}
+
+    def restore(self, state: State) -> None:
+        """Take up what `state` gave."""
+        self.room = self.ground.room
+        self._move(Ballot(*(state[name] for name in Ballot._fields)), self.ground.sizes(), self.room)
+        self.mistakes[:], self.streak[:] = state["mistakes"], state["streak"]
+
+    def check(self, state: State, remembered: dict[int, int]) -> None:
+        """Shapes, and numbers that a run could have left."""
+        slots, members = self.rules.hypotheses, len(self.members)
+        sizes = self.ground.sizes()._replace(remembered=remembered[id(self.ground)])
+        weights = size_of(self.ground.parts, sizes)
+        expect(state, "saved", (slots, weights), np.float64)
+        expect(state, "total", (weights,), np.float64)
+        expect(state, "figure", (slots,), np.float64)
+        expect(state, "origin", (slots,), np.int64, 0, members)
+        expect(state, "moment", (slots,), np.int64, 0, 2**62)
+        for name in ("since", "mistakes", "streak"):
+            expect(state, name, (members,), np.int64, 0, 2**62)
+        expect(state, "numbers", (NUMBERS,), np.int64, 0, 2**62)
+        numbers = state["numbers"]
+        need(1 <= numbers[SLOT] <= max(slots, 1) and numbers[SPACING] >= 1, "numbers are out of range")
+        need(numbers[SAVED] <= slots, "it has saved more hypotheses than there are places")
 
 
-class Leader(NamedTuple):
-    """Who is followed: a member, where its source begins among all weights, and which reading it is."""
+class Again:
+    """The runs of leaders, gone through again from the start of a stretch."""
 
-    member: int
-    at: int
-    mean: int
-    again: int  # must its run be gone through?
+    def __init__(self, stretch: Stretch) -> None:
+        self.stretch = stretch
+        self.needed = bool(stretch.twins)
+        self.runs: dict[int, tuple[Any, Engine, Buffer | NoBuffer]] = {}
+        self.reached: dict[int, int] = {}
 
-
-class Sheet(NamedTuple):
-    """Scratch, and where the guesses go."""
-
-    candidate: np.ndarray  # (weights of the leader,)
-    scores: np.ndarray
-    other: np.ndarray
-    guesses: np.ndarray  # (trials,)
-    board: np.ndarray  # (trials or 0, classes)
-    missed: np.ndarray  # (trials of the tape,) uint8: was it guessed wrong when a hypothesis was last tried?
-
-
-def keep_record(guesses, moved, labels, known, mistakes, streak, record):
-    """Count every member's mistakes and right guesses since it moved; the leader has the fewest mistakes."""
-    members = guesses.shape[0]
-    for t in range(guesses.shape[1] + 1):
-        leader = 0
-        for m in range(members):
-            if t > 0 and 0 <= labels[t - 1] < known[t - 1]:
-                wrong = guesses[m, t - 1] != labels[t - 1]
-                mistakes[m] += 1 * wrong
-                if len(moved) > 0:
-                    streak[m] = 0 if moved[m, t - 1] else streak[m] + 1 * (not wrong)
-            record.mistakes[t, m] = mistakes[m]
-            record.streak[t, m] = streak[m]
-            if mistakes[m] < mistakes[leader]:
-                leader = m
-        record.leader[t] = leader
+    def at(self, engine: Engine, begin: int, end: int) -> tuple[Any, tuple[Any, ...], Out]:
+        """An engine as it was before trial `begin`; it will be taken on to `end`."""
+        stretch, key = self.stretch, id(engine)
+        tape = stretch.tapes[id(engine.ground)]
+        if not self.needed:
+            return stretch.forms[id(engine.ground)], engine.tools(engine.buffer(tape)), stretch.outs[key]
+        if key not in self.runs:
+            twin = stretch.twins[key].twin()  # somebody else may follow the same run
+            form = stretch.forms[id(engine.ground)]
+            if twin.ground is not engine.ground:
+                form = twin.ground.form(tape.data)
+            self.runs[key] = (form, twin, twin.buffer(tape))
+            self.reached[key] = 0
+        form, twin, buffer = self.runs[key]
+        tools, gap = twin.tools(buffer), begin - self.reached[key]
+        if gap > 0:
+            skipped = _out(gap, 0, stretch.batch.classes_seen)
+            place = tape.held + begin
+            trials.run(form, tape.labels, tape.known, place - gap, place, *tools, skipped)
+        self.reached[key] = min(end, stretch.length)
+        return form, tools, _out(1, 1, stretch.batch.classes_seen)
 
 
-count_mistakes = Kernel(keep_record)
-
-
-def uniform(seed: int, t: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """Numbers in [0, 1) that depend on their arguments alone (the finaliser of splitmix64)."""
-    seeds = np.array([seed % 2**64], dtype=np.uint64)
-    z = seeds * np.uint64(0x9E3779B97F4A7C15)
-    z = z + t.astype(np.uint64) * np.uint64(0xBF58476D1CE4E5B9)
-    z = z + j.astype(np.uint64) * np.uint64(0x94D049BB133111EB)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
-    return (z >> np.uint64(11)).astype(np.float64) * 2.0**-53
-
-
-@inline
-def write_down(leader, h, history, hypotheses, candidate):
-    """The leader's hypothesis of now."""
-    mean = Mean(h.w, history.past, history.since, history.total[0], h.s[SCALE])
-    for i in range(len(h.w)):
-        candidate[i] = mean.of(i) / hypotheses if leader.mean else h.s[SCALE] * h.w[i]
-
-
-@inline
-def misses(form, places, first, last, labels, k, candidate, sheet, hard, most):
-    """How many of the instances marked so are guessed wrong; stop when it is more than `most`."""
-    wrong = 0
-    for j in range(first, last):
-        t = places[j]
-        if sheet.missed[t] == hard:
-            tally(form, t, k, Last(candidate), sheet.scores)
-            if best(sheet.scores, k) != labels[t]:
-                wrong += 1
-                sheet.missed[t] = HARD
-                if wrong > most:
-                    break
-            elif hard == HARD:
-                sheet.missed[t] = TRIED
-    return wrong
-
-
-@apart
-def accuracy(form, places, first, last, labels, k, candidate, sheet, least):
-    """The part of some instances that a hypothesis guesses right, or -1 when it is no more than `least`.
-
-    Those that were missed the last time are tried first: they tell soonest that a hypothesis is no better.
-    """
-    count = last - first
-    most = count if least < 0.0 else -1
-    while most + 1 <= count and (count - most - 1) / count > least:
-        most += 1
-    wrong = misses(form, places, first, last, labels, k, candidate, sheet, HARD, most)
-    if wrong <= most:
-        wrong += misses(form, places, first, last, labels, k, candidate, sheet, EASY, most - wrong)
-    for j in range(first, last):
-        if sheet.missed[places[j]] == TRIED:
-            sheet.missed[places[j]] = EASY
-    return (count - wrong) / count if wrong <= most else -1.0
-
-
-@inline
-def put(ballot, slot, leader, candidate, figure):
-    """A hypothesis takes its place."""
-    for i in range(ballot.saved.shape[1]):
-        ballot.saved[slot, i] = 0.0
-    for i in range(len(candidate)):
-        ballot.saved[slot, leader.at + i] = candidate[i]
-    ballot.figure[slot] = figure
-    ballot.origin[slot] = leader.member
-    ballot.moment[slot] = ballot.numbers[TOLD]
-
-
-@inline
-def add_up(ballot):
-    """The sum of what is saved, in the order of the slots."""
-    for i in range(len(ballot.total)):
-        ballot.total[i] = 0.0
-    for slot in range(ballot.numbers[SAVED]):
-        for i in range(len(ballot.total)):
-            ballot.total[i] += ballot.saved[slot, i]
-
-
-@inline
-def thin_out(ballot, hypotheses):
-    """Keep every second hypothesis and double the spacing."""
-    kept = hypotheses // 2
-    for slot in range(kept):
-        for i in range(ballot.saved.shape[1]):
-            ballot.saved[slot, i] = ballot.saved[2 * slot + 1, i]
-        ballot.figure[slot] = ballot.figure[2 * slot + 1]
-        ballot.origin[slot] = ballot.origin[2 * slot + 1]
-        ballot.moment[slot] = ballot.moment[2 * slot + 1]
-    ballot.numbers[SAVED] = kept
-    ballot.numbers[SPACING] *= 2
-    ballot.numbers[SLOT] = kept + 1
-
-
-@inline
-def start_again(ballot, mistakes):
-    """Drop what is saved and count mistakes anew."""
-    for m in range(len(mistakes)):
-        ballot.since[m] = mistakes[m]
-    n = ballot.numbers
-    n[AGE], n[SPACING], n[SLOT], n[SAVED], n[VOTING] = 0, 1, 1, 0, 0
-    n[RESTARTS] += 1
+def _out(guesses: int, boards: int, classes: int) -> Out:
+    return Out(
+        np.zeros(guesses, dtype=np.int32), np.zeros(guesses, dtype=np.int32),
+        np.zeros((boards, classes)), np.zeros((boards, classes)), np.zeros(0, dtype=np.uint8),
+    )  # fmt: skip

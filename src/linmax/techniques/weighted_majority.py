@@ -9,14 +9,15 @@ from typing import Any, Self
 import numpy as np
 
 from linmax.experts import Votes
-from linmax.experts.expect import expect
-from linmax.learner import Learner
-from linmax.techniques.committee import Committee, check_multiplier
-from linmax.techniques.desk import NO_SCORES
-from linmax.techniques.expertwise import labels_voted
-from linmax.techniques.ground import Ground
-from linmax.techniques.head import Asked, Head, Reason, State, Stretch, Verdict, blend, mixed
-from linmax.techniques.weighing import NEW, SPOKEN, mean_log, weigh
+from linmax.experts.votes import on_one_scale
+from linmax.kernels.ensembles import NEW, SPOKEN, mean_log, weigh
+from linmax.kernels.forms import Dense, Hard
+from linmax.runtime.predictor import Asked, Head, Reason, State, Stretch, Verdict, blend, mixed
+from linmax.runtime.single_item import NO_SCORES
+from linmax.runtime.sources import Ground
+from linmax.spec import Learner
+from linmax.techniques.base import Committee, check_multiplier
+from linmax.validation import expect
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,11 +57,11 @@ class WeightedMajority(Committee):
             raise ValueError(f"{self!r} is over the experts' votes; give it members to set on {source!r}")
         return super().on(source)
 
-    def seat(self, council: Any) -> Head:
+    def predictor(self, runner: Any) -> Head:
         """The head of the members, or of the experts themselves."""
         if self.members is None:
-            return OfExperts(self, council.ground((Votes(),)))
-        return OfMembers(self, [council.seat(member) for member in self.members])
+            return OfExperts(self, runner.ground((Votes(),)))
+        return OfMembers(self, [runner.predictor(member) for member in self.members])
 
 
 class _Majority(Head):
@@ -200,3 +201,26 @@ class OfExperts(_Majority):
         count = len(self.ground.names.experts)
         expect(state, "logs", (count,), np.float64)
         expect(state, "spoken", (count,), np.uint8, 0, 2)
+
+
+def labels_voted(stretch: Stretch) -> np.ndarray:
+    """The best class of every expert (trials, experts), the first of those that tie; -1 when it abstains."""
+    if "labels voted" not in stretch.shared:
+        stretch.shared["labels voted"] = _labels_voted(stretch)
+    return stretch.shared["labels voted"]  # type: ignore[no-any-return]
+
+
+def _labels_voted(stretch: Stretch) -> np.ndarray:
+    tape = stretch.tape
+    voted = np.full((stretch.length, stretch.batch.experts_seen), -1, dtype=np.int32)
+    votes = on_one_scale(tape.data.votes, "onehot")
+    if isinstance(votes, Hard):
+        voted[:, : votes.codes.shape[1]] = votes.codes[tape.held :]
+    elif isinstance(votes, Dense):
+        values = votes.values[tape.held :]
+        voted[:, : values.shape[1]] = np.where(values.any(axis=2), values.argmax(axis=2), -1)
+    else:
+        trial = np.repeat(np.arange(len(tape.labels)), np.diff(votes.indptr)) - tape.held
+        new = (trial >= 0) & (votes.label >= 0)
+        voted[trial[new], votes.expert[new]] = votes.label[new]
+    return voted

@@ -7,7 +7,6 @@ except ImportError as missing:
         "linmax.adapters.river needs River, which is not installed: pip install linmax[river]"
     ) from missing
 
-from linmax.adapters.river.fusing import FusionClassifier
-from linmax.adapters.river.linear import LinearMaxClassifier
+from linmax.adapters.river.classifiers import FusionClassifier, LinearMaxClassifier
 
 __all__ = ["FusionClassifier", "LinearMaxClassifier"]

@@ -8,13 +8,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from linmax.adapters.sessions import Scores, settled
-from linmax.adapters.sklearn.deciding import Array, Decides, labels_of
-from linmax.adapters.sklearn.frames import validated
-from linmax.ballots import DEFAULT
-from linmax.ballots.names import Label, plain
+from linmax.adapters.common import Scores, settled
+from linmax.adapters.sklearn.base import Array, Decides, labels_of, validated
 from linmax.fusion import Explanation, Fusion
-from linmax.learner import Learner
+from linmax.inputs import DEFAULT
+from linmax.inputs.names import Label, plain
+from linmax.spec import Learner
 
 NUMBERS = "biuf"
 

@@ -1,0 +1,149 @@
+"""The mistake bound of hypothesis sharing: a Perceptron whose classes share vectors, set by set.
+
+h(x, r) = sum over tau of tau(r) u^tau . phi^tau(x, r);   M <= L + C + sqrt(L C),
+L = sum of (1 - h(x, y) + max over rivals h(x, r))_+,   C = rho R^2 sum |u^tau|^2
+
+Fink, Shalev-Shwartz, Singer & Ullman, Online multiclass learning by interclass hypothesis sharing, 2006,
+Theorem 1. A trial whose label is novel counts neither as a mistake nor in L.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linmax.experts.shared import Sets
+
+
+def mixing_bound(loss: float, complexity: float) -> float:
+    """M <= L + C + sqrt(L C), for any comparator: its loss L, and its complexity C.
+
+    >>> from linmax.bounds import mixing_bound
+    >>> mixing_bound(0, 256), mixing_bound(9, 256)
+    (256.0, 313.0)
+    """
+    for name, value in (("loss", loss), ("complexity", complexity)):
+        if not value >= 0:  # nor NaN
+            raise ValueError(f"mixing_bound needs {name} >= 0 (got {value!r})")
+    return float(complexity + loss + math.sqrt(loss * complexity))
+
+
+def complexity(u: Mapping[Any, Any] | Iterable[Any], *, rho: int, radius: float) -> float:
+    """C = rho R^2 sum |u^tau|^2 (Eq. 8), for the vectors of all sets: a mapping, a list, or a matrix of rows.
+
+    `rho` and `radius` are those of the learner, also where the comparator leaves a set at 0. With a kernel
+    only the norm of a vector matters: give [norm] for it.
+
+    >>> import numpy as np
+    >>> from linmax.bounds import complexity
+    >>> u = np.array([0.5, 0.5, 0.5, 0.5] + [0] * 60)
+    >>> complexity({"all": u}, rho=1, radius=16)
+    256.0
+    >>> complexity([u] * 16, rho=1, radius=16)
+    4096.0
+    """
+    vectors = list(u.values() if isinstance(u, Mapping) else u)
+    if not (rho >= 1 and math.isfinite(radius) and radius >= 0):
+        raise ValueError(
+            f"complexity needs rho >= 1 and a finite radius >= 0 (got rho={rho}, radius={radius})"
+        )
+    squares = 0.0
+    for vector in vectors:
+        row = np.asarray(vector, dtype=np.float64)
+        if row.ndim != 1 or not np.isfinite(row).all():
+            raise ValueError(
+                f"complexity needs a vector of finite numbers for every set (got {vector!r});"
+                " a single vector goes into a list"
+            )
+        squares += float(row @ row)
+    return rho * radius**2 * squares
+
+
+def radius(*features: Any) -> float:
+    """R = 2 max |phi^tau(x_t, r)| (Eq. 8), over arrays whose last axis holds the features.
+
+    One array per map, of any shape: (trials, n) where all classes see the same, (trials, classes, n) where
+    each sees its own; NaN, where a class has none yet, does not count. With a kernel |phi|^2 is K(phi, phi).
+
+    >>> import numpy as np
+    >>> from linmax.bounds import radius
+    >>> radius(np.ones((5, 64)), np.full((5, 16, 4), 3.0))
+    16.0
+    """
+    largest = 0.0
+    for array in features:
+        squares = np.square(np.asarray(array, dtype=np.float64)).sum(axis=-1)
+        largest = max(largest, float(np.nanmax(squares, initial=0.0)))
+    return 2.0 * math.sqrt(largest)
+
+
+def overlap(sets: Mapping[Any, Iterable[Hashable]] | Iterable[Iterable[Hashable]]) -> int:
+    """rho: of how many sets a class is a member, at most; `sets` as a list, or as a dict like `Shared` takes.
+
+    >>> from linmax.bounds import overlap
+    >>> single, multi = [range(16)], [[r] for r in range(16)]
+    >>> overlap(single), overlap(multi), overlap(single + multi)
+    (1, 1, 2)
+    >>> overlap({"water": ["cod", "duck"], "air": ["duck", "owl"]})
+    2
+    """
+    sets = dict(sets) if isinstance(sets, Sets) else sets
+    try:
+        given = [set(members) for members in (sets.values() if isinstance(sets, Mapping) else sets)]
+    except TypeError:
+        raise ValueError(
+            f"overlap needs sets of classes, as a dict or a list of lists (got {sets!r})"
+        ) from None
+    counts = Counter(r for members in given for r in members)
+    return max(counts.values(), default=0)
+
+
+def hinge_losses(
+    scores: Any, labels: Any, *, classes: Sequence[Any] | None = None, known: Any = None
+) -> NDArray[np.float64]:
+    """A comparator's loss on each trial; L is their sum.
+
+    loss = (1 - h(x, y) + max over known rivals h(x, r))_+,  0 on a novel round
+
+    `scores` is (trials, classes), its columns in the order of `classes` (without them, labels are columns). A
+    class is known after its first label, or where `known` says so; `known=True`: all, from the start.
+
+    >>> from linmax.bounds import hinge_losses
+    >>> scores = [[0, 0, 9], [3, 1, 9], [2, 1, 9], [0.5, 1, 9], [0, 0, 9]]
+    >>> hinge_losses(scores, ["a", "b", "a", "a", "c"], classes=["a", "b", "c"])
+    array([0. , 0. , 0. , 1.5, 0. ])
+    >>> hinge_losses(scores, [0, 1, 0, 0, 2], known=True)
+    array([10. ,  9. ,  8. ,  9.5,  0. ])
+    """
+    h = np.asarray(scores, dtype=np.float64)
+    if h.ndim != 2 or len(h) != len(labels):
+        raise ValueError(f"hinge_losses needs a row of scores per label (got {h.shape} for {len(labels)})")
+    trials, k = h.shape
+    y = _columns(labels, range(k) if classes is None else classes, k)
+    each = np.arange(trials)
+    if known is None:
+        first = np.full(k, trials)
+        np.minimum.at(first, y, each)
+        known = each[:, None] > first
+    familiar = np.array(np.broadcast_to(known, h.shape), dtype=bool)
+    counts = familiar[each, y]
+    familiar[each, y] = False  # a class is not its own rival
+    rival = np.where(familiar, h, -np.inf).max(axis=1, initial=-np.inf)
+    losses: NDArray[np.float64] = np.where(counts, np.maximum(1.0 - h[each, y] + rival, 0.0), 0.0)
+    return losses
+
+
+def _columns(labels: Any, classes: Sequence[Any], k: int) -> NDArray[np.int64]:
+    """The column of each label."""
+    if len(classes) != k:
+        raise ValueError(f"hinge_losses needs a class per column (got {len(classes)} for {k} columns)")
+    column = {name: j for j, name in enumerate(classes)}
+    unknown = [label for label in labels if label not in column]
+    if unknown:
+        raise ValueError(f"hinge_losses has no column for the label {unknown[0]!r}; give it one in classes=")
+    return np.array([column[label] for label in labels], dtype=np.int64)

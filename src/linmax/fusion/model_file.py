@@ -1,0 +1,346 @@
+"""Is the state in a file one that learning could have left? Kernels trust it blindly, so nobody else may."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from linmax import inputs as ballots
+from linmax.experts.base import Frozen, Room
+from linmax.fusion.session import Fusion
+from linmax.kernels.forms import Sparse, SparseRows
+from linmax.rules.base import SCALE, SLACK
+from linmax.runtime.instances import Kept
+from linmax.runtime.layout import size_of
+from linmax.runtime.predictor import Head, State
+from linmax.runtime.rule_run import Engine
+from linmax.runtime.runner import Council
+from linmax.runtime.sources import Ground
+from linmax.spec import UnknownNameError, parse
+from linmax.validation import expect, need
+
+
+def check_state(council: Council, state: State) -> None:
+    """Raise a ValueError that says what is wrong; allocate no more than the file holds."""
+    expect(state, "counts", (4,), np.int64, 0, 2**62)
+    remembered: dict[int, int] = {}
+    held = len(state["kept.labels"])
+    for keeper, part in council.parts_of(state):
+        match keeper:
+            case Kept():
+                _check_kept(keeper, part, {source.needs for source in council.parts}, council.names)
+            case Ground():
+                remembered[id(keeper)] = _check_memories(keeper, part, held)
+            case Engine():
+                sizes = keeper.ground.sizes()._replace(remembered=remembered[id(keeper.ground)])
+                _check_engine(keeper, part, sizes, min(held, keeper.size))
+            case Head():
+                keeper.check(part, remembered)
+
+
+def _check_memories(ground: Ground, state: State, held: int) -> int:
+    counts = [memory.check(part, ground.names) for memory, part in ground.memories_of(state)]
+    memory, classes = ground.freezing, len(ground.names.classes)
+    if memory is not None and ground.size and held:
+        pairs, length = max(counts), memory.labels.shape[1]
+        pair, favourite, tied = (state[f"frozen.{field}"] for field in Frozen._fields)
+        need(pair.ndim == 2 and favourite.ndim == 3, "frozen has a wrong shape")
+        expect(state, "frozen.pair", (held, pair.shape[1]), np.int32, -1, pairs)
+        expect(state, "frozen.favourite", (held, pair.shape[1], length), np.int32, 0, max(classes, 1))
+        expect(state, "frozen.tied", pair.shape, np.int32, 0, length + 1)
+        need(not bool(((pair < 0) & (tied > 0)).any()), "frozen lets a pair vote that is none")
+    return max(counts, default=0)
+
+
+def _check_engine(engine: Engine, state: State, sizes: Room, held: int) -> None:
+    count = size_of(engine.ground.parts, sizes)
+    for name in ("theta", "w"):
+        expect(state, name, (count,), np.float64)
+    expect(state, "spoken", (count,), np.uint8, 0, 2)
+    for name in ("past", "since"):
+        expect(state, name, (count if engine.averages else 0,), np.float64)
+    expect(state, "s", engine.s.shape, np.float64, finite=False)
+    expect(state, "total", (1,), np.float64)
+    expect(state, "counts", (4,), np.int64, 0, 2**62)
+    expect(state, "used", (held,), np.int64, 0, 2**62)
+    s = state["s"]
+    need(s[SLACK] == engine.s[SLACK], "its slack is not that of the learner")
+    need(bool(np.isfinite(np.delete(s, SLACK)).all()) and s[SCALE] > 0, "s holds numbers that no rule makes")
+
+
+def _check_kept(kept: Kept, state: State, needs: set[Any], names: Any) -> None:
+    held, classes = len(state["kept.labels"]), len(names.classes)
+    need(held <= kept.size, "it keeps more instances than the learner does")
+    expect(state, "kept.labels", (held,), np.int32, 0, max(classes, 1))
+    if held and "votes" in needs:
+        entries = _check_starts(state, "kept.votes", Sparse, held)
+        expect(state, "kept.votes.expert", (entries,), np.int32, 0, len(names.experts))
+        expect(state, "kept.votes.label", (entries,), np.int32, 0, classes)
+        expect(state, "kept.votes.value", (entries,), np.float64)
+    if held and "rows" in needs:
+        entries = _check_starts(state, "kept.rows", SparseRows, held)
+        expect(state, "kept.rows.index", (entries,), np.int32, 0, len(names.attributes))
+        expect(state, "kept.rows.value", (entries,), np.float64)
+
+
+def _check_starts(state: State, name: str, form: Any, held: int) -> int:
+    starts = state[f"{name}.{form._fields[0]}"]
+    entries = len(state[f"{name}.value"])
+    expect(state, f"{name}.{form._fields[0]}", (held + 1,), np.int64, 0, entries + 1)
+    need(
+        starts[0] == 0 and starts[-1] == entries and bool((np.diff(starts) >= 0).all()),
+        f"{name} does not add up",
+    )
+    return entries
+
+
+FORMAT = "linmax"
+VERSION = 1
+
+
+def save(fusion: Any, path: str | os.PathLike[str]) -> None:
+    """Write a session: into a new file beside the old one, which it then replaces."""
+    from safetensors.numpy import save as to_bytes
+
+    learner = repr(fusion.learner)
+    if "<unregistered" in learner:
+        raise ValueError(f"{learner} cannot be saved; give what it uses a name with @linmax.register")
+    names = fusion.names
+    arrays = {name: np.ascontiguousarray(array) for name, array in fusion.state().items()}
+    try:
+        check_state(fusion._council, arrays)
+    except ValueError as error:
+        raise ValueError(f"the session cannot be saved, because {error}") from None
+    facts = {
+        "format": FORMAT,
+        "version": VERSION,
+        "learner": learner,
+        "modules": _modules(fusion.learner),
+        "classes": names.classes.names,
+        "experts": names.experts.names,
+        "attributes": names.attributes.names,
+        "values": names.values.names,
+        "on_new_class": fusion.on_new_class,
+        "abstain": None if isinstance(fusion.abstain, type(ballots.DEFAULT)) else [fusion.abstain],
+        "seed": fusion.seed,
+        "ignored": fusion.ignored,
+        "notes": fusion.notes,
+        "tickets": {
+            "session": fusion.tickets.session,
+            "limit": fusion.tickets.limit,
+            "expired": fusion.tickets.expired,
+            "given": fusion.tickets.given,
+            "waiting": [[number, *map(_pack, item)] for number, item in fusion.tickets.waiting.items()],
+        },
+    }
+    try:
+        header = json.dumps({**facts, "digest": digest(arrays, facts)}, allow_nan=False)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "names and notes that are neither text nor numbers cannot be saved; rename or drop them"
+        ) from None
+    if parse(learner) != fusion.learner:
+        raise ValueError(f"{learner} does not parse back to the learner, so it cannot be saved")
+    write(_path(path), to_bytes(arrays, metadata={"linmax": header}))
+
+
+def digest(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> str:
+    """A checksum over all arrays and facts: a flipped bit in a weight or a name would look like another."""
+    told = {name: fact for name, fact in facts.items() if name != "digest"}
+    total = hashlib.sha256(json.dumps(told, allow_nan=False, sort_keys=True).encode())
+    for name in sorted(arrays):
+        total.update(f"{name} {arrays[name].dtype} {arrays[name].shape} ".encode())
+        total.update(arrays[name].tobytes())
+    return total.hexdigest()
+
+
+def _path(path: Any) -> Path:
+    """Where to write: a link leads to its target."""
+    try:
+        target = Path(os.path.realpath(path))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"cannot write {path!r}: {error}") from None
+    if not str(path) or target.is_dir():
+        raise ValueError(f"cannot write {str(path)!r}: it is not the name of a file")
+    return target
+
+
+def write(path: Path, content: bytes) -> None:
+    """Replace a file by new content, wholly or not at all."""
+    with replacing(path) as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A new file to write into, beside the one that it replaces when all went well; else nothing changes."""
+    folder = path.absolute().parent
+    try:
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{path.name}.", suffix=".part")
+    except OSError as error:
+        raise ValueError(f"cannot write {path}: {error.strerror}") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(OSError):
+            os.chmod(temporary, path.stat().st_mode if path.exists() else 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _modules(learner: Any) -> list[str]:
+    """Where a learner's parts are from, for whoever loads the file without the import."""
+    found = {type(learner).__module__}
+    parts = [
+        part for value in vars(learner).values() for part in (value if isinstance(value, tuple) else (value,))
+    ]
+    for value in parts:
+        if hasattr(value, "__module__") and hasattr(value, "__dict__"):
+            found.update(_modules(value) if not callable(value) else {value.__module__})
+    return sorted(found)
+
+
+def _pack(item: Any) -> Any:
+    """A dict as a list of pairs: JSON would turn its keys into text."""
+    return (
+        {"pairs": [[_pack(key), _pack(value)] for key, value in item.items()]}
+        if isinstance(item, dict)
+        else item
+    )
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+LARGEST = 8 << 30  # bytes of a file that is opened
+LONGEST_HEADER = 100 << 20  # bytes of names and facts
+
+
+def load(path: str | os.PathLike[str]) -> Fusion:
+    """The session that `fusion.save` wrote; it goes on bit by bit as the original would have.
+
+    >>> import tempfile, pathlib
+    >>> from linmax import Fusion, Winnow, load
+    >>> fusion = Fusion(Winnow(1.5))
+    >>> run = fusion.learn([["a", "b"], ["b", "a"]], ["b", "b"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     fusion.save(pathlib.Path(folder) / "panel.linmax")
+    ...     again = load(pathlib.Path(folder) / "panel.linmax")
+    >>> again.weights == fusion.weights
+    True
+    """
+    try:
+        file = Path(path)
+    except TypeError:
+        raise ValueError(f"load needs the name of a file (got {path!r})") from None
+    facts, state = _read(file)
+    try:
+        if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+            raise ValueError("it is not a linmax file")
+        if type(facts.get("version")) is not int or facts["version"] != VERSION:
+            raise ValueError(f"it has version {facts.get('version')!r} and this linmax reads {VERSION}")
+        return _rebuild(facts, state)
+    except KeyError as error:
+        raise ValueError(f"{path} cannot be loaded: {error.args[0]!r} is missing") from None
+    except (TypeError, AttributeError, IndexError, OverflowError):
+        raise ValueError(f"{path} cannot be loaded: its facts are not those of a linmax file") from None
+    except ValueError as error:
+        raise ValueError(f"{path} cannot be loaded: {error}") from None
+
+
+def is_model(path: str | os.PathLike[str]) -> bool:
+    """Whether a file looks like one that `fusion.save` wrote."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            return "linmax" in (file.metadata() or {})
+    except (SafetensorError, OSError, ValueError, RuntimeError):
+        return False
+
+
+def _read(path: Path) -> tuple[Any, dict[str, np.ndarray]]:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        if "\0" in str(path):
+            raise ValueError(f"{str(path)!r} cannot be read: it is not the name of a file")
+        if path.exists() and not path.is_file():
+            raise ValueError(f"{path} cannot be read: it is not a file")
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            header = int.from_bytes(file.read(8), "little")
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
+    if size > LARGEST or header > min(size, LONGEST_HEADER):
+        raise ValueError(f"{path} cannot be loaded: it is too large, damaged or not a linmax file")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            facts = json.loads((file.metadata() or {}).get("linmax", "null"))
+            return facts, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, ValueError, TypeError, RecursionError, OSError):
+        raise ValueError(f"{path} cannot be loaded: it is damaged or not a linmax file") from None
+
+
+def _rebuild(facts: dict[str, Any], state: dict[str, np.ndarray]) -> Fusion:
+    try:
+        learner = parse(facts["learner"])
+    except UnknownNameError as error:
+        modules = [str(module) for module in facts["modules"] if not str(module).startswith("linmax.")]
+        raise ValueError(f"{error} It was written with {', '.join(modules) or 'a newer linmax'}.") from None
+    abstain = facts["abstain"]
+    fusion = Fusion(
+        learner,
+        classes=facts["classes"],
+        experts=map(_tuples, facts["experts"]),
+        on_new_class=facts["on_new_class"],
+        abstain=ballots.DEFAULT if abstain is None else abstain[0],
+        seed=facts["seed"],
+    )
+    fusion.names.attributes.extend(map(_tuples, facts["attributes"]))
+    fusion.names.values.extend(map(_tuples, facts["values"]))
+    check_state(fusion._council, state)
+    if digest(state, facts) != facts["digest"]:
+        raise ValueError("its numbers or names are not those that were saved")
+    fusion._council.restore(state)
+    tickets = facts["tickets"]
+    fusion.notes = dict(facts["notes"])
+    fusion.ignored = _count(facts["ignored"])
+    fusion.tickets.session = str(tickets["session"])
+    fusion.tickets.limit, fusion.tickets.expired, fusion.tickets.given = (
+        _count(tickets[x]) for x in ("limit", "expired", "given")
+    )
+    fusion.tickets.waiting.update(
+        (int(number), (_unpack(votes), _unpack(rows))) for number, votes, rows in tickets["waiting"]
+    )
+    return fusion
+
+
+def _count(number: Any) -> int:
+    if type(number) is not int or not 0 <= number < 2**62:
+        raise ValueError(f"{number!r} is not a count")
+    return number
+
+
+def _unpack(item: Any) -> Any:
+    return {_tuples(key): _unpack(value) for key, value in item["pairs"]} if isinstance(item, dict) else item
+
+
+def _tuples(name: Any) -> Any:
+    return tuple(map(_tuples, name)) if isinstance(name, list) else name

@@ -1,0 +1,155 @@
+"""The latest labelled trials: recycling learns from them again, voting tests hypotheses on them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linmax.experts.base import Data, Frozen
+from linmax.kernels.forms import Dense, Hard, Rows, Sparse, SparseRows
+
+FORMS: dict[str, Any] = {"votes": Sparse, "rows": SparseRows}
+
+
+class Tape(NamedTuple):
+    """Trials one after the other: kept ones, then new ones."""
+
+    data: Data
+    labels: np.ndarray
+    known: np.ndarray
+    held: int  # so many are kept ones
+
+    def last(self, size: int) -> np.ndarray:
+        """Where the latest labelled trials are."""
+        tail = size  # most trials are labelled: it is enough to look at the latest
+        while True:
+            begin = max(len(self.labels) - tail, 0)
+            labelled = begin + np.flatnonzero(self.labels[begin:] >= 0)
+            if not begin or len(labelled) >= size:
+                return labelled[max(len(labelled) - size, 0) :]
+            tail *= 2
+
+
+class Kept:
+    """Votes, attributes and labels of the latest labelled trials, oldest first."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.data = Data()
+        self.labels = np.zeros(0, dtype=np.int32)
+
+    def before(self, batch: Any, rows: slice) -> Tape:
+        """What is kept, then these rows of a batch; before predictions alone nothing is put."""
+        data, labels, known = Data(batch.votes, batch.rows), batch.labels[rows], batch.known[rows]
+        if rows != slice(0, batch.trials):
+            data = take(data, rows)
+        held = len(self.labels)
+        if not held or not bool((labels >= 0).any()):
+            return Tape(data, labels, known, 0)
+        return Tape(
+            append(self.data, data),
+            np.concatenate((self.labels, labels)),
+            np.concatenate((np.zeros(held, dtype=np.int32), known)),
+            held,
+        )
+
+    def take_in(self, tape: Tape) -> None:
+        """Keep the latest of a tape."""
+        if not self.size:
+            return
+        places = tape.last(self.size)
+        if len(places):
+            self.data = take(Data(tape.data.votes, tape.data.rows), places)
+            self.labels = tape.labels[places]
+
+    def state(self) -> dict[str, np.ndarray]:
+        """As arrays."""
+        state = {"kept.labels": self.labels}
+        for name in FORMS:
+            part = getattr(self.data, name)
+            if part is not None:
+                whole = sparse(part)
+                state |= {f"kept.{name}.{field}": getattr(whole, field) for field in whole._fields}
+        return state
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take up what `state` gave."""
+        self.labels = state["kept.labels"]
+        held: dict[str, Any] = {}
+        for name, form in FORMS.items():
+            if f"kept.{name}.{form._fields[0]}" in state:
+                held[name] = form(*(state[f"kept.{name}.{field}"] for field in form._fields))
+        self.data = Data(**held)
+
+
+def take(data: Data, trials: np.ndarray | slice) -> Data:
+    """These trials, in this order."""
+    return Data(_take(data.votes, trials), _take(data.rows, trials), _take(data.frozen, trials))
+
+
+def _take(part: Any, trials: np.ndarray | slice) -> Any:
+    if part is None:
+        return None
+    if isinstance(part, Sparse | SparseRows):
+        indptr, *columns = part
+        chosen = np.arange(len(indptr) - 1)[trials]
+        lengths = indptr[chosen + 1] - indptr[chosen]
+        starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        entries = np.arange(starts[-1]) + np.repeat(indptr[chosen] - starts[:-1], lengths)
+        return type(part)(starts, *(column[entries] for column in columns))
+    return type(part)(*(column[trials] for column in part))
+
+
+def append(before: Data, after: Data) -> Data:
+    """The trials of one tape, then those of another."""
+    return Data(
+        _append(before.votes, after.votes),
+        _append(before.rows, after.rows),
+        _append(before.frozen, after.frozen),
+    )
+
+
+def _append(before: Any, after: Any) -> Any:
+    if before is None or after is None:
+        return after
+    if type(before) is not type(after):
+        before, after = sparse(before), sparse(after)
+    if isinstance(before, Sparse | SparseRows):
+        indptr = np.concatenate((before.indptr, after.indptr[1:] + before.indptr[-1]))
+        return type(before)(
+            indptr, *(np.concatenate(both) for both in zip(before[1:], after[1:], strict=True))
+        )
+    blanks = (-1,) if isinstance(before, Hard) else (-1, 0, 0) if isinstance(before, Frozen) else (0,)
+    return type(before)(*(_stack(*both) for both in zip(before, after, blanks, strict=True)))
+
+
+def _stack(before: np.ndarray, after: np.ndarray, blank: int) -> np.ndarray:
+    widths = tuple(max(pair) for pair in zip(before.shape[1:], after.shape[1:], strict=True))
+    stacked = np.full((len(before) + len(after), *widths), blank, dtype=before.dtype)
+    stacked[(slice(len(before)), *map(slice, before.shape[1:]))] = before
+    stacked[(slice(len(before), None), *map(slice, after.shape[1:]))] = after
+    return stacked
+
+
+def sparse(part: Any) -> Any:
+    """The same votes or attributes without their zeros."""
+    if isinstance(part, Hard):
+        trial, expert = np.nonzero(part.codes >= 0)
+        label = part.codes[trial, expert]
+        return Sparse(_starts(trial, len(part.codes)), expert.astype(np.int32), label, np.ones(len(label)))
+    if isinstance(part, Dense):
+        trial, expert, label = np.nonzero(part.values)
+        value = part.values[trial, expert, label]
+        return Sparse(
+            _starts(trial, len(part.values)), expert.astype(np.int32), label.astype(np.int32), value
+        )
+    if isinstance(part, Rows):
+        trial, attribute = np.nonzero(part.values)
+        value = part.values[trial, attribute]
+        return SparseRows(_starts(trial, len(part.values)), attribute.astype(np.int32), value)
+    return part
+
+
+def _starts(trial: np.ndarray, trials: int) -> np.ndarray:
+    return np.concatenate(([0], np.cumsum(np.bincount(trial, minlength=trials)))).astype(np.int64)

@@ -1,0 +1,61 @@
+"""What a state from a file must be like: kernels trust it blindly, so nobody else may."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def expect(
+    state: dict[str, np.ndarray], name: str, shape: tuple[int, ...], kind: Any,
+    low: int | None = None, high: int | None = None, *, finite: bool = True,
+) -> None:  # fmt: skip
+    """An array of this shape and type, with numbers in low <= x < high."""
+    array = state[name]
+    need(array.shape == shape and array.dtype == kind, f"{name} has the wrong shape or type")
+    if low is not None and high is not None and array.size:
+        need(bool(array.min() >= low) and bool(array.max() < high), f"{name} has values out of range")
+    if finite and np.issubdtype(kind, np.floating):
+        need(bool(np.isfinite(array).all()), f"{name} has numbers that are not finite")
+
+
+def need(condition: bool, what: str) -> None:
+    """A ValueError that says what is wrong, unless the condition holds."""
+    if not condition:
+        raise ValueError(what)
+
+
+def whole(who: str, name: str, value: int, least: int) -> None:
+    """Demand a whole number that is large enough.
+
+    >>> whole("majority", "trials", -3, 0)
+    Traceback (most recent call last):
+    ValueError: majority needs a whole number trials >= 0 (got -3)
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{who} needs a whole number {name} >= {least} (got {value})")
+
+
+def chance(who: str, name: str, value: float) -> None:
+    """Demand a probability.
+
+    >>> chance("majority", "noise", 1.5)
+    Traceback (most recent call last):
+    ValueError: majority needs 0 <= noise <= 1 (got 1.5)
+    """
+    if not 0 <= value <= 1:
+        raise ValueError(f"{who} needs 0 <= {name} <= 1 (got {value})")
+
+
+def seats(who: str, name: str, value: int, experts: int) -> None:
+    """Demand that those who decide are among the experts.
+
+    >>> seats("majority", "relevant", 30, 20)
+    Traceback (most recent call last):
+    ValueError: majority needs relevant <= experts (got relevant=30, experts=20)
+    """
+    whole(who, name, value, 1)
+    whole(who, "experts", experts, 1)
+    if value > experts:
+        raise ValueError(f"{who} needs {name} <= experts (got {name}={value}, experts={experts})")

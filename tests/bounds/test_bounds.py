@@ -1,0 +1,279 @@
+"""The bounds hold, and say when they do not apply."""
+
+import math
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from linmax import (
+    Alma,
+    Averaged,
+    BalancedWinnow,
+    Fusion,
+    Logistic,
+    PassiveAggressive,
+    Perceptron,
+    PNorm,
+    QuasiAdditive,
+    Recycled,
+    Romma,
+    Winnow,
+    cycle,
+)
+from linmax.bounds import Case, bound, printed_2008, promise, tightest
+from linmax.experts import Votes
+from linmax.rules import Rule
+from linmax.svm import instances
+
+ROUNDING = 1e-9  # a bound is met exactly now and then, and is computed in floating point
+
+SEPARABLE = [
+    Perceptron(),
+    Perceptron(rivals="violators"),
+    Perceptron(rivals=cycle()),
+    Romma(),
+    Romma(aggressive=0.5),
+    PNorm(2),
+    PNorm(4.5),
+    Alma(2),
+    Alma(5),
+    Alma(3, 0.7),
+    BalancedWinnow(1.1),
+    PassiveAggressive(1.0, "PA"),
+    PassiveAggressive(0.1, "PA-I"),
+    PassiveAggressive(0.1, "PA-I", slack=3.0),
+    PassiveAggressive(0.1, "PA-II"),
+    Recycled(Perceptron(), updates=1),
+    Recycled(BalancedWinnow(1.1), updates=None),
+]
+POSITIVE = [Winnow(1.05), Winnow(1.2), Winnow(1.1, rivals="violators"), Recycled(Winnow(1.1), updates=1)]
+NOISY = [
+    Perceptron(),
+    PNorm(4.5),
+    Winnow(1.1),
+    BalancedWinnow(1.1),
+    PassiveAggressive(0.1, "PA-I"),
+    PassiveAggressive(0.1, "PA-II"),
+    Recycled(Perceptron(), updates=1),
+    Recycled(Winnow(1.1), updates=5),
+]
+
+
+def stream(seed, signs=False, n=12, k=4, least=0.1, trials=20_000):
+    """Votes of n experts for k classes, cut to those on which a hidden u (sum |u| = 1) has the margin."""
+    rng = np.random.default_rng(seed)
+    u = rng.random(n) ** 3 * (rng.choice((-1, 1), n) if signs else 1)
+    u /= np.abs(u).sum()
+    votes = rng.integers(k, size=(trials, n))
+    scores = (votes[:, :, None] == np.arange(k)) * u[:, None]
+    scores = scores.sum(axis=1)
+    best = np.sort(scores, axis=1)
+    kept = best[:, -1] - best[:, -2] >= least
+    return u, votes[kept], scores.argmax(axis=1)[kept]
+
+
+def case_of(u, votes, labels, margin=None):
+    return Case.of(u, instances(Fusion(Perceptron().on(Votes()), classes=range(4)), votes, labels), margin)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("signs", [False, True])
+def test_no_rule_with_a_bound_exceeds_it_on_a_separable_stream(seed, signs):
+    u, votes, labels = stream(seed, signs)
+    case = case_of(u, votes, labels)
+    assert case.hinge == 0
+    assert case.delta >= 0.1 - ROUNDING
+    for learner in SEPARABLE + ([] if signs else POSITIVE):
+        run = Fusion(learner.on(Votes()), classes=range(4)).learn(votes, labels)
+        assert 0 < run.mistakes <= bound(learner, case) + ROUNDING, learner
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_rule_with_a_bound_exceeds_it_under_noise(seed):
+    u, votes, labels = stream(seed, trials=4000)
+    rng = np.random.default_rng(seed)
+    noisy = np.where(rng.random(len(labels)) < 0.05, rng.integers(4, size=len(labels)), labels)
+    case = case_of(u, votes, noisy, margin=0.1)
+    assert case.hinge > 0
+    for learner in NOISY:
+        run = Fusion(learner.on(Votes()), classes=range(4)).learn(votes, noisy)
+        assert 0 < run.mistakes <= bound(learner, case), learner
+
+
+def test_tightest_promises_at_least_as_much_as_any_margin_it_could_have_been_given():
+    u, votes, labels = stream(0, trials=4000)
+    labels[::50] = (labels[::50] + 1) % 4
+    found = instances(Fusion(Perceptron().on(Votes()), classes=range(4)), votes, labels)
+    for learner in NOISY:
+        best = bound(learner, tightest(learner, u, found))
+        others = (bound(learner, Case.of(u, found, margin)) for margin in (0.05, 0.1, 0.2))
+        assert all(
+            best <= other * 1.02 for other in others if other is not None
+        )  # 64 margins are a fine grid
+        assert Fusion(learner.on(Votes()), classes=range(4)).learn(votes, labels).mistakes <= best
+
+
+# --- what has no bound says why ---------------------------------------------------------------------------
+
+PLAIN = Case(n=10, delta=0.2, u=[0.5, 0.5])
+SIGNED = Case(n=10, delta=0.2, u=[0.5, -0.5])
+WITH_NOISE = Case(n=10, delta=0.2, u=[0.5, 0.5], hinge=3.0)
+LARGE = Case(n=10, delta=0.2, u=[0.5, 0.5], largest=2.0)
+
+
+@pytest.mark.parametrize(
+    ("learner", "case", "reason"),
+    [
+        (Winnow(1.2), SIGNED, "u >= 0"),
+        (Winnow(1.2), LARGE, r"\|z_i\| <= 1 \(got 2\)"),
+        (BalancedWinnow(1.2), LARGE, r"\|z_i\| <= 1"),
+        (Winnow(2.0), PLAIN, "alpha = 2 is too large for a margin of 0.2"),
+        (Romma(), WITH_NOISE, "no room for noise"),
+        (Alma(2), WITH_NOISE, "no room for noise"),
+        (PassiveAggressive(1.0, "PA"), WITH_NOISE, "only without noise"),
+        (PassiveAggressive(1.0, "PA-II"), WITH_NOISE, "squares="),
+        (Perceptron(slack=0.5), PLAIN, "slack = 0.5"),
+        (Perceptron(rivals="softmax"), PLAIN, "softmax"),
+        (Perceptron(rivals=cycle()), WITH_NOISE, "more than once"),
+        (Perceptron(start="equal"), PLAIN, "starts at weights of 0"),
+        (PassiveAggressive(start="equal"), PLAIN, "starts at weights of 0"),
+        (Recycled(Perceptron(), updates=None), WITH_NOISE, "updates=1"),
+        (Averaged(Perceptron()), PLAIN, "fool"),
+        (Recycled(Averaged(Perceptron()), updates=1), PLAIN, "fool"),
+        (Logistic(0.1), PLAIN, "no bound is known"),
+        (QuasiAdditive("identity"), PLAIN, "no bound is known"),
+    ],
+)
+def test_where_the_theorem_does_not_fit_there_is_no_bound_but_a_reason(learner, case, reason):
+    assert bound(learner, case) is None
+    told = promise(learner, case)
+    assert told.value is None
+    assert re.search(reason, told.reason)
+
+
+@pytest.mark.parametrize("learner", SEPARABLE + POSITIVE)
+def test_what_has_a_bound_names_its_formula_and_its_source(learner):
+    told = promise(learner, PLAIN)
+    assert told.value == bound(learner, PLAIN)
+    assert told.formula
+    assert told.reason == ""
+    assert any(year in told.source for year in ("1997", "2001", "2002", "2003", "2006", "2008"))
+
+
+def test_every_rule_that_claims_a_bound_has_one():
+    from linmax import spec as _registry
+
+    rules = [
+        thing
+        for thing in _registry.registered().values()
+        if isinstance(thing, type) and issubclass(thing, Rule)
+    ]
+    claiming = [rule for rule in rules if "bound" in rule.claims and rule.__module__.startswith("linmax.")]
+    assert claiming
+    for rule in claiming:
+        assert bound(rule(), PLAIN) is not None, rule
+
+
+def test_a_rule_of_ones_own_has_the_bound_one_registers_and_nobody_elses():
+    @dataclass(frozen=True, repr=False)
+    class Bolder(Perceptron):
+        """Not the Perceptron, though it descends from it."""
+
+    assert bound(Bolder(), PLAIN) is None
+
+    @bound.register
+    def _(rule: Bolder, case: Case) -> float | None:
+        """n mistakes"""
+        return float(case.n)
+
+    assert bound(Bolder(), PLAIN) == 10
+    assert bound(Recycled(Bolder(), updates=1), PLAIN) == 10
+    assert promise(Bolder(), PLAIN).formula == "n mistakes"
+
+
+def test_recycling_repeats_the_noise_as_often_as_it_may():
+    assert bound(Recycled(Perceptron(), updates=1), WITH_NOISE) == bound(Perceptron(), WITH_NOISE)
+    fivefold = Case(n=10, delta=0.2, u=[0.5, 0.5], hinge=15.0)
+    assert bound(Recycled(Perceptron(), updates=5), WITH_NOISE) == bound(Perceptron(), fivefold)
+
+
+# --- cases --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("learner", SEPARABLE + POSITIVE + NOISY)
+def test_a_bound_does_not_depend_on_the_scale_of_the_comparator(learner):
+    one = Case(n=20, delta=0.2, u=[0.3, 0.7], hinge=0.0)
+    ten = Case(n=20, delta=2.0, u=[3.0, 7.0], hinge=0.0)
+    assert bound(learner, ten) == pytest.approx(bound(learner, one))
+
+
+@pytest.mark.parametrize("learner", NOISY)
+def test_nor_does_it_under_noise(learner):
+    one = Case(n=20, delta=0.2, u=[0.3, 0.7], hinge=4.0, squares=6.0)
+    ten = Case(n=20, delta=2.0, u=[3.0, 7.0], hinge=40.0, squares=600.0)
+    assert bound(learner, ten) == pytest.approx(bound(learner, one))
+    assert bound(learner, ten) > bound(learner, Case(n=20, delta=2.0, u=[3.0, 7.0]))
+
+
+@pytest.mark.parametrize("learner", SEPARABLE + POSITIVE)
+def test_what_is_not_known_of_a_case_can_only_raise_the_bound(learner):
+    known = Case(n=20, delta=0.2, u=[0.3, 0.7], length=2.0)
+    assert bound(learner, Case(n=20, delta=0.2)) >= bound(learner, known)
+
+
+@pytest.mark.parametrize("p", [2, 2.5, 7])
+def test_a_norm_of_the_instances_is_exact_when_they_are_known_and_never_too_small_when_not(p):
+    z = np.random.default_rng(0).normal(size=(50, 8))
+    z[:, 0] = np.abs(z[:, 0]) + 9
+    case = Case.of(np.eye(8)[0], z)
+    exact = np.linalg.norm(z, p, axis=1).max()
+    assert case.size(p) == pytest.approx(exact)
+    blind = Case(n=8, delta=case.delta, largest=case.largest, length=case.length)
+    assert blind.size(p) >= exact * (1 - 1e-12)
+    assert Case(n=16, delta=0.1).size(p) == pytest.approx(16 ** (1 / p))
+
+
+def test_a_case_is_the_same_from_dense_and_sparse_rows():
+    z = np.random.default_rng(0).integers(-1, 2, size=(40, 6))
+    u = [3, 1, 0, 2, 0, 0]
+    dense, thin = Case.of(u, z, margin=1), Case.of(u, sparse.csr_array(z), margin=1)
+    for name in ("n", "delta", "hinge", "squares", "largest", "length"):
+        assert getattr(dense, name) == getattr(thin, name)
+    assert dense.hinge == np.maximum(1 - z @ u, 0).sum()
+    assert dense.squares == (np.maximum(1 - z @ u, 0) ** 2).sum()
+
+
+def test_the_hinge_of_a_trial_is_that_of_its_worst_rival_only():
+    found = instances(Fusion(Perceptron().on(Votes()), classes="abc"), [["a", "b"], ["c", "c"]], ["a", "b"])
+    case = Case.of([1.0, 1.0], found, margin=2.0)
+    # trial 0: a against b 1 - 1, against c 1; trial 1: b against a 0, against c -2
+    assert case.hinge == 2 + 4
+    assert case.squares == 4 + 16
+
+
+@pytest.mark.parametrize(
+    ("made", "sentence"),
+    [
+        (lambda: Case(n=0, delta=0.1), "n >= 1 sub-experts .got 0."),
+        (lambda: Case(n=3, delta=-0.1), "delta > 0 .got -0.1."),
+        (lambda: Case(n=3, delta=0.1, hinge=-1), "hinge >= 0 .got -1.; 0 is no noise"),
+        (lambda: Case(n=3, delta=0.1, u=[1, 2, 3, 4]), "at most n=3 finite weights"),
+        (lambda: Case(n=3, delta=0.1, u=[0, 0]), "not all 0"),
+        (lambda: Case.of([1, 1], [[1, 0, 1]]), "u needs 3 weights"),
+        (lambda: Case.of([1, 1], [[1, 0], [-1, 0]]), "wrong on 1 of 2 trials; pass margin="),
+        (lambda: Case.of([1, 1], np.zeros((0, 2))), "needs instances"),
+        (lambda: tightest(Perceptron(), [1, 1], [[-1, 0]]), "right on no trial"),
+    ],
+)
+def test_what_is_no_case_is_refused_in_one_sentence(made, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        made()
+
+
+def test_the_bound_of_2008_as_printed_gives_the_papers_own_examples():
+    disjunction = printed_2008(1, 1 / 11) / math.log(2)
+    assert disjunction == pytest.approx(388, abs=1)  # "388 ln(2n)"
+    assert printed_2008(7, 0.1, noise=10) - printed_2008(7, 0.1) == pytest.approx(13.5)

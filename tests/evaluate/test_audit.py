@@ -1,0 +1,377 @@
+"""The audit of a stream beside loops that count the same in the obvious way."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from linmax import Fusion, Winnow
+from linmax.evaluate.audit import MOMENTS, Audit
+from linmax.evaluate.compare import gain, mcnemar
+from linmax.evaluate.counts import Counts
+from linmax.evaluate.experts import LEAST_PROBABILITY as LEAST
+from linmax.evaluate.experts import Losses, silenced, without_each
+from linmax.evaluate.findings import Findings
+from linmax.evaluate.resumable_run import Before, Footprint, Pass, Recalled, noted
+from linmax.evaluate.sample import Rows, Sample, keys
+from linmax.evaluate.summarize import _coverage, sum_up
+from linmax.inputs import Dense, Hard, Sparse
+from linmax.inputs.batch import Batch
+from linmax.inputs.classes import nobody
+from linmax.streams import Piece, open_stream
+from tests.oracles.audit import counted
+
+NAMES = ["ham", "spam", "news", "todo"]
+
+
+def panel(items: int = 700, seed: int = 0, unlabelled: float = 0.1) -> tuple[list[dict[str, str]], list[Any]]:
+    """Four experts of different worth, who abstain at times; some items have no label, one label is novel."""
+    rng = np.random.default_rng(seed)
+    rows, labels = [], []
+    for t in range(items):
+        truth = NAMES[int(rng.integers(4))]
+        row = {
+            name: truth if rng.random() < worth else NAMES[int(rng.integers(4))]
+            for name, worth in zip("abcd", (0.9, 0.6, 0.3, 0.0), strict=True)
+            if rng.random() < 0.9
+        }
+        rows.append(row or {"a": truth})
+        labels.append(None if rng.random() < unlabelled and t else truth)
+    labels[items // 2] = "never said"
+    return rows, labels
+
+
+def text(rows: list[dict[str, str]], labels: list[Any]) -> bytes:
+    lines = ["id,a,b,c,d,truth"]
+    lines += [
+        ",".join([f"i{t}", *(row.get(name, "") for name in "abcd"), label or ""])
+        for t, (row, label) in enumerate(zip(rows, labels, strict=True))
+    ]
+    return "\n".join(lines).encode()
+
+
+def watched(data: bytes, piece: int = 64, **options: Any) -> tuple[Pass, list[Any]]:
+    run = Pass(Fusion(Winnow(1.3)), open_stream(io.BytesIO(data), piece=piece), **options)
+    return run, [guess for outcome in run for guess in outcome.guesses.tolist()]
+
+
+def known_before(rows: list[dict[str, str]], labels: list[Any]) -> list[set[Any]]:
+    """A class is known once somebody has said it in an item that has a label, or it was such a label."""
+    met: set[Any] = set()
+    known = []
+    for row, label in zip(rows, labels, strict=True):
+        if label is not None:
+            met |= set(row.values())
+        known.append(met | set(row.values()))
+        if label is not None:
+            met.add(label)
+    return known
+
+
+@pytest.fixture(scope="module")
+def whole() -> tuple[Pass, list[Any], dict[str, Any]]:
+    rows, labels = panel()
+    run, guesses = watched(text(rows, labels))
+    return run, guesses, counted(guesses, rows, labels, known_before(rows, labels), run.fusion.classes)
+
+
+def test_an_audit_counts_what_loops_over_the_items_count(whole: Any) -> None:
+    run, _, slow = whole
+    audit = run.audit
+    seats = ["linmax", "plurality", *run.fusion.experts]
+    assert audit.counts.trials == slow["trials"]
+    assert audit.counts.right.tolist() == [slow["right"][name] for name in seats]
+    assert audit.counts.both.tolist() == [slow["both"][name] for name in seats]
+    assert audit.counts.spoke.tolist() == [slow["spoke"][name] for name in run.fusion.experts]
+    classes = run.fusion.classes
+    assert {(classes[a], classes[b]): n for (a, b), n in audit.confusion.items()} == dict(slow["confusion"])
+    assert (audit.items, audit.novel) == (700, 1)
+    assert audit.unlabelled == 700 - audit.novel - slow["trials"]
+
+
+def test_curves_and_milestones_are_the_counts_of_their_moments(whole: Any) -> None:
+    run, _, slow = whole
+    assert [one.items for one in run.audit.milestones] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
+    for one in run.audit.milestones:
+        trials, right = slow["history"][one.items - 1]
+        assert one.linmax == trials - right["linmax"]
+        assert one.plurality == trials - right["plurality"]
+        assert one.best == trials - max(right[name] for name in "abcd")
+    assert len(run.audit.moments) <= MOMENTS
+    for at, counts in run.audit.moments:
+        trials, right = slow["history"][at - 1]
+        assert (counts.trials, counts.right[0]) == (trials, right["linmax"])
+
+
+def test_an_audit_does_not_depend_on_how_the_items_come_in_pieces(whole: Any) -> None:
+    run, guesses, _ = whole
+    rows, labels = panel()
+    for piece, every in ((700, 0), (1, 0), (97, 50)):
+        other, said = watched(text(rows, labels), piece, every=every)
+        assert said == guesses
+        assert noted(other.audit) == noted(run.audit)
+
+
+def test_a_run_that_stops_anywhere_goes_on_to_the_same_findings(whole: Any) -> None:
+    run, _, _ = whole
+    rows, labels = panel()
+    data = text(rows, labels)
+    want = sum_up(run.audit, run.fusion).as_json()
+    for cut in (0, 1, 63, 64, 65, 350, 699, 700):
+        fusion = Fusion(Winnow(1.3))
+        part = Pass(fusion, open_stream(io.BytesIO(data), piece=64), every=max(cut, 1))
+        for _ in part if cut else ():
+            if part.audit.items == cut:
+                break
+        notes = json.loads(json.dumps(noted(part.audit)))
+        again = Pass(
+            fusion,
+            open_stream(io.BytesIO(data), piece=50),
+            before=Before(cut, part.mark.digest),
+            recalled=Recalled(notes),
+        )
+        for _ in again:
+            pass
+        assert sum_up(again.audit, fusion).as_json() == want, cut
+
+
+def test_another_file_is_no_place_to_go_on() -> None:
+    rows, labels = panel(100)
+    run, _ = watched(text(rows, labels))
+    before = Before(100, run.mark.digest)
+    for other in (text(rows[:50], labels[:50]), text([*rows[:70], {"a": "ham"}, *rows[71:]], labels)):
+        with pytest.raises(ValueError, match="not the file of which 100 rows"):
+            list(Pass(run.fusion, open_stream(io.BytesIO(other)), before=before))
+
+
+def test_a_file_that_has_grown_is_learned_where_it_is_new() -> None:
+    rows, labels = panel(300)
+    run, _ = watched(text(rows[:200], labels[:200]))
+    more = Pass(
+        run.fusion, open_stream(io.BytesIO(text(rows, labels)), piece=64), before=Before(200, run.mark.digest)
+    )
+    guesses = [guess for outcome in more for guess in outcome.guesses.tolist()]
+    whole, said = watched(text(rows, labels))
+    assert guesses == said[200:]
+    assert (more.audit.items, more.mark.digest) == (100, whole.mark.digest)
+    assert all(
+        np.array_equal(array, whole.fusion.state()[name]) for name, array in more.fusion.state().items()
+    )
+
+
+def test_a_digest_sees_rows_of_the_head_and_some_of_the_rest() -> None:
+    lines = [f"{'xy'[t % 2]},x" for t in range(10_000)]
+    prints = []
+    for change in (None, 3, 255, 4096, 8192):
+        some = [f"z{line[1:]}" if t == change else line for t, line in enumerate(lines)]
+        mark = Footprint()
+        for piece in open_stream(io.BytesIO("\n".join(["a,truth", *some]).encode()), piece=3000):
+            mark.add(piece)
+        prints.append(mark.digest)
+    assert len(set(prints)) == 5
+
+
+def test_ties_of_margins_are_not_broken_by_the_order_of_the_file() -> None:
+    truth = np.array([0] * 10, np.int32)
+    guess = np.array([1] * 5 + [0] * 5, np.int32)
+    rows = rows_of(0, 10)
+    rows.truth, rows.guess, rows.margin = truth, guess, np.ones(10)
+    assert {round(one.accuracy, 9) for one in _coverage(rows)} == {0.5}
+
+
+def test_damaged_notes_are_refused_in_a_sentence() -> None:
+    rows, labels = panel(50)
+    run, _ = watched(text(rows, labels))
+    good = noted(run.audit)
+    for name in good:
+        for bad in ("nonsense", None, [["x"]], -1.5):
+            with pytest.raises(ValueError, match="damaged"):
+                Recalled({**good, name: bad})
+        with pytest.raises(ValueError, match="damaged"):
+            Recalled({other: value for other, value in good.items() if other != name})
+
+
+def test_findings_add_up(whole: Any) -> None:
+    run, _, slow = whole
+    rows, labels = panel()
+    found = sum_up(run.audit, run.fusion)
+    assert found.standings[0].mistakes == slow["trials"] - slow["right"]["linmax"]
+    assert found.standings[2].who == "a"
+    assert math.isclose(sum(one.trust for one in found.experts), 1.0)
+    assert sum(map(sum, found.confusion.table)) + found.confusion.others == found.trials
+    assert found.coverage[0].answered == 1.0
+    assert math.isclose(found.coverage[0].accuracy, found.standings[0].accuracy)
+    pairs = [
+        (row["a"], row["b"])
+        for row, label in zip(rows, labels, strict=True)
+        if label in NAMES and {"a", "b"} <= set(row)
+    ]
+    a, b = found.agreement.experts.index("a"), found.agreement.experts.index("b")
+    assert math.isclose(found.agreement.table[a][b] or 0.0, sum(x == y for x, y in pairs) / len(pairs))
+    assert [one.id for one in found.next_labels if labels[int(one.id[1:])] is not None] == []
+    assert all(one.guess != one.truth and labels[int(one.id[1:])] == one.truth for one in found.hardest)
+    assert found.curves.linmax[-1] == found.standings[0].mistakes
+    half = next(one for one in found.versus if one.part == "last half" and one.other == "plurality").gain
+    at = max(at for at, _ in run.audit.moments if 2 * at <= 700)
+    assert half.trials == slow["trials"] - slow["history"][at - 1][0]
+    json.dumps(found.as_json(), allow_nan=False)
+
+
+def test_what_is_left_out_is_what_a_run_without_that_column_loses(whole: Any) -> None:
+    run, _, _ = whole
+    rows = run.audit.sample.rows()
+    items, found = without_each(run.fusion, rows)
+    assert items == len(rows.row)
+    assert found[0].expert == "a"
+    labels = [run.fusion.classes[code] for code in rows.truth]
+    votes = [{name: vote for name, vote in rows.piece.item(t).items() if name != "a"} for t in range(items)]
+    fresh = Fusion(Winnow(1.3), classes=run.fusion.classes, experts=run.fusion.experts)
+    assert math.isclose(found[0].accuracy, fresh.learn(votes, labels).accuracy)
+
+
+def test_silence_is_the_same_in_every_form() -> None:
+    hard = np.array([[0, 1], [1, -1]], np.int32)
+    dense = np.zeros((2, 2, 2))
+    dense[0, 0, 0] = dense[0, 1, 1] = dense[1, 0, 1] = 1.0
+    sparse = Sparse(np.array([0, 2, 3]), *(np.array(x, np.int32) for x in ([0, 1, 0], [0, 1, 1])), np.ones(3))
+    assert silenced(Hard(hard), 0).codes.tolist() == [[-1, 1], [-1, -1]]
+    assert silenced(Dense(dense), 0).values.sum() == 1.0
+    quiet = silenced(sparse, 0)
+    assert (quiet.indptr.tolist(), quiet.expert.tolist(), quiet.label.tolist()) == ([0, 1, 1], [1], [1])
+    assert hard[0, 0] == 0
+    assert dense.sum() == 3.0
+
+
+# --- the sample
+
+
+def rows_of(first: int, items: int) -> Rows:
+    at = np.arange(first, first + items)
+    zeros = np.zeros(items, np.int32)
+    return Rows(
+        at,
+        zeros,
+        zeros,
+        np.zeros(items),
+        np.zeros((items, 1), np.int32),
+        Piece(first, at, None, None, None, None),
+    )
+
+
+def fill(sizes: list[int], most: int) -> Sample:
+    sample, first = Sample(most), 0
+    for size in sizes:
+        wanted = np.flatnonzero(sample.wants(first, size))
+        sample.add(rows_of(first, size).take(wanted))
+        first += size
+    return sample
+
+
+def test_a_sample_is_everything_while_there_is_room() -> None:
+    sample = fill([10, 20, 70], 100)
+    assert sample.rows().row.tolist() == list(range(100))  # type: ignore[union-attr]
+
+
+def test_a_sample_of_the_same_rows_is_the_same_however_they_come() -> None:
+    one, other = fill([10_000], 300), fill([7] * 1428 + [4], 300)
+    assert one.rows().row.tolist() == other.rows().row.tolist()  # type: ignore[union-attr]
+    assert 100 < one.size <= 300
+    assert one.rows().piece.lines.tolist() == one.rows().row.tolist()  # type: ignore[union-attr]
+
+
+def test_rows_of_a_sample_are_evenly_spread() -> None:
+    row = fill([100_000], 2000).rows().row  # type: ignore[union-attr]
+    parts = np.histogram(row, bins=10, range=(0, 100_000))[0]
+    expected = len(row) / 10
+    assert np.all(abs(parts - expected) < 5 * math.sqrt(expected))
+    assert len(set(keys(np.arange(1000)).tolist())) == 1000
+
+
+# --- tests of differences
+
+
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [(0, 0), (1, 0), (5, 3), (60, 30), (400, 460), (10_000, 9_700), (0, 2000), (10**6, 10**7)],
+)
+def test_mcnemar_is_the_exact_binomial_test(better: int, worse: int) -> None:
+    from scipy.stats import binomtest
+
+    want = binomtest(better, better + worse, 0.5).pvalue if better + worse else 1.0
+    assert math.isclose(mcnemar(better, worse), want, rel_tol=1e-9, abs_tol=1e-300)
+
+
+def test_the_interval_covers_the_true_difference_about_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(0)
+    draws = rng.multinomial(200, [0.15, 0.1, 0.75], size=4000)
+    hits = [
+        found.low <= 0.05 <= found.high for found in (gain(200, int(up), int(down)) for up, down, _ in draws)
+    ]
+    assert 0.935 < np.mean(hits) < 0.97
+
+
+def test_verdicts_say_which_way_it_went() -> None:
+    assert gain(100, 30, 2).verdict == "better"
+    assert gain(100, 2, 30).verdict == "worse"
+    assert gain(100, 5, 4).verdict == "no difference seen"
+
+
+# --- forecasters
+
+
+def batch_of(votes: Any, labels: list[int]) -> Batch:
+    truth = np.array(labels, np.int32)
+    known = np.full(len(truth), 3, np.int32)
+    return Batch(len(truth), votes, None, None, truth, known, [], [], [], [], nobody(), 0, 3, 2)
+
+
+def test_probabilities_are_rated_by_square_and_log_loss_in_both_forms() -> None:
+    p = np.array([[[0.7, 0.2, 0.1], [0.0, 1.0, 0.0]], [[0.1, 0.1, 0.8], [0.5, 0.5, 0.0]]])
+    y = [0, 1]
+    square = np.mean([np.sum((p[t, 0] - np.eye(3)[y[t]]) ** 2) for t in range(2)])
+    log = np.mean([-math.log(p[t, 0, y[t]]) for t in range(2)])
+    dense = Losses()
+    dense.add(batch_of(Dense(p), y), np.array([True, True]))
+    where = np.nonzero(p)
+    indptr = np.array([0, *np.cumsum([np.count_nonzero(p[t]) for t in range(2)])])
+    sparse = Losses()
+    sparse.add(
+        batch_of(Sparse(indptr, where[1].astype(np.int32), where[2].astype(np.int32), p[where]), y),
+        np.array([True, True]),
+    )
+    assert dense.of(0) == pytest.approx((square, log))
+    assert sparse.of(0) == pytest.approx((square, log))
+    impossible = (-math.log(LEAST) - math.log(0.5)) / 2
+    assert dense.of(1) == pytest.approx(((2 + 0.5) / 2, impossible))
+    assert sparse.of(1) == pytest.approx(((2 + 0.5) / 2, impossible))
+
+
+def test_scores_that_are_no_probabilities_are_not_rated() -> None:
+    losses = Losses()
+    losses.add(batch_of(Dense(np.array([[[3.0, 1.0, 0.0], [0.0, 1.0, 0.0]]])), [0]), np.array([True]))
+    assert losses.of(0) is None  # they do not add up to 1
+    assert losses.of(1) is None  # a plain vote
+    assert losses.of(7) is None
+
+
+def test_counts_of_later_experts_begin_with_zeros() -> None:
+    counts = Counts()
+    one = np.array([0], np.int32)
+    counts.add(np.array([[0]], np.int32), one, one + 1, one, 1)
+    counts.add(np.array([[0, 0]], np.int32), one, one + 1, one, 1)
+    assert (counts.spoke.tolist(), counts.right.tolist()) == ([2, 1], [2, 2, 2, 1])
+    assert counts.since(Counts()).right.tolist() == [2, 2, 2, 1]
+
+
+def test_a_stream_without_experts_or_labels_still_has_findings() -> None:
+    run, _ = watched(b"a,truth\nx,\ny,\n")
+    found = sum_up(run.audit, run.fusion)
+    assert isinstance(found, Findings)
+    assert (found.trials, found.unlabelled) == (0, 2)
+    empty = Audit()
+    assert sum_up(empty, Fusion(Winnow(1.2))).items == 0

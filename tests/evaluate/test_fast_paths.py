@@ -1,0 +1,293 @@
+"""Fast paths find what slow ones find, bit for bit: columns, labels, counts, and work done beside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from linmax import Fusion
+from linmax.evaluate import counts as sifting
+from linmax.evaluate.counts import Counts
+from linmax.evaluate.progressive import plurality
+from linmax.evaluate.resumable_run import Before, Coded, Pass, Recalled, coded, noted
+from linmax.evaluate.sample import Sample
+from linmax.inputs import encode as laying
+from linmax.inputs import read
+from linmax.inputs.encode import Cells
+from linmax.inputs.names import Rolls
+from linmax.kernels.forms import Always, Hard, Last, Mean, Sum
+from linmax.runtime import concurrency as threads
+from linmax.streams import StreamError, open_stream
+from linmax.streams.arrow import _check
+from linmax.streams.chunk import joined
+from linmax.streams.stream import Ahead
+
+NAMES = np.array(["ham", "spam", "news", "late", "later", "never"], object)
+ROWS = 40_000
+EXPERTS = 4
+
+
+@pytest.fixture(scope="module")
+def panel() -> tuple[Any, Any]:
+    """Votes and labels as codes, -1 for none; classes appear by and by, one of them as a label first."""
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 3, ROWS)
+    votes = np.where(rng.random((ROWS, EXPERTS)) < 0.6, truth[:, None], rng.integers(0, 3, (ROWS, EXPERTS)))
+    votes[20_000:, 0] = np.where(rng.random(ROWS - 20_000) < 0.2, 3, votes[20_000:, 0])
+    truth[30_000::7] = 4  # novel at first
+    votes[rng.random(votes.shape) < 0.1] = -1
+    truth[rng.random(ROWS) < 0.1] = -1
+    votes[25_000, 1], truth[25_000] = 5, -1  # a class that only an item without a label knows
+    return votes, truth
+
+
+def as_texts(codes: Any, empty: Any = None) -> pa.Array:
+    table = np.append(NAMES, empty)
+    return pa.array(table[codes].tolist(), pa.string())
+
+
+def columns(panel: tuple[Any, Any], kind: str) -> dict[str, pa.Array]:
+    votes, truth = panel
+    one = {
+        "text": as_texts,
+        "empty": lambda codes: as_texts(codes, ""),
+        "dictionary": lambda codes: as_texts(codes).dictionary_encode(),
+        "large": lambda codes: as_texts(codes).cast(pa.large_string()),
+        "small": lambda codes: pa.array(codes.astype(np.int8), mask=codes < 0),
+        "wide": lambda codes: pa.array(codes.astype(np.int64), mask=codes < 0),
+    }[kind]
+    return {f"m{i}": one(votes[:, i]) for i in range(EXPERTS)} | {"truth": one(truth)}
+
+
+def passed(path: Path, *, piece: int, ahead: bool) -> tuple[Pass, list[Any]]:
+    fusion = Fusion("Averaged(Winnow(1.2))")
+    stream = open_stream(path, piece=piece)
+    pieces: Any = coded(fusion, stream) if ahead else stream
+    done = Pass(fusion, pieces)
+    return done, list(done)
+
+
+def found(done: Pass, outcomes: list[Any]) -> list[Any]:
+    """All that a pass has found, with names as codes."""
+    code = {name: i for i, name in enumerate(done.fusion.classes)}
+    told = noted(done.audit)
+    for heap in ("hardest", "doubtful"):
+        for item in told[heap]:
+            item[4:6] = [code.get(one, one) for one in item[4:6]]
+            item[7] = [(expert, code.get(vote, -1)) for expert, vote in item[7]]
+    told["milestones"] = [
+        [one[0], code.get(one[1]), code.get(one[2]), *one[3:]] for one in told["milestones"]
+    ]
+    told["confusion"] = sorted(told["confusion"])
+    state = {name: array.tolist() for name, array in done.fusion.state().items()}
+    margins = np.concatenate([one.margins for one in outcomes]).tobytes()
+    guesses = [code.get(name, -1) for one in outcomes for name in one.guesses.tolist()]
+    return [told, state, margins, guesses]
+
+
+@pytest.fixture(scope="module")
+def plainly(panel: tuple[Any, Any], tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    """What is found in small pieces of text, where every short cut is off."""
+    path = tmp_path_factory.mktemp("plain") / "panel.parquet"
+    pa.parquet.write_table(pa.table(columns(panel, "text")), path, use_dictionary=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(laying, "FEW", 1 << 62)
+        patch.setattr(sifting, "CELLS", 0)
+        patch.setattr(threads, "count", lambda: 1)
+        return found(*passed(path, piece=3000, ahead=False))
+
+
+@pytest.mark.parametrize("kind", ["text", "empty", "dictionary", "large", "small", "wide"])
+@pytest.mark.parametrize(("piece", "ahead"), [(65_536, False), (17_001, True)])
+def test_every_kind_of_column_in_any_pieces_is_found_the_same(
+    panel: tuple[Any, Any], plainly: list[Any], tmp_path: Path, kind: str, piece: int, ahead: bool
+) -> None:
+    path = tmp_path / "panel.parquet"
+    pa.parquet.write_table(pa.table(columns(panel, kind)), path, row_group_size=15_000)
+    same = found(*passed(path, piece=piece, ahead=ahead)) == plainly
+    assert same
+
+
+def test_a_pass_in_parts_stops_and_goes_on_as_if_it_had_not(
+    panel: tuple[Any, Any], plainly: list[Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "panel.parquet"
+    pa.parquet.write_table(pa.table(columns(panel, "text")), path)
+    fusion = Fusion("Averaged(Winnow(1.2))")
+    with Ahead(coded(fusion, open_stream(path))) as pieces:
+        first = Pass(fusion, pieces, every=35_000)
+        outcomes = []
+        for outcome in first:
+            outcomes.append(outcome)
+            if first.audit.items == 35_000:
+                break
+    first.audit.settle()
+    assert fusion.trials == first.audit.counts.trials + first.audit.novel  # nothing is learned ahead
+    before, recalled = Before(35_000, first.mark.digest), Recalled(noted(first.audit))
+    again = Pass(fusion, coded(fusion, open_stream(path)), before=before, recalled=recalled)
+    outcomes += list(again)
+    same = found(again, outcomes) == plainly
+    assert same  # said so, as their difference would take minutes to print
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int32, np.int64, np.uint16])
+@pytest.mark.parametrize("width", [1, 4, 6])
+def test_columns_are_laid_out_alike_by_numpy_and_by_machine_code(
+    kind: type, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(width)
+    low = 0 if kind is np.uint16 else -1
+    said = [Cells(rng.integers(low, 5, 999).astype(kind), low, [None] * (5 - low), ()) for _ in range(width)]
+    tables = [rng.integers(-1, 9, 5 - low).tolist() for _ in said]
+    seats = rng.permutation(width + 1)[:width].tolist()
+    one, other = np.full((2, 999, width + 1), -7, np.int32)
+    laying.lay_out(said, tables, seats, one)
+    monkeypatch.setattr(laying, "FEW", 0)
+    laying.lay_out(said, tables, seats, other)
+    assert np.array_equal(one, other)
+
+
+def test_a_code_outside_of_its_table_is_an_error_in_machine_code_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(laying, "FEW", 0)
+    for code in (5, -2, 2**31 - 1):
+        said = [Cells(np.array([0, code], np.int32), -1, [None, "a"], ())]
+        with pytest.raises(IndexError, match="row 1 of 2"):
+            laying.lay_out(said, [[-1, 0]], [0], np.empty((2, 1), np.int32))
+
+
+def test_a_part_of_a_familiar_batch_is_what_reading_that_part_gives() -> None:
+    rolls = Rolls()
+    rolls.classes.extend(["a", "b"])
+    rolls.experts.extend([0, 1])
+    votes, labels = [["a", "b"], ["b", None], ["b", "b"]], ["a", None, "b"]
+    whole, alone = read(votes, labels, None, rolls), read(votes[1:], labels[1:], None, rolls)
+    part = whole.part(1, 3)
+    assert whole.familiar
+    assert part.trials == 2
+    assert part.votes.codes.tolist() == alone.votes.codes.tolist()
+    assert (part.labels.tolist(), part.known.tolist()) == (alone.labels.tolist(), alone.known.tolist())
+    assert not read([["a", "c"]], ["a"], None, rolls).familiar
+    assert not read([["a", "c"]], [None], None, rolls).familiar  # c is a stranger
+    assert not read([{0: {"a": 0.5}}], ["a"], None, rolls).familiar
+
+
+def test_what_was_coded_ahead_is_void_when_somebody_new_is_met(tmp_path: Path) -> None:
+    path = tmp_path / "panel.csv"
+    path.write_text("ann,truth\n" + "a,b\n" * 4 + "b,c\n")
+    fusion = Fusion("Perceptron()", classes=["a", "b"], experts=["ann"])
+    first, second, last = coded(fusion, open_stream(path, piece=2))
+    assert isinstance(first, Coded)
+    assert first.batch_for(fusion) is first.batch
+    assert not isinstance(last, Coded)
+    fusion.learn(last.votes, last.labels)
+    assert isinstance(second, Coded)
+    assert second.batch_for(fusion) is None
+
+
+def test_texts_of_labels_become_an_array_when_they_are_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "panel.csv"
+    path.write_text("ann,truth\na,b\na,\na,c\n")
+    (piece,) = open_stream(path)
+    assert isinstance(piece.truth, pa.DictionaryArray)
+    assert piece.labels.tolist() == ["b", None, "c"]
+    assert piece.labels.dtype == object
+    assert piece.part(1, 3).labels.tolist() == [None, "c"]
+    assert piece.take(np.array([2, 0])).labels.tolist() == ["c", "b"]
+    assert joined([piece, piece.part(2, 3)]).labels.tolist() == ["b", None, "c", "c"]
+    assert piece.labelled(np.array(["x", "y", "z"])).labels.tolist() == ["x", "y", "z"]
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.uint8(), pa.int32(), pa.uint32(), pa.int64()])
+def test_codes_that_point_outside_of_their_dictionary_are_refused(kind: Any) -> None:
+    names = pa.array(["a", "b"])
+
+    def column(codes: list[Any]) -> Any:
+        return pa.DictionaryArray.from_arrays(pa.array(codes, kind), names, safe=False)
+
+    for fine in ([0, 1, None], [], [None]):
+        _check(column(fine))
+    for damaged in ([0, 2], [None, 100], [-1] if str(kind).startswith("i") else [2]):
+        with pytest.raises((ValueError, pa.ArrowException)):
+            _check(column(damaged))
+    torn = pa.DictionaryArray.from_arrays(
+        pa.array([0], pa.int8()), pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
+    )
+    with pytest.raises(pa.ArrowException):
+        _check(torn)
+
+
+def test_a_damaged_dictionary_in_a_file_is_said_to_be_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "panel.arrow"
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 7], pa.int32()), pa.array(["a", "b"]), safe=False)
+    table = pa.table({"ann": column, "truth": pa.array(["a", "b"])})
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(StreamError, match="damaged"):
+        next(open_stream(path))
+
+
+@pytest.mark.parametrize("classes", [3, 40])
+def test_counts_are_those_of_a_slow_look_at_every_trial(classes: int) -> None:
+    rng = np.random.default_rng(classes)
+    said = rng.integers(-1, classes, (500, 6)).astype(np.int32)
+    said[::9] = -1
+    truth, guess = rng.integers(-1, classes, (2, 500)).astype(np.int32)
+    known = np.full(500, classes - 1, np.int32)
+    counts = Counts()
+    for begin in range(0, 500, 130):
+        rows = slice(begin, begin + 130)
+        counts.add(said[rows], truth[rows], known[rows], guess[rows], classes)
+    there = (truth >= 0) & (truth < known)
+    y = truth[there]
+    right = np.column_stack(
+        (guess[there] == y, plurality(said[there], classes) == y, said[there] == y[:, None])
+    )
+    assert counts.trials == there.sum()
+    assert counts.right.tolist() == right.sum(axis=0).tolist()
+    assert counts.both.tolist() == (right & right[:, :1]).sum(axis=0).tolist()
+    assert counts.spoke.tolist() == (said[there] >= 0).sum(axis=0).tolist()
+
+
+@pytest.mark.parametrize("cells", [0, 1 << 12])
+def test_trials_are_sifted_as_by_hand(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sifting, "CELLS", cells)
+    rng = np.random.default_rng(0)
+    rolls = Rolls()
+    rolls.classes.extend(range(4))
+    votes = rng.integers(0, 4, (300, 2))
+    labels = [None if y == 4 else int(y) for y in rng.integers(0, 5, 300)]
+    batch = read(votes, labels, None, rolls)
+    batch.known[:] = 3
+    guess = rng.integers(0, 3, 300).astype(np.int32)
+    margin = np.where(rng.random(300) < 0.1, np.nan, rng.random(300))
+    marks = np.empty(300, np.uint8)
+    limit = 1 << 62
+    told = sifting.sift(1000, batch, guess, margin, sifting.Bars(limit, 0.5, -0.2), marks)
+    y, lead = batch.labels, np.nan_to_num(margin, nan=0.0)
+    counted = (y >= 0) & (y < 3)
+    assert (told.unlabelled, told.novel) == ((y < 0).sum(), (y == 3).sum())
+    pairs = list(zip(y[counted].tolist(), guess[counted].tolist(), strict=True))
+    assert told.pairs == [(pair, pairs.count(pair)) for pair in sorted(set(pairs))]
+    sampled = counted & Sample(limit=limit).wants(1000, 300)
+    assert np.array_equal((marks & sifting.SAMPLED) > 0, sampled)
+    assert np.array_equal((marks & sifting.HARD) > 0, counted & (guess != y) & (lead > 0.5))
+    assert np.array_equal((marks & sifting.DOUBTFUL) > 0, (y < 0) & (-lead > -0.2))
+
+
+def test_two_hypotheses_are_tallied_at_a_time_as_one_after_the_other() -> None:
+    rng = np.random.default_rng(1)
+    form = Sum(Hard(rng.integers(-1, 3, (5, 7)).astype(np.int32)), Always(3), 7)
+    w, past, since = rng.random((3, 10))
+    last, mean = Last(w), Mean(w, past, since, 3.0, 0.1)
+    for t in range(5):
+        one, other, first, second = np.zeros((4, 4))
+        form.tally(t, 3, last, 0, one)
+        form.tally(t, 3, mean, 0, other)
+        form.tally_both(t, 3, last, mean, 0, first, second)
+        assert np.array_equal(one, first)
+        assert np.array_equal(other, second)

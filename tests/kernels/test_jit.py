@@ -1,0 +1,188 @@
+"""Compiled code: never stale, never compiled twice, and equal to its source."""
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linmax
+from linmax import Alma, Fusion, Perceptron, QuasiAdditive, Winnow
+from linmax.kernels import trial as trials
+from linmax.problems import majority
+
+SOURCES = Path(linmax.__file__).parent
+
+PROGRAM = """
+import numpy as np
+from linmax import Fusion, Perceptron
+from linmax.experts import Votes
+from linmax.techniques import trials
+votes = np.array([[0, 1], [0, 1], [1, 0]], dtype=np.int32)
+fusion = Fusion(Perceptron().on(Votes()), classes=[0, 1])
+fusion.learn(votes, [1, 1, 0])
+hits = sum(trials.run.compiled.stats.cache_hits.values())
+print([fusion.weights[0], fusion.weights[1]], hits)
+"""
+
+
+def run(code: str, home: Path, cache: Path) -> str:
+    """What a fresh process prints, with linmax taken from `home`."""
+    environment = {**os.environ, "PYTHONPATH": str(home), "NUMBA_CACHE_DIR": str(cache)}
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def test_a_second_process_loads_kernels_from_disk_and_an_edited_rule_is_never_run_stale(
+    tmp_path: Path,
+) -> None:
+    home, cache = tmp_path / "home", tmp_path / "cache"
+    shutil.copytree(SOURCES, home / "linmax", ignore=shutil.ignore_patterns("__pycache__"))
+    assert run(PROGRAM, home, cache) == "[-1.0, 1.0] 0"
+    assert run(PROGRAM, home, cache) == "[-1.0, 1.0] 1"
+    # numba wakes, which takes half a second, only where something is compiled
+    asleep = PROGRAM + "import sys; print('numba.np.linalg' in sys.modules)"
+    assert run(asleep, home, cache) == "[-1.0, 1.0] 1\nFalse"
+    # a verb in another file than the kernel's: numba's own stamp would not see this edit
+    form = home / "linmax" / "forms" / "votes.py"
+    form.write_text(form.read_text().replace("z = q[self.codes[t, i]]", "z = 3.0 * q[self.codes[t, i]]"))
+    assert run(PROGRAM, home, cache) == "[-3.0, 3.0] 0"
+    # an index that names what is no more, as after an upgrade, is no reason to fail
+    for index in cache.rglob("*.nbi"):
+        version, *_ = index.read_bytes().partition(b"linmax")
+        index.write_bytes(version + index.read_bytes()[len(version) :].replace(b"Hypothesis", b"Hypothesiz"))
+    assert run(PROGRAM, home, cache) == "[-3.0, 3.0] 0"
+
+
+def test_other_parameters_and_other_rules_compile_no_kernel() -> None:
+    votes, labels = majority(200, noise=0.1)
+    Fusion(Winnow(1.2), classes=range(5)).learn(votes, labels)
+    before = trials.run.compilations()
+    for learner in (Winnow(1.3), Perceptron(slack=0.5), Alma(3.5, 0.9), QuasiAdditive("square")):
+        Fusion(learner, classes=range(5)).learn(votes, labels)
+    assert trials.run.compilations() == before
+
+
+def test_a_rule_that_numba_cannot_compile_says_so_in_one_sentence() -> None:
+    @dataclass(frozen=True, repr=False)
+    class Odd(linmax.Rule):
+        @staticmethod
+        def update(p, s, theta, w, index, value, margin):
+            return {"a": open}
+
+    with pytest.raises(ValueError, match=r"cannot be compiled|must return"):
+        Fusion(Odd()).learn([["a", "b"], ["b", "a"]], ["b", "b"])
+
+
+def test_a_rule_typed_into_a_session_without_a_file_works() -> None:
+    code = """
+    from dataclasses import dataclass
+    from linmax import Fusion, Rule
+    from linmax.rules import MOVED
+    @dataclass(frozen=True, repr=False)
+    class Double(Rule):
+        @staticmethod
+        def update(p, s, theta, w, index, value, margin):
+            for i, z in zip(index, value):
+                theta[i] += 2.0 * z
+                w[i] = theta[i]
+            return MOVED
+    fusion = Fusion(Double())
+    fusion.learn([["a", "b"], ["a", "b"]], ["b", "b"])
+    print(fusion.weights[1], repr(fusion.learner))
+    """
+    cache = Path(os.environ.get("NUMBA_CACHE_DIR", Path.home() / ".cache" / "numba"))
+    assert run(code, SOURCES.parent, cache) == "2.0 <unregistered test_rule>()".replace("test_rule", "Double")
+
+
+def test_what_a_rule_takes_from_outside_itself_is_never_stale(tmp_path: Path) -> None:
+    (tmp_path / "steps.py").write_text("STEP = 2.0\n")
+    (tmp_path / "mine.py").write_text(
+        textwrap.dedent("""
+        from dataclasses import dataclass
+        import linmax
+        from linmax.rules import MOVED
+        from steps import STEP
+        @linmax.register("Mine")
+        @dataclass(frozen=True, repr=False)
+        class Mine(linmax.Rule):
+            @staticmethod
+            def update(p, s, theta, w, index, value, margin):
+                for i, z in zip(index, value):
+                    theta[i] += STEP * z
+                    w[i] = theta[i]
+                return MOVED
+        """)
+    )
+    code = """
+    import sys
+    sys.path.insert(0, sys.argv[0] or ".")
+    import mine, linmax
+    fusion = linmax.Fusion(mine.Mine())
+    fusion.learn([["a", "b"]], ["b"])
+    print(fusion.weights[1], linmax._jit.pointer(mine.Mine.update, linmax._jit.UPDATE).cache_hits)
+    """.replace('sys.argv[0] or "."', repr(str(tmp_path)))
+    cache = Path(os.environ.get("NUMBA_CACHE_DIR", Path.home() / ".cache" / "numba"))
+    assert run(code, SOURCES.parent, cache) == "2.0 0"
+    assert run(code, SOURCES.parent, cache) == "2.0 1"
+    (tmp_path / "steps.py").write_text("STEP = 30.0\n")
+    assert run(code, SOURCES.parent, cache) == "30.0 0"
+
+
+@pytest.mark.parametrize(
+    ("update", "sentence"),
+    [
+        ("raise ValueError('boom')", "boom"),
+        ("return 99", "must return"),
+        ("return 1 // 0", "ZeroDivisionError"),
+        ("return p[50]", "IndexError"),
+        ("w[0] = float('nan'); return 1", "not finite"),
+    ],
+)
+def test_a_rule_that_goes_wrong_says_so_before_it_is_compiled(update: str, sentence: str) -> None:
+    space: dict[str, Any] = {}
+    exec(f"def update(p, s, theta, w, index, value, margin):\n    {update}", space)
+
+    @dataclass(frozen=True, repr=False)
+    class Wrong(linmax.Rule):
+        pass
+
+    Wrong.update = staticmethod(space["update"])  # type: ignore[method-assign, assignment]
+    with pytest.raises(ValueError, match=sentence):
+        Fusion(Wrong())
+
+
+def test_a_rule_without_an_update_is_refused() -> None:
+    with pytest.raises(ValueError, match="has no update"):
+        Fusion(linmax.Rule())
+
+
+def test_the_same_source_runs_without_numba() -> None:
+    code = """
+    import numpy as np
+    from linmax import Averaged, Fusion, Recycled, Winnow
+    from linmax.problems import majority
+    votes, labels = majority(120, noise=0.1)
+    fusion = Fusion(Averaged(Recycled(Winnow(1.2))), classes=range(5))
+    print(fusion.learn(votes, labels).mistakes, fusion.state()["w"].tobytes().hex())
+    """
+    plain = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    votes, labels = majority(120, noise=0.1)
+    fusion = Fusion(linmax.Averaged(linmax.Recycled(Winnow(1.2))), classes=range(5))
+    mistakes = fusion.learn(votes, labels).mistakes
+    assert plain.stdout.split() == [str(mistakes), np.asarray(fusion.state()["w"]).tobytes().hex()]

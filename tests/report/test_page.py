@@ -1,0 +1,270 @@
+"""The page is well-formed, needs nobody else, and no name leaves its place."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from linmax.evaluate.compare import gain
+from linmax.evaluate.findings import Agreement, Confusion, Coverage, Curves, Shares
+from linmax.report.page import page, write_page
+from tests.helpers.findings import expert, findings, nothing, standings, versus
+
+SECTIONS = [
+    "standings", "mistakes", "trust", "contributions", "agreement", "confusion",
+    "coverage", "hardest", "next", "decided", "remarks",
+]  # fmt: skip
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "\"' onload=alert(1) x='",
+    "</svg></style></title>",
+    "{{ 7 * 7 }}{% raw %}",
+    "x" * 500,
+    "two\nlines\tand\r\x00\x1b[31m",
+    "",
+    "שלום \u202eevil\u202c",
+    "$x^2$ and $\\frac{",
+    "漢字の専門家🦊",
+    "&amp;&#x3c;",
+    "\ud800",
+    None,
+    3.5,
+    -1,
+    (1, "a"),
+    b"bytes",
+    True,
+]
+
+
+class Reader(HTMLParser):
+    """Fails on an element that is not closed where it should be."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def read(text: str) -> Reader:
+    """The page, after all that holds for every page was checked."""
+    reader = Reader()
+    reader.feed(text)
+    reader.close()
+    assert not reader.open
+    assert text.startswith("<!DOCTYPE html>")
+    tags = {tag for tag, _ in reader.seen}
+    assert tags.isdisjoint({"script", "img", "link", "iframe", "object", "image", "use", "base", "form"})
+    ids = [given["id"] for _, given in reader.seen if "id" in given]
+    assert len(ids) == len(set(ids))
+    for _, given in reader.seen:
+        assert not any(name.startswith("on") or name in ("src", "srcdoc") for name in given)
+        target = given.get("href") or given.get("aria-labelledby") or ""
+        assert not target or target.removeprefix("#") in ids
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg\")", text)
+    assert "url(" not in text
+    assert "@import" not in text
+    drawings = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
+    assert len(drawings) == sum(tag == "svg" for tag, _ in reader.seen)
+    for drawing in drawings:
+        root = ElementTree.fromstring(drawing)
+        assert root.get("role") == "img"
+        assert root.get("aria-label")
+        assert "nan" not in "".join(path.get("d", "") for path in root.iter())
+    return reader
+
+
+def sections(text: str) -> list[str]:
+    return re.findall(r'<section id="([a-z]+)"', text)
+
+
+def test_a_page_has_all_its_sections() -> None:
+    text = page(findings())
+    read(text)
+    assert sections(text) == SECTIONS
+    for told in ("votes.csv", "Averaged(Winnow(1.2))", "At most 400 mistakes", "rows are sorted", "a remark"):
+        assert told in text
+    assert "1,020\u00a0items, 1,000\u00a0trials" in text
+    assert text.count("<svg") == 9
+
+
+def test_every_picture_and_table_has_a_name() -> None:
+    reader = read(page(findings()))
+    for tag, given in reader.seen:
+        if given.get("role") in ("img", "region"):
+            assert given.get("aria-label")
+        if tag == "html":
+            assert given == {"lang": "en"}
+    tags = [tag for tag, _ in reader.seen]
+    assert tags.count("table") == tags.count("caption")
+    assert ("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}) in reader.seen
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    assert ("meta", {"http-equiv": "Content-Security-Policy", "content": policy}) in reader.seen
+
+
+def test_hostile_names_stay_names() -> None:
+    text = page(
+        findings(
+            HOSTILE, HOSTILE, file=HOSTILE[0], source=HOSTILE[0],
+            learner=HOSTILE[0], promise=HOSTILE[1], remarks=HOSTILE[:4],
+            oddities=HOSTILE[:4], members={str(name): 0.1 for name in HOSTILE[:4]},
+        )
+    )  # fmt: skip
+    reader = read(text)
+    for raw in ("<script", "</svg></style", "\x00", "\x1b", "\u202e", "\ud800", "x" * 81):
+        assert raw not in text
+    assert "&lt;script&gt;" in text
+    told = " ".join(reader.text)
+    for name in (
+        "<script>alert(1)</script>",
+        "{{ 7 * 7 }}{% raw %}",
+        "$x^2$ and $\\frac{",
+        "(empty)",
+        "(none)",
+    ):
+        assert name in told
+    text.encode()
+
+
+def test_a_dollar_is_a_dollar_in_figures() -> None:
+    text = page(findings(["$a_1$", "US$ and $", "c$", "$$"]))
+    read(text)
+    assert text.count(">$a_1$") >= 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "left_out"),
+    [
+        ({"experts": [], "agreement": Agreement([], [])}, {"agreement", "contributions"}),
+        ({"agreement": Agreement(["ann"], [[1.0]])}, {"agreement"}),
+        ({"agreement": Agreement(["ann", "bob"], [[None] * 2] * 2)}, {"agreement"}),
+        ({"classes": ["ham"], "confusion": Confusion(["ham"], [[1000]], 0)}, set()),
+        ({"confusion": Confusion(["ham", "spam"], [[0, 0], [0, 0]], 9)}, {"confusion"}),
+        ({"coverage": []}, {"coverage"}),
+        ({"coverage": [Coverage(1.0, 0.8, 0.0)]}, {"coverage"}),
+        ({"hardest": [], "next_labels": []}, {"hardest", "next"}),
+        ({"curves": Curves([1], [1], [0], [0], [0], [[0]] * 4)}, {"mistakes"}),
+        ({"curves": Curves([], [], [], [], [], [])}, {"mistakes"}),
+        ({"shares": Shares([32], [[0.25]] * 4)}, set()),
+        ({"shares": Shares([32, 64], [])}, set()),
+        ({"members": {}, "promise": "", "oddities": [], "remarks": []}, {"remarks"}),
+        ({"versus": [], "standings": []}, {"standings"}),
+    ],
+)
+def test_what_is_missing_is_left_out(changes: dict[str, Any], left_out: set[str]) -> None:
+    text = page(findings(**changes))
+    read(text)
+    assert set(SECTIONS) - set(sections(text)) == left_out
+
+
+def test_nothing_makes_a_page_too() -> None:
+    text = page(nothing())
+    read(text)
+    assert "There are no items." in text
+    assert "<svg" not in text
+    assert sections(text) == ["trust", "decided"]
+
+
+def test_without_labels_nothing_is_said_of_who_is_right() -> None:
+    changes = {"trials": 0, "items": 20, "standings": standings(["ann"])}
+    text = page(nothing(**changes, next_labels=findings().next_labels, experts=[expert("ann", 0, 1)]))
+    read(text)
+    assert "No item has a label" in text
+    assert {"standings", "mistakes", "coverage", "hardest"}.isdisjoint(sections(text))
+    assert "next" in sections(text)
+
+
+def test_strange_numbers_are_dashes() -> None:
+    nan, inf = float("nan"), float("inf")
+    odd = expert("ann", 0, 1)._replace(accuracy=None, trust=nan, without=nan, costs=inf, speaks=nan)
+    hard = [one._replace(margin=inf, guess=None) for one in findings().hardest]
+    text = page(findings(experts=[odd, expert("bob", 1, 2)], hardest=hard))
+    read(text)
+    assert not re.search(r">[^<]*\b(nan|None|inf)\b[^<]*<", text)
+
+
+def test_losses_and_costs_are_shown_if_somebody_has_them() -> None:
+    assert "square loss" not in page(findings())
+    rich = expert("ann", 0, 1)._replace(square_loss=0.123, log_loss=0.456, cost=7.0)
+    text = page(findings(experts=[rich, expert("bob", 1, 2)]))
+    for told in ("square loss", "0.123", "log loss", "0.456", "costs to ask", ">7<"):
+        assert told in text
+
+
+@pytest.mark.parametrize(
+    ("better", "worse", "answer"),
+    [
+        (200, 50, "linmax beat both the plurality of the experts and the best of them."),
+        (50, 200, "linmax did worse than both the plurality of the experts and the best of them."),
+        (51, 50, "linmax cannot be told apart from the plurality of the experts or the best of them."),
+        (0, 0, "linmax cannot be told apart from the plurality of the experts or the best of them."),
+    ],
+)
+def test_the_answer_is_what_the_tests_say(better: int, worse: int, answer: str) -> None:
+    text = page(findings(versus=versus(["ann"], better, worse)))
+    assert answer in " ".join(read(text).text)
+
+
+def test_a_loss_is_called_a_loss() -> None:
+    whole = versus(["ann"])
+    whole[2] = whole[2]._replace(gain=gain(1000, 50, 200))
+    told = " ".join(read(page(findings(versus=whole))).text)
+    assert "linmax beat the plurality of the experts, but did worse than the best of them." in told
+    assert "15.0\u00a0points below the best of them, ann (\u2212" in told
+    assert "p\u00a0<\u00a00.001: a real loss)" in told
+
+
+def test_two_hundred_experts_and_sixty_classes_stay_readable() -> None:
+    names = [f"expert number {i} of a large panel" for i in range(200)]
+    text = page(findings(names, [f"class {c}" for c in range(60)]))
+    read(text)
+    assert "160\u00a0more experts" in text
+    assert "Only 60 of 200 experts are drawn." in text
+    assert text.count('class="class"') == 20
+    assert "of rarer classes are left out" in text
+    assert len(text.encode()) < 3_000_000
+
+
+def test_a_usual_page_is_small_and_always_the_same() -> None:
+    names, classes = [f"model-{i}-instruct" for i in range(30)], list("ABCDEFGHIJ")
+    text = page(findings(names, classes, points=512))
+    assert len(text.encode()) < 1_500_000
+    assert text == page(findings(names, classes, points=512))
+
+
+def test_settings_of_matplotlib_change_nothing() -> None:
+    import matplotlib
+
+    before = page(findings())
+    with matplotlib.rc_context({"text.usetex": True, "axes.grid": True, "font.size": 30.0}):
+        assert page(findings()) == before
+        assert matplotlib.rcParams["text.usetex"]
+
+
+def test_a_page_is_written_wholly_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    write_page(findings(), path)
+    assert path.read_text(encoding="utf-8") == page(findings())
+    assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
+    with pytest.raises(ValueError, match="cannot write"):
+        write_page(findings(), tmp_path / "no" / "report.html")

@@ -1,0 +1,151 @@
+"""Whatever bytes a file holds, it is read or refused in a sentence; and what was written is read."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from linmax.streams import StreamError, open_stream, survey
+from tests.streams.test_streams import FILES
+
+ATTACKS = Path(__file__).parent / "hostile_files"
+
+
+def array() -> bytes:
+    file = io.BytesIO()
+    np.save(file, np.array([[1, 2, 1], [0, -1, 0]] * 5, np.int8))
+    return file.getvalue()
+
+
+SVM = {"a.svm": b"1 1:0.5 3:2\n-1 2:1e3 # x\n" * 20}
+SCORES = {"scores.csv": b"ann:a,ann:b,truth\n.5,.5,a\n,1,b\n" * 5}
+GOOD = {**FILES, **SVM, **SCORES, "votes.npy": array()}
+SEEDS = [GOOD[name] for name in GOOD] + [path.read_bytes()[:4000] for path in sorted(ATTACKS.iterdir())]
+
+
+def read(data: bytes, name: str | None, **options: Any) -> int:
+    """The rows of a file, or -1 if it is refused in a sentence."""
+    file = io.BytesIO(data)
+    if name is not None:
+        file.name = name
+    try:
+        return walk(file, **options)
+    except StreamError as error:
+        sentence = str(error)
+    assert "\n" not in sentence
+    assert len(sentence) < 500
+    return -1
+
+
+def walk(file: io.BytesIO, **options: Any) -> int:
+    rows = 0
+    stream = open_stream(file, **options)
+    survey(stream)
+    for piece in stream:
+        assert piece.first == rows
+        assert piece.labels is None or len(piece.labels) == piece.items
+        assert piece.ids is None or len(piece.ids) == piece.items
+        rows += piece.items
+    return rows
+
+
+@given(data=st.binary(max_size=300), name=st.sampled_from([None, *GOOD]))
+@settings(max_examples=300)
+def test_any_bytes_are_read_or_refused(data: bytes, name: str | None) -> None:
+    read(data, name, piece=3)
+
+
+@st.composite
+def damaged(draw: st.DrawFn, data: bytes) -> bytes:
+    """A good file with some bytes changed, lost, doubled or cut off."""
+    for _ in range(draw(st.integers(1, 3))):
+        at = draw(st.integers(0, max(len(data) - 1, 0)))
+        how = draw(st.sampled_from(["change", "lose", "double", "cut", "insert"]))
+        size = draw(st.integers(1, 16))
+        if how == "change":
+            data = data[:at] + draw(st.binary(min_size=1, max_size=8)) + data[at + size :]
+        elif how == "lose":
+            data = data[:at] + data[at + size :]
+        elif how == "double":
+            data = data[: at + size] + data[at:]
+        elif how == "cut":
+            data = data[:at]
+        else:
+            data = (
+                data[:at]
+                + draw(st.sampled_from([b'"', b"\n", b"\r", b",", b"\0", b":", b"{", b"\xff"]))
+                + data[at:]
+            )
+    return data
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_damaged_file_is_read_or_refused(name: str) -> None:
+    @given(data=damaged(GOOD[name]))
+    @settings(max_examples=60)
+    def attempt(data: bytes) -> None:
+        read(data, name, piece=50)
+
+    attempt()
+
+
+@given(seed=st.sampled_from(SEEDS), name=st.sampled_from([None, *GOOD]), fold=st.booleans())
+@settings(max_examples=150)
+def test_a_file_under_another_s_name_is_read_or_refused(seed: bytes, name: str | None, fold: bool) -> None:
+    read(seed, name, fold=fold)
+
+
+LETTERS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), max_size=5)
+
+
+@given(
+    rows=st.lists(st.lists(LETTERS | st.just('"a,\n""'), min_size=3, max_size=3), max_size=12),
+    sign=st.sampled_from([",", ";", "\t"]),
+    size=st.integers(1, 40),
+)
+@example(rows=[["a", 'b"', "c"], ['d"\n', "", '"']], sign=",", size=1)
+@settings(max_examples=150)
+def test_what_a_csv_writer_wrote_is_read_back_in_blocks_of_any_size(
+    rows: list[list[str]], sign: str, size: int
+) -> None:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, delimiter=sign, lineterminator="\n")
+    writer.writerow(["ann", "bob", "truth"])
+    writer.writerows(rows)
+    file = io.BytesIO(text.getvalue().encode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("linmax.streams.source.BLOCK", size)
+        found: list[list[str]] = []
+        lines: list[int] = []
+        for piece in open_stream(file, label="truth", piece=5):
+            votes = piece.votes.to_pydict()
+            cells = zip(votes["ann"], votes["bob"], piece.labels.tolist(), strict=True)
+            found += [[cell or "" for cell in row] for row in cells]
+            lines += piece.lines.tolist()
+    assert found == rows
+    at = 2
+    for line, row in zip(lines, rows, strict=True):
+        assert line == at
+        at += 1 + sum(cell.count("\n") for cell in row)
+
+
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(0, 5), st.sampled_from("ab"), st.sampled_from(["x", "y", ""])), max_size=20
+    )
+)
+@settings(max_examples=100)
+def test_rows_of_items_come_together_or_are_refused(rows: list[tuple[int, str, str]]) -> None:
+    data = "item,expert,vote\n" + "".join(f"{i},{who},{vote}\n" for i, who, vote in rows)
+    runs = [item for k, (item, _, _) in enumerate(rows) if k == 0 or rows[k - 1][0] != item]
+    spoken = [(item, who) for item, who, vote in rows if vote]
+    good = len(set(runs)) == len(runs) and len(set(spoken)) == len(spoken)
+    for piece in (1, 2, 100):
+        assert read(data.encode(), "votes.csv", piece=piece) == (len(runs) if good else -1)
