@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -59,3 +61,45 @@ def seats(who: str, name: str, value: int, experts: int) -> None:
     whole(who, "experts", experts, 1)
     if value > experts:
         raise ValueError(f"{who} needs {name} <= experts (got {name}={value}, experts={experts})")
+
+
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "river": "River"}
+
+
+def require_extra(module_name: str, extra: str, purpose: str) -> ModuleType:
+    """Import a module of an optional dependency.
+
+    Parameters
+    ----------
+    module_name : str
+        The module to import, for example "sklearn.svm".
+    extra : str
+        The extra of linmax that installs it.
+    purpose : str
+        What needs the module; the error message begins with it.
+
+    Returns
+    -------
+    module : module
+        The imported module.
+
+    Raises
+    ------
+    ImportError
+        If the distribution is not installed. The message is one sentence with the command that installs it.
+
+    Examples
+    --------
+    >>> require_extra("dosk", "dask", "linmax.scale")
+    Traceback (most recent call last):
+    ImportError: linmax.scale requires dosk, which is not installed: pip install 'linmax[dask]'
+    """
+    package = module_name.partition(".")[0]
+    try:
+        importlib.import_module(package)
+    except ImportError as error:
+        name = DISTRIBUTIONS.get(package, package)
+        raise ImportError(
+            f"{purpose} requires {name}, which is not installed: pip install 'linmax[{extra}]'"
+        ) from error
+    return importlib.import_module(module_name)
