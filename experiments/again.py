@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.catalogue import experiments
 from experiments.pages import made_again
-from linmax.fusion.model_file import write
+from linmax._files import write_atomic
 
 
 def main() -> None:
@@ -12,7 +12,7 @@ def main() -> None:
     for one in experiments().values():
         for path, content in made_again(one).items():
             if not path.is_file() or path.read_bytes() != content:
-                write(path, content)
+                write_atomic(path, content)
                 print(f"{path.name} is rewritten")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import linmax
 from experiments.interface import Cell, Experiment
-from linmax.fusion.model_file import write
+from linmax._files import write_atomic
 
 FOLDER = Path(__file__).resolve().parents[1] / ".cache" / "experiments"
 SHOWS = {"cli", "report", "checks", "adapters"}  # layers that no number can depend on
@@ -43,7 +43,7 @@ class Kept:
         """Keep what running the cell gave; None would mean that it never ran."""
         self.folder.mkdir(parents=True, exist_ok=True)
         whole = {"cell": cell, "value": value, "seconds": round(seconds, 3)}
-        write(self.path(cell), json.dumps(whole).encode())
+        write_atomic(self.path(cell), json.dumps(whole).encode())
 
     def _read(self, cell: Cell) -> dict[str, Any]:
         try:

@@ -14,7 +14,7 @@ from typing import Any
 
 from experiments.interface import Experiment, Figures, Table, Verdict
 from linmax import __version__
-from linmax.fusion.model_file import write
+from linmax._files import write_atomic
 
 RESULTS = Path(__file__).parent / "results"
 LIBRARIES = ("numpy", "numba", "scipy", "scikit-learn")
@@ -31,7 +31,7 @@ def write_all(experiment: Experiment, figures: Figures, facts: dict[str, Any], f
     ).encode()
     made |= {base.with_suffix(suffix): content for suffix, content in pictures(experiment, figures).items()}
     for path, content in made.items():
-        write(path, content)
+        write_atomic(path, content)
     return list(made)
 
 

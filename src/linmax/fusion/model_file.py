@@ -2,100 +2,98 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from linmax import inputs as ballots
-from linmax.experts.base import Frozen, Room
+from linmax._files import resolve_output, write_atomic
+from linmax.experts.base import Capacity, FrozenVotes
 from linmax.fusion.session import Fusion
 from linmax.kernels.forms import Sparse, SparseRows
 from linmax.rules.base import SCALE, SLACK
-from linmax.runtime.instances import Kept
+from linmax.runtime.instances import InstanceBuffer
 from linmax.runtime.layout import size_of
-from linmax.runtime.predictor import Head, State
-from linmax.runtime.rule_run import Engine
-from linmax.runtime.runner import Council
-from linmax.runtime.sources import Ground
+from linmax.runtime.predictor import Predictor, State
+from linmax.runtime.rule_run import RuleRun
+from linmax.runtime.runner import Runner
+from linmax.runtime.sources import Sources
 from linmax.spec import UnknownNameError, parse
-from linmax.validation import expect, need
+from linmax.validation import check_array, require
 
 
-def check_state(council: Council, state: State) -> None:
+def check_state(council: Runner, state: State) -> None:
     """Raise a ValueError that says what is wrong; allocate no more than the file holds."""
-    expect(state, "counts", (4,), np.int64, 0, 2**62)
+    check_array(state, "counts", (4,), np.int64, 0, 2**62)
     remembered: dict[int, int] = {}
     held = len(state["kept.labels"])
     for keeper, part in council.parts_of(state):
         match keeper:
-            case Kept():
+            case InstanceBuffer():
                 _check_kept(keeper, part, {source.needs for source in council.parts}, council.names)
-            case Ground():
+            case Sources():
                 remembered[id(keeper)] = _check_memories(keeper, part, held)
-            case Engine():
+            case RuleRun():
                 sizes = keeper.ground.sizes()._replace(remembered=remembered[id(keeper.ground)])
                 _check_engine(keeper, part, sizes, min(held, keeper.size))
-            case Head():
+            case Predictor():
                 keeper.check(part, remembered)
 
 
-def _check_memories(ground: Ground, state: State, held: int) -> int:
-    counts = [memory.check(part, ground.names) for memory, part in ground.memories_of(state)]
+def _check_memories(ground: Sources, state: State, held: int) -> int:
+    counts = [memory.validate(part, ground.names) for memory, part in ground.memories_of(state)]
     memory, classes = ground.freezing, len(ground.names.classes)
     if memory is not None and ground.size and held:
         pairs, length = max(counts), memory.labels.shape[1]
-        pair, favourite, tied = (state[f"frozen.{field}"] for field in Frozen._fields)
-        need(pair.ndim == 2 and favourite.ndim == 3, "frozen has a wrong shape")
-        expect(state, "frozen.pair", (held, pair.shape[1]), np.int32, -1, pairs)
-        expect(state, "frozen.favourite", (held, pair.shape[1], length), np.int32, 0, max(classes, 1))
-        expect(state, "frozen.tied", pair.shape, np.int32, 0, length + 1)
-        need(not bool(((pair < 0) & (tied > 0)).any()), "frozen lets a pair vote that is none")
+        pair, favourite, tied = (state[f"frozen.{field}"] for field in FrozenVotes._fields)
+        require(pair.ndim == 2 and favourite.ndim == 3, "frozen has a wrong shape")
+        check_array(state, "frozen.pair", (held, pair.shape[1]), np.int32, -1, pairs)
+        check_array(state, "frozen.favourite", (held, pair.shape[1], length), np.int32, 0, max(classes, 1))
+        check_array(state, "frozen.tied", pair.shape, np.int32, 0, length + 1)
+        require(not bool(((pair < 0) & (tied > 0)).any()), "frozen lets a pair vote that is none")
     return max(counts, default=0)
 
 
-def _check_engine(engine: Engine, state: State, sizes: Room, held: int) -> None:
+def _check_engine(engine: RuleRun, state: State, sizes: Capacity, held: int) -> None:
     count = size_of(engine.ground.parts, sizes)
     for name in ("theta", "w"):
-        expect(state, name, (count,), np.float64)
-    expect(state, "spoken", (count,), np.uint8, 0, 2)
+        check_array(state, name, (count,), np.float64)
+    check_array(state, "spoken", (count,), np.uint8, 0, 2)
     for name in ("past", "since"):
-        expect(state, name, (count if engine.averages else 0,), np.float64)
-    expect(state, "s", engine.s.shape, np.float64, finite=False)
-    expect(state, "total", (1,), np.float64)
-    expect(state, "counts", (4,), np.int64, 0, 2**62)
-    expect(state, "used", (held,), np.int64, 0, 2**62)
+        check_array(state, name, (count if engine.averages else 0,), np.float64)
+    check_array(state, "s", engine.s.shape, np.float64, finite=False)
+    check_array(state, "total", (1,), np.float64)
+    check_array(state, "counts", (4,), np.int64, 0, 2**62)
+    check_array(state, "used", (held,), np.int64, 0, 2**62)
     s = state["s"]
-    need(s[SLACK] == engine.s[SLACK], "its slack is not that of the learner")
-    need(bool(np.isfinite(np.delete(s, SLACK)).all()) and s[SCALE] > 0, "s holds numbers that no rule makes")
+    require(s[SLACK] == engine.s[SLACK], "its slack is not that of the learner")
+    require(bool(np.isfinite(np.delete(s, SLACK)).all()) and s[SCALE] > 0, "s holds numbers that no rule makes")
 
 
-def _check_kept(kept: Kept, state: State, needs: set[Any], names: Any) -> None:
+def _check_kept(kept: InstanceBuffer, state: State, needs: set[Any], names: Any) -> None:
     held, classes = len(state["kept.labels"]), len(names.classes)
-    need(held <= kept.size, "it keeps more instances than the learner does")
-    expect(state, "kept.labels", (held,), np.int32, 0, max(classes, 1))
+    require(held <= kept.size, "it keeps more instances than the learner does")
+    check_array(state, "kept.labels", (held,), np.int32, 0, max(classes, 1))
     if held and "votes" in needs:
         entries = _check_starts(state, "kept.votes", Sparse, held)
-        expect(state, "kept.votes.expert", (entries,), np.int32, 0, len(names.experts))
-        expect(state, "kept.votes.label", (entries,), np.int32, 0, classes)
-        expect(state, "kept.votes.value", (entries,), np.float64)
+        check_array(state, "kept.votes.expert", (entries,), np.int32, 0, len(names.experts))
+        check_array(state, "kept.votes.label", (entries,), np.int32, 0, classes)
+        check_array(state, "kept.votes.value", (entries,), np.float64)
     if held and "rows" in needs:
         entries = _check_starts(state, "kept.rows", SparseRows, held)
-        expect(state, "kept.rows.index", (entries,), np.int32, 0, len(names.attributes))
-        expect(state, "kept.rows.value", (entries,), np.float64)
+        check_array(state, "kept.rows.index", (entries,), np.int32, 0, len(names.attributes))
+        check_array(state, "kept.rows.value", (entries,), np.float64)
 
 
 def _check_starts(state: State, name: str, form: Any, held: int) -> int:
     starts = state[f"{name}.{form._fields[0]}"]
     entries = len(state[f"{name}.value"])
-    expect(state, f"{name}.{form._fields[0]}", (held + 1,), np.int64, 0, entries + 1)
-    need(
+    check_array(state, f"{name}.{form._fields[0]}", (held + 1,), np.int64, 0, entries + 1)
+    require(
         starts[0] == 0 and starts[-1] == entries and bool((np.diff(starts) >= 0).all()),
         f"{name} does not add up",
     )
@@ -116,7 +114,7 @@ def save(fusion: Any, path: str | os.PathLike[str]) -> None:
     names = fusion.names
     arrays = {name: np.ascontiguousarray(array) for name, array in fusion.state().items()}
     try:
-        check_state(fusion._council, arrays)
+        check_state(fusion.runner, arrays)
     except ValueError as error:
         raise ValueError(f"the session cannot be saved, because {error}") from None
     facts = {
@@ -149,7 +147,7 @@ def save(fusion: Any, path: str | os.PathLike[str]) -> None:
         ) from None
     if parse(learner) != fusion.learner:
         raise ValueError(f"{learner} does not parse back to the learner, so it cannot be saved")
-    write(_path(path), to_bytes(arrays, metadata={"linmax": header}))
+    write_atomic(resolve_output(path), to_bytes(arrays, metadata={"linmax": header}))
 
 
 def digest(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> str:
@@ -160,45 +158,6 @@ def digest(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> str:
         total.update(f"{name} {arrays[name].dtype} {arrays[name].shape} ".encode())
         total.update(arrays[name].tobytes())
     return total.hexdigest()
-
-
-def _path(path: Any) -> Path:
-    """Where to write: a link leads to its target."""
-    try:
-        target = Path(os.path.realpath(path))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"cannot write {path!r}: {error}") from None
-    if not str(path) or target.is_dir():
-        raise ValueError(f"cannot write {str(path)!r}: it is not the name of a file")
-    return target
-
-
-def write(path: Path, content: bytes) -> None:
-    """Replace a file by new content, wholly or not at all."""
-    with replacing(path) as file:
-        file.write(content)
-
-
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A new file to write into, beside the one that it replaces when all went well; else nothing changes."""
-    folder = path.absolute().parent
-    try:
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{path.name}.", suffix=".part")
-    except OSError as error:
-        raise ValueError(f"cannot write {path}: {error.strerror}") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        with contextlib.suppress(OSError):
-            os.chmod(temporary, path.stat().st_mode if path.exists() else 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
 
 
 def _modules(learner: Any) -> list[str]:
@@ -220,12 +179,6 @@ def _pack(item: Any) -> Any:
         if isinstance(item, dict)
         else item
     )
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 LARGEST = 8 << 30  # bytes of a file that is opened
@@ -315,10 +268,10 @@ def _rebuild(facts: dict[str, Any], state: dict[str, np.ndarray]) -> Fusion:
     )
     fusion.names.attributes.extend(map(_tuples, facts["attributes"]))
     fusion.names.values.extend(map(_tuples, facts["values"]))
-    check_state(fusion._council, state)
+    check_state(fusion.runner, state)
     if digest(state, facts) != facts["digest"]:
         raise ValueError("its numbers or names are not those that were saved")
-    fusion._council.restore(state)
+    fusion.runner.restore(state)
     tickets = facts["tickets"]
     fusion.notes = dict(facts["notes"])
     fusion.ignored = _count(facts["ignored"])

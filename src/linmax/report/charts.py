@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linmax._files import write_atomic
 from linmax.evaluate import Progress
 from linmax.evaluate.findings import Coverage, Findings
-from linmax.fusion.model_file import write
 from linmax.report.svg import FAINT, INK, SMALL, WIDE, Sheet, Size, sheet
 from linmax.report.text import breadth, count, fitted, label, percent
 
@@ -58,7 +58,7 @@ def draw(progress: Progress, path: str | os.PathLike[str], *, title: str) -> Non
     _name_at_the_top(axes, progress, top)
     content = io.BytesIO()
     figure.savefig(content, format="png", metadata={"Software": None})
-    write(Path(path), content.getvalue())
+    write_atomic(Path(path), content.getvalue())
 
 
 def _name_at_the_right(axes: Any, progress: Progress, top: float) -> None:

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from linmax._files import write_atomic
 from linmax.evaluate.findings import Agreement, Expert, Findings
-from linmax.fusion.model_file import write
 from linmax.report.charts import LINE, STYLES, apart, thread
 from linmax.report.svg import FAINT, INK, SMALL, WIDE, Sheet, Size, sheet
 from linmax.report.text import finite, fitted, label, percent, points
@@ -218,7 +218,7 @@ def draw_contest(
         )  # fmt: skip
     content = io.BytesIO()
     figure.savefig(content, format="png", metadata={"Software": None})
-    write(Path(path), content.getvalue())
+    write_atomic(Path(path), content.getvalue())
 
 
 def _style(name: str, at: int) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from linmax._files import write_atomic
 from linmax.evaluate.audit import Item
 from linmax.evaluate.findings import Confusion, Coverage, Expert, Findings
-from linmax.fusion.model_file import write
 from linmax.report import text as headline
 from linmax.report import text as numbers
 from linmax.report.charts import NAMED, coverage, mistakes, trust_over_time
@@ -246,7 +246,7 @@ MEMBERS = 12  # members of a committee that are listed
 
 def write_page(findings: Findings, path: str | os.PathLike[str]) -> None:
     """Write the page into a file, wholly or not at all."""
-    write(Path(path), page(findings).encode("utf-8", "replace"))
+    write_atomic(Path(path), page(findings).encode("utf-8", "replace"))
 
 
 def page(findings: Findings) -> str:

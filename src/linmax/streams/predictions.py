@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Protocol, Self
 import numpy as np
 import pyarrow as pa
 
-from linmax.fusion.model_file import replacing
+from linmax._files import open_atomic
 from linmax.streams.chunk import Piece
 from linmax.streams.late_labels import written
 
@@ -54,7 +54,7 @@ class Guesses:
 
     def __enter__(self) -> Self:
         if self.path is not None:
-            self._file = self._stack.enter_context(replacing(Path(os.path.realpath(self.path))))
+            self._file = self._stack.enter_context(open_atomic(Path(os.path.realpath(self.path))))
         return self
 
     def __exit__(self, *error: Any) -> None:

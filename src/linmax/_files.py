@@ -1,0 +1,128 @@
+"""Atomic file writes: a file is replaced as a whole, or not changed at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+
+def write_atomic(path: Path, content: bytes) -> None:
+    """Replace the content of a file atomically.
+
+    Parameters
+    ----------
+    path : Path
+        The file to create or replace.
+    content : bytes
+        The new content.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "report.txt"
+    ...     write_atomic(path, b"done")
+    ...     print(path.read_text(), [file.name for file in path.parent.iterdir()])
+    done ['report.txt']
+    """
+    with open_atomic(path) as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def open_atomic(path: Path) -> Iterator[BinaryIO]:
+    """Open a temporary file that replaces `path` when the `with` block succeeds.
+
+    The temporary file is in the same folder as `path`, so that the replacement is one rename. It is
+    flushed to disk before the rename. The replaced file's permissions are copied; a new file gets the usual
+    ones. If the block raises, the temporary file is removed and `path` stays as it was.
+
+    Parameters
+    ----------
+    path : Path
+        The file to create or replace. Symbolic links are replaced, not followed: pass the result of
+        `resolve_output` to follow them.
+
+    Yields
+    ------
+    BinaryIO
+        The temporary file, open for writing.
+
+    Raises
+    ------
+    ValueError
+        If no file can be created in the folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "votes.csv"
+    ...     with open_atomic(path) as file:
+    ...         _ = file.write(b"ann,bob")
+    ...         before = path.exists()
+    ...     print(before, path.exists())
+    False True
+    """
+    try:
+        handle, temporary = tempfile.mkstemp(
+            dir=path.absolute().parent, prefix=f".{path.name}.", suffix=".part"
+        )
+    except OSError as error:
+        raise ValueError(f"cannot write {path}: {error.strerror}") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(OSError):
+            os.chmod(temporary, path.stat().st_mode if path.exists() else 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def resolve_output(path: Any) -> Path:
+    """Return the file that a user's path refers to, following symbolic links.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The path as the user gave it.
+
+    Returns
+    -------
+    Path
+        The absolute path of the file to write.
+
+    Raises
+    ------
+    ValueError
+        If `path` is not the name of a file: empty, a folder, or no path at all.
+
+    Examples
+    --------
+    >>> resolve_output("/")
+    Traceback (most recent call last):
+    ValueError: cannot write '/': it is not the name of a file
+    """
+    try:
+        target = Path(os.path.realpath(path))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"cannot write {path!r}: {error}") from None
+    if not str(path) or target.is_dir():
+        raise ValueError(f"cannot write {str(path)!r}: it is not the name of a file")
+    return target
+
+
+def _umask() -> int:
+    """Return the process's umask, which can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,86 @@
+"""Atomic writes: a file is replaced as a whole, or not changed at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from linmax._files import open_atomic, resolve_output, write_atomic
+
+
+def test_a_new_file_gets_the_permissions_of_the_umask(tmp_path: Path) -> None:
+    mask = os.umask(0o027)
+    try:
+        write_atomic(tmp_path / "new", b"content")
+        assert os.umask(0o027) == 0o027  # reading the umask has not changed it
+    finally:
+        os.umask(mask)
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o640
+    assert (tmp_path / "new").read_bytes() == b"content"
+
+
+def test_a_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "old"
+    path.write_bytes(b"before")
+    path.chmod(0o604)
+    write_atomic(path, b"after")
+    assert path.read_bytes() == b"after"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o604
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+def test_a_failure_changes_nothing_and_leaves_no_temporary_file(
+    tmp_path: Path, error: type[BaseException]
+) -> None:
+    path = tmp_path / "old"
+    path.write_bytes(b"before")
+
+    def fail() -> None:
+        with open_atomic(path) as file:
+            file.write(b"half of the new content")
+            raise error
+
+    with pytest.raises(error):
+        fail()
+    assert path.read_bytes() == b"before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "old"
+    path.write_bytes(b"before")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_atomic(path, b"after")
+    assert path.read_bytes() == b"before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_content_is_on_disk_before_the_file_is_renamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    fsync, replace = os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda handle: (calls.append("fsync"), fsync(handle)))
+    monkeypatch.setattr(os, "replace", lambda old, new: (calls.append("replace"), replace(old, new)))
+    write_atomic(tmp_path / "new", b"content")
+    assert calls == ["fsync", "replace"]
+
+
+def test_a_missing_folder_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"cannot write .*nowhere/new: No such file or directory"):
+        write_atomic(tmp_path / "nowhere" / "new", b"content")
+
+
+def test_an_output_path_follows_links_and_refuses_what_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    assert resolve_output(tmp_path / "link") == (tmp_path / "target").resolve()
+    for bad in ("", tmp_path, 3.5, "a\0b"):
+        with pytest.raises(ValueError, match="cannot write"):
+            resolve_output(bad)
