@@ -9,29 +9,29 @@ from typing import Any
 import numpy as np
 
 
-def expect(
+def check_array(
     state: dict[str, np.ndarray], name: str, shape: tuple[int, ...], kind: Any,
     low: int | None = None, high: int | None = None, *, finite: bool = True,
 ) -> None:  # fmt: skip
     """An array of this shape and type, with numbers in low <= x < high."""
     array = state[name]
-    need(array.shape == shape and array.dtype == kind, f"{name} has the wrong shape or type")
+    require(array.shape == shape and array.dtype == kind, f"{name} has the wrong shape or type")
     if low is not None and high is not None and array.size:
-        need(bool(array.min() >= low) and bool(array.max() < high), f"{name} has values out of range")
+        require(bool(array.min() >= low) and bool(array.max() < high), f"{name} has values out of range")
     if finite and np.issubdtype(kind, np.floating):
-        need(bool(np.isfinite(array).all()), f"{name} has numbers that are not finite")
+        require(bool(np.isfinite(array).all()), f"{name} has numbers that are not finite")
 
 
-def need(condition: bool, what: str) -> None:
+def require(condition: bool, what: str) -> None:
     """A ValueError that says what is wrong, unless the condition holds."""
     if not condition:
         raise ValueError(what)
 
 
-def whole(who: str, name: str, value: int, least: int) -> None:
+def check_integer(who: str, name: str, value: int, least: int) -> None:
     """Demand a whole number that is large enough.
 
-    >>> whole("majority", "trials", -3, 0)
+    >>> check_integer("majority", "trials", -3, 0)
     Traceback (most recent call last):
     ValueError: majority needs a whole number trials >= 0 (got -3)
     """
@@ -39,10 +39,10 @@ def whole(who: str, name: str, value: int, least: int) -> None:
         raise ValueError(f"{who} needs a whole number {name} >= {least} (got {value})")
 
 
-def chance(who: str, name: str, value: float) -> None:
+def check_probability(who: str, name: str, value: float) -> None:
     """Demand a probability.
 
-    >>> chance("majority", "noise", 1.5)
+    >>> check_probability("majority", "noise", 1.5)
     Traceback (most recent call last):
     ValueError: majority needs 0 <= noise <= 1 (got 1.5)
     """
@@ -50,15 +50,15 @@ def chance(who: str, name: str, value: float) -> None:
         raise ValueError(f"{who} needs 0 <= {name} <= 1 (got {value})")
 
 
-def seats(who: str, name: str, value: int, experts: int) -> None:
+def check_panel_size(who: str, name: str, value: int, experts: int) -> None:
     """Demand that those who decide are among the experts.
 
-    >>> seats("majority", "relevant", 30, 20)
+    >>> check_panel_size("majority", "relevant", 30, 20)
     Traceback (most recent call last):
     ValueError: majority needs relevant <= experts (got relevant=30, experts=20)
     """
-    whole(who, name, value, 1)
-    whole(who, "experts", experts, 1)
+    check_integer(who, name, value, 1)
+    check_integer(who, "experts", experts, 1)
     if value > experts:
         raise ValueError(f"{who} needs {name} <= experts (got {name}={value}, experts={experts})")
 

@@ -7,21 +7,21 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 
-from linmax.inputs import Roll, Triplets, read
+from linmax.inputs import NameIndex, Triplets, read
 from tests.oracles.inputs import refuses, rolls
 
 
 def test_names_are_met_once():
     with pytest.raises(ValueError, match=r"^expert 'gpt' is named twice$"):
-        Roll(["gpt", "bert", "gpt"], what="expert")
-    roll = Roll(["ann"], what="expert")
+        NameIndex(["gpt", "bert", "gpt"], what="expert")
+    roll = NameIndex(["ann"], what="expert")
     with pytest.raises(ValueError, match=r"^expert 'ann' is named twice$"):
         roll.extend(["bob", "ann"])
     assert roll.names == ["ann"]
     with pytest.raises(ValueError, match=r"^classes mix text \('a'\) and numbers \(1\): use one kind$"):
-        Roll(["a", 1], what="class")
+        NameIndex(["a", 1], what="class")
     with pytest.raises(ValueError, match=r"^classes must be whole numbers, text or true/false \(got None\)$"):
-        Roll([None], what="class")
+        NameIndex([None], what="class")
 
 
 def test_what_is_needed_must_be_there():
@@ -125,7 +125,7 @@ def test_a_minus_one_that_is_a_label_does_not_abstain_silently():
         refuses(message, votes, met=rolls([1, -1]))
         assert read(votes, [-1], None, rolls(), abstain=None).labels.tolist() != [-1]
         assert read(votes, [-1], None, rolls(), abstain=0).labels.tolist() != [-1]
-    assert read([[1, 1]], [-1], None, rolls()).new_classes == [1, -1]  # nobody votes -1
+    assert read([[1, 1]], [-1], None, rolls()).new_classes == [1, -1]  # no_unknown_classes votes -1
     assert read(np.array([[-2, 1]]), [-1], None, rolls([-1])).new_classes == [-2, 1]
     refuses(message.replace("-1", "''"), [["a", ""]], [""])
 

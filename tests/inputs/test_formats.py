@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linmax.inputs import Hard, Triplets, read, to_names
+from linmax.inputs import Hard, Triplets, decode_classes, read
 from tests.oracles.inputs import Expected, meet, rolls, seen, well_made
 from tests.oracles.inputs import read as slowly
 
@@ -127,7 +127,7 @@ def test_triplets_are_read_by_the_rules_in_any_order_of_items(panel, random, exp
 
 @st.composite
 def scored(draw):
-    """Dicts in which an expert names a class, scores some, or says nothing."""
+    """DictRows in which an expert names a class, scores some, or says nothing."""
     alphabet = draw(st.sampled_from(list(ALPHABETS.values())))
     label = st.sampled_from(alphabet)
     score = st.sampled_from([0, 0.0, 1, 1.0, 0.5, -2.5])
@@ -194,14 +194,14 @@ def test_pieces_are_read_as_the_whole(panel, data):
             known += part.known.tolist()
             codes += seen(part).votes
             guesses = part.known - 1  # the class met last, a stranger if there is one
-            names += to_names(guesses, met.classes, part.strangers).tolist()
+            names += decode_classes(guesses, met.classes, part.unknown_classes).tolist()
         once = rolls(classes)
         if labels is not None:
             meet(once, whole)
             assert met.classes.names == once.classes.names
         assert known == whole.known.tolist()
         assert codes == seen(whole).votes
-        assert names == to_names(whole.known - 1, once.classes, whole.strangers).tolist()
+        assert names == decode_classes(whole.known - 1, once.classes, whole.unknown_classes).tolist()
 
 
 @pytest.mark.parametrize("kind", ["small", "large", "text"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from linmax.inputs import Roll, Strangers, read, to_names
+from linmax.inputs import NameIndex, UnknownClasses, decode_classes, read
 from tests.oracles.inputs import meet, rolls
 
 
@@ -13,9 +13,9 @@ def test_a_stranger_is_named_in_its_own_trial_only():
     assert batch.known.tolist() == [3, 1, 3]
     assert batch.new_classes == []
     assert batch.classes_seen == 3
-    assert [batch.strangers.name(t, 1) for t in range(3)] == ["x", None, "y"]
-    assert [batch.strangers.name(0, code) for code in (-1, 0, 1, 2, 3)] == [None, None, "x", "y", None]
-    names = to_names(np.array([2, 0, 1]), rolls("a").classes, batch.strangers)
+    assert [batch.unknown_classes.name(t, 1) for t in range(3)] == ["x", None, "y"]
+    assert [batch.unknown_classes.name(0, code) for code in (-1, 0, 1, 2, 3)] == [None, None, "x", "y", None]
+    names = decode_classes(np.array([2, 0, 1]), rolls("a").classes, batch.unknown_classes)
     assert names.tolist() == ["y", "a", "y"]
 
 
@@ -26,13 +26,13 @@ def test_a_stranger_keeps_its_name_when_its_code_is_given_to_another_later():
     assert batch.known.tolist() == [1, 1, 2]
     meet(met, batch)
     assert met.classes.names == ["y"]
-    assert to_names(np.array([0, 0, 1]), met.classes, batch.strangers).tolist() == ["x", "y", "x"]
+    assert decode_classes(np.array([0, 0, 1]), met.classes, batch.unknown_classes).tolist() == ["x", "y", "x"]
 
 
 def test_a_class_is_a_stranger_until_a_labelled_trial_has_met_it():
     batch = read([["x"], ["x"], ["x"]], [None, "a", None], None, rolls())
     assert batch.votes.codes.tolist() == [[0], [0], [0]]
-    assert batch.strangers.row.tolist() == [0]
+    assert batch.unknown_classes.row.tolist() == [0]
     assert batch.new_classes == ["x", "a"]
     assert batch.known.tolist() == [1, 1, 2]
 
@@ -42,30 +42,33 @@ def test_a_class_is_a_stranger_until_a_labelled_trial_has_met_it():
     [([3, -1], np.dtype(np.int64)), (["ham", "eggs"], np.dtype("<U4")), ([True, False], np.dtype(bool))],
 )
 def test_names_have_the_type_of_their_kind(names, kind):
-    roll = Roll(names, what="class")
-    named = to_names(np.array([1, 0, 1], np.int32), roll)
+    roll = NameIndex(names, what="class")
+    named = decode_classes(np.array([1, 0, 1], np.int32), roll)
     assert named.tolist() == [names[1], names[0], names[1]]
     assert named.dtype == kind
-    assert to_names(np.empty(0, np.int32), roll).dtype == kind
-    silent = to_names(np.array([0, -1]), roll)
+    assert decode_classes(np.empty(0, np.int32), roll).dtype == kind
+    silent = decode_classes(np.array([0, -1]), roll)
     assert silent.dtype == object
     assert silent.tolist() == [names[0], None]
     assert type(silent[0]) is type(names[0])
 
 
 def test_with_no_class_known_nothing_is_named():
-    named = to_names(np.array([-1, -1]), Roll(what="class"))
+    named = decode_classes(np.array([-1, -1]), NameIndex(what="class"))
     assert named.dtype == object
     assert named.tolist() == [None, None]
-    assert to_names(np.empty(0, np.int32), Roll(what="class")).tolist() == []
+    assert decode_classes(np.empty(0, np.int32), NameIndex(what="class")).tolist() == []
 
 
 def test_long_names_of_strangers_are_not_cut():
     batch = read([["a"], ["a very long name"]], None, None, rolls("a"))
     codes = np.array([0, 1])
-    assert to_names(codes, rolls("a").classes, batch.strangers).tolist() == ["a", "a very long name"]
+    assert decode_classes(codes, rolls("a").classes, batch.unknown_classes).tolist() == [
+        "a",
+        "a very long name",
+    ]
     names = np.array(["a", "?"])
-    assert batch.strangers.fill(names, codes).tolist() == ["a", "a very long name"]
+    assert batch.unknown_classes.fill(names, codes).tolist() == ["a", "a very long name"]
     assert names.tolist() == ["a", "?"]
 
 
@@ -73,15 +76,18 @@ def test_numbers_beyond_64_bits_keep_their_value():
     big = 2**70
     batch = read([[big, -1]], [1], None, rolls())
     assert batch.new_classes == [big, 1]
-    assert to_names(np.array([0]), Roll(batch.new_classes, what="class")).tolist() == [big]
+    assert decode_classes(np.array([0]), NameIndex(batch.new_classes, what="class")).tolist() == [big]
 
 
 def test_names_keep_a_nul_at_their_end():
-    roll = Roll(["a", "b\0"], what="class")
-    assert to_names(np.array([1, 0]), roll).tolist() == ["b\0", "a"]
+    roll = NameIndex(["a", "b\0"], what="class")
+    assert decode_classes(np.array([1, 0]), roll).tolist() == ["b\0", "a"]
     batch = read([["a"], ["b\0"]], None, None, rolls("a"))
-    assert to_names(np.array([0, 1]), rolls("a").classes, batch.strangers).tolist() == ["a", "b\0"]
-    assert batch.strangers.fill(np.array(["a", "?"]), np.array([0, 1])).tolist() == ["a", "b\0"]
+    assert decode_classes(np.array([0, 1]), rolls("a").classes, batch.unknown_classes).tolist() == [
+        "a",
+        "b\0",
+    ]
+    assert batch.unknown_classes.fill(np.array(["a", "?"]), np.array([0, 1])).tolist() == ["a", "b\0"]
 
 
 def test_strangers_are_found_in_any_trial():
@@ -90,12 +96,12 @@ def test_strangers_are_found_in_any_trial():
     batch = read(votes, None, None, rolls([3, 5]))
     column = rng.integers(0, 4, size=500)
     rows = np.arange(500)
-    named = to_names(batch.votes.codes[rows, column], rolls([3, 5]).classes, batch.strangers)
+    named = decode_classes(batch.votes.codes[rows, column], rolls([3, 5]).classes, batch.unknown_classes)
     assert (named == votes[rows, column]).all()
 
 
 def test_nobody_is_a_stranger_without_strangers():
     none = np.empty(0, np.int64)
-    assert Strangers(none, none, none, []).name(0, 0) is None
+    assert UnknownClasses(none, none, none, []).name(0, 0) is None
     names = np.array(["a"])
-    assert Strangers(none, none, none, []).fill(names, np.array([0])) is names
+    assert UnknownClasses(none, none, none, []).fill(names, np.array([0])) is names

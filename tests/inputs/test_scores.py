@@ -9,8 +9,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from linmax.inputs import DEFAULT, Roll, Triplets, read
-from linmax.inputs.classes import settled
+from linmax.inputs import DEFAULT, NameIndex, Triplets, read
+from linmax.inputs.classes import check_abstain
 from linmax.inputs.numbers import number
 from tests.oracles.inputs import refuses, rolls
 
@@ -117,16 +117,16 @@ def test_columns_that_their_library_cannot_convert_are_to_be_cast():
 
 def test_experts_are_a_list_of_names():
     with pytest.raises(ValueError, match=r"^experts must be a list of names \(got 5\)$"):
-        Roll(5, what="expert")
+        NameIndex(5, what="expert")
     with pytest.raises(ValueError, match=r"^classes must be a list of names \(got True\)$"):
-        Roll(True, what="class")
+        NameIndex(True, what="class")
     names = r"^experts must be a list of names, such as texts or numbers \(got \[1\] in it\)$"
     with pytest.raises(ValueError, match=names):
-        Roll([[1]], what="expert")
+        NameIndex([[1]], what="expert")
     with pytest.raises(
         ValueError, match=r"^classes must be whole numbers, text or true/false \(got \[1\]\)$"
     ):
-        Roll([[1]], what="class")
+        NameIndex([[1]], what="class")
 
 
 @pytest.mark.parametrize("odd", [[1], object(), 0.5, np.array(1), np.float64(0.5)])
@@ -139,10 +139,10 @@ def test_one_label_abstains(odd):
 def test_the_default_abstention_is_one_object():
     assert copy.deepcopy(DEFAULT) is copy.copy(DEFAULT) is DEFAULT
     assert pickle.loads(pickle.dumps([DEFAULT]))[0] is DEFAULT
-    assert settled(DEFAULT) is DEFAULT
+    assert check_abstain(DEFAULT) is DEFAULT
     for plain, given in ((0, np.int64(0)), ("no", np.str_("no")), (None, float("nan")), (2, 2.0)):
-        assert settled(given) == plain
-        assert type(settled(given)) is type(plain)
+        assert check_abstain(given) == plain
+        assert type(check_abstain(given)) is type(plain)
     assert read([[0, 1]], [1], None, rolls(), abstain=np.int64(0)).votes.codes.tolist() == [[-1, 0]]
 
 
@@ -206,7 +206,7 @@ def test_a_stranger_is_refused_by_name():
         refuses(message("eggs"), votes, met=met, on_new_class="error")
     for votes in ([["ham"], ["eggs"]], [{"ann": "ham"}, {"ann": "eggs"}]):
         refuses(message("tea"), votes, ["tea", "ham"], met=met, on_new_class="error")
-    array = np.array([[0, 3]])  # 1 and 2 are between, but nobody votes for them
+    array = np.array([[0, 3]])  # 1 and 2 are between, but no_unknown_classes votes for them
     assert read(array, [0], None, rolls([0, 3]), on_new_class="error").votes.codes.tolist() == [[0, 1]]
     refuses(
         'class 0 is not among the classes (); add it to classes= or use on_new_class="add"',

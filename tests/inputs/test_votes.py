@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linmax.inputs import Dense, Triplets, read, to_names
+from linmax.inputs import Dense, Triplets, decode_classes, read
 from tests.oracles.inputs import rolls, seen, well_made
 
 
@@ -38,7 +38,7 @@ def test_scores_without_classes_are_of_0_1_and_so_on_from_the_start():
     guessed = read(values, None, None, rolls())
     assert guessed.new_classes == []
     assert guessed.known.tolist() == [3, 3]
-    assert to_names(np.array([2, 0]), rolls().classes, guessed.strangers).tolist() == [2, 0]
+    assert decode_classes(np.array([2, 0]), rolls().classes, guessed.unknown_classes).tolist() == [2, 0]
     assert read(values, [None, None], None, rolls()).new_classes == []
     ignored = read(values, [0, 5], None, rolls(), on_new_class="ignore")
     assert ignored.votes.values.shape == (2, 2, 0)
@@ -203,10 +203,10 @@ def test_text_of_numpys_own_kind_is_text(rows):
 def test_arrays_need_no_data_frames():
     script = (
         "import sys, numpy as np\n"
-        "from linmax.inputs import Rolls, Triplets, read\n"
-        "read(np.array([['a', 'b']]), ['a'], None, Rolls())\n"
-        "read([{'ann': 'a'}], ['a'], [{'x': 1}], Rolls(), needs={'votes', 'rows'})\n"
-        "read(Triplets(np.array([0]), ['ann'], ['a']), ['a'], None, Rolls())\n"
+        "from linmax.inputs import Names, Triplets, read\n"
+        "read(np.array([['a', 'b']]), ['a'], None, Names())\n"
+        "read([{'ann': 'a'}], ['a'], [{'x': 1}], Names(), needs={'votes', 'rows'})\n"
+        "read(Triplets(np.array([0]), ['ann'], ['a']), ['a'], None, Names())\n"
         "assert not {'pandas', 'polars', 'pyarrow', 'narwhals'} & set(sys.modules), 'imported'\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=120)

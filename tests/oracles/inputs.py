@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from linmax import inputs as ballots
-from linmax.inputs import Batch, Hard, Roll, Rolls, Rows, Sparse
+from linmax.inputs import Batch, Hard, NameIndex, Names, Rows, Sparse
 
 
 class Expected(NamedTuple):
@@ -17,7 +17,7 @@ class Expected(NamedTuple):
     known: list[int]
     new_classes: list
     new_experts: list
-    strangers: dict  # {(trial, code): class}
+    unknown_classes: dict  # {(trial, code): class}
     ignored: int
 
 
@@ -48,7 +48,7 @@ def read(items, labels, classes, experts, on_new_class="add") -> Expected:
                     local.append(name)
                 votes.add((experts.index(expert), local.index(name), float(value)))
         if label is None:
-            result.strangers.update({(t, c): local[c] for c in range(len(classes), len(local))})
+            result.unknown_classes.update({(t, c): local[c] for c in range(len(classes), len(local))})
         else:
             classes = local
         result.votes.append(votes)
@@ -63,13 +63,13 @@ def read(items, labels, classes, experts, on_new_class="add") -> Expected:
 
 def seen(batch: Batch) -> Expected:
     """The same things, out of a batch."""
-    strangers = {
-        (int(row), int(code)): batch.strangers.name(int(row), int(code))
-        for row, code in zip(batch.strangers.row, batch.strangers.code, strict=True)
+    unknown_classes = {
+        (int(row), int(code)): batch.unknown_classes.name(int(row), int(code))
+        for row, code in zip(batch.unknown_classes.row, batch.unknown_classes.code, strict=True)
     }
     return Expected(
         votes(batch), batch.labels.tolist(), batch.known.tolist(), batch.new_classes, batch.new_experts,
-        strangers, batch.ignored,
+        unknown_classes, batch.ignored,
     )  # fmt: skip
 
 
@@ -108,14 +108,14 @@ def well_made(batch: Batch) -> None:
     assert batch.known.max(initial=0) <= batch.classes_seen
 
 
-def rolls(classes: Any = (), experts: Any = (), attributes: Any = (), values: Any = ()) -> Rolls:
-    return Rolls(
-        Roll(classes, what="class"), Roll(experts, what="expert"),
-        Roll(attributes, what="attribute"), Roll(values, what="value"),
+def rolls(classes: Any = (), experts: Any = (), attributes: Any = (), values: Any = ()) -> Names:
+    return Names(
+        NameIndex(classes, what="class"), NameIndex(experts, what="expert"),
+        NameIndex(attributes, what="attribute"), NameIndex(values, what="value"),
     )  # fmt: skip
 
 
-def meet(rolls: Rolls, batch: Batch) -> None:
+def meet(rolls: Names, batch: Batch) -> None:
     """Do as a learner does after it has read a batch."""
     rolls.classes.extend(batch.new_classes)
     rolls.experts.extend(batch.new_experts)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax.experts.shared import Sets
+from linmax.experts.shared import ClassSets
 
 
 def mixing_bound(loss: float, complexity: float) -> float:
@@ -92,7 +92,7 @@ def overlap(sets: Mapping[Any, Iterable[Hashable]] | Iterable[Iterable[Hashable]
     >>> overlap({"water": ["cod", "duck"], "air": ["duck", "owl"]})
     2
     """
-    sets = dict(sets) if isinstance(sets, Sets) else sets
+    sets = dict(sets) if isinstance(sets, ClassSets) else sets
     try:
         given = [set(members) for members in (sets.values() if isinstance(sets, Mapping) else sets)]
     except TypeError:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linmax.experts.base import Data, Room, Source
+from linmax.experts.base import Capacity, Source, TrialData
 from linmax.kernels.forms import Complement, LinearMachine, Rows
 
 
@@ -39,7 +39,7 @@ class Attributes(Source):
         if not isinstance(self.complement, bool):
             raise ValueError(f"Attributes needs complement True or False (got {self.complement!r})")
 
-    def shape(self, room: Room) -> tuple[int, ...]:
+    def shape(self, room: Capacity) -> tuple[int, ...]:
         """One weight per attribute and class, or per attribute."""
         return (room.attributes,) if self.complement else (room.attributes, room.classes)
 
@@ -50,7 +50,7 @@ class Attributes(Source):
                 f"Attributes(complement=True) is for two classes (got {classes}); leave complement out"
             )
 
-    def form(self, data: Data, room: Room, names: Any, memory: Any) -> Any:
+    def form(self, data: TrialData, room: Capacity, names: Any, memory: Any) -> Any:
         """The linear machine, or its short form."""
         if not self.complement:
             return LinearMachine(data.rows, room.classes)

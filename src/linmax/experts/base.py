@@ -15,16 +15,16 @@ from linmax.spec import Term
 PLAIN = frozenset({"mean", "permutes", "shift", "theta adds z"})  # what holds when an expert is its vote
 
 
-class Room(NamedTuple):
+class Capacity(NamedTuple):
     """For how many of each there is room; it doubles when it runs out, so growth costs nothing per trial."""
 
     experts: int
     classes: int
     attributes: int
-    remembered: int  # pairs or supports: what comes to have weights while trials are learned
+    stored: int  # pairs or supports: what comes to have weights while trials are learned
 
 
-class Frozen(NamedTuple):
+class FrozenVotes(NamedTuple):
     """Votes of sources with memory, as they were at each trial; see `RememberedPairs`."""
 
     pair: Any
@@ -33,12 +33,12 @@ class Frozen(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Data:
+class TrialData:
     """The trials of a tape, as arrays."""
 
     votes: Hard | Dense | Sparse | None = None
     rows: Rows | SparseRows | None = None
-    frozen: Frozen | None = None
+    frozen: FrozenVotes | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,13 +47,13 @@ class Source(Term, abstract=True):
 
     needs: ClassVar[str | None] = None  # "votes", "rows" or "nominal"
     claims: ClassVar[frozenset[str]] = frozenset()  # the mathematical checks of rules that hold on it
-    equal: ClassVar[bool] = False  # do its sub-experts begin with weight 1 under start="equal"?
-    there: ClassVar[bool] = False  # do its sub-experts exist before they have spoken?
+    starts_equal: ClassVar[bool] = False  # do its sub-experts begin with weight 1 under start="equal"?
+    always_active: ClassVar[bool] = False  # do its sub-experts exist before they have spoken?
 
     def __add__(self, other: Source) -> Source:
         if not isinstance(other, Source):
             return NotImplemented
-        return Together((*self.parts, *other.parts))
+        return SourceSum((*self.parts, *other.parts))
 
     @property
     def parts(self) -> tuple[Source, ...]:
@@ -66,11 +66,11 @@ class Source(Term, abstract=True):
         return None
 
     @abstractmethod
-    def shape(self, room: Room) -> tuple[int, ...]:
+    def shape(self, room: Capacity) -> tuple[int, ...]:
         """The weights of this source, as the shape of an array."""
 
     @abstractmethod
-    def form(self, data: Data, room: Room, names: Any, memory: Any) -> Any:
+    def form(self, data: TrialData, room: Capacity, names: Any, memory: Any) -> Any:
         """The form kernels see."""
 
     @abstractmethod
@@ -100,7 +100,7 @@ class Source(Term, abstract=True):
 
 
 @dataclass(frozen=True, repr=False)
-class Together(Source, abstract=True):
+class SourceSum(Source, abstract=True):
     """Sources side by side."""
 
     together: tuple[Source, ...] = ()
@@ -117,7 +117,7 @@ class Together(Source, abstract=True):
                     f"the weights of two sources would both be called {label!r} in {self!r};"
                     " put their sets into one, or register functions under names of their own"
                 )
-        if sum(getattr(part.new_memory(), "freezes", False) for part in self.together) > 1:
+        if sum(getattr(part.new_memory(), "freezes_votes", False) for part in self.together) > 1:
             raise ValueError(f"only one source that freezes its votes can be in a sum (got {self!r})")
 
     @property
@@ -128,7 +128,7 @@ class Together(Source, abstract=True):
     def __repr__(self) -> str:
         return " + ".join(map(repr, self.together))
 
-    def shape(self, room: Room) -> tuple[int, ...]:
+    def shape(self, room: Capacity) -> tuple[int, ...]:
         """Sums are laid out part by part."""
         raise NotImplementedError
 
@@ -138,35 +138,35 @@ class Together(Source, abstract=True):
 State = dict[str, np.ndarray]
 
 
-class Memory:
+class SourceMemory:
     """Arrays that a form writes into while it runs; they grow with the room."""
 
     count = 0  # what has a weight of its own: pairs, supports
-    binds = False  # do weights mean something only beside what this learner remembers?
-    freezes = False  # are the votes of a trial kept as they were in its own time?
+    binds_weights = False  # do weights mean something only beside what this learner remembers?
+    freezes_votes = False  # are the votes of a trial kept as they were in its own time?
 
-    def set_up(self, size: int, updates: int, rivals: int | None) -> None:
+    def configure(self, size: int, updates: int, rivals: int | None) -> None:
         """The learner recycles `size` instances for `updates` moves each, on so many rivals (None: all)."""
 
-    def chunk(self, classes: int) -> int:
+    def chunk_size(self, classes: int) -> int:
         """How many trials to run at a time, at most."""
         return 1 << 62
 
-    def expect_trials(self, trials: int, classes: int) -> None:
+    def reserve(self, trials: int, classes: int) -> None:
         """So many trials are to be learned."""
 
-    def need(self) -> int:
+    def capacity_needed(self) -> int:
         """For how many of what it counts there must be room, with those that may come."""
         return self.count
 
-    def fit(self, room: Room) -> None:
+    def resize(self, room: Capacity) -> None:
         """Follow the room."""
 
-    def sweep(self) -> np.ndarray | None:
+    def compact(self) -> np.ndarray | None:
         """After some trials: which of what it counts is still there, or None for all."""
         return None
 
-    def state(self, sizes: Room) -> State:
+    def state(self, sizes: Capacity) -> State:
         """What a model file keeps, without spare room."""
         raise NotImplementedError
 
@@ -174,6 +174,6 @@ class Memory:
         """Take up what a model file kept (and what was found sound)."""
         raise NotImplementedError
 
-    def check(self, state: State, names: Any) -> int:
+    def validate(self, state: State, names: Any) -> int:
         """Raise a ValueError that says what is wrong with a state; return how many it counts."""
         raise NotImplementedError

@@ -12,7 +12,7 @@ import numpy as np
 
 from linmax import _jit
 from linmax import spec as _registry
-from linmax.experts.base import Data, Room, Source
+from linmax.experts.base import Capacity, Source, TrialData
 from linmax.experts.shared import (
     Map,
     check_map,
@@ -24,7 +24,7 @@ from linmax.experts.shared import (
     sharing,
     statistic_of,
 )
-from linmax.experts.support_vectors import SupportMemory
+from linmax.experts.support_vectors import SupportVectorMemory
 from linmax.kernels.forms import DualVotes, Rows
 from linmax.kernels.forms.support_vectors import FACTORED, GAUSSIAN, GENERAL, OWN, PLAIN, POLYNOMIAL, Mercer
 from linmax.spec import Term, show
@@ -173,7 +173,7 @@ class Kernel(Source):
     drop: str = field(default="oldest", kw_only=True)
 
     needs: ClassVar[str] = "rows"
-    there: ClassVar[bool] = True
+    always_active: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse what is no kernel, no map, no sets or no budget."""
@@ -239,16 +239,16 @@ class Kernel(Source):
         name = f"{show(self.kernel)} of {show(self.map)}".replace("'", "")
         return name if self.sets is None else f"{name} in sets"
 
-    def shape(self, room: Room) -> tuple[int, ...]:
+    def shape(self, room: Capacity) -> tuple[int, ...]:
         """A coefficient per support and set."""
-        return (room.remembered, room.classes if self.each else len(self.sets or (1,)))
+        return (room.stored, room.classes if self.each else len(self.sets or (1,)))
 
-    def new_memory(self) -> SupportMemory:
+    def new_memory(self) -> SupportVectorMemory:
         """No support yet."""
         sets = None if self.each else len(self.sets or (1,))
-        return SupportMemory(self.way, statistic_of(None, self.map, "Kernel"), sets, self.budget)
+        return SupportVectorMemory(self.way, statistic_of(None, self.map, "Kernel"), sets, self.budget)
 
-    def form(self, data: Data, room: Room, names: Any, memory: Any) -> Any:
+    def form(self, data: TrialData, room: Capacity, names: Any, memory: Any) -> Any:
         """Supports, and what it takes to compare a trial with them."""
         mercer = mercer_of(self.kernel)
         memory.make_current(mercer)

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from linmax._jit import Kernel
-from linmax.experts.base import Data, Frozen, Memory, Room, Source, State
+from linmax.experts.base import Capacity, FrozenVotes, Source, SourceMemory, State, TrialData
 from linmax.kernels.forms import RememberedPairs
-from linmax.validation import expect, need
+from linmax.validation import check_array, require
 
 EMPTY = -1
 
@@ -76,15 +76,15 @@ class Pairs(Source):
         ):
             raise ValueError(f"Pairs needs limit >= 1 or None (got {self.limit!r})")
 
-    def shape(self, room: Room) -> tuple[int, ...]:
+    def shape(self, room: Capacity) -> tuple[int, ...]:
         """One weight per pair."""
-        return (room.remembered,)
+        return (room.stored,)
 
     def new_memory(self) -> PairMemory:
         """No pair seen yet."""
         return PairMemory(self.memory, self.limit)
 
-    def form(self, data: Data, room: Room, names: Any, memory: Any) -> Any:
+    def form(self, data: TrialData, room: Capacity, names: Any, memory: Any) -> Any:
         """The pairs of each trial, their frozen votes, and the memory behind them."""
         frozen = data.frozen
         assert frozen is not None
@@ -101,10 +101,10 @@ class Pairs(Source):
         return key
 
 
-class PairMemory(Memory):
+class PairMemory(SourceMemory):
     """The pairs met so far and the last labels each came with."""
 
-    freezes = True
+    freezes_votes = True
 
     def __init__(self, memory: int, limit: int | None) -> None:
         self.limit = limit if limit is not None else 2**31 - 1
@@ -114,13 +114,13 @@ class PairMemory(Memory):
         self.labels = np.zeros((16, memory), dtype=np.int32)
         self.seen = np.zeros(16, dtype=np.int64)
 
-    def freeze(self, codes: np.ndarray, add: np.ndarray) -> Frozen:
+    def freeze(self, codes: np.ndarray, add: np.ndarray) -> FrozenVotes:
         """Number the pairs of these items (new ones where `add` says so) and make place for their votes."""
         columns = codes.shape[1]
         pairs = np.empty((len(codes), columns * (columns - 1) // 2), dtype=np.int32)
         self.make_room(min(self.count + int(add.sum()) * pairs.shape[1], self.limit))
         self._number(codes, add, pairs)
-        return Frozen(
+        return FrozenVotes(
             pairs,
             np.zeros((*pairs.shape, self.labels.shape[1]), dtype=np.int32),
             np.zeros(pairs.shape, dtype=np.int32),
@@ -148,7 +148,7 @@ class PairMemory(Memory):
         codes = np.ascontiguousarray(codes, dtype=np.int64)
         self.count = int(number_pairs(codes, self.table, self.members, self.count, self.limit, add, out))
 
-    def state(self, sizes: Room) -> State:
+    def state(self, sizes: Capacity) -> State:
         """The pairs, their labels and how often each was seen."""
         return {
             "members": self.members[: self.count],
@@ -164,14 +164,14 @@ class PairMemory(Memory):
         self.labels[: self.count] = state["labels"]
         self.seen[: self.count] = state["seen"]
 
-    def check(self, state: State, names: Any) -> int:
+    def validate(self, state: State, names: Any) -> int:
         """Pairs of values there are, each once, with labels there are."""
         pairs, length = len(state["seen"]), self.labels.shape[1]
-        expect(state, "members", (pairs, 2), np.int64, 0, len(names.values))
-        expect(state, "labels", (pairs, length), np.int32, 0, max(len(names.classes), 1))
-        expect(state, "seen", (pairs,), np.int64, 0, 2**62)
+        check_array(state, "members", (pairs, 2), np.int64, 0, len(names.values))
+        check_array(state, "labels", (pairs, length), np.int32, 0, max(len(names.classes), 1))
+        check_array(state, "seen", (pairs,), np.int64, 0, 2**62)
         members = state["members"]
-        need(pairs <= self.limit, "members has more pairs than the learner allows")
-        need(len(np.unique(members, axis=0)) == pairs, "members has a pair twice")
-        need(bool((members[:, 0] <= members[:, 1]).all()), "members is out of order")
+        require(pairs <= self.limit, "members has more pairs than the learner allows")
+        require(len(np.unique(members, axis=0)) == pairs, "members has a pair twice")
+        require(bool((members[:, 0] <= members[:, 1]).all()), "members is out of order")
         return pairs

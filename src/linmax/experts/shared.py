@@ -13,10 +13,10 @@ import numpy as np
 
 from linmax import _jit
 from linmax import spec as _registry
-from linmax.experts.base import Data, Memory, Room, Source, State
+from linmax.experts.base import Capacity, Source, SourceMemory, State, TrialData
 from linmax.kernels.forms import Portraits, SharedFeatures, Sharing
 from linmax.spec import show
-from linmax.validation import expect
+from linmax.validation import check_array
 
 Map = Callable[[float, float], float]
 
@@ -108,7 +108,7 @@ def statistic_of(given: str | None, name: Any, who: str) -> str:
     return given
 
 
-class Sets(tuple[tuple[str, tuple[Any, ...]], ...]):
+class ClassSets(tuple[tuple[str, tuple[Any, ...]], ...]):
     """Named sets of classes, in order; printed as the dict they are given as."""
 
     __slots__ = ()
@@ -117,9 +117,9 @@ class Sets(tuple[tuple[str, tuple[Any, ...]], ...]):
         return repr(dict(self))
 
 
-def sets_of(given: Any, who: str) -> Sets | None:
-    """Sets from a dict {name: classes}; in a hierarchy, where values are dicts, each level is a set."""
-    if given is None or isinstance(given, Sets):
+def sets_of(given: Any, who: str) -> ClassSets | None:
+    """ClassSets from a dict {name: classes}; in a hierarchy, where values are dicts, each level is a set."""
+    if given is None or isinstance(given, ClassSets):
         return given
     if not isinstance(given, Mapping) or not given:
         raise ValueError(f'{who} needs sets as a dict such as {{"birds": ("owl", "emu")}} (got {given!r})')
@@ -130,7 +130,7 @@ def sets_of(given: Any, who: str) -> Sets | None:
         if len(set(classes)) < len(classes):
             raise ValueError(f"{who} has a class twice in the set {name!r} (got {classes!r})")
         found[name] = classes
-    return Sets(found.items())
+    return ClassSets(found.items())
 
 
 def _levels(given: Mapping[Any, Any], who: str) -> Iterator[tuple[str, tuple[Any, ...]]]:
@@ -158,7 +158,7 @@ def _classes(name: str, below: Any, who: str) -> Iterator[Any]:
         raise ValueError(f"{who} needs the classes of the set {name!r} as a list (got {below!r})")
 
 
-def sharing(sets: Sets | None, classes: Any, room: int, *, each: bool = False) -> Sharing:
+def sharing(sets: ClassSets | None, classes: Any, room: int, *, each: bool = False) -> Sharing:
     """Which sets every class is in: those given; without any, one for all, or one for each class."""
     if sets is None:
         own = np.arange(room) if each else np.zeros(room, dtype=np.int64)
@@ -173,7 +173,7 @@ def sharing(sets: Sets | None, classes: Any, room: int, *, each: bool = False) -
     return Sharing(starts, np.array([tau for those in member for tau in those], dtype=np.int64))
 
 
-class ClassPortraits(Memory):
+class ClassStatistics(SourceMemory):
     """What every class has looked like: sums of instances, and how many there were."""
 
     def __init__(self, statistic: str) -> None:
@@ -181,7 +181,7 @@ class ClassPortraits(Memory):
         self.total = np.zeros((0, 0))
         self.seen = np.zeros(0, dtype=np.int64)
 
-    def fit(self, room: Room) -> None:
+    def resize(self, room: Capacity) -> None:
         """Room for every attribute and class."""
         if self.total.shape != (room.attributes, room.classes):
             total, seen = self.total, self.seen
@@ -194,7 +194,7 @@ class ClassPortraits(Memory):
         """As kernels see them."""
         return Portraits(self.total, self.seen, self.first)
 
-    def state(self, sizes: Room) -> State:
+    def state(self, sizes: Capacity) -> State:
         """Sums and counts."""
         whole = np.zeros((sizes.attributes, sizes.classes))
         seen = np.zeros(sizes.classes, dtype=np.int64)
@@ -204,13 +204,13 @@ class ClassPortraits(Memory):
         return {"total": whole, "seen": seen}
 
     def restore(self, state: State) -> None:
-        """Take them up; `fit` makes room again."""
+        """Take them up; `resize` makes room again."""
         self.total, self.seen = state["total"].copy(), state["seen"].copy()
 
-    def check(self, state: State, names: Any) -> int:
+    def validate(self, state: State, names: Any) -> int:
         """Shapes, and counts that are counts."""
-        expect(state, "total", (len(names.attributes), len(names.classes)), np.float64)
-        expect(state, "seen", (len(names.classes),), np.int64, 0, 2**62)
+        check_array(state, "total", (len(names.attributes), len(names.classes)), np.float64)
+        check_array(state, "seen", (len(names.classes),), np.int64, 0, 2**62)
         return 0
 
 
@@ -261,15 +261,15 @@ class Shared(Source):
         name = show(self.map).strip("'") + ("" if usual else f" of {self.statistic}")
         return name if self.sets is None else f"{name} in sets"
 
-    def shape(self, room: Room) -> tuple[int, ...]:
+    def shape(self, room: Capacity) -> tuple[int, ...]:
         """A weight per set and attribute."""
         return (1 if self.sets is None else len(self.sets), room.attributes)
 
-    def new_memory(self) -> ClassPortraits:
+    def new_memory(self) -> ClassStatistics:
         """No class seen yet."""
-        return ClassPortraits(statistic_of(self.statistic, self.map, "Shared"))
+        return ClassStatistics(statistic_of(self.statistic, self.map, "Shared"))
 
-    def form(self, data: Data, room: Room, names: Any, memory: Any) -> Any:
+    def form(self, data: TrialData, room: Capacity, names: Any, memory: Any) -> Any:
         """The attributes, the sets of each class, and what classes look like."""
         phi = map_of(self.map, "Shared")
         return SharedFeatures(
@@ -280,7 +280,7 @@ class Shared(Source):
     def keys(self, names: Any, memory: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
         """Weights by map and attribute, or by map, set and attribute."""
         label = self.label
-        for tau, (name, _) in enumerate(self.sets or Sets([("", ())])):
+        for tau, (name, _) in enumerate(self.sets or ClassSets([("", ())])):
             for a, attribute in enumerate(names.attributes.names):
                 yield ((label, name, attribute) if name else (label, attribute)), (tau, a)
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from linmax._jit import Kernel as Compiled
-from linmax.experts.base import Memory, Room, State
-from linmax.experts.shared import ClassPortraits
+from linmax.experts.base import Capacity, SourceMemory, State
+from linmax.experts.shared import ClassStatistics
 from linmax.kernels.forms.support_vectors import (
     ALIVE,
     BORN,
@@ -23,7 +23,7 @@ from linmax.kernels.forms.support_vectors import (
     Supports,
     renew,
 )
-from linmax.validation import expect, need
+from linmax.validation import check_array, require
 
 CHUNK = 256  # trials at a time, for which there must be room
 SPARE = 1 << 14  # supports to have room for that may not come
@@ -40,31 +40,31 @@ def renew_all(supports, portraits, mercer, dot):  # type: ignore[no-untyped-def]
 renew_table = Compiled(renew_all)
 
 
-class SupportMemory(Memory):
+class SupportVectorMemory(SourceMemory):
     """Supports, what classes look like, and the trial that is looked at."""
 
-    binds = True
+    binds_weights = True
 
     def __init__(self, way: int, statistic: str, sets: int | None, budget: int | None) -> None:
         self.way = way
         self.sets = sets  # None: one for each class
         self.budget = budget
-        self.portraits = ClassPortraits(statistic)
+        self.portraits = ClassStatistics(statistic)
         self.coming = 0
         self.recycled = (0, 0)
         self.rivals: int | None = None
         self.stale = False
-        self._blank(Room(0, 0, 0, 0))
+        self._blank(Capacity(0, 0, 0, 0))
 
     @property
     def count(self) -> int:  # type: ignore[override]
         """Supports, with those that were dropped since the last sweep."""
         return int(self.supports.numbers[COUNT])
 
-    def _blank(self, room: Room) -> None:
+    def _blank(self, room: Capacity) -> None:
         sets, classes = self.sets or room.classes, room.classes
         table = 0 if self.way == PLAIN else classes
-        size = room.remembered
+        size = room.stored
         self.supports = Supports(
             np.zeros((room.attributes, size)), np.zeros(size), np.zeros(size), np.zeros((size, sets)),
             np.zeros(size, dtype=np.uint8), np.zeros(size, dtype=np.int64), np.zeros((size, table)),
@@ -77,21 +77,21 @@ class SupportMemory(Memory):
 
     # --- room
 
-    def set_up(self, size: int, updates: int, rivals: int | None) -> None:
+    def configure(self, size: int, updates: int, rivals: int | None) -> None:
         """How its learner recycles, and on how many rivals it moves at a time (None: all)."""
         if size and self.budget is not None and updates >= UNLIMITED:
             raise ValueError("a Kernel with a budget needs Recycled with a limit on updates; 5 is usual")
         self.recycled = (size, updates)
         self.rivals = rivals
 
-    def chunk(self, classes: int) -> int:
+    def chunk_size(self, classes: int) -> int:
         """So many that the room for the supports they can bring is not out of proportion."""
         trials = CHUNK
         while trials > 1 and self._brought(trials, classes) > SPARE:
             trials //= 2
         return trials
 
-    def expect_trials(self, trials: int, classes: int) -> None:
+    def reserve(self, trials: int, classes: int) -> None:
         """Room for every support that so many trials can bring."""
         self.coming = self._brought(trials, classes)
 
@@ -105,15 +105,15 @@ class SupportMemory(Memory):
         looks = trials + size if self.way == PLAIN else trials * (size + 1) * classes
         return min(most, looks)  # an instance looks the same all trial, and what looks the same is kept once
 
-    def need(self) -> int:
+    def capacity_needed(self) -> int:
         """Those there are, and those that may come."""
         return self.count + self.coming
 
-    def fit(self, room: Room) -> None:
+    def resize(self, room: Capacity) -> None:
         """Move into larger arrays."""
-        self.portraits.fit(room)
+        self.portraits.resize(room)
         before, old = self.supports, self.supports.z.shape
-        if old == (room.attributes, room.remembered) and len(self.scratch.part) == room.classes:
+        if old == (room.attributes, room.stored) and len(self.scratch.part) == room.classes:
             return
         self._blank(room)
         for name, array in before._asdict().items():
@@ -128,7 +128,7 @@ class SupportMemory(Memory):
             renew_table(self.supports, self.portraits.portraits(), mercer, self.scratch.dot)
         self.stale = False
 
-    def sweep(self) -> np.ndarray | None:
+    def compact(self) -> np.ndarray | None:
         """Let go of what was dropped; the order stays."""
         self.coming = 0
         count, alive = self.count, self.supports.alive
@@ -147,7 +147,7 @@ class SupportMemory(Memory):
 
     # --- as arrays
 
-    def state(self, sizes: Room) -> State:
+    def state(self, sizes: Capacity) -> State:
         """Supports, coefficients and portraits; what follows from them is made again."""
         count, sets = self.count, self.sets or sizes.classes
         z, alpha = np.zeros((sizes.attributes, count)), np.zeros((count, sets))
@@ -162,25 +162,25 @@ class SupportMemory(Memory):
         }  # fmt: skip
 
     def restore(self, state: State) -> None:
-        """Take them up; `fit` makes room."""
+        """Take them up; `resize` makes room."""
         self.portraits.restore(state)
         count, classes = len(state["norm"]), len(state["seen"])
-        self._blank(Room(0, classes, len(state["z"]), count))
+        self._blank(Capacity(0, classes, len(state["z"]), count))
         for name in ("z", "alpha", "norm", "length", "born"):
             getattr(self.supports, name)[...] = state[name]
         self.supports.alive[:] = 1
         self.supports.numbers[[COUNT, ALIVE, BORN]] = count, count, state["numbers"][0]
         self.stale = True
 
-    def check(self, state: State, names: Any) -> int:
+    def validate(self, state: State, names: Any) -> int:
         """Shapes, and numbers that a run could have left."""
-        self.portraits.check(state, names)
+        self.portraits.validate(state, names)
         count, attributes = len(state["norm"]), len(names.attributes)
-        expect(state, "z", (attributes, count), np.float64)
-        expect(state, "alpha", (count, self.sets or len(names.classes)), np.float64)
+        check_array(state, "z", (attributes, count), np.float64)
+        check_array(state, "alpha", (count, self.sets or len(names.classes)), np.float64)
         for name in ("norm", "length"):
-            expect(state, name, (count,), np.float64)
-        expect(state, "born", (count,), np.int64, 0, 2**62)
-        expect(state, "numbers", (1,), np.int64, 0, 2**62)
-        need(self.budget is None or count <= self.budget, "it has more supports than its budget")
+            check_array(state, name, (count,), np.float64)
+        check_array(state, "born", (count,), np.int64, 0, 2**62)
+        check_array(state, "numbers", (1,), np.int64, 0, 2**62)
+        require(self.budget is None or count <= self.budget, "it has more supports than its budget")
         return count

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linmax.experts.base import PLAIN, Data, Room, Source
+from linmax.experts.base import PLAIN, Capacity, Source, TrialData
 from linmax.kernels.forms import Always, Dense, Hard, PerClassVotes, Sparse, SplitVotes
 
 WAYS = ("raw", "onehot", "softmax", "rank")
@@ -34,7 +34,7 @@ class Votes(Source):
 
     needs: ClassVar[str] = "votes"
     claims: ClassVar[frozenset[str]] = PLAIN
-    equal: ClassVar[bool] = True
+    starts_equal: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse an unknown way of reading."""
@@ -49,11 +49,11 @@ class Votes(Source):
         """Scores on another scale are other votes: a constant added to them, say, is not lost."""
         return self.as_ == "raw" and super().holds(what)
 
-    def shape(self, room: Room) -> tuple[int, ...]:
+    def shape(self, room: Capacity) -> tuple[int, ...]:
         """One weight per expert."""
         return (room.experts,)
 
-    def form(self, data: Data, room: Room, names: Any, memory: Any) -> Any:
+    def form(self, data: TrialData, room: Capacity, names: Any, memory: Any) -> Any:
         """The votes themselves."""
         return on_one_scale(data.votes, self.as_)
 
@@ -128,11 +128,11 @@ class Thresholds(Source):
 
     claims: ClassVar[frozenset[str]] = PLAIN
 
-    def shape(self, room: Room) -> tuple[int, ...]:
+    def shape(self, room: Capacity) -> tuple[int, ...]:
         """One weight per class."""
         return (room.classes,)
 
-    def form(self, data: Data, room: Room, names: Any, memory: Any) -> Any:
+    def form(self, data: TrialData, room: Capacity, names: Any, memory: Any) -> Any:
         """Constant votes."""
         return Always(room.classes)
 
@@ -177,11 +177,11 @@ class Split(Source):
     def __repr__(self) -> str:
         return "Split()" if self.classes is None else super().__repr__()
 
-    def shape(self, room: Room) -> tuple[int, ...]:
+    def shape(self, room: Capacity) -> tuple[int, ...]:
         """One weight per expert and class."""
         return (room.experts, room.classes)
 
-    def form(self, data: Data, room: Room, names: Any, memory: Any) -> Any:
+    def form(self, data: TrialData, room: Capacity, names: Any, memory: Any) -> Any:
         """The votes for the chosen classes."""
         chosen = np.ones(room.classes, dtype=np.uint8)
         if self.classes is not None:
@@ -214,11 +214,11 @@ class PerClass(Source):
 
     needs: ClassVar[str] = "votes"
 
-    def shape(self, room: Room) -> tuple[int, ...]:
+    def shape(self, room: Capacity) -> tuple[int, ...]:
         """One weight per expert, class said and class meant."""
         return (room.experts, room.classes, room.classes)
 
-    def form(self, data: Data, room: Room, names: Any, memory: Any) -> Any:
+    def form(self, data: TrialData, room: Capacity, names: Any, memory: Any) -> Any:
         """The votes as attributes."""
         return PerClassVotes(data.votes, room.classes)
 

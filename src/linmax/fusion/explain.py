@@ -8,17 +8,17 @@ import numpy as np
 
 from linmax import _jit
 from linmax.fusion.results import Explanation
-from linmax.inputs import Batch, Roll, Rolls
+from linmax.inputs import Batch, NameIndex, Names
 from linmax.kernels import trial as trials
 from linmax.kernels.forms.base import voices
 from linmax.kernels.update import best
-from linmax.runtime.predictor import Reason
-from linmax.runtime.rule_run import Engine
-from linmax.runtime.runner import Council
-from linmax.runtime.sources import Ground
+from linmax.runtime.predictor import Attribution
+from linmax.runtime.rule_run import RuleRun
+from linmax.runtime.runner import Runner
+from linmax.runtime.sources import Sources
 
 
-def explain(council: Council, batch: Batch) -> Explanation:
+def explain(council: Runner, batch: Batch) -> Explanation:
     """What each owner of sub-experts adds to each class, in a trial that is rehearsed and then undone."""
     if batch.trials != 1:
         raise ValueError("explain_one needs an item: pass its votes or attributes")
@@ -40,7 +40,7 @@ def explain(council: Council, batch: Batch) -> Explanation:
     )
 
 
-def _members(reason: Reason, classes: list[Any]) -> dict[str, tuple[float, Any]]:
+def _members(reason: Attribution, classes: list[Any]) -> dict[str, tuple[float, Any]]:
     """Each member's part and guess; one that sits in several places has the sum of its parts."""
     told: dict[str, tuple[float, Any]] = {}
     for learner, part, code in reason.members:
@@ -52,7 +52,7 @@ def _members(reason: Reason, classes: list[Any]) -> dict[str, tuple[float, Any]]
 class Item:
     """One item as every source sees it."""
 
-    def __init__(self, council: Council, batch: Batch, names: Rolls) -> None:
+    def __init__(self, council: Runner, batch: Batch, names: Names) -> None:
         self.names = names
         self.known = int(batch.known[0])
         self.stretch = council.lay_out(batch, slice(0, 1))
@@ -61,7 +61,7 @@ class Item:
         """The class that scores say."""
         return int(best(scores, len(scores)))
 
-    def of_engine(self, engine: Engine, mean: bool) -> Reason:
+    def of_engine(self, engine: RuleRun, mean: bool) -> Attribution:
         """The hypothesis of a run, newcomers included for the moment."""
         form = self.stretch.forms[id(engine.ground)]
         h, history, how, work = engine.hypothesis(), engine.history(), engine.how(), engine.work
@@ -75,7 +75,7 @@ class Item:
         h.s[:] = saved
         return reason
 
-    def of_vector(self, ground: Ground, vector: np.ndarray) -> Reason:
+    def of_vector(self, ground: Sources, vector: np.ndarray) -> Attribution:
         """A hypothesis over a ground."""
         form = self.stretch.forms[id(ground)]
         form.enter(0)
@@ -91,15 +91,15 @@ class Item:
                 part = float(vector[at]) * x
                 scores[label] += part
                 parts.setdefault(owners[at], np.zeros(self.known))[label] += part
-        return Reason(scores, parts)
+        return Attribution(scores, parts)
 
 
-def everyone(names: Rolls, batch: Batch) -> Rolls:
+def everyone(names: Names, batch: Batch) -> Names:
     """The rolls with the strangers of a single predicted item."""
-    strangers = [batch.strangers.name(0, code) for code in range(len(names.classes), int(batch.known[0]))]
-    return Rolls(
-        Roll([*names.classes.names, *strangers], what="class"),
-        Roll([*names.experts.names, *batch.new_experts], what="expert"),
-        Roll([*names.attributes.names, *batch.new_attributes], what="attribute"),
-        Roll([*names.values.names, *batch.new_values], what="value"),
+    strangers = [batch.unknown_classes.name(0, code) for code in range(len(names.classes), int(batch.known[0]))]
+    return Names(
+        NameIndex([*names.classes.names, *strangers], what="class"),
+        NameIndex([*names.experts.names, *batch.new_experts], what="expert"),
+        NameIndex([*names.attributes.names, *batch.new_attributes], what="attribute"),
+        NameIndex([*names.values.names, *batch.new_values], what="value"),
     )

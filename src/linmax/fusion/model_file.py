@@ -38,7 +38,7 @@ def check_state(council: Runner, state: State) -> None:
             case Sources():
                 remembered[id(keeper)] = _check_memories(keeper, part, held)
             case RuleRun():
-                sizes = keeper.ground.sizes()._replace(remembered=remembered[id(keeper.ground)])
+                sizes = keeper.ground.sizes()._replace(stored=remembered[id(keeper.ground)])
                 _check_engine(keeper, part, sizes, min(held, keeper.size))
             case Predictor():
                 keeper.check(part, remembered)

@@ -14,11 +14,11 @@ from linmax import inputs as ballots
 from linmax.fusion.explain import explain
 from linmax.fusion.results import Explanation, Run
 from linmax.fusion.tickets import Ticket, Tickets
-from linmax.inputs import Batch, Roll, Rolls
-from linmax.inputs.classes import settled
+from linmax.inputs import Batch, NameIndex, Names
+from linmax.inputs.classes import check_abstain
 from linmax.kernels.structs import MISTAKES, MOVES, NOVEL, TRIALS
-from linmax.runtime.predictor import Verdict
-from linmax.runtime.runner import Council
+from linmax.runtime.predictor import Predictions
+from linmax.runtime.runner import Runner
 from linmax.runtime.single_item import Shortcut
 from linmax.spec import Learner, parse, short
 from linmax.techniques import recommended
@@ -64,37 +64,37 @@ class Fusion:
             raise ValueError(f'on_new_class="{on_new_class}" needs the classes: pass classes=')
         self.learner = learner
         self.on_new_class = on_new_class
-        self.abstain = settled(abstain)
+        self.abstain = check_abstain(abstain)
         self.seed = _whole("seed", seed, 0)
         given = ((() if names is None else names) for names in (classes, experts))
-        self.names = Rolls(
-            *(Roll(names, what=what) for names, what in zip(given, ("class", "expert"), strict=True))
+        self.names = Names(
+            *(NameIndex(names, what=what) for names, what in zip(given, ("class", "expert"), strict=True))
         )
         self.tickets = Tickets()
         self.notes: dict[str, Any] = {}  # whatever JSON has, saved and loaded along
         self.ignored = 0
         self._seat()
-        self._council.check()
-        self._council.fit()
+        self.runner.check()
+        self.runner.fit()
 
     def _seat(self) -> None:
-        self._council = Council(self.learner, self.names, self.seed)
-        self._needs = frozenset(part.needs for part in self._council.parts if part.needs)
-        self._shortcut = Shortcut(self._council, self._needs, self.abstain)
+        self.runner = Runner(self.learner, self.names, self.seed)
+        self._needs = frozenset(part.needs for part in self.runner.parts if part.needs)
+        self._shortcut = Shortcut(self.runner, self._needs, self.abstain)
 
     def __repr__(self) -> str:
         met = f"classes={self.classes!r}, experts={len(self.experts)}, trials={self.trials}"
         return f"Fusion({self.learner}, {met})"
 
     def __getstate__(self) -> dict[str, Any]:
-        made = ("_council", "_needs", "_shortcut")
+        made = ("runner", "_needs", "_shortcut")
         own = {name: fact for name, fact in vars(self).items() if name not in made}
         return {**own, "state": self.state()}
 
     def __setstate__(self, facts: dict[str, Any]) -> None:
         vars(self).update((name, fact) for name, fact in facts.items() if name != "state")
         self._seat()  # whoever copies arrays one by one loses which of them are the same
-        self._council.restore({name: np.array(array) for name, array in facts["state"].items()})
+        self.runner.restore({name: np.array(array) for name, array in facts["state"].items()})
 
     def __copy__(self) -> Self:
         return deepcopy(self)  # two sessions that share their arrays would learn each other's trials
@@ -114,22 +114,22 @@ class Fusion:
     @property
     def trials(self) -> int:
         """Labelled items learned."""
-        return int(self._council.counts[TRIALS])
+        return int(self.runner.counts[TRIALS])
 
     @property
     def mistakes(self) -> int:
         """Wrong guesses on them."""
-        return int(self._council.counts[MISTAKES])
+        return int(self.runner.counts[MISTAKES])
 
     @property
     def novel(self) -> int:
         """Labels nobody had named before."""
-        return int(self._council.counts[NOVEL])
+        return int(self.runner.counts[NOVEL])
 
     @property
     def weights(self) -> dict[Any, float]:
         """The weights that predict, by name: an expert's own, or a tuple such as ("threshold", class)."""
-        return self._council.head.weights()
+        return self.runner.head.weights()
 
     @property
     def members(self) -> dict[str, float]:
@@ -140,7 +140,7 @@ class Fusion:
         {'Perceptron()': 0.5, 'Winnow(1.2)': 0.5}
         """
         shares: dict[str, float] = {}
-        for head, share in self._council.head.members_below():
+        for head, share in self.runner.head.members_below():
             shares[repr(head.learner)] = shares.get(repr(head.learner), 0.0) + share
         return shares
 
@@ -155,14 +155,14 @@ class Fusion:
         passes = _whole("passes", passes, 1)
         if labels is None:
             raise ValueError("learn needs labels; without them use predict")
-        before = self._council.facts()
+        before = self.runner.facts()
         guesses, wrong, ignored = [], [], self.ignored
         for _ in range(passes):
             batch = self.read(votes, labels, attributes=attributes)
             codes = self.learn_batch(batch).guesses
-            guesses.append((codes, batch.strangers))
+            guesses.append((codes, batch.unknown_classes))
             wrong.append((codes != batch.labels) & (batch.labels >= 0) & (batch.labels < batch.known))
-        after = self._council.facts()
+        after = self.runner.facts()
         trials, mistakes, novel, moves = (int(after[i] - before[i]) for i in (TRIALS, MISTAKES, NOVEL, MOVES))
         return Run(
             partial(_named, self.names.classes, guesses), np.concatenate(wrong),
@@ -172,13 +172,13 @@ class Fusion:
     def predict(self, votes: Any = None, *, attributes: Any = None) -> np.ndarray:
         """The class of every item, as of now; nothing is learned."""
         batch = self.read(votes, attributes=attributes)
-        codes = self._council.run(batch).guesses
-        return ballots.to_names(codes, self.names.classes, batch.strangers)
+        codes = self.runner.run(batch).guesses
+        return ballots.decode_classes(codes, self.names.classes, batch.unknown_classes)
 
     def scores(self, votes: Any = None, *, attributes: Any = None) -> np.ndarray:
         """What decides `predict`: a score per item and class, columns in the order of `classes`."""
         batch = self.read(votes, attributes=attributes)
-        board = self._council.run(batch, scores=True).board
+        board = self.runner.run(batch, scores=True).board
         return board[:, : len(self.names.classes)]
 
     def read(self, votes: Any = None, labels: Any = None, *, attributes: Any = None) -> Batch:
@@ -187,14 +187,14 @@ class Fusion:
             votes, labels, attributes, self.names,
             needs=self._needs, on_new_class=self.on_new_class, abstain=self.abstain,
         )  # fmt: skip
-        self._council.check(batch)
+        self.runner.check(batch)
         return batch
 
-    def learn_batch(self, batch: Batch, *, scores: bool = False) -> Verdict:
+    def learn_batch(self, batch: Batch, *, scores: bool = False) -> Predictions:
         """Learn items that `read` has just read: their guesses in codes and, if wanted, the scores behind."""
         self._meet(batch)
         self.ignored += batch.ignored
-        return self._council.run(batch, scores=scores)
+        return self.runner.run(batch, scores=scores)
 
     def _meet(self, batch: Batch) -> None:
         """Let the newcomers of a batch that is learned be known."""
@@ -206,7 +206,7 @@ class Fusion:
         ):
             if new:
                 roll.extend(new)
-                self._council.version += 1
+                self.runner.version += 1
         batch.new_attributes = []
 
     # --- one item
@@ -246,7 +246,7 @@ class Fusion:
         >>> fusion.explain_one({"ann": "cat", "bob": "dog", "eve": "dog"})
         Explanation(guess='dog', scores={'cat': 1.0, 'dog': 2.0}, contributions={'ann': {'cat': 1.0}, ...})
         """
-        return explain(self._council, self.read(_one(votes), attributes=_one(attributes)))
+        return explain(self.runner, self.read(_one(votes), attributes=_one(attributes)))
 
     def _name(self, code: int) -> Any:
         return self.names.classes.names[code]
@@ -259,11 +259,11 @@ class Fusion:
 
     def state(self) -> dict[str, np.ndarray]:
         """All that learning has changed, as arrays: two sessions with equal states go on alike."""
-        return self._council.state()
+        return self.runner.state()
 
 
-def _named(classes: Roll, guesses: list[tuple[np.ndarray, Any]]) -> np.ndarray:
-    named = [ballots.to_names(codes, classes, strangers) for codes, strangers in guesses]
+def _named(classes: NameIndex, guesses: list[tuple[np.ndarray, Any]]) -> np.ndarray:
+    named = [ballots.decode_classes(codes, classes, strangers) for codes, strangers in guesses]
     return named[0] if len(named) == 1 else np.concatenate(named)
 
 

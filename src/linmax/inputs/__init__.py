@@ -1,8 +1,8 @@
 """Whatever is passed as votes, labels and attributes becomes plain arrays that kernels can read."""
 
 from linmax.inputs.batch import Batch, Nominal
-from linmax.inputs.classes import DEFAULT, Strangers, to_names
-from linmax.inputs.names import Roll, Rolls
+from linmax.inputs.classes import DEFAULT, UnknownClasses, decode_classes
+from linmax.inputs.names import NameIndex, Names
 from linmax.inputs.read import read
 from linmax.inputs.votes import Triplets
 from linmax.kernels.forms import Dense, Hard, Rows, Sparse, SparseRows
@@ -13,13 +13,13 @@ __all__ = [
     "Dense",
     "Hard",
     "Nominal",
-    "Roll",
-    "Rolls",
+    "NameIndex",
+    "Names",
     "Rows",
     "Sparse",
     "SparseRows",
-    "Strangers",
+    "UnknownClasses",
     "Triplets",
     "read",
-    "to_names",
+    "decode_classes",
 ]

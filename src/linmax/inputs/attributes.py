@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from linmax.inputs.batch import Nominal
 from linmax.inputs.classes import first_places
-from linmax.inputs.dicts import Dicts
-from linmax.inputs.encode import Cells, Codes, cells, plainly, translate
-from linmax.inputs.names import Peek, plain, simple
+from linmax.inputs.dicts import DictRows
+from linmax.inputs.encode import CodedArray, Codes, cells, plainly, translate
+from linmax.inputs.names import StagedIndex, to_label, to_python
 from linmax.inputs.numbers import SCALE, beyond, fitting, floats, huge, number, shown, within
 from linmax.inputs.votes import merge, starts
 from linmax.kernels.forms import Rows, SparseRows
@@ -19,13 +19,13 @@ from linmax.kernels.forms import Rows, SparseRows
 Numbers = NDArray[np.float64]
 
 
-def read_rows(source: Any, attributes: Peek) -> Rows | SparseRows:
+def read_rows(source: Any, attributes: StagedIndex) -> Rows | SparseRows:
     """Read a table of attributes; a nominal cell becomes an attribute (column, value) that is 1."""
-    if isinstance(source, Dicts):
+    if isinstance(source, DictRows):
         return _dicts(source, attributes)
     if hasattr(source, "tocsr"):
         return _matrix(source, attributes)
-    columns: dict[Any, Numbers | Cells]
+    columns: dict[Any, Numbers | CodedArray]
     if not isinstance(source, np.ndarray):
         from linmax.inputs import frames
 
@@ -34,22 +34,24 @@ def read_rows(source: Any, attributes: Peek) -> Rows | SparseRows:
         return _array(source, attributes)
     else:
         columns = {j: _column(source[:, j]) for j in range(source.shape[1])}
-        numeric = [column for column in columns.values() if not isinstance(column, Cells)]
+        numeric = [column for column in columns.values() if not isinstance(column, CodedArray)]
         if len(numeric) == len(columns):
             return _array(np.column_stack(numeric) if numeric else np.empty(source.shape), attributes)
     return _columns(columns, source.shape[0], attributes)
 
 
-def _array(array: NDArray[Any], attributes: Peek) -> Rows:
+def _array(array: NDArray[Any], attributes: StagedIndex) -> Rows:
     seats = attributes.columns(array.shape[1], "attributes")
     if not seats:
         return Rows(np.zeros((len(array), len(attributes))))
     return Rows(_bounded(floats(array), [attributes.name(code) for code in seats]))
 
 
-def _columns(columns: dict[Any, Numbers | Cells], trials: int, attributes: Peek) -> Rows | SparseRows:
-    numeric = {name: column for name, column in columns.items() if not isinstance(column, Cells)}
-    nominal = {name: column for name, column in columns.items() if isinstance(column, Cells)}
+def _columns(
+    columns: dict[Any, Numbers | CodedArray], trials: int, attributes: StagedIndex
+) -> Rows | SparseRows:
+    numeric = {name: column for name, column in columns.items() if not isinstance(column, CodedArray)}
+    nominal = {name: column for name, column in columns.items() if isinstance(column, CodedArray)}
     seats = [attributes.code(name) for name in numeric]
     values = np.empty((trials, len(numeric)))
     for j, column in enumerate(numeric.values()):
@@ -70,7 +72,7 @@ def _columns(columns: dict[Any, Numbers | Cells], trials: int, attributes: Peek)
     return SparseRows(starts(np.nonzero(there)[0], trials), index[there], value[there])
 
 
-def _series(series: Any, what: str) -> Numbers | Cells:
+def _series(series: Any, what: str) -> Numbers | CodedArray:
     import narwhals as nw
 
     from linmax.inputs import frames
@@ -82,7 +84,7 @@ def _series(series: Any, what: str) -> Numbers | Cells:
     return _column(frames.objects(series))
 
 
-def _column(array: NDArray[Any]) -> Numbers | Cells:
+def _column(array: NDArray[Any]) -> Numbers | CodedArray:
     """A column of numbers, truth values or objects that are numbers is numeric; any other is nominal."""
     kinds = set(map(type, array.tolist())) if array.dtype.kind == "O" else set()
     if array.dtype.kind in "biufO" and not any(issubclass(kind, str) for kind in kinds):
@@ -106,7 +108,7 @@ def _number(value: Any) -> float:
         raise ValueError(f"attributes must be numbers or text (got {value!r})") from None
 
 
-def _matrix(matrix: Any, attributes: Peek) -> SparseRows:
+def _matrix(matrix: Any, attributes: StagedIndex) -> SparseRows:
     if matrix.ndim != 2:
         raise ValueError(
             f"attributes must have one row per item (got a sparse array of shape {matrix.shape})"
@@ -165,7 +167,7 @@ def _demand_inside(index: NDArray[Any], size: int, name: str) -> None:
             )
 
 
-def _dicts(dicts: Dicts, attributes: Peek) -> SparseRows:
+def _dicts(dicts: DictRows, attributes: StagedIndex) -> SparseRows:
     row: list[int] = []
     index: list[int] = []
     value: list[float] = []
@@ -174,7 +176,7 @@ def _dicts(dicts: Dicts, attributes: Peek) -> SparseRows:
             if isinstance(cell, Enum):
                 cell = cell.value
             if isinstance(cell, str):
-                index.append(attributes.code((simple(name), str(cell))))
+                index.append(attributes.code((to_python(name), str(cell))))
                 value.append(1.0)
             elif cell is not None:
                 fits = fitting(_number(cell))
@@ -207,13 +209,13 @@ def _unfit(value: Any, row: int, column: Any) -> ValueError:
 WHAT = "nominal attributes"
 
 
-def read_nominal(source: Any, values: Peek) -> Nominal:
+def read_nominal(source: Any, values: StagedIndex) -> Nominal:
     """Read a table of nominal attributes: whole numbers, texts or true/false, a column each."""
-    if isinstance(source, Dicts):
+    if isinstance(source, DictRows):
         return Nominal(_nominal_dicts(source, values))
     if hasattr(source, "tocsr"):
         raise ValueError(f"{WHAT} cannot be a sparse matrix; pass a data frame, an array or dicts")
-    columns: dict[Any, Cells]
+    columns: dict[Any, CodedArray]
     if isinstance(source, np.ndarray):
         columns = {j: cells(source[:, j], WHAT) for j in range(source.shape[1])}
     else:
@@ -223,18 +225,18 @@ def read_nominal(source: Any, values: Peek) -> Nominal:
     return Nominal(pairs(columns, source.shape[0], values))
 
 
-def pairs(columns: Mapping[Any, Cells], trials: int, peek: Peek) -> Codes:
+def pairs(columns: Mapping[Any, CodedArray], trials: int, peek: StagedIndex) -> Codes:
     """A code per cell for its (column, value) pair; new pairs are numbered as they are met, row by row.
 
-    >>> color = Cells(np.array([1, 0]), 0, ["red", "blue"], ["red"])
-    >>> size = Cells(np.array([0, 0]), 0, [3], [3])
-    >>> from linmax.inputs.names import Roll
-    >>> peek = Peek(Roll(what="value"))
+    >>> color = CodedArray(np.array([1, 0]), 0, ["red", "blue"], ["red"])
+    >>> size = CodedArray(np.array([0, 0]), 0, [3], [3])
+    >>> from linmax.inputs.names import NameIndex
+    >>> peek = StagedIndex(NameIndex(what="value"))
     >>> pairs({"color": color, "size": size}, 2, peek).tolist(), peek.new
     ([[0, 1], [2, 1]], [('color', 'blue'), ('size', 3), ('color', 'red')])
     """
     named = [
-        said._replace(names=[None if name is None else (simple(column), name) for name in said.names])
+        said._replace(names=[None if name is None else (to_python(column), name) for name in said.names])
         for column, said in columns.items()
     ]
     said = merge(named, list(range(len(named))), (trials, len(named)), peek.roll)
@@ -244,11 +246,11 @@ def pairs(columns: Mapping[Any, Cells], trials: int, peek: Peek) -> Codes:
     return translate(said, [-1 if name is None else peek.find(name) for name in said.names])
 
 
-def _nominal_dicts(dicts: Dicts, values: Peek) -> Codes:
+def _nominal_dicts(dicts: DictRows, values: StagedIndex) -> Codes:
     codes = np.full((len(dicts), max(map(len, dicts), default=0)), -1, np.int32)
     for t, row in enumerate(dicts):
         for j, (column, value) in enumerate(row.items()):
-            name = plain(value, WHAT)
+            name = to_label(value, WHAT)
             if name is not None:
-                codes[t, j] = values.code((simple(column), name))
+                codes[t, j] = values.code((to_python(column), name))
     return codes

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax.inputs.classes import Strangers
+from linmax.inputs.classes import UnknownClasses
 from linmax.inputs.names import Label
 from linmax.kernels.forms import Dense, Hard, Rows, Sparse, SparseRows
 
@@ -36,20 +36,20 @@ class Batch:
     new_experts: list[Hashable]
     new_attributes: list[Hashable]
     new_values: list[Hashable]
-    strangers: Strangers  # classes that have a code in one trial only
+    unknown_classes: UnknownClasses  # classes that have a code in one trial only
     ignored: int  # votes and labels for unknown classes that were left out
     classes_seen: int  # every class code is below
     experts_seen: int  # every expert code is below
 
     @property
-    def familiar(self) -> bool:
-        """Whether these are hard votes for classes that all trials know, and bring nobody along."""
+    def sliceable(self) -> bool:
+        """Whether these are hard votes for classes that all trials know, and bring no_unknown_classes along."""
         new = self.new_classes or self.new_experts or self.new_attributes or self.new_values
-        strange = len(self.strangers.row) or self.strangers.everywhere or self.ignored
+        strange = len(self.unknown_classes.row) or self.unknown_classes.everywhere or self.ignored
         hard = isinstance(self.votes, Hard) and self.rows is None and self.nominal is None
         return hard and not new and not strange
 
-    def part(self, begin: int, end: int) -> "Batch":
+    def slice(self, begin: int, end: int) -> "Batch":
         """Some trials of a familiar batch that follow one another: reading these alone gives the same."""
         assert isinstance(self.votes, Hard)
         rows = slice(begin, end)

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax.inputs.encode import BLOCK, Cells, Codes, Flags, gather, silent, translate, turn
-from linmax.inputs.names import Label, Roll, listing, plain
+from linmax.inputs.encode import BLOCK, CodedArray, Codes, Flags, gather, silent, translate, turn
+from linmax.inputs.names import Label, NameIndex, quote_list, to_label
 
 
 class Default:
@@ -23,8 +23,8 @@ class Default:
 DEFAULT = Default()
 
 
-class Quiet(NamedTuple):
-    """The names that abstain, and those of them that are also labels: nobody may vote for these."""
+class Abstentions(NamedTuple):
+    """The names that abstain, and those of them that are also labels: no_unknown_classes may vote for these."""
 
     names: tuple[Label, ...]
     contested: tuple[Label, ...] = ()
@@ -41,7 +41,7 @@ class Quiet(NamedTuple):
             )
         return True
 
-    def hush(self, said: Cells) -> Cells:
+    def hush(self, said: CodedArray) -> CodedArray:
         """The cells, with those that abstain saying nothing."""
         names = list(said.names)
         for i, name in enumerate(names):
@@ -52,31 +52,33 @@ class Quiet(NamedTuple):
         return said._replace(names=names, present=[name for name in said.present if not self.silences(name)])
 
 
-def quiet(abstain: Any, classes: Roll, labels: Cells | Sequence[Label | None] | None) -> Quiet:
+def read_abstain(
+    abstain: Any, classes: NameIndex, labels: CodedArray | Sequence[Label | None] | None
+) -> Abstentions:
     """Read the option ``abstain``: unless the caller decides, a label that abstains is contested.
 
-    >>> quiet(DEFAULT, Roll([-1, 1], what="class"), None).contested
+    >>> read_abstain(DEFAULT, NameIndex([-1, 1], what="class"), None).contested
     (-1,)
-    >>> quiet(0, Roll(), None), quiet(None, Roll(), None)
-    (Quiet(names=(0,), contested=()), Quiet(names=(), contested=()))
+    >>> read_abstain(0, NameIndex(), None), read_abstain(None, NameIndex(), None)
+    (Abstentions(names=(0,), contested=()), Abstentions(names=(), contested=()))
     """
     if not isinstance(abstain, Default):
-        name = settled(abstain)
-        return Quiet(() if name is None else (name,))
+        name = check_abstain(abstain)
+        return Abstentions(() if name is None else (name,))
     names: tuple[Label, ...] = (-1, "")
-    return Quiet(names, tuple(name for name in names if classes.get(name) >= 0 or _among(labels, name)))
+    return Abstentions(names, tuple(name for name in names if classes.get(name) >= 0 or _among(labels, name)))
 
 
-def settled(abstain: Any) -> Any:
+def check_abstain(abstain: Any) -> Any:
     """The option as a plain label, None or DEFAULT.
 
-    >>> settled(np.int64(0)), settled(DEFAULT)
+    >>> check_abstain(np.int64(0)), check_abstain(DEFAULT)
     (0, DEFAULT)
     """
     if isinstance(abstain, Default):
         return DEFAULT
     try:
-        return plain(abstain, "abstain")
+        return to_label(abstain, "abstain")
     except ValueError:
         shown = abstain.item() if isinstance(abstain, np.generic) else abstain
         raise ValueError(
@@ -84,24 +86,24 @@ def settled(abstain: Any) -> Any:
         ) from None
 
 
-def occurs(said: Cells, i: int) -> bool:
+def occurs(said: CodedArray, i: int) -> bool:
     """Whether any cell says the i-th name."""
     return bool((said.codes == said.low + i).any())
 
 
-def _among(labels: Cells | Sequence[Label | None] | None, name: Label) -> bool:
-    if isinstance(labels, Cells):
+def _among(labels: CodedArray | Sequence[Label | None] | None, name: Label) -> bool:
+    if isinstance(labels, CodedArray):
         return name in labels.names and occurs(labels, labels.names.index(name))
     return labels is not None and name in labels
 
 
-class Strangers(NamedTuple):
+class UnknownClasses(NamedTuple):
     """Who sits where: in trial row[i], code[i] is the class names[which[i]].
 
-    >>> strangers = Strangers(np.array([1]), np.array([2]), np.array([0]), ["eggs"])
-    >>> strangers.name(1, 2), strangers.name(0, 2)
+    >>> unknown_classes = UnknownClasses(np.array([1]), np.array([2]), np.array([0]), ["eggs"])
+    >>> unknown_classes.name(1, 2), unknown_classes.name(0, 2)
     ('eggs', None)
-    >>> strangers.fill(np.array(["ham", "?"]), np.array([0, 2]))
+    >>> unknown_classes.fill(np.array(["ham", "?"]), np.array([0, 2]))
     array(['ham', 'eggs'], dtype='<U4')
     """
 
@@ -137,25 +139,27 @@ class Strangers(NamedTuple):
         return found, [*self.everywhere, *self.names]
 
     def fill(self, names: NDArray[Any], codes: NDArray[Any]) -> NDArray[Any]:
-        """Names of guesses, one per row, with the strangers' put in; the array given is left as it is."""
+        """Names of guesses, one per row, with the unknown_classes' put in; the array given is left as it is."""
         found, strange = self.find(codes)
         rows = np.flatnonzero(found >= 0)
         if not len(rows):
             return names
-        theirs = array_of(strange)[found[rows]]
+        theirs = names_array(strange)[found[rows]]
         filled = names.astype(np.promote_types(names.dtype, theirs.dtype))
         filled[rows] = theirs
         return filled
 
 
-def nobody() -> Strangers:
-    """No strangers."""
+def no_unknown_classes() -> UnknownClasses:
+    """No unknown_classes."""
     none = np.empty(0, np.int64)
-    return Strangers(none, none, none, [])
+    return UnknownClasses(none, none, none, [])
 
 
-def seat(row: NDArray[np.int64], code: NDArray[Any], known: Codes) -> tuple[NDArray[np.int64], Strangers]:
-    """Give the strangers of each row the codes after the known ones, in order of appearance.
+def seat(
+    row: NDArray[np.int64], code: NDArray[Any], known: Codes
+) -> tuple[NDArray[np.int64], UnknownClasses]:
+    """Give the unknown_classes of each row the codes after the known ones, in order of appearance.
 
     Rows ascend; codes may be any that tell classes apart, and are kept as which. Known is raised.
     """
@@ -168,13 +172,13 @@ def seat(row: NDArray[np.int64], code: NDArray[Any], known: Codes) -> tuple[NDAr
     known[rows[opening]] += many.astype(np.int32)
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    return seats[place][which], Strangers(rows, seats, classes, [])
+    return seats[place][which], UnknownClasses(rows, seats, classes, [])
 
 
-def array_of(names: list[Any]) -> NDArray[Any]:
+def names_array(names: list[Any]) -> NDArray[Any]:
     """Names as an array of whole numbers, texts or truth values.
 
-    >>> array_of([3, 1]), array_of(["ham", "spam"]).dtype, array_of([2**70]).dtype
+    >>> names_array([3, 1]), names_array(["ham", "spam"]).dtype, names_array([2**70]).dtype
     (array([3, 1]), dtype('<U4'), dtype('O'))
     """
     if not names:
@@ -188,21 +192,23 @@ def array_of(names: list[Any]) -> NDArray[Any]:
         return np.array(names, object)
 
 
-def to_names(codes: NDArray[Any], classes: Roll, strangers: Strangers | None = None) -> NDArray[Any]:
+def decode_classes(
+    codes: NDArray[Any], classes: NameIndex, unknown_classes: UnknownClasses | None = None
+) -> NDArray[Any]:
     """The names of guesses, one code per trial; -1 becomes None.
 
-    >>> to_names(np.array([1, 0]), Roll(["ham", "spam"], what="class"))
+    >>> decode_classes(np.array([1, 0]), NameIndex(["ham", "spam"], what="class"))
     array(['spam', 'ham'], dtype='<U4')
-    >>> to_names(np.array([0, -1]), Roll(["ham"], what="class"))
+    >>> decode_classes(np.array([0, -1]), NameIndex(["ham"], what="class"))
     array(['ham', None], dtype=object)
     """
     codes = np.asarray(codes)
     names = classes.names
-    if strangers is not None:
-        found, strange = strangers.find(codes)
+    if unknown_classes is not None:
+        found, strange = unknown_classes.find(codes)
         codes = np.where(found >= 0, len(names) + found, codes)
         names = [*names, *strange]
-    table = array_of(names)
+    table = names_array(names)
     if (codes < 0).any():
         table = np.concatenate((table.astype(object), np.array([None])))  # -1 is the last
     named: NDArray[Any] = table[codes]
@@ -212,21 +218,21 @@ def to_names(codes: NDArray[Any], classes: Roll, strangers: Strangers | None = N
 NEW_CLASS = ("add", "error", "ignore")
 
 
-class Discovery(NamedTuple):
+class ClassCodes(NamedTuple):
     """Votes and labels as codes of classes, and the classes known in each trial."""
 
     votes: Codes  # shaped as the votes; -1 abstains
     labels: Codes
     known: Codes
     new: list[Label]
-    strangers: Strangers
+    unknown_classes: UnknownClasses
     ignored: int = 0
 
 
-class Said(NamedTuple):
+class VoteCells(NamedTuple):
     """Votes as cells: a row per trial with experts in the order of their roll, or entry after entry."""
 
-    cells: Cells
+    cells: CodedArray
     rows: NDArray[np.int64] | None  # the trial of each entry, ascending; None: cells have a row per trial
 
     def row(self, place: int) -> int:
@@ -238,11 +244,13 @@ class Said(NamedTuple):
         return per_trial[:, None] if self.rows is None else per_trial[self.rows]
 
 
-def discover(votes: Said, labels: Cells | None, trials: int, classes: Roll, on_new_class: str) -> Discovery:
+def discover(
+    votes: VoteCells, labels: CodedArray | None, trials: int, classes: NameIndex, on_new_class: str
+) -> ClassCodes:
     """Turn names into codes of classes; unknown classes get the codes after the roll, as they are met.
 
-    >>> said = Said(Cells(np.array([[0, 1], [1, 2]]), 0, ["a", "b", "c"], "abc"), None)
-    >>> found = discover(said, Cells(np.array([3, 0]), 0, ["c", "x", "y", "z"], "cz"), 2, Roll(["c"]), "add")
+    >>> said = VoteCells(CodedArray(np.array([[0, 1], [1, 2]]), 0, ["a", "b", "c"], "abc"), None)
+    >>> found = discover(said, CodedArray(np.array([3, 0]), 0, ["c", "x", "y", "z"], "cz"), 2, NameIndex(["c"]), "add")
     >>> found.votes.tolist(), found.labels.tolist(), found.known.tolist(), found.new
     ([[1, 2], [2, 0]], [3, 0], [3, 4], ['a', 'b', 'z'])
     """
@@ -256,7 +264,7 @@ def discover(votes: Said, labels: Cells | None, trials: int, classes: Roll, on_n
     if not fresh or on_new_class != "add":
         codes, lost = _heard(votes.cells, table, base)
         labelled, missed = _heard(truth, truths, base)
-        return Discovery(codes, labelled, known, [], nobody(), lost + missed)
+        return ClassCodes(codes, labelled, known, [], no_unknown_classes(), lost + missed)
 
     learned = gather(truth, [code >= 0 for code in truths], np.bool_)
     met = _meetings(votes, truth, fresh, learned)
@@ -269,12 +277,12 @@ def discover(votes: Said, labels: Cells | None, trials: int, classes: Roll, on_n
         arrivals[row + late] += 1
     known += np.cumsum(arrivals[:trials], dtype=np.int32)
     codes = translate(votes.cells, [place.get(code, code) for code in table])
-    codes, strangers = _seat_strangers(votes, codes, known, learned, names, base)
+    codes, unknown_classes = _seat_strangers(votes, codes, known, learned, names, base)
     labelled = translate(truth, [place.get(code, code) for code in truths])
-    return Discovery(codes, labelled, known, names[:new], strangers)
+    return ClassCodes(codes, labelled, known, names[:new], unknown_classes)
 
 
-def _table(names: Sequence[Label | None], classes: Roll, fresh: dict[Label, int]) -> list[int]:
+def _table(names: Sequence[Label | None], classes: NameIndex, fresh: dict[Label, int]) -> list[int]:
     table = []
     for name in names:
         code = -1 if name is None else classes.get(name)
@@ -284,7 +292,7 @@ def _table(names: Sequence[Label | None], classes: Roll, fresh: dict[Label, int]
     return table
 
 
-def _heard(said: Cells, table: list[int], base: int) -> tuple[Codes, int]:
+def _heard(said: CodedArray, table: list[int], base: int) -> tuple[Codes, int]:
     """The codes of known classes, and how many cells name another one."""
     if not table or max(table) < base:
         return translate(said, table), 0
@@ -293,7 +301,7 @@ def _heard(said: Cells, table: list[int], base: int) -> tuple[Codes, int]:
 
 
 def _meetings(
-    votes: Said, truth: Cells, fresh: Mapping[Label, int], allowed: Flags | None
+    votes: VoteCells, truth: CodedArray, fresh: Mapping[Label, int], allowed: Flags | None
 ) -> dict[Label, tuple[int, int, int]]:
     """Where allowed trials first meet fresh classes: {class: (trial, 0 by vote or 1 by label, place)}."""
     met: dict[Label, tuple[int, int, int]] = {}
@@ -305,10 +313,10 @@ def _meetings(
     return met
 
 
-def first_places(said: Cells, wanted: Container[Any], allowed: Flags | None = None) -> dict[Any, int]:
+def first_places(said: CodedArray, wanted: Container[Any], allowed: Flags | None = None) -> dict[Any, int]:
     """Where each wanted name is first said, counting cells along the rows; unsaid names are left out.
 
-    >>> first_places(Cells(np.array([[1, 0], [2, 0]]), 0, ["a", "b", "c", "d"], "abc"), {"a", "c", "d"})
+    >>> first_places(CodedArray(np.array([[1, 0], [2, 0]]), 0, ["a", "b", "c", "d"], "abc"), {"a", "c", "d"})
     {'a': 1, 'c': 2}
     """
     found: dict[Any, int] = {}
@@ -335,33 +343,33 @@ def first_places(said: Cells, wanted: Container[Any], allowed: Flags | None = No
     return found
 
 
-def _refuse(votes: Said, truth: Cells, fresh: Mapping[Label, int], classes: Roll) -> None:
+def _refuse(votes: VoteCells, truth: CodedArray, fresh: Mapping[Label, int], classes: NameIndex) -> None:
     met = _meetings(votes, truth, fresh, None)
     if met:
-        raise stranger_error(min(met, key=lambda name: met[name]), classes)
+        raise unknown_class_error(min(met, key=lambda name: met[name]), classes)
 
 
-def stranger_error(name: Label | None, classes: Roll) -> ValueError:
+def unknown_class_error(name: Label | None, classes: NameIndex) -> ValueError:
     """Say that a class is not among those that were announced."""
     return ValueError(
-        f"class {name!r} is not among the classes ({listing(classes.names)});"
+        f"class {name!r} is not among the classes ({quote_list(classes.names)});"
         ' add it to classes= or use on_new_class="add"'
     )
 
 
 def _seat_strangers(
-    votes: Said, codes: Codes, known: Codes, labelled: Flags, names: list[Label], base: int
-) -> tuple[Codes, Strangers]:
+    votes: VoteCells, codes: Codes, known: Codes, labelled: Flags, names: list[Label], base: int
+) -> tuple[Codes, UnknownClasses]:
     if labelled.all() or not codes.size:
-        return codes, nobody()
+        return codes, no_unknown_classes()
     strange = codes >= votes.spread(known)
     strange &= ~votes.spread(labelled)
     places = np.nonzero(strange)
     if not len(places[0]):
-        return codes, nobody()
+        return codes, no_unknown_classes()
     rows = places[0] if votes.rows is None else votes.rows[places[0]]
-    seats, strangers = seat(rows, codes[places] - base, known)
+    seats, unknown_classes = seat(rows, codes[places] - base, known)
     if np.may_share_memory(codes, votes.cells.codes):
         codes = codes.copy()
     codes[places] = seats
-    return codes, strangers._replace(names=names)
+    return codes, unknown_classes._replace(names=names)

@@ -6,8 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from linmax.inputs.classes import Discovery, Quiet, Strangers, nobody, stranger_error
-from linmax.inputs.names import Label, Peek, Roll, one_kind, plain
+from linmax.inputs.classes import (
+    Abstentions,
+    ClassCodes,
+    UnknownClasses,
+    no_unknown_classes,
+    unknown_class_error,
+)
+from linmax.inputs.names import Label, NameIndex, StagedIndex, check_one_kind, to_label
 from linmax.inputs.numbers import NUMBERS, fitting, number, score_error
 from linmax.kernels.forms import Sparse
 
@@ -18,18 +24,22 @@ PLAIN = (str, int, bool)  # such a vote is a label as it is
 _expert = itemgetter(0)
 
 
-class Dicts(list[Mapping[Any, Any]]):
+class DictRows(list[Mapping[Any, Any]]):
     """A dict per item."""
 
 
 def read_dicts(
-    dicts: Dicts, labels: Sequence[Label | None] | None, experts: Peek, quiet: Quiet, desk: "Desk"
-) -> tuple[Sparse, Discovery]:
+    dicts: DictRows,
+    labels: Sequence[Label | None] | None,
+    experts: StagedIndex,
+    quiet: Abstentions,
+    desk: "ClassEncoder",
+) -> tuple[Sparse, ClassCodes]:
     """Read dicts {expert: label} or {expert: {class: score}}, trial by trial.
 
-    >>> votes = Dicts([{"ann": "a", "bob": {"b": 0.5}}, {"ann": "b"}])
-    >>> desk = Desk(Roll(what="class"), "add")
-    >>> sparse, found = read_dicts(votes, ["c", None], Peek(Roll()), Quiet(()), desk)
+    >>> votes = DictRows([{"ann": "a", "bob": {"b": 0.5}}, {"ann": "b"}])
+    >>> desk = ClassEncoder(NameIndex(what="class"), "add")
+    >>> sparse, found = read_dicts(votes, ["c", None], StagedIndex(NameIndex()), Abstentions(()), desk)
     >>> sparse.expert.tolist(), sparse.label.tolist(), sparse.value.tolist(), sparse.indptr.tolist()
     ([0, 1, 0], [0, 1, 1], [1.0, 0.5, 1.0], [0, 2, 3])
     >>> found.labels.tolist(), found.known.tolist(), found.new
@@ -50,7 +60,7 @@ def read_dicts(
     return sparse, found
 
 
-def _votes(item: int, ballot: Mapping[Any, Any], experts: Peek, quiet: Quiet) -> list[Vote]:
+def _votes(item: int, ballot: Mapping[Any, Any], experts: StagedIndex, quiet: Abstentions) -> list[Vote]:
     """The votes of one item that say something, by expert."""
     votes: list[Vote] = []
     seats = experts.roll.codes
@@ -59,11 +69,11 @@ def _votes(item: int, ballot: Mapping[Any, Any], experts: Peek, quiet: Quiet) ->
         kind = type(vote)
         if kind is dict or (kind not in PLAIN and isinstance(vote, Mapping)):
             for said, score in vote.items():
-                label, value = plain(said, "votes"), _number(score, item, name, said)
+                label, value = to_label(said, "votes"), _number(score, item, name, said)
                 if label is not None and value:
                     votes.append((expert, label, value))
         else:
-            label = vote if kind in PLAIN else plain(vote, "votes")
+            label = vote if kind in PLAIN else to_label(vote, "votes")
             if label is not None and not (label in quiet.names and quiet.silences(label)):
                 votes.append((expert, label, 1.0))
     votes.sort(key=_expert)
@@ -77,10 +87,10 @@ def _number(score: Any, item: int, expert: Any, label: Any) -> float:
     return value
 
 
-class Desk:
+class ClassEncoder:
     """Where classes report, trial by trial, and get their codes."""
 
-    def __init__(self, classes: Roll, on_new_class: str) -> None:
+    def __init__(self, classes: NameIndex, on_new_class: str) -> None:
         self.classes, self.on_new_class = classes, on_new_class
         self._fresh: dict[Label, int] = {}
         self._samples: dict[str, list[Label]] = {"classes": classes.names[:1], "votes": [], "labels": []}
@@ -96,7 +106,7 @@ class Desk:
             self._check(label, "labels")
             self._ignored += 1
             label = None
-        strangers: dict[Label, int] = {}
+        unknown_classes: dict[Label, int] = {}
         entries: list[Entry] = []
         codes, fresh = self.classes.codes, self._fresh
         for expert, name, value in votes:
@@ -107,11 +117,11 @@ class Desk:
                 self._ignored += 1
                 continue
             if code < 0:
-                code = self._seat(name, strangers) if label is None else self._add(name)
+                code = self._seat(name, unknown_classes) if label is None else self._add(name)
             entries.append((expert, code, value))
         entries.sort()
-        self._known.append(len(self.classes) + len(self._fresh) + len(strangers))
-        self._strangers += [(trial, code, name) for name, code in strangers.items()]
+        self._known.append(len(self.classes) + len(self._fresh) + len(unknown_classes))
+        self._strangers += [(trial, code, name) for name, code in unknown_classes.items()]
         code = -1
         if label is not None:
             self._check(label, "labels")
@@ -120,15 +130,17 @@ class Desk:
         self._labels.append(code)
         return entries
 
-    def discovery(self, votes: Any) -> Discovery:
+    def discovery(self, votes: Any) -> ClassCodes:
         """What was found out."""
-        strangers = nobody()
+        unknown_classes = no_unknown_classes()
         if self._strangers:
             row, code, names = zip(*self._strangers, strict=True)
             which = np.arange(len(names))
-            strangers = Strangers(np.array(row, np.int64), np.array(code, np.int64), which, list(names))
+            unknown_classes = UnknownClasses(
+                np.array(row, np.int64), np.array(code, np.int64), which, list(names)
+            )
         labels, known = np.array(self._labels, np.int32), np.array(self._known, np.int32)
-        return Discovery(votes, labels, known, list(self._fresh), strangers, self._ignored)
+        return ClassCodes(votes, labels, known, list(self._fresh), unknown_classes, self._ignored)
 
     def _code(self, name: Label) -> int:
         code = self.classes.codes.get(name, -1)
@@ -136,16 +148,16 @@ class Desk:
 
     def _add(self, name: Label) -> int:
         if self.on_new_class == "error":
-            raise stranger_error(name, self.classes)
+            raise unknown_class_error(name, self.classes)
         return self._fresh.setdefault(name, len(self.classes) + len(self._fresh))
 
-    def _seat(self, name: Label, strangers: dict[Label, int]) -> int:
+    def _seat(self, name: Label, unknown_classes: dict[Label, int]) -> int:
         if self.on_new_class == "error":
-            raise stranger_error(name, self.classes)
-        return strangers.setdefault(name, len(self.classes) + len(self._fresh) + len(strangers))
+            raise unknown_class_error(name, self.classes)
+        return unknown_classes.setdefault(name, len(self.classes) + len(self._fresh) + len(unknown_classes))
 
     def _check(self, name: Label, where: str) -> None:
         if self._kind is None:
             self._kind, self._samples[where] = type(name), [name]
         elif type(name) is not self._kind:
-            one_kind({**self._samples, where: [*self._samples[where], name]}.items())
+            check_one_kind({**self._samples, where: [*self._samples[where], name]}.items())

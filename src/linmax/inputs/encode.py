@@ -1,4 +1,4 @@
-"""Cells of an array become codes with names: whole numbers by their range, anything else by looking it up."""
+"""CodedArray of an array become codes with names: whole numbers by their range, anything else by looking it up."""
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linmax._jit import Kernel, interpreting
-from linmax.inputs.names import Label, one_kind, plain, unfit
+from linmax.inputs.names import Label, check_one_kind, label_error, to_label
 
 Array = NDArray[Any]
 Codes = NDArray[np.int32]
@@ -20,7 +20,7 @@ RANGE = 1 << 16  # whole numbers below this are their own codes
 SHORT = 1 << 12  # so few cells are looked up one by one
 
 
-class Cells(NamedTuple):
+class CodedArray(NamedTuple):
     """What each cell says: a code per cell, a name per code (None: it says nothing)."""
 
     codes: Array  # whole numbers of any type, perhaps the caller's own array: never written to
@@ -29,7 +29,7 @@ class Cells(NamedTuple):
     present: Sequence[Any]  # names that are said somewhere, at least one of each kind
 
 
-def cells(array: Array, what: str, missing: Flags | None = None) -> Cells:
+def cells(array: Array, what: str, missing: Flags | None = None) -> CodedArray:
     """Code the cells of an array of numbers, texts, truth values or objects.
 
     >>> said = cells(np.array([["ham", None], ["spam", "ham"]], dtype=object), "votes")
@@ -53,12 +53,12 @@ def cells(array: Array, what: str, missing: Flags | None = None) -> Cells:
         return _integers(array, what, missing, int)
     if kind == "U":
         return _looked_up(array, what)
-    raise unfit(array.flat[0], what)
+    raise label_error(array.flat[0], what)
 
 
-def silent(shape: tuple[int, ...]) -> Cells:
-    """Cells that say nothing."""
-    return Cells(np.full(shape, -1, np.int32), -1, [None], ())
+def silent(shape: tuple[int, ...]) -> CodedArray:
+    """CodedArray that say nothing."""
+    return CodedArray(np.full(shape, -1, np.int32), -1, [None], ())
 
 
 def blocks(array: Array, size: int = BLOCK) -> Iterator[slice]:
@@ -82,13 +82,13 @@ def extent(array: Array) -> tuple[int, int]:
     return min(least for least, _ in ends), max(most for _, most in ends)
 
 
-def turn(said: Cells, table: Sequence[Any], kind: type[Scalar]) -> NDArray[Scalar]:
+def turn(said: CodedArray, table: Sequence[Any], kind: type[Scalar]) -> NDArray[Scalar]:
     """A table as long as the names, so that codes index it as they are: negative ones count from its end."""
     start = -said.low
     return np.array([*table[start:], *table[:start]], kind)
 
 
-def gather(said: Cells, table: Sequence[Any], kind: type[Scalar]) -> NDArray[Scalar]:
+def gather(said: CodedArray, table: Sequence[Any], kind: type[Scalar]) -> NDArray[Scalar]:
     """For each cell, the entry of its name in a table as long as the names."""
     turned = turn(said, table, kind)
     if said.codes.dtype == np.intp and said.codes.flags.c_contiguous:
@@ -99,7 +99,7 @@ def gather(said: Cells, table: Sequence[Any], kind: type[Scalar]) -> NDArray[Sca
     return out
 
 
-def translate(said: Cells, table: list[int]) -> Codes:
+def translate(said: CodedArray, table: list[int]) -> Codes:
     """Each cell's entry in a table of codes; an array that already holds them is handed back as it is."""
     if said.low >= -1 and table == list(range(said.low, said.low + len(table))):
         return plainly(said.codes, np.int32)
@@ -115,7 +115,7 @@ def plainly(array: Array, kind: type[Scalar]) -> NDArray[Scalar]:
     return out if out.flags.writeable else out.copy()
 
 
-def _integers(array: Array, what: str, missing: Flags | None, name: Callable[[int], Label]) -> Cells:
+def _integers(array: Array, what: str, missing: Flags | None, name: Callable[[int], Label]) -> CodedArray:
     if missing is not None and missing.any():
         return _holed(array, what, missing, name)
     least, most = extent(array)
@@ -124,10 +124,10 @@ def _integers(array: Array, what: str, missing: Flags | None, name: Callable[[in
     low = min(least, 0)
     names = [name(c) if c >= least else None for c in range(low, most + 1)]
     names += [None] * (-low - len(names))  # up to -1: negative codes count from the end of a table
-    return Cells(array, low, names, (name(most), name(least)))
+    return CodedArray(array, low, names, (name(most), name(least)))
 
 
-def _holed(array: Array, what: str, missing: Flags, name: Callable[[int], Label]) -> Cells:
+def _holed(array: Array, what: str, missing: Flags, name: Callable[[int], Label]) -> CodedArray:
     if missing.all():
         return silent(array.shape)
     filled = np.where(missing, array.flat[int(np.argmin(missing))], array)
@@ -137,29 +137,29 @@ def _holed(array: Array, what: str, missing: Flags, name: Callable[[int], Label]
     return said._replace(codes=codes, names=[*said.names, None])
 
 
-def _floats(array: Array, what: str, missing: Flags | None) -> Cells:
+def _floats(array: Array, what: str, missing: Flags | None) -> CodedArray:
     if array.dtype.itemsize < 4:
         array = array.astype(np.float32)  # a half float cannot be compared with 2**63
     hole = np.isnan(array) if missing is None else np.isnan(array) | missing
     whole = np.where(hole, 0, array)
     broken = ~(np.abs(whole) < 2.0**63) | (whole != np.trunc(whole))
     if broken.any():
-        raise unfit(array[broken][0], what)
+        raise label_error(array[broken][0], what)
     return _integers(whole.astype(np.int64), what, hole, int)
 
 
-def _objects(array: Array, what: str) -> Cells:
-    ledger = Ledger(what)
+def _objects(array: Array, what: str) -> CodedArray:
+    ledger = ValueEncoder(what)
     codes = np.empty(array.shape, np.int32)
     for rows in blocks(array):
         block = array[rows]
         codes[rows] = ledger.look_up(block.ravel().tolist(), check=True).reshape(block.shape)
-    return Cells(codes, -1, [None, *ledger.names], ledger.names)
+    return CodedArray(codes, -1, [None, *ledger.names], ledger.names)
 
 
-def _looked_up(array: Array, what: str) -> Cells:
+def _looked_up(array: Array, what: str) -> CodedArray:
     """Number the distinct values: a hash finds most cells in a table, the others are looked up one by one."""
-    ledger = Ledger(what)
+    ledger = ValueEncoder(what)
     codes = np.empty(array.shape, np.int32)
     slots = np.full(1 << SLOTS, -1, np.int32)
     seen = np.empty(0, array.dtype)
@@ -178,7 +178,7 @@ def _looked_up(array: Array, what: str) -> Cells:
                 slots[slot[strange]] = code[strange]
                 seen = np.array(ledger.names, array.dtype)
         codes[rows] = code.reshape(array[rows].shape)
-    return Cells(codes, -1, [None, *ledger.names], ledger.names)
+    return CodedArray(codes, -1, [None, *ledger.names], ledger.names)
 
 
 def _hash(block: Array) -> NDArray[np.uint64]:
@@ -193,10 +193,10 @@ def _hash(block: Array) -> NDArray[np.uint64]:
     return (key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - SLOTS)
 
 
-class Ledger(dict[Any, int]):
+class ValueEncoder(dict[Any, int]):
     """Numbers distinct values in the order in which they are met; what is missing gets -1.
 
-    >>> ledger = Ledger("votes")
+    >>> ledger = ValueEncoder("votes")
     >>> ledger.look_up(["ham", "spam", None, "ham"]).tolist(), ledger.names
     ([0, 1, -1, 0], ['ham', 'spam'])
     """
@@ -209,7 +209,7 @@ class Ledger(dict[Any, int]):
         self._numbers: list[Label] = []
 
     def __missing__(self, value: Any) -> int:
-        name = plain(value, self.what)
+        name = to_label(value, self.what)
         if name is None:
             return -1  # not kept: every NaN may be another object
         if name in self:
@@ -225,7 +225,7 @@ class Ledger(dict[Any, int]):
         try:
             codes = np.fromiter(map(self.__getitem__, values), np.int32, len(values))
         except TypeError:
-            raise next(unfit(v, self.what) for v in values if not isinstance(v, Hashable)) from None
+            raise next(label_error(v, self.what) for v in values if not isinstance(v, Hashable)) from None
         if check:
             self._watch(values)
         return codes
@@ -238,7 +238,7 @@ class Ledger(dict[Any, int]):
             self._truths = [bool(next(v for v in values if type(v) in truths))]
         if numbers and not self._numbers:
             self._numbers += [int(v) for v in values if type(v) in numbers and v == v][:1]  # NaN is no number
-        one_kind([(self.what, self._truths), (self.what, self._numbers)])
+        check_one_kind([(self.what, self._truths), (self.what, self._numbers)])
 
 
 FEW = 1 << 16  # cells: so many numpy has laid before machine code is loaded from disk
@@ -247,11 +247,11 @@ AT_ONCE = 4  # columns: the cells that a row gets from them lie in one line of t
 Tables = Sequence[Sequence[int]]
 
 
-def lay_out(columns: Sequence[Cells], tables: Tables, seats: Sequence[int], out: Codes) -> None:
+def lay_out(columns: Sequence[CodedArray], tables: Tables, seats: Sequence[int], out: Codes) -> None:
     """Write what each column's cells have in its table, as long as its names, into its seat of `out`.
 
     >>> out = np.empty((2, 1), np.int32)
-    >>> lay_out([Cells(np.array([1, -1]), -1, [None, "a", "b"], "b")], [[-1, 4, 5]], [0], out)
+    >>> lay_out([CodedArray(np.array([1, -1]), -1, [None, "a", "b"], "b")], [[-1, 4, 5]], [0], out)
     >>> out.tolist()
     [[5], [-1]]
     """
@@ -273,7 +273,7 @@ def lay_out(columns: Sequence[Cells], tables: Tables, seats: Sequence[int], out:
             raise IndexError(f"a code in row {stray} of {len(out)} has no name")
 
 
-def _by_numpy(columns: Sequence[Cells], tables: Tables, seats: Sequence[int], out: Codes) -> None:
+def _by_numpy(columns: Sequence[CodedArray], tables: Tables, seats: Sequence[int], out: Codes) -> None:
     turned = [turn(said, table, np.int32) for said, table in zip(columns, tables, strict=True)]
     for rows in blocks(out):
         for said, table, seat in zip(columns, turned, seats, strict=True):
@@ -306,7 +306,7 @@ def place(a, b, c, d, lows, sizes, tables, seats, out):  # type: ignore[no-untyp
 _place = Kernel(place)
 
 
-def column(data: Any, what: str) -> Cells:
+def column(data: Any, what: str) -> CodedArray:
     """Code a list, an array or a series with one value per item."""
     if not isinstance(data, list | tuple | np.ndarray):
         from linmax.inputs import frames  # narwhals takes a while to import, and arrays do without it
@@ -329,7 +329,7 @@ def column(data: Any, what: str) -> Cells:
 def column_names(data: Any, what: str) -> list[Label | None]:
     """The values themselves, None where one is missing."""
     if isinstance(data, list | tuple):
-        return [plain(value, what) for value in data]
+        return [to_label(value, what) for value in data]
     said = column(data, what)
     return [said.names[code - said.low] for code in said.codes.tolist()]
 

@@ -10,7 +10,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
-from linmax.inputs.encode import Cells, Ledger, cells, silent
+from linmax.inputs.encode import CodedArray, ValueEncoder, cells, silent
 
 Frame = nw.DataFrame[Any]
 Series = nw.Series[Any]
@@ -49,7 +49,7 @@ def columns(frame: Frame, what: str, read: Callable[[Series, str], Read]) -> dic
     return {series.name: guarded(series, what, read) for series in frame.iter_columns()}
 
 
-def votes(frame: Frame) -> list[Cells]:
+def votes(frame: Frame) -> list[CodedArray]:
     """Code every column; those of Arrow that hold texts do without a series of narwhals."""
     if not frame.implementation.is_pyarrow():
         return [*columns(frame, "votes", column).values()]
@@ -57,10 +57,10 @@ def votes(frame: Frame) -> list[Cells]:
     return [_vote(frame, name, native) for name, native in natives]
 
 
-def _vote(frame: Frame, name: Any, native: Any) -> Cells:
+def _vote(frame: Frame, name: Any, native: Any) -> CodedArray:
     if _of_texts(native.type):
         with suppress(Exception):  # it is read again, and what is wrong with it said
-            return _coded(native, Ledger("votes"))
+            return _coded(native, ValueEncoder("votes"))
     return guarded(frame[name], "votes", column)
 
 
@@ -79,7 +79,7 @@ def guarded(series: Series, what: str, read: Callable[[Series, str], Read]) -> R
         raise ValueError(f"{what} have {place} of type {kind}; cast it to int64, float64 or text") from error
 
 
-def column(series: Series, what: str) -> Cells:
+def column(series: Series, what: str) -> CodedArray:
     """Code a column of labels.
 
     >>> import polars
@@ -121,16 +121,16 @@ def _chunked(array: Any) -> Any:
     return pyarrow.chunked_array([array])
 
 
-def _texts(series: Series, what: str) -> Cells:
+def _texts(series: Series, what: str) -> CodedArray:
     """Code a column of texts or categories where it lives: texts taken into Python one by one are slow."""
-    ledger = Ledger(what)
+    ledger = ValueEncoder(what)
     native = series.to_native()
     if series.implementation.is_pandas_like():
         codes, distinct = native.factorize()  # what is missing gets -1
         places = ledger.look_up(list(distinct))
         if len(ledger.names) < len(places):  # a member of an Enum and its value are one name
             codes = np.append(places, np.int32(-1))[codes]
-        return Cells(codes, -1, [None, *ledger.names], ledger.names)
+        return CodedArray(codes, -1, [None, *ledger.names], ledger.names)
     if series.implementation.is_pyarrow() and _of_texts(native.type):
         return _coded(native, ledger)
     if series.dtype in (nw.Categorical, nw.Enum):
@@ -146,7 +146,7 @@ def _texts(series: Series, what: str) -> Cells:
     codes = whole.replace_strict(distinct, list(range(len(distinct))), return_dtype=nw.Int32).to_numpy()
     if series.null_count():
         codes = np.where(series.is_null().to_numpy(), -1, codes)
-    return Cells(codes, -1, [None, *ledger.names], ledger.names)
+    return CodedArray(codes, -1, [None, *ledger.names], ledger.names)
 
 
 def _of_texts(kind: Any) -> bool:
@@ -157,7 +157,7 @@ def _of_texts(kind: Any) -> bool:
     return bool(pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind))
 
 
-def _coded(column: Any, ledger: Ledger) -> Cells:
+def _coded(column: Any, ledger: ValueEncoder) -> CodedArray:
     """Code an Arrow column by the dictionary that it has or gets: it is as long as the distinct texts."""
     column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     coded = column if hasattr(column, "dictionary") else column.dictionary_encode("encode")
@@ -168,4 +168,4 @@ def _coded(column: Any, ledger: Ledger) -> Cells:
     codes = codes.to_numpy()
     if not np.array_equal(places, np.arange(len(places))):  # something is missing, or there twice
         codes = np.append(places, np.int32(-1))[codes]
-    return Cells(codes, -1, [None, *ledger.names], ledger.names)
+    return CodedArray(codes, -1, [None, *ledger.names], ledger.names)

@@ -13,21 +13,21 @@ KINDS = {str: "text", int: "numbers", bool: "true/false"}
 CURES = {"votes": "; scores go into an array of shape (items, experts, classes), triplets or dicts"}
 
 
-def plain(value: Any, what: str) -> Label | None:
+def to_label(value: Any, what: str) -> Label | None:
     """Turn a cell into a Python int, str or bool; what is missing (None, NaN, pandas' NA) becomes None.
 
     Members of an Enum are their values.
 
-    >>> plain(np.int64(3), "labels"), plain(2.0, "labels"), plain(float("nan"), "labels")
+    >>> to_label(np.int64(3), "labels"), to_label(2.0, "labels"), to_label(float("nan"), "labels")
     (3, 2, None)
-    >>> plain(0.5, "labels")
+    >>> to_label(0.5, "labels")
     Traceback (most recent call last):
     ValueError: labels must be whole numbers, text or true/false (got 0.5)
     """
     if value is None:
         return None
     if isinstance(value, Enum):
-        return plain(value.value, what)
+        return to_label(value.value, what)
     if isinstance(value, str):
         return str(value)
     if isinstance(value, bool | np.bool_):
@@ -39,18 +39,18 @@ def plain(value: Any, what: str) -> Label | None:
             return None
         if float(value).is_integer():
             return int(value)
-    elif is_na(value):
+    elif is_pandas_na(value):
         return None
-    raise unfit(value, what)
+    raise label_error(value, what)
 
 
-def is_na(value: Any) -> bool:
+def is_pandas_na(value: Any) -> bool:
     """Whether this is pandas' NA or NaT: known by name, for pandas is there only if the caller brings it."""
     return type(value).__name__ in ("NAType", "NaTType")
 
 
-def unfit(value: Any, what: str) -> ValueError:
-    """Say that a value can be nobody's label."""
+def label_error(value: Any, what: str) -> ValueError:
+    """Say that a value can be no_unknown_classes's label."""
     if isinstance(value, np.generic):
         value = value.item()
     return ValueError(
@@ -58,10 +58,10 @@ def unfit(value: Any, what: str) -> ValueError:
     )
 
 
-def one_kind(sources: Iterable[tuple[str, Iterable[Label]]]) -> None:
+def check_one_kind(sources: Iterable[tuple[str, Iterable[Label]]]) -> None:
     """Demand that all names are of one kind.
 
-    >>> one_kind([("votes", ["ham", "spam"]), ("labels", [3])])
+    >>> check_one_kind([("votes", ["ham", "spam"]), ("labels", [3])])
     Traceback (most recent call last):
     ValueError: votes and labels mix text ('ham') and numbers (3): use one kind
     """
@@ -76,20 +76,20 @@ def one_kind(sources: Iterable[tuple[str, Iterable[Label]]]) -> None:
     raise ValueError(f"{where} mix {one} and {other}: use one kind")
 
 
-def listing(names: Iterable[Any], most: int = 8) -> str:
+def quote_list(names: Iterable[Any], most: int = 8) -> str:
     """Show names in a sentence: all of a few, the first of many.
 
-    >>> listing(["ham", "spam"]), listing(range(100), most=3)
+    >>> quote_list(["ham", "spam"]), quote_list(range(100), most=3)
     ("'ham', 'spam'", '0, 1, 2, ...')
     """
     shown = [repr(name) for name in names]
     return ", ".join(shown if len(shown) <= most else [*shown[:most], "..."])
 
 
-class Roll:
+class NameIndex:
     """Names in the order in which they were first met; a name's code is its position.
 
-    >>> roll = Roll(["gpt", "bert"], what="expert")
+    >>> roll = NameIndex(["gpt", "bert"], what="expert")
     >>> roll.add("ann"), roll.add("gpt"), roll.get("bert"), roll.get("bob")
     (2, 0, 1, -1)
     >>> roll.names
@@ -100,7 +100,7 @@ class Roll:
 
     Classes are whole numbers, texts or true/false, all of one kind.
 
-    >>> Roll(np.arange(3), what="class").names
+    >>> NameIndex(np.arange(3), what="class").names
     [0, 1, 2]
     """
 
@@ -114,7 +114,7 @@ class Roll:
         return len(self.names)
 
     def __repr__(self) -> str:
-        return f"Roll({self.names!r}, what={self.what!r})"
+        return f"NameIndex({self.names!r}, what={self.what!r})"
 
     def get(self, name: Hashable) -> int:
         """The code of a name; -1 if it is unknown."""
@@ -134,7 +134,7 @@ class Roll:
                 raise ValueError(f"{self.what} {name!r} is named twice")
             fresh[name] = len(self) + len(fresh)
         if self.what == "class":
-            one_kind([("classes", [*self.names[:1], *fresh])])
+            check_one_kind([("classes", [*self.names[:1], *fresh])])
         self.names += fresh
         self.codes |= fresh
 
@@ -154,8 +154,8 @@ class Roll:
                 raise ValueError(
                     f"{self._plural} must be a list of names, such as texts or numbers (got {name!r} in it)"
                 )
-            return simple(name)
-        label = plain(name, "classes")
+            return to_python(name)
+        label = to_label(name, "classes")
         if label is None:
             raise ValueError(f"classes must be whole numbers, text or true/false (got {name!r})")
         return label
@@ -169,35 +169,35 @@ def _hashable(name: Any) -> bool:
     return True
 
 
-def simple(name: Hashable) -> Hashable:
+def to_python(name: Hashable) -> Hashable:
     """The same name without numpy.
 
-    >>> simple(np.int64(3)), simple(np.str_("ann")), simple(("day", 1))
+    >>> to_python(np.int64(3)), to_python(np.str_("ann")), to_python(("day", 1))
     (3, 'ann', ('day', 1))
     """
     return name.item() if isinstance(name, np.generic) else name
 
 
 @dataclass
-class Rolls:
+class Names:
     """Everyone a learner has met. Values are (column, value) pairs of nominal attributes."""
 
-    classes: Roll = field(default_factory=lambda: Roll(what="class"))
-    experts: Roll = field(default_factory=lambda: Roll(what="expert"))
-    attributes: Roll = field(default_factory=lambda: Roll(what="attribute"))
-    values: Roll = field(default_factory=lambda: Roll(what="value"))
+    classes: NameIndex = field(default_factory=lambda: NameIndex(what="class"))
+    experts: NameIndex = field(default_factory=lambda: NameIndex(what="expert"))
+    attributes: NameIndex = field(default_factory=lambda: NameIndex(what="attribute"))
+    values: NameIndex = field(default_factory=lambda: NameIndex(what="value"))
 
 
-class Peek:
+class StagedIndex:
     """A roll that is only looked at: unknown names get the codes after it, and are remembered as new.
 
-    >>> roll = Roll(["gpt"], what="expert")
-    >>> peek = Peek(roll)
+    >>> roll = NameIndex(["gpt"], what="expert")
+    >>> peek = StagedIndex(roll)
     >>> peek.code("ann"), peek.code("gpt"), peek.code("ann"), peek.new, len(peek), len(roll)
     (1, 0, 1, ['ann'], 2, 1)
     """
 
-    def __init__(self, roll: Roll) -> None:
+    def __init__(self, roll: NameIndex) -> None:
         self.roll = roll
         self.new: list[Any] = []
         self._codes: dict[Any, int] = {}
@@ -215,7 +215,7 @@ class Peek:
         code = self.find(name)
         if code < 0:
             code = self._codes[name] = len(self)
-            self.new.append(simple(name))
+            self.new.append(to_python(name))
         return code
 
     def name(self, code: int) -> Any:
@@ -227,6 +227,6 @@ class Peek:
         if len(self.roll) and width not in (0, len(self.roll)):
             raise ValueError(
                 f"{table} have {width} columns but {len(self.roll)} {self.roll.what}s are known"
-                f" ({listing(self.roll.names)}); name the columns: pass a data frame or dicts"
+                f" ({quote_list(self.roll.names)}); name the columns: pass a data frame or dicts"
             )
         return list(range(width)) if len(self.roll) else [self.code(name) for name in range(width)]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linmax.inputs.encode import blocks, plainly
-from linmax.inputs.names import is_na
+from linmax.inputs.names import is_pandas_na
 
 Numbers = NDArray[np.float64]
 
@@ -59,7 +59,7 @@ def number(value: Any) -> float:
     >>> number(3), number(None), number(-(10**400))
     (3.0, nan, -1.7976931348623157e+308)
     """
-    if value is None or is_na(value):
+    if value is None or is_pandas_na(value):
         return nan
     try:
         return float(value)

@@ -8,11 +8,20 @@ from numpy.typing import NDArray
 
 from linmax.inputs.attributes import read_nominal, read_rows
 from linmax.inputs.batch import Batch
-from linmax.inputs.classes import DEFAULT, NEW_CLASS, Discovery, Said, discover, nobody, quiet, stranger_error
-from linmax.inputs.dicts import Desk, Dicts, read_dicts
-from linmax.inputs.encode import Cells, brief, column, column_names, silent, to_array
-from linmax.inputs.names import Peek, Roll, Rolls, one_kind
-from linmax.inputs.votes import Entries, Triplets, count, read_votes, to_sparse
+from linmax.inputs.classes import (
+    DEFAULT,
+    NEW_CLASS,
+    ClassCodes,
+    VoteCells,
+    discover,
+    no_unknown_classes,
+    read_abstain,
+    unknown_class_error,
+)
+from linmax.inputs.dicts import ClassEncoder, DictRows, read_dicts
+from linmax.inputs.encode import CodedArray, brief, column, column_names, silent, to_array
+from linmax.inputs.names import NameIndex, Names, StagedIndex, check_one_kind
+from linmax.inputs.votes import Triplets, VoteEntries, count, read_votes, to_sparse
 from linmax.kernels.forms import Dense, Hard, Sparse
 
 SHAPES = {
@@ -22,7 +31,7 @@ SHAPES = {
 
 
 def table(data: Any, what: str) -> Any:
-    """Recognise a table: Triplets, Dicts, a sparse matrix, a narwhals frame or an array."""
+    """Recognise a table: Triplets, DictRows, a sparse matrix, a narwhals frame or an array."""
     if isinstance(data, Triplets) and what == "votes":
         return data
     if hasattr(data, "tocsr"):  # scipy's sparse matrices and arrays
@@ -36,7 +45,7 @@ def table(data: Any, what: str) -> Any:
     if isinstance(data, list | tuple):
         dicts = sum(isinstance(row, Mapping) for row in data)
         if dicts and dicts == len(data):
-            return Dicts(data)
+            return DictRows(data)
         if dicts:
             raise ValueError(f"{what} must be dicts for all items or for none (got {dicts} of {len(data)})")
         if not len(data):
@@ -63,7 +72,7 @@ def length(source: Any) -> int:
     """How many items a table has."""
     if isinstance(source, Triplets):
         return count(source)
-    return len(source) if isinstance(source, Dicts) else int(source.shape[0])
+    return len(source) if isinstance(source, DictRows) else int(source.shape[0])
 
 
 def _bare(items: Any, what: str) -> ValueError:
@@ -91,7 +100,7 @@ def read(
     votes: Any,
     labels: Any,
     attributes: Any,
-    rolls: Rolls,
+    rolls: Names,
     *,
     needs: Set[str] = frozenset({"votes"}),
     on_new_class: str = "add",
@@ -102,7 +111,7 @@ def read(
     Nothing is changed: the rolls are only looked at, and the batch says who is new. Labels may be missing,
     one by one or (None) all together; what is said in such a trial makes no class known.
 
-    >>> rolls = Rolls()
+    >>> rolls = Names()
     >>> batch = read([["ham", "spam"], ["eggs", None]], ["spam", "tea"], None, rolls)
     >>> batch.votes.codes.tolist(), batch.labels.tolist(), batch.new_classes
     ([[0, 1], [2, -1]], [1, 3], ['ham', 'spam', 'eggs', 'tea'])
@@ -110,7 +119,7 @@ def read(
     [2, 3]
     >>> rolls.classes.extend(batch.new_classes)
     >>> later = read([{0: "tea", 7: {"milk": 0.5}}], None, None, rolls)
-    >>> later.votes.label.tolist(), later.strangers.name(0, 4), later.new_classes, later.new_experts
+    >>> later.votes.label.tolist(), later.unknown_classes.name(0, 4), later.new_classes, later.new_experts
     ([3, 4], 'milk', [], [0, 7])
     """
     if on_new_class not in NEW_CLASS:
@@ -121,22 +130,22 @@ def read(
             raise ValueError(f"this learner needs {NEEDS[need]}; pass {NEEDS[need]}=")
     sources = {what: table(data, what) for what, data in given.items() if data is not None}
     sizes = {what: length(source) for what, source in sources.items()}
-    classes, experts = rolls.classes, Peek(rolls.experts)
+    classes, experts = rolls.classes, StagedIndex(rolls.experts)
     ballot = sources["votes"] if "votes" in needs else None
     form: Hard | Dense | Sparse | None
-    if isinstance(ballot, Dicts):
+    if isinstance(ballot, DictRows):
         names = None if labels is None else column_names(labels, "labels")
         trials = _agreed(sizes, names)
-        silence = quiet(abstain, classes, names)
-        form, found = read_dicts(ballot, names, experts, silence, Desk(classes, on_new_class))
+        silence = read_abstain(abstain, classes, names)
+        form, found = read_dicts(ballot, names, experts, silence, ClassEncoder(classes, on_new_class))
     else:
         truth = None if labels is None else column(labels, "labels")
         trials = _agreed(sizes, None if truth is None else truth.codes)
-        silence = quiet(abstain, classes, truth)
+        silence = read_abstain(abstain, classes, truth)
         cast = None if ballot is None else read_votes(ballot, experts, classes, silence)
         form, found = _decide(cast, truth, trials, classes, on_new_class)
 
-    numbers, values = Peek(rolls.attributes), Peek(rolls.values)
+    numbers, values = StagedIndex(rolls.attributes), StagedIndex(rolls.values)
     return Batch(
         trials=trials,
         votes=form,
@@ -148,7 +157,7 @@ def read(
         new_experts=experts.new,
         new_attributes=numbers.new,
         new_values=values.new,
-        strangers=found.strangers,
+        unknown_classes=found.unknown_classes,
         ignored=found.ignored,
         classes_seen=max(len(classes) + len(found.new), int(found.known.max(initial=0))),
         experts_seen=len(experts),
@@ -166,24 +175,28 @@ def _agreed(sizes: dict[str, int], labels: Sized | None) -> int:
 
 
 def _decide(
-    cast: Cells | Dense | Entries | None, truth: Cells | None, trials: int, classes: Roll, on_new_class: str
-) -> tuple[Hard | Dense | Sparse | None, Discovery]:
+    cast: CodedArray | Dense | VoteEntries | None,
+    truth: CodedArray | None,
+    trials: int,
+    classes: NameIndex,
+    on_new_class: str,
+) -> tuple[Hard | Dense | Sparse | None, ClassCodes]:
     if isinstance(cast, Dense):
         return _scored(cast.values, truth, classes, on_new_class)
-    if isinstance(cast, Entries):
-        said = Said(cast.label, cast.row)
+    if isinstance(cast, VoteEntries):
+        said = VoteCells(cast.label, cast.row)
     else:
-        said = Said(silent((trials, 0)) if cast is None else cast, None)
+        said = VoteCells(silent((trials, 0)) if cast is None else cast, None)
     _demand_one_kind(classes, said.cells, truth)
     found = discover(said, truth, trials, classes, on_new_class)
-    if isinstance(cast, Entries):
+    if isinstance(cast, VoteEntries):
         return to_sparse(cast, found.votes, trials), found
     return None if cast is None else Hard(found.votes), found
 
 
 def _scored(
-    values: NDArray[np.float64], truth: Cells | None, classes: Roll, on_new_class: str
-) -> tuple[Dense, Discovery]:
+    values: NDArray[np.float64], truth: CodedArray | None, classes: NameIndex, on_new_class: str
+) -> tuple[Dense, ClassCodes]:
     """Scores name no classes: they are those of the roll or, if it is empty, 0, 1, ... from the start."""
     ignored = 0
     announced = classes
@@ -191,22 +204,24 @@ def _scored(
         if truth is not None and any(isinstance(name, str | bool) for name in truth.present):
             raise ValueError(f"votes score {values.shape[2]} classes without naming them; pass classes=")
         if on_new_class == "error":
-            raise stranger_error(0, classes)
+            raise unknown_class_error(0, classes)
         if on_new_class == "ignore":
             ignored = int(np.count_nonzero(values.any(axis=2)))
             values = np.zeros((*values.shape[:2], 0))
-        announced = Roll(range(values.shape[2]), what="class")
+        announced = NameIndex(range(values.shape[2]), what="class")
     said = silent((len(values), 0))
     _demand_one_kind(announced, said, truth)
-    found = discover(Said(said, None), truth, len(values), announced, on_new_class)
+    found = discover(VoteCells(said, None), truth, len(values), announced, on_new_class)
     found = found._replace(ignored=found.ignored + ignored)
     if announced is not classes and (found.labels >= 0).any():
         found = found._replace(new=[*announced.names, *found.new])
     elif announced is not classes:
-        found = found._replace(strangers=nobody()._replace(everywhere=tuple(announced.names)))
+        found = found._replace(
+            unknown_classes=no_unknown_classes()._replace(everywhere=tuple(announced.names))
+        )
     return Dense(values), found
 
 
-def _demand_one_kind(classes: Roll, votes: Cells, labels: Cells | None) -> None:
+def _demand_one_kind(classes: NameIndex, votes: CodedArray, labels: CodedArray | None) -> None:
     kinds = [("classes", classes.names[:1]), ("votes", votes.present)]
-    one_kind([*kinds, ("labels", [] if labels is None else labels.present)])
+    check_one_kind([*kinds, ("labels", [] if labels is None else labels.present)])

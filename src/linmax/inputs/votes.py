@@ -5,29 +5,29 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax.inputs.classes import Quiet, first_places
-from linmax.inputs.encode import Cells, Codes, cells, column, gather, lay_out, plainly, silent
-from linmax.inputs.names import Peek, Roll
+from linmax.inputs.classes import Abstentions, first_places
+from linmax.inputs.encode import CodedArray, Codes, cells, column, gather, lay_out, plainly, silent
+from linmax.inputs.names import NameIndex, StagedIndex
 from linmax.inputs.numbers import beyond, floats, odd_score, score_error, within
 from linmax.kernels.forms import Dense, Sparse
 
 
-class Entries(NamedTuple):
+class VoteEntries(NamedTuple):
     """Votes in the order in which they were given."""
 
     row: NDArray[np.int64]
     expert: NDArray[np.int64]
-    label: Cells
+    label: CodedArray
     value: NDArray[np.float64]
     hard: bool  # each is a label that was named, not a score
 
-    def take(self, places: NDArray[Any]) -> "Entries":
+    def take(self, places: NDArray[Any]) -> "VoteEntries":
         """Some of the entries, in the order of places."""
         label = self.label._replace(codes=self.label.codes[places])
-        return Entries(self.row[places], self.expert[places], label, self.value[places], self.hard)
+        return VoteEntries(self.row[places], self.expert[places], label, self.value[places], self.hard)
 
 
-def tidy(entries: Entries, experts: Peek, quiet: Quiet) -> Entries:
+def tidy(entries: VoteEntries, experts: StagedIndex, quiet: Abstentions) -> VoteEntries:
     """The entries that say something, by trial and expert; classes of one expert stay in the order given."""
     value = within(entries.value)
     if value is None:
@@ -46,7 +46,7 @@ def tidy(entries: Entries, experts: Peek, quiet: Quiet) -> Entries:
     return entries
 
 
-def to_sparse(entries: Entries, label: Codes, trials: int) -> Sparse:
+def to_sparse(entries: VoteEntries, label: Codes, trials: int) -> Sparse:
     """Sparse votes, without those whose label is -1."""
     if (label < 0).any():
         heard = np.flatnonzero(label >= 0)
@@ -112,7 +112,7 @@ def count(triplets: Triplets) -> int:
     return int(triplets.items)
 
 
-def read_triplets(triplets: Triplets, experts: Peek) -> Entries:
+def read_triplets(triplets: Triplets, experts: StagedIndex) -> VoteEntries:
     """The votes as entries; experts are numbered as they are met, item by item."""
     item = _items(triplets)
     named, label = column(triplets.expert, "experts"), column(triplets.label, "votes")
@@ -123,7 +123,7 @@ def read_triplets(triplets: Triplets, experts: Peek) -> Entries:
         raise ValueError(f"triplets need columns of one length (got {shown})")
     expert = _experts(named, item, experts)
     _refuse_repeats(item, expert, None if triplets.value is None else label, experts)
-    return Entries(item, expert, label, value, triplets.value is None)
+    return VoteEntries(item, expert, label, value, triplets.value is None)
 
 
 def _items(triplets: Triplets) -> NDArray[np.int64]:
@@ -158,7 +158,7 @@ def _array(data: Any, name: str) -> NDArray[Any]:
         ) from error
 
 
-def _experts(named: Cells, item: NDArray[np.int64], experts: Peek) -> NDArray[np.int64]:
+def _experts(named: CodedArray, item: NDArray[np.int64], experts: StagedIndex) -> NDArray[np.int64]:
     order = np.argsort(item, kind="stable")
     in_turn = named._replace(codes=named.codes[order])
     first = first_places(in_turn, {name for name in named.names if experts.find(name) < 0})
@@ -170,7 +170,7 @@ def _experts(named: Cells, item: NDArray[np.int64], experts: Peek) -> NDArray[np
 
 
 def _refuse_repeats(
-    item: NDArray[np.int64], expert: NDArray[np.int64], label: Cells | None, experts: Peek
+    item: NDArray[np.int64], expert: NDArray[np.int64], label: CodedArray | None, experts: StagedIndex
 ) -> None:
     key = item * max(len(experts), 1) + expert
     if label is not None:
@@ -182,7 +182,9 @@ def _refuse_repeats(
         raise ValueError(f"item {item[i]} has two votes of expert {experts.name(int(expert[i]))!r}; keep one")
 
 
-def read_votes(source: Any, experts: Peek, classes: Roll, quiet: Quiet) -> Cells | Dense | Entries:
+def read_votes(
+    source: Any, experts: StagedIndex, classes: NameIndex, quiet: Abstentions
+) -> CodedArray | Dense | VoteEntries:
     """Read a table of votes; cells and scores have experts in the order of their roll."""
     if isinstance(source, Triplets):
         return tidy(read_triplets(source, experts), experts, quiet)
@@ -196,20 +198,22 @@ def read_votes(source: Any, experts: Peek, classes: Roll, quiet: Quiet) -> Cells
     return quiet.hush(cells(source, "votes"))
 
 
-def merge(columns: list[Cells], seats: list[int], shape: tuple[int, int], roll: Roll) -> Cells:
+def merge(columns: list[CodedArray], seats: list[int], shape: tuple[int, int], roll: NameIndex) -> CodedArray:
     """Put columns side by side: known names get the codes of the roll, others the codes after it.
 
-    >>> merge([Cells(np.array([0, 1]), 0, ["a", "b"], "ab")], [1], (2, 2), Roll(["b"])).codes.tolist()
+    >>> merge([CodedArray(np.array([0, 1]), 0, ["a", "b"], "ab")], [1], (2, 2), NameIndex(["b"])).codes.tolist()
     [[-1, 1], [-1, 0]]
     """
-    peek = Peek(roll)
+    peek = StagedIndex(roll)
     tables = [[-1 if name is None else peek.code(name) for name in said.names] for said in columns]
     out = np.empty(shape, np.int32) if len(seats) == shape[1] else np.full(shape, -1, np.int32)
     lay_out(columns, tables, seats, out)
-    return Cells(out, -1, [None, *roll.names, *peek.new], [name for said in columns for name in said.present])
+    return CodedArray(
+        out, -1, [None, *roll.names, *peek.new], [name for said in columns for name in said.present]
+    )
 
 
-def _frame(frame: Any, experts: Peek, classes: Roll, quiet: Quiet) -> Cells:
+def _frame(frame: Any, experts: StagedIndex, classes: NameIndex, quiet: Abstentions) -> CodedArray:
     from linmax.inputs import frames
 
     seats = [experts.code(name) for name in frame.columns]
@@ -217,7 +221,7 @@ def _frame(frame: Any, experts: Peek, classes: Roll, quiet: Quiet) -> Cells:
     return merge(columns, seats, (frame.shape[0], len(experts)), classes)
 
 
-def _scores(array: NDArray[Any], experts: Peek, classes: Roll) -> NDArray[np.float64]:
+def _scores(array: NDArray[Any], experts: StagedIndex, classes: NameIndex) -> NDArray[np.float64]:
     if array.dtype.kind not in "biufO":
         raise ValueError(
             f"votes with three dimensions must be numbers, the scores of classes (got {array.dtype})"

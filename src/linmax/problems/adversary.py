@@ -7,7 +7,7 @@ import numpy as np
 from linmax.fusion import Fusion
 from linmax.problems._common import Panel
 from linmax.spec import Learner
-from linmax.validation import seats, whole
+from linmax.validation import check_integer, check_panel_size
 
 ROUNDING = 1e-12  # of the sum of all weights
 
@@ -38,14 +38,14 @@ def adversary(learner: Learner, trials: int, experts: int = 100, size: int = 3) 
     >>> bound(learner, Case(n=100, delta=1 / 3, u=[1 / 3, 1 / 3, 1 / 3]))
     300.0
     """
-    whole("adversary", "trials", trials, 0)
-    seats("adversary", "size", size, experts)
+    check_integer("adversary", "trials", trials, 0)
+    check_panel_size("adversary", "size", size, experts)
     if size % 2 == 0:
         raise ValueError(f"adversary needs an odd size, which rules out ties (got {size})")
     fusion = Fusion(learner, classes=[0, 1], experts=range(experts))
-    if not fusion._council.solo:
+    if not fusion.runner.solo:
         raise ValueError(f"adversary needs a single learner, whose weights can be seen (got {learner!r})")
-    engine = fusion._council.engines[0]
+    engine = fusion.runner.engines[0]
     votes, labels = np.zeros((0, experts), dtype=np.int32), np.zeros(0, dtype=np.int64)
     told: list[tuple[np.ndarray, int]] = []
     w = np.ones(experts)  # before anyone has spoken all are alike
@@ -66,7 +66,7 @@ def adversary(learner: Learner, trials: int, experts: int = 100, size: int = 3) 
 def _hard_trial(fusion: Fusion, w: np.ndarray, size: int) -> tuple[np.ndarray, int] | None:
     """Votes with a label that the panel gets right and the learner wrong; None if there are none."""
     y, lead = 1, 0.0
-    if len(fusion._council.parts) > 1:  # what others than the experts say, such as threshold experts
+    if len(fusion.runner.parts) > 1:  # what others than the experts say, such as threshold experts
         silence = fusion.scores(np.full((1, len(w)), -1))[0]
         y = int(silence[1] <= silence[0])
         lead = -abs(float(silence[1] - silence[0]))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax.validation import whole
+from linmax.validation import check_integer
 
 Text = NDArray[np.str_]
 
@@ -65,8 +65,8 @@ def calendar(meetings: int = 553, *, seed: int = 0) -> Calendar:
     >>> Fusion(Winnow(2.0).on(Pairs() + Thresholds())).learn(attributes=attributes, labels=labels).novel
     6
     """
-    whole("calendar", "meetings", meetings, 1)
-    whole("calendar", "seed", seed, 0)
+    check_integer("calendar", "meetings", meetings, 1)
+    check_integer("calendar", "seed", seed, 0)
     living, choosing, keeping, nuisance = np.random.default_rng(seed).spawn(4)
     people = _people(living)
     terms = meetings // TERM + 1

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from linmax.problems._common import Panel, Ties, blocks, plurality
-from linmax.validation import chance, seats, whole
+from linmax.validation import check_integer, check_panel_size, check_probability
 
 
 def majority(
@@ -45,14 +45,14 @@ def majority(
     >>> int((clean.labels != noisy.labels).sum())
     242
     """
-    whole("majority", "trials", trials, 0)
-    seats("majority", "relevant", relevant, experts)
-    whole("majority", "classes", classes, 2)
-    chance("majority", "noise", noise)
-    chance("majority", "speak", speak)
+    check_integer("majority", "trials", trials, 0)
+    check_panel_size("majority", "relevant", relevant, experts)
+    check_integer("majority", "classes", classes, 2)
+    check_probability("majority", "noise", noise)
+    check_probability("majority", "speak", speak)
     if ties not in ("class", "expert"):
         raise ValueError(f'majority needs ties="class" or ties="expert" (got {ties!r})')
-    whole("majority", "seed", seed, 0)
+    check_integer("majority", "seed", seed, 0)
 
     naming, silence, flips, others = np.random.default_rng(seed).spawn(4)
     votes = np.empty((trials, experts), dtype=np.int32)
@@ -98,12 +98,12 @@ def drifting(
     >>> [round(float((votes[2000:, i] == labels[2000:]).mean()), 2) for i in range(6)]
     [0.19, 0.2, 0.62, 0.21, 0.19, 0.6]
     """
-    whole("drifting", "trials", trials, 0)
-    seats("drifting", "relevant", relevant, experts)
-    whole("drifting", "classes", classes, 2)
-    chance("drifting", "noise", noise)
-    whole("drifting", "every", every, 1)
-    whole("drifting", "seed", seed, 0)
+    check_integer("drifting", "trials", trials, 0)
+    check_panel_size("drifting", "relevant", relevant, experts)
+    check_integer("drifting", "classes", classes, 2)
+    check_probability("drifting", "noise", noise)
+    check_integer("drifting", "every", every, 1)
+    check_integer("drifting", "seed", seed, 0)
 
     votes, labels = majority(trials, relevant, experts, classes, noise=noise, seed=seed)
     # all votes are alike in law, so reseating the experts is the same as choosing others to be relevant
@@ -139,16 +139,16 @@ def panel(
     >>> [round(float((votes[:, i] == labels).mean()), 2) for i in range(5)]
     [0.74, 0.25, 0.24, 0.51, 0.48]
     """
-    whole("panel", "trials", trials, 0)
+    check_integer("panel", "trials", trials, 0)
     if signs is not None:
         wrong = [sign for sign in signs if sign not in (-1, 1)]
         if wrong:
             raise ValueError(f"panel needs signs that are 1 or -1 (got {wrong[0]})")
         size = len(signs)
-    seats("panel", "size" if signs is None else "len(signs)", size, experts)
+    check_panel_size("panel", "size" if signs is None else "len(signs)", size, experts)
     if size % 2 == 0:
         raise ValueError(f"panel needs an odd size, which rules out ties (got {size})")
-    whole("panel", "seed", seed, 0)
+    check_integer("panel", "seed", seed, 0)
 
     votes, labels = majority(trials, size, experts, classes=2, seed=seed)
     if signs is not None:

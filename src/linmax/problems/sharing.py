@@ -11,7 +11,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from linmax.problems._common import Table, blocks
-from linmax.validation import whole
+from linmax.validation import check_integer
 
 BLOCKS = 16
 BITS = 4  # in a block, the first counts 8
@@ -99,8 +99,8 @@ def penguin(trials: int = 8000, *, seed: int = 0) -> Table:
 
 
 def _begin(who: str, trials: int, seed: int) -> tuple[Table, Generator, Generator]:
-    whole(who, "trials", trials, 0)
-    whole(who, "seed", seed, 0)
+    check_integer(who, "trials", trials, 0)
+    check_integer(who, "seed", seed, 0)
     drawing, naming = np.random.default_rng(seed).spawn(2)
     return Table(np.empty((trials, BLOCKS * BITS)), np.empty(trials, dtype=np.int64)), drawing, naming
 

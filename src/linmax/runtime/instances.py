@@ -1,4 +1,4 @@
-"""The latest labelled trials: recycling learns from them again, voting tests hypotheses on them."""
+"""The latest labelled trials: recycling replays them, voting evaluates hypotheses on them."""
 
 from __future__ import annotations
 
@@ -6,23 +6,35 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linmax.experts.base import Data, Frozen
+from linmax.experts.base import FrozenVotes, TrialData
 from linmax.kernels.forms import Dense, Hard, Rows, Sparse, SparseRows
 
 FORMS: dict[str, Any] = {"votes": Sparse, "rows": SparseRows}
 
 
-class Tape(NamedTuple):
-    """Trials one after the other: kept ones, then new ones."""
+class TrialSequence(NamedTuple):
+    """Trials one after the other: those of the buffer, then new ones.
 
-    data: Data
+    Parameters
+    ----------
+    data
+        Votes and attributes.
+    labels
+        The code of each trial's label, -1 where there is none.
+    known
+        The number of classes that are known when a trial is scored.
+    buffered
+        How many of the trials are from the buffer.
+    """
+
+    data: TrialData
     labels: np.ndarray
     known: np.ndarray
-    held: int  # so many are kept ones
+    buffered: int
 
-    def last(self, size: int) -> np.ndarray:
-        """Where the latest labelled trials are."""
-        tail = size  # most trials are labelled: it is enough to look at the latest
+    def latest(self, size: int) -> np.ndarray:
+        """Return the positions of the latest labelled trials, at most `size`."""
+        tail = size  # most trials are labelled, so the end of the sequence is usually enough
         while True:
             begin = max(len(self.labels) - tail, 0)
             labelled = begin + np.flatnonzero(self.labels[begin:] >= 0)
@@ -31,61 +43,67 @@ class Tape(NamedTuple):
             tail *= 2
 
 
-class Kept:
-    """Votes, attributes and labels of the latest labelled trials, oldest first."""
+class InstanceBuffer:
+    """Votes, attributes and labels of the latest labelled trials, oldest first.
+
+    Parameters
+    ----------
+    size
+        How many trials are kept.
+    """
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.data = Data()
+        self.data = TrialData()
         self.labels = np.zeros(0, dtype=np.int32)
 
-    def before(self, batch: Any, rows: slice) -> Tape:
-        """What is kept, then these rows of a batch; before predictions alone nothing is put."""
-        data, labels, known = Data(batch.votes, batch.rows), batch.labels[rows], batch.known[rows]
-        if rows != slice(0, batch.trials):
+    def followed_by(self, batch: Any, rows: slice) -> TrialSequence:
+        """Return the buffered trials and then rows of a batch; only the rows if none has a label."""
+        data, labels, known = TrialData(batch.votes, batch.rows), batch.labels[rows], batch.known[rows]
+        if len(labels) != batch.trials:
             data = take(data, rows)
-        held = len(self.labels)
-        if not held or not bool((labels >= 0).any()):
-            return Tape(data, labels, known, 0)
-        return Tape(
+        buffered = len(self.labels)
+        if not buffered or not (labels >= 0).any():
+            return TrialSequence(data, labels, known, 0)
+        return TrialSequence(
             append(self.data, data),
             np.concatenate((self.labels, labels)),
-            np.concatenate((np.zeros(held, dtype=np.int32), known)),
-            held,
+            np.concatenate((np.zeros(buffered, dtype=np.int32), known)),
+            buffered,
         )
 
-    def take_in(self, tape: Tape) -> None:
-        """Keep the latest of a tape."""
+    def update(self, trials: TrialSequence) -> None:
+        """Keep the latest of these trials."""
         if not self.size:
             return
-        places = tape.last(self.size)
+        places = trials.latest(self.size)
         if len(places):
-            self.data = take(Data(tape.data.votes, tape.data.rows), places)
-            self.labels = tape.labels[places]
+            self.data = take(TrialData(trials.data.votes, trials.data.rows), places)
+            self.labels = trials.labels[places]
 
     def state(self) -> dict[str, np.ndarray]:
-        """As arrays."""
+        """Return the buffer as arrays."""
         state = {"kept.labels": self.labels}
         for name in FORMS:
             part = getattr(self.data, name)
             if part is not None:
-                whole = sparse(part)
+                whole = to_sparse(part)
                 state |= {f"kept.{name}.{field}": getattr(whole, field) for field in whole._fields}
         return state
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take up what `state` gave."""
+        """Take over arrays that `state` returned."""
         self.labels = state["kept.labels"]
-        held: dict[str, Any] = {}
+        data: dict[str, Any] = {}
         for name, form in FORMS.items():
             if f"kept.{name}.{form._fields[0]}" in state:
-                held[name] = form(*(state[f"kept.{name}.{field}"] for field in form._fields))
-        self.data = Data(**held)
+                data[name] = form(*(state[f"kept.{name}.{field}"] for field in form._fields))
+        self.data = TrialData(**data)
 
 
-def take(data: Data, trials: np.ndarray | slice) -> Data:
-    """These trials, in this order."""
-    return Data(_take(data.votes, trials), _take(data.rows, trials), _take(data.frozen, trials))
+def take(data: TrialData, trials: np.ndarray | slice) -> TrialData:
+    """Return these trials, in this order."""
+    return TrialData(_take(data.votes, trials), _take(data.rows, trials), _take(data.frozen, trials))
 
 
 def _take(part: Any, trials: np.ndarray | slice) -> Any:
@@ -101,9 +119,9 @@ def _take(part: Any, trials: np.ndarray | slice) -> Any:
     return type(part)(*(column[trials] for column in part))
 
 
-def append(before: Data, after: Data) -> Data:
-    """The trials of one tape, then those of another."""
-    return Data(
+def append(before: TrialData, after: TrialData) -> TrialData:
+    """Return the trials of one and then those of the other."""
+    return TrialData(
         _append(before.votes, after.votes),
         _append(before.rows, after.rows),
         _append(before.frozen, after.frozen),
@@ -114,13 +132,13 @@ def _append(before: Any, after: Any) -> Any:
     if before is None or after is None:
         return after
     if type(before) is not type(after):
-        before, after = sparse(before), sparse(after)
+        before, after = to_sparse(before), to_sparse(after)
     if isinstance(before, Sparse | SparseRows):
         indptr = np.concatenate((before.indptr, after.indptr[1:] + before.indptr[-1]))
         return type(before)(
             indptr, *(np.concatenate(both) for both in zip(before[1:], after[1:], strict=True))
         )
-    blanks = (-1,) if isinstance(before, Hard) else (-1, 0, 0) if isinstance(before, Frozen) else (0,)
+    blanks = (-1,) if isinstance(before, Hard) else (-1, 0, 0) if isinstance(before, FrozenVotes) else (0,)
     return type(before)(*(_stack(*both) for both in zip(before, after, blanks, strict=True)))
 
 
@@ -132,8 +150,8 @@ def _stack(before: np.ndarray, after: np.ndarray, blank: int) -> np.ndarray:
     return stacked
 
 
-def sparse(part: Any) -> Any:
-    """The same votes or attributes without their zeros."""
+def to_sparse(part: Any) -> Any:
+    """Return votes or attributes without their zeros."""
     if isinstance(part, Hard):
         trial, expert = np.nonzero(part.codes >= 0)
         label = part.codes[trial, expert]

@@ -1,73 +1,93 @@
-"""What is kept per sub-expert, in columns: laid out part by part, with room to grow."""
+"""The layout of weights: one block per source in every column over the sub-experts, with spare capacity."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from linmax.experts.base import Room, Source
+from linmax.experts.base import Capacity, Source
 
 Columns = dict[str, np.ndarray]
 
 
-class Place(NamedTuple):
-    """Where the weights of a source start, and the shape they have."""
+class Block(NamedTuple):
+    """The part of every column that belongs to one source.
+
+    Parameters
+    ----------
+    part
+        The source.
+    at
+        The index of its first weight.
+    shape
+        The shape of its weights.
+    """
 
     part: Source
     at: int
     shape: tuple[int, ...]
 
-    def of(self, column: np.ndarray) -> np.ndarray:
-        """The source's part of a column."""
+    def view(self, column: np.ndarray) -> np.ndarray:
+        """Return the weights of this source in a column, in their shape."""
         return column[self.at : self.at + math.prod(self.shape)].reshape(self.shape)
 
 
-def layout(parts: tuple[Source, ...], room: Room) -> Iterator[Place]:
-    """The places of the sources, one after the other."""
-    at = 0
-    for part in parts:
-        shape = part.shape(room)
-        yield Place(part, at, shape)
-        at += math.prod(shape)
+class WeightLayout:
+    """The blocks of some sources, one after the other.
+
+    Parameters
+    ----------
+    parts
+        The sources.
+    sizes
+        How many experts, classes, attributes and stored items there are, or can be.
+
+    Attributes
+    ----------
+    blocks : list of Block
+    size : int
+        The number of weights.
+    """
+
+    def __init__(self, parts: tuple[Source, ...], sizes: Capacity) -> None:
+        self.sizes = sizes
+        self.blocks: list[Block] = []
+        self.size = 0
+        for part in parts:
+            shape = part.shape(sizes)
+            self.blocks.append(Block(part, self.size, shape))
+            self.size += math.prod(shape)
+
+    def empty_columns(self, start: float, averages: bool) -> Columns:
+        """Return new columns; sub-experts of sources that may start equal begin at `start`."""
+        columns = {name: np.zeros(self.size) for name in ("theta", "w", "first")}
+        columns["spoken"] = np.zeros(self.size, dtype=np.uint8)
+        columns |= {name: np.zeros(self.size if averages else 0) for name in ("past", "since")}
+        for block in self.blocks:
+            block.view(columns["first"])[...] = start if block.part.starts_equal else 0.0
+            block.view(columns["spoken"])[...] = block.part.always_active
+        return columns
 
 
-def size_of(parts: tuple[Source, ...], room: Room) -> int:
-    """The number of sub-experts when there are so many of each."""
-    return sum(math.prod(part.shape(room)) for part in parts)
-
-
-def blank(parts: tuple[Source, ...], room: Room, first: float, averages: bool) -> Columns:
-    """Fresh columns; `first` is where the sub-experts of sources that may start equal begin."""
-    n = size_of(parts, room)
-    columns = {name: np.zeros(n) for name in ("theta", "w", "first")}
-    columns["spoken"] = np.zeros(n, dtype=np.uint8)
-    columns |= {name: np.zeros(n if averages else 0) for name in ("past", "since")}
-    for place in layout(parts, room):
-        place.of(columns["first"])[...] = first if place.part.equal else 0.0
-        place.of(columns["spoken"])[...] = place.part.there
-    return columns
-
-
-def copy_columns(before: Columns, old: Iterator[Place], after: Columns, new: Iterator[Place]) -> None:
-    """Copy into a larger layout, or a smaller one."""
-    for here, there in zip(old, new, strict=True):
-        corner = tuple(slice(min(pair)) for pair in zip(here.shape, there.shape, strict=True))
+def copy_columns(before: Columns, old: WeightLayout, after: Columns, new: WeightLayout) -> None:
+    """Copy columns into a larger layout, or into a smaller one."""
+    for source, target in zip(old.blocks, new.blocks, strict=True):
+        corner = tuple(slice(min(pair)) for pair in zip(source.shape, target.shape, strict=True))
         for name, column in before.items():
             if name != "first" and len(column) and len(after[name]):
-                there.of(after[name])[corner] = here.of(column)[corner]
+                target.view(after[name])[corner] = source.view(column)[corner]
 
 
-def part_of(state: Columns, start: str) -> Columns:
-    """The arrays whose names begin so, by the rest of their names."""
-    return {name[len(start) :]: array for name, array in state.items() if name.startswith(start)}
+def strip_prefix(state: Columns, prefix: str) -> Columns:
+    """Return the arrays whose names start with a prefix, by the rest of their names."""
+    return {name[len(prefix) :]: array for name, array in state.items() if name.startswith(prefix)}
 
 
-def doubled(have: int, want: int) -> int:
-    """Room for at least so many, by doubling."""
-    have = max(have, 4)
-    while have < want:
-        have *= 2
-    return have
+def doubled(capacity: int, needed: int) -> int:
+    """Double a capacity until it is large enough."""
+    capacity = max(capacity, 4)
+    while capacity < needed:
+        capacity *= 2
+    return capacity

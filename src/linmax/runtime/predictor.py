@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linmax.experts.base import Room
+from linmax.experts.base import Capacity
 from linmax.kernels.structs import Out
-from linmax.runtime.instances import Tape
-from linmax.runtime.rule_run import Engine
+from linmax.runtime.instances import TrialSequence
+from linmax.runtime.rule_run import RuleRun
 from linmax.spec import Learner
 
 State = dict[str, np.ndarray]
@@ -22,14 +22,14 @@ class UnfitError(Exception):
     """Somebody keeps more than one item: this learner takes the general path one by one."""
 
 
-class Verdict(NamedTuple):
+class Predictions(NamedTuple):
     """The guesses of a stretch and, where they were asked for, the scores behind them."""
 
     guesses: np.ndarray  # (trials,) int32
     board: np.ndarray  # (trials or 0, classes)
 
 
-class Reason(NamedTuple):
+class Attribution(NamedTuple):
     """Why an item is guessed as it is."""
 
     scores: np.ndarray  # (classes,)
@@ -49,18 +49,18 @@ class Asked(NamedTuple):
     boards: set[int]  # heads whose scores are wanted
 
 
-class Stretch(NamedTuple):
+class TrialChunk(NamedTuple):
     """Some trials that all engines have run over."""
 
     batch: Any
     rows: slice
-    tape: Tape
-    tapes: dict[int, Tape]  # by ground
+    tape: TrialSequence
+    tapes: dict[int, TrialSequence]  # by ground
     forms: dict[int, Any]  # by ground
     asked: Asked
     outs: dict[int, Out]  # by engine
-    twins: dict[int, Engine]  # by engine: as it was before, where somebody has to go over it again
-    verdicts: dict[int, Verdict]  # by head
+    twins: dict[int, RuleRun]  # by engine: as it was before, where somebody has to go over it again
+    verdicts: dict[int, Predictions]  # by head
     shared: dict[str, Any]  # what several heads need and one has made
 
     @property
@@ -84,7 +84,7 @@ class Stretch(NamedTuple):
         return (guesses != labels) & (labels >= 0) & (labels < self.known)  # type: ignore[no-any-return]
 
 
-class Head:
+class Predictor:
     """One who decides."""
 
     learner: Any
@@ -96,7 +96,7 @@ class Head:
         if board:
             asked.boards.add(id(self))
 
-    def verdict(self, stretch: Stretch) -> Verdict:
+    def verdict(self, stretch: TrialChunk) -> Predictions:
         """The guesses of a stretch; whoever asks first makes this one decide, and learn."""
         if id(self) not in stretch.verdicts:
             stretch.verdicts[id(self)] = self.decide(stretch, id(self) in stretch.asked.boards)
@@ -106,7 +106,7 @@ class Head:
         """Put what one trial takes on the desk, to write its guess and (unless empty) its scores here."""
         raise UnfitError
 
-    def decide(self, stretch: Stretch, board: bool) -> Verdict:
+    def decide(self, stretch: TrialChunk, board: bool) -> Predictions:
         """The guesses of a stretch, and learn from it."""
         raise NotImplementedError
 
@@ -114,15 +114,15 @@ class Head:
         """The weights that predict, by name."""
         raise NotImplementedError
 
-    def explain(self, item: Any) -> Reason:
+    def explain(self, item: Any) -> Attribution:
         """Whose votes decide an item."""
         raise NotImplementedError
 
-    def shares(self) -> list[tuple[Head, float]]:
+    def shares(self) -> list[tuple[Predictor, float]]:
         """The members, and the part each has in the guesses now."""
         return []
 
-    def members_below(self) -> list[tuple[Head, float]]:
+    def members_below(self) -> list[tuple[Predictor, float]]:
         """The members of members, down to those who have none."""
         found = []
         for member, share in self.shares():
@@ -130,13 +130,13 @@ class Head:
             found += [(head, share * part) for head, part in below]
         return found
 
-    def heads(self) -> Iterator[Head]:
+    def heads(self) -> Iterator[Predictor]:
         """This one and all below, in a fixed order."""
         yield self
         for member in self.members:
             yield from member.heads()
 
-    def check_room(self, need: Room) -> None:
+    def check_room(self, need: Capacity) -> None:
         """Refuse what would make too many weights, before anything has changed."""
 
     def fit(self) -> None:
@@ -153,7 +153,7 @@ class Head:
         """Raise a ValueError that says what is wrong with a state; `remembered`: how much by ground."""
 
 
-def mixed(members: list[tuple[Head, float]], item: Any, scores: np.ndarray | None = None) -> Reason:
+def mixed(members: list[tuple[Predictor, float]], item: Any, scores: np.ndarray | None = None) -> Attribution:
     """What owners add through all members, by the members' shares; what that leaves open is a row, too."""
     parts: dict[Any, np.ndarray] = {}
     told = []
@@ -168,7 +168,7 @@ def mixed(members: list[tuple[Head, float]], item: Any, scores: np.ndarray | Non
         for owner, row in reason.parts.items():
             parts[owner] = parts.get(owner, 0.0) + share * row
     whole = ballots if scores is None else scores
-    return Reason(whole, completed(parts, whole), told)
+    return Attribution(whole, completed(parts, whole), told)
 
 
 def completed(parts: dict[Any, np.ndarray], scores: np.ndarray) -> dict[Any, np.ndarray]:
@@ -195,10 +195,10 @@ def blend(parts: list[tuple[float, dict[Any, float]]]) -> dict[Any, float]:
 NOTHING = np.zeros((0, 0))
 
 
-class Leaf(Head):
+class RulePredictor(Predictor):
     """One of the two readings of a run."""
 
-    def __init__(self, learner: Learner, engine: Engine, mean: bool) -> None:
+    def __init__(self, learner: Learner, engine: RuleRun, mean: bool) -> None:
         self.learner = learner
         self.engine = engine
         self.mean = mean
@@ -209,12 +209,12 @@ class Leaf(Head):
         if board:
             (asked.mean if self.mean else asked.own).add(id(self.engine))
 
-    def decide(self, stretch: Stretch, board: bool) -> Verdict:
+    def decide(self, stretch: TrialChunk, board: bool) -> Predictions:
         """What the engine found."""
         out = stretch.outs[id(self.engine)]
         if self.mean:
-            return Verdict(out.mean, out.mean_scores if board else NOTHING)
-        return Verdict(out.own, out.own_scores if board else NOTHING)
+            return Predictions(out.mean, out.mean_scores if board else NOTHING)
+        return Predictions(out.own, out.own_scores if board else NOTHING)
 
     def bind(self, desk: Any, guesses: np.ndarray, board: np.ndarray) -> None:
         """The engine writes here."""
@@ -233,6 +233,6 @@ class Leaf(Head):
         vector = self.vector()
         return {key: float(vector[at]) for key, _, at in self.engine.ground.named()}
 
-    def explain(self, item: Any) -> Reason:
+    def explain(self, item: Any) -> Attribution:
         """What each sub-expert adds."""
         return item.of_engine(self.engine, self.mean)  # type: ignore[no-any-return]

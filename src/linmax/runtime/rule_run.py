@@ -1,16 +1,15 @@
-"""One rule at work, recycled and averaged as its learner asks: weights over all sub-experts."""
+"""One rule at work: its weights over all sub-experts, averaged and recycled as the learner asks."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from linmax import _jit
-from linmax.experts.base import Room
-from linmax.kernels import trial as trials
+from linmax.kernels import trial
 from linmax.kernels.recycling import ROUGH, Buffer, NoBuffer
 from linmax.kernels.structs import (
     COUNTS,
@@ -26,167 +25,212 @@ from linmax.kernels.structs import (
     Out,
     Work,
 )
-from linmax.rules import base as rivals
-from linmax.rules.base import OWN, SCALARS, SCALE, SLACK, rehearse
-from linmax.runtime.instances import Tape
-from linmax.runtime.layout import Columns, blank, copy_columns, layout, size_of
-from linmax.runtime.sources import Ground
+from linmax.rules import base
+from linmax.rules.base import OWN, SCALARS, SCALE, SLACK
+from linmax.runtime.instances import TrialSequence
+from linmax.runtime.layout import WeightLayout, copy_columns
+from linmax.runtime.sources import Sources
 from linmax.spec import UNLIMITED, RunOptions
 
 COLUMNS = ("theta", "w", "spoken", "past", "since")
 
 
-class Engine:
+@dataclass
+class Requests:
+    """What predictors need of a rule run in the current chunk, beside its predictions."""
+
+    scores: bool = False
+    mean_scores: bool = False
+    moves: bool = False
+    replay: bool = False
+
+
+class RuleRun:
     """The state of one rule, and how it runs over trials.
 
-    Everything that changes while learning is in `counts`, `s`, the columns over sub-experts, and how often
-    kept trials were `used`; all of it is a function of the trials alone, whatever pieces they came in.
+    Everything that learning changes is in `counts`, `s`, the columns over the sub-experts and the `used`
+    counters of buffered trials. It depends on the trials alone, not on the chunks they came in.
+
+    Parameters
+    ----------
+    rule
+        The update rule.
+    options
+        Recycling, as the learner declares it. Averaging is switched on by `average`.
+    sources
+        The sources of sub-experts.
+
+    Attributes
+    ----------
+    outputs : Out
+        The predictions, scores and updates of the current chunk.
+    before : RuleRun or None
+        A copy of the state before the current chunk, if a predictor has asked for replay.
     """
 
-    def __init__(self, rule: Any, options: RunOptions, ground: Ground) -> None:
+    def __init__(self, rule: Any, options: RunOptions, sources: Sources) -> None:
         self.rule = rule
-        self.ground = ground
+        self.sources = sources
         self.averages = False
-        rehearse(self.rule)
-        self.size = options.buffer
+        base.rehearse(rule)
+        self.buffer_size = options.buffer
         self.updates = options.updates
-        self.hears = self.rule.joins or self.rule.first() != 0.0 or self.size > 0
+        self.tracks_spoken = rule.joins or rule.first() != 0.0 or self.buffer_size > 0
         self.counts = np.zeros(COUNTS, dtype=np.int64)
         self.s = np.zeros(SCALARS)
-        own = self.rule.scalars()
+        own = rule.scalars()
         if len(own) > SCALARS - OWN:
-            raise ValueError(f"{self.rule!r} keeps {len(own)} scalars; {SCALARS - OWN} is the most")
-        self.s[SCALE], self.s[SLACK], self.s[OWN : OWN + len(own)] = 1.0, self.rule.threshold(), own
-        for memory in ground.remembering:
-            memory.set_up(self.size, self.updates, 1 if self.rule.rivals == "top" else None)
+            raise ValueError(f"{rule!r} keeps {len(own)} scalars; at most {SCALARS - OWN} are possible")
+        self.s[SCALE], self.s[SLACK], self.s[OWN : OWN + len(own)] = 1.0, rule.threshold(), own
+        for memory in sources.stateful:
+            memory.configure(self.buffer_size, self.updates, 1 if rule.rivals == "top" else None)
         self.total = np.zeros(1)
         self.used = np.zeros(0, dtype=np.int64)
         self.active = 0
-        self._lay_out(ground.room)
+        self.requests = Requests()
+        self.outputs: Any = None
+        self.before: RuleRun | None = None
+        self._settings: dict[bool, tuple[np.ndarray, How]] = {}
+        self._allocate(sources.layout)
 
     def average(self) -> None:
-        """Keep the mean of all hypotheses, too; before anything is learned."""
+        """Also keep the mean of all hypotheses; called before anything is learned."""
         self.averages = True
-        self._lay_out(self.ground.room)
+        self._settings.clear()
+        self._allocate(self.sources.layout)
 
-    # --- room
+    # --- sizes
 
-    def _lay_out(self, room: Room) -> None:
-        self.room = room
-        self.columns = self.blank(room)
-        n, classes = len(self.columns["w"]), room.classes + 1  # the spare slot is where abstentions go
+    def _allocate(self, layout: WeightLayout) -> None:
+        self.layout = layout
+        self.columns = self.empty_columns(layout)
+        n, classes = layout.size, layout.sizes.classes + 1  # the spare slot takes the scores of abstentions
         self.work = Work(
             np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1),
             np.zeros(classes), np.zeros(classes), np.zeros(classes), np.zeros(SCALARS), np.zeros(n + 1),
         )  # fmt: skip
 
-    def blank(self, room: Room) -> Columns:
-        """A fresh column for each thing that is kept per sub-expert."""
-        return blank(self.ground.parts, room, self.rule.first(), self.averages)
+    def empty_columns(self, layout: WeightLayout) -> dict[str, np.ndarray]:
+        """Return a new column for each thing that is kept per sub-expert."""
+        return layout.empty_columns(self.rule.first(), self.averages)
 
-    def fit(self, need: Room) -> None:
-        """The room of the ground, and the right number of sub-experts that have yet to speak."""
-        parts = self.ground.parts
-        if self.room != self.ground.room:
-            before, old = self.columns, self.room
-            self._lay_out(self.ground.room)
-            copy_columns(before, layout(parts, old), self.columns, layout(parts, self.room))
-        spoken = self.active - int(self.counts[SILENT])
-        self.active = size_of(parts, need)
-        self.counts[SILENT] = self.active - spoken
+    def resize(self) -> None:
+        """Follow the capacity of the sources, and count the sub-experts that have not spoken yet."""
+        if self.layout is not self.sources.layout:
+            before, old = self.columns, self.layout
+            self._allocate(self.sources.layout)
+            copy_columns(before, old, self.columns, self.layout)
+        if self.active != self.sources.active:
+            self.counts[SILENT] += self.sources.active - self.active
+            self.active = self.sources.active
 
-    def sweep(self) -> None:
-        """Let go of the weights of what sources remember no longer."""
-        for place, memory in zip(layout(self.ground.parts, self.room), self.ground.memories, strict=True):
-            kept = memory.sweep() if memory is not None else None
+    def drop_forgotten(self) -> None:
+        """Remove the weights of what the sources store no longer."""
+        for block, memory in zip(self.layout.blocks, self.sources.memories, strict=True):
+            kept = memory.compact() if memory is not None else None
             if kept is not None:
-                blank = self.blank(self.room)
+                empty = self.empty_columns(self.layout)
                 for name in COLUMNS:
                     if len(self.columns[name]):
-                        column = place.of(self.columns[name])
+                        column = block.view(self.columns[name])
                         column[: len(kept)] = column[kept]
-                        column[len(kept) :] = place.of(blank[name])[len(kept) :]
+                        column[len(kept) :] = block.view(empty[name])[len(kept) :]
 
     # --- running
 
-    def hypothesis(self) -> Hypothesis:
-        """The rule's state as the kernel takes it."""
+    def settings(self) -> tuple[np.ndarray, How]:
+        """Return the parameters and functions of the rule as the kernel takes them."""
+        interpreting = _jit.interpreting()
+        if interpreting not in self._settings:
+            rule = self.rule
+            code, rounds = base.code(rule.rivals)
+            self._settings[interpreting] = (
+                _jit.parameters(rule.parameters()),
+                How(
+                    _jit.reach(rule.update, _jit.UPDATE),
+                    _jit.reach(rule.join, _jit.JOIN),
+                    _jit.reach(rule.settle, _jit.SETTLE),
+                    code,
+                    rounds,
+                    int(rule.asks_margin),
+                    int(self.tracks_spoken),
+                    int(self.averages),
+                    self.updates,
+                    MOST_PASSES if self.updates == UNLIMITED else UNLIMITED,
+                ),
+            )
+        return self._settings[interpreting]
+
+    def kernel_state(self, buffer: Buffer | NoBuffer) -> tuple[Any, ...]:
+        """Return all that the kernel takes between the trials and the outputs."""
+        parameters, settings = self.settings()
         c = self.columns
-        return Hypothesis(
-            c["theta"], c["w"], c["first"], c["spoken"], _jit.parameters(self.rule.parameters()), self.s
+        return (
+            Hypothesis(c["theta"], c["w"], c["first"], c["spoken"], parameters, self.s),
+            History(c["past"], c["since"], self.total),
+            buffer,
+            self.work,
+            settings,
+            self.counts,
         )
 
-    def history(self) -> History:
-        """What averaging keeps."""
-        return History(self.columns["past"], self.columns["since"], self.total)
-
-    def how(self) -> How:
-        """What rule and techniques ask of the kernel."""
-        code, rounds = rivals.code(self.rule.rivals)
-        return How(
-            _jit.reach(self.rule.update, _jit.UPDATE),
-            _jit.reach(self.rule.join, _jit.JOIN),
-            _jit.reach(self.rule.settle, _jit.SETTLE),
-            code,
-            rounds,
-            int(self.rule.asks_margin),
-            int(self.hears),
-            int(self.averages),
-            self.updates,
-            MOST_PASSES if self.updates == UNLIMITED else UNLIMITED,
-        )
-
-    def buffer(self, tape: Tape) -> Buffer | NoBuffer:
-        """The kept instances of a tape, ready to be recycled."""
-        if not self.size:
+    def recycling_buffer(self, trials: TrialSequence, form: Any) -> Buffer | NoBuffer:
+        """Return the buffered trials, ready to be recycled."""
+        if not self.buffer_size:
             return NoBuffer(0)
-        held = min(tape.held, len(self.used))
+        size = self.buffer_size
+        held = min(trials.buffered, len(self.used))
         self.counts[HELD] = self.counts[NEXT] = held
-        ring, used = np.zeros(self.size, dtype=np.int64), np.zeros(len(tape.labels), dtype=np.int64)
-        ring[:held] = np.arange(tape.held - held, tape.held)
+        ring, used = np.zeros(size, dtype=np.int64), np.zeros(len(trials.labels), dtype=np.int64)
+        ring[:held] = np.arange(trials.buffered - held, trials.buffered)
         used[ring[:held]] = self.used[:held]
-        sketched = self.s[SLACK] < 0.0 and not self.ground.remembering
-        votes = self.ground.form(tape.data).most_marks() if sketched else -1
-        slots, weights = (self.size, len(self.columns["w"])) if votes >= 0 else (0, 0)
+        sketched = self.s[SLACK] < 0.0 and not self.sources.stateful
+        votes = form.most_marks() if sketched else -1
+        slots, weights = (size, len(self.columns["w"])) if votes >= 0 else (0, 0)
         return Buffer(
-            ring, used, np.zeros(self.size, dtype=np.int64),
+            ring, used, np.zeros(size, dtype=np.int64),
             np.zeros((slots, max(votes, 0) + 1), dtype=np.int64), np.zeros(weights, dtype=np.int64),
             np.zeros(weights), np.zeros(ROUGH),
         )  # fmt: skip
 
-    def tools(self, buffer: Buffer | NoBuffer) -> tuple[Any, ...]:
-        """All but the trials and the results, as the kernel takes them."""
-        return (self.hypothesis(), self.history(), buffer, self.work, self.how(), self.counts)
+    def begin(self, length: int, classes: int) -> None:
+        """Allocate what was requested for a chunk."""
+        requests = self.requests
+        self.before = self.twin() if requests.replay else None
+        self.outputs = Out(
+            np.empty(length, dtype=np.int32),
+            np.empty(length if self.averages else 0, dtype=np.int32),
+            np.zeros((length if requests.scores else 0, classes)),
+            np.zeros((length if requests.mean_scores else 0, classes)),
+            np.zeros(length if requests.moves else 0, dtype=np.uint8),
+        )
+        sources = self.sources
+        self._buffer = self.recycling_buffer(sources.trials, sources.form)
+        self._arguments = self.kernel_state(self._buffer)  # compiles here, not in another thread
 
-    def errand(self, form: Any, tape: Tape, out: Out) -> Callable[[], None]:
-        """A run over the new trials of a tape, all prepared; any thread may do it."""
-        buffer = self.buffer(tape)
-        arguments = (form, tape.labels, tape.known, tape.held, len(tape.labels), *self.tools(buffer), out)
-
-        def run() -> None:
-            trials.run(*arguments)
-            self.note_uses(tape, buffer)
-
-        return run
-
-    def note_uses(self, tape: Tape, buffer: Buffer | NoBuffer) -> None:
-        """Remember how often each kept instance has been used."""
-        if isinstance(buffer, Buffer) and bool((tape.labels[tape.held :] >= 0).any()):
-            self.used = buffer.used[tape.last(self.size)]
+    def execute(self) -> None:
+        """Run over the new trials of the chunk; any thread may do it."""
+        trials = self.sources.trials
+        end = len(trials.labels)
+        trial.run(
+            self.sources.form, trials.labels, trials.known, trials.buffered, end, *self._arguments, self.outputs
+        )
+        if isinstance(self._buffer, Buffer) and (trials.labels[trials.buffered :] >= 0).any():
+            self.used = self._buffer.used[trials.latest(self.buffer_size)]
 
     def twin(self) -> Self:
-        """An engine in the same state, which goes its own way."""
+        """Return a run in the same state that goes its own way."""
         twin = copy.copy(self)
         twin.columns = {name: column.copy() for name, column in self.columns.items()}
         twin.counts, twin.s, twin.total = self.counts.copy(), self.s.copy(), self.total.copy()
-        if self.ground.remembering:
-            twin.ground = self.ground.twin()
+        if self.sources.stateful:
+            twin.sources = self.sources.twin()
         return twin
 
     # --- what was learned
 
     def weights(self, *, mean: bool) -> np.ndarray:
-        """A hypothesis over all sub-experts: the mean of all, or the last."""
+        """Return a hypothesis over all sub-experts: the mean of all, or the last one."""
         w = self.columns["w"]
         scale = float(self.s[SCALE])
         if not mean:
@@ -197,19 +241,18 @@ class Engine:
     # --- as arrays
 
     def state(self) -> dict[str, np.ndarray]:
-        """Everything that learning changed, without the spare room: equal states are equal arrays."""
-        sizes, parts = self.ground.sizes(), self.ground.parts
-        trimmed = self.blank(sizes)
-        copy_columns(self.columns, layout(parts, self.room), trimmed, layout(parts, sizes))
-        state = {name: trimmed[name] for name in COLUMNS}
+        """Return all that learning has changed, without spare capacity: equal states are equal arrays."""
+        trimmed = WeightLayout(self.sources.parts, self.sources.sizes_of_names())
+        columns = self.empty_columns(trimmed)
+        copy_columns(self.columns, self.layout, columns, trimmed)
+        state = {name: columns[name] for name in COLUMNS}
         return state | {"s": self.s, "total": self.total, "counts": self.counts[:KEPT], "used": self.used}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take up a state that `state` gave (and that was found sound)."""
-        sizes, parts = self.ground.sizes(), self.ground.parts
-        self.fit(sizes)
-        trimmed = {name: state[name] for name in COLUMNS}
-        copy_columns(trimmed, layout(parts, sizes), self.columns, layout(parts, self.room))
+        """Take over a state that `state` returned and that was validated."""
+        trimmed = WeightLayout(self.sources.parts, self.sources.sizes_of_names())
+        self.resize()
+        copy_columns({name: state[name] for name in COLUMNS}, trimmed, self.columns, self.layout)
         self.s[:], self.total[:], self.counts[:KEPT] = state["s"], state["total"], state["counts"]
         self.counts[SILENT] = self.active - int(state["spoken"].sum())
         self.used = state["used"]

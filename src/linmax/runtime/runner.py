@@ -13,11 +13,11 @@ from linmax.experts.base import Source
 from linmax.kernels.structs import COUNTS, KEPT, MISTAKES, MOVES, NOVEL, TRIALS, Out
 from linmax.runtime import concurrency as threads
 from linmax.runtime.concurrency import deferred
-from linmax.runtime.instances import Kept
+from linmax.runtime.instances import InstanceBuffer
 from linmax.runtime.layout import part_of
-from linmax.runtime.predictor import Asked, Head, Leaf, State, Stretch, Verdict
-from linmax.runtime.rule_run import Engine
-from linmax.runtime.sources import Ground
+from linmax.runtime.predictor import Asked, Predictor, RulePredictor, State, TrialChunk, Predictions
+from linmax.runtime.rule_run import RuleRun
+from linmax.runtime.sources import Sources
 from linmax.spec import Learner
 
 CELLS = 1 << 18  # of frozen votes in memory at once
@@ -28,7 +28,7 @@ SHORT = 1 << 13  # the same for committees, whose members each write down their 
 DEFAULT_SOURCE = Votes() + Thresholds()
 
 
-class Council:
+class Runner:
     """The engines of a learner: one, or those of all members of a committee; equal runs are run once."""
 
     def __init__(self, learner: Learner, names: Any, seed: int = 0) -> None:
@@ -36,44 +36,44 @@ class Council:
         self.names = names
         self.seed = seed
         self.version = 0  # changes with the room and the names: what was bound to the old arrays is void
-        self.grounds: list[Ground] = []
-        self.engines: list[Engine] = []
-        self.runs: dict[tuple[Learner, int, int], Engine] = {}
-        self._seats: dict[Learner, Head] = {}
+        self.grounds: list[Sources] = []
+        self.engines: list[RuleRun] = []
+        self.runs: dict[tuple[Learner, int, int], RuleRun] = {}
+        self._seats: dict[Learner, Predictor] = {}
         self.head = self.predictor(learner)
         self.heads = list(dict.fromkeys(self.head.heads()))
-        self.kept = Kept(max([engine.size for engine in self.engines] + [head.recent for head in self.heads]))
+        self.kept = InstanceBuffer(max([engine.size for engine in self.engines] + [head.recent for head in self.heads]))
         for ground in self.grounds:
             ground.size = self.kept.size
-        self.solo = isinstance(self.head, Leaf)
+        self.solo = isinstance(self.head, RulePredictor)
         self.counts = self.engines[0].counts if self.solo else np.zeros(COUNTS, dtype=np.int64)
 
     # --- who takes part
 
-    def predictor(self, learner: Any) -> Head:
+    def predictor(self, learner: Any) -> Predictor:
         """The one who decides for a learner, with the engines below; equal learners have the same."""
         if learner not in self._seats:
             self._seats[learner] = learner.predictor(self)
         return self._seats[learner]
 
-    def rule_predictor(self, learner: Learner) -> Leaf:
+    def rule_predictor(self, learner: Learner) -> RulePredictor:
         """The predictor of a single run; learners that differ in averaging alone share the run."""
         options = learner.run_options()
         run = (learner.rule, options.buffer, options.updates)
         if run not in self.runs:
             ground = self.ground((learner.rule.experts or DEFAULT_SOURCE).parts)
-            self.runs[run] = Engine(learner.rule, options, ground)
+            self.runs[run] = RuleRun(learner.rule, options, ground)
             self.engines.append(self.runs[run])
         if options.averages:
             self.runs[run].average()
-        return Leaf(learner, self.runs[run], options.averages)
+        return RulePredictor(learner, self.runs[run], options.averages)
 
-    def ground(self, parts: tuple[Source, ...]) -> Ground:
+    def ground(self, parts: tuple[Source, ...]) -> Sources:
         """Sources at work; those that remember nothing are shared."""
         for ground in self.grounds:
             if ground.parts == parts and not ground.remembering:
                 return ground
-        self.grounds.append(Ground(parts, self.names))
+        self.grounds.append(Sources(parts, self.names))
         return self.grounds[-1]
 
     @property
@@ -102,7 +102,7 @@ class Council:
 
     # --- running
 
-    def run(self, batch: Any, *, scores: bool = False) -> Verdict:
+    def run(self, batch: Any, *, scores: bool = False) -> Predictions:
         """Run a batch: its labelled trials are learned, the others only guessed."""
         chunks = [*self._chunks(batch)]
         alone = self.solo and len(chunks) == 1  # its verdict is handed on as it is
@@ -116,7 +116,7 @@ class Council:
                 if scores:
                     board[rows] = verdict.board
         self.fit()  # an empty batch may have brought names
-        return verdict if alone else Verdict(guesses, board)
+        return verdict if alone else Predictions(guesses, board)
 
     def _chunks(self, batch: Any) -> Iterator[slice]:
         chunk = CHUNK
@@ -126,11 +126,11 @@ class Council:
             columns = batch.nominal.codes.shape[1]
             chunk = max(1, min(chunk, CELLS // max(1, columns * (columns - 1) // 2)))
         for ground in self.grounds:
-            chunk = min([chunk, *(memory.chunk(batch.classes_seen) for memory in ground.remembering)])
+            chunk = min([chunk, *(memory.chunk_size(batch.classes_seen) for memory in ground.remembering)])
         for begin in range(0, batch.trials, chunk):
             yield slice(begin, min(begin + chunk, batch.trials))
 
-    def lay_out(self, batch: Any, rows: slice) -> Stretch:
+    def lay_out(self, batch: Any, rows: slice) -> TrialChunk:
         """Some trials in the forms of all grounds, with room for everyone in them."""
         tape = self.kept.before(batch, rows)
         learns = bool((batch.labels[rows] >= 0).any())
@@ -144,9 +144,9 @@ class Council:
             head.fit()
         forms = {id(ground): ground.form(tapes[id(ground)].data) for ground in self.grounds}
         asked = Asked(len(tape.labels) - tape.held, learns, set(), set(), set(), set(), set())
-        return Stretch(batch, rows, tape, tapes, forms, asked, {}, {}, {}, {})
+        return TrialChunk(batch, rows, tape, tapes, forms, asked, {}, {}, {}, {})
 
-    def _run_chunk(self, batch: Any, rows: slice, scores: bool) -> Verdict:
+    def _run_chunk(self, batch: Any, rows: slice, scores: bool) -> Predictions:
         stretch = self.lay_out(batch, rows)
         asked = stretch.asked
         self.head.ask(asked, scores)
@@ -177,7 +177,7 @@ class Council:
         return verdict
 
     @staticmethod
-    def _out(engine: Engine, asked: Asked, classes: int) -> Out:
+    def _out(engine: RuleRun, asked: Asked, classes: int) -> Out:
         count = asked.length
         return Out(
             np.empty(count, dtype=np.int32),
@@ -187,7 +187,7 @@ class Council:
             np.zeros(count if id(engine) in asked.moves else 0, dtype=np.uint8),
         )
 
-    def _count(self, stretch: Stretch, verdict: Verdict) -> None:
+    def _count(self, stretch: TrialChunk, verdict: Predictions) -> None:
         if self.solo:
             return
         labels = stretch.labels

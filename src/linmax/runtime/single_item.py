@@ -14,21 +14,21 @@ import numpy as np
 
 from linmax import _jit
 from linmax._jit import Kernel, interpreting
-from linmax.experts.base import Data
-from linmax.experts.shared import ClassPortraits
+from linmax.experts.base import TrialData
+from linmax.experts.shared import ClassStatistics
 from linmax.experts.votes import Votes
-from linmax.inputs.classes import quiet
+from linmax.inputs.classes import read_abstain
 from linmax.inputs.numbers import LARGEST, SMALLEST
 from linmax.kernels import trial as trials
 from linmax.kernels.forms import Sparse, SparseRows
 from linmax.kernels.structs import MISTAKES, TRIALS, Out
-from linmax.runtime.instances import Tape
+from linmax.runtime.instances import TrialSequence
 from linmax.runtime.predictor import UnfitError
-from linmax.runtime.rule_run import Engine
-from linmax.runtime.runner import Council
+from linmax.runtime.rule_run import RuleRun
+from linmax.runtime.runner import Runner
 
 NO_SCORES = np.zeros((0, 0))
-NOTHING = Tape(Data(), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32), 0)
+NOTHING = TrialSequence(TrialData(), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32), 0)
 
 
 class Desk:
@@ -80,7 +80,7 @@ class Desk:
         for entry, arguments in self.calls:
             entry(*arguments)
 
-    def _engine(self, engine: Engine) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    def _engine(self, engine: RuleRun) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         if engine.size:
             raise UnfitError
         wanted = self.outs.get(id(engine), {})
@@ -93,7 +93,7 @@ class Desk:
             np.zeros(0, dtype=np.uint8),
         )
         arguments = (
-            engine.ground.form(Data(self.votes, self.rows)), self.label, self.known, 0, 1,
+            engine.ground.form(TrialData(self.votes, self.rows)), self.label, self.known, 0, 1,
             *engine.tools(engine.buffer(NOTHING)), out,
         )  # fmt: skip
         return trials.run.entry(*arguments), arguments
@@ -103,7 +103,7 @@ def check_ground(ground: Any) -> None:
     """Votes that are frozen, kernels and other readings of scores need more than the item."""
     short = any(getattr(part, "complement", False) for part in ground.parts)
     raw = all(part.as_ == "raw" for part in ground.parts if isinstance(part, Votes))
-    if any(not isinstance(memory, ClassPortraits) for memory in ground.remembering) or short or not raw:
+    if any(not isinstance(memory, ClassStatistics) for memory in ground.remembering) or short or not raw:
         raise UnfitError
 
 
@@ -117,9 +117,9 @@ class SurpriseError(Exception):
 class Single:
     """The fast path of a council, for as long as its names and its room stay as they are."""
 
-    def __init__(self, council: Council, abstain: Any) -> None:
+    def __init__(self, council: Runner, abstain: Any) -> None:
         names = council.names
-        silence = quiet(abstain, names.classes, None)
+        silence = read_abstain(abstain, names.classes, None)
         self.version = (council.version, _jit.interpreting())
         self.columns = names.experts.codes
         self.labels: dict[Any, int] = names.classes.codes
@@ -249,7 +249,7 @@ def _known(label: int) -> int:
 class Shortcut:
     """The fast path of a council for items that are dicts of what the learner needs."""
 
-    def __init__(self, council: Council, needs: Set[str], abstain: Any) -> None:
+    def __init__(self, council: Runner, needs: Set[str], abstain: Any) -> None:
         self.council, self.abstain = council, abstain
         self.votes = dict if "votes" in needs else type(None)
         self.attributes = dict if "rows" in needs else type(None)

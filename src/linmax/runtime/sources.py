@@ -1,4 +1,4 @@
-"""Sources at work: the room their weights have, what they remember, and the forms they make of trials."""
+"""The sources of a learner at work: capacity, memories, and the form of trials that kernels read."""
 
 from __future__ import annotations
 
@@ -10,148 +10,174 @@ from typing import Any, Self
 
 import numpy as np
 
-from linmax.experts.base import Data, Frozen, Memory, Room, Source
+from linmax.experts.base import Capacity, FrozenVotes, Source, SourceMemory, TrialData
 from linmax.kernels.forms import Sum
-from linmax.runtime.instances import Tape, append, take
-from linmax.runtime.layout import doubled, layout, part_of, size_of
+from linmax.runtime.instances import TrialSequence, append, take
+from linmax.runtime.layout import WeightLayout, doubled, strip_prefix
 
-MOST_WEIGHTS = 1 << 28  # 2 GiB in each column
+MAX_WEIGHTS = 1 << 28  # 2 GiB in each column
+NO_TRIALS = TrialSequence(TrialData(), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32), 0)
 
 
-def check_size(weights: int, need: Room) -> None:
-    """Refuse more weights than anybody means to have."""
-    if weights > MOST_WEIGHTS:
+def check_size(weights: int, sizes: Capacity) -> None:
+    """Raise a ValueError if there would be too many weights to keep in memory."""
+    if weights > MAX_WEIGHTS:
         raise ValueError(
-            f"{need.experts} experts, {need.attributes} attributes and {need.classes} classes make over"
-            f" {MOST_WEIGHTS} weights; is an id column taken for a label?"
+            f"{sizes.experts} experts, {sizes.attributes} attributes and {sizes.classes} classes make over"
+            f" {MAX_WEIGHTS} weights; is an id column taken for a label?"
         )
 
 
-class Ground:
-    """What learners on the same source share; one with a memory has a single learner on it."""
+class Sources:
+    """The sources that one or more rule runs share; sources with memory are never shared.
+
+    Parameters
+    ----------
+    parts
+        The sources, in the order of their weights.
+    names
+        The names of classes, experts, attributes and values of the session.
+
+    Attributes
+    ----------
+    memories : list of SourceMemory or None
+        One per source.
+    stateful : list of SourceMemory
+        The memories that exist.
+    capacity : Capacity
+        How many experts, classes, attributes and stored items there is space for.
+    sizes : Capacity
+        How many there are now, those of the current batch included.
+    active : int
+        The number of weights that `sizes` makes.
+    trials : TrialSequence
+        The trials of the current chunk.
+    form : NamedTuple
+        The same trials as kernels read them.
+    """
 
     def __init__(self, parts: tuple[Source, ...], names: Any) -> None:
         self.parts = parts
         self.names = names
-        self.size = 0  # kept instances
-        self.memories = [part.new_memory() for part in parts]
-        self.frozen: Frozen | None = None  # votes of the kept instances, as they were in their own time
-        self.room = Room(*(doubled(0, want) for want in (1, 2, 1, 1)))
+        self.buffer = 0
+        self.memories: list[SourceMemory | None] = [part.new_memory() for part in parts]
+        self.frozen: FrozenVotes | None = None  # of the buffered trials
+        self.capacity = Capacity(*(doubled(0, needed) for needed in (1, 2, 1, 1)))
+        self.layout = WeightLayout(parts, self.capacity)
+        self.sizes = Capacity(0, 0, 0, 0)
+        self.active = 0
+        self.trials = NO_TRIALS
+        self.form: Any = None
+        self._find_memories()
 
-    @property
-    def remembering(self) -> list[Memory]:
-        """The memories there are; one with any is not shared, for a learner writes into it as it runs."""
-        return [memory for memory in self.memories if memory is not None]
-
-    @property
-    def freezing(self) -> Any:
-        """The memory that freezes votes, or None."""
-        return next((memory for memory in self.remembering if memory.freezes), None)
+    def _find_memories(self) -> None:
+        self.stateful = [memory for memory in self.memories if memory is not None]
+        self.freezing: Any = next((memory for memory in self.stateful if memory.freezes_votes), None)
 
     def twin(self) -> Self:
-        """A ground that remembers the same, and goes its own way."""
+        """Return a copy with memories of its own."""
         twin = copy.copy(self)
         twin.memories = [copy.deepcopy(memory) for memory in self.memories]
+        twin._find_memories()
         return twin
 
-    # --- room
+    # --- sizes
 
-    def sizes(self) -> Room:
-        """How many of each there are now."""
+    def sizes_of_names(self) -> Capacity:
+        """Return how many of each the session knows."""
         names = self.names
-        remembered = max((memory.count for memory in self.remembering), default=0)
-        return Room(len(names.experts), len(names.classes), len(names.attributes), remembered)
+        stored = max((memory.count for memory in self.stateful), default=0)
+        return Capacity(len(names.experts), len(names.classes), len(names.attributes), stored)
 
-    def need(self, batch: Any) -> Room:
-        """How many of each there are with those of a batch."""
-        attributes = len(self.names.attributes) + len(batch.new_attributes)
-        remembered = max((memory.need() for memory in self.remembering), default=0)
-        come = Room(batch.experts_seen, batch.classes_seen, attributes, remembered)
-        return Room(*map(max, self.sizes(), come))
-
-    def check(self, need: Room) -> None:
-        """Refuse what the sources cannot serve, before anything has changed."""
+    def check(self, sizes: Capacity) -> None:
+        """Raise a ValueError if the sources cannot serve so many, before anything has changed."""
         for part in self.parts:
-            part.check(need.classes)
-        check_size(size_of(self.parts, need), need)
+            part.check(sizes.classes)
+        check_size(sum(math.prod(part.shape(sizes)) for part in self.parts), sizes)
 
-    def grow(self, need: Room) -> bool:
-        """Double what has become too small."""
-        if all(have >= want for have, want in zip(self.room, need, strict=True)):
+    def resize(self, sizes: Capacity) -> bool:
+        """Make space for so many; return whether the capacity has changed."""
+        if self.stateful:
+            sizes = sizes._replace(stored=max(memory.capacity_needed() for memory in self.stateful))
+        if sizes == self.sizes:
             return False
-        self.room = Room(*(doubled(have, want) for have, want in zip(self.room, need, strict=True)))
+        self.sizes = sizes
+        self.active = sum(math.prod(part.shape(sizes)) for part in self.parts)
+        if all(have >= needed for have, needed in zip(self.capacity, sizes, strict=True)):
+            return False
+        self.capacity = Capacity(*map(doubled, self.capacity, sizes))
+        self.layout = WeightLayout(self.parts, self.capacity)
         return True
 
     # --- trials
 
-    def expect_trials(self, trials: int, classes: int) -> None:
-        """So many trials are to be learned: what is remembered may need room for more."""
-        for memory in self.remembering:
-            memory.expect_trials(trials, classes)
+    def chunk_size(self, classes: int) -> int:
+        """Return how many trials may be run at a time."""
+        return min((memory.chunk_size(classes) for memory in self.stateful), default=1 << 62)
 
-    def lay(self, tape: Tape, batch: Any, rows: slice) -> Tape:
-        """A tape as this ground sees it: a source with memory adds the votes it froze."""
-        if batch.nominal is None or self.freezing is None:
-            return tape
-        data, labels = tape.data, tape.labels[tape.held :]
-        frozen = Data(frozen=self.freezing.freeze(batch.nominal.codes[rows], labels >= 0))
-        if tape.held:
-            frozen = append(Data(frozen=self.frozen), frozen)
-        return tape._replace(data=Data(data.votes, data.rows, frozen.frozen))
+    def load(self, trials: TrialSequence, batch: Any, rows: slice) -> None:
+        """Take the trials of a chunk; a memory that freezes votes adds those of now."""
+        if self.freezing is not None and batch.nominal is not None:
+            labelled = trials.labels[trials.buffered :] >= 0
+            frozen = TrialData(frozen=self.freezing.freeze(batch.nominal.codes[rows], labelled))
+            if trials.buffered:
+                frozen = append(TrialData(frozen=self.frozen), frozen)
+            trials = trials._replace(data=TrialData(trials.data.votes, trials.data.rows, frozen.frozen))
+        self.trials = trials
 
-    def take_in(self, tape: Tape) -> None:
-        """Keep the frozen votes of the latest trials."""
-        places = tape.last(self.size)
-        if self.size and len(places) and tape.data.frozen is not None:
-            self.frozen = take(Data(frozen=tape.data.frozen), places).frozen
+    def reserve(self, trials: int, classes: int) -> None:
+        """Let the memories make space for what so many trials may store."""
+        for memory in self.stateful:
+            memory.reserve(trials, classes)
 
-    def form(self, data: Data) -> Any:
-        """All parts side by side."""
-        for memory in self.remembering:
-            memory.fit(self.room)
+    def build_form(self, data: TrialData) -> Any:
+        """Return trials as kernels read them, all sources side by side."""
+        for memory in self.stateful:
+            memory.resize(self.capacity)
         made = [
-            (part.form(data, self.room, self.names, memory), math.prod(part.shape(self.room)))
-            for part, memory in zip(self.parts, self.memories, strict=True)
+            (block.part.form(data, self.capacity, self.names, memory), math.prod(block.shape))
+            for block, memory in zip(self.layout.blocks, self.memories, strict=True)
         ]
         whole, _ = reduce(lambda left, right: (Sum(left[0], right[0], left[1]), left[1] + right[1]), made)
         return whole
 
-    def named(self, names: Any = None) -> Iterator[tuple[Any, Any, int]]:
-        """Every sub-expert there is: its name, whose it is, and its place among the weights."""
+    def keep_frozen(self) -> None:
+        """Keep the frozen votes of the latest trials."""
+        if self.buffer and self.trials.data.frozen is not None:
+            places = self.trials.latest(self.buffer)
+            if len(places):
+                self.frozen = take(TrialData(frozen=self.trials.data.frozen), places).frozen
+
+    def named_weights(self, names: Any = None) -> Iterator[tuple[Any, Any, int]]:
+        """Yield every sub-expert: the key of its weight, its owner, and its index among the weights."""
         names = names or self.names
-        for (part, at, shape), memory in zip(layout(self.parts, self.room), self.memories, strict=True):
+        for (part, at, shape), memory in zip(self.layout.blocks, self.memories, strict=True):
             strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
             for key, place in part.keys(names, memory):
-                yield (
-                    key,
-                    part.owner(key),
-                    at + sum(i * stride for i, stride in zip(place, strides, strict=True)),
-                )
+                offset = sum(i * stride for i, stride in zip(place, strides, strict=True))
+                yield key, part.owner(key), at + offset
 
     # --- as arrays
 
-    def _memories(self) -> Iterator[tuple[str, Memory]]:
-        for i, memory in enumerate(self.remembering):
-            yield f"memory.{i}.", memory
-
-    def memories_of(self, state: dict[str, np.ndarray]) -> Iterator[tuple[Memory, dict[str, np.ndarray]]]:
-        """Every memory with its part of a state."""
-        for start, memory in self._memories():
-            yield memory, part_of(state, start)
+    def memories_of(self, state: dict[str, np.ndarray]) -> Iterator[tuple[Any, dict[str, np.ndarray]]]:
+        """Yield every memory with its part of a state."""
+        for i, memory in enumerate(self.stateful):
+            yield memory, strip_prefix(state, f"memory.{i}.")
 
     def state(self) -> dict[str, np.ndarray]:
-        """What sources remember."""
+        """Return what the memories hold, as arrays."""
         state: dict[str, np.ndarray] = {}
-        for start, memory in self._memories():
-            state |= {start + field: array for field, array in memory.state(self.sizes()).items()}
+        for i, memory in enumerate(self.stateful):
+            arrays = memory.state(self.sizes_of_names())
+            state |= {f"memory.{i}.{field}": array for field, array in arrays.items()}
         if self.frozen is not None:
-            state |= {f"frozen.{field}": getattr(self.frozen, field) for field in Frozen._fields}
+            state |= {f"frozen.{field}": getattr(self.frozen, field) for field in FrozenVotes._fields}
         return state
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take up what `state` gave."""
+        """Take over arrays that `state` returned."""
         for memory, part in self.memories_of(state):
             memory.restore(part)
         if "frozen.pair" in state:
-            self.frozen = Frozen(*(state[f"frozen.{field}"] for field in Frozen._fields))
-        self.grow(self.sizes())
+            self.frozen = FrozenVotes(*(state[f"frozen.{field}"] for field in FrozenVotes._fields))
+        self.resize(self.sizes_of_names())

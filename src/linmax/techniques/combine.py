@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from linmax.runtime.predictor import Head, Leaf
+from linmax.runtime.predictor import Predictor, RulePredictor
 from linmax.spec import Learner
 from linmax.techniques.base import Committee, Technique
-from linmax.techniques.voting import Voter
+from linmax.techniques.voting import VotingPredictor
 
 CHOICES = ("best", "random")
 MOST = 100_000  # of anything that is counted here
@@ -53,11 +53,11 @@ class Combine(Committee):
                 )
         check_voting(self)
 
-    def predictor(self, runner: Any) -> Head:
+    def predictor(self, runner: Any) -> Predictor:
         """The head over the members' runs."""
         leaves = [runner.predictor(member) for member in self.members]
-        assert all(isinstance(leaf, Leaf) for leaf in leaves)
-        return Voter(self, leaves, runner)
+        assert all(isinstance(leaf, RulePredictor) for leaf in leaves)
+        return VotingPredictor(self, leaves, runner)
 
 
 def check_voting(learner: Any) -> None:
@@ -105,7 +105,7 @@ class Voted(Technique):
         super().__post_init__()
         check_voting(self)
 
-    def predictor(self, runner: Any) -> Head:
+    def predictor(self, runner: Any) -> Predictor:
         """The head over one run."""
         one = Combine(
             (self.inner,), hypotheses=self.hypotheses, window=self.window, recent=self.recent,

@@ -10,9 +10,9 @@ import numpy as np
 
 from linmax._jit import Kernel
 from linmax.kernels.ensembles import mix, stack
-from linmax.runtime.predictor import Asked, Head, Reason, State, Stretch, Verdict, blend, mixed
+from linmax.runtime.predictor import Asked, Predictor, Attribution, State, TrialChunk, Predictions, blend, mixed
 from linmax.techniques.base import Committee, check_multiplier, check_part
-from linmax.validation import expect, need
+from linmax.validation import check_array, require
 
 FARTHEST = 1000.0  # from 0, of the logarithm of a member's weight
 
@@ -43,17 +43,17 @@ class Mixture(Committee):
         check_multiplier(self)
         check_part(self, "share", 1e-4)
 
-    def predictor(self, runner: Any) -> Head:
+    def predictor(self, runner: Any) -> Predictor:
         """The head of the members."""
-        return Mixer(self, [runner.predictor(member) for member in self.members])
+        return MixturePredictor(self, [runner.predictor(member) for member in self.members])
 
 
-class OfScores(Head):
+class ScoreEnsemble(Predictor):
     """One who makes something of the members' scores."""
 
     kernel: Kernel
 
-    def __init__(self, learner: Any, members: list[Head]) -> None:
+    def __init__(self, learner: Any, members: list[Predictor]) -> None:
         self.learner = learner
         self.members = members
 
@@ -63,13 +63,13 @@ class OfScores(Head):
         for member in self.members:
             member.ask(asked, True)
 
-    def decide(self, stretch: Stretch, board: bool) -> Verdict:
+    def decide(self, stretch: TrialChunk, board: bool) -> Predictions:
         """The best class by the scores made of the members'."""
         boards = np.stack([member.verdict(stretch).board for member in self.members])
         guesses = np.empty(stretch.length, dtype=np.int32)
         scores = np.zeros((stretch.length if board else 0, boards.shape[2]))
         self.kernel(boards, stretch.labels, stretch.known, *self.tools(boards.shape[2]), guesses, scores)
-        return Verdict(guesses, scores)
+        return Predictions(guesses, scores)
 
     def tools(self, classes: int) -> tuple[Any, ...]:
         """What the kernel takes between the labels and the results."""
@@ -84,7 +84,7 @@ class OfScores(Head):
         """The mean of the members' weights, each brought to absolute values that add up to 1."""
         return blend([(share, member.weights()) for member, share in self.shares()])
 
-    def explain(self, item: Any) -> Reason:
+    def explain(self, item: Any) -> Attribution:
         """The members' reasons, and what is made of them beyond that."""
         boards = np.stack([member.explain(item).scores for member in self.members])[:, None, :]
         scores, guesses = np.zeros((1, item.known)), np.zeros(1, dtype=np.int32)
@@ -92,12 +92,12 @@ class OfScores(Head):
         return mixed(self.shares(), item, scores[0])
 
 
-class Mixer(OfScores):
+class MixturePredictor(ScoreEnsemble):
     """One who mixes; `logs` are the logarithms of the weights."""
 
     kernel = mix
 
-    def __init__(self, learner: Mixture, members: list[Head]) -> None:
+    def __init__(self, learner: Mixture, members: list[Predictor]) -> None:
         super().__init__(learner, members)
         self.logs = np.full(len(members), -math.log(len(members)))
 
@@ -106,7 +106,7 @@ class Mixer(OfScores):
         step, share = math.log(self.learner.multiplier), float(self.learner.share)
         return self.logs, step, share, np.zeros((len(self.members) + 1, classes))
 
-    def shares(self) -> list[tuple[Head, float]]:
+    def shares(self) -> list[tuple[Predictor, float]]:
         """By weight."""
         return list(zip(self.members, np.exp(self.logs).tolist(), strict=True))
 
@@ -120,8 +120,8 @@ class Mixer(OfScores):
 
     def check(self, state: State, remembered: dict[int, int]) -> None:
         """One weight per member."""
-        expect(state, "logs", (len(self.members),), np.float64)
-        need(bool((np.abs(state["logs"]) <= FARTHEST).all()), "logs are no logarithms of weights")
+        check_array(state, "logs", (len(self.members),), np.float64)
+        require(bool((np.abs(state["logs"]) <= FARTHEST).all()), "logs are no logarithms of weights")
 
 
 @dataclass(frozen=True, repr=False)
@@ -151,17 +151,17 @@ class Stacked(Committee):
         check_part(self, "prior", 0.02)
         check_part(self, "forget", 1e-4)
 
-    def predictor(self, runner: Any) -> Head:
+    def predictor(self, runner: Any) -> Predictor:
         """The head of the members."""
-        return Stacker(self, [runner.predictor(member) for member in self.members])
+        return StackedPredictor(self, [runner.predictor(member) for member in self.members])
 
 
-class Stacker(OfScores):
+class StackedPredictor(ScoreEnsemble):
     """One who stacks: the trust `v`, and `P`, how sure that is."""
 
     kernel = stack
 
-    def __init__(self, learner: Stacked, members: list[Head]) -> None:
+    def __init__(self, learner: Stacked, members: list[Predictor]) -> None:
         super().__init__(learner, members)
         self.v = np.full(len(members), 1.0 / len(members))
         self.P = learner.prior * np.eye(len(members))
@@ -172,7 +172,7 @@ class Stacker(OfScores):
         scratch = np.zeros((members, classes)), np.zeros((2, classes)), np.zeros((3, members))
         return self.v, self.P, prior, forget, *scratch
 
-    def shares(self) -> list[tuple[Head, float]]:
+    def shares(self) -> list[tuple[Predictor, float]]:
         """By trust, which may be negative."""
         return list(zip(self.members, self.v.tolist(), strict=True))
 
@@ -186,11 +186,11 @@ class Stacker(OfScores):
 
     def check(self, state: State, remembered: dict[int, int]) -> None:
         """One number per member, and per pair of them."""
-        expect(state, "v", (len(self.members),), np.float64)
-        expect(state, "P", (len(self.members), len(self.members)), np.float64)
+        check_array(state, "v", (len(self.members),), np.float64)
+        check_array(state, "P", (len(self.members), len(self.members)), np.float64)
         P, v = state["P"], state["v"]
-        need(bool((np.abs(v) <= 1e9).all()), "v holds trust that nobody has")
-        need(
+        require(bool((np.abs(v) <= 1e9).all()), "v holds trust that nobody has")
+        require(
             bool(np.allclose(P, P.T)) and bool((np.abs(P) <= 1.0 + 1e-6).all()),
             "P is no inverse of a curvature",
         )

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from linmax.experts import Votes
-from linmax.experts.base import Room
+from linmax.experts.base import Capacity
 from linmax.kernels.naive_bayes import Accuracies, Tables, count, end_of, says
 from linmax.runtime.instances import sparse
-from linmax.runtime.predictor import Head, Reason, State, Stretch, Verdict
-from linmax.runtime.sources import Ground, check_size
+from linmax.runtime.predictor import Predictor, Attribution, State, TrialChunk, Predictions
+from linmax.runtime.sources import Sources, check_size
 from linmax.spec import Learner
-from linmax.validation import expect, need
+from linmax.validation import check_array, require
 
 KINDS: dict[str, Any] = {"tables": Tables, "accuracies": Accuracies}
 AXES = {
@@ -70,15 +70,15 @@ class NaiveBayes(Learner):
         """Counting is no rule that moves weights."""
         raise ValueError(f"{self!r} counts, and has no rule")
 
-    def predictor(self, runner: Any) -> Head:
+    def predictor(self, runner: Any) -> Predictor:
         """The head that counts."""
         return Counter(self, runner.ground((Votes(),)))
 
 
-class Counter(Head):
+class Counter(Predictor):
     """One who counts."""
 
-    def __init__(self, learner: NaiveBayes, ground: Ground) -> None:
+    def __init__(self, learner: NaiveBayes, ground: Sources) -> None:
         self.learner = learner
         self.ground = ground
         self.kind = KINDS[learner.of]
@@ -93,7 +93,7 @@ class Counter(Head):
             {"heard": (0,), "pooled": (2,)}.get(name, AXES[name]) if self.kind is Accuracies else AXES[name]
         )
 
-    def check_room(self, need: Room) -> None:
+    def check_room(self, need: Capacity) -> None:
         """Tables are experts by classes by classes."""
         check_size(
             max(math.prod(need[axis] for axis in self._axes(name)) for name in self.kind._fields), need
@@ -112,7 +112,7 @@ class Counter(Head):
             new[corner] = old[corner]
         return self.kind(*fresh)
 
-    def decide(self, stretch: Stretch, board: bool) -> Verdict:
+    def decide(self, stretch: TrialChunk, board: bool) -> Predictions:
         """The most probable class."""
         tape, classes = stretch.tape, stretch.batch.classes_seen
         guesses = np.empty(stretch.length, dtype=np.int32)
@@ -123,7 +123,7 @@ class Counter(Head):
             stretch.shared["sparse"], tape.held, tape.labels, tape.known, float(self.learner.shrink),
             self.counts, np.zeros(classes), np.zeros(classes), guesses, scores,
         )  # fmt: skip
-        return Verdict(guesses, scores)
+        return Predictions(guesses, scores)
 
     def bind(self, desk: Any, guesses: np.ndarray, board: np.ndarray) -> None:
         """The kernel, over the item's votes."""
@@ -150,7 +150,7 @@ class Counter(Head):
         self.counts.weigh(i, a, 1.0, k, self.learner.shrink, r)
         return r if self.kind is Accuracies else r - r.mean()
 
-    def explain(self, item: Any) -> Reason:
+    def explain(self, item: Any) -> Attribution:
         """What each expert's word adds, and how frequent the classes are."""
         votes, k = sparse(item.stretch.tape.data.votes), item.known
         owners = {at: owner for _, owner, at in self.ground.named(item.names)}
@@ -161,7 +161,7 @@ class Counter(Head):
             parts[owners[int(votes.expert[at])]] = r = np.zeros(k)
             says(votes, at, until, k, self.learner.shrink, self.counts, r)
             at = until
-        return Reason(sum(parts.values(), np.zeros(k)), parts)
+        return Attribution(sum(parts.values(), np.zeros(k)), parts)
 
     def state(self) -> State:
         """All counts, without spare room."""
@@ -177,8 +177,8 @@ class Counter(Head):
         """Counts, none below 0."""
         sizes = (len(self.ground.names.experts), len(self.ground.names.classes), 2)
         for name in self.kind._fields:
-            expect(state, name, tuple(sizes[axis] for axis in self._axes(name)), np.float64)
-            need(not bool((state[name] < 0.0).any()), f"{name} counts below nothing")
+            check_array(state, name, tuple(sizes[axis] for axis in self._axes(name)), np.float64)
+            require(not bool((state[name] < 0.0).any()), f"{name} counts below nothing")
         if self.kind is Accuracies:
             right = np.append(state["right"], state["pooled"][0])
-            need(bool((right <= np.append(state["heard"], state["pooled"][1])).all()), "right is above heard")
+            require(bool((right <= np.append(state["heard"], state["pooled"][1])).all()), "right is above heard")

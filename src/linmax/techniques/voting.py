@@ -26,16 +26,16 @@ from linmax.kernels.voting import (
     uniform,
 )
 from linmax.runtime.layout import copy_columns, layout, size_of
-from linmax.runtime.predictor import Asked, Head, Leaf, Reason, State, Stretch, Verdict, completed, scaled
-from linmax.runtime.rule_run import Engine
-from linmax.runtime.sources import Ground
-from linmax.validation import expect, need
+from linmax.runtime.predictor import Asked, Predictor, RulePredictor, Attribution, State, TrialChunk, Predictions, completed, scaled
+from linmax.runtime.rule_run import RuleRun
+from linmax.runtime.sources import Sources
+from linmax.validation import check_array, require
 
 
-class Voter(Head):
+class VotingPredictor(Predictor):
     """Saved hypotheses of the leaders of their time, as rows over the weights of all members' sources."""
 
-    def __init__(self, learner: Any, members: list[Leaf], council: Any) -> None:
+    def __init__(self, learner: Any, members: list[RulePredictor], council: Any) -> None:
         self.learner = learner
         self.members = members
         self.recent = learner.recent if learner.hypotheses else 0
@@ -46,17 +46,17 @@ class Voter(Head):
         self.sources = list(dict.fromkeys(member.engine.ground.parts for member in members))
         parts = [part for source in self.sources for part in source]
         memories = [memory for part in parts if (memory := part.new_memory()) is not None]
-        if any(memory.binds for memory in memories):
+        if any(memory.binds_weights for memory in memories):
             raise ValueError(
                 f"hypotheses on a Kernel cannot be saved apart from its supports (got {learner!r});"
                 " WeightedMajority and Mixture take such members"
             )
-        if sum(memory.freezes for memory in memories) > 1:
+        if sum(memory.freezes_votes for memory in memories) > 1:
             raise ValueError(
                 f"only one source that freezes its votes can be in a committee that votes (got {learner!r});"
                 " WeightedMajority takes any members"
             )
-        self.ground: Ground = council.ground(tuple(parts))
+        self.ground: Sources = council.ground(tuple(parts))
         self.mistakes = np.zeros(len(members), dtype=np.int64)
         self.streak = np.zeros(len(members), dtype=np.int64)
         self.room = self.ground.room
@@ -87,9 +87,9 @@ class Voter(Head):
             mine[...] = other
 
     @property
-    def leader(self) -> Leaf:
+    def leader(self) -> RulePredictor:
         """The member with the fewest mistakes so far, the first of those."""
-        leader: Leaf = self.members[int(self.mistakes.argmin())]
+        leader: RulePredictor = self.members[int(self.mistakes.argmin())]
         return leader
 
     def ahead(self) -> bool:
@@ -122,7 +122,7 @@ class Voter(Head):
                 if asked.length > 1:
                     asked.again.add(id(member.engine))
 
-    def decide(self, stretch: Stretch, board: bool) -> Verdict:
+    def decide(self, stretch: TrialChunk, board: bool) -> Predictions:
         """Follow the leaders through a stretch."""
         record = self._record(stretch)
         if not self.rules.hypotheses:
@@ -145,14 +145,14 @@ class Voter(Head):
                 whole, form, tape.labels, tape.known, places, told, tape.held, begin, end, leader,
                 *tools, out, self.ballot, self.rules, record, sheet,
             )  # fmt: skip
-        return Verdict(sheet.guesses, sheet.board)
+        return Predictions(sheet.guesses, sheet.board)
 
-    def _start(self, leaf: Leaf) -> int:
+    def _start(self, leaf: RulePredictor) -> int:
         """Where the weights of a member's source begin."""
         before = self.sources[: self.sources.index(leaf.engine.ground.parts)]
         return sum(size_of(parts, self.ground.room) for parts in before)
 
-    def _record(self, stretch: Stretch) -> Record:
+    def _record(self, stretch: TrialChunk) -> Record:
         guesses = np.stack([member.verdict(stretch).guesses for member in self.members])
         moved = np.zeros((0, 0), dtype=np.uint8)
         if self._plain() and stretch.asked.learns:
@@ -167,14 +167,14 @@ class Voter(Head):
         count_mistakes(guesses, moved, stretch.labels, stretch.known, self.mistakes, self.streak, record)
         return record
 
-    def _led(self, stretch: Stretch, record: Record, board: bool) -> Verdict:
+    def _led(self, stretch: TrialChunk, record: Record, board: bool) -> Predictions:
         verdicts = [member.verdict(stretch) for member in self.members]
         trial = np.arange(stretch.length)
         guesses = np.stack([verdict.guesses for verdict in verdicts])[record.leader[:-1], trial]
         scores = np.stack([verdict.board for verdict in verdicts])
-        return Verdict(guesses, scores[record.leader[:-1], trial] if board else scores[0])
+        return Predictions(guesses, scores[record.leader[:-1], trial] if board else scores[0])
 
-    def _drawn(self, stretch: Stretch) -> np.ndarray:
+    def _drawn(self, stretch: TrialChunk) -> np.ndarray:
         """Which slots take the hypothesis before each trial: with probability 1/t after t trials."""
         if not self.rules.random:
             return np.zeros((0, 0), dtype=np.uint8)
@@ -182,7 +182,7 @@ class Voter(Head):
         chance = uniform(self.rules.seed, told[:, None], np.arange(1, self.rules.hypotheses + 1)[None, :])
         return np.asarray(chance * told[:, None] < 1.0, dtype=np.uint8)
 
-    def _sheet(self, stretch: Stretch, board: bool) -> Sheet:
+    def _sheet(self, stretch: TrialChunk, board: bool) -> Sheet:
         classes = self.ground.room.classes + 1
         return Sheet(
             np.zeros(0), np.zeros(classes), np.zeros(classes), np.empty(stretch.length, dtype=np.int32),
@@ -201,7 +201,7 @@ class Voter(Head):
         vector[at : at + len(own)] += own
         return vector
 
-    def shares(self) -> list[tuple[Head, float]]:
+    def shares(self) -> list[tuple[Predictor, float]]:
         """How many of the hypotheses that decide are each member's."""
         shares = np.zeros(len(self.members))
         if not self.ahead():
@@ -217,7 +217,7 @@ class Voter(Head):
             weights[key] = weights.get(key, 0.0) + float(vector[at])
         return scaled(weights)
 
-    def explain(self, item: Any) -> Reason:
+    def explain(self, item: Any) -> Attribution:
         """What each sub-expert adds through all hypotheses that decide, and who the members are."""
         told = [
             (member.learner, share, item.guess(member.explain(item).scores))
@@ -232,12 +232,12 @@ class Voter(Head):
             parts = dict(saved.parts)
             for owner, row in own.parts.items():
                 parts[owner] = parts.get(owner, 0.0) + row
-            return Reason(saved.scores + own.scores, parts, told)
+            return Attribution(saved.scores + own.scores, parts, told)
         scores = np.zeros(item.known)
         for row in self.ballot.saved:
             scores[item.guess(item.of_vector(self.ground, row).scores)] += 1.0
         parts = item.of_vector(self.ground, self.vector()).parts
-        return Reason(scores, completed(parts, scores), told)
+        return Attribution(scores, completed(parts, scores), told)
 
     # --- as arrays
 
@@ -258,31 +258,31 @@ class Voter(Head):
     def check(self, state: State, remembered: dict[int, int]) -> None:
         """Shapes, and numbers that a run could have left."""
         slots, members = self.rules.hypotheses, len(self.members)
-        sizes = self.ground.sizes()._replace(remembered=remembered[id(self.ground)])
+        sizes = self.ground.sizes()._replace(stored=remembered[id(self.ground)])
         weights = size_of(self.ground.parts, sizes)
-        expect(state, "saved", (slots, weights), np.float64)
-        expect(state, "total", (weights,), np.float64)
-        expect(state, "figure", (slots,), np.float64)
-        expect(state, "origin", (slots,), np.int64, 0, members)
-        expect(state, "moment", (slots,), np.int64, 0, 2**62)
+        check_array(state, "saved", (slots, weights), np.float64)
+        check_array(state, "total", (weights,), np.float64)
+        check_array(state, "figure", (slots,), np.float64)
+        check_array(state, "origin", (slots,), np.int64, 0, members)
+        check_array(state, "moment", (slots,), np.int64, 0, 2**62)
         for name in ("since", "mistakes", "streak"):
-            expect(state, name, (members,), np.int64, 0, 2**62)
-        expect(state, "numbers", (NUMBERS,), np.int64, 0, 2**62)
+            check_array(state, name, (members,), np.int64, 0, 2**62)
+        check_array(state, "numbers", (NUMBERS,), np.int64, 0, 2**62)
         numbers = state["numbers"]
-        need(1 <= numbers[SLOT] <= max(slots, 1) and numbers[SPACING] >= 1, "numbers are out of range")
-        need(numbers[SAVED] <= slots, "it has saved more hypotheses than there are places")
+        require(1 <= numbers[SLOT] <= max(slots, 1) and numbers[SPACING] >= 1, "numbers are out of range")
+        require(numbers[SAVED] <= slots, "it has saved more hypotheses than there are places")
 
 
 class Again:
     """The runs of leaders, gone through again from the start of a stretch."""
 
-    def __init__(self, stretch: Stretch) -> None:
+    def __init__(self, stretch: TrialChunk) -> None:
         self.stretch = stretch
         self.needed = bool(stretch.twins)
-        self.runs: dict[int, tuple[Any, Engine, Buffer | NoBuffer]] = {}
+        self.runs: dict[int, tuple[Any, RuleRun, Buffer | NoBuffer]] = {}
         self.reached: dict[int, int] = {}
 
-    def at(self, engine: Engine, begin: int, end: int) -> tuple[Any, tuple[Any, ...], Out]:
+    def at(self, engine: RuleRun, begin: int, end: int) -> tuple[Any, tuple[Any, ...], Out]:
         """An engine as it was before trial `begin`; it will be taken on to `end`."""
         stretch, key = self.stretch, id(engine)
         tape = stretch.tapes[id(engine.ground)]

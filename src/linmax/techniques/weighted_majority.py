@@ -12,12 +12,12 @@ from linmax.experts import Votes
 from linmax.experts.votes import on_one_scale
 from linmax.kernels.ensembles import NEW, SPOKEN, mean_log, weigh
 from linmax.kernels.forms import Dense, Hard
-from linmax.runtime.predictor import Asked, Head, Reason, State, Stretch, Verdict, blend, mixed
+from linmax.runtime.predictor import Asked, Predictor, Attribution, State, TrialChunk, Predictions, blend, mixed
 from linmax.runtime.single_item import NO_SCORES
-from linmax.runtime.sources import Ground
+from linmax.runtime.sources import Sources
 from linmax.spec import Learner
 from linmax.techniques.base import Committee, check_multiplier
-from linmax.validation import expect
+from linmax.validation import check_array
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,14 +57,14 @@ class WeightedMajority(Committee):
             raise ValueError(f"{self!r} is over the experts' votes; give it members to set on {source!r}")
         return super().on(source)
 
-    def predictor(self, runner: Any) -> Head:
+    def predictor(self, runner: Any) -> Predictor:
         """The head of the members, or of the experts themselves."""
         if self.members is None:
-            return OfExperts(self, runner.ground((Votes(),)))
-        return OfMembers(self, [runner.predictor(member) for member in self.members])
+            return ExpertMajority(self, runner.ground((Votes(),)))
+        return MemberMajority(self, [runner.predictor(member) for member in self.members])
 
 
-class _Majority(Head):
+class _Majority(Predictor):
     """Weights in the exponent: a member's is exp(`logs`), and only ratios matter."""
 
     def __init__(self, learner: WeightedMajority) -> None:
@@ -80,7 +80,7 @@ class _Majority(Head):
             self.logs = np.concatenate((self.logs, np.zeros(more)))
             self.spoken = np.concatenate((self.spoken, np.full(more, NEW, dtype=np.uint8)))
 
-    def judge(self, stretch: Stretch, ballots: np.ndarray, board: bool) -> Verdict:
+    def judge(self, stretch: TrialChunk, ballots: np.ndarray, board: bool) -> Predictions:
         """The guesses when these are the votes (trials, seats)."""
         self.seats(ballots.shape[1])
         classes = stretch.batch.classes_seen
@@ -90,7 +90,7 @@ class _Majority(Head):
             np.ascontiguousarray(ballots), stretch.labels, stretch.known, self.logs, self.spoken, self.step,
             np.zeros(classes + 1), guesses, scores,
         )  # fmt: skip
-        return Verdict(guesses, scores)
+        return Predictions(guesses, scores)
 
     def parts(self) -> np.ndarray:
         """The part of each of those who have spoken, adding up to 1."""
@@ -109,10 +109,10 @@ class _Majority(Head):
         self.logs, self.spoken = state["logs"].copy(), state["spoken"].copy()
 
 
-class OfMembers(_Majority):
+class MemberMajority(_Majority):
     """Learners vote."""
 
-    def __init__(self, learner: WeightedMajority, members: list[Head]) -> None:
+    def __init__(self, learner: WeightedMajority, members: list[Predictor]) -> None:
         super().__init__(learner)
         self.members = members
         self.seats(len(members))
@@ -124,7 +124,7 @@ class OfMembers(_Majority):
         for member in self.members:
             member.ask(asked, False)
 
-    def decide(self, stretch: Stretch, board: bool) -> Verdict:
+    def decide(self, stretch: TrialChunk, board: bool) -> Predictions:
         """The heaviest guess."""
         ballots = [member.verdict(stretch).guesses for member in self.members]
         return self.judge(stretch, np.stack(ballots, axis=1), board)
@@ -139,7 +139,7 @@ class OfMembers(_Majority):
             np.zeros(int(desk.known[0]) + 1), guesses, board,
         )  # fmt: skip
 
-    def shares(self) -> list[tuple[Head, float]]:
+    def shares(self) -> list[tuple[Predictor, float]]:
         """By weight."""
         return list(zip(self.members, self.parts().tolist(), strict=True))
 
@@ -147,7 +147,7 @@ class OfMembers(_Majority):
         """The mean of the members' weights, each brought to absolute values that add up to 1."""
         return blend([(share, member.weights()) for member, share in self.shares()])
 
-    def explain(self, item: Any) -> Reason:
+    def explain(self, item: Any) -> Attribution:
         """Each member's weight is for its guess; the heaviest counts 1."""
         weights = np.exp(self.logs - self.logs.max())
         reason = mixed(list(zip(self.members, weights.tolist(), strict=True)), item)
@@ -156,18 +156,18 @@ class OfMembers(_Majority):
 
     def check(self, state: State, remembered: dict[int, int]) -> None:
         """One weight per member."""
-        expect(state, "logs", (len(self.members),), np.float64)
-        expect(state, "spoken", (len(self.members),), np.uint8, 0, 3)
+        check_array(state, "logs", (len(self.members),), np.float64)
+        check_array(state, "spoken", (len(self.members),), np.uint8, 0, 3)
 
 
-class OfExperts(_Majority):
+class ExpertMajority(_Majority):
     """The experts themselves vote."""
 
-    def __init__(self, learner: WeightedMajority, ground: Ground) -> None:
+    def __init__(self, learner: WeightedMajority, ground: Sources) -> None:
         super().__init__(learner)
         self.ground = ground
 
-    def decide(self, stretch: Stretch, board: bool) -> Verdict:
+    def decide(self, stretch: TrialChunk, board: bool) -> Predictions:
         """The heaviest vote."""
         return self.judge(stretch, labels_voted(stretch), board)
 
@@ -176,7 +176,7 @@ class OfExperts(_Majority):
         parts = self.parts()
         return {key: float(parts[at]) if at < len(parts) else 0.0 for key, _, at in self.ground.named()}
 
-    def explain(self, item: Any) -> Reason:
+    def explain(self, item: Any) -> Attribution:
         """Each expert's weight is for its vote; the heaviest who speaks counts 1."""
         (ballots,) = labels_voted(item.stretch)
         self.seats(len(ballots))
@@ -188,7 +188,7 @@ class OfExperts(_Majority):
             parts[owners[at]] = np.zeros(item.known)
             parts[owners[at]][ballots[at]] = math.exp(logs[at] - top)
             scores += parts[owners[at]]
-        return Reason(scores, parts)
+        return Attribution(scores, parts)
 
     def state(self) -> State:
         """The weights, and who has spoken, of the experts that are known."""
@@ -199,18 +199,18 @@ class OfExperts(_Majority):
     def check(self, state: State, remembered: dict[int, int]) -> None:
         """One weight per expert."""
         count = len(self.ground.names.experts)
-        expect(state, "logs", (count,), np.float64)
-        expect(state, "spoken", (count,), np.uint8, 0, 2)
+        check_array(state, "logs", (count,), np.float64)
+        check_array(state, "spoken", (count,), np.uint8, 0, 2)
 
 
-def labels_voted(stretch: Stretch) -> np.ndarray:
+def labels_voted(stretch: TrialChunk) -> np.ndarray:
     """The best class of every expert (trials, experts), the first of those that tie; -1 when it abstains."""
     if "labels voted" not in stretch.shared:
         stretch.shared["labels voted"] = _labels_voted(stretch)
     return stretch.shared["labels voted"]  # type: ignore[no-any-return]
 
 
-def _labels_voted(stretch: Stretch) -> np.ndarray:
+def _labels_voted(stretch: TrialChunk) -> np.ndarray:
     tape = stretch.tape
     voted = np.full((stretch.length, stretch.batch.experts_seen), -1, dtype=np.int32)
     votes = on_one_scale(tape.data.votes, "onehot")

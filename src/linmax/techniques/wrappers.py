@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from linmax.kernels.ensembles import HEAT, temper
-from linmax.runtime.predictor import NOTHING, Asked, Head, Reason, State, Stretch, Verdict, completed
+from linmax.runtime.predictor import NOTHING, Asked, Predictor, Attribution, State, TrialChunk, Predictions, completed
 from linmax.spec import UNLIMITED, Learner, RunOptions
 from linmax.techniques.base import Technique
-from linmax.validation import expect, need
+from linmax.validation import check_array, require
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,15 +95,15 @@ class Tempered(Technique):
 
     inner: Learner
 
-    def predictor(self, runner: Any) -> Head:
+    def predictor(self, runner: Any) -> Predictor:
         """The head over one run."""
-        return Thermostat(self, runner.predictor(self.inner))
+        return TemperedPredictor(self, runner.predictor(self.inner))
 
 
-class Thermostat(Head):
+class TemperedPredictor(Predictor):
     """The logarithm of the temperature, and the curvature it has met."""
 
-    def __init__(self, learner: Tempered, member: Head) -> None:
+    def __init__(self, learner: Tempered, member: Predictor) -> None:
         self.learner = learner
         self.member = member
         self.members = (member,)
@@ -114,7 +114,7 @@ class Thermostat(Head):
         super().ask(asked, board)
         self.member.ask(asked, True)
 
-    def decide(self, stretch: Stretch, board: bool) -> Verdict:
+    def decide(self, stretch: TrialChunk, board: bool) -> Predictions:
         """The guesses of the one below, its scores on another scale."""
         below = self.member.verdict(stretch)
         classes, tempered = below.board.shape[1], np.zeros_like(below.board)
@@ -127,7 +127,7 @@ class Thermostat(Head):
             np.zeros(classes),
             tempered,
         )
-        return Verdict(below.guesses, tempered if board else NOTHING)
+        return Predictions(below.guesses, tempered if board else NOTHING)
 
     def bind(self, desk: Any, guesses: np.ndarray, board: np.ndarray) -> None:
         """The one below writes its guess here, and its scores to be tempered."""
@@ -137,7 +137,7 @@ class Thermostat(Head):
         scratch = np.zeros(scores.shape[1]), np.zeros(scores.shape[1])
         desk.call(temper, scores, desk.label, desk.known, self.heat, *scratch, target)
 
-    def shares(self) -> list[tuple[Head, float]]:
+    def shares(self) -> list[tuple[Predictor, float]]:
         """Nobody else has a part."""
         return self.member.shares()
 
@@ -146,13 +146,13 @@ class Thermostat(Head):
         heat = float(np.exp(self.heat[HEAT]))
         return {key: heat * weight for key, weight in self.member.weights().items()}
 
-    def explain(self, item: Any) -> Reason:
+    def explain(self, item: Any) -> Attribution:
         """The reasons below on another scale, and what brings the best score to 0."""
         reason = self.member.explain(item)
         heat = float(np.exp(self.heat[HEAT]))
         scores = heat * (reason.scores - reason.scores.max(initial=-np.inf))
         parts = {owner: heat * row for owner, row in reason.parts.items()}
-        return Reason(scores, completed(parts, scores), reason.members)
+        return Attribution(scores, completed(parts, scores), reason.members)
 
     def state(self) -> State:
         """The temperature."""
@@ -164,5 +164,5 @@ class Thermostat(Head):
 
     def check(self, state: State, remembered: dict[int, int]) -> None:
         """Two numbers."""
-        expect(state, "heat", (2,), np.float64)
-        need(abs(state["heat"][0]) <= 100.0 and state["heat"][1] >= 0.0, "heat is no temperature")
+        check_array(state, "heat", (2,), np.float64)
+        require(abs(state["heat"][0]) <= 100.0 and state["heat"][1] >= 0.0, "heat is no temperature")
