@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from linmax.streams import StreamError, open_stream, survey
+from linmax.streams import StreamError, data_warnings, open_stream
 from tests.streams.test_streams import FILES
 
 ATTACKS = Path(__file__).parent / "hostile_files"
@@ -47,19 +47,19 @@ def read(data: bytes, name: str | None, **options: Any) -> int:
 def walk(file: io.BytesIO, **options: Any) -> int:
     rows = 0
     stream = open_stream(file, **options)
-    survey(stream)
-    for piece in stream:
-        assert piece.first == rows
-        assert piece.labels is None or len(piece.labels) == piece.items
-        assert piece.ids is None or len(piece.ids) == piece.items
-        rows += piece.items
+    data_warnings(stream)
+    for chunk in stream:
+        assert chunk.first == rows
+        assert chunk.labels is None or len(chunk.labels) == chunk.items
+        assert chunk.ids is None or len(chunk.ids) == chunk.items
+        rows += chunk.items
     return rows
 
 
 @given(data=st.binary(max_size=300), name=st.sampled_from([None, *GOOD]))
 @settings(max_examples=300)
 def test_any_bytes_are_read_or_refused(data: bytes, name: str | None) -> None:
-    read(data, name, piece=3)
+    read(data, name, chunk_size=3)
 
 
 @st.composite
@@ -91,7 +91,7 @@ def test_a_damaged_file_is_read_or_refused(name: str) -> None:
     @given(data=damaged(GOOD[name]))
     @settings(max_examples=60)
     def attempt(data: bytes) -> None:
-        read(data, name, piece=50)
+        read(data, name, chunk_size=50)
 
     attempt()
 
@@ -99,7 +99,7 @@ def test_a_damaged_file_is_read_or_refused(name: str) -> None:
 @given(seed=st.sampled_from(SEEDS), name=st.sampled_from([None, *GOOD]), fold=st.booleans())
 @settings(max_examples=150)
 def test_a_file_under_another_s_name_is_read_or_refused(seed: bytes, name: str | None, fold: bool) -> None:
-    read(seed, name, fold=fold)
+    read(seed, name, ignore_case=fold)
 
 
 LETTERS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), max_size=5)
@@ -124,11 +124,11 @@ def test_what_a_csv_writer_wrote_is_read_back_in_blocks_of_any_size(
         patch.setattr("linmax.streams.source.BLOCK", size)
         found: list[list[str]] = []
         lines: list[int] = []
-        for piece in open_stream(file, label="truth", piece=5):
-            votes = piece.votes.to_pydict()
-            cells = zip(votes["ann"], votes["bob"], piece.labels.tolist(), strict=True)
+        for chunk in open_stream(file, label="truth", chunk_size=5):
+            votes = chunk.votes.to_pydict()
+            cells = zip(votes["ann"], votes["bob"], chunk.labels.tolist(), strict=True)
             found += [[cell or "" for cell in row] for row in cells]
-            lines += piece.lines.tolist()
+            lines += chunk.lines.tolist()
     assert found == rows
     at = 2
     for line, row in zip(lines, rows, strict=True):
@@ -147,5 +147,5 @@ def test_rows_of_items_come_together_or_are_refused(rows: list[tuple[int, str, s
     runs = [item for k, (item, _, _) in enumerate(rows) if k == 0 or rows[k - 1][0] != item]
     spoken = [(item, who) for item, who, vote in rows if vote]
     good = len(set(runs)) == len(runs) and len(set(spoken)) == len(spoken)
-    for piece in (1, 2, 100):
-        assert read(data.encode(), "votes.csv", piece=piece) == (len(runs) if good else -1)
+    for chunk in (1, 2, 100):
+        assert read(data.encode(), "votes.csv", chunk_size=chunk) == (len(runs) if good else -1)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from linmax.streams import StreamError, labels_from, open_stream
+from linmax.streams import StreamError, open_stream, read_labels
 
 ATTACKS = Path(__file__).parent / "hostile_files"
 EXPECTED = json.loads((ATTACKS / "expected.json").read_text(encoding="utf-8"))
@@ -33,7 +33,7 @@ def test_a_bad_file_is_refused_in_one_sentence(name: str) -> None:
 
 
 def test_a_stream_that_has_failed_goes_on_failing() -> None:
-    stream = open_stream(ATTACKS / "unsorted.csv", piece=1)
+    stream = open_stream(ATTACKS / "unsorted.csv", chunk_size=1)
     with pytest.raises(StreamError, match="line 4"):
         list(stream)
     with pytest.raises(StreamError, match="line 4"):
@@ -76,7 +76,7 @@ def test_an_item_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytest.M
     path = tmp_path / "votes.csv"
     path.write_text("item,expert,vote\n" + "".join(f"1,{i},a\n" for i in range(500)), encoding="utf-8")
     with pytest.raises(StreamError, match="line 2: an item of over 100 rows; name the column of items"):
-        list(open_stream(path, piece=50))
+        list(open_stream(path, chunk_size=50))
 
 
 def test_what_is_no_file_is_said_so(tmp_path: Path) -> None:
@@ -95,8 +95,8 @@ def test_what_is_no_file_is_said_so(tmp_path: Path) -> None:
 
 def test_bad_options_are_refused_with_the_value() -> None:
     good = ATTACKS / "ragged.csv"
-    with pytest.raises(StreamError, match=r"piece must be a whole number of rows, 1 or more \(got 0\)"):
-        open_stream(good, piece=0)
+    with pytest.raises(StreamError, match=r"chunk_size must be a whole number of rows, 1 or more \(got 0\)"):
+        open_stream(good, chunk_size=0)
     with pytest.raises(StreamError, match=r"shape must be 'wide', 'scores' or 'long' \(got 'tall'\)"):
         open_stream(good, shape="tall")
     with pytest.raises(StreamError, match=r"attributes must be a list of columns \(got 'ann'\)"):
@@ -111,11 +111,11 @@ def test_late_labels_are_refused_where_they_contradict_themselves(tmp_path: Path
     path = tmp_path / "late.csv"
     path.write_text("id,truth\n1,a\n1,b\n", encoding="utf-8")
     with pytest.raises(StreamError, match=r"late.csv, line 3: id '1' has the label 'b' here and 'a' before"):
-        labels_from(path)
+        read_labels(path)
     path.write_text("id,truth\n,a\n", encoding="utf-8")
     with pytest.raises(StreamError, match="line 2: 'id' is empty"):
-        labels_from(path)
+        read_labels(path)
     with pytest.raises(StreamError, match="has no column 'gold'; it has id, truth"):
-        labels_from(path, label="gold")
+        read_labels(path, label="gold")
     with pytest.raises(StreamError, match="no ids to join by"):
-        labels_from(ATTACKS / "half.svm")
+        read_labels(ATTACKS / "half.svm")

@@ -1,4 +1,4 @@
-"""Guesses in files: the same rows in every format, wholly or not at all."""
+"""PredictionWriter in files: the same rows in every format, wholly or not at all."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from linmax.streams import Piece, open_stream
-from linmax.streams.predictions import Guesses
+from linmax.streams import Chunk, open_stream
+from linmax.streams.predictions import PredictionWriter
 
 ODD = ["plain", "a, b", 'say "ham"', "two\nlines", "tab\there", ""]
 
 
-def pieces(rows: int = 6, *, ids: bool = True, size: int = 2) -> Iterator[Piece]:
+def chunks(rows: int = 6, *, ids: bool = True, size: int = 2) -> Iterator[Chunk]:
     lines = [f"{7 + i},ham\n" if ids else "ham,ham\n" for i in range(rows)]
     text = ("id,ann\n" if ids else "ann,bob\n") + "".join(lines)
-    return open_stream(io.BytesIO(text.encode()), piece=size)
+    return open_stream(io.BytesIO(text.encode()), chunk_size=size)
 
 
-def written(path: Path, names: list[Any], **options: Any) -> None:
+def id_text(path: Path, names: list[Any], **options: Any) -> None:
     truths = options.pop("truths", None)
-    with Guesses(path) as guesses:
-        for piece in pieces(len(names), **options):
-            some = slice(piece.first, piece.first + piece.items)
+    with PredictionWriter(path) as guesses:
+        for chunk in chunks(len(names), **options):
+            some = slice(chunk.first, chunk.first + chunk.items)
             margins = np.array([np.nan if i == 0 else i / 4 for i in range(len(names))])
             guesses.write(
-                piece, np.array(names[some], object), margins[some], None if truths is None else truths[some]
+                chunk, np.array(names[some], object), margins[some], None if truths is None else truths[some]
             )
 
 
@@ -50,7 +50,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet"])
 def test_every_value_comes_back_whatever_is_in_it(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"guesses{ending}"
-    written(path, ODD, truths=np.array([None, *ODD[1:]], object))
+    id_text(path, ODD, truths=np.array([None, *ODD[1:]], object))
     rows = read(path)
     assert list(rows[0]) == ["row", "id", "guess", "margin", "truth"]
     assert [row["guess"] for row in rows] == ODD
@@ -62,7 +62,7 @@ def test_every_value_comes_back_whatever_is_in_it(ending: str, tmp_path: Path) -
 
 
 def test_what_needs_no_quotes_has_none(tmp_path: Path) -> None:
-    written(tmp_path / "g.csv", ["ham", "spam"], ids=False)
+    id_text(tmp_path / "g.csv", ["ham", "spam"], ids=False)
     assert (tmp_path / "g.csv").read_text() == "row,guess,margin\n2,ham,\n3,spam,0.25\n"
 
 
@@ -70,7 +70,7 @@ def test_what_needs_no_quotes_has_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
 def test_classes_of_any_kind_can_be_written(names: list[Any], ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"g{ending}"
-    written(path, names)
+    id_text(path, names)
     found = [row["guess"] for row in read(path)]
     if ending == ".csv":
         told = [str(name).lower() if isinstance(name, bool) else str(name) for name in names]
@@ -82,19 +82,19 @@ def test_classes_of_any_kind_can_be_written(names: list[Any], ending: str, tmp_p
 
 
 def test_a_parquet_file_whose_first_guesses_are_unknown_takes_names_later(tmp_path: Path) -> None:
-    written(tmp_path / "g.parquet", [None, None, "ham", "spam"])
+    id_text(tmp_path / "g.parquet", [None, None, "ham", "spam"])
     assert [row["guess"] for row in read(tmp_path / "g.parquet")] == [None, None, "ham", "spam"]
 
 
 def test_a_parquet_file_refuses_to_change_the_kind_of_a_column(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"cannot hold a guess of type string beside int64; call it \.csv"):
-        written(tmp_path / "g.parquet", [1, 2, "ham", "spam"])
+        id_text(tmp_path / "g.parquet", [1, 2, "ham", "spam"])
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet"])
 def test_without_rows_there_is_an_empty_table(ending: str, tmp_path: Path) -> None:
-    with Guesses(tmp_path / f"g{ending}"):
+    with PredictionWriter(tmp_path / f"g{ending}"):
         pass
     assert read(tmp_path / f"g{ending}") == []
 
@@ -112,19 +112,19 @@ def test_whatever_goes_wrong_nothing_is_left(
             raise error
         write(self, *rest)
 
-    write = Guesses.write
-    monkeypatch.setattr(Guesses, "write", broken)
+    write = PredictionWriter.write
+    monkeypatch.setattr(PredictionWriter, "write", broken)
     with pytest.raises(error):
-        written(path, ["ham"] * 6)
+        id_text(path, ["ham"] * 6)
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
     assert path.read_text() == "before"
 
 
 def test_until_the_end_nothing_has_the_name(tmp_path: Path) -> None:
     path = tmp_path / "g.csv"
-    with Guesses(path) as guesses:
-        for piece in pieces():
-            guesses.write(piece, np.array(["ham"] * piece.items), np.zeros(piece.items))
+    with PredictionWriter(path) as guesses:
+        for chunk in chunks():
+            guesses.write(chunk, np.array(["ham"] * chunk.items), np.zeros(chunk.items))
             assert not path.exists()
     assert [one.name for one in tmp_path.iterdir()] == ["g.csv"]
 
@@ -132,7 +132,7 @@ def test_until_the_end_nothing_has_the_name(tmp_path: Path) -> None:
 def test_a_link_leads_to_its_target(tmp_path: Path) -> None:
     (tmp_path / "real.csv").write_text("before")
     (tmp_path / "g.csv").symlink_to(tmp_path / "real.csv")
-    written(tmp_path / "g.csv", ["ham"])
+    id_text(tmp_path / "g.csv", ["ham"])
     assert (tmp_path / "g.csv").is_symlink()
     assert read(tmp_path / "real.csv")[0]["guess"] == "ham"
 
@@ -143,7 +143,7 @@ def test_a_full_disk_is_told_in_a_sentence(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr("linmax.streams.predictions._Delimited.write", full)
     with pytest.raises(ValueError, match=r"cannot write .*g\.csv: No space left on device"):
-        written(tmp_path / "g.csv", ["ham"])
+        id_text(tmp_path / "g.csv", ["ham"])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -153,15 +153,15 @@ def test_a_bad_name_is_refused_before_anything_is_read(tmp_path: Path) -> None:
         "nowhere/g.csv": "there is no folder",
     }.items():
         with pytest.raises(ValueError, match=sentence):
-            Guesses(tmp_path / name)
+            PredictionWriter(tmp_path / name)
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(ValueError, match="it is no file; name another"):
-        Guesses(tmp_path / "folder.csv")
+        PredictionWriter(tmp_path / "folder.csv")
 
 
 @pytest.mark.parametrize("path", [None, "-"])
 def test_standard_output_is_csv(path: str | None, capsys: pytest.CaptureFixture[str]) -> None:
-    with Guesses(path) as guesses:
-        for piece in pieces(2, ids=False):
-            guesses.write(piece, np.array(["hám", "a,b"]), np.array([0.5, 1.0]))
+    with PredictionWriter(path) as guesses:
+        for chunk in chunks(2, ids=False):
+            guesses.write(chunk, np.array(["hám", "a,b"]), np.array([0.5, 1.0]))
     assert capsys.readouterr().out == 'row,guess,margin\n2,"hám",0.5\n3,"a,b",1\n'

@@ -12,7 +12,7 @@ import pyarrow.parquet
 
 from linmax import Fusion, Perceptron, Winnow
 from linmax.experts import Attributes
-from linmax.streams import labels_from, open_stream, survey
+from linmax.streams import data_warnings, open_stream, read_labels
 
 
 def opened(text: str, name: str = "votes.csv", **options: Any) -> Any:
@@ -23,46 +23,46 @@ def opened(text: str, name: str = "votes.csv", **options: Any) -> Any:
 
 def test_the_layout_is_one_line_to_check() -> None:
     stream = opened("id,size,gpt,bert,note,truth\n1,2,a,b,,a\n", attributes=["size"], experts=["gpt", "bert"])
-    assert str(stream.layout) == (
+    assert str(stream.schema) == (
         "votes.csv: CSV, wide: 2 experts (gpt, bert), label truth, id id, 1 attribute (size); ignored: note"
     )
 
 
 def test_text_files_hold_text_whatever_it_looks_like() -> None:
     votes = "".join(f"{i % 3},{i % 2}\n" for i in range(200_000)) + "x,01\n"
-    pieces = list(opened("ann,truth\n" + votes))
-    assert len(pieces) > 1
-    assert {str(piece.votes.schema.field("ann").type) for piece in pieces} == {"string"}
-    assert set(pieces[0].labels.tolist()) == {"0", "1"}
-    assert pieces[-1].labels[-1] == "01"
+    chunks = list(opened("ann,truth\n" + votes))
+    assert len(chunks) > 1
+    assert {str(chunk.votes.schema.field("ann").type) for chunk in chunks} == {"string"}
+    assert set(chunks[0].labels.tolist()) == {"0", "1"}
+    assert chunks[-1].labels[-1] == "01"
 
 
 def test_columns_of_parquet_keep_their_types(tmp_path: Path) -> None:
     path = tmp_path / "votes.parquet"
     pa.parquet.write_table(pa.table({"ann": [1, None, 2], "truth": [1.0, None, 2.0]}), path)
-    (piece,) = open_stream(path)
-    assert piece.labels.tolist() == [1, None, 2]
-    assert Fusion(Winnow(1.2)).learn(piece.votes, piece.labels).trials == 2
+    (chunk,) = open_stream(path)
+    assert chunk.labels.tolist() == [1, None, 2]
+    assert Fusion(Winnow(1.2)).learn(chunk.votes, chunk.labels).trials == 2
 
 
 def test_an_empty_cell_is_missing() -> None:
-    (piece,) = opened('ann,bob,truth\na,,a\n"",b,\n')
-    assert piece.votes.to_pydict() == {"ann": ["a", None], "bob": [None, "b"]}
-    assert piece.labels.tolist() == ["a", None]
+    (chunk,) = opened('ann,bob,truth\na,,a\n"",b,\n')
+    assert chunk.votes.to_pydict() == {"ann": ["a", None], "bob": [None, "b"]}
+    assert chunk.labels.tolist() == ["a", None]
 
 
 def test_quotes_hold_commas_newlines_and_quotes() -> None:
-    (piece, *_) = opened('ann,truth\n"a,b","x\ny"\n"say ""a""",b"c\n')
-    assert piece.votes.to_pydict() == {"ann": ["a,b", 'say "a"']}
-    assert piece.labels.tolist() == ["x\ny", 'b"c']
-    assert piece.lines.tolist() == [2, 4]
+    (chunk, *_) = opened('ann,truth\n"a,b","x\ny"\n"say ""a""",b"c\n')
+    assert chunk.votes.to_pydict() == {"ann": ["a,b", 'say "a"']}
+    assert chunk.labels.tolist() == ["x\ny", 'b"c']
+    assert chunk.lines.tolist() == [2, 4]
 
 
 def test_scores_come_with_the_names_of_experts_and_classes() -> None:
-    (piece,) = opened("m:v2:ham,m:v2:spam,truth\n.2,.8,spam\n,1,ham\n")
-    assert piece.votes.items == 2
+    (chunk,) = opened("m:v2:ham,m:v2:spam,truth\n.2,.8,spam\n,1,ham\n")
+    assert chunk.votes.items == 2
     assert list(
-        zip(piece.votes.item, piece.votes.expert, piece.votes.label, piece.votes.value, strict=True)
+        zip(chunk.votes.item, chunk.votes.expert, chunk.votes.label, chunk.votes.value, strict=True)
     ) == [
         (0, "m:v2", "ham", 0.2),
         (0, "m:v2", "spam", 0.8),
@@ -73,74 +73,74 @@ def test_scores_come_with_the_names_of_experts_and_classes() -> None:
 def test_scores_for_numbered_classes_go_with_numbered_labels(tmp_path: Path) -> None:
     path = tmp_path / "votes.npz"
     np.savez(path, votes=np.array([[[0.1, 0.9], [np.nan, 0.4]]]), labels=[1])
-    (piece,) = open_stream(path)
-    assert Fusion(Winnow(1.2)).learn(piece.votes, piece.labels).right == 1
+    (chunk,) = open_stream(path)
+    assert Fusion(Winnow(1.2)).learn(chunk.votes, chunk.labels).right == 1
 
 
 def test_scores_in_json_are_objects() -> None:
     stream = opened('{"ann": {"a": 0.7, "b": null}, "truth": "a"}\n{"bob": "b", "truth": null}\n', "v.jsonl")
-    assert stream.layout.shape == "scores"
-    (piece,) = stream
-    assert piece.votes == [{"ann": {"a": 0.7}}, {"bob": "b"}]
-    assert piece.labels.tolist() == ["a", None]
+    assert stream.schema.shape == "scores"
+    (chunk,) = stream
+    assert chunk.votes == [{"ann": {"a": 0.7}}, {"bob": "b"}]
+    assert chunk.labels.tolist() == ["a", None]
 
 
 def test_the_rows_of_an_item_may_be_cut_by_a_piece() -> None:
     text = "item,expert,vote,truth\n1,ann,a,\n1,bob,b,a\n1,eve,,\n2,ann,a,b\n"
     for size in (1, 2, 3, 100):
-        pieces = list(opened(text, piece=size))
-        assert [name for piece in pieces for name in piece.ids] == ["1", "2"]
-        assert [label for piece in pieces for label in piece.labels] == ["a", "b"]
-        assert pieces[0].votes.expert.tolist() == ["ann", "bob"]
+        chunks = list(opened(text, chunk_size=size))
+        assert [name for chunk in chunks for name in chunk.ids] == ["1", "2"]
+        assert [label for chunk in chunks for label in chunk.labels] == ["a", "b"]
+        assert chunks[0].votes.expert.tolist() == ["ann", "bob"]
 
 
 def test_columns_of_the_long_shape_can_be_named() -> None:
     stream = opened("q,who,says\n1,ann,a\n", id="q", experts=["who", "says"], shape="long")
-    assert str(stream.layout) == "votes.csv: CSV, long: each row an q/who/says, no label, id q"
+    assert str(stream.schema) == "votes.csv: CSV, long: each row an q/who/says, no label, id q"
     assert next(stream).votes.label.tolist() == ["a"]
 
 
 def test_attributes_are_numbers_or_names() -> None:
-    (piece,) = opened("size,color,ann,truth\n1,red,a,a\n2.5,7,b,b\n", attributes=["size", "color"])
-    assert piece.attributes.to_pydict() == {"size": [1.0, 2.5], "color": ["red", "7"]}
+    (chunk,) = opened("size,color,ann,truth\n1,red,a,a\n2.5,7,b,b\n", attributes=["size", "color"])
+    assert chunk.attributes.to_pydict() == {"size": [1.0, 2.5], "color": ["red", "7"]}
     assert (
-        Fusion(Perceptron().on(Attributes())).learn(attributes=piece.attributes, labels=piece.labels).trials
+        Fusion(Perceptron().on(Attributes())).learn(attributes=chunk.attributes, labels=chunk.labels).trials
         == 2
     )
 
 
 def test_svmlight_has_attributes_and_labels_and_no_votes() -> None:
-    (piece,) = opened("# made by hand\n1 qid:3 1:0.5 7:2 # first\n-1 2:1e-3\n", "a.svm")
-    assert piece.votes is None
-    assert piece.labels.tolist() == [1, -1]
-    assert piece.attributes == [{1: 0.5, 7: 2.0}, {2: 0.001}]
+    (chunk,) = opened("# made by hand\n1 qid:3 1:0.5 7:2 # first\n-1 2:1e-3\n", "a.svm")
+    assert chunk.votes is None
+    assert chunk.labels.tolist() == [1, -1]
+    assert chunk.attributes == [{1: 0.5, 7: 2.0}, {2: 0.001}]
     fusion = Fusion(Perceptron().on(Attributes()))
-    assert fusion.learn(attributes=piece.attributes, labels=piece.labels).trials == 2
+    assert fusion.learn(attributes=chunk.attributes, labels=chunk.labels).trials == 2
 
 
 def test_folding_makes_one_of_spam_and_spam() -> None:
     text = "Ann,truth\nSpam ,SPAM\n  ,ham\n"
-    (piece,) = opened(text, fold=True)
-    assert piece.votes.to_pydict() == {"Ann": ["spam", None]}
-    assert piece.labels.tolist() == ["spam", "ham"]
-    (piece,) = opened(text)
-    assert piece.votes.to_pydict() == {"Ann": ["Spam ", "  "]}
+    (chunk,) = opened(text, ignore_case=True)
+    assert chunk.votes.to_pydict() == {"Ann": ["spam", None]}
+    assert chunk.labels.tolist() == ["spam", "ham"]
+    (chunk,) = opened(text)
+    assert chunk.votes.to_pydict() == {"Ann": ["Spam ", "  "]}
 
 
 def test_labels_that_come_later_are_joined_by_id(tmp_path: Path) -> None:
     path = tmp_path / "late.parquet"
     pa.parquet.write_table(pa.table({"id": [2, 3], "truth": ["b", None]}), path)
-    late = labels_from(path)
+    late = read_labels(path)
     assert dict(late) == {"2": "b"}
-    (piece,) = opened("id,ann\n1,a\n2,b\n3,a\n")
-    assert piece.labels is None
-    assert late.of(piece.ids).tolist() == [None, "b", None]
+    (chunk,) = opened("id,ann\n1,a\n2,b\n3,a\n")
+    assert chunk.labels is None
+    assert late.for_ids(chunk.ids).tolist() == [None, "b", None]
     jsonl = io.BytesIO(b'{"id": 2, "truth": "B "}')
-    assert labels_from(jsonl, fold=True) == {"2": "b"}
+    assert read_labels(jsonl, ignore_case=True) == {"2": "b"}
 
 
 def said(rows: list[str]) -> list[str]:
-    return survey(opened("\n".join(["ann,truth", *rows])))
+    return data_warnings(opened("\n".join(["ann,truth", *rows])))
 
 
 def test_a_good_file_is_passed_in_silence() -> None:
@@ -149,10 +149,10 @@ def test_a_good_file_is_passed_in_silence() -> None:
 
 def test_a_survey_takes_no_row_away() -> None:
     stream = opened("ann,truth\na,a\n")
-    assert survey(stream) == []
-    assert stream.rows == 0
+    assert data_warnings(stream) == []
+    assert stream.rows_read == 0
     assert next(stream).items == 1
-    assert survey(stream) == ["there are no rows"]
+    assert data_warnings(stream) == ["there are no rows"]
 
 
 def test_votes_and_labels_that_hardly_meet_are_told() -> None:
@@ -162,7 +162,7 @@ def test_votes_and_labels_that_hardly_meet_are_told() -> None:
 
 def test_values_that_differ_by_blanks_or_case_are_told() -> None:
     (sentence,) = said(["a,a", "b,b"] * 20 + ["A ,a"])
-    assert sentence == "votes have 'A ' (1 time) beside 'a' (20 times); fold=True makes them one"
+    assert sentence == "votes have 'A ' (1 time) beside 'a' (20 times); ignore_case=True makes them equal"
 
 
 def test_an_id_among_experts_or_as_label_is_told() -> None:
@@ -179,5 +179,5 @@ def test_rows_sorted_by_label_and_rows_without_one_are_told() -> None:
 
 
 def test_a_survey_reads_scores_and_dicts_too() -> None:
-    assert "0 of 1 labels" in survey(opened("ann:a,truth\n1,x\n"))[0]
-    assert "0 of 1 labels" in survey(opened('{"ann": {"a": 1}, "truth": "x"}\n', "v.jsonl"))[0]
+    assert "0 of 1 labels" in data_warnings(opened("ann:a,truth\n1,x\n"))[0]
+    assert "0 of 1 labels" in data_warnings(opened('{"ann": {"a": 1}, "truth": "x"}\n', "v.jsonl"))[0]

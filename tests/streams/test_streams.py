@@ -1,4 +1,4 @@
-"""Panels in files: every format says the same, in pieces of any size, however it is packed."""
+"""Panels in files: every format says the same, in chunks of any size, however it is packed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def long() -> bytes:
     return "\n".join(lines).encode()
 
 
-def written(write: Callable[[Any], None]) -> bytes:
+def id_text(write: Callable[[Any], None]) -> bytes:
     file = io.BytesIO()
     write(file)
     return file.getvalue()
@@ -66,15 +66,15 @@ FILES = {
         json.dumps({"truth": row["truth"], "votes": {who: row[who] for who in EXPERTS}}) + "\n"
         for row in ROWS
     ).encode(),
-    "votes.parquet": written(lambda file: pa.parquet.write_table(TABLE, file, row_group_size=50)),
-    "votes.arrow": written(arrow(pa.ipc.new_file)),
-    "votes.arrows": written(arrow(pa.ipc.new_stream)),
-    "votes.npy": written(
+    "votes.parquet": id_text(lambda file: pa.parquet.write_table(TABLE, file, row_group_size=50)),
+    "votes.arrow": id_text(arrow(pa.ipc.new_file)),
+    "votes.arrows": id_text(arrow(pa.ipc.new_stream)),
+    "votes.npy": id_text(
         lambda file: np.save(
             file, np.array([tuple(row.values()) for row in ROWS], [(n, "U4") for n in [*EXPERTS, "truth"]])
         )
     ),
-    "votes.npz": written(
+    "votes.npz": id_text(
         lambda file: np.savez_compressed(file, votes=NAMES[VOTES], labels=NAMES[LABELS], experts=EXPERTS)
     ),
     "long.csv": long(),
@@ -83,8 +83,8 @@ FILES = {
 
 def learned(path: Any, **options: Any) -> Fusion:
     fusion = Fusion(Averaged(Winnow(1.2)))
-    for piece in open_stream(path, **options):
-        fusion.learn(piece.votes, piece.labels)
+    for chunk in open_stream(path, **options):
+        fusion.learn(chunk.votes, chunk.labels)
     return fusion
 
 
@@ -102,27 +102,27 @@ def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("piece", [7, 65_536])
-def test_every_format_in_any_pieces_teaches_the_same(file: Path, piece: int, whole: Fusion) -> None:
-    fusion = learned(file, piece=piece)
+@pytest.mark.parametrize("chunk", [7, 65_536])
+def test_every_format_in_any_pieces_teaches_the_same(file: Path, chunk: int, whole: Fusion) -> None:
+    fusion = learned(file, chunk_size=chunk)
     assert fusion.trials == 120
     assert fusion.weights == whole.weights
     assert fusion.classes == whole.classes
 
 
 def test_pieces_are_counted_and_never_too_large(file: Path) -> None:
-    stream = open_stream(file, piece=16)
+    stream = open_stream(file, chunk_size=16)
     at = 0
-    for piece in stream:
-        assert piece.first == at
-        assert 0 < piece.items <= 16
-        at += piece.items
-        assert stream.rows == at
+    for chunk in stream:
+        assert chunk.first == at
+        assert 0 < chunk.items <= 16
+        at += chunk.items
+        assert stream.rows_read == at
     assert at == 120
-    assert stream.size in (None, 120)
-    assert (stream.size == 120) == (file.suffix in (".parquet", ".npy", ".npz"))
-    assert stream.done > 0
-    assert stream.total == file.stat().st_size
+    assert stream.rows_total in (None, 120)
+    assert (stream.rows_total == 120) == (file.suffix in (".parquet", ".npy", ".npz"))
+    assert stream.bytes_read > 0
+    assert stream.bytes_total == file.stat().st_size
 
 
 @pytest.mark.parametrize("name", ["votes.csv", "votes.jsonl", "votes.arrow", "votes.arrows", "votes.npy"])
@@ -132,8 +132,8 @@ def test_packed_files_are_unpacked_on_the_way(tmp_path: Path, name: str, packing
     path = tmp_path / (name + ending)
     data = FILES[name]
     path.write_bytes(pa.compress(data, "zstd", asbytes=True) if packing == "zstd" else gzip.compress(data))
-    assert open_stream(path).layout.compression == packing.split()[0]
-    assert learned(path, piece=50).weights == whole.weights
+    assert open_stream(path).schema.compression == packing.split()[0]
+    assert learned(path, chunk_size=50).weights == whole.weights
 
 
 class Pipe(io.RawIOBase):
@@ -161,11 +161,11 @@ def test_standard_input_is_known_by_how_it_begins(
 
     monkeypatch.setattr(sys, "stdin", Stdin)
     stream = open_stream("-")
-    assert stream.layout.file == "standard input"
-    assert stream.total is None
+    assert stream.schema.file == "standard input"
+    assert stream.bytes_total is None
     fusion = Fusion(Averaged(Winnow(1.2)))
-    for piece in stream:
-        fusion.learn(piece.votes, piece.labels)
+    for chunk in stream:
+        fusion.learn(chunk.votes, chunk.labels)
     assert fusion.weights == whole.weights
     assert not Stdin.buffer.closed
 
@@ -183,7 +183,7 @@ def test_a_pipe_cannot_be_read_from_its_end(monkeypatch: pytest.MonkeyPatch) -> 
 def test_fields_of_an_array_have_names_in_any_script(tmp_path: Path) -> None:
     path = tmp_path / "votes.npy"
     np.save(path, np.array([(1, 1)], [("Łucja", "i4"), ("truth", "i4")]))
-    assert open_stream(path).layout.experts == ("Łucja",)
+    assert open_stream(path).schema.experts == ("Łucja",)
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_a_stream_closes_its_file(tmp_path: Path) -> None:
     with open_stream(path) as stream:
         next(stream)
     assert stream._source.raw.closed
-    half = open_stream(path, piece=1)
+    half = open_stream(path, chunk_size=1)
     raw = half._source.raw
     next(half)
     del half
@@ -232,9 +232,9 @@ def test_pieces_of_parquet_end_where_row_groups_end(
     path = tmp_path / "votes.parquet"
     codes = list(range(5)) * 20
     pa.parquet.write_table(pa.table({"ann": codes, "truth": codes}), path, row_group_size=groups)
-    pieces = [*open_stream(path, piece=most)]
-    assert [piece.items for piece in pieces] == sizes
-    assert [code for piece in pieces for code in piece.labels.tolist()] == codes
+    chunks = [*open_stream(path, chunk_size=most)]
+    assert [chunk.items for chunk in chunks] == sizes
+    assert [code for chunk in chunks for code in chunk.labels.tolist()] == codes
 
 
 def test_the_more_columns_the_fewer_rows_has_a_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,14 +244,14 @@ def test_the_more_columns_the_fewer_rows_has_a_piece(tmp_path: Path, monkeypatch
         path = tmp_path / f"{experts}.parquet"
         columns = {f"m{i}": [0] * 100 for i in range(experts)} | {"truth": [0] * 100}
         pa.parquet.write_table(pa.table(columns), path)
-        assert {piece.items for piece in open_stream(path)} == {rows}
+        assert {chunk.items for chunk in open_stream(path)} == {rows}
 
 
 def test_small_row_groups_with_dictionaries_of_their_own_become_one_piece(tmp_path: Path) -> None:
     path = tmp_path / "votes.parquet"
     words = [f"class {i % 7}" for i in range(100)]
     pa.parquet.write_table(pa.table({"ann": words, "truth": words}), path, row_group_size=1)
-    (piece,) = open_stream(path)
-    assert piece.labels.tolist() == words
-    assert [item["ann"] for item in piece.ballots()] == words
-    assert [piece.items for piece in open_stream(path, piece=30)] == [30, 30, 30, 10]
+    (chunk,) = open_stream(path)
+    assert chunk.labels.tolist() == words
+    assert [item["ann"] for item in chunk.vote_dicts()] == words
+    assert [chunk.items for chunk in open_stream(path, chunk_size=30)] == [30, 30, 30, 10]

@@ -1,20 +1,20 @@
-"""Streams that are read: panels in files larger than memory, piece by piece."""
+"""Streams that are read: panels in files larger than memory, chunk by chunk."""
 
-from linmax.streams.chunk import Piece
-from linmax.streams.data_warnings import survey
-from linmax.streams.late_labels import Labels, labels_from
-from linmax.streams.predictions import Guesses
-from linmax.streams.schema import Layout, StreamError
+from linmax.streams.chunk import Chunk
+from linmax.streams.data_warnings import data_warnings
+from linmax.streams.late_labels import LateLabels, read_labels
+from linmax.streams.predictions import PredictionWriter
+from linmax.streams.schema import Schema, StreamError
 from linmax.streams.stream import Stream, open_stream
 
 __all__ = [
-    "Guesses",
-    "Labels",
-    "Layout",
-    "Piece",
+    "Chunk",
+    "LateLabels",
+    "PredictionWriter",
+    "Schema",
     "Stream",
     "StreamError",
-    "labels_from",
+    "data_warnings",
     "open_stream",
-    "survey",
+    "read_labels",
 ]

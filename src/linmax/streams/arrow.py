@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from linmax.streams.columns import Batch
-from linmax.streams.schema import StreamError, shown
+from linmax.streams.schema import StreamError, short_repr
 from linmax.streams.source import Source
 
 STRINGS, CONTAINERS = 1 << 24, 1 << 20  # bytes and entries that a Parquet header may have
@@ -198,4 +198,4 @@ def _damaged(name: str, format: str, error: BaseException) -> StreamError:
 def _demand_distinct(name: str, names: list[str]) -> None:
     twice = [column for column, times in Counter(names).items() if times > 1]
     if twice:
-        raise StreamError(f"{name}: two columns {shown(twice[0])}; rename one")
+        raise StreamError(f"{name}: two columns {short_repr(twice[0])}; rename one")

@@ -16,29 +16,31 @@ from linmax.streams.columns import as_numpy, combined
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
-    """Some items of a stream: `fusion.learn(piece.votes, piece.labels, attributes=piece.attributes)`.
+class Chunk:
+    """Some items of a stream: `fusion.learn(chunk.votes, chunk.labels, attributes=chunk.attributes)`.
 
     >>> import io
     >>> from linmax.streams import open_stream
-    >>> (piece,) = open_stream(io.BytesIO(b"ann,bob,truth\\nham,spam,spam\\nham,,\\n"))
-    >>> piece
-    Piece(first=0, items=2)
-    >>> piece.labels, piece.lines
+    >>> (chunk,) = open_stream(io.BytesIO(b"ann,bob,truth\\nham,spam,spam\\nham,,\\n"))
+    >>> chunk
+    Chunk(first=0, items=2)
+    >>> chunk.labels, chunk.lines
     (array(['spam', None], dtype=object), array([2, 3]))
     """
 
     first: int  # number of the first item, from 0 on
     lines: NDArray[np.int64] = field(repr=False)  # where in the file each item begins, from 1 on
     votes: Any = field(repr=False)  # an Arrow table, Triplets or dicts; None where nobody votes
-    truth: Any = field(repr=False)  # the labels as they were read: an array of numpy's or Arrow's, or None
+    raw_labels: Any = field(
+        repr=False
+    )  # the labels as they were read: an array of numpy's or Arrow's, or None
     attributes: Any = field(repr=False)  # an Arrow table or dicts, or None
     ids: list[Any] | None = field(repr=False)
 
     @cached_property
     def labels(self) -> Any:
         """An array, with None where a label is missing; None without a column of labels."""
-        return as_numpy(self.truth) if isinstance(self.truth, pa.Array) else self.truth
+        return as_numpy(self.raw_labels) if isinstance(self.raw_labels, pa.Array) else self.raw_labels
 
     @property
     def items(self) -> int:
@@ -49,44 +51,44 @@ class Piece:
         return len(self.lines)
 
     def __repr__(self) -> str:
-        return f"Piece(first={self.first}, items={self.items})"
+        return f"Chunk(first={self.first}, items={self.items})"
 
-    def part(self, begin: int, end: int) -> Piece:
+    def slice(self, begin: int, end: int) -> Chunk:
         """Some items that follow one another.
 
         >>> import io
         >>> from linmax.streams import open_stream
-        >>> (piece,) = open_stream(io.BytesIO(b"ann,truth\\nham,spam\\nspam,spam\\n"))
-        >>> piece.part(1, 2), piece.part(1, 2).item(0)
-        (Piece(first=1, items=1), {'ann': 'spam'})
+        >>> (chunk,) = open_stream(io.BytesIO(b"ann,truth\\nham,spam\\nspam,spam\\n"))
+        >>> chunk.slice(1, 2), chunk.slice(1, 2).item(0)
+        (Chunk(first=1, items=1), {'ann': 'spam'})
         """
         whole = begin <= 0 and end >= self.items
         return self if whole else self._of(range(begin, min(end, self.items)), self.first + max(begin, 0))
 
-    def take(self, rows: Any) -> Piece:
+    def take(self, rows: Any) -> Chunk:
         """Some items, in the order of `rows`; `first` stays what it was."""
         return self._of(rows, self.first)
 
-    def _of(self, rows: Any, first: int) -> Piece:
+    def _of(self, rows: Any, first: int) -> Chunk:
         at = np.arange(rows.start, rows.stop) if isinstance(rows, range) else np.asarray(rows, np.int64)
-        return Piece(
+        return Chunk(
             first,
             self.lines[at],
             _rows_of(self.votes, at, rows),
-            _rows_of(self.truth, at, rows),
+            _rows_of(self.raw_labels, at, rows),
             _rows_of(self.attributes, at, rows),
             None if self.ids is None else [self.ids[i] for i in at.tolist()],
         )
 
-    def labelled(self, labels: Any) -> Piece:
+    def with_labels(self, labels: Any) -> Chunk:
         """The same items with other labels."""
-        return replace(self, truth=labels)
+        return replace(self, raw_labels=labels)
 
-    def item(self, t: int) -> dict[Any, Any]:
+    def vote_dict(self, t: int) -> dict[Any, Any]:
         """The votes on one item, as `Fusion.explain_one` takes them; who abstains is left out."""
-        return self._of(range(t, t + 1), self.first).ballots()[0]
+        return self._of(range(t, t + 1), self.first).vote_dicts()[0]
 
-    def ballots(self) -> list[dict[Any, Any]]:
+    def vote_dicts(self) -> list[dict[Any, Any]]:
         """The votes on every item, each as `item` has them."""
         votes = self.votes
         if isinstance(votes, pa.Table):
@@ -103,43 +105,43 @@ class Piece:
             return said
         return said if votes is None else [dict(item) for item in votes]
 
-    def traits(self) -> list[dict[Any, Any]]:
+    def attribute_dicts(self) -> list[dict[Any, Any]]:
         """The attributes of every item, each as `traits_at` has them; empty where there are none."""
         if self.attributes is None:
             return [{} for _ in range(self.items)]
         rows = self.attributes.to_pylist() if isinstance(self.attributes, pa.Table) else self.attributes
         return [dict(row) for row in rows]
 
-    def traits_at(self, t: int) -> dict[Any, Any] | None:
+    def attribute_dict(self, t: int) -> dict[Any, Any] | None:
         """The attributes of one item; None where there are none."""
-        return None if self.attributes is None else self._of(range(t, t + 1), self.first).traits()[0]
+        return None if self.attributes is None else self._of(range(t, t + 1), self.first).attribute_dicts()[0]
 
 
-def joined(pieces: Sequence[Piece]) -> Piece:
+def concat_chunks(chunks: Sequence[Chunk]) -> Chunk:
     """Pieces of one stream as a single one."""
-    first = pieces[0]
-    return Piece(
+    first = chunks[0]
+    return Chunk(
         first.first,
-        np.concatenate([piece.lines for piece in pieces]),
-        _all_of([piece.votes for piece in pieces], [piece.items for piece in pieces]),
-        None if first.labels is None else np.concatenate([piece.labels for piece in pieces]),
-        _all_of([piece.attributes for piece in pieces], [piece.items for piece in pieces]),
-        None if first.ids is None else [name for piece in pieces for name in piece.ids or ()],
+        np.concatenate([chunk.lines for chunk in chunks]),
+        _all_of([chunk.votes for chunk in chunks], [chunk.items for chunk in chunks]),
+        None if first.labels is None else np.concatenate([chunk.labels for chunk in chunks]),
+        _all_of([chunk.attributes for chunk in chunks], [chunk.items for chunk in chunks]),
+        None if first.ids is None else [name for chunk in chunks for name in chunk.ids or ()],
     )
 
 
-def shuffled(pieces: Iterable[Piece], seed: int) -> Iterator[Piece]:
-    """All items in random order, in one piece; all are in memory then.
+def shuffle_items(chunks: Iterable[Chunk], seed: int) -> Iterator[Chunk]:
+    """All items in random order, in one chunk; all are in memory then.
 
     >>> import io
     >>> from linmax.streams import open_stream
     >>> stream = open_stream(io.BytesIO(b"ann,truth\\n" + b"a,b\\n" * 5))
-    >>> [piece.lines.tolist() for piece in shuffled(stream, seed=0)]
+    >>> [chunk.lines.tolist() for chunk in shuffle_items(stream, seed=0)]
     [[4, 6, 5, 2, 3]]
     """
-    every = list(pieces)
+    every = list(chunks)
     if every:
-        whole = joined(every)
+        whole = concat_chunks(every)
         yield whole.take(np.random.default_rng(seed).permutation(whole.items))
 
 

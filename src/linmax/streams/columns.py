@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from linmax.streams.schema import StreamError, shown
+from linmax.streams.schema import StreamError, short_repr
 
 
 class Batch(NamedTuple):
@@ -128,9 +128,12 @@ def kind_of(kind: Any) -> str:
 class Columns:
     """Reads columns of one file; what an attribute is, its first cells decide for the whole file."""
 
-    def __init__(self, file: str, unit: str, *, text: bool, fold: bool) -> None:
+    def __init__(self, file: str, unit: str, *, text: bool, ignore_case: bool) -> None:
         self.file, self.unit = file, unit
-        self.text, self.fold = text, fold  # whether all cells are text; whether to fold votes and labels
+        self.text, self.ignore_case = (
+            text,
+            ignore_case,
+        )  # whether all cells are text; whether to fold votes and labels
         self._numeric: dict[str, bool] = {}
 
     def error(self, line: Any, what: str) -> StreamError:
@@ -141,7 +144,7 @@ class Columns:
         """A column of votes or labels, as an Arrow array of whole numbers, texts or truth values."""
         column = combined(batch.table.column(name))
         if is_text(column.type):
-            return Texts(_plain(column)).folded() if self.fold else column
+            return Texts(_plain(column)).folded() if self.ignore_case else column
         if types.is_floating(value_type(column.type)):
             return self._whole(_plain(column), name, batch.lines)
         return column
@@ -172,7 +175,7 @@ class Columns:
             if large.any():
                 i = int(np.argmax(large))
                 raise self.error(
-                    batch.lines[i], f"{shown(name)} is {out[i, j]}; scale scores to at most 1e60"
+                    batch.lines[i], f"{short_repr(name)} is {out[i, j]}; scale scores to at most 1e60"
                 )
         return out
 
@@ -182,9 +185,9 @@ class Columns:
         if is_text(column.type):
             values, bad = Texts(column).numbers()
             if bad >= 0:
-                cell = shown(column[bad].as_py())
+                cell = short_repr(column[bad].as_py())
                 raise self.error(
-                    batch.lines[bad], f"{what} {shown(name)} is {cell}, which is no number; mend it"
+                    batch.lines[bad], f"{what} {short_repr(name)} is {cell}, which is no number; mend it"
                 )
             return values
         return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
@@ -210,7 +213,7 @@ class Columns:
             i = int(np.argmax(unfit))
             got = "empty" if np.isnan(values[i]) else str(values[i])
             raise self.error(
-                batch.lines[i], f"the attribute {shown(name)} is {got}; fill in a number or drop the row"
+                batch.lines[i], f"the attribute {short_repr(name)} is {got}; fill in a number or drop the row"
             )
         return pa.array(values)
 
@@ -223,7 +226,7 @@ class Columns:
             i = int(np.argmax(broken))
             raise self.error(
                 lines[i],
-                f"{shown(name)} is {values[i]}, but votes and labels are whole numbers or text;"
+                f"{short_repr(name)} is {values[i]}, but votes and labels are whole numbers or text;"
                 " name the column in attributes=, or call it 'expert:class' if it holds scores",
             )
         return pa.array(whole.astype(np.int64), mask=missing)

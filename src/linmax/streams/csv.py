@@ -15,7 +15,7 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from linmax.streams.columns import Batch
-from linmax.streams.schema import StreamError, shown
+from linmax.streams.schema import StreamError, short_repr
 from linmax.streams.source import Block, Source, blocks
 
 MOST = 10_000  # columns
@@ -87,7 +87,7 @@ class Delimited:
         for line, row in self._rows(block):
             cells = len(_cells(row, self.delimiter))
             if cells != wide:
-                sign = shown(self.delimiter.decode()).replace("'\\t'", "a tab")
+                sign = short_repr(self.delimiter.decode()).replace("'\\t'", "a tab")
                 return StreamError(
                     f"{self.name}, line {line}: {cells} cells where the header has {wide};"
                     f" mend the row (a cell with {sign} in it needs quotes)"
@@ -161,7 +161,7 @@ class Delimited:
         twice = [name for name, times in Counter(names).items() if times > 1]
         if twice:
             raise StreamError(
-                f"{self.name}, line {line}: two columns {shown(twice[0])};"
+                f"{self.name}, line {line}: two columns {short_repr(twice[0])};"
                 " rename one, or add a header if there is none"
             )
         start = block.data.index(row) + len(row)

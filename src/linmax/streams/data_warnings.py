@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from linmax.inputs import Triplets
-from linmax.streams.chunk import Piece
+from linmax.streams.chunk import Chunk
 from linmax.streams.columns import fold
-from linmax.streams.schema import several, shown
+from linmax.streams.schema import short_list, short_repr
 from linmax.streams.stream import Stream
 
 FEW = 20  # different values are no cause for wonder
@@ -21,25 +21,25 @@ OVERLAP = 0.1  # of the labels, at least, somebody should vote for
 RUNS = 5  # rows per label, at least, before an order means anything
 
 
-def survey(stream: Stream | Piece) -> list[str]:
-    """Sentences about what looks odd in a piece, or in the next piece of a stream (which stays to be read).
+def data_warnings(stream: Stream | Chunk) -> list[str]:
+    """Sentences about what looks odd in a chunk, or in the next chunk of a stream (which stays to be read).
 
     >>> import io
     >>> from linmax.streams import open_stream
     >>> rows = b"ham,ham\\nspam,spam\\n" * 30 + b"Spam ,spam\\n"
-    >>> for sentence in survey(open_stream(io.BytesIO(b"ann,truth\\n" + rows))):
+    >>> for sentence in data_warnings(open_stream(io.BytesIO(b"ann,truth\\n" + rows))):
     ...     print(sentence)
-    votes have 'Spam ' (1 time) beside 'spam' (30 times); fold=True makes them one
+    votes have 'Spam ' (1 time) beside 'spam' (30 times); ignore_case=True makes them equal
     """
-    piece = stream.peek() if isinstance(stream, Stream) else stream
-    if piece is None:
+    chunk = stream.peek() if isinstance(stream, Stream) else stream
+    if chunk is None:
         return ["there are no rows"]
-    labels = [] if piece.labels is None else [name for name in piece.labels.tolist() if name is not None]
-    panel = _panel(piece.votes)
+    labels = [] if chunk.labels is None else [name for name in chunk.labels.tolist() if name is not None]
+    panel = _panel(chunk.votes)
     votes: Counter[Any] = sum(panel.values(), Counter())
-    sentences = [*_missing(piece, labels), *_variants("votes", votes), *_variants("labels", Counter(labels))]
+    sentences = [*_missing(chunk, labels), *_variants("votes", votes), *_variants("labels", Counter(labels))]
     sentences += _strangers(votes, labels)
-    sentences += _crowds(panel, labels, piece.items)
+    sentences += _crowds(panel, labels, chunk.items)
     sentences += _order(labels)
     return sentences
 
@@ -64,10 +64,10 @@ def _panel(votes: Any) -> dict[Any, Counter[Any]]:
     return panel
 
 
-def _missing(piece: Piece, labels: list[Any]) -> Iterator[str]:
-    if piece.labels is not None and len(labels) < piece.items:
-        none = piece.items - len(labels)
-        yield f"{none} of the first {piece.items} rows have no label: they are predicted only"
+def _missing(chunk: Chunk, labels: list[Any]) -> Iterator[str]:
+    if chunk.labels is not None and len(labels) < chunk.items:
+        none = chunk.items - len(labels)
+        yield f"{none} of the first {chunk.items} rows have no label: they are predicted only"
 
 
 def _variants(what: str, counts: Counter[Any]) -> Iterator[str]:
@@ -79,8 +79,8 @@ def _variants(what: str, counts: Counter[Any]) -> Iterator[str]:
         best = usual.setdefault(fold(name), name)
         if best != name and len(usual) <= MANY:
             yield (
-                f"{what} have {shown(name)} ({_times(counts[name])}) beside {shown(best)}"
-                f" ({_times(counts[best])}); fold=True makes them one"
+                f"{what} have {short_repr(name)} ({_times(counts[name])}) beside {short_repr(best)}"
+                f" ({_times(counts[best])}); ignore_case=True makes them equal"
             )
 
 
@@ -88,8 +88,8 @@ def _strangers(votes: Counter[Any], labels: list[Any]) -> Iterator[str]:
     counts = Counter(labels)
     known = sum(times for name, times in counts.items() if name in votes)
     if labels and votes and known < OVERLAP * len(labels):
-        said = several((shown(name) for name, _ in votes.most_common(3)), 3)
-        truth = several((shown(name) for name, _ in counts.most_common(3)), 3)
+        said = short_list((short_repr(name) for name, _ in votes.most_common(3)), 3)
+        truth = short_list((short_repr(name) for name, _ in counts.most_common(3)), 3)
         yield (
             f"{known} of {len(labels)} labels are ever voted for (votes are {said}, labels {truth});"
             " check label=, or whether both name classes in the same way"
@@ -105,7 +105,7 @@ def _crowds(panel: dict[Any, Counter[Any]], labels: list[Any], items: int) -> It
     for expert, counts in panel.items():
         if _crowded(len(counts), sum(counts.values())) and len(counts) > len(set(labels)):
             yield (
-                f"expert {shown(expert)} says {len(counts)} different things in {items} rows;"
+                f"expert {short_repr(expert)} says {len(counts)} different things in {items} rows;"
                 " if it is no expert, name those that vote with experts="
             )
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from linmax.streams.chunk import Piece
+from linmax.streams.chunk import Chunk
 from linmax.streams.columns import Batch, fold
-from linmax.streams.schema import Layout, StreamError, shown
+from linmax.streams.schema import Schema, StreamError, short_repr
 from linmax.streams.source import Block, Source, blocks
 
 ARROW_TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
@@ -24,7 +24,7 @@ class JsonColumns:
 
     format, unit, rows = "JSONL", "line", None
 
-    def __init__(self, reader: Jsonl, layout: Layout) -> None:
+    def __init__(self, reader: Jsonl, layout: Schema) -> None:
         self.reader, self.layout = reader, layout
         self.roles: dict[str, Any] = {}
         self.schema: Any = None
@@ -46,7 +46,7 @@ class JsonColumns:
             first = self._kinds.setdefault(name, kind)
             if kind not in ARROW_TYPES or kind is not first or (kind is int and abs(value) >= 2**63):
                 raise StreamError(
-                    f"{self.reader.name}, line {lines[i]}: {shown(name)} is {shown(value)}; write"
+                    f"{self.reader.name}, line {lines[i]}: {short_repr(name)} is {short_repr(value)}; write"
                     f" {KINDS_SAID.get(first, 'a text or a number')} on every line"
                 )
         return pa.array(values, ARROW_TYPES.get(self._kinds.get(name, type(None)), pa.string()))
@@ -63,14 +63,14 @@ BOX = "votes"  # a key that may hold all votes of an item
 class Objects:
     """Rows of a JSONL file become items; all votes and labels are of one kind."""
 
-    def __init__(self, reader: Jsonl, layout: Layout, folding: bool, chosen: bool) -> None:
+    def __init__(self, reader: Jsonl, layout: Schema, folding: bool, chosen: bool) -> None:
         self.reader, self.layout, self.folding, self.chosen = reader, layout, folding, chosen
         self.boxed = boxed(reader)
         self.apart = {name for name in (layout.label, layout.id, *layout.attributes, *layout.ignored) if name}
         self.kind: type | None = None
         self.numeric: dict[str, bool] = {}
 
-    def pieces(self, most: int) -> Iterator[Piece]:
+    def chunks(self, most: int) -> Iterator[Chunk]:
         """The items, some at a time."""
         layout, first = self.layout, 0
         for dicts, lines in self.reader.objects(most):
@@ -79,7 +79,7 @@ class Objects:
             if layout.label:
                 labels = np.empty(len(rows), object)
                 labels[:] = [self.name(row.get(layout.label), layout.label, line) for row, line in rows]
-            yield Piece(
+            yield Chunk(
                 first,
                 np.array(lines, np.int64),
                 [self.votes(row, line) for row, line in rows],
@@ -94,7 +94,7 @@ class Objects:
         if self.boxed:
             row = row.get(BOX) or {}
             if not isinstance(row, dict):
-                raise self.error(line, f"{BOX!r} is {shown(row)}; write an object {{expert: vote}}")
+                raise self.error(line, f"{BOX!r} is {short_repr(row)}; write an object {{expert: vote}}")
         elif self.chosen:
             row = {name: row[name] for name in self.layout.experts if name in row}
         votes: dict[str, Any] = {}
@@ -117,11 +117,11 @@ class Objects:
                 continue
             if type(score) not in (int, float) or not abs(score) <= LARGEST:
                 raise self.error(
-                    line, f"{expert} gives {shown(key)} the score {shown(score)}; write a number"
+                    line, f"{expert} gives {short_repr(key)} the score {short_repr(score)}; write a number"
                 )
             name = self.name(key, expert, line)
             if name in out:
-                raise self.error(line, f"{expert} scores {shown(name)} twice; keep one")
+                raise self.error(line, f"{expert} scores {short_repr(name)} twice; keep one")
             if name is not None:
                 out[name] = float(score)
         return out
@@ -137,13 +137,13 @@ class Objects:
             return None
         if kind not in KINDS:
             cure = "scores are an object {class: score}, other columns go into attributes="
-            raise self.error(line, f"{shown(column)} is {shown(value)}, which is no label; {cure}")
+            raise self.error(line, f"{short_repr(column)} is {short_repr(value)}, which is no label; {cure}")
         if self.kind is None:
             self.kind = kind
         elif kind is not self.kind:
             raise self.error(
                 line,
-                f"{shown(column)} is {shown(value)}, {KINDS[kind]}, but votes and labels before it are"
+                f"{short_repr(column)} is {short_repr(value)}, {KINDS[kind]}, but votes and labels before it are"
                 f" {KINDS[self.kind]}; write all alike, or name those that vote with experts=",
             )
         return value
@@ -158,12 +158,12 @@ class Objects:
             numeric = isinstance(value, int | float)
             if not (numeric or isinstance(value, str)) or (numeric and not abs(value) <= LARGEST):
                 raise self.error(
-                    line, f"the attribute {shown(name)} is {shown(value)}; write a number or a text"
+                    line, f"the attribute {short_repr(name)} is {short_repr(value)}; write a number or a text"
                 )
             if self.numeric.setdefault(name, numeric) != numeric:
                 raise self.error(
                     line,
-                    f"the attribute {shown(name)} is {shown(value)}, unlike those before; write all alike",
+                    f"the attribute {short_repr(name)} is {short_repr(value)}, unlike those before; write all alike",
                 )
             out[name] = float(value) if numeric else value
         return out
@@ -171,7 +171,7 @@ class Objects:
     def id(self, value: Any, line: int) -> Any:
         """The id of one item."""
         if isinstance(value, list | dict):
-            raise self.error(line, f"the id {shown(value)} is no text or number; write one")
+            raise self.error(line, f"the id {short_repr(value)} is no text or number; write one")
         return value
 
     def error(self, line: int, what: str) -> StreamError:
@@ -248,7 +248,7 @@ class Jsonl:
             raise StreamError(f"{self.name}, line {line}: half of a surrogate pair (\\ud...); mend the text")
         if not isinstance(row, dict):
             raise StreamError(
-                f"{self.name}, line {line}: {shown(row)} is no object; write {{...}} on each line"
+                f"{self.name}, line {line}: {short_repr(row)} is no object; write {{...}} on each line"
             )
         return row
 
@@ -262,7 +262,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(row) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise _FaultError(f"two values for {shown(twice)}; keep one")
+        raise _FaultError(f"two values for {short_repr(twice)}; keep one")
     return row
 
 

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from linmax.inputs import Triplets
-from linmax.streams.chunk import Piece
+from linmax.streams.chunk import Chunk
 from linmax.streams.columns import LARGEST, Batch, Columns, Reader, absent, as_numpy
-from linmax.streams.schema import Layout, shown
+from linmax.streams.schema import Schema, short_repr
 
 MOST = 1 << 20  # rows of one item
 SLOTS = 1 << 20  # items that are remembered, the first ones and the latest ones
@@ -23,13 +23,13 @@ Codes = NDArray[np.int64]
 class Long:
     """Votes one by one become items."""
 
-    def __init__(self, reader: Reader, layout: Layout, columns: Columns) -> None:
+    def __init__(self, reader: Reader, layout: Schema, columns: Columns) -> None:
         self.reader, self.layout, self.columns = reader, layout, columns
         self.item, self.expert, self.vote, *score = layout.experts
         self.score = score[0] if score else None
         self.memory = Memory()
 
-    def pieces(self, most: int) -> Iterator[Piece]:
+    def chunks(self, most: int) -> Iterator[Chunk]:
         """The items, some at a time: those whose last row has been seen."""
         roles = [name for name in (self.layout.label, *self.layout.attributes) if name]
         wanted = list(dict.fromkeys([*self.layout.experts, *roles]))
@@ -49,10 +49,10 @@ class Long:
                     rest.lines[0], f"an item of over {MOST} rows; name the column of items with id="
                 )
             if cut:
-                yield self.piece(Batch(batch.table.slice(0, cut), batch.lines[:cut]), starts[:-1], first)
+                yield self.chunk(Batch(batch.table.slice(0, cut), batch.lines[:cut]), starts[:-1], first)
                 first += len(starts) - 1
         if rest is not None:
-            yield self.piece(rest, np.zeros(1, np.int64), first)
+            yield self.chunk(rest, np.zeros(1, np.int64), first)
 
     def starts(self, batch: Batch) -> Codes:
         """The rows in which an item begins."""
@@ -60,12 +60,12 @@ class Long:
         if item.null_count:
             bad = int(np.argmax(item.is_null().to_numpy(zero_copy_only=False)))
             raise self.columns.error(
-                batch.lines[bad], f"{shown(self.item)} is empty; every vote needs its item"
+                batch.lines[bad], f"{short_repr(self.item)} is empty; every vote needs its item"
             )
         other = pc.not_equal(item.slice(1), item.slice(0, len(item) - 1)).to_numpy(zero_copy_only=False)
         return np.concatenate(([0], np.flatnonzero(other) + 1))
 
-    def piece(self, batch: Batch, starts: Codes, first: int) -> Piece:
+    def chunk(self, batch: Batch, starts: Codes, first: int) -> Chunk:
         """The items that begin in these rows."""
         table, lines = batch
         ids = table.column(self.item).take(pa.array(starts)).to_pylist()
@@ -73,12 +73,12 @@ class Long:
         if again >= 0:
             raise self.columns.error(
                 lines[starts[again]],
-                f"item {shown(ids[again])} was met before; sort the file by {shown(self.item)}, so that"
+                f"item {short_repr(ids[again])} was met before; sort the file by {short_repr(self.item)}, so that"
                 " the rows of an item stand together",
             )
         label = self.layout.label
         head = Batch(table.take(pa.array(starts)), lines[starts])
-        return Piece(
+        return Chunk(
             first,
             lines[starts],
             self.triplets(batch, starts),
@@ -96,7 +96,7 @@ class Long:
         if nobody.any():
             raise self.columns.error(
                 batch.lines[int(np.argmax(nobody))],
-                f"{shown(self.expert)} is empty; every vote needs its expert",
+                f"{short_repr(self.expert)} is empty; every vote needs its expert",
             )
         said = ~absent(vote)
         score = None
@@ -131,7 +131,7 @@ class Long:
         if len(again):
             i = int(again.min())
             raise self.columns.error(
-                batch.lines[i], f"a second vote of {shown(expert[i])} on this item; keep one"
+                batch.lines[i], f"a second vote of {short_repr(expert[i])} on this item; keep one"
             )
 
     def truths(self, batch: Batch, starts: Codes, name: str) -> NDArray[Any]:
@@ -145,7 +145,8 @@ class Long:
         if odd.any():
             i = int(np.argmax(odd))
             raise self.columns.error(
-                batch.lines[i], f"item has the label {shown(labels[i])} here and another elsewhere; keep one"
+                batch.lines[i],
+                f"item has the label {short_repr(labels[i])} here and another elsewhere; keep one",
             )
         where = np.full(len(starts), len(labels))
         where[item[there]] = np.flatnonzero(there)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from linmax.streams.columns import Batch
-from linmax.streams.schema import StreamError, several, shown
+from linmax.streams.schema import StreamError, short_list, short_repr
 from linmax.streams.source import Source
 
 ATMOST = 1 << 26  # bytes of one array that are read at a time
@@ -132,7 +132,7 @@ class Npz:
         except Exception as error:  # zipfile raises whatever a damaged directory makes it stumble over
             raise StreamError(f"{self.name} is damaged or no .npz; write it again") from error
         if not {"votes", "attributes"} & set(found):
-            raise StreamError(f"{self.name} has no array votes; it has {several(found) or 'none'}")
+            raise StreamError(f"{self.name} has no array votes; it has {short_list(found) or 'none'}")
         self._arrays = {part: self._open(found[part]) for part in MEMBERS if part in found}
         self._named: dict[str, tuple[str, Any]] = {}  # column: which array, and where in its row
         self._name_columns()
@@ -176,9 +176,9 @@ class Npz:
             file: BinaryIO = self._zip.open(info)  # type: ignore[assignment]
         except Exception as error:  # a password, an unknown compression, a damaged entry
             raise StreamError(
-                f"{self.name}: {shown(info.filename)} cannot be read; write it again"
+                f"{self.name}: {short_repr(info.filename)} cannot be read; write it again"
             ) from error
-        return Array(file, f"{self.name} ({shown(info.filename)})")
+        return Array(file, f"{self.name} ({short_repr(info.filename)})")
 
     def _name_columns(self) -> None:
         arrays = self._arrays
@@ -208,7 +208,7 @@ class Npz:
                 names.append((part, (part, ())))
         twice = [name for name, times in Counter(name for name, _ in names).items() if times > 1]
         if twice:
-            raise StreamError(f"{self.name}: two columns {shown(twice[0])}; rename one")
+            raise StreamError(f"{self.name}: two columns {short_repr(twice[0])}; rename one")
         self._named = dict(names)
 
     def _names(self, part: str, size: int, prefix: str = "") -> list[str]:
@@ -228,7 +228,7 @@ def _demand_few(name: str, columns: int) -> None:
 def _type(kind: Any, name: str, column: str) -> Any:
     if kind.kind not in KINDS or kind.shape or (kind.kind == "f" and kind.itemsize > 8):
         raise StreamError(
-            f"{name}: {shown(column)} is of type {shown(str(kind))}; save whole numbers, floats or text"
+            f"{name}: {short_repr(column)} is of type {short_repr(str(kind))}; save whole numbers, floats or text"
         )
     return pa.string() if kind.kind == "U" else pa.from_numpy_dtype(kind.newbyteorder("="))
 

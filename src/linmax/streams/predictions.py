@@ -1,4 +1,4 @@
-"""Guesses as a file or on standard output, piece by piece: whole at the end, or not there at all."""
+"""PredictionWriter as a file or on standard output, chunk by chunk: whole at the end, or not there at all."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from linmax._files import open_atomic
-from linmax.streams.chunk import Piece
-from linmax.streams.late_labels import written
+from linmax.streams.chunk import Chunk
+from linmax.streams.late_labels import id_text
 
 ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")
 
@@ -25,7 +25,7 @@ class _Format(Protocol):
     def close(self) -> None: ...
 
 
-class Guesses:
+class PredictionWriter:
     """Rows of guesses, written as they come; what they are written as is told by the ending of the file.
 
     A row has the line of the file that its item begins in, its id where there are ids, the guess, the margin
@@ -34,13 +34,13 @@ class Guesses:
 
     >>> import io
     >>> from linmax.streams import open_stream
-    >>> with Guesses(None) as guesses:
-    ...     for piece in open_stream(io.BytesIO(b"id,ann\\n7,ham\\n8,spam\\n")):
-    ...         guesses.write(piece, np.array(["ham", "a, b"]), np.array([0.5, np.nan]))
+    >>> with PredictionWriter(None) as guesses:
+    ...     for chunk in open_stream(io.BytesIO(b"id,ann\\n7,ham\\n8,spam\\n")):
+    ...         guesses.write(chunk, np.array(["ham", "a, b"]), np.array([0.5, np.nan]))
     row,id,guess,margin
     2,"7","ham",0.5
     3,"8","a, b",
-    >>> Guesses("guesses.txt")
+    >>> PredictionWriter("guesses.txt")
     Traceback (most recent call last):
     ValueError: guesses.txt does not end in .csv, .tsv, .jsonl or .parquet; call it so
     """
@@ -74,11 +74,11 @@ class Guesses:
         except OSError as failed:
             raise self._failed(failed) from None
 
-    def write(self, piece: Piece, guesses: Any, margins: Any, truths: Any = None) -> None:
-        """Write the rows of a piece, or of a part of one; columns are those of the first time."""
-        columns: dict[str, Any] = {"row": pa.array(piece.lines, pa.int64())}
-        if piece.ids is not None:
-            columns["id"] = _ids(piece.ids)
+    def write(self, chunk: Chunk, guesses: Any, margins: Any, truths: Any = None) -> None:
+        """Write the rows of a chunk, or of a part of one; columns are those of the first time."""
+        columns: dict[str, Any] = {"row": pa.array(chunk.lines, pa.int64())}
+        if chunk.ids is not None:
+            columns["id"] = _ids(chunk.ids)
         columns["guess"] = _names(guesses)
         columns["margin"] = pa.array(np.asarray(margins, np.float64), from_pandas=True)  # NaN is empty
         if truths is not None:
@@ -90,7 +90,7 @@ class Guesses:
             raise
         except OSError as error:
             raise self._failed(error) from None
-        self.rows += piece.items
+        self.rows += chunk.items
 
     def _opened(self, table: Any) -> _Format:
         if self._format is None:
@@ -218,4 +218,4 @@ def _ids(ids: list[Any]) -> Any:
             return pa.array(ids, pa.int64())
         except (OverflowError, pa.ArrowInvalid):
             pass
-    return pa.array([None if name is None else written(name) for name in ids], pa.string())
+    return pa.array([None if name is None else id_text(name) for name in ids], pa.string())

@@ -20,10 +20,10 @@ class StreamError(ValueError):
     """
 
 
-def shown(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """A value in a sentence, however long it is.
 
-    >>> shown("spam"), len(shown("x" * 10**6))
+    >>> short_repr("spam"), len(short_repr("x" * 10**6))
     ("'spam'", 60)
     """
     if isinstance(value, str | bytes):
@@ -32,12 +32,12 @@ def shown(value: Any) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
 
 
-def several(names: Iterable[Any], most: int = 6) -> str:
+def short_list(names: Iterable[Any], most: int = 6) -> str:
     """A few names in a sentence.
 
-    >>> several(["a", "b"]), several("abcdefgh", most=3)
+    >>> short_list(["a", "b"]), short_list("abcdefgh", most=3)
     ('a, b', 'a, b, c, ...')
-    >>> print(several(["two\\nlines"]))
+    >>> print(short_list(["two\\nlines"]))
     two\\nlines
     """
     words = [word if word.isprintable() else repr(word)[1:-1] for word in map(str, names)]
@@ -48,8 +48,8 @@ def several(names: Iterable[Any], most: int = 6) -> str:
 def no_column(file: str, name: str, columns: list[str]) -> StreamError:
     """Say that a column is missing, and which one may have been meant."""
     close = get_close_matches(name, columns[:1000], n=1)
-    cure = f"did you mean {shown(close[0])}?" if close else f"it has {several(columns)}"
-    return StreamError(f"{file} has no column {shown(name)}; {cure}")
+    cure = f"did you mean {short_repr(close[0])}?" if close else f"it has {short_list(columns)}"
+    return StreamError(f"{file} has no column {short_repr(name)}; {cure}")
 
 
 SHAPES = ("wide", "scores", "long")
@@ -62,10 +62,10 @@ SCORES = ("score", "value", "probability")
 
 
 @dataclass(frozen=True)
-class Layout:
+class Schema:
     """What was found in a file; printed, it is a line to check.
 
-    >>> print(Layout("votes.csv", "CSV", "gzip", "wide", ("ann", "bob"), "truth", None, (), ("when",)))
+    >>> print(Schema("votes.csv", "CSV", "gzip", "wide", ("ann", "bob"), "truth", None, (), ("when",)))
     votes.csv: CSV (gzip), wide: 2 experts (ann, bob), label truth; ignored: when
     """
 
@@ -86,8 +86,8 @@ class Layout:
         if self.id:
             parts.append(f"id {self.id}")
         if self.attributes:
-            parts.append(f"{_count(self.attributes, 'attribute')} ({several(self.attributes)})")
-        ignored = f"; ignored: {several(self.ignored)}" if self.ignored else ""
+            parts.append(f"{_count(self.attributes, 'attribute')} ({short_list(self.attributes)})")
+        ignored = f"; ignored: {short_list(self.ignored)}" if self.ignored else ""
         return f"{self.file}: {self.format}{packed}, {self.shape}: {', '.join(parts)}{ignored}"
 
     def _panel(self) -> str:
@@ -95,13 +95,13 @@ class Layout:
             return "nobody votes"
         if self.shape == "long":
             return f"each row an {'/'.join(self.experts)}"
-        names = list(dict.fromkeys(split(column)[0] for column in self.experts))
+        names = list(dict.fromkeys(split_score_column(column)[0] for column in self.experts))
         names = list(self.experts) if self.shape == "wide" else names
-        return f"{_count(names, 'expert')} ({several(names)}{', and whoever comes' if self.open else ''})"
+        return f"{_count(names, 'expert')} ({short_list(names)}{', and whoever comes' if self.open else ''})"
 
 
 @dataclass(frozen=True)
-class Wishes:
+class SchemaOptions:
     """What the caller says of the columns; None is to be found out, and "" is none."""
 
     label: str | None = None
@@ -111,61 +111,63 @@ class Wishes:
     shape: str | None = None
 
 
-def split(column: str) -> tuple[str, str]:
+def split_score_column(column: str) -> tuple[str, str]:
     """The expert and the class in `expert:class`; the class is what follows the last colon.
 
-    >>> split("llm:v2:spam"), split("ann")
+    >>> split_score_column("llm:v2:spam"), split_score_column("ann")
     (('llm:v2', 'spam'), ('ann', ''))
     """
     expert, colon, name = column.rpartition(":")
     return (expert, name) if colon and expert and name else (column, "")
 
 
-def found(columns: list[str], wishes: Wishes, file: str) -> tuple[str, tuple[str, ...], Wishes, list[str]]:
+def found(
+    columns: list[str], wishes: SchemaOptions, file: str
+) -> tuple[str, tuple[str, ...], SchemaOptions, list[str]]:
     """The shape, the columns that vote, the other roles, and the columns that are left."""
     if wishes.shape is not None and wishes.shape not in SHAPES:
-        raise StreamError(f"shape must be 'wide', 'scores' or 'long' (got {shown(wishes.shape)})")
+        raise StreamError(f"shape must be 'wide', 'scores' or 'long' (got {short_repr(wishes.shape)})")
     named = [wishes.label, wishes.id, *wishes.attributes, *(wishes.experts or ())]
     for name in named:
         if name and name not in columns:
             raise no_column(file, name, columns)
     twice = [name for name in named if name and named.count(name) > 1]
     if twice:
-        raise StreamError(f"column {shown(twice[0])} of {file} is given two roles; give it one")
+        raise StreamError(f"column {short_repr(twice[0])} of {file} is given two roles; give it one")
     taken = {name for name in named if name}
     free = [name for name in columns if name not in taken]
     if wishes.shape in (None, "long"):
         long = _long(free, wishes)
         if long is not None:
             label = _role(wishes.label, [name for name in free if name not in long], LABELS)
-            roles = Wishes(label, long[0], wishes.attributes)
+            roles = SchemaOptions(label, long[0], wishes.attributes)
             return "long", long, roles, _left(columns, long, roles)
         if wishes.shape == "long":
             raise StreamError(
-                f"{file} has no columns item, expert and vote (it has {several(columns)}); rename its columns"
+                f"{file} has no columns item, expert and vote (it has {short_list(columns)}); rename its columns"
             )
     label = _role(wishes.label, free, LABELS)
-    roles = Wishes(label, _role(wishes.id, free, IDS), wishes.attributes)
+    roles = SchemaOptions(label, _role(wishes.id, free, IDS), wishes.attributes)
     others = {label, roles.id, *wishes.attributes}
     voters = list(wishes.experts or (name for name in columns if name not in others and not _unnamed(name)))
-    scored = [name for name in voters if split(name)[1]]
+    scored = [name for name in voters if split_score_column(name)[1]]
     shape = wishes.shape or ("scores" if scored else "wide")
     if shape == "scores":
         if not scored:
             raise StreamError(
-                f"{file} has no columns named expert:class (it has {several(columns)}); rename them"
+                f"{file} has no columns named expert:class (it has {short_list(columns)}); rename them"
             )
-        plain = next((name for name in voters if not split(name)[1]), None)
+        plain = next((name for name in voters if not split_score_column(name)[1]), None)
         if plain is not None and wishes.shape is None:
             raise StreamError(
-                f"{file}: {shown(scored[0])} is a column of scores and {shown(plain)} is not;"
+                f"{file}: {short_repr(scored[0])} is a column of scores and {short_repr(plain)} is not;"
                 " name those that vote with experts=, or pass shape="
             )
         voters = scored
     return shape, tuple(voters), roles, _left(columns, voters, roles)
 
 
-def _long(free: list[str], wishes: Wishes) -> tuple[str, ...] | None:
+def _long(free: list[str], wishes: SchemaOptions) -> tuple[str, ...] | None:
     item = wishes.id or called(free, ITEMS)
     if wishes.experts is not None and len(wishes.experts) >= 2:
         return (item, *wishes.experts[:3]) if item and wishes.shape == "long" else None
@@ -186,7 +188,7 @@ def _role(wish: str | None, free: list[str], words: Iterable[str]) -> str | None
     return called(free, words) if wish is None else wish or None
 
 
-def _left(columns: list[str], voters: Iterable[str], roles: Wishes) -> list[str]:
+def _left(columns: list[str], voters: Iterable[str], roles: SchemaOptions) -> list[str]:
     used = {*voters, roles.label, roles.id, *roles.attributes}
     return [name for name in columns if name not in used]
 

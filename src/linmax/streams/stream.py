@@ -13,13 +13,13 @@ import pyarrow as pa
 
 from linmax.streams import wide_format
 from linmax.streams.arrow import Arrow, Parquet
-from linmax.streams.chunk import Piece
+from linmax.streams.chunk import Chunk
 from linmax.streams.columns import Columns, Reader, kind_of
 from linmax.streams.csv import Delimited
 from linmax.streams.json_lines import BOX, JsonColumns, Jsonl, Objects, boxed
 from linmax.streams.long_format import Long
 from linmax.streams.numpy_files import Npy, Npz
-from linmax.streams.schema import Layout, StreamError, Wishes, found, no_column, several, shown
+from linmax.streams.schema import Schema, SchemaOptions, StreamError, found, no_column, short_list, short_repr
 from linmax.streams.source import Source, format_of
 from linmax.streams.svmlight import Svmlight
 
@@ -44,19 +44,19 @@ BEHIND = 10  # of priority: reading is ahead of the learning, and does not take 
 PATIENCE = 0.1  # seconds after which a full queue is tried again, unless nobody wants more
 
 
-class Ahead(Generic[Read]):
+class ReadAhead(Generic[Read]):
     """Pieces as they come, the next one read in the background; what reading raises is raised here.
 
     >>> import io
     >>> from linmax.streams import open_stream
-    >>> with Ahead(open_stream(io.BytesIO(b"ann,truth\\na,b\\n"))) as pieces:
-    ...     print(list(pieces))
-    [Piece(first=0, items=1)]
+    >>> with ReadAhead(open_stream(io.BytesIO(b"ann,truth\\na,b\\n"))) as chunks:
+    ...     print(list(chunks))
+    [Chunk(first=0, items=1)]
     """
 
-    def __init__(self, pieces: Iterable[Read]) -> None:
+    def __init__(self, chunks: Iterable[Read]) -> None:
         self.waiting = False  # for the file: nothing else is being done
-        self._pieces = pieces
+        self._pieces = chunks
         self._queue: queue.Queue[Read | BaseException | None] = queue.Queue(1)
         self._wanted = True
         self._thread = threading.Thread(target=self._read, daemon=True)
@@ -72,14 +72,14 @@ class Ahead(Generic[Read]):
         while True:
             self.waiting = True
             try:
-                piece = self._queue.get()
+                chunk = self._queue.get()
             finally:
                 self.waiting = False
-            if piece is None:
+            if chunk is None:
                 return
-            if isinstance(piece, BaseException):
-                raise piece
-            yield piece
+            if isinstance(chunk, BaseException):
+                raise chunk
+            yield chunk
 
     def _read(self) -> None:
         with suppress(
@@ -87,17 +87,17 @@ class Ahead(Generic[Read]):
         ):  # where threads have priorities, those who wait for it come first
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), BEHIND)
         try:
-            for piece in self._pieces:
-                if not self._put(piece):
+            for chunk in self._pieces:
+                if not self._put(chunk):
                     return
             self._put(None)
         except BaseException as error:
             self._put(error)
 
-    def _put(self, piece: Read | BaseException | None) -> bool:
+    def _put(self, chunk: Read | BaseException | None) -> bool:
         while self._wanted:
             try:
-                self._queue.put(piece, timeout=PATIENCE)
+                self._queue.put(chunk, timeout=PATIENCE)
                 return True
             except queue.Full:
                 continue
@@ -106,50 +106,50 @@ class Ahead(Generic[Read]):
 
 CLASSES = 100_000  # so many different labels are no classes
 PIECE = 100_000
-CELLS, FEWEST = 1 << 22, 1024  # of a piece: the more columns, the fewer rows, but not fewer than these
+CELLS, FEWEST = 1 << 22, 1024  # of a chunk: the more columns, the fewer rows, but not fewer than these
 
 
 class Stream:
-    """The items of a file in order, in pieces; each stream is read once.
+    """The items of a file in order, in chunks; each stream is read once.
 
     `rows` says how many have been read, `size` how many there are if the format knows (else None), `done`
     and `total` count bytes of the file.
     """
 
-    def __init__(self, source: Source, layout: Layout, pieces: Iterator[Piece], size: int | None) -> None:
-        self.layout, self.size = layout, size
-        self.rows = 0
-        self._source, self._pieces = source, pieces
+    def __init__(self, source: Source, layout: Schema, chunks: Iterator[Chunk], size: int | None) -> None:
+        self.schema, self.rows_total = layout, size
+        self.rows_read = 0
+        self._source, self._pieces = source, chunks
         self._labels: set[Any] = set()
-        self._ahead: Piece | None = None
+        self._ahead: Chunk | None = None
         self._failed: StreamError | None = None
 
     @property
-    def done(self) -> int:
+    def bytes_read(self) -> int:
         """Bytes of the file that have been read."""
         return self._source.at
 
     @property
-    def total(self) -> int | None:
+    def bytes_total(self) -> int | None:
         """Bytes of the file; None for a pipe."""
         return self._source.total
 
-    def peek(self) -> Piece | None:
-        """The next piece, which the stream will still yield; None at the end."""
+    def peek(self) -> Chunk | None:
+        """The next chunk, which the stream will still yield; None at the end."""
         if self._ahead is None:
             self._ahead = self._next()
         return self._ahead
 
-    def __iter__(self) -> Iterator[Piece]:
+    def __iter__(self) -> Iterator[Chunk]:
         return self
 
-    def __next__(self) -> Piece:
-        piece, self._ahead = self.peek(), None
-        if piece is None:
+    def __next__(self) -> Chunk:
+        chunk, self._ahead = self.peek(), None
+        if chunk is None:
             self._source.close()
             raise StopIteration
-        self.rows += piece.items
-        return piece
+        self.rows_read += chunk.items
+        return chunk
 
     def __enter__(self) -> Stream:
         return self
@@ -161,24 +161,24 @@ class Stream:
         """Close the file."""
         self._source.close()
 
-    def _next(self) -> Piece | None:
+    def _next(self) -> Chunk | None:
         if self._failed is not None:  # a generator that has failed would end here as if the file did
             raise self._failed
         try:
-            piece = next(self._pieces, None)
-            if piece is not None and piece.truth is not None:
-                self._watch(piece)
+            chunk = next(self._pieces, None)
+            if chunk is not None and chunk.raw_labels is not None:
+                self._watch(chunk)
         except StreamError as error:
             self._failed = error
             self._source.close()
             raise
-        return piece
+        return chunk
 
-    def _watch(self, piece: Piece) -> None:
-        self._labels.update(_distinct(piece.truth, self._labels))
+    def _watch(self, chunk: Chunk) -> None:
+        self._labels.update(_distinct(chunk.raw_labels, self._labels))
         if len(self._labels) > CLASSES:
             raise StreamError(
-                f"{self.layout.file}: by row {piece.first + piece.items} {shown(self.layout.label)} has over"
+                f"{self.schema.file}: by row {chunk.first + chunk.items} {short_repr(self.schema.label)} has over"
                 f" {CLASSES} different values, like an id; name the column of labels with label="
             )
 
@@ -191,12 +191,12 @@ def open_stream(
     attributes: Iterable[str] = (),
     experts: Iterable[str] | None = None,
     shape: str | None = None,
-    fold: bool = False,
-    piece: int = PIECE,
+    ignore_case: bool = False,
+    chunk_size: int = PIECE,
 ) -> Stream:
-    """Open a panel in a file (or "-", or an open file) to read it in pieces of at most `piece` rows.
+    """Open a panel in a file (or "-", or an open file) to read it in chunks of at most `chunk_size` rows.
 
-    What is not said is found out from the names of the columns and shown by `stream.layout`: the label (a
+    What is not said is found out from the names of the columns and shown by `stream.schema`: the label (a
     column truth, label, gold or target; "" for none), the id, and the shape: "wide" with a column per expert,
     "scores" with columns expert:class, "long" with a row per vote. `experts` names the columns that vote, all
     others by default; `fold` takes blanks around votes and labels away, and capitals.
@@ -204,20 +204,22 @@ def open_stream(
     >>> import io
     >>> from linmax import Fusion, Winnow
     >>> stream = open_stream(io.BytesIO(b"ann,bob,truth\\nham,spam,spam\\nham,spam,spam\\n"))
-    >>> print(stream.layout)
+    >>> print(stream.schema)
     the open file: CSV, wide: 2 experts (ann, bob), label truth
     >>> fusion = Fusion(Winnow(1.2))
-    >>> for piece in stream:
-    ...     print(fusion.learn(piece.votes, piece.labels))
+    >>> for chunk in stream:
+    ...     print(fusion.learn(chunk.votes, chunk.labels))
     Run(trials=2, right=1, mistakes=1, novel=0, ignored=0)
     """
-    if not isinstance(piece, int) or isinstance(piece, bool) or piece < 1:
-        raise StreamError(f"piece must be a whole number of rows, 1 or more (got {shown(piece)})")
+    if not isinstance(chunk_size, int) or isinstance(chunk_size, bool) or chunk_size < 1:
+        raise StreamError(
+            f"chunk_size must be a whole number of rows, 1 or more (got {short_repr(chunk_size)})"
+        )
     chosen = None if experts is None else _names("experts", experts)
-    wishes = Wishes(label, id, _names("attributes", attributes), chosen, shape)
+    wishes = SchemaOptions(label, id, _names("attributes", attributes), chosen, shape)
     source = Source(path)
     try:
-        return _opened(source, wishes, fold, piece)
+        return _opened(source, wishes, ignore_case, chunk_size)
     except BaseException:
         source.close()
         raise
@@ -232,15 +234,15 @@ def _distinct(labels: Any, seen: set[Any]) -> Iterable[Any]:
     return labels.unique().to_pylist()  # type: ignore[no-any-return]
 
 
-def _opened(source: Source, wishes: Wishes, fold: bool, piece: int) -> Stream:
+def _opened(source: Source, wishes: SchemaOptions, ignore_case: bool, chunk: int) -> Stream:
     format = format_of(source)
     if format == "svmlight":
-        return _svmlight(source, wishes, piece)
+        return _svmlight(source, wishes, chunk)
     if format == "JSONL":
-        return _jsonl(source, wishes, fold, piece)
+        return _jsonl(source, wishes, ignore_case, chunk)
     reader = reader_of(source, format)
     roles = reader.roles
-    wishes = Wishes(
+    wishes = SchemaOptions(
         wishes.label if wishes.label is not None else roles.get("label"),
         wishes.id if wishes.id is not None else roles.get("id"),
         wishes.attributes or roles.get("attributes", ()),
@@ -248,21 +250,21 @@ def _opened(source: Source, wishes: Wishes, fold: bool, piece: int) -> Stream:
         wishes.shape,
     )
     layout, text = _layout(source, reader, wishes), format in ("CSV", "TSV")
-    columns = Columns(source.name, reader.unit, text=text, fold=fold)
+    columns = Columns(source.name, reader.unit, text=text, ignore_case=ignore_case)
     if layout.shape == "long":
-        return Stream(source, layout, Long(reader, layout, columns).pieces(piece), None)
+        return Stream(source, layout, Long(reader, layout, columns).chunks(chunk), None)
     width = len(layout.experts) + len(layout.attributes) + 1
-    most = min(piece, max(CELLS // width, FEWEST))
-    return Stream(source, layout, wide_format.pieces(reader, layout, columns, most), reader.rows)
+    most = min(chunk, max(CELLS // width, FEWEST))
+    return Stream(source, layout, wide_format.chunks(reader, layout, columns, most), reader.rows)
 
 
-def _layout(source: Source, reader: Reader, wishes: Wishes) -> Layout:
+def _layout(source: Source, reader: Reader, wishes: SchemaOptions) -> Schema:
     types = {name: reader.schema.field(name).type for name in reader.schema.names}
     odd = [name for name, kind in types.items() if not kind_of(kind) and str(kind) != "null"]
     for name in (wishes.label, *(wishes.experts or ()), *wishes.attributes):
         if name and name in odd:
             raise StreamError(
-                f"{source.name}: column {shown(name)} is of type {types[name]}; cast it to numbers or text"
+                f"{source.name}: column {short_repr(name)} is of type {types[name]}; cast it to numbers or text"
             )
     usable = [name for name in types if name not in odd or name == wishes.id]
     shape, voters, roles, _ = found(list(types) if len(usable) < 2 else usable, wishes, source.name)
@@ -273,11 +275,11 @@ def _layout(source: Source, reader: Reader, wishes: Wishes) -> Layout:
     left = tuple(name for name in types if name not in used)
     if not voters and not roles.attributes:
         raise StreamError(
-            f"{source.name} has no column that votes (it has {several(types)}); add one per expert, or name"
+            f"{source.name} has no column that votes (it has {short_list(types)}); add one per expert, or name"
             " attributes="
         )
     shape = shape if voters else "attributes"
-    return Layout(
+    return Schema(
         source.name, reader.format, source.compression, shape, voters, roles.label, roles.id,
         roles.attributes, left,
     )  # fmt: skip
@@ -292,12 +294,12 @@ def _demand_one_kind(file: str, types: dict[str, Any], names: list[str]) -> None
     if len(kinds) > 1:
         (one, first), (other, second), *_ = kinds.items()
         raise StreamError(
-            f"{file}: {shown(first)} holds {one} and {shown(second)} {other}; cast one, or name those"
+            f"{file}: {short_repr(first)} holds {one} and {short_repr(second)} {other}; cast one, or name those"
             " that vote with experts="
         )
 
 
-def _jsonl(source: Source, wishes: Wishes, fold: bool, piece: int) -> Stream:
+def _jsonl(source: Source, wishes: SchemaOptions, ignore_case: bool, chunk: int) -> Stream:
     reader = Jsonl(source)
     if boxed(reader):
         for name in wishes.attributes:
@@ -305,7 +307,7 @@ def _jsonl(source: Source, wishes: Wishes, fold: bool, piece: int) -> Stream:
                 raise no_column(source.name, name, reader.columns)
         keys = [key for row in reader.sample for key in (row.get(BOX) or {})]
         _, _, roles, left = found(
-            [*reader.columns], Wishes(wishes.label, wishes.id, wishes.attributes), source.name
+            [*reader.columns], SchemaOptions(wishes.label, wishes.id, wishes.attributes), source.name
         )
         voters = wishes.experts or tuple(dict.fromkeys(keys))
         shape = "wide"
@@ -315,39 +317,41 @@ def _jsonl(source: Source, wishes: Wishes, fold: bool, piece: int) -> Stream:
     else:
         shape, voters, roles, left = found(reader.columns, wishes, source.name)
     if shape == "long":
-        layout = Layout(
+        layout = Schema(
             source.name, "JSONL", source.compression, shape, voters, roles.label, roles.id, roles.attributes,
             tuple(left),
         )  # fmt: skip
-        columns = Columns(source.name, "line", text=False, fold=fold)
-        return Stream(source, layout, Long(JsonColumns(reader, layout), layout, columns).pieces(piece), None)
+        columns = Columns(source.name, "line", text=False, ignore_case=ignore_case)
+        return Stream(source, layout, Long(JsonColumns(reader, layout), layout, columns).chunks(chunk), None)
     rows = ((row.get(BOX) or {}) if boxed(reader) else row for row in reader.sample)
     if any(isinstance(row.get(name), dict) for row in rows for name in voters):
         shape = "scores"
-    layout = Layout(
+    layout = Schema(
         source.name, "JSONL", source.compression, shape, voters, roles.label, roles.id, roles.attributes,
         tuple(left), open=wishes.experts is None,
     )  # fmt: skip
-    objects = Objects(reader, layout, fold, wishes.experts is not None)
-    return Stream(source, layout, objects.pieces(piece), None)
+    objects = Objects(reader, layout, ignore_case, wishes.experts is not None)
+    return Stream(source, layout, objects.chunks(chunk), None)
 
 
-def _svmlight(source: Source, wishes: Wishes, piece: int) -> Stream:
+def _svmlight(source: Source, wishes: SchemaOptions, chunk: int) -> Stream:
     asked = [name for name in (wishes.label, wishes.id, *wishes.attributes, *(wishes.experts or ())) if name]
     if asked or wishes.shape:
         raise StreamError(
             f"{source.name} is svmlight, which has no columns to name; leave out"
-            f" {shown(asked[0] if asked else wishes.shape)}"
+            f" {short_repr(asked[0] if asked else wishes.shape)}"
         )
-    layout = Layout(source.name, "svmlight", source.compression, "attributes", (), "label", None)
-    return Stream(source, layout, Svmlight(source).pieces(piece), None)
+    layout = Schema(source.name, "svmlight", source.compression, "attributes", (), "label", None)
+    return Stream(source, layout, Svmlight(source).chunks(chunk), None)
 
 
 def _names(what: str, names: Iterable[str]) -> tuple[str, ...]:
     if isinstance(names, str):
-        raise StreamError(f"{what} must be a list of columns (got {shown(names)}); write [{shown(names)}]")
+        raise StreamError(
+            f"{what} must be a list of columns (got {short_repr(names)}); write [{short_repr(names)}]"
+        )
     out = tuple(names)
     wrong = next((name for name in out if not isinstance(name, str)), None)
     if wrong is not None:
-        raise StreamError(f"{what} must be names of columns (got {shown(wrong)})")
+        raise StreamError(f"{what} must be names of columns (got {short_repr(wrong)})")
     return out

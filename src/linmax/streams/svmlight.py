@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from linmax.streams.chunk import Piece
+from linmax.streams.chunk import Chunk
 from linmax.streams.columns import Texts
-from linmax.streams.schema import StreamError, shown
+from linmax.streams.schema import StreamError, short_repr
 from linmax.streams.source import Source, blocks
 
 LARGEST = 1e60  # as for all attributes
@@ -30,7 +30,7 @@ class Svmlight:
         self.name = source.name
         self._blocks = blocks(source)
 
-    def pieces(self, most: int) -> Iterator[Piece]:
+    def chunks(self, most: int) -> Iterator[Chunk]:
         """Attributes as dicts {index: value}, with labels that are whole numbers."""
         first = 0
         for block in self._blocks:
@@ -44,7 +44,7 @@ class Svmlight:
             for start in range(0, len(rows), most):
                 here = lines[start : start + most]
                 labels, attributes = self._read(rows[start : start + most], here)
-                yield Piece(first, np.array(here), None, labels, attributes, None)
+                yield Chunk(first, np.array(here), None, labels, attributes, None)
                 first += len(here)
 
     def _read(self, rows: list[bytes], lines: list[int]) -> tuple[Any, list[dict[int, float]]]:
@@ -76,7 +76,7 @@ class Svmlight:
             bad = int(np.argmax(beyond)) if beyond.any() else -1
         if bad >= 0:
             raise StreamError(
-                f"{self.name}, line {lines[bad]}: {what} {shown(words[bad].decode())} is no number, or too"
+                f"{self.name}, line {lines[bad]}: {what} {short_repr(words[bad].decode())} is no number, or too"
                 " large; mend it"
             )
         return values
@@ -85,7 +85,7 @@ class Svmlight:
         for row, line in zip(rows, lines, strict=True):
             if not LINE.fullmatch(row):
                 return StreamError(
-                    f"{self.name}, line {line}: {shown(row.decode(errors='replace'))} is not"
+                    f"{self.name}, line {line}: {short_repr(row.decode(errors='replace'))} is not"
                     " 'label index:value ...'; mend the line"
                 )
         return StreamError(f"{self.name}, line {lines[0]} or later is not svmlight; mend it")

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from linmax.inputs import Triplets
-from linmax.streams.chunk import Piece
+from linmax.streams.chunk import Chunk
 from linmax.streams.columns import Batch, Columns, Reader, as_numpy, combined, fold
-from linmax.streams.schema import Layout, StreamError, shown, split
+from linmax.streams.schema import Schema, StreamError, short_repr, split_score_column
 
 
-def pieces(reader: Reader, layout: Layout, columns: Columns, most: int) -> Iterator[Piece]:
+def chunks(reader: Reader, layout: Schema, columns: Columns, most: int) -> Iterator[Chunk]:
     """The items of a file with a row for each."""
     roles = [name for name in (layout.label, layout.id, *layout.attributes) if name]
     wanted = list(dict.fromkeys([*layout.experts, *roles]))
@@ -24,7 +24,7 @@ def pieces(reader: Reader, layout: Layout, columns: Columns, most: int) -> Itera
     for batch in reader.batches(wanted, most):
         if not len(batch.lines):
             continue
-        yield Piece(
+        yield Chunk(
             first,
             batch.lines,
             votes.read(batch) if votes else _table(batch, layout, columns),
@@ -35,7 +35,7 @@ def pieces(reader: Reader, layout: Layout, columns: Columns, most: int) -> Itera
         first += len(batch.lines)
 
 
-def _table(batch: Batch, layout: Layout, columns: Columns) -> Any:
+def _table(batch: Batch, layout: Schema, columns: Columns) -> Any:
     if not layout.experts:
         return None
     return pa.table([columns.said(batch, name) for name in layout.experts], names=list(layout.experts))
@@ -44,17 +44,19 @@ def _table(batch: Batch, layout: Layout, columns: Columns) -> Any:
 class _Scores:
     """Columns `expert:class`; where labels are numbers, so are the classes in the names."""
 
-    def __init__(self, layout: Layout, columns: Columns, reader: Reader) -> None:
+    def __init__(self, layout: Schema, columns: Columns, reader: Reader) -> None:
         self.columns, self.names = columns, list(layout.experts)
-        experts, classes = zip(*map(split, self.names), strict=True)
+        experts, classes = zip(*map(split_score_column, self.names), strict=True)
         numbers = layout.label is not None and pa.types.is_integer(reader.schema.field(layout.label).type)
-        called = [_number(name) if numbers else fold(name) if columns.fold else name for name in classes]
+        called = [
+            _number(name) if numbers else fold(name) if columns.ignore_case else name for name in classes
+        ]
         self.experts, self.classes = np.array(experts, object), np.array(called, object)
         pairs = Counter(zip(experts, called, strict=True))
         twice = next((pair for pair, times in pairs.items() if times > 1), None)
         if twice:
             raise StreamError(
-                f"{columns.file}: expert {shown(twice[0])} has two columns for {shown(twice[1])}; keep one"
+                f"{columns.file}: expert {short_repr(twice[0])} has two columns for {short_repr(twice[1])}; keep one"
             )
 
     def read(self, batch: Batch) -> Triplets:
