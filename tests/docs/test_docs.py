@@ -1,4 +1,4 @@
-"""The pages of docs/ are true: their code prints what they say, and their tables are the registry's."""
+"""The pages of docs/: their code and commands print what the pages show, and their tables are current."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from types import ModuleType
 
 import pytest
 
-from tests.helpers.pages import ROOT, blocks, run_page
+from linmax.cli import app
+from tests.helpers.pages import ROOT, blocks, commands, run_page
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 
@@ -26,6 +27,66 @@ def build() -> ModuleType:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_block_prints_what_it_says(page: Path) -> None:
     assert run_page(page) > 2
+
+
+@pytest.mark.parametrize("name", ["tutorial.md", "commands.md"])
+def test_commands_are_shown_as_typed(name: str) -> None:
+    found = blocks(ROOT / "docs" / name)
+    assert sum(len(commands(block)) for kind, block in found if kind == "console") > 6
+    assert not [block for kind, block in found if kind == "python" and "linmax.cli" in block]
+
+
+def test_every_command_has_a_place_on_the_page_of_commands() -> None:
+    text = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    for command in app.registered_commands:
+        name = command.name or command.callback.__name__  # type: ignore[union-attr]
+        assert f"`linmax {name}`" in text, name
+
+
+CSV = """\
+$ cat > votes.csv << END
+> ann,bob,truth
+> a,b,b
+> END
+$ head -n 1 votes.csv
+ann,bob,truth
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        (CSV, ""),
+        (CSV + "$ cat votes.csv\nann,bob,truth\na,b,b\n$ ls\nvotes.csv\n", ""),
+        (CSV + "$ cat votes.csv\nann,bob,truth\n...\n", ""),
+        (
+            CSV + "$ linmax fuse votes.csv \\\n>   --label trut\nlinmax: votes.csv has no column 'trut'...\n",
+            "",
+        ),
+        (CSV + "$ cat votes.csv\nann,bob,truth\n", "a,b,b"),
+        (CSV + "$ linmax fuse votes.csv --label trut\n", "no column 'trut'"),
+        (CSV + "$ linmax fuse votes.csv --label trut\nlinmax: votes.csv has no rows\n", "no column 'trut'"),
+        ("$ rm votes.csv\n", "pages run no 'rm'"),
+        ("$ cat > votes.csv << END\n> ann\n", "is not ended by 'END'"),
+    ],
+)
+def test_a_console_block_fails_unless_it_shows_the_output(tmp_path: Path, text: str, error: str) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"```console\n{text}```\n", encoding="utf-8")
+    if error:
+        with pytest.raises(AssertionError, match=error):
+            run_page(page)
+    else:
+        assert run_page(page) >= 2
+
+
+def test_python_and_console_blocks_share_a_folder(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    python = '>>> import pathlib\n>>> size = pathlib.Path("votes.csv").write_text("ann\\na\\n")\n'
+    console = "$ cat votes.csv\nann\na\n"
+    page.write_text(f"```python\n{python}```\n```console\n{console}```\n", encoding="utf-8")
+    assert run_page(page) == 3
+    assert not Path("votes.csv").exists()
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.name)

@@ -1,0 +1,132 @@
+"""Every public class and function has a numpydoc docstring that documents all of its parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import linmax
+
+MODULES = [
+    "linmax",
+    "linmax.experts",
+    "linmax.rules",
+    "linmax.problems",
+    "linmax.streams",
+    "linmax.evaluate",
+    "linmax.report",
+    "linmax.bounds",
+    "linmax.checks",
+    "linmax.svm",
+    "linmax.adapters.sklearn",
+    "linmax.adapters.river",
+]
+HEADER = re.compile(r"^(?P<title>[A-Z][A-Za-z ]+)\n-{3,}$", re.MULTILINE)
+
+
+def public_names(module: Any) -> list[str]:
+    """The names in `__all__`; without it, what the module itself defines."""
+    if hasattr(module, "__all__"):
+        return list(module.__all__)
+    return [
+        name
+        for name, thing in vars(module).items()
+        if not name.startswith("_") and getattr(thing, "__module__", None) == module.__name__
+    ]
+
+
+def documented() -> Iterator[tuple[str, Any]]:
+    """Every public class and function once, and the public methods of `Fusion`."""
+    seen: set[int] = set()
+    for module_name in MODULES:
+        module = importlib.import_module(module_name)
+        for name in public_names(module):
+            thing = getattr(module, name)
+            if (
+                callable(thing)
+                and hasattr(thing, "__module__")
+                and not _is_alias(thing)
+                and id(thing) not in seen
+            ):
+                seen.add(id(thing))
+                yield f"{module_name}.{name}", thing
+    for name, method in vars(linmax.Fusion).items():
+        if not name.startswith("_") and callable(method):
+            yield f"linmax.Fusion.{name}", method
+
+
+def _is_alias(thing: Any) -> bool:
+    """Whether this is a type alias, which has no docstring of its own."""
+    return not (inspect.isclass(thing) or inspect.isroutine(thing) or hasattr(thing, "__wrapped__"))
+
+
+def sections(doc: str) -> dict[str, str]:
+    """The text of each section of a numpydoc docstring, by its title."""
+    parts = HEADER.split(inspect.cleandoc(doc))
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def documented_names(section: str) -> set[str]:
+    """The names in a section of parameters: `x : int`, `x, y : int` or `*args : Any`."""
+    names: set[str] = set()
+    for line in section.splitlines():
+        if line and not line.startswith(" "):
+            names |= {name.strip().lstrip("*") for name in line.partition(" : ")[0].split(",")}
+    return names
+
+
+def parameters(thing: Any) -> set[str]:
+    """The parameters of a function, or those of a class: of its `__init__`, or its fields."""
+    if dataclasses.is_dataclass(thing):
+        return {
+            field.name for field in dataclasses.fields(thing) if field.init and not field.name.startswith("_")
+        }
+    if inspect.isclass(thing) and hasattr(thing, "_fields"):
+        return set(thing._fields)
+    if inspect.isclass(thing) and thing.__init__ is object.__init__:
+        return set()
+    if inspect.isclass(thing) and issubclass(thing, Exception) and "__init__" not in vars(thing):
+        return set()
+    if inspect.isclass(thing) and inspect.isabstract(thing):
+        return set()
+    names = inspect.signature(thing).parameters
+    return {name for name in names if name not in ("self", "cls") and not name.startswith("_")}
+
+
+@pytest.mark.parametrize("thing", [pytest.param(thing, id=name) for name, thing in documented()])
+def test_a_public_thing_has_a_numpydoc_docstring(thing: Any) -> None:
+    doc = inspect.getdoc(thing) if not inspect.isclass(thing) else vars(thing).get("__doc__")
+    assert doc, "it has no docstring"
+    doc = inspect.cleandoc(doc)
+    summary, _, rest = doc.partition("\n")
+    assert summary.endswith("."), f"the summary line does not end with a period: {summary!r}"
+    assert not rest or rest.startswith("\n"), f"the summary is longer than one line: {summary!r}"
+    found = sections(doc)
+    missing = parameters(thing) - documented_names(found.get("Parameters", ""))
+    assert not missing, f"the Parameters section lacks {', '.join(sorted(missing))}"
+
+
+def test_the_parser_reads_the_names_of_parameters() -> None:
+    doc = """Summary.
+
+    Parameters
+    ----------
+    x, y : int
+        Two numbers.
+    *rest : Any
+        Others.
+
+    Returns
+    -------
+    z : int
+        Their sum.
+    """
+    found = sections(doc)
+    assert list(found) == ["Parameters", "Returns"]
+    assert documented_names(found["Parameters"]) == {"x", "y", "rest"}
