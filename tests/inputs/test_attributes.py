@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linmax.inputs import Nominal, Rows, SparseRows, read
-from tests.oracles.inputs import meet, rolls, rows_of, spelled_out, well_made
+from tests.oracles.inputs import commit, fresh, rows_of, spelled_out, well_made
 
 COLORS = ["red", "blue", None]
 
 
 def nominal_of(attributes, met=None):
-    batch = read(None, None, attributes, rolls() if met is None else met, needs={"nominal"})
+    batch = read(None, None, attributes, fresh() if met is None else met, needs={"nominal"})
     well_made(batch)
     return batch
 
@@ -40,13 +40,13 @@ def test_numbers_are_rows():
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_columns_are_arranged_by_name(kind):
-    batch = rows_of(kind({"new": [7.5, 8], "b": [1, 2]}), rolls(attributes=["a", "b"]))
+    batch = rows_of(kind({"new": [7.5, 8], "b": [1, 2]}), fresh(attributes=["a", "b"]))
     assert batch.rows.values.tolist() == [[0, 1, 7.5], [0, 2, 8]]
     assert batch.new_attributes == ["new"]
 
 
-def test_a_nameless_array_has_the_attributes_of_the_roll():
-    batch = rows_of(np.array([[1, 2]]), rolls(attributes=["a", "b"]))
+def test_an_unnamed_array_has_the_known_attributes():
+    batch = rows_of(np.array([[1, 2]]), fresh(attributes=["a", "b"]))
     assert batch.rows.values.tolist() == [[1, 2]]
     assert batch.new_attributes == []
 
@@ -64,7 +64,7 @@ def test_sparse_matrices_stay_sparse(kind, make):
     assert batch.new_attributes == [0, 1, 2]
 
 
-def test_untidy_sparse_matrices_are_tidied_elsewhere():
+def test_sparse_matrices_with_duplicates_are_summed_in_a_copy():
     data, index, indptr = [1.0, 2.0, 0.0, 3.0, -3.0], [2, 0, 1, 1, 1], [0, 3, 5]
     matrix = scipy.sparse.csr_array((data, index, indptr), shape=(2, 3))
     batch = rows_of(matrix)
@@ -92,16 +92,16 @@ def test_a_nominal_cell_is_an_attribute_of_its_own(items, cut):
         frames.append(pd.DataFrame(columns).astype({"color": "category"}))
     for frame in frames:
         assert spelled_out(rows_of(frame)) == want
-        met, pieces = rolls(), []
+        met, pieces = fresh(), []
         for piece in (frame[:cut], frame[cut:]):
             part = rows_of(piece, met)
             pieces += spelled_out(part, met)
-            meet(met, part)
+            commit(met, part)
         assert pieces == want
         assert met.attributes.names == rows_of(frame).new_attributes
 
 
-def test_new_attributes_are_met_row_by_row():
+def test_new_attributes_are_numbered_row_by_row():
     frame = pl.DataFrame({"c": ["x", "y"], "n": [1, 0], "d": ["u", "u"]})
     batch = rows_of(frame)
     assert batch.new_attributes == ["n", ("c", "x"), ("d", "u"), ("c", "y")]
@@ -117,12 +117,12 @@ def test_nested_lists_may_mix_numbers_and_names():
 def test_numbers_are_finite(odd):
     message = f"^attributes have {odd} in row 1, column 'b'; fill it in or drop the row$"
     columns = {"a": [1.0, 2.0], "b": [3.0, odd]}
-    ballots = [pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)]
-    ballots += [[{"a": 1.0, "b": 3.0}, {"a": 2.0, "b": odd}], np.array([[1.0, 3.0], [2.0, odd]])]
-    ballots += [scipy.sparse.csr_array(np.array([[1.0, 3.0], [2.0, odd]]))]
-    for attributes in ballots:
+    tables = [pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)]
+    tables += [[{"a": 1.0, "b": 3.0}, {"a": 2.0, "b": odd}], np.array([[1.0, 3.0], [2.0, odd]])]
+    tables += [scipy.sparse.csr_array(np.array([[1.0, 3.0], [2.0, odd]]))]
+    for attributes in tables:
         with pytest.raises(ValueError, match=message):
-            rows_of(attributes, rolls(attributes=["a", "b"]))
+            rows_of(attributes, fresh(attributes=["a", "b"]))
 
 
 def test_missing_numbers_are_refused_too():
@@ -163,11 +163,11 @@ def test_nominal_attributes_have_a_code_per_column_and_value(rows, cut):
         assert isinstance(batch.nominal, Nominal)
         assert batch.nominal.codes.tolist() == want
         assert batch.new_values == list(ids)
-        met = rolls()
+        met = fresh()
         pieces = []
         for piece in (attributes[:cut], attributes[cut:]):
             part = nominal_of(piece, met)
-            meet(met, part)
+            commit(met, part)
             pieces += part.nominal.codes.tolist()
         assert pieces == want
 
@@ -195,14 +195,14 @@ def test_nominal_attributes_are_names():
 
 
 def test_one_table_may_be_read_both_ways_beside_votes():
-    batch = read([["a"], ["b"]], ["a", "b"], [[1, 2], [1, 3]], rolls(), needs={"votes", "rows", "nominal"})
+    batch = read([["a"], ["b"]], ["a", "b"], [[1, 2], [1, 3]], fresh(), needs={"votes", "rows", "nominal"})
     assert batch.votes.codes.tolist() == [[0], [1]]
     assert batch.rows.values.tolist() == [[1, 2], [1, 3]]
     assert batch.nominal.codes.tolist() == [[0, 1], [0, 2]]
 
 
 def test_what_is_not_needed_is_not_read():
-    batch = read([["a"]], ["b"], [[0.5]], rolls(), needs={"rows"})
+    batch = read([["a"]], ["b"], [[0.5]], fresh(), needs={"rows"})
     assert batch.votes is batch.nominal is None
     assert batch.new_experts == batch.new_values == []
     assert batch.new_classes == ["b"]
@@ -220,7 +220,7 @@ def test_attributes_are_left_as_they_were():
     dicts = [{"n": 1, "c": "x"}]
     array = np.array([[1, 2]])
     before = copy.deepcopy((frame, dicts, array))
-    met = rolls()
+    met = fresh()
     for attributes in (frame, dicts, array):
         read(None, None, attributes, met, needs={"rows", "nominal"})
     pd.testing.assert_frame_equal(frame, before[0])
@@ -233,7 +233,7 @@ def test_empty_tables_are_fine():
     for attributes in ([], np.empty((0, 2)), pd.DataFrame({"a": []}), scipy.sparse.csr_array((0, 2))):
         assert rows_of(attributes).trials == 0
     for attributes in (np.empty((3, 0)), [{}, {}, {}], scipy.sparse.csr_array((3, 0)), [[], [], []]):
-        batch = rows_of(attributes, rolls(attributes=["a"]))
-        assert spelled_out(batch, rolls(attributes=["a"])) == [{}, {}, {}]
+        batch = rows_of(attributes, fresh(attributes=["a"]))
+        assert spelled_out(batch, fresh(attributes=["a"])) == [{}, {}, {}]
     assert nominal_of([[], []]).nominal.codes.shape == (2, 0)
     assert nominal_of([{}, {"a": 1}]).nominal.codes.tolist() == [[-1], [0]]

@@ -8,16 +8,16 @@ import pytest
 import scipy.sparse
 
 from linmax.inputs import NameIndex, Triplets, read
-from tests.oracles.inputs import refuses, rolls
+from tests.oracles.inputs import fresh, refuses
 
 
-def test_names_are_met_once():
+def test_a_name_is_added_once():
     with pytest.raises(ValueError, match=r"^expert 'gpt' is named twice$"):
         NameIndex(["gpt", "bert", "gpt"], what="expert")
-    roll = NameIndex(["ann"], what="expert")
+    index = NameIndex(["ann"], what="expert")
     with pytest.raises(ValueError, match=r"^expert 'ann' is named twice$"):
-        roll.extend(["bob", "ann"])
-    assert roll.names == ["ann"]
+        index.extend(["bob", "ann"])
+    assert index.names == ["ann"]
     with pytest.raises(ValueError, match=r"^classes mix text \('a'\) and numbers \(1\): use one kind$"):
         NameIndex(["a", 1], what="class")
     with pytest.raises(ValueError, match=r"^classes must be whole numbers, text or true/false \(got None\)$"):
@@ -101,12 +101,12 @@ def test_nameless_columns_keep_their_number():
         " name the columns: pass a data frame or dicts"
     )
     for votes in (np.zeros((1, 3), int), [[0, 0, 0]], np.zeros((1, 3, 2))):
-        refuses(message, votes, met=rolls(range(2), ["ann", "bob"]))
+        refuses(message, votes, met=fresh(range(2), ["ann", "bob"]))
     message = "attributes have 3 columns but 2 attributes are known (0, 1);"
     for attributes in (np.zeros((1, 3)), scipy.sparse.csr_array(np.zeros((1, 3)))):
         refuses(
             f"{message} name the columns: pass a data frame or dicts",
-            None, None, attributes, rolls(attributes=[0, 1]), needs={"rows"},
+            None, None, attributes, fresh(attributes=[0, 1]), needs={"rows"},
         )  # fmt: skip
 
 
@@ -115,18 +115,18 @@ def test_a_minus_one_that_is_a_label_does_not_abstain_silently():
         "votes contain -1, which is also a label:"
         " pass abstain= (the value that abstains, or None if none does)"
     )
-    ballots = (
+    tables = (
         [[1, -1]], np.array([[1, -1]]), np.array([[1.0, -1.0]]), pd.DataFrame({"a": [1], "b": [-1]}),
         [{"ann": -1}], Triplets([0], ["ann"], [-1]),
     )  # fmt: skip
-    for votes in ballots:
+    for votes in tables:
         refuses(message, votes, [-1])
-        refuses(message, votes, [1], met=rolls([1, -1]))
-        refuses(message, votes, met=rolls([1, -1]))
-        assert read(votes, [-1], None, rolls(), abstain=None).labels.tolist() != [-1]
-        assert read(votes, [-1], None, rolls(), abstain=0).labels.tolist() != [-1]
-    assert read([[1, 1]], [-1], None, rolls()).new_classes == [1, -1]  # no_unknown_classes votes -1
-    assert read(np.array([[-2, 1]]), [-1], None, rolls([-1])).new_classes == [-2, 1]
+        refuses(message, votes, [1], met=fresh([1, -1]))
+        refuses(message, votes, met=fresh([1, -1]))
+        assert read(votes, [-1], None, fresh(), abstain=None).labels.tolist() != [-1]
+        assert read(votes, [-1], None, fresh(), abstain=0).labels.tolist() != [-1]
+    assert read([[1, 1]], [-1], None, fresh()).new_classes == [1, -1]  # no_unknown_classes votes -1
+    assert read(np.array([[-2, 1]]), [-1], None, fresh([-1])).new_classes == [-2, 1]
     refuses(message.replace("-1", "''"), [["a", ""]], [""])
 
 
@@ -134,8 +134,8 @@ def test_names_of_classes_are_of_one_kind():
     refuses("labels mix text ('spam') and numbers (3): use one kind", [[None], [None]], [3, "spam"])
     refuses("votes mix text ('spam') and numbers (3): use one kind", [["spam", 3]])
     refuses("votes and labels mix text ('ham') and numbers (3): use one kind", [["ham"]], [3])
-    refuses("classes and votes mix text ('ham') and numbers (3): use one kind", [["ham"]], met=rolls([3]))
-    refuses("classes and labels mix text ('a') and numbers (3): use one kind", [[""]], [3], met=rolls("a"))
+    refuses("classes and votes mix text ('ham') and numbers (3): use one kind", [["ham"]], met=fresh([3]))
+    refuses("classes and labels mix text ('a') and numbers (3): use one kind", [[""]], [3], met=fresh("a"))
     refuses("votes and labels mix numbers (1) and true/false (True): use one kind", [[1]], [True])
     refuses("votes mix numbers (1) and true/false (True): use one kind", [[1, True]])
     refuses("votes mix numbers (1) and true/false (True): use one kind", [[True, 1.0]])
@@ -144,16 +144,16 @@ def test_names_of_classes_are_of_one_kind():
     refuses("votes mix text ('x') and numbers (7): use one kind", frame)
     refuses("votes mix text ('x') and numbers (7): use one kind", [{"a": "x", "b": 7}])
     refuses("votes and labels mix text ('x') and numbers (7): use one kind", [{"a": "x"}], [7])
-    refuses("classes and votes mix text ('x') and numbers (7): use one kind", [{"a": "x"}], met=rolls([7]))
-    refuses("classes and labels mix text ('x') and numbers (7): use one kind", [{}], ["x"], met=rolls([7]))
+    refuses("classes and votes mix text ('x') and numbers (7): use one kind", [{"a": "x"}], met=fresh([7]))
+    refuses("classes and labels mix text ('x') and numbers (7): use one kind", [{}], ["x"], met=fresh([7]))
     refuses("labels mix numbers (1) and true/false (True): use one kind", [{}, {}], [1, True])
     refuses("votes and labels mix text ('x') and numbers (7): use one kind", Triplets([0], ["a"], ["x"]), [7])
 
 
 def test_abstaining_votes_are_of_no_kind():
-    assert read(np.full((1, 2), -1), ["spam"], None, rolls()).new_classes == ["spam"]
-    assert read([["spam", -1]], ["spam"], None, rolls()).votes.codes.tolist() == [[0, -1]]
-    assert read([[True, float("nan")]], None, None, rolls([True])).votes.codes.tolist() == [[0, -1]]
+    assert read(np.full((1, 2), -1), ["spam"], None, fresh()).new_classes == ["spam"]
+    assert read([["spam", -1]], ["spam"], None, fresh()).votes.codes.tolist() == [[0, -1]]
+    assert read([[True, float("nan")]], None, None, fresh([True])).votes.codes.tolist() == [[0, -1]]
 
 
 @pytest.mark.parametrize("odd", [0.5, float("inf"), b"spam", ("a", 1), 1j])

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linmax.inputs import Hard, Triplets, decode_classes, read
-from tests.oracles.inputs import Expected, meet, rolls, seen, well_made
-from tests.oracles.inputs import read as slowly
+from tests.oracles.inputs import Expected, commit, fresh, seen, well_made
+from tests.oracles.inputs import read as read_slowly
 
 ALPHABETS = {
     "small": [0, 1, 2, 3, 4, 7],
@@ -40,7 +40,7 @@ def expected(names, rows, labels, classes, experts, rule) -> Expected:
     items = [
         [(name, {} if v is None else {v: 1}) for name, v in zip(names, row, strict=True)] for row in rows
     ]
-    return slowly(items, labels, classes, experts, rule)
+    return read_slowly(items, labels, classes, experts, rule)
 
 
 def as_array(rows, n):
@@ -77,7 +77,7 @@ def test_arrays_are_read_by_the_rules(panel, named):
         holes = array.astype(float)
         forms += [holes] if (np.abs(typed) < 2**53).all() else []
     for form in forms:
-        batch = read(form, labels, None, rolls(classes, experts), on_new_class=rule)
+        batch = read(form, labels, None, fresh(classes, experts), on_new_class=rule)
         well_made(batch)
         assert isinstance(batch.votes, Hard)
         assert seen(batch) == want
@@ -100,7 +100,7 @@ def test_frames_are_read_by_the_rules_in_any_order_of_columns(panel, order, expe
     if any(isinstance(v, int) and abs(v) > 2**53 for row in rows for v in row):
         frames = frames[-3:] if names else []  # pandas keeps numbers beside None as floats
     for frame in frames:
-        batch = read(frame, labels, None, rolls(classes, experts), on_new_class=rule)
+        batch = read(frame, labels, None, fresh(classes, experts), on_new_class=rule)
         well_made(batch)
         assert seen(batch) == want
 
@@ -119,7 +119,7 @@ def test_triplets_are_read_by_the_rules_in_any_order_of_items(panel, random, exp
         if isinstance(lists[2], pl.Series) and lists[2].dtype == pl.Null:
             continue
         batch = read(
-            Triplets(*lists, items=len(rows)), labels, None, rolls(classes, experts), on_new_class=rule
+            Triplets(*lists, items=len(rows)), labels, None, fresh(classes, experts), on_new_class=rule
         )
         well_made(batch)
         assert seen(batch) == want
@@ -149,9 +149,9 @@ def spelled_out(items):
 @given(scored())
 def test_dicts_are_read_by_the_rules(panel):
     items, labels, classes, experts, rule = panel
-    want = slowly(spelled_out(items), labels, classes, experts, rule)
+    want = read_slowly(spelled_out(items), labels, classes, experts, rule)
     for truth in (labels, None if labels is None else np.array(labels, object)):
-        batch = read(items, truth, None, rolls(classes, experts), on_new_class=rule)
+        batch = read(items, truth, None, fresh(classes, experts), on_new_class=rule)
         well_made(batch)
         assert seen(batch) == want
 
@@ -169,10 +169,10 @@ def test_triplets_with_values_are_dicts_of_scores(panel):
         ]
         for t in range(len(items))
     ]
-    want = slowly(items, labels, classes, experts, rule)
+    want = read_slowly(items, labels, classes, experts, rule)
     columns = [list(column) for column in zip(*cells, strict=True)] or [[], [], [], []]
     batch = read(
-        Triplets(*columns, items=len(items)), labels, None, rolls(classes, experts), on_new_class=rule
+        Triplets(*columns, items=len(items)), labels, None, fresh(classes, experts), on_new_class=rule
     )
     well_made(batch)
     assert seen(batch) == want
@@ -184,20 +184,20 @@ def test_pieces_are_read_as_the_whole(panel, data):
     dicts = [{name: v for name, v in zip(EXPERTS, row, strict=False)} for row in rows]
     cut = data.draw(st.integers(0, len(rows)))
     for votes in (as_array(rows, len(rows[0]) if rows else 0), dicts):
-        whole = read(votes, labels, None, rolls(classes), on_new_class=rule)
-        met = rolls(classes)
+        whole = read(votes, labels, None, fresh(classes), on_new_class=rule)
+        met = fresh(classes)
         known, names, codes = [], [], []
         for piece in (slice(0, cut), slice(cut, None)):
             part = read(votes[piece], None if labels is None else labels[piece], None, met, on_new_class=rule)
             if labels is not None:
-                meet(met, part)
+                commit(met, part)
             known += part.known.tolist()
             codes += seen(part).votes
-            guesses = part.known - 1  # the class met last, a stranger if there is one
+            guesses = part.known - 1  # the class met last, an unknown one if there is one
             names += decode_classes(guesses, met.classes, part.unknown_classes).tolist()
-        once = rolls(classes)
+        once = fresh(classes)
         if labels is not None:
-            meet(once, whole)
+            commit(once, whole)
             assert met.classes.names == once.classes.names
         assert known == whole.known.tolist()
         assert codes == seen(whole).votes
@@ -215,9 +215,9 @@ def test_long_arrays_are_read_as_short_ones(kind, labelled):
     truth = [y if rng.random() < labelled else None for y in truth]
     rows = names[code]
     items = [[(i, {v: 1}) for i, v in enumerate(row)] for row in rows.tolist()]
-    want = slowly(items, truth, [], [])
+    want = read_slowly(items, truth, [], [])
     for array in (rows, np.asfortranarray(rows), rows.astype(object)):
-        batch = read(array, truth, None, rolls())
+        batch = read(array, truth, None, fresh())
         well_made(batch)
         assert seen(batch) == want
 
@@ -228,7 +228,7 @@ def test_very_many_cells_and_classes_keep_their_names(distinct, kind):
     names = (np.arange(distinct) * 10**12 + 5).astype(kind)
     code = np.random.default_rng(1).integers(0, distinct, size=(50_000, 3))
     votes = names[code]
-    batch = read(votes, np.full(50_000, names[0]), None, rolls())
+    batch = read(votes, np.full(50_000, names[0]), None, fresh())
     assert (np.array(batch.new_classes)[batch.votes.codes] == votes).all()
     firsts = dict.fromkeys(np.column_stack((votes, np.full(50_000, names[0]))).ravel().tolist())
     assert batch.new_classes == list(firsts)

@@ -6,13 +6,12 @@ from decimal import Decimal
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 import pytest
 
 from linmax.inputs import DEFAULT, NameIndex, Triplets, read
-from linmax.inputs.classes import check_abstain
-from linmax.inputs.numbers import number
-from tests.oracles.inputs import refuses, rolls
+from linmax.inputs.abstain import check_abstain
+from linmax.inputs.numbers import to_float
+from tests.oracles.inputs import fresh, refuses
 
 
 def test_scores_are_finite():
@@ -22,7 +21,7 @@ def test_scores_are_finite():
         refuses(message, Triplets([0, 1], ["ann", "ann"], ["spam", "spam"], [1.0, float(odd)]))
     scores = np.zeros((2, 2, 2))
     scores[1, 1, 0] = -np.inf
-    met = rolls(["ham", "spam"], ["ann", "bob"])
+    met = fresh(["ham", "spam"], ["ann", "bob"])
     refuses("item 1: expert 'bob' gives 'ham' the score -inf; scores must be finite", scores, met=met)
     refuses("item 1: expert 1 gives 0 the score -inf; scores must be finite", scores)
     refuses(
@@ -37,7 +36,7 @@ def test_scores_are_numbers(odd):
     refuses(message, [{"ann": {"spam": odd}}])
     cube = np.zeros((1, 2, 2), object)
     cube[0, 0, 1] = odd
-    met = rolls(["ham", "spam"], ["ann", "bob"])
+    met = fresh(["ham", "spam"], ["ann", "bob"])
     values = np.array([0, odd, 0], object)[1:2]
     values[0] = odd
     if odd is None:  # as NaN: it abstains in an array, and is an error in triplets
@@ -67,17 +66,17 @@ def test_scores_have_a_largest_size(digits):
     def message(shown):
         return f"item 3: expert 'ann' gives 'spam' the score {shown}; scale scores to at most 1e60"
 
-    met = rolls(["ham", "spam"], ["ann", "bob"])
+    met = fresh(["ham", "spam"], ["ann", "bob"])
     refuses(message(digits), [{}, {}, {}, {"ann": {"spam": huge}}])
     cube = np.zeros((4, 2, 2), object)
     cube[3, 0, 1] = huge
     refuses(message(digits), cube, met=met)
-    as_float = number(huge)  # an integer beyond all floats is the largest of them
+    as_float = to_float(huge)  # an integer beyond all floats is the largest of them
     refuses(message(as_float), Triplets([0, 3], ["ann"] * 2, ["ham", "spam"], [1, huge]))
     cube[3, 0, 1], cube[0, 0, 0] = as_float, np.nan
     refuses(message(as_float), cube.astype(float), met=met)
     for form in ([{"ann": {"spam": -1e60}}], Triplets([0], ["ann"], ["spam"], [-1e60])):
-        assert read(form, None, None, rolls()).votes.value.tolist() == [-1e60]
+        assert read(form, None, None, fresh()).votes.value.tolist() == [-1e60]
 
 
 def test_a_long_double_beyond_all_floats_is_refused():
@@ -86,10 +85,10 @@ def test_a_long_double_beyond_all_floats_is_refused():
         refuses("item 0: expert 0 gives 0 the score 1e+400; scale scores to at most 1e60", cube)
 
 
-def test_scores_of_no_size_are_no_scores():
+def test_tiny_scores_are_no_scores():
     for tiny in (1e-300, -1e-61, 5e-324):
         form = [{"ann": {"spam": tiny, "ham": 1e-60, "eggs": 0.5}}]
-        met = rolls(["spam", "ham", "eggs"])
+        met = fresh(["spam", "ham", "eggs"])
         assert read(form, None, None, met).votes.label.tolist() == [1, 2]
         votes = Triplets([0] * 3, ["ann"] * 3, ["spam", "ham", "eggs"], np.array([tiny, 1e-60, 0.5]))
         assert read(votes, None, None, met).votes.label.tolist() == [1, 2]
@@ -100,9 +99,8 @@ def test_scores_of_no_size_are_no_scores():
 
 def test_columns_that_their_library_cannot_convert_are_to_be_cast():
     big = pl.DataFrame({"a": [1, 2], "ann": pl.Series([1, None], dtype=pl.Int128)})
-    view = pa.table({"ann": pa.array(["x"]).cast(pa.string_view())})
     pairs = pl.DataFrame({"ann": [{"x": 1, "y": 2}]})
-    for frame, kind in ((big, "Int128"), (view, "string_view"), (pairs, pairs["ann"].dtype)):
+    for frame, kind in ((big, "Int128"), (pairs, pairs["ann"].dtype)):
         cure = f"column 'ann' of type {kind}; cast it to int64, float64 or text"
         refuses(f"votes have {cure}", frame)
         refuses(f"attributes have {cure}", None, None, frame, needs={"rows"})
@@ -143,11 +141,11 @@ def test_the_default_abstention_is_one_object():
     for plain, given in ((0, np.int64(0)), ("no", np.str_("no")), (None, float("nan")), (2, 2.0)):
         assert check_abstain(given) == plain
         assert type(check_abstain(given)) is type(plain)
-    assert read([[0, 1]], [1], None, rolls(), abstain=np.int64(0)).votes.codes.tolist() == [[-1, 0]]
+    assert read([[0, 1]], [1], None, fresh(), abstain=np.int64(0)).votes.codes.tolist() == [[-1, 0]]
 
 
 def test_scores_are_of_the_known_classes():
-    refuses("votes score 4 classes but 3 are known; pass classes=", np.zeros((1, 1, 4)), met=rolls("abc"))
+    refuses("votes score 4 classes but 3 are known; pass classes=", np.zeros((1, 1, 4)), met=fresh("abc"))
     refuses("votes score 2 classes without naming them; pass classes=", np.zeros((1, 1, 2)), ["ham"])
 
 
@@ -155,7 +153,7 @@ def test_each_expert_votes_once():
     message = "item 3 has two votes of expert 'ann'; keep one"
     refuses(message, Triplets([3, 1, 3], ["ann", "ann", "ann"], ["a", "b", "b"]))
     refuses(message, Triplets([3, 3, 3], ["ann", "bob", "ann"], ["a", "a", "a"], [1.0, 1.0, 0.0]))
-    assert len(read(Triplets([3, 3], ["ann"] * 2, ["a", "b"], [1, 2]), None, None, rolls()).votes.label) == 2
+    assert len(read(Triplets([3, 3], ["ann"] * 2, ["a", "b"], [1, 2]), None, None, fresh()).votes.label) == 2
 
 
 def test_triplets_are_columns_of_one_length():
@@ -172,9 +170,9 @@ def test_triplets_are_columns_of_one_length():
         "triplets name item 1000000000000 in 1 rows; number items from 0 on, or pass items=",
         Triplets([10**12], ["ann"], ["a"]),
     )
-    assert read(Triplets([10**6 + 99], ["ann"], ["a"]), None, None, rolls()).trials == 10**6 + 100
+    assert read(Triplets([10**6 + 99], ["ann"], ["a"]), None, None, fresh()).trials == 10**6 + 100
     assert (
-        read(Triplets([2 * 10**6], ["ann"], ["a"], items=3 * 10**6), None, None, rolls()).trials == 3 * 10**6
+        read(Triplets([2 * 10**6], ["ann"], ["a"], items=3 * 10**6), None, None, fresh()).trials == 3 * 10**6
     )
     refuses(
         "triplets need items that are row numbers (got 9223372036854775808)",
@@ -189,14 +187,14 @@ def test_triplets_are_columns_of_one_length():
     )
 
 
-def test_a_stranger_is_refused_by_name():
+def test_an_unknown_class_is_refused_by_name():
     def message(name):
         return (
             f"class {name!r} is not among the classes ('ham', 'spam');"
             ' add it to classes= or use on_new_class="add"'
         )
 
-    met = rolls(["ham", "spam"])
+    met = fresh(["ham", "spam"])
     for votes in (
         [["eggs", "tea"]],
         [{"ann": "eggs", "bob": "tea"}],
@@ -207,11 +205,11 @@ def test_a_stranger_is_refused_by_name():
     for votes in ([["ham"], ["eggs"]], [{"ann": "ham"}, {"ann": "eggs"}]):
         refuses(message("tea"), votes, ["tea", "ham"], met=met, on_new_class="error")
     array = np.array([[0, 3]])  # 1 and 2 are between, but no_unknown_classes votes for them
-    assert read(array, [0], None, rolls([0, 3]), on_new_class="error").votes.codes.tolist() == [[0, 1]]
+    assert read(array, [0], None, fresh([0, 3]), on_new_class="error").votes.codes.tolist() == [[0, 1]]
     refuses(
         'class 0 is not among the classes (); add it to classes= or use on_new_class="add"',
         np.zeros((1, 1, 2)), [0], on_new_class="error",
     )  # fmt: skip
-    many = rolls(range(20))
+    many = fresh(range(20))
     shown = "class 20 is not among the classes (0, 1, 2, 3, 4, 5, 6, 7, ...);"
     refuses(f'{shown} add it to classes= or use on_new_class="add"', [[20]], met=many, on_new_class="error")

@@ -10,8 +10,8 @@ import pytest
 import scipy.sparse
 
 from linmax.inputs import read
-from linmax.inputs.numbers import number
-from tests.oracles.inputs import rolls, rows_of, spelled_out
+from linmax.inputs.numbers import to_float
+from tests.oracles.inputs import fresh, rows_of, spelled_out
 
 HUGE = {"1e+300": 1e300, "-2e+60": -2e60, "1e+400": 10**400, "-1e+5000": -(10**5000)}
 
@@ -23,9 +23,9 @@ def test_numbers_have_a_largest_size(digits):
     def refused(attributes, shown):
         message = re.escape(f"attributes have {shown} in row 1, column 'b'; scale attributes to at most 1e60")
         with pytest.raises(ValueError, match=f"^{message}$"):
-            rows_of(attributes, rolls(attributes=["a", "b"]))
+            rows_of(attributes, fresh(attributes=["a", "b"]))
 
-    as_float = number(huge)  # an integer beyond all floats is the largest of them
+    as_float = to_float(huge)  # an integer beyond all floats is the largest of them
     refused([{}, {"b": huge}], digits)
     refused([[0, 0], [0, huge]], as_float)
     refused(pd.DataFrame({"a": [0, 0], "b": pd.Series([0, huge], dtype=object)}), as_float)
@@ -34,7 +34,7 @@ def test_numbers_have_a_largest_size(digits):
         refused(attributes, as_float)
 
 
-def test_numbers_of_no_size_are_0():
+def test_tiny_numbers_are_0():
     array = np.array([[1e-300, 1e-60], [-1e60, -1e-61]])
     kept = array.copy()
     expected = [{1: 1e-60}, {0: -1e60}]
@@ -62,7 +62,7 @@ def test_rows_of_sparse_matrices_follow_each_other(form, indptr):
     matrix.indptr = np.array(indptr, np.int32)
     message = (
         "attributes are a sparse matrix whose indptr does not ascend from 0 to its 3 values in 3 steps;"
-        " build it anew, as from (value, (row, column))"
+        " build it again from (value, (row, column))"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         rows_of(matrix)
@@ -82,10 +82,10 @@ def test_a_record_batch_is_a_table():
     batch = pa.record_batch({"size": [1.0, 2.0], "color": ["red", None]})
     expected = [{"size": 1, ("color", "red"): 1}, {"size": 2}]
     assert spelled_out(rows_of(batch)) == spelled_out(rows_of(pa.table(batch))) == expected
-    assert read(pa.record_batch({"ann": [1, 2]}), None, None, rolls()).new_experts == ["ann"]
+    assert read(pa.record_batch({"ann": [1, 2]}), None, None, fresh()).new_experts == ["ann"]
     twice = pa.record_batch([[1], [2]], names=["ann", "ann"])
     with pytest.raises(ValueError, match=r"^votes have two columns 'ann'; rename one$"):
-        read(twice, None, None, rolls())
+        read(twice, None, None, fresh())
 
 
 def test_pandas_sparse_columns_are_numbers():

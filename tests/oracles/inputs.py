@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from linmax import inputs as ballots
+from linmax import inputs
 from linmax.inputs import Batch, Hard, NameIndex, Names, Rows, Sparse
 
 
@@ -35,8 +35,8 @@ def read(items, labels, classes, experts, on_new_class="add") -> Expected:
             if expert not in experts:
                 experts.append(expert)
         votes, local = set(), list(classes)
-        for expert, said in sorted(item, key=lambda vote: experts.index(vote[0])):
-            for name, value in said.items():
+        for expert, scores in sorted(item, key=lambda vote: experts.index(vote[0])):
+            for name, value in scores.items():
                 if value == 0:
                     continue
                 if name not in local:
@@ -103,28 +103,28 @@ def well_made(batch: Batch) -> None:
         for a, b in pairwise(indptr):
             entries = list(zip(expert[a:b].tolist(), label[a:b].tolist(), strict=True))
             assert entries == sorted(set(entries))
-    for said in votes(batch) if isinstance(batch.votes, Hard | Sparse) else ():
-        assert all(i < batch.experts_seen and c < batch.classes_seen for i, c, _ in said)
+    for entries in votes(batch) if isinstance(batch.votes, Hard | Sparse) else ():
+        assert all(i < batch.experts_seen and c < batch.classes_seen for i, c, _ in entries)
     assert batch.known.max(initial=0) <= batch.classes_seen
 
 
-def rolls(classes: Any = (), experts: Any = (), attributes: Any = (), values: Any = ()) -> Names:
+def fresh(classes: Any = (), experts: Any = (), attributes: Any = (), values: Any = ()) -> Names:
     return Names(
         NameIndex(classes, what="class"), NameIndex(experts, what="expert"),
         NameIndex(attributes, what="attribute"), NameIndex(values, what="value"),
     )  # fmt: skip
 
 
-def meet(rolls: Names, batch: Batch) -> None:
+def commit(names: Names, batch: Batch) -> None:
     """Do as a learner does after it has read a batch."""
-    rolls.classes.extend(batch.new_classes)
-    rolls.experts.extend(batch.new_experts)
-    rolls.attributes.extend(batch.new_attributes)
-    rolls.values.extend(batch.new_values)
+    names.classes.extend(batch.new_classes)
+    names.experts.extend(batch.new_experts)
+    names.attributes.extend(batch.new_attributes)
+    names.values.extend(batch.new_values)
 
 
 def rows_of(attributes, met=None, labels=None):
-    batch = ballots.read(None, labels, attributes, rolls() if met is None else met, needs={"rows"})
+    batch = inputs.read(None, labels, attributes, fresh() if met is None else met, needs={"rows"})
     well_made(batch)
     return batch
 
@@ -147,9 +147,9 @@ def spelled_out(batch, met=None):
 
 
 def refuses(message, votes, labels=None, attributes=None, met=None, **options):
-    met = rolls() if met is None else met
-    sizes = [len(roll) for roll in (met.classes, met.experts, met.attributes, met.values)]
+    met = fresh() if met is None else met
+    sizes = [len(index) for index in (met.classes, met.experts, met.attributes, met.values)]
     with pytest.raises(ValueError, match=re.escape(message)) as caught:
-        ballots.read(votes, labels, attributes, met, **options)
+        inputs.read(votes, labels, attributes, met, **options)
     assert str(caught.value) == message
-    assert [len(roll) for roll in (met.classes, met.experts, met.attributes, met.values)] == sizes
+    assert [len(index) for index in (met.classes, met.experts, met.attributes, met.values)] == sizes

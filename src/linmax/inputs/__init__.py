@@ -1,7 +1,8 @@
-"""Whatever is passed as votes, labels and attributes becomes plain arrays that kernels can read."""
+"""User data in, encoded batches out: votes, labels and attributes become arrays for kernels."""
 
+from linmax.inputs.abstain import DEFAULT
 from linmax.inputs.batch import Batch, Nominal
-from linmax.inputs.classes import DEFAULT, UnknownClasses, decode_classes
+from linmax.inputs.classes import UnknownClasses, decode_classes
 from linmax.inputs.names import NameIndex, Names
 from linmax.inputs.read import read
 from linmax.inputs.votes import Triplets
@@ -12,14 +13,14 @@ __all__ = [
     "Batch",
     "Dense",
     "Hard",
-    "Nominal",
     "NameIndex",
     "Names",
+    "Nominal",
     "Rows",
     "Sparse",
     "SparseRows",
-    "UnknownClasses",
     "Triplets",
-    "read",
+    "UnknownClasses",
     "decode_classes",
+    "read",
 ]

@@ -1,56 +1,80 @@
-"""What a kernel can be given: plain arrays of codes and numbers."""
+"""A batch: votes, attributes and labels as arrays of codes and numbers."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from linmax.inputs.classes import UnknownClasses
+from linmax.inputs.encode import Codes
 from linmax.inputs.names import Label
 from linmax.kernels.forms import Dense, Hard, Rows, Sparse, SparseRows
 
-Codes = NDArray[np.int32]
-Starts = NDArray[np.int64]
-Numbers = NDArray[np.float64]
-
 
 class Nominal(NamedTuple):
-    """Attributes that are names."""
+    """Nominal attributes.
 
-    codes: Codes  # (trials, columns) of (column, value) pairs, -1 is missing
+    Attributes
+    ----------
+    codes : ndarray of int32, shape (trials, columns)
+        Codes of (column, value) pairs; -1 is missing.
+    """
+
+    codes: Codes
 
 
 @dataclass
 class Batch:
-    """Trials as arrays, and whom they brought along."""
+    """Encoded trials, and the names that they add.
+
+    Attributes
+    ----------
+    trials : int
+        The number of trials.
+    votes : Hard, Dense, Sparse or None
+        The votes, if the learner needs them.
+    rows : Rows, SparseRows or None
+        The attributes as numbers, if the learner needs them.
+    nominal : Nominal or None
+        The attributes as nominal values, if the learner needs them.
+    labels : ndarray of int32, shape (trials,)
+        The codes of the labels; -1 for a trial that is only predicted.
+    known : ndarray of int32, shape (trials,)
+        The number of classes known when a trial is scored. A label with this code or a larger one is novel.
+    new_classes, new_experts, new_attributes, new_values : list
+        The names to add to each index, in this order.
+    unknown_classes : UnknownClasses
+        Classes that have a code in one trial only.
+    ignored : int
+        The number of votes and labels that were left out because their class is unknown.
+    classes_seen, experts_seen : int
+        All codes of classes and of experts are smaller.
+    """
 
     trials: int
     votes: Hard | Dense | Sparse | None
     rows: Rows | SparseRows | None
     nominal: Nominal | None
-    labels: Codes  # (trials,), -1: predict only
-    known: Codes  # (trials,) classes known when a trial is scored; a label from there on is novel
-    new_classes: list[Label]  # each list follows its roll, in this order
+    labels: Codes
+    known: Codes
+    new_classes: list[Label]
     new_experts: list[Hashable]
     new_attributes: list[Hashable]
     new_values: list[Hashable]
-    unknown_classes: UnknownClasses  # classes that have a code in one trial only
-    ignored: int  # votes and labels for unknown classes that were left out
-    classes_seen: int  # every class code is below
-    experts_seen: int  # every expert code is below
+    unknown_classes: UnknownClasses
+    ignored: int
+    classes_seen: int
+    experts_seen: int
 
     @property
     def sliceable(self) -> bool:
-        """Whether these are hard votes for classes that all trials know, and bring no_unknown_classes along."""
+        """Whether `slice` can be used: only hard votes, all classes known, no new names."""
         new = self.new_classes or self.new_experts or self.new_attributes or self.new_values
-        strange = len(self.unknown_classes.row) or self.unknown_classes.everywhere or self.ignored
+        unknown = len(self.unknown_classes.row) or self.unknown_classes.in_all_rows or self.ignored
         hard = isinstance(self.votes, Hard) and self.rows is None and self.nominal is None
-        return hard and not new and not strange
+        return hard and not new and not unknown
 
     def slice(self, begin: int, end: int) -> "Batch":
-        """Some trials of a familiar batch that follow one another: reading these alone gives the same."""
+        """Return some consecutive trials of a sliceable batch, as if they had been read alone."""
         assert isinstance(self.votes, Hard)
         rows = slice(begin, end)
         votes = Hard(self.votes.codes[rows])

@@ -1,124 +1,63 @@
-"""Which votes abstain, though they look like labels."""
+"""Codes of classes: votes and labels are encoded in order of first appearance, and predictions decoded."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax.inputs.encode import BLOCK, CodedArray, Codes, Flags, gather, silent, translate, turn
-from linmax.inputs.names import Label, NameIndex, quote_list, to_label
+from linmax.inputs.encode import (
+    BLOCK_SIZE,
+    CodedArray,
+    Codes,
+    Flags,
+    all_missing,
+    gather,
+    index_table,
+    recode,
+)
+from linmax.inputs.names import Label, NameIndex, quote_list
 
-
-class Default:
-    """-1 and the empty text abstain."""
-
-    def __repr__(self) -> str:
-        return "DEFAULT"
-
-    def __reduce__(self) -> str:
-        return "DEFAULT"  # copies and pickles are the same object
-
-
-DEFAULT = Default()
-
-
-class Abstentions(NamedTuple):
-    """The names that abstain, and those of them that are also labels: no_unknown_classes may vote for these."""
-
-    names: tuple[Label, ...]
-    contested: tuple[Label, ...] = ()
-
-    def silences(self, name: Label | None) -> bool:
-        """Whether a vote for this name abstains."""
-        # to Python, True is 1: the types are compared too
-        if name not in self.names or type(name) is not type(self.names[self.names.index(name)]):
-            return False
-        if name in self.contested:
-            raise ValueError(
-                f"votes contain {name!r}, which is also a label:"
-                " pass abstain= (the value that abstains, or None if none does)"
-            )
-        return True
-
-    def hush(self, said: CodedArray) -> CodedArray:
-        """The cells, with those that abstain saying nothing."""
-        names = list(said.names)
-        for i, name in enumerate(names):
-            if name in self.contested and not occurs(said, i):
-                continue
-            if name is not None and self.silences(name):
-                names[i] = None
-        return said._replace(names=names, present=[name for name in said.present if not self.silences(name)])
-
-
-def read_abstain(
-    abstain: Any, classes: NameIndex, labels: CodedArray | Sequence[Label | None] | None
-) -> Abstentions:
-    """Read the option ``abstain``: unless the caller decides, a label that abstains is contested.
-
-    >>> read_abstain(DEFAULT, NameIndex([-1, 1], what="class"), None).contested
-    (-1,)
-    >>> read_abstain(0, NameIndex(), None), read_abstain(None, NameIndex(), None)
-    (Abstentions(names=(0,), contested=()), Abstentions(names=(), contested=()))
-    """
-    if not isinstance(abstain, Default):
-        name = check_abstain(abstain)
-        return Abstentions(() if name is None else (name,))
-    names: tuple[Label, ...] = (-1, "")
-    return Abstentions(names, tuple(name for name in names if classes.get(name) >= 0 or _among(labels, name)))
-
-
-def check_abstain(abstain: Any) -> Any:
-    """The option as a plain label, None or DEFAULT.
-
-    >>> check_abstain(np.int64(0)), check_abstain(DEFAULT)
-    (0, DEFAULT)
-    """
-    if isinstance(abstain, Default):
-        return DEFAULT
-    try:
-        return to_label(abstain, "abstain")
-    except ValueError:
-        shown = abstain.item() if isinstance(abstain, np.generic) else abstain
-        raise ValueError(
-            f"abstain must be one whole number, one text, true/false or None (got {shown!r})"
-        ) from None
-
-
-def occurs(said: CodedArray, i: int) -> bool:
-    """Whether any cell says the i-th name."""
-    return bool((said.codes == said.low + i).any())
-
-
-def _among(labels: CodedArray | Sequence[Label | None] | None, name: Label) -> bool:
-    if isinstance(labels, CodedArray):
-        return name in labels.names and occurs(labels, labels.names.index(name))
-    return labels is not None and name in labels
+ON_NEW_CLASS = ("add", "error", "ignore")
 
 
 class UnknownClasses(NamedTuple):
-    """Who sits where: in trial row[i], code[i] is the class names[which[i]].
+    """Classes that have a code in one trial only, because an unlabelled trial adds no class.
 
-    >>> unknown_classes = UnknownClasses(np.array([1]), np.array([2]), np.array([0]), ["eggs"])
-    >>> unknown_classes.name(1, 2), unknown_classes.name(0, 2)
+    In trial ``row[i]``, ``code[i]`` stands for the class ``names[which[i]]``.
+
+    Attributes
+    ----------
+    row : ndarray of int64
+        Trials, ascending.
+    code : ndarray of int64
+        Codes, ascending by one within a trial.
+    which : ndarray of int64
+        Positions in `names`.
+    names : list of labels
+        The classes.
+    in_all_rows : tuple of labels
+        The names of the codes 0, 1, ... in every trial, if scores were given when no class was known.
+
+    Examples
+    --------
+    >>> unknown = UnknownClasses(np.array([1]), np.array([2]), np.array([0]), ["eggs"])
+    >>> unknown.name(1, 2), unknown.name(0, 2)
     ('eggs', None)
-    >>> unknown_classes.fill(np.array(["ham", "?"]), np.array([0, 2]))
+    >>> unknown.fill(np.array(["ham", "?"]), np.array([0, 2]))
     array(['ham', 'eggs'], dtype='<U4')
     """
 
-    row: NDArray[np.int64]  # ascending
-    code: NDArray[np.int64]  # ascending by one within a row
+    row: NDArray[np.int64]
+    code: NDArray[np.int64]
     which: NDArray[np.int64]
     names: list[Label]
-    everywhere: tuple[
-        Label, ...
-    ] = ()  # scores came when no class was known: these are 0, 1, ... in every row
+    in_all_rows: tuple[Label, ...] = ()
 
     def name(self, row: int, code: int) -> Label | None:
-        """The stranger who has this code in this row; None if there is none."""
-        if 0 <= code < len(self.everywhere):
-            return self.everywhere[code]
+        """Return the unknown class with this code in this trial; None if there is none."""
+        if 0 <= code < len(self.in_all_rows):
+            return self.in_all_rows[code]
         first = int(np.searchsorted(self.row, row))
         if first == len(self.row) or self.row[first] != row or code < self.code[first]:
             return None
@@ -126,76 +65,90 @@ class UnknownClasses(NamedTuple):
         return self.names[self.which[i]] if i < len(self.row) and self.row[i] == row else None
 
     def find(self, codes: NDArray[Any]) -> tuple[NDArray[np.int64], list[Label]]:
-        """For one code per row, its stranger's position in a list of names (-1: none), and the list."""
-        found = np.where((codes >= 0) & (codes < len(self.everywhere)), codes, -1).astype(np.int64)
+        """Return, for one code per trial, positions in a list of names (-1: not unknown), and the list."""
+        found = np.where((codes >= 0) & (codes < len(self.in_all_rows)), codes, -1).astype(np.int64)
         if len(self.row):
             width = 1 + max(int(self.code.max()), int(codes.max(initial=0)))
-            seats = self.row * width + self.code
-            asked = np.arange(len(codes)) * width + codes
-            at = np.minimum(np.searchsorted(seats, asked), len(seats) - 1)
+            keys = self.row * width + self.code
+            wanted = np.arange(len(codes)) * width + codes
+            at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
             found = np.where(
-                (codes >= 0) & (seats[at] == asked), len(self.everywhere) + self.which[at], found
+                (codes >= 0) & (keys[at] == wanted), len(self.in_all_rows) + self.which[at], found
             )
-        return found, [*self.everywhere, *self.names]
+        return found, [*self.in_all_rows, *self.names]
 
     def fill(self, names: NDArray[Any], codes: NDArray[Any]) -> NDArray[Any]:
-        """Names of guesses, one per row, with the unknown_classes' put in; the array given is left as it is."""
-        found, strange = self.find(codes)
+        """Return names of predictions, one per trial, with those of unknown classes filled in."""
+        found, unknown = self.find(codes)
         rows = np.flatnonzero(found >= 0)
         if not len(rows):
             return names
-        theirs = names_array(strange)[found[rows]]
-        filled = names.astype(np.promote_types(names.dtype, theirs.dtype))
-        filled[rows] = theirs
+        values = names_array(unknown)[found[rows]]
+        filled = names.astype(np.promote_types(names.dtype, values.dtype))
+        filled[rows] = values
         return filled
 
 
+class ClassCodes(NamedTuple):
+    """Votes and labels as codes of classes.
+
+    Attributes
+    ----------
+    votes : ndarray of int32
+        Codes in the shape of the votes; -1 abstains.
+    labels : ndarray of int32
+        Codes of the labels; -1 is a missing one.
+    known : ndarray of int32
+        The number of classes known when each trial is scored.
+    new : list of labels
+        The classes to add, in order.
+    unknown_classes : UnknownClasses
+        Classes that have a code in one trial only.
+    ignored : int
+        Votes and labels left out because of ``on_new_class="ignore"``.
+    """
+
+    votes: Codes
+    labels: Codes
+    known: Codes
+    new: list[Label]
+    unknown_classes: UnknownClasses
+    ignored: int = 0
+
+
+class CodedVotes(NamedTuple):
+    """Encoded votes: a matrix with one row per trial, or a list of entries.
+
+    Attributes
+    ----------
+    cells : CodedArray
+        A matrix (trials, experts) with the experts in the order of their index, or one cell per entry.
+    rows : ndarray of int64 or None
+        The trial of each entry, ascending; None for a matrix.
+    """
+
+    cells: CodedArray
+    rows: NDArray[np.int64] | None
+
+    def row(self, place: int) -> int:
+        """Return the trial of a cell, given its position in row-major order."""
+        return place // self.cells.codes.shape[1] if self.rows is None else int(self.rows[place])
+
+    def broadcast(self, per_trial: NDArray[Any]) -> NDArray[Any]:
+        """Broadcast one value per trial to the cells."""
+        return per_trial[:, None] if self.rows is None else per_trial[self.rows]
+
+
 def no_unknown_classes() -> UnknownClasses:
-    """No unknown_classes."""
+    """Return UnknownClasses without any."""
     none = np.empty(0, np.int64)
     return UnknownClasses(none, none, none, [])
-
-
-def seat(
-    row: NDArray[np.int64], code: NDArray[Any], known: Codes
-) -> tuple[NDArray[np.int64], UnknownClasses]:
-    """Give the unknown_classes of each row the codes after the known ones, in order of appearance.
-
-    Rows ascend; codes may be any that tell classes apart, and are kept as which. Known is raised.
-    """
-    _, first, which = np.unique(row * (int(code.max()) + 1) + code, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rows, classes = row[first[order]], code[first[order]].astype(np.int64)
-    opening = np.flatnonzero(np.diff(rows, prepend=-1))
-    many = np.diff(opening, append=len(rows))
-    seats = known[rows] + np.arange(len(rows)) - np.repeat(opening, many)
-    known[rows[opening]] += many.astype(np.int32)
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return seats[place][which], UnknownClasses(rows, seats, classes, [])
-
-
-def names_array(names: list[Any]) -> NDArray[Any]:
-    """Names as an array of whole numbers, texts or truth values.
-
-    >>> names_array([3, 1]), names_array(["ham", "spam"]).dtype, names_array([2**70]).dtype
-    (array([3, 1]), dtype('<U4'), dtype('O'))
-    """
-    if not names:
-        return np.empty(0, object)
-    if isinstance(names[0], str) and any(name.endswith("\0") for name in names):
-        return np.array(names, object)  # numpy's texts end before it
-    kind = {int: np.int64, str: np.str_, bool: np.bool_}[type(names[0])]
-    try:
-        return np.array(names, kind)
-    except OverflowError:  # whole numbers have no limit in Python
-        return np.array(names, object)
 
 
 def decode_classes(
     codes: NDArray[Any], classes: NameIndex, unknown_classes: UnknownClasses | None = None
 ) -> NDArray[Any]:
-    """The names of guesses, one code per trial; -1 becomes None.
+    """Return the names of predicted classes, one code per trial; -1 becomes None.
 
     >>> decode_classes(np.array([1, 0]), NameIndex(["ham", "spam"], what="class"))
     array(['spam', 'ham'], dtype='<U4')
@@ -205,171 +158,186 @@ def decode_classes(
     codes = np.asarray(codes)
     names = classes.names
     if unknown_classes is not None:
-        found, strange = unknown_classes.find(codes)
+        found, unknown = unknown_classes.find(codes)
         codes = np.where(found >= 0, len(names) + found, codes)
-        names = [*names, *strange]
+        names = [*names, *unknown]
     table = names_array(names)
     if (codes < 0).any():
         table = np.concatenate((table.astype(object), np.array([None])))  # -1 is the last
-    named: NDArray[Any] = table[codes]
-    return named
+    decoded: NDArray[Any] = table[codes]
+    return decoded
 
 
-NEW_CLASS = ("add", "error", "ignore")
+def names_array(names: list[Any]) -> NDArray[Any]:
+    """Return names as an array of integers, texts or booleans.
+
+    >>> names_array([3, 1]), names_array(["ham", "spam"]).dtype, names_array([2**70]).dtype
+    (array([3, 1]), dtype('<U4'), dtype('O'))
+    """
+    if not names:
+        return np.empty(0, object)
+    if isinstance(names[0], str) and any(name.endswith("\0") for name in names):
+        return np.array(names, object)  # numpy drops trailing null characters
+    kind = {int: np.int64, str: np.str_, bool: np.bool_}[type(names[0])]
+    try:
+        return np.array(names, kind)
+    except OverflowError:  # beyond 64 bits
+        return np.array(names, object)
 
 
-class ClassCodes(NamedTuple):
-    """Votes and labels as codes of classes, and the classes known in each trial."""
-
-    votes: Codes  # shaped as the votes; -1 abstains
-    labels: Codes
-    known: Codes
-    new: list[Label]
-    unknown_classes: UnknownClasses
-    ignored: int = 0
-
-
-class VoteCells(NamedTuple):
-    """Votes as cells: a row per trial with experts in the order of their roll, or entry after entry."""
-
-    cells: CodedArray
-    rows: NDArray[np.int64] | None  # the trial of each entry, ascending; None: cells have a row per trial
-
-    def row(self, place: int) -> int:
-        """The trial of the place-th cell."""
-        return place // self.cells.codes.shape[1] if self.rows is None else int(self.rows[place])
-
-    def spread(self, per_trial: NDArray[Any]) -> NDArray[Any]:
-        """A value per trial, laid along the cells."""
-        return per_trial[:, None] if self.rows is None else per_trial[self.rows]
-
-
-def discover(
-    votes: VoteCells, labels: CodedArray | None, trials: int, classes: NameIndex, on_new_class: str
+def encode_classes(
+    votes: CodedVotes, labels: CodedArray | None, trials: int, classes: NameIndex, on_new_class: str
 ) -> ClassCodes:
-    """Turn names into codes of classes; unknown classes get the codes after the roll, as they are met.
+    """Encode votes and labels by class; new classes get the codes after the index, in order of appearance.
 
-    >>> said = VoteCells(CodedArray(np.array([[0, 1], [1, 2]]), 0, ["a", "b", "c"], "abc"), None)
-    >>> found = discover(said, CodedArray(np.array([3, 0]), 0, ["c", "x", "y", "z"], "cz"), 2, NameIndex(["c"]), "add")
-    >>> found.votes.tolist(), found.labels.tolist(), found.known.tolist(), found.new
+    >>> votes = CodedVotes(CodedArray(np.array([[0, 1], [1, 2]]), 0, ["a", "b", "c"], "abc"), None)
+    >>> labels = CodedArray(np.array([3, 0]), 0, ["c", "x", "y", "z"], "cz")
+    >>> encoded = encode_classes(votes, labels, 2, NameIndex(["c"]), "add")
+    >>> encoded.votes.tolist(), encoded.labels.tolist(), encoded.known.tolist(), encoded.new
     ([[1, 2], [2, 0]], [3, 0], [3, 4], ['a', 'b', 'z'])
     """
-    truth = silent((trials,)) if labels is None else labels
-    base = len(classes)
-    fresh: dict[Label, int] = {}
-    table, truths = _table(votes.cells.names, classes, fresh), _table(truth.names, classes, fresh)
-    known = np.full(trials, base, np.int32)
-    if fresh and on_new_class == "error":
-        _refuse(votes, truth, fresh, classes)
-    if not fresh or on_new_class != "add":
-        codes, lost = _heard(votes.cells, table, base)
-        labelled, missed = _heard(truth, truths, base)
-        return ClassCodes(codes, labelled, known, [], no_unknown_classes(), lost + missed)
+    truth = all_missing((trials,)) if labels is None else labels
+    n_known = len(classes)
+    new: dict[Label, int] = {}
+    vote_table, label_table = _code_table(votes.cells, classes, new), _code_table(truth, classes, new)
+    known = np.full(trials, n_known, np.int32)
+    if new and on_new_class == "error":
+        _raise_if_new(votes, truth, new, classes)
+    if not new or on_new_class != "add":
+        vote_codes, ignored_votes = _drop_new(votes.cells, vote_table, n_known)
+        label_codes, ignored_labels = _drop_new(truth, label_table, n_known)
+        ignored = ignored_votes + ignored_labels
+        return ClassCodes(vote_codes, label_codes, known, [], no_unknown_classes(), ignored)
 
-    learned = gather(truth, [code >= 0 for code in truths], np.bool_)
-    met = _meetings(votes, truth, fresh, learned)
-    names = sorted(met, key=lambda name: met[name])
-    new = len(names)
-    names += [name for name in fresh if name not in met]  # met in unlabelled trials only, or nowhere
-    place = {fresh[name]: base + i for i, name in enumerate(names)}
-    arrivals = np.zeros(trials + 1, np.int32)
-    for row, late, _ in met.values():
-        arrivals[row + late] += 1
-    known += np.cumsum(arrivals[:trials], dtype=np.int32)
-    codes = translate(votes.cells, [place.get(code, code) for code in table])
-    codes, unknown_classes = _seat_strangers(votes, codes, known, learned, names, base)
-    labelled = translate(truth, [place.get(code, code) for code in truths])
-    return ClassCodes(codes, labelled, known, names[:new], unknown_classes)
-
-
-def _table(names: Sequence[Label | None], classes: NameIndex, fresh: dict[Label, int]) -> list[int]:
-    table = []
-    for name in names:
-        code = -1 if name is None else classes.get(name)
-        if code < 0 and name is not None:
-            code = fresh.setdefault(name, len(classes) + len(fresh))
-        table.append(code)
-    return table
+    labelled = gather(truth, [code >= 0 for code in label_table], np.bool_)
+    first = _first_appearances(votes, truth, new, labelled)
+    names = sorted(first, key=lambda name: first[name])
+    n_new = len(names)
+    names += [name for name in new if name not in first]  # in unlabelled trials only, or nowhere
+    final = {new[name]: n_known + i for i, name in enumerate(names)}
+    additions = np.zeros(trials + 1, np.int32)
+    for row, by_label, _ in first.values():
+        additions[row + by_label] += 1  # a label is known from the next trial on
+    known += np.cumsum(additions[:trials], dtype=np.int32)
+    vote_codes = recode(votes.cells, [final.get(code, code) for code in vote_table])
+    vote_codes, unknown = _number_unlabelled(votes, vote_codes, known, labelled, names, n_known)
+    label_codes = recode(truth, [final.get(code, code) for code in label_table])
+    return ClassCodes(vote_codes, label_codes, known, names[:n_new], unknown)
 
 
-def _heard(said: CodedArray, table: list[int], base: int) -> tuple[Codes, int]:
-    """The codes of known classes, and how many cells name another one."""
-    if not table or max(table) < base:
-        return translate(said, table), 0
-    lost = gather(said, [code >= base for code in table], np.bool_)
-    return translate(said, [code if code < base else -1 for code in table]), int(np.count_nonzero(lost))
+def first_places(coded: CodedArray, wanted: Container[Any], allowed: Flags | None = None) -> dict[Any, int]:
+    """Return the position of the first cell with each wanted name, in row-major order.
 
+    Names that do not occur are left out; so are cells where `allowed` is False.
 
-def _meetings(
-    votes: VoteCells, truth: CodedArray, fresh: Mapping[Label, int], allowed: Flags | None
-) -> dict[Label, tuple[int, int, int]]:
-    """Where allowed trials first meet fresh classes: {class: (trial, 0 by vote or 1 by label, place)}."""
-    met: dict[Label, tuple[int, int, int]] = {}
-    spread = None if allowed is None or allowed.all() else votes.spread(allowed)
-    for name, place in first_places(votes.cells, fresh, spread).items():
-        met[name] = votes.row(place), 0, place
-    for name, row in first_places(truth, fresh).items():
-        met[name] = min(met.get(name, (row, 1, 0)), (row, 1, 0))
-    return met
-
-
-def first_places(said: CodedArray, wanted: Container[Any], allowed: Flags | None = None) -> dict[Any, int]:
-    """Where each wanted name is first said, counting cells along the rows; unsaid names are left out.
-
-    >>> first_places(CodedArray(np.array([[1, 0], [2, 0]]), 0, ["a", "b", "c", "d"], "abc"), {"a", "c", "d"})
+    >>> coded = CodedArray(np.array([[1, 0], [2, 0]]), 0, ["a", "b", "c", "d"], "abc")
+    >>> first_places(coded, {"a", "c", "d"})
     {'a': 1, 'c': 2}
     """
     found: dict[Any, int] = {}
-    asked = [name in wanted for name in said.names]
-    left = sum(asked)
-    if not left or not said.codes.size:
+    is_wanted = [name in wanted for name in coded.names]
+    left = sum(is_wanted)
+    if not left or not coded.codes.size:
         return found
-    table = turn(said, asked, np.bool_)
-    width = said.codes.size // len(said.codes)
+    table = index_table(coded, is_wanted, np.bool_)
+    width = coded.codes.size // len(coded.codes)
     start, step = 0, max(1, 1024 // width)
-    while start < len(said.codes) and left:
-        block = said.codes[start : start + step]
+    while start < len(coded.codes) and left:
+        block = coded.codes[start : start + step]
         hit = table[block]
         if allowed is not None:
             hit &= allowed[start : start + step]
         if hit.any():
             codes, first = np.unique(block[hit], return_index=True)
             for code, place in zip(codes.tolist(), np.flatnonzero(hit)[first].tolist(), strict=True):
-                found[said.names[code - said.low]] = start * width + place
+                found[coded.names[code - coded.low]] = start * width + place
             table[codes] = False
             left -= len(codes)
         start += step
-        step = min(2 * step, max(step, BLOCK // width))
+        step = min(2 * step, max(step, BLOCK_SIZE // width))
     return found
 
 
-def _refuse(votes: VoteCells, truth: CodedArray, fresh: Mapping[Label, int], classes: NameIndex) -> None:
-    met = _meetings(votes, truth, fresh, None)
-    if met:
-        raise unknown_class_error(min(met, key=lambda name: met[name]), classes)
-
-
 def unknown_class_error(name: Label | None, classes: NameIndex) -> ValueError:
-    """Say that a class is not among those that were announced."""
+    """Return the error for a class that is not among the given ones."""
     return ValueError(
         f"class {name!r} is not among the classes ({quote_list(classes.names)});"
         ' add it to classes= or use on_new_class="add"'
     )
 
 
-def _seat_strangers(
-    votes: VoteCells, codes: Codes, known: Codes, labelled: Flags, names: list[Label], base: int
+def _code_table(coded: CodedArray, classes: NameIndex, new: dict[Label, int]) -> list[int]:
+    """Return the code of each name; new names get the codes after the index, and are added to `new`."""
+    table = []
+    for name in coded.names:
+        code = -1 if name is None else classes.get(name)
+        if code < 0 and name is not None:
+            code = new.setdefault(name, len(classes) + len(new))
+        table.append(code)
+    return table
+
+
+def _drop_new(coded: CodedArray, table: list[int], n_known: int) -> tuple[Codes, int]:
+    """Return the codes of known classes, -1 for others, and the number of cells with another one."""
+    if not table or max(table) < n_known:
+        return recode(coded, table), 0
+    dropped = gather(coded, [code >= n_known for code in table], np.bool_)
+    codes = recode(coded, [code if code < n_known else -1 for code in table])
+    return codes, int(np.count_nonzero(dropped))
+
+
+def _first_appearances(
+    votes: CodedVotes, truth: CodedArray, new: Mapping[Label, int], allowed: Flags | None
+) -> dict[Label, tuple[int, int, int]]:
+    """Return where allowed trials first have new classes: (trial, 0 for a vote or 1 for a label, place)."""
+    first: dict[Label, tuple[int, int, int]] = {}
+    cells = None if allowed is None or allowed.all() else votes.broadcast(allowed)
+    for name, place in first_places(votes.cells, new, cells).items():
+        first[name] = votes.row(place), 0, place
+    for name, row in first_places(truth, new).items():
+        first[name] = min(first.get(name, (row, 1, 0)), (row, 1, 0))
+    return first
+
+
+def _raise_if_new(votes: CodedVotes, truth: CodedArray, new: Mapping[Label, int], classes: NameIndex) -> None:
+    first = _first_appearances(votes, truth, new, None)
+    if first:
+        raise unknown_class_error(min(first, key=lambda name: first[name]), classes)
+
+
+def _number_unlabelled(
+    votes: CodedVotes, codes: Codes, known: Codes, labelled: Flags, names: list[Label], n_known: int
 ) -> tuple[Codes, UnknownClasses]:
+    """Give classes that are unknown in an unlabelled trial codes of that trial only."""
     if labelled.all() or not codes.size:
         return codes, no_unknown_classes()
-    strange = codes >= votes.spread(known)
-    strange &= ~votes.spread(labelled)
-    places = np.nonzero(strange)
+    unknown = codes >= votes.broadcast(known)
+    unknown &= ~votes.broadcast(labelled)
+    places = np.nonzero(unknown)
     if not len(places[0]):
         return codes, no_unknown_classes()
     rows = places[0] if votes.rows is None else votes.rows[places[0]]
-    seats, unknown_classes = seat(rows, codes[places] - base, known)
+    local_codes, unknown_classes = _number_by_row(rows, codes[places] - n_known, known)
     if np.may_share_memory(codes, votes.cells.codes):
         codes = codes.copy()
-    codes[places] = seats
+    codes[places] = local_codes
     return codes, unknown_classes._replace(names=names)
+
+
+def _number_by_row(
+    row: NDArray[np.int64], name: NDArray[Any], known: Codes
+) -> tuple[NDArray[np.int64], UnknownClasses]:
+    """Number the distinct names of each row after its known classes, in order; `known` is raised.
+
+    Rows ascend. Names are given as integers, which become `which`.
+    """
+    _, first, inverse = np.unique(row * (int(name.max()) + 1) + name, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rows, names = row[first[order]], name[first[order]].astype(np.int64)
+    opening = np.flatnonzero(np.diff(rows, prepend=-1))
+    counts = np.diff(opening, append=len(rows))
+    codes = known[rows] + np.arange(len(rows)) - np.repeat(opening, counts)
+    known[rows[opening]] += counts.astype(np.int32)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return codes[place][inverse], UnknownClasses(rows, codes, names, [])
