@@ -1,4 +1,9 @@
-"""The instances behind a stream, and what a support vector machine makes of them (2003, section 4.4)."""
+"""The instances z = x^y - x^j of a stream, comparators fitted to them, and a linear SVM as a fusion.
+
+References
+----------
+C. Mesterharm, Using linear-threshold algorithms to combine multi-class sub-experts, ICML 2003, section 4.4.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +17,31 @@ from linmax.fusion import Fusion
 from linmax.inputs import DEFAULT
 from linmax.rules.perceptron import Perceptron
 from linmax.spec import Learner
+from linmax.validation import require_extra
 
-CELLS = 1 << 20  # of instances that are filled in at a time
+CELLS = 1 << 20  # size of the buffer that the kernel fills in one call
 
 
 class Instances(NamedTuple):
-    """All z = x^y - x^j of a stream: T (k - 1) rows; columns in the order of `Fusion.weights`."""
+    """All z = x^y - x^j of a stream of T items and k classes.
 
-    z: Any  # (rows, sub-experts), a sparse CSR array
-    trial: np.ndarray  # the item of each row
-    rival: np.ndarray  # the class j of each row, its place in `Fusion.classes`
+    Parameters
+    ----------
+    z : sparse CSR array of shape (T (k - 1), sub-experts)
+        One z per row, columns in the order of `Fusion.weights`.
+    trial : ndarray of shape (T (k - 1),)
+        The item of each row.
+    rival : ndarray of shape (T (k - 1),)
+        The class j of each row, as a position in `Fusion.classes`.
+    """
+
+    z: Any
+    trial: np.ndarray
+    rival: np.ndarray
 
 
 def fill(form, labels, k, begin, widest, q, index, value, ends, trial, rival):  # type: ignore[no-untyped-def]
-    """Write the instances of the trials from `begin` on, for as long as there is room for one more trial."""
+    """Write the instances of the trials from `begin` on, while the buffers have room for another trial."""
     t = begin
     row = 0
     count = 0
@@ -53,12 +69,30 @@ _fill = Kernel(fill)
 
 
 def instances(learner: Fusion | Learner, votes: Any, labels: Any, attributes: Any = None) -> Instances:
-    """The truth against every rival: z = x^y - x^j for each labelled item and each class j but its label y.
+    """Return z = x^y - x^j for each labelled item and each class j other than its label y.
 
-    The sub-experts are those of the learner's source, and the classes all that are named anywhere, also where
-    an on-line learner would not know them yet. A `Fusion` lends its classes, experts and options, and stays
-    as it is; memories of sources begin anew.
+    The classes are all classes of the stream, even on trials where an on-line learner would not know them
+    yet.
 
+    Parameters
+    ----------
+    learner : Fusion or Learner
+        Its source of sub-experts is used. Of a `Fusion` also the classes, experts and options are used; it is
+        not changed, and memories of sources start empty.
+    votes : Any
+        The votes, as for `Fusion.learn`.
+    labels : sequence
+        The labels; items without a label are left out.
+    attributes : Any, optional
+        The attributes, as for `Fusion.learn`.
+
+    Returns
+    -------
+    result : Instances
+        The instances, with the trial and the rival of each.
+
+    Examples
+    --------
     >>> from linmax import Perceptron
     >>> from linmax.experts import Votes
     >>> from linmax.svm import instances
@@ -71,10 +105,10 @@ def instances(learner: Fusion | Learner, votes: Any, labels: Any, attributes: An
     >>> trial, rival
     (array([0, 0, 1, 1]), array([1, 2, 0, 2]))
     """
-    return _gather(_afresh(learner), votes, labels, attributes)
+    return _compute_instances(_fresh_session(learner), votes, labels, attributes)
 
 
-def _afresh(learner: Fusion | Learner) -> Fusion:
+def _fresh_session(learner: Fusion | Learner) -> Fusion:
     if not isinstance(learner, Fusion):
         return Fusion(learner)
     fresh = Fusion(
@@ -89,16 +123,16 @@ def _afresh(learner: Fusion | Learner) -> Fusion:
     return fresh
 
 
-def _gather(fusion: Fusion, votes: Any, labels: Any, attributes: Any) -> Instances:
-    """The instances over the sub-experts of a fusion, which meets everyone in them and learns nothing."""
-    from scipy import sparse  # it takes a while to import, and not all of linmax needs it
+def _compute_instances(fusion: Fusion, votes: Any, labels: Any, attributes: Any) -> Instances:
+    """Return the instances of a session, which adds the names in the data and learns nothing."""
+    from scipy import sparse  # slow to import
 
     batch = fusion.read(votes, labels, attributes=attributes)
-    fusion._meet(batch)
-    council = fusion._council
-    engine = council.engines[0]
-    (form,) = council.lay_out(batch, slice(0, batch.trials)).forms.values()
-    k, widest = len(fusion.classes), len(engine.columns["w"]) + 1
+    runner = fusion.runner
+    runner.prepare(batch, learn=True)
+    run = runner.rule_runs[0]
+    form = run.sources.form
+    k, widest = len(fusion.classes), len(run.columns["w"]) + 1
     cells = max(CELLS, k * widest)
     index, value = np.zeros(cells, dtype=np.int64), np.zeros(cells)
     ends, trial, rival = (np.zeros(max(cells // widest, k), dtype=np.int64) for _ in range(3))
@@ -106,10 +140,10 @@ def _gather(fusion: Fusion, votes: Any, labels: Any, attributes: Any) -> Instanc
     pieces: list[Instances] = []
     while begin < batch.trials:
         begin, rows, count = _fill(
-            form, batch.labels, k, begin, widest, engine.work.q, index, value, ends, trial, rival
+            form, batch.labels, k, begin, widest, run.work.q, index, value, ends, trial, rival
         )
-        named = _places(fusion)
-        column = np.zeros(widest, dtype=np.int32)  # scikit-learn takes no longer ones
+        named = _weight_positions(fusion)
+        column = np.zeros(widest, dtype=np.int32)  # scikit-learn requires 32-bit indices
         column[named] = np.arange(len(named))
         indptr = np.concatenate(([0], ends[:rows])).astype(np.int32)
         z = sparse.csr_array(
@@ -117,24 +151,39 @@ def _gather(fusion: Fusion, votes: Any, labels: Any, attributes: Any) -> Instanc
         )
         pieces.append(Instances(z, trial[:rows].copy(), rival[:rows].copy()))
     if not pieces:
-        return Instances(sparse.csr_array((0, len(_places(fusion)))), trial[:0], rival[:0])
+        return Instances(sparse.csr_array((0, len(_weight_positions(fusion)))), trial[:0], rival[:0])
     z, trials, rivals = zip(*pieces, strict=True)
     return Instances(sparse.vstack(z, format="csr"), np.concatenate(trials), np.concatenate(rivals))
 
 
-def _places(fusion: Fusion) -> np.ndarray:
-    """Where each named sub-expert is among the weights."""
-    return np.array([at for _, _, at in fusion._council.grounds[0].named()], dtype=np.int64)
+def _weight_positions(fusion: Fusion) -> np.ndarray:
+    """Return the position of each named sub-expert among the weights."""
+    return np.array([at for _, _, at in fusion.runner.sources[0].named_weights()], dtype=np.int64)
 
 
 def comparator(instances: Instances, C: float = 1.0) -> np.ndarray:
-    """The weights u of a linear SVM without intercept on the instances: what a bound may be measured against.
+    """Fit a linear SVM without intercept to the instances, as the comparator of a mistake bound.
 
     min 1/2 |u|^2 + C sum over z of (1 - u . z)_+^2
 
-    scikit-learn's LinearSVC on every z and its mirror -z, which balances the two classes it needs and changes
-    nothing else. Its weights have signs; for Winnow's bound take `simplex_comparator`.
+    scikit-learn's LinearSVC is fitted to every z and its mirror -z, which balances the two classes it needs
+    and does not change the solution. The weights may be negative; for the bound of Winnow use
+    `simplex_comparator`. It requires `linmax[sklearn]`.
 
+    Parameters
+    ----------
+    instances : Instances
+        The result of `instances`.
+    C : float, default=1.0
+        The cost of the loss; use a large value for data without noise.
+
+    Returns
+    -------
+    u : ndarray of shape (sub-experts,)
+        The weights.
+
+    Examples
+    --------
     >>> from linmax import Perceptron
     >>> from linmax.experts import Votes
     >>> from linmax.problems import panel
@@ -144,23 +193,38 @@ def comparator(instances: Instances, C: float = 1.0) -> np.ndarray:
     [1.0, 1.0, 1.0, 0.0, 0.0]
     """
     from scipy import sparse
-    from sklearn.svm import LinearSVC  # it takes a second to import, and only this function needs it
 
-    _demand(instances, C)
+    sklearn_svm = require_extra("sklearn.svm", "sklearn", "linmax.svm.comparator")
+    _validate(instances, C)
     z = instances.z
-    machine = LinearSVC(fit_intercept=False, C=C / 2, dual=False, tol=1e-6)  # every instance is there twice
-    machine.fit(sparse.vstack((z, -z)), np.repeat((1, -1), z.shape[0]))
-    return np.asarray(machine.coef_[0], dtype=np.float64)
+    # C / 2, since every instance is given twice
+    svm = sklearn_svm.LinearSVC(fit_intercept=False, C=C / 2, dual=False, tol=1e-6)
+    svm.fit(sparse.vstack((z, -z)), np.repeat((1, -1), z.shape[0]))
+    return np.asarray(svm.coef_[0], dtype=np.float64)
 
 
 def simplex_comparator(instances: Instances, C: float = 1.0) -> np.ndarray:
-    """The non-negative comparator of least hinge, scaled to sum 1: the u of Winnow's bound.
+    """Fit the non-negative comparator of smallest hinge, scaled to sum 1, for the bound of Winnow.
 
     min sum u + C sum over trials of max over rivals (1 - u . z)_+,  u >= 0;  then u / sum u
 
-    A linear programme, solved by scipy's HiGHS: some seconds for 20,000 instances. Without noise and with a
-    large C the margin is the largest there is.
+    The linear program is solved by scipy's HiGHS, in seconds for 20,000 instances. Without noise and with a
+    large C the result has the largest possible margin.
 
+    Parameters
+    ----------
+    instances : Instances
+        The result of `instances`.
+    C : float, default=1.0
+        The cost of the loss; use a large value for data without noise.
+
+    Returns
+    -------
+    u : ndarray of shape (sub-experts,)
+        The weights, non-negative with sum 1.
+
+    Examples
+    --------
     >>> from linmax import Perceptron
     >>> from linmax.experts import Votes
     >>> from linmax.problems import panel
@@ -172,33 +236,60 @@ def simplex_comparator(instances: Instances, C: float = 1.0) -> np.ndarray:
     from scipy import sparse
     from scipy.optimize import linprog
 
-    _demand(instances, C)
+    _validate(instances, C)
     z = instances.z
     rows, n = z.shape
     trials, trial = np.unique(instances.trial, return_inverse=True)
-    short = sparse.csr_array((np.ones(rows), (np.arange(rows), trial)), shape=(rows, len(trials)))
+    slack = sparse.csr_array((np.ones(rows), (np.arange(rows), trial)), shape=(rows, len(trials)))
     cost = np.concatenate((np.ones(n), np.full(len(trials), C)))
-    found = linprog(cost, A_ub=-sparse.hstack((z, short)), b_ub=-np.ones(rows), method="highs")  # all >= 0
-    if found.status != 0:
-        raise ValueError(f"the linear programme for u found no end ({found.message}); try fewer trials")
-    u = np.maximum(found.x[:n], 0.0)
+    # linprog's variables are >= 0 by default
+    solution = linprog(cost, A_ub=-sparse.hstack((z, slack)), b_ub=-np.ones(rows), method="highs")
+    if solution.status != 0:
+        raise ValueError(f"the linear program for u was not solved ({solution.message}); use fewer trials")
+    u = np.maximum(solution.x[:n], 0.0)
     if not u.any():
-        raise ValueError(f"no non-negative u is worth its weight at C={C:g}; raise C, or take comparator")
+        raise ValueError(f"the best non-negative u is 0 at C={C:g}; raise C, or use comparator")
     return np.asarray(u / u.sum(), dtype=np.float64)
 
 
-def _demand(instances: Instances, C: float) -> None:
+def _validate(instances: Instances, C: float) -> None:
     if not C > 0:
-        raise ValueError(f"an SVM needs C > 0 (got {C!r}); 1 is usual, and large without noise")
+        raise ValueError(f"an SVM requires C > 0 (got {C!r}); 1 is typical, or more for data without noise")
     if not instances.z.shape[0]:
-        raise ValueError("an SVM needs instances (got none); are there two classes and any labels?")
+        raise ValueError("an SVM requires instances (got none): the data need labels and two classes")
 
 
 class SvmFusion:
-    """The fusion of 2003, section 4.4: a linear SVM on all instances of a batch; it learns nothing on-line.
+    """A linear SVM on all instances of a batch; it does not learn on-line.
 
-    It guesses as every linear-max function does, by the highest score, over any source of sub-experts.
+    The prediction is the class with the highest score, as for every other learner, over any source of
+    sub-experts. It requires `linmax[sklearn]`.
 
+    Parameters
+    ----------
+    C : float, default=1.0
+        The cost of the loss.
+    source : Source, optional
+        The source of sub-experts; by default that of a rule.
+    classes : iterable, optional
+        The classes, as for `Fusion`.
+    abstain : Any, optional
+        The vote that means an abstention, as for `Fusion`.
+
+    Attributes
+    ----------
+    weights : dict
+        The weight of each sub-expert.
+    classes : list
+        The classes, in the order of the columns of `scores`.
+
+    References
+    ----------
+    C. Mesterharm, Using linear-threshold algorithms to combine multi-class sub-experts, ICML 2003,
+    section 4.4.
+
+    Examples
+    --------
     >>> from linmax.experts import Thresholds, Votes
     >>> from linmax.problems import majority
     >>> from linmax.svm import SvmFusion
@@ -220,32 +311,73 @@ class SvmFusion:
     ) -> None:
         self.C = C
         self.source = source
-        self._given = {"classes": classes, "abstain": abstain}
+        self._options = {"classes": classes, "abstain": abstain}
         self._fusion: Fusion | None = None
 
     def __repr__(self) -> str:
         return f"SvmFusion({self.C!r}, {self.source!r})"
 
     def fit(self, votes: Any = None, labels: Any = None, *, attributes: Any = None) -> Self:
-        """Learn from a whole batch; what was learned before is forgotten."""
-        fusion = Fusion(Perceptron().on(self.source), **self._given)
-        u = comparator(_gather(fusion, votes, labels, attributes), self.C)
+        """Fit the SVM to a batch; earlier fits are forgotten.
+
+        Parameters
+        ----------
+        votes : Any, optional
+            The votes, as for `Fusion.learn`.
+        labels : sequence
+            The labels.
+        attributes : Any, optional
+            The attributes, as for `Fusion.learn`.
+
+        Returns
+        -------
+        self : SvmFusion
+            The fitted fusion.
+        """
+        fusion = Fusion(Perceptron().on(self.source), **self._options)
+        u = comparator(_compute_instances(fusion, votes, labels, attributes), self.C)
         for name in ("theta", "w"):
-            fusion._council.engines[0].columns[name][_places(fusion)] = u
+            fusion.runner.rule_runs[0].columns[name][_weight_positions(fusion)] = u
         self._fusion = fusion
         return self
 
     def predict(self, votes: Any = None, *, attributes: Any = None) -> np.ndarray:
-        """The class of every item."""
+        """Predict the class of every item.
+
+        Parameters
+        ----------
+        votes : Any, optional
+            The votes, as for `Fusion.predict`.
+        attributes : Any, optional
+            The attributes, as for `Fusion.predict`.
+
+        Returns
+        -------
+        predictions : ndarray of shape (items,)
+            The classes.
+        """
         return self._fitted().predict(votes, attributes=attributes)
 
     def scores(self, votes: Any = None, *, attributes: Any = None) -> np.ndarray:
-        """The score of every item for every class, columns in the order of `classes`."""
+        """Return the scores of every item.
+
+        Parameters
+        ----------
+        votes : Any, optional
+            The votes, as for `Fusion.scores`.
+        attributes : Any, optional
+            The attributes, as for `Fusion.scores`.
+
+        Returns
+        -------
+        scores : ndarray of shape (items, classes)
+            The scores, columns in the order of `classes`.
+        """
         return self._fitted().scores(votes, attributes=attributes)
 
     @property
     def weights(self) -> dict[Any, float]:
-        """The SVM's weights, by the names of the sub-experts."""
+        """The weight of each sub-expert."""
         return self._fitted().weights
 
     @property
@@ -255,5 +387,5 @@ class SvmFusion:
 
     def _fitted(self) -> Fusion:
         if self._fusion is None:
-            raise ValueError(f"{self!r} has learned nothing yet; call fit(votes, labels) first")
+            raise ValueError(f"{self!r} is not fitted; call fit(votes, labels) first")
         return self._fusion

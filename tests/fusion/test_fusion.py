@@ -125,7 +125,7 @@ def test_the_fast_path_is_the_general_path() -> None:
     ] * 3
     labels = ["a", "b", "c", "a", "b", "c", "a"] * 3
     fast, general = trained(Averaged(Perceptron())), trained(Averaged(Perceptron()))
-    general._shortcut.trial = lambda *_: None  # type: ignore[method-assign]
+    general._single.run = lambda *_: None  # type: ignore[method-assign]
     for item, label in zip(items, labels, strict=True):
         assert fast.predict_one(item) == general.predict_one(item)
         assert fast.learn_one(item, label) == general.learn_one(item, label)
@@ -245,19 +245,19 @@ def test_a_ticket_of_another_session_is_refused() -> None:
 def test_an_interrupt_stops_a_long_stream_between_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("linmax.runtime.runner.CHUNK", 50)
     fusion = Fusion(Winnow(1.2), classes=range(5))
-    chunk = fusion._council._run_chunk
+    chunk = fusion.runner._run_chunk
 
-    def interrupted(batch: Any, rows: slice, scores: bool) -> Any:
-        verdict = chunk(batch, rows, scores)
+    def interrupted(batch: Any, rows: slice, learn: bool, scores: bool) -> Any:
+        found = chunk(batch, rows, learn, scores)
         if rows.start == 50:
             os.kill(os.getpid(), signal.SIGINT)
-        return verdict
+        return found
 
-    fusion._council._run_chunk = interrupted  # type: ignore[method-assign]
+    fusion.runner._run_chunk = interrupted  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
         fusion.learn(VOTES, LABELS)
     assert fusion.trials == 100
-    fusion._council._run_chunk = chunk  # type: ignore[method-assign]
+    fusion.runner._run_chunk = chunk  # type: ignore[method-assign]
     fusion.learn(VOTES[100:], LABELS[100:])
     whole = Fusion(Winnow(1.2), classes=range(5))
     whole.learn(VOTES, LABELS)

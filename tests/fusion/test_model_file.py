@@ -114,7 +114,7 @@ def test_saving_never_leaves_half_a_file(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_session_gone_wrong_is_not_saved_over_a_good_one(tmp_path: Path) -> None:
     fusion = sessions()["plain"]
     fusion.save(tmp_path / "m")
-    fusion._council.engines[0].columns["theta"][0] = float("nan")
+    fusion.runner.rule_runs[0].columns["theta"][0] = float("nan")
     with pytest.raises(ValueError, match="cannot be saved, because theta has numbers that are not finite"):
         fusion.save(tmp_path / "m")
     assert load(tmp_path / "m").trials == 300
@@ -181,7 +181,7 @@ def opens_or_says_why(path: Path, content: bytes) -> None:
         if str(path) not in sentence or "\n" in sentence:
             raise
         return
-    if "votes" in fusion._needs:
+    if "votes" in fusion.needs:
         fusion.predict_one({0: 1, 1: 2})
 
 

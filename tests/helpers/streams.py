@@ -93,7 +93,7 @@ def _member(learner: Any) -> oracles_committees.Member:
 
 def agree(fusion: Any, oracle: Any, *, exact: bool, where: str) -> None:
     """Everything that a voter keeps (a session's, or a head): leader, counts, saved hypotheses, their sum."""
-    head: Any = fusion._council.head if isinstance(fusion, Fusion) else fusion
+    head: Any = fusion.runner.predictor if isinstance(fusion, Fusion) else fusion
     ballot, n = head.ballot, head.ballot.numbers
     assert [int(x) for x in head.mistakes] == [m.mistakes for m in oracle.members], f"{where}: other mistakes"
     assert head.members.index(head.leader) == oracle.leader, f"{where}: another leader"
@@ -112,7 +112,7 @@ def agree(fusion: Any, oracle: Any, *, exact: bool, where: str) -> None:
     for slot, saved in enumerate(oracle.saved):
         leaf = head.members[saved.member]
         row, at = np.zeros(len(total)), head._start(leaf)
-        for key, _, place in leaf.engine.ground.named():
+        for key, _, place in leaf.run.sources.named_weights():
             row[at + place] = float(saved.weights.get(renamed(key), 0))
         size = 0.0 if exact else 1e-9 * np.abs(row).max()
         assert np.abs(ballot.saved[slot] - row).max() <= size, f"{where}: another hypothesis in slot {slot}"

@@ -119,7 +119,7 @@ def test_sources_that_share_names_do_not_share_weights() -> None:
     learner = Combine([P, P.on(Votes() + PerClass())], hypotheses=3, window=0)
     with interpreted():
         fusion, _, _ = follow(learner, lively(30), exact=True)
-    head: Any = fusion._council.head
+    head: Any = fusion.runner.predictor
     assert len(head.sources) == 2
     assert sum(map(abs, fusion.weights.values())) == pytest.approx(1)
 
@@ -186,9 +186,9 @@ def test_a_learner_and_its_average_are_one_run() -> None:
         (Combine([W, Averaged(R), R, Averaged(W), Recycled(Averaged(P), size=6, updates=2)]), 2, 5),
         (Combine([P, P.on(Votes()), Perceptron(slack=1)]), 3, 3),
     ):
-        council = Fusion(learner)._council
-        assert len(learner.members) == len(council.head.shares()) == members
-        assert len(council.engines) == runs
+        runner = Fusion(learner).runner
+        assert len(learner.members) == len(runner.predictor.shares()) == members
+        assert len(runner.rule_runs) == runs
 
 
 def test_members_are_what_they_would_be_alone() -> None:
@@ -200,8 +200,8 @@ def test_members_are_what_they_would_be_alone() -> None:
         at_once(fusion, stream[begin : begin + 6])
         for session in alone:
             at_once(session, stream[begin : begin + 6])
-        head: Any = fusion._council.head
+        head: Any = fusion.runner.predictor
         assert head.mistakes.tolist() == [session.mistakes for session in alone]
     for (leaf, _), session in zip(head.shares(), alone, strict=True):
         assert leaf.weights() == session.weights
-    assert len(fusion._council.engines) == 6
+    assert len(fusion.runner.rule_runs) == 6

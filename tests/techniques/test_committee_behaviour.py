@@ -43,8 +43,8 @@ def test_any_size_of_chunks_gives_the_same_bits(
 ) -> None:
     whole = learned(name)
     monkeypatch.setattr(
-        "linmax.runtime.runner.Council._chunks",
-        lambda self, batch: (slice(t, min(t + chunk, batch.trials)) for t in range(0, batch.trials, chunk)),
+        "linmax.runtime.runner.Runner._chunks",
+        lambda self, batch: [slice(t, min(t + chunk, batch.trials)) for t in range(0, batch.trials, chunk)],
     )
     other = learned(name)
     assert same(whole, other), different(whole, other)
@@ -52,17 +52,17 @@ def test_any_size_of_chunks_gives_the_same_bits(
 
 def test_the_limits_of_a_chunk_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = learned("vr", STREAM * 2)
-    monkeypatch.setattr("linmax.runtime.runner.SHORT", 10)
+    monkeypatch.setattr("linmax.runtime.runner.ENSEMBLE_CHUNK", 10)
     assert same(whole, learned("vr", STREAM * 2))
-    monkeypatch.setattr("linmax.runtime.runner.SHORT", 1000)
-    monkeypatch.setattr("linmax.runtime.runner.BOARD", 1)
+    monkeypatch.setattr("linmax.runtime.runner.ENSEMBLE_CHUNK", 1000)
+    monkeypatch.setattr("linmax.runtime.runner.MAX_SCORES", 1)
     assert same(whole, learned("vr", STREAM * 2))
 
 
 @pytest.mark.parametrize("name", ["vr", "mixture", "nested"])
 def test_any_number_of_threads_gives_the_same_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
-    monkeypatch.setattr("linmax.runtime.concurrency.WORTH", 2)
+    monkeypatch.setattr("linmax.runtime.concurrency.MIN_TRIALS", 2)
     for count in ("1", "2", "5"):
         monkeypatch.setenv("LINMAX_THREADS", count)
         found += [learned(name), learned(name)]
@@ -164,22 +164,22 @@ def test_an_interrupt_leaves_a_session_that_can_go_on(name: str, monkeypatch: py
     whole = Fusion(COMMITTEES[name], classes=CLASSES, seed=5)
     at_once(whole, stream[:1])
     at_once(whole, stream)
-    monkeypatch.setattr("linmax.runtime.runner.SHORT", 20)
+    monkeypatch.setattr("linmax.runtime.runner.ENSEMBLE_CHUNK", 20)
     fusion = Fusion(COMMITTEES[name], classes=CLASSES, seed=5)
     at_once(fusion, stream[:1])
-    decide = fusion._council.head.decide
+    compute = fusion.runner.predictor.compute
     calls = []
 
-    def interrupted(stretch: Any, board: bool) -> Any:
-        calls.append(stretch.rows)
-        if stretch.rows.start == 20:
+    def interrupted(chunk: Any) -> Any:
+        calls.append(chunk.length)
+        if len(calls) == 2:
             os.kill(os.getpid(), signal.SIGINT)  # in the middle of a chunk, which is finished first
-        return decide(stretch, board)
+        return compute(chunk)
 
-    fusion._council.head.decide = interrupted  # type: ignore[method-assign]
+    fusion.runner.predictor.compute = interrupted  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
         at_once(fusion, stream)
     assert (len(calls), fusion.trials) == (2, 41)
-    fusion._council.head.decide = decide  # type: ignore[method-assign]
+    fusion.runner.predictor.compute = compute  # type: ignore[method-assign]
     at_once(fusion, stream[40:])
     assert same(fusion, whole), different(fusion, whole)

@@ -27,7 +27,7 @@ class Watched:
 
     def __init__(self, learner: Any, classes: str = "ab") -> None:
         self.fusion = Fusion(learner, classes=list(classes))
-        self.head: Any = self.fusion._council.head
+        self.head: Any = self.fusion.runner.predictor
         self.wrong: list[int] = []  # the trials on which it erred
 
     def hear(self, said: Any, y: str) -> None:
@@ -73,7 +73,7 @@ def test_the_hypothesis_of_trial_16_is_used_until_480_when_there_are_30() -> Non
     fusion = Fusion(Voted(P, hypotheses=30, window=0, patience=FOR_EVER), classes=["a", "b"])
     stream = [({"votes": {"ann": said}}, y) for said, y in one_voice(480 * "+")]
     at_once(fusion, stream[:479])
-    head: Any = fusion._council.head
+    head: Any = fusion.runner.predictor
     assert head.ballot.moment[: head.ballot.numbers[SAVED]].tolist() == list(range(16, 479, 16))
     at_once(fusion, stream[479:])
     assert head.ballot.moment[: head.ballot.numbers[SAVED]].tolist() == list(range(32, 481, 32))
@@ -86,7 +86,7 @@ def test_a_window_is_half_the_spacing_wide_or_as_wide_as_asked_for(
     """Slot 3 at spacing 128 stands at 384."""
     fusion = Fusion(Voted(P, hypotheses=4, window=window, patience=FOR_EVER), classes=["a", "b"])
     stream = [({"votes": {"ann": said}}, y) for said, y in one_voice(420 * "+")]
-    head: Any = fusion._council.head
+    head: Any = fusion.runner.predictor
     facts = []
     for begin, end in itertools.pairwise((0, opens - 1, opens, closes - 1, closes)):
         if begin < end:
@@ -165,7 +165,7 @@ def test_the_plain_figure_counts_right_guesses_since_the_run_last_moved(inner: A
         member.trial(item, y)
         if y is not None:
             figures.append(float(member.held))
-    head: Any = it._council.head
+    head: Any = it.runner.predictor
     assert head.ballot.figure[: len(figures)].tolist() == figures
     assert len(set(figures)) > 2
 

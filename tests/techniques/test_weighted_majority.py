@@ -32,7 +32,7 @@ VR = Combine([P, Averaged(Recycled(Winnow(1.3), size=6))], hypotheses=3, window=
 
 
 def weights_agree(fusion: Fusion, oracle: Any, *, exact: bool, where: str) -> None:
-    heads_agree(fusion, fusion._council.head, oracle, where)
+    heads_agree(fusion, fusion.runner.predictor, oracle, where)
 
 
 def heads_agree(fusion: Fusion, head: Any, oracle: Any, where: str) -> None:
@@ -148,7 +148,7 @@ def test_members_pay_whether_or_not_the_whole_is_right() -> None:
     for session in alone:
         at_once(session, stream)
     parts = np.array([1.5**-session.mistakes for session in alone])
-    assert [share for _, share in fusion._council.head.shares()] == pytest.approx(parts / parts.sum())
+    assert [share for _, share in fusion.runner.predictor.shares()] == pytest.approx(parts / parts.sum())
 
 
 def test_winnow_that_moves_on_every_round_is_weighted_majority() -> None:

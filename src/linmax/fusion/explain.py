@@ -1,4 +1,4 @@
-"""Whose votes decide: `voices` with a single class in q gives every sub-expert's vote for that class."""
+"""Explanations: what each expert adds to the scores of one item."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from linmax.fusion.results import Explanation
 from linmax.inputs import Batch, NameIndex, Names
 from linmax.kernels import trial as trials
 from linmax.kernels.forms.base import voices
+from linmax.kernels.recycling import NoBuffer
 from linmax.kernels.update import best
 from linmax.runtime.predictor import Attribution
 from linmax.runtime.rule_run import RuleRun
@@ -18,73 +19,99 @@ from linmax.runtime.runner import Runner
 from linmax.runtime.sources import Sources
 
 
-def explain(council: Runner, batch: Batch) -> Explanation:
-    """What each owner of sub-experts adds to each class, in a trial that is rehearsed and then undone."""
+def explain(runner: Runner, batch: Batch) -> Explanation:
+    """Explain the prediction of a single item; nothing is learned.
+
+    Parameters
+    ----------
+    runner
+        The learner at work.
+    batch
+        One item, encoded.
+
+    Returns
+    -------
+    Explanation
+    """
     if batch.trials != 1:
         raise ValueError("explain_one needs an item: pass its votes or attributes")
-    names = everyone(council.names, batch)
+    names = _with_unknown_names(runner.names, batch)
     classes = names.classes.names
-    with _jit.interpreted():
-        item = Item(council, batch, names)
-        reason = council.head.explain(item)
-        council.fit()
-    guess = item.guess(reason.scores)
+    try:
+        with _jit.interpreted():
+            item = ExplainedItem(runner, batch, names)
+            attribution = runner.predictor.explain(item)
+    finally:
+        runner.resize()
+    code = item.best(attribution.scores)
     return Explanation(
-        classes[guess] if guess >= 0 else None,
-        dict(zip(classes, reason.scores.tolist(), strict=True)),
+        classes[code] if code >= 0 else None,
+        dict(zip(classes, attribution.scores.tolist(), strict=True)),
         {
             owner: {label: x for label, x in zip(classes, row.tolist(), strict=True) if x != 0.0}
-            for owner, row in reason.parts.items()
+            for owner, row in attribution.parts.items()
         },
-        _members(reason, classes),
+        _members(attribution, classes),
     )
 
 
-def _members(reason: Attribution, classes: list[Any]) -> dict[str, tuple[float, Any]]:
-    """Each member's part and guess; one that sits in several places has the sum of its parts."""
-    told: dict[str, tuple[float, Any]] = {}
-    for learner, part, code in reason.members:
-        before = told.get(repr(learner), (0.0, None))[0]
-        told[repr(learner)] = (before + part, classes[code] if code >= 0 else None)
-    return told
+def _members(attribution: Attribution, classes: list[Any]) -> dict[str, tuple[float, Any]]:
+    """Return the share and prediction of each member; one that occurs several times has the sum."""
+    members: dict[str, tuple[float, Any]] = {}
+    for learner, share, code in attribution.members:
+        before = members.get(repr(learner), (0.0, None))[0]
+        members[repr(learner)] = (before + share, classes[code] if code >= 0 else None)
+    return members
 
 
-class Item:
-    """One item as every source sees it."""
+class ExplainedItem:
+    """One item in the form of every source, for predictors to explain.
 
-    def __init__(self, council: Runner, batch: Batch, names: Names) -> None:
+    Parameters
+    ----------
+    runner
+        The learner at work.
+    batch
+        One item, encoded.
+    names
+        All names, those of the item included.
+    """
+
+    def __init__(self, runner: Runner, batch: Batch, names: Names) -> None:
         self.names = names
         self.known = int(batch.known[0])
-        self.stretch = council.lay_out(batch, slice(0, 1))
+        self.chunk = runner.prepare(batch)
 
-    def guess(self, scores: np.ndarray) -> int:
-        """The class that scores say."""
+    def best(self, scores: np.ndarray) -> int:
+        """Return the code of the class with the highest score."""
         return int(best(scores, len(scores)))
 
-    def of_engine(self, engine: RuleRun, mean: bool) -> Attribution:
-        """The hypothesis of a run, newcomers included for the moment."""
-        form = self.stretch.forms[id(engine.ground)]
-        h, history, how, work = engine.hypothesis(), engine.history(), engine.how(), engine.work
+    def of_run(self, run: RuleRun, mean: bool) -> Attribution:
+        """Attribute the scores of a rule run; new experts have the weight with which they would start."""
+        form = run.sources.form
+        h, history, _, work, settings, counts = run.kernel_state(NoBuffer(0))
         saved = h.s.copy()
         form.enter(0)
-        joined = trials.enlist(form, 0, self.known, h, history, work, how, engine.counts) if how.hears else 0
+        joined = 0
+        if run.tracks_spoken:
+            joined = trials.enlist(form, 0, self.known, h, history, work, settings, counts)
         newcomers = work.index[:joined].copy()
-        reason = self.of_vector(engine.ground, engine.weights(mean=mean))
+        attribution = self.of_vector(run.sources, run.weights(mean=mean))
         work.index[:joined] = newcomers
-        trials.dismiss(h, history, work, how, engine.counts, joined)
+        trials.dismiss(h, history, work, settings, counts, joined)
         h.s[:] = saved
-        return reason
+        return attribution
 
-    def of_vector(self, ground: Sources, vector: np.ndarray) -> Attribution:
-        """A hypothesis over a ground."""
-        form = self.stretch.forms[id(ground)]
+    def of_vector(self, sources: Sources, vector: np.ndarray) -> Attribution:
+        """Attribute the scores of a hypothesis over some sources."""
+        form = sources.form
         form.enter(0)
-        owners = {at: owner for _, owner, at in ground.named(self.names)}
+        owners = {at: owner for _, owner, at in sources.named_weights(self.names)}
         index, value = np.zeros(len(vector) + 1, dtype=np.int64), np.zeros(len(vector) + 1)
-        q = np.zeros(ground.room.classes + 1)
+        q = np.zeros(sources.capacity.classes + 1)
         scores, parts = np.zeros(self.known), dict[Any, np.ndarray]()
         for label in range(self.known):
-            q[label] = 1.0
+            q[label] = 1.0  # with a single class in q, `voices` gives every sub-expert's vote for it
             count = voices(form, 0, self.known, q, 0, index, value, 0)
             q[label] = 0.0
             for at, x in zip(index[:count].tolist(), value[:count].tolist(), strict=True):
@@ -94,11 +121,12 @@ class Item:
         return Attribution(scores, parts)
 
 
-def everyone(names: Names, batch: Batch) -> Names:
-    """The rolls with the strangers of a single predicted item."""
-    strangers = [batch.unknown_classes.name(0, code) for code in range(len(names.classes), int(batch.known[0]))]
+def _with_unknown_names(names: Names, batch: Batch) -> Names:
+    """Return the names with those that only this item has."""
+    codes = range(len(names.classes), int(batch.known[0]))
+    unknown = [batch.unknown_classes.name(0, code) for code in codes]
     return Names(
-        NameIndex([*names.classes.names, *strangers], what="class"),
+        NameIndex([*names.classes.names, *unknown], what="class"),
         NameIndex([*names.experts.names, *batch.new_experts], what="expert"),
         NameIndex([*names.attributes.names, *batch.new_attributes], what="attribute"),
         NameIndex([*names.values.names, *batch.new_values], what="value"),

@@ -1,4 +1,7 @@
-"""Is the state in a file one that learning could have left? Kernels trust it blindly, so nobody else may."""
+"""Model files: safetensors for the arrays, JSON in the header for names and facts.
+
+Nothing in a file is ever executed, and everything is validated before it is used.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from linmax import inputs as ballots
+from linmax import inputs
 from linmax._files import resolve_output, write_atomic
 from linmax.experts.base import Capacity, FrozenVotes
 from linmax.fusion.session import Fusion
 from linmax.kernels.forms import Sparse, SparseRows
 from linmax.rules.base import SCALE, SLACK
 from linmax.runtime.instances import InstanceBuffer
-from linmax.runtime.layout import size_of
+from linmax.runtime.layout import WeightLayout
 from linmax.runtime.predictor import Predictor, State
 from linmax.runtime.rule_run import RuleRun
 from linmax.runtime.runner import Runner
@@ -25,58 +28,71 @@ from linmax.runtime.sources import Sources
 from linmax.spec import UnknownNameError, parse
 from linmax.validation import check_array, require
 
+FORMAT = "linmax"
+VERSION = 1
+LARGEST = 8 << 30  # bytes of a file that is opened
+LONGEST_HEADER = 100 << 20  # bytes of names and facts
 
-def check_state(council: Runner, state: State) -> None:
-    """Raise a ValueError that says what is wrong; allocate no more than the file holds."""
+
+def check_state(runner: Runner, state: State) -> None:
+    """Raise a ValueError if no learning could have left this state; kernels check nothing.
+
+    No more is allocated than the state holds.
+    """
     check_array(state, "counts", (4,), np.int64, 0, 2**62)
-    remembered: dict[int, int] = {}
+    stored: dict[Sources, int] = {}
     held = len(state["kept.labels"])
-    for keeper, part in council.parts_of(state):
-        match keeper:
+
+    def sizes(sources: Sources) -> Capacity:
+        return sources.sizes_of_names()._replace(stored=stored[sources])
+
+    for owner, part in runner.parts_of(state):
+        match owner:
             case InstanceBuffer():
-                _check_kept(keeper, part, {source.needs for source in council.parts}, council.names)
+                _check_buffer(owner, part, {source.needs for source in runner.parts}, runner.names)
             case Sources():
-                remembered[id(keeper)] = _check_memories(keeper, part, held)
+                stored[owner] = _check_memories(owner, part, held)
             case RuleRun():
-                sizes = keeper.ground.sizes()._replace(stored=remembered[id(keeper.ground)])
-                _check_engine(keeper, part, sizes, min(held, keeper.size))
+                _check_run(owner, part, sizes(owner.sources), min(held, owner.buffer_size))
             case Predictor():
-                keeper.check(part, remembered)
+                owner.validate(part, sizes)
 
 
-def _check_memories(ground: Sources, state: State, held: int) -> int:
-    counts = [memory.validate(part, ground.names) for memory, part in ground.memories_of(state)]
-    memory, classes = ground.freezing, len(ground.names.classes)
-    if memory is not None and ground.size and held:
+def _check_memories(sources: Sources, state: State, held: int) -> int:
+    counts = [memory.validate(part, sources.names) for memory, part in sources.memories_of(state)]
+    memory, classes = sources.freezing, len(sources.names.classes)
+    if memory is not None and sources.buffer and held:
         pairs, length = max(counts), memory.labels.shape[1]
         pair, favourite, tied = (state[f"frozen.{field}"] for field in FrozenVotes._fields)
         require(pair.ndim == 2 and favourite.ndim == 3, "frozen has a wrong shape")
         check_array(state, "frozen.pair", (held, pair.shape[1]), np.int32, -1, pairs)
         check_array(state, "frozen.favourite", (held, pair.shape[1], length), np.int32, 0, max(classes, 1))
         check_array(state, "frozen.tied", pair.shape, np.int32, 0, length + 1)
-        require(not bool(((pair < 0) & (tied > 0)).any()), "frozen lets a pair vote that is none")
+        require(not bool(((pair < 0) & (tied > 0)).any()), "frozen has votes of a pair that does not exist")
     return max(counts, default=0)
 
 
-def _check_engine(engine: RuleRun, state: State, sizes: Capacity, held: int) -> None:
-    count = size_of(engine.ground.parts, sizes)
+def _check_run(run: RuleRun, state: State, sizes: Capacity, held: int) -> None:
+    count = WeightLayout(run.sources.parts, sizes).size
     for name in ("theta", "w"):
         check_array(state, name, (count,), np.float64)
     check_array(state, "spoken", (count,), np.uint8, 0, 2)
     for name in ("past", "since"):
-        check_array(state, name, (count if engine.averages else 0,), np.float64)
-    check_array(state, "s", engine.s.shape, np.float64, finite=False)
+        check_array(state, name, (count if run.averages else 0,), np.float64)
+    check_array(state, "s", run.s.shape, np.float64, finite=False)
     check_array(state, "total", (1,), np.float64)
     check_array(state, "counts", (4,), np.int64, 0, 2**62)
     check_array(state, "used", (held,), np.int64, 0, 2**62)
     s = state["s"]
-    require(s[SLACK] == engine.s[SLACK], "its slack is not that of the learner")
-    require(bool(np.isfinite(np.delete(s, SLACK)).all()) and s[SCALE] > 0, "s holds numbers that no rule makes")
+    require(s[SLACK] == run.s[SLACK], "its slack is not that of the learner")
+    require(
+        bool(np.isfinite(np.delete(s, SLACK)).all()) and s[SCALE] > 0, "s holds numbers that no rule makes"
+    )
 
 
-def _check_kept(kept: InstanceBuffer, state: State, needs: set[Any], names: Any) -> None:
+def _check_buffer(buffer: InstanceBuffer, state: State, needs: set[Any], names: Any) -> None:
     held, classes = len(state["kept.labels"]), len(names.classes)
-    require(held <= kept.size, "it keeps more instances than the learner does")
+    require(held <= buffer.size, "it keeps more instances than the learner does")
     check_array(state, "kept.labels", (held,), np.int32, 0, max(classes, 1))
     if held and "votes" in needs:
         entries = _check_starts(state, "kept.votes", Sparse, held)
@@ -100,24 +116,42 @@ def _check_starts(state: State, name: str, form: Any, held: int) -> int:
     return entries
 
 
-FORMAT = "linmax"
-VERSION = 1
+def save(fusion: Fusion, path: str | os.PathLike[str]) -> None:
+    """Write a session to a new file, which then replaces an old one of that name.
 
-
-def save(fusion: Any, path: str | os.PathLike[str]) -> None:
-    """Write a session: into a new file beside the old one, which it then replaces."""
+    Parameters
+    ----------
+    fusion
+        The session.
+    path
+        The name of the file.
+    """
     from safetensors.numpy import save as to_bytes
 
     learner = repr(fusion.learner)
     if "<unregistered" in learner:
         raise ValueError(f"{learner} cannot be saved; give what it uses a name with @linmax.register")
-    names = fusion.names
-    arrays = {name: np.ascontiguousarray(array) for name, array in fusion.state().items()}
-    try:
-        check_state(fusion.runner, arrays)
-    except ValueError as error:
-        raise ValueError(f"the session cannot be saved, because {error}") from None
-    facts = {
+    if parse(learner) != fusion.learner:
+        raise ValueError(f"{learner} does not parse back to the learner, so it cannot be saved")
+    with fusion._lock:
+        arrays = {name: np.ascontiguousarray(array) for name, array in fusion.state().items()}
+        try:
+            check_state(fusion.runner, arrays)
+        except ValueError as error:
+            raise ValueError(f"the session cannot be saved, because {error}") from None
+        facts = _facts(fusion, learner)
+        try:
+            header = json.dumps({**facts, "digest": digest(arrays, facts)}, allow_nan=False)
+        except (TypeError, ValueError):
+            raise ValueError(
+                "names and notes that are neither text nor numbers cannot be saved; rename or drop them"
+            ) from None
+    write_atomic(resolve_output(path), to_bytes(arrays, metadata={"linmax": header}))
+
+
+def _facts(fusion: Fusion, learner: str) -> dict[str, Any]:
+    names, tickets = fusion.names, fusion.tickets
+    return {
         "format": FORMAT,
         "version": VERSION,
         "learner": learner,
@@ -127,33 +161,24 @@ def save(fusion: Any, path: str | os.PathLike[str]) -> None:
         "attributes": names.attributes.names,
         "values": names.values.names,
         "on_new_class": fusion.on_new_class,
-        "abstain": None if isinstance(fusion.abstain, type(ballots.DEFAULT)) else [fusion.abstain],
+        "abstain": None if isinstance(fusion.abstain, type(inputs.DEFAULT)) else [fusion.abstain],
         "seed": fusion.seed,
         "ignored": fusion.ignored,
         "notes": fusion.notes,
         "tickets": {
-            "session": fusion.tickets.session,
-            "limit": fusion.tickets.limit,
-            "expired": fusion.tickets.expired,
-            "given": fusion.tickets.given,
-            "waiting": [[number, *map(_pack, item)] for number, item in fusion.tickets.waiting.items()],
+            "session": tickets.session,
+            "limit": tickets.limit,
+            "expired": tickets.expired,
+            "given": tickets.given,
+            "waiting": [[number, *map(_pack, item)] for number, item in tickets.waiting.items()],
         },
     }
-    try:
-        header = json.dumps({**facts, "digest": digest(arrays, facts)}, allow_nan=False)
-    except (TypeError, ValueError):
-        raise ValueError(
-            "names and notes that are neither text nor numbers cannot be saved; rename or drop them"
-        ) from None
-    if parse(learner) != fusion.learner:
-        raise ValueError(f"{learner} does not parse back to the learner, so it cannot be saved")
-    write_atomic(resolve_output(path), to_bytes(arrays, metadata={"linmax": header}))
 
 
 def digest(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> str:
-    """A checksum over all arrays and facts: a flipped bit in a weight or a name would look like another."""
-    told = {name: fact for name, fact in facts.items() if name != "digest"}
-    total = hashlib.sha256(json.dumps(told, allow_nan=False, sort_keys=True).encode())
+    """Return a checksum over all arrays and facts: a flipped bit in a weight would still be a weight."""
+    covered = {name: fact for name, fact in facts.items() if name != "digest"}
+    total = hashlib.sha256(json.dumps(covered, allow_nan=False, sort_keys=True).encode())
     for name in sorted(arrays):
         total.update(f"{name} {arrays[name].dtype} {arrays[name].shape} ".encode())
         total.update(arrays[name].tobytes())
@@ -161,7 +186,7 @@ def digest(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> str:
 
 
 def _modules(learner: Any) -> list[str]:
-    """Where a learner's parts are from, for whoever loads the file without the import."""
+    """Return the modules of a learner's parts, to name the missing import when the file is loaded."""
     found = {type(learner).__module__}
     parts = [
         part for value in vars(learner).values() for part in (value if isinstance(value, tuple) else (value,))
@@ -173,7 +198,7 @@ def _modules(learner: Any) -> list[str]:
 
 
 def _pack(item: Any) -> Any:
-    """A dict as a list of pairs: JSON would turn its keys into text."""
+    """Turn a dict into a list of pairs, since JSON would turn its keys into text."""
     return (
         {"pairs": [[_pack(key), _pack(value)] for key, value in item.items()]}
         if isinstance(item, dict)
@@ -181,13 +206,20 @@ def _pack(item: Any) -> Any:
     )
 
 
-LARGEST = 8 << 30  # bytes of a file that is opened
-LONGEST_HEADER = 100 << 20  # bytes of names and facts
-
-
 def load(path: str | os.PathLike[str]) -> Fusion:
-    """The session that `fusion.save` wrote; it goes on bit by bit as the original would have.
+    """Load a session from a file that `fusion.save` wrote; it goes on as the original would have.
 
+    Parameters
+    ----------
+    path
+        The name of the file.
+
+    Returns
+    -------
+    Fusion
+
+    Examples
+    --------
     >>> import tempfile, pathlib
     >>> from linmax import Fusion, Winnow, load
     >>> fusion = Fusion(Winnow(1.5))
@@ -218,7 +250,17 @@ def load(path: str | os.PathLike[str]) -> Fusion:
 
 
 def is_model(path: str | os.PathLike[str]) -> bool:
-    """Whether a file looks like one that `fusion.save` wrote."""
+    """Return whether a file looks like one that `fusion.save` wrote.
+
+    Parameters
+    ----------
+    path
+        The name of the file.
+
+    Returns
+    -------
+    bool
+    """
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -263,7 +305,7 @@ def _rebuild(facts: dict[str, Any], state: dict[str, np.ndarray]) -> Fusion:
         classes=facts["classes"],
         experts=map(_tuples, facts["experts"]),
         on_new_class=facts["on_new_class"],
-        abstain=ballots.DEFAULT if abstain is None else abstain[0],
+        abstain=inputs.DEFAULT if abstain is None else abstain[0],
         seed=facts["seed"],
     )
     fusion.names.attributes.extend(map(_tuples, facts["attributes"]))

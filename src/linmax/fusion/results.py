@@ -1,4 +1,4 @@
-"""What `learn` tells: every guess, made before its label was seen."""
+"""What a session returns: the run of `learn`, and the explanation of `explain_one`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,31 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Run:
-    """One pass over some trials (or several: then trial after trial, pass after pass).
+    """The result of learning some items, each predicted before its label was seen.
 
+    With several passes, the items follow one another pass by pass.
+
+    Parameters
+    ----------
+    decode
+        Makes `guesses` when they are first asked for.
+    wrong
+        Whether the prediction of each item was a mistake.
+    trials
+        Number of items with a label.
+    right
+        Number of right predictions.
+    mistakes
+        Number of wrong predictions.
+    novel
+        Number of labels that were unknown when their item was predicted; they are neither right nor wrong.
+    ignored
+        Number of votes and labels that ``on_new_class="ignore"`` has left out.
+    moves
+        Number of trials on which a rule has changed its weights.
+
+    Examples
+    --------
     >>> from linmax import Fusion, Winnow
     >>> run = Fusion(Winnow(2.0)).learn([["a", "b"], ["a", "b"], ["a", "b"]], ["b", "b", "c"])
     >>> run
@@ -24,38 +47,48 @@ class Run:
     0.5
     """
 
-    named: Callable[[], np.ndarray] = field(repr=False)  # makes `guesses`, when somebody asks for them
-    wrong: np.ndarray = field(repr=False)  # bool: this guess was a mistake
-    trials: int  # items with a label
+    decode: Callable[[], np.ndarray] = field(repr=False)
+    wrong: np.ndarray = field(repr=False)
+    trials: int
     right: int
     mistakes: int
-    novel: int  # labels nobody had named before: neither right nor wrong
-    ignored: int  # votes and labels left out by on_new_class="ignore"
-    moves: int = field(repr=False)  # trials on which the rule moved its weights
+    novel: int
+    ignored: int
+    moves: int = field(repr=False)
 
     @cached_property
     def guesses(self) -> np.ndarray:
-        """The class guessed for each item, labelled or not."""
-        return self.named()
+        """The class predicted for each item, with or without a label."""
+        return self.decode()
 
     @property
     def accuracy(self) -> float:
-        """Right guesses among the trials whose label was known; nan when there were none."""
+        """The share of right predictions among those that could be right; nan if there were none."""
         return self.right / (self.right + self.mistakes) if self.right + self.mistakes else float("nan")
 
     @property
     def curve(self) -> np.ndarray:
-        """Mistakes made up to each item."""
+        """The number of mistakes up to each item."""
         return np.cumsum(self.wrong)
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why an item is guessed as it is: what each expert added to each class; columns add up to `scores`."""
+    """Why an item is predicted as it is.
+
+    Parameters
+    ----------
+    guess
+        The predicted class.
+    scores
+        The score of each class.
+    contributions
+        What each expert adds to the score of each class; the columns add up to `scores`.
+    members
+        Of an ensemble: the share of each member in the prediction, and the class it predicts.
+    """
 
     guess: Any
     scores: dict[Any, float]
     contributions: dict[Any, dict[Any, float]]
-    members: dict[str, tuple[float, Any]] = field(
-        default_factory=dict, repr=False
-    )  # of a committee: each member's part in the guess, and its own guess
+    members: dict[str, tuple[float, Any]] = field(default_factory=dict, repr=False)

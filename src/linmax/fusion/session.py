@@ -1,4 +1,4 @@
-"""The session: an on-line learner over a panel that may grow."""
+"""The session: an on-line learner over a panel of experts that may grow."""
 
 from __future__ import annotations
 
@@ -10,25 +10,69 @@ from typing import Any, Self
 
 import numpy as np
 
-from linmax import inputs as ballots
+from linmax import inputs
 from linmax.fusion.explain import explain
+from linmax.fusion.facts import Facts
 from linmax.fusion.results import Explanation, Run
 from linmax.fusion.tickets import Ticket, Tickets
 from linmax.inputs import Batch, NameIndex, Names
-from linmax.inputs.classes import check_abstain
+from linmax.inputs.abstain import check_abstain
 from linmax.kernels.structs import MISTAKES, MOVES, NOVEL, TRIALS
+from linmax.runtime.concurrency import SessionLock
 from linmax.runtime.predictor import Predictions
 from linmax.runtime.runner import Runner
-from linmax.runtime.single_item import Shortcut
+from linmax.runtime.single_item import SingleItem
 from linmax.spec import Learner, parse, short
 from linmax.techniques import recommended
 
 POLICIES = ("add", "error", "ignore")
 
 
-class Fusion:
-    """Learn whom to trust: guess each item's class from a panel's votes, hear the truth, move the weights.
+class Fusion(Facts):
+    """Predict the class of items from a panel's votes, and learn whom to trust from their labels.
 
+    A trial is a matrix of votes x. The prediction is the class c with the largest score s = w . x^c, and when
+    it was wrong, the rule of the learner updates the weights w.
+
+    A session may be shared by threads. Calls that learn follow one another; a prediction sees the state
+    before or after such a call (or a whole chunk of 65,536 trials of it; 8,192 for an ensemble), and waits
+    for one chunk at most. While it learns in the main thread, Ctrl-C is deferred to the end of the chunk,
+    unless the program has installed a handler for SIGINT.
+
+    Parameters
+    ----------
+    learner
+        A learner such as ``Winnow(1.2)``, or its text. The default is ``recommended()``.
+    classes
+        The classes that are known from the start, in the order of the columns of `scores`.
+    experts
+        The experts that are known from the start, in the order of the columns of votes.
+    on_new_class
+        What happens to votes and labels for unknown classes: "add" makes the class known, "error" raises a
+        ValueError, "ignore" leaves them out.
+    abstain
+        Votes that mean an abstention. The default is -1 among numbers; an empty cell always abstains.
+    seed
+        Seed for learners that draw at random.
+
+    Attributes
+    ----------
+    learner : Learner
+    names : Names
+        The names of classes, experts, attributes and attribute values.
+    needs : frozenset of str
+        What the learner reads: "votes", "rows" (numeric attributes) or "nominal" (nominal attributes).
+    runner : Runner
+        The learner at work: its rule runs, sources and predictor.
+    tickets : Tickets
+        Items whose label is still to come.
+    notes : dict
+        Anything that JSON can hold; it is saved with the session.
+    ignored : int
+        Number of votes and labels that were left out by ``on_new_class="ignore"``.
+
+    Examples
+    --------
     >>> from linmax import Averaged, Fusion, Winnow
     >>> votes = [["cat", "dog"], ["dog", "dog"], ["cat", "dog"], ["dog", "cat"]]
     >>> truth = ["dog", "dog", "dog", "cat"]
@@ -48,7 +92,7 @@ class Fusion:
         classes: Iterable[Any] | None = None,
         experts: Iterable[Any] | None = None,
         on_new_class: str = "add",
-        abstain: Any = ballots.DEFAULT,
+        abstain: Any = inputs.DEFAULT,
         seed: int = 0,
     ) -> None:
         if learner is None:
@@ -65,209 +109,298 @@ class Fusion:
         self.learner = learner
         self.on_new_class = on_new_class
         self.abstain = check_abstain(abstain)
-        self.seed = _whole("seed", seed, 0)
-        given = ((() if names is None else names) for names in (classes, experts))
+        self.seed = _whole_number("seed", seed, 0)
         self.names = Names(
-            *(NameIndex(names, what=what) for names, what in zip(given, ("class", "expert"), strict=True))
+            NameIndex(() if classes is None else classes, what="class"),
+            NameIndex(() if experts is None else experts, what="expert"),
         )
         self.tickets = Tickets()
-        self.notes: dict[str, Any] = {}  # whatever JSON has, saved and loaded along
+        self.notes: dict[str, Any] = {}
         self.ignored = 0
-        self._seat()
+        self._start()
         self.runner.check()
-        self.runner.fit()
+        self.runner.resize()
 
-    def _seat(self) -> None:
+    def _start(self) -> None:
         self.runner = Runner(self.learner, self.names, self.seed)
-        self._needs = frozenset(part.needs for part in self.runner.parts if part.needs)
-        self._shortcut = Shortcut(self.runner, self._needs, self.abstain)
+        self.needs = frozenset(part.needs for part in self.runner.parts if part.needs)
+        self._single = SingleItem(self.runner, self.needs, self.abstain)
+        self._lock = SessionLock()
 
     def __repr__(self) -> str:
-        met = f"classes={self.classes!r}, experts={len(self.experts)}, trials={self.trials}"
-        return f"Fusion({self.learner}, {met})"
+        known = f"classes={self.classes!r}, experts={len(self.experts)}, trials={self.trials}"
+        return f"Fusion({self.learner}, {known})"
 
     def __getstate__(self) -> dict[str, Any]:
-        made = ("runner", "_needs", "_shortcut")
-        own = {name: fact for name, fact in vars(self).items() if name not in made}
-        return {**own, "state": self.state()}
+        derived = ("runner", "needs", "_single", "_lock")
+        with self._lock:
+            own = {name: deepcopy(value) for name, value in vars(self).items() if name not in derived}
+            return {**own, "state": self.runner.state()}
 
-    def __setstate__(self, facts: dict[str, Any]) -> None:
-        vars(self).update((name, fact) for name, fact in facts.items() if name != "state")
-        self._seat()  # whoever copies arrays one by one loses which of them are the same
-        self.runner.restore({name: np.array(array) for name, array in facts["state"].items()})
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        vars(self).update((name, value) for name, value in values.items() if name != "state")
+        self._start()  # copies of the arrays one by one would not be the same arrays any more
+        self.runner.restore({name: np.array(array) for name, array in values["state"].items()})
 
     def __copy__(self) -> Self:
-        return deepcopy(self)  # two sessions that share their arrays would learn each other's trials
-
-    # --- facts
-
-    @property
-    def classes(self) -> list[Any]:
-        """The known classes, in the order of the columns of `scores`."""
-        return list(self.names.classes.names)
-
-    @property
-    def experts(self) -> list[Any]:
-        """The experts met so far."""
-        return list(self.names.experts.names)
-
-    @property
-    def trials(self) -> int:
-        """Labelled items learned."""
-        return int(self.runner.counts[TRIALS])
-
-    @property
-    def mistakes(self) -> int:
-        """Wrong guesses on them."""
-        return int(self.runner.counts[MISTAKES])
-
-    @property
-    def novel(self) -> int:
-        """Labels nobody had named before."""
-        return int(self.runner.counts[NOVEL])
-
-    @property
-    def weights(self) -> dict[Any, float]:
-        """The weights that predict, by name: an expert's own, or a tuple such as ("threshold", class)."""
-        return self.runner.head.weights()
-
-    @property
-    def members(self) -> dict[str, float]:
-        """The members of a committee and the part each has in a guess now; empty for a single learner.
-
-        >>> from linmax import Fusion, Perceptron, WeightedMajority, Winnow
-        >>> Fusion(WeightedMajority([Perceptron(), Winnow(1.2)])).members
-        {'Perceptron()': 0.5, 'Winnow(1.2)': 0.5}
-        """
-        shares: dict[str, float] = {}
-        for head, share in self.runner.head.members_below():
-            shares[repr(head.learner)] = shares.get(repr(head.learner), 0.0) + share
-        return shares
+        return deepcopy(self)  # two sessions that share arrays would learn each other's trials
 
     # --- many items
 
     def learn(self, votes: Any = None, labels: Any = None, *, attributes: Any = None, passes: int = 1) -> Run:
-        """Guess every item, hear its label, learn; items without a label are only guessed.
+        """Predict every item, then learn its label; items without a label are only predicted.
 
-        Votes are a 2-D array or data frame of labels (a column per expert), a 3-D array of scores,
-        `Triplets`, or a list of dicts.
+        Parameters
+        ----------
+        votes
+            A 2-D array or data frame of labels (a column per expert), a 3-D array of scores, `Triplets`, or
+            a list of dicts.
+        labels
+            One label per item; None or NaN where it is missing.
+        attributes
+            A 2-D array, data frame, sparse matrix or list of dicts, for learners that read attributes.
+        passes
+            How often the items are gone through.
+
+        Returns
+        -------
+        Run
         """
-        passes = _whole("passes", passes, 1)
+        passes = _whole_number("passes", passes, 1)
         if labels is None:
             raise ValueError("learn needs labels; without them use predict")
-        before = self.runner.facts()
-        guesses, wrong, ignored = [], [], self.ignored
-        for _ in range(passes):
-            batch = self.read(votes, labels, attributes=attributes)
-            codes = self.learn_batch(batch).guesses
-            guesses.append((codes, batch.unknown_classes))
-            wrong.append((codes != batch.labels) & (batch.labels >= 0) & (batch.labels < batch.known))
-        after = self.runner.facts()
-        trials, mistakes, novel, moves = (int(after[i] - before[i]) for i in (TRIALS, MISTAKES, NOVEL, MOVES))
-        return Run(
-            partial(_named, self.names.classes, guesses), np.concatenate(wrong),
-            trials, trials - mistakes - novel, mistakes, novel, self.ignored - ignored, moves,
-        )  # fmt: skip
+        with self._lock.learning:
+            before, ignored = self.runner.totals(), self.ignored
+            found, wrong = [], []
+            for _ in range(passes):
+                batch = self.read(votes, labels, attributes=attributes)
+                codes = self.learn_batch(batch).codes
+                found.append((codes, batch.unknown_classes))
+                wrong.append((codes != batch.labels) & (batch.labels >= 0) & (batch.labels < batch.known))
+            counts = self.runner.totals() - before
+            trials, mistakes, novel = int(counts[TRIALS]), int(counts[MISTAKES]), int(counts[NOVEL])
+            return Run(
+                partial(_decode, self.names.classes, found), np.concatenate(wrong),
+                trials, trials - mistakes - novel, mistakes, novel,
+                self.ignored - ignored, int(counts[MOVES]),
+            )  # fmt: skip
 
     def predict(self, votes: Any = None, *, attributes: Any = None) -> np.ndarray:
-        """The class of every item, as of now; nothing is learned."""
-        batch = self.read(votes, attributes=attributes)
-        codes = self.runner.run(batch).guesses
-        return ballots.decode_classes(codes, self.names.classes, batch.unknown_classes)
+        """Predict the class of every item; nothing is learned.
+
+        Parameters
+        ----------
+        votes, attributes
+            As for `learn`.
+
+        Returns
+        -------
+        ndarray
+            One class per item.
+        """
+        with self._lock:
+            batch = self.read(votes, attributes=attributes)
+            codes = self.runner.run(batch, learn=False).codes
+        return inputs.decode_classes(codes, self.names.classes, batch.unknown_classes)
 
     def scores(self, votes: Any = None, *, attributes: Any = None) -> np.ndarray:
-        """What decides `predict`: a score per item and class, columns in the order of `classes`."""
-        batch = self.read(votes, attributes=attributes)
-        board = self.runner.run(batch, scores=True).board
-        return board[:, : len(self.names.classes)]
+        """Return what decides `predict`: a score per item and class.
+
+        Parameters
+        ----------
+        votes, attributes
+            As for `learn`.
+
+        Returns
+        -------
+        ndarray
+            Items by classes, columns in the order of `classes`.
+        """
+        with self._lock:
+            batch = self.read(votes, attributes=attributes)
+            return self.runner.run(batch, learn=False, scores=True).scores[:, : len(self.names.classes)]
 
     def read(self, votes: Any = None, labels: Any = None, *, attributes: Any = None) -> Batch:
-        """Items in the codes of this session, as `learn_batch` takes them; nothing is learned."""
-        batch = ballots.read(
+        """Encode items with the names of this session, for `learn_batch`; nothing is learned.
+
+        Parameters
+        ----------
+        votes, labels, attributes
+            As for `learn`.
+
+        Returns
+        -------
+        Batch
+            The encoded items. It is valid until the session learns something else.
+        """
+        batch = inputs.read(
             votes, labels, attributes, self.names,
-            needs=self._needs, on_new_class=self.on_new_class, abstain=self.abstain,
+            needs=self.needs, on_new_class=self.on_new_class, abstain=self.abstain,
         )  # fmt: skip
         self.runner.check(batch)
         return batch
 
     def learn_batch(self, batch: Batch, *, scores: bool = False) -> Predictions:
-        """Learn items that `read` has just read: their guesses in codes and, if wanted, the scores behind."""
-        self._meet(batch)
-        self.ignored += batch.ignored
-        return self.runner.run(batch, scores=scores)
+        """Learn items that `read` has just encoded.
 
-    def _meet(self, batch: Batch) -> None:
-        """Let the newcomers of a batch that is learned be known."""
-        for roll, new in (
-            (self.names.classes, batch.new_classes),
-            (self.names.experts, batch.new_experts),
-            (self.names.attributes, batch.new_attributes),
-            (self.names.values, batch.new_values),
-        ):
-            if new:
-                roll.extend(new)
-                self.runner.version += 1
-        batch.new_attributes = []
+        Parameters
+        ----------
+        batch
+            The encoded items.
+        scores
+            Whether the scores behind the predictions are returned, too.
+
+        Returns
+        -------
+        Predictions
+            The codes of the predicted classes, and the scores.
+        """
+        with self._lock.learning:
+            self.ignored += batch.ignored
+            return self.runner.run(batch, learn=True, scores=scores, lock=self._lock)
+
+    def predict_batch(self, batch: Batch, *, scores: bool = False) -> Predictions:
+        """Predict items that `read` has just encoded; nothing is learned.
+
+        Parameters
+        ----------
+        batch
+            The encoded items, without labels.
+        scores
+            Whether the scores behind the predictions are returned, too.
+
+        Returns
+        -------
+        Predictions
+            The codes of the predicted classes, and the scores.
+        """
+        with self._lock:
+            return self.runner.run(batch, learn=False, scores=scores)
 
     # --- one item
 
     def predict_one(self, votes: Any = None, *, attributes: Any = None, ticket: bool = False) -> Any:
-        """The class of one item, given as {expert: label} or {expert: {class: score}}, or of a ticket.
+        """Predict the class of one item.
 
-        With `ticket=True` a `Ticket` instead, which `learn_one` takes when the label is known.
+        Parameters
+        ----------
+        votes
+            ``{expert: label}`` or ``{expert: {class: score}}``, or a `Ticket`.
+        attributes
+            ``{attribute: value}``, for learners that read attributes.
+        ticket
+            Whether to return a `Ticket`, which `learn_one` takes when the label is known.
+
+        Returns
+        -------
+        class or Ticket
         """
-        votes, attributes = self.tickets.item(votes) if isinstance(votes, Ticket) else (votes, attributes)
-        code = self._shortcut.trial(votes, attributes, None)
-        if code is None:
-            guess = _plain(self.predict(_one(votes), attributes=_one(attributes))[0])
-        else:
-            guess = self._name(code)
-        return self.tickets.issue(guess, votes, attributes) if ticket else guess
+        lock = self._lock
+        if not lock.try_acquire(False):
+            lock.acquire()
+        try:
+            if type(votes) is Ticket:
+                votes, attributes = self.tickets.item(votes)
+            code = self._single.run(votes, attributes, None)
+            if code is None:
+                predicted = _to_python(self.predict(_one(votes), attributes=_one(attributes))[0])
+            else:
+                predicted = self.names.classes.names[code]
+            return self.tickets.issue(predicted, votes, attributes) if ticket else predicted
+        finally:
+            lock.release()
 
     def learn_one(self, votes: Any, label: Any, *, attributes: Any = None) -> Any:
-        """Guess one item (or the item of a ticket), learn its label, and return the guess."""
-        if isinstance(votes, Ticket):
-            kept, attributes = self.tickets.item(votes)
-            guess = self.learn_one(kept, label, attributes=attributes)
+        """Predict one item, then learn its label.
+
+        Parameters
+        ----------
+        votes
+            As for `predict_one`. Learning from a ticket uses the votes that are stored with it.
+        label
+            The true class; None if it is missing.
+        attributes
+            As for `predict_one`.
+
+        Returns
+        -------
+        class
+            The prediction, made before the label was seen.
+        """
+        lock = self._lock
+        with lock.learning:
+            if type(votes) is Ticket:
+                stored, attributes = self.tickets.item(votes)
+                predicted = self.learn_one(stored, label, attributes=attributes)
+                if label is not None:
+                    self.tickets.answered(votes)
+                return predicted
             if label is not None:
-                del self.tickets.waiting[votes.number]
-            return guess
-        code = self._shortcut.trial(votes, attributes, label) if label is not None else None
-        if code is not None:
-            return self._name(code)
-        return _plain(self.learn(_one(votes), [label], attributes=_one(attributes)).guesses[0])
+                if not lock.try_acquire(False):
+                    lock.acquire()
+                try:
+                    code = self._single.run(votes, attributes, label)
+                finally:
+                    lock.release()
+                if code is not None:
+                    return self.names.classes.names[code]
+            return _to_python(self.learn(_one(votes), [label], attributes=_one(attributes)).guesses[0])
 
     def explain_one(self, votes: Any = None, *, attributes: Any = None) -> Explanation:
-        """What each expert adds to each class for one item.
+        """Return what each expert adds to the score of each class for one item.
 
+        Parameters
+        ----------
+        votes, attributes
+            As for `predict_one`.
+
+        Returns
+        -------
+        Explanation
+
+        Examples
+        --------
         >>> from linmax import Fusion, Perceptron
         >>> from linmax.experts import Votes
         >>> fusion = Fusion(Perceptron(start="equal").on(Votes()))
         >>> fusion.explain_one({"ann": "cat", "bob": "dog", "eve": "dog"})
         Explanation(guess='dog', scores={'cat': 1.0, 'dog': 2.0}, contributions={'ann': {'cat': 1.0}, ...})
         """
-        return explain(self.runner, self.read(_one(votes), attributes=_one(attributes)))
+        with self._lock:
+            return explain(self.runner, self.read(_one(votes), attributes=_one(attributes)))
 
-    def _name(self, code: int) -> Any:
-        return self.names.classes.names[code]
+    # --- saving
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one file, which `linmax.load` reads; the file is never half-written."""
+        """Write everything to one file, which `linmax.load` reads; the file is never half-written.
+
+        Parameters
+        ----------
+        path
+            The name of the file.
+        """
         from linmax.fusion.model_file import save
 
         save(self, path)
 
     def state(self) -> dict[str, np.ndarray]:
-        """All that learning has changed, as arrays: two sessions with equal states go on alike."""
-        return self.runner.state()
+        """Return all that learning has changed, as arrays.
+
+        Returns
+        -------
+        dict of str to ndarray
+            Two sessions with the same learner, names and equal states go on alike.
+        """
+        with self._lock:
+            return self.runner.state()
 
 
-def _named(classes: NameIndex, guesses: list[tuple[np.ndarray, Any]]) -> np.ndarray:
-    named = [ballots.decode_classes(codes, classes, strangers) for codes, strangers in guesses]
+def _decode(classes: NameIndex, found: list[tuple[np.ndarray, Any]]) -> np.ndarray:
+    named = [inputs.decode_classes(codes, classes, unknown) for codes, unknown in found]
     return named[0] if len(named) == 1 else np.concatenate(named)
 
 
-def _whole(what: str, value: Any, least: int) -> int:
+def _whole_number(what: str, value: Any, least: int) -> int:
     if isinstance(value, np.integer):
         value = value.item()
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**63:
@@ -280,5 +413,5 @@ def _one(item: Any) -> Any:
     return None if item is None else [item]
 
 
-def _plain(guess: Any) -> Any:
-    return guess.item() if isinstance(guess, np.generic) else guess
+def _to_python(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label

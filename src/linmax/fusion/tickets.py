@@ -62,6 +62,10 @@ class Tickets:
             self.expired += 1
         return ticket
 
+    def answered(self, ticket: Ticket) -> None:
+        """Forget an item whose label has been learned."""
+        del self.waiting[ticket.number]
+
     def item(self, ticket: Ticket) -> tuple[Any, Any]:
         """The votes and attributes behind a ticket."""
         if ticket.session not in ("", self.session):

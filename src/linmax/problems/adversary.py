@@ -43,9 +43,9 @@ def adversary(learner: Learner, trials: int, experts: int = 100, size: int = 3) 
     if size % 2 == 0:
         raise ValueError(f"adversary needs an odd size, which rules out ties (got {size})")
     fusion = Fusion(learner, classes=[0, 1], experts=range(experts))
-    if not fusion.runner.solo:
+    if not fusion.runner.single_run:
         raise ValueError(f"adversary needs a single learner, whose weights can be seen (got {learner!r})")
-    engine = fusion.runner.engines[0]
+    run = fusion.runner.rule_runs[0]
     votes, labels = np.zeros((0, experts), dtype=np.int32), np.zeros(0, dtype=np.int64)
     told: list[tuple[np.ndarray, int]] = []
     w = np.ones(experts)  # before anyone has spoken all are alike
@@ -56,8 +56,8 @@ def adversary(learner: Learner, trials: int, experts: int = 100, size: int = 3) 
         told.append(trial)
         fusion.learn(trial[0][None], trial[1:])
         if len(told) == 1:
-            places = np.array([at for key, _, at in engine.ground.named() if key in range(experts)])
-        w = engine.weights(mean=engine.averages)[places]
+            places = np.array([at for key, _, at in run.sources.named_weights() if key in range(experts)])
+        w = run.weights(mean=run.averages)[places]
     if told:
         votes, labels = np.array([row for row, _ in told]), np.array([y for _, y in told], dtype=np.int64)
     return Panel(votes, labels)

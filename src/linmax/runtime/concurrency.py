@@ -1,4 +1,4 @@
-"""Runs side by side: kernels release the GIL, and no run sees another, so their order cannot matter."""
+"""Threads and interrupts: a lock for sessions, a pool for rule runs, and Ctrl-C between chunks only."""
 
 from __future__ import annotations
 
@@ -11,13 +11,48 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from typing import Any
 
-WORTH = 64  # trials from which on handing work over costs less than it saves
+MIN_TRIALS = 64  # below this, handing work to a thread costs more than it saves
+
+
+class SessionLock:
+    """Order among the threads that share a session.
+
+    `learning` is held for a whole call that learns, so that such calls follow one another. The state is
+    locked for one chunk of trials at a time, so that a prediction beside a long `learn` waits for one chunk
+    at most: who waits for the state passes through a queue, which a thread that has just released the
+    state has to join again.
+
+    Examples
+    --------
+    >>> lock = SessionLock()
+    >>> with lock.learning, lock:
+    ...     pass
+    """
+
+    def __init__(self) -> None:
+        self.learning = threading.RLock()
+        self._state = threading.RLock()
+        self._queue = threading.Lock()
+        self.try_acquire = self._state.acquire
+        self.release = self._state.release
+
+    def acquire(self) -> None:
+        """Lock the state, after those who wait already."""
+        with self._queue:
+            self._state.acquire()
+
+    def __enter__(self) -> None:
+        self.acquire()
+
+    def __exit__(self, *error: object) -> None:
+        self._state.release()
+
 
 _pool: ThreadPoolExecutor | None = None
 
 
-def count() -> int:
-    """How many runs go on at a time: LINMAX_THREADS, or one per core this process may use."""
+def thread_count() -> int:
+    """Return how many rule runs go on at a time: LINMAX_THREADS, or one per core of this process."""
     asked = os.environ.get("LINMAX_THREADS", "")
     if asked:
         if not asked.isdecimal() or int(asked) < 1:
@@ -26,14 +61,16 @@ def count() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def each(errands: list[Callable[[], None]], trials: int) -> None:
-    """Run all errands, and return when the last is done."""
-    if len(errands) < 2 or trials < WORTH or count() == 1:
-        for errand in errands:
-            errand()
+def run_all(tasks: list[Callable[[], None]], trials: int) -> None:
+    """Run all tasks, in threads if that is worth it, and return when the last is done."""
+    if len(tasks) < 2 or trials < MIN_TRIALS or thread_count() == 1:
+        for task in tasks:
+            task()
         return
-    for done in list(map(_workers(count()).submit, errands)):
-        done.result()
+    futures = list(map(_workers(thread_count()).submit, tasks))
+    wait(futures)  # also where one has failed: the others write into the session
+    for future in futures:
+        future.result()
 
 
 def _workers(wanted: int) -> ThreadPoolExecutor:
@@ -43,59 +80,75 @@ def _workers(wanted: int) -> ThreadPoolExecutor:
     return _pool
 
 
-def _forget() -> None:
+def _forget_pool() -> None:
     global _pool
     _pool = None  # a forked child has none of its parent's threads
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_forget_pool)
 
 
 @contextlib.contextmanager
-def deferred() -> Iterator[None]:
-    """An interrupt that comes inside is raised at the end, when the session is whole again."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is None:
-        yield  # interrupts go elsewhere
+def deferred_interrupt() -> Iterator[None]:
+    """Raise a KeyboardInterrupt that comes inside at the end, when the session is consistent again.
+
+    Nothing is done outside the main thread, nor where somebody has installed a handler for SIGINT.
+    """
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    ):
+        yield
         return
-    came: list[Any] = []
-    before = signal.signal(signal.SIGINT, lambda *what: came.append(what))
+    interrupts: list[Any] = []
+    signal.signal(signal.SIGINT, lambda *what: interrupts.append(what))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-    if came and callable(before):
-        before(*came[-1])
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if interrupts:
+        signal.default_int_handler(*interrupts[-1])
 
 
 @cache
-def _thread(process: int) -> ThreadPoolExecutor:
-    """The one thread of a process; a child of it has one of its own."""
-    return ThreadPoolExecutor(1, thread_name_prefix="linmax-beside")
+def _background_thread(process: int) -> ThreadPoolExecutor:
+    """Return the one background thread of a process; a forked child has one of its own."""
+    return ThreadPoolExecutor(1, thread_name_prefix="linmax-background")
 
 
-class Beside:
-    """One errand at a time: the next one waits for it, and hears what it raised; so does `settle`.
+class BackgroundTask:
+    """Runs one task at a time in the background; `submit` and `wait` first wait for the last one.
 
-    >>> done, beside = [], Beside()
-    >>> beside.do(done.append, 1)
-    >>> beside.do(done.append, 2)
-    >>> beside.settle()
+    Examples
+    --------
+    >>> done, background = [], BackgroundTask()
+    >>> background.submit(done.append, 1)
+    >>> background.submit(done.append, 2)
+    >>> background.wait()
     >>> done
     [1, 2]
     """
 
     def __init__(self) -> None:
-        self._errand: Future[Any] | None = None
+        self._future: Future[Any] | None = None
 
-    def do(self, errand: Callable[..., Any], *arguments: Any) -> None:
-        """Have this done; it must not give errands itself."""
-        self.settle()
-        self._errand = _thread(os.getpid()).submit(errand, *arguments)
+    def submit(self, task: Callable[..., Any], *arguments: Any) -> None:
+        """Start a task; it must not submit tasks itself.
 
-    def settle(self) -> None:
-        """Wait until nothing is under way."""
-        if self._errand is not None:
-            wait([self._errand])
-            errand, self._errand = self._errand, None
-            errand.result()
+        Parameters
+        ----------
+        task
+            The function to call.
+        *arguments
+            Its arguments.
+        """
+        self.wait()
+        self._future = _background_thread(os.getpid()).submit(task, *arguments)
+
+    def wait(self) -> None:
+        """Wait until no task is running; raise what the last one has raised."""
+        if self._future is not None:
+            wait([self._future])
+            future, self._future = self._future, None
+            future.result()

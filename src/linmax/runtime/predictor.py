@@ -1,238 +1,279 @@
-"""Who decides: a single run, or a committee over others who decide."""
+"""Predictors: what turns the runs of rules into predictions, for a single run or for an ensemble."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from linmax.experts.base import Capacity
-from linmax.kernels.structs import Out
-from linmax.runtime.instances import TrialSequence
+from linmax.experts.votes import on_one_scale
+from linmax.kernels.forms import Dense, Hard
+from linmax.runtime.instances import TrialSequence, to_sparse
 from linmax.runtime.rule_run import RuleRun
 from linmax.spec import Learner
 
 State = dict[str, np.ndarray]
 
-REMAINDER = "(remainder)"  # the row of an explanation that no expert answers for
-
-
-class UnfitError(Exception):
-    """Somebody keeps more than one item: this learner takes the general path one by one."""
+REMAINDER = "(remainder)"  # the row of an explanation that belongs to no expert
+NO_SCORES = np.zeros((0, 0))
 
 
 class Predictions(NamedTuple):
-    """The guesses of a stretch and, where they were asked for, the scores behind them."""
+    """Predictions for some trials.
 
-    guesses: np.ndarray  # (trials,) int32
-    board: np.ndarray  # (trials or 0, classes)
+    Parameters
+    ----------
+    codes
+        The code of the predicted class of each trial, int32; -1 where no class is known.
+    scores
+        Trials by classes; without rows where scores were not asked for.
+    """
+
+    codes: np.ndarray
+    scores: np.ndarray
 
 
 class Attribution(NamedTuple):
-    """Why an item is guessed as it is."""
+    """What each owner of sub-experts adds to the scores of one item.
 
-    scores: np.ndarray  # (classes,)
-    parts: dict[Any, np.ndarray]  # what each owner of sub-experts adds to each class
-    members: list[tuple[Any, float, int]] = []  # noqa: RUF012 - learner, share and guess of each
+    Parameters
+    ----------
+    scores
+        The score of each class.
+    parts
+        What each owner adds to each class.
+    members
+        The learner, share and predicted code of each member of an ensemble.
+    """
 
-
-class Asked(NamedTuple):
-    """What is wanted of engines and heads in a stretch."""
-
-    length: int
-    learns: bool
-    own: set[int]  # engines whose own scores are wanted
-    mean: set[int]  # engines whose mean's scores are wanted
-    again: set[int]  # engines that may have to be run over again
-    moves: set[int]  # engines of which it is asked whether they moved
-    boards: set[int]  # heads whose scores are wanted
+    scores: np.ndarray
+    parts: dict[Any, np.ndarray]
+    members: tuple[tuple[Any, float, int], ...] = ()
 
 
-class TrialChunk(NamedTuple):
-    """Some trials that all engines have run over."""
+class TrialChunk:
+    """Trials of a batch that all rule runs go through before predictors combine them.
 
-    batch: Any
-    rows: slice
-    tape: TrialSequence
-    tapes: dict[int, TrialSequence]  # by ground
-    forms: dict[int, Any]  # by ground
-    asked: Asked
-    outs: dict[int, Out]  # by engine
-    twins: dict[int, RuleRun]  # by engine: as it was before, where somebody has to go over it again
-    verdicts: dict[int, Predictions]  # by head
-    shared: dict[str, Any]  # what several heads need and one has made
+    Parameters
+    ----------
+    batch
+        The encoded batch.
+    trials
+        Buffered trials, then those of the batch.
+    """
 
-    @property
-    def labels(self) -> np.ndarray:
-        """Of the new trials."""
-        return self.tape.labels[self.tape.held :]
+    def __init__(self, batch: Any, trials: TrialSequence) -> None:
+        self.trials = trials
+        self.labels = trials.labels[trials.buffered :]
+        self.known = trials.known[trials.buffered :]
+        self.length = len(self.labels)
+        self.learns = bool((self.labels >= 0).any())
+        self.classes: int = batch.classes_seen
+        self.experts: int = batch.experts_seen
 
-    @property
-    def known(self) -> np.ndarray:
-        """How many classes were known at each of them."""
-        return self.tape.known[self.tape.held :]
+    def wrong(self, codes: np.ndarray) -> np.ndarray:
+        """Return which predictions were mistakes."""
+        return (codes != self.labels) & (self.labels >= 0) & (self.labels < self.known)  # type: ignore[no-any-return]
 
-    @property
-    def length(self) -> int:
-        """How many new trials there are."""
-        return len(self.tape.labels) - self.tape.held
+    @cached_property
+    def sparse_votes(self) -> Any:
+        """The votes of all trials without their zeros."""
+        return to_sparse(self.trials.data.votes)
 
-    def judged(self, guesses: np.ndarray) -> np.ndarray:
-        """Which guesses were mistakes."""
-        labels = self.labels
-        return (guesses != labels) & (labels >= 0) & (labels < self.known)  # type: ignore[no-any-return]
+    @cached_property
+    def voted_classes(self) -> np.ndarray:
+        """The best class of every expert (trials, experts), the first of those that tie; -1 abstains."""
+        buffered = self.trials.buffered
+        voted = np.full((self.length, self.experts), -1, dtype=np.int32)
+        votes = on_one_scale(self.trials.data.votes, "onehot")
+        if isinstance(votes, Hard):
+            voted[:, : votes.codes.shape[1]] = votes.codes[buffered:]
+        elif isinstance(votes, Dense):
+            values = votes.values[buffered:]
+            voted[:, : values.shape[1]] = np.where(values.any(axis=2), values.argmax(axis=2), -1)
+        else:
+            trial = np.repeat(np.arange(len(self.trials.labels)), np.diff(votes.indptr)) - buffered
+            new = (trial >= 0) & (votes.label >= 0)
+            voted[trial[new], votes.expert[new]] = votes.label[new]
+        return voted
 
 
 class Predictor:
-    """One who decides."""
+    """The runtime part of a learner: predicts, and learns what the rule runs below it do not.
+
+    A chunk takes three steps. `request` tells members and rule runs what will be needed of them; the rule
+    runs go through the chunk; `predictions` combines them, and updates the predictor's own state.
+    """
 
     learner: Any
-    members: Sequence[Any] = ()  # those below
-    recent = 0  # how many of the latest instances it wants kept
+    members: Sequence[Any] = ()
+    recent = 0  # how many of the latest trials have to be kept for it
+    single_item: ClassVar[bool] = False  # can it run one item with `bind`?
+    combines_scores: ClassVar[bool] = False  # are its scores made of the scores of its members?
+    scores_wanted = False
+    _chunk: TrialChunk | None = None
+    _predictions: Predictions
 
-    def ask(self, asked: Asked, board: bool) -> None:
-        """Say what is needed of others, before they run; `board`: the scores are wanted, too."""
-        if board:
-            asked.boards.add(id(self))
+    def request(self, chunk: TrialChunk, scores: bool) -> None:
+        """Ask members and rule runs for what this predictor needs of a chunk."""
+        self.scores_wanted |= scores
 
-    def verdict(self, stretch: TrialChunk) -> Predictions:
-        """The guesses of a stretch; whoever asks first makes this one decide, and learn."""
-        if id(self) not in stretch.verdicts:
-            stretch.verdicts[id(self)] = self.decide(stretch, id(self) in stretch.asked.boards)
-        return stretch.verdicts[id(self)]
+    def predictions(self, chunk: TrialChunk) -> Predictions:
+        """Return the predictions of a chunk; the first call computes them, and learns."""
+        if self._chunk is not chunk:
+            self._predictions = self.compute(chunk)
+            self._chunk = chunk
+        return self._predictions
 
-    def bind(self, desk: Any, guesses: np.ndarray, board: np.ndarray) -> None:
-        """Put what one trial takes on the desk, to write its guess and (unless empty) its scores here."""
-        raise UnfitError
+    def release(self) -> None:
+        """Forget the chunk."""
+        self.scores_wanted = False
+        self._chunk = None
+        self._predictions = Predictions(NO_SCORES, NO_SCORES)
 
-    def decide(self, stretch: TrialChunk, board: bool) -> Predictions:
-        """The guesses of a stretch, and learn from it."""
+    def compute(self, chunk: TrialChunk) -> Predictions:
+        """Return the predictions of a chunk, and learn from it."""
+        raise NotImplementedError
+
+    def bind(self, item: Any, codes: np.ndarray, scores: np.ndarray) -> None:
+        """Add the calls for one item to a `SingleItem`, to write into `codes` and (unless empty) `scores`."""
         raise NotImplementedError
 
     def weights(self) -> dict[Any, float]:
-        """The weights that predict, by name."""
+        """Return the weights that predict, by key."""
         raise NotImplementedError
 
     def explain(self, item: Any) -> Attribution:
-        """Whose votes decide an item."""
+        """Return what decides an item."""
         raise NotImplementedError
 
     def shares(self) -> list[tuple[Predictor, float]]:
-        """The members, and the part each has in the guesses now."""
+        """Return the members, and the share that each has in the predictions now."""
         return []
 
-    def members_below(self) -> list[tuple[Predictor, float]]:
-        """The members of members, down to those who have none."""
+    def leaves(self) -> list[tuple[Predictor, float]]:
+        """Return the members of members, down to those that have none, with their shares."""
         found = []
         for member, share in self.shares():
-            below = member.members_below() or [(member, 1.0)]
-            found += [(head, share * part) for head, part in below]
+            below = member.leaves() or [(member, 1.0)]
+            found += [(leaf, share * part) for leaf, part in below]
         return found
 
-    def heads(self) -> Iterator[Predictor]:
-        """This one and all below, in a fixed order."""
+    def tree(self) -> Iterator[Predictor]:
+        """Yield this predictor and all below, in a fixed order."""
         yield self
         for member in self.members:
-            yield from member.heads()
+            yield from member.tree()
 
-    def check_room(self, need: Capacity) -> None:
-        """Refuse what would make too many weights, before anything has changed."""
+    def check_sizes(self, sizes: Capacity) -> None:
+        """Raise a ValueError if so many would need too much memory, before anything has changed."""
 
-    def fit(self) -> None:
-        """Follow the room of the ground."""
+    def resize(self) -> None:
+        """Follow the capacity of the sources."""
 
     def state(self) -> State:
-        """What this one has learned, apart from its members."""
+        """Return what this predictor has learned, without its members."""
         return {}
 
     def restore(self, state: State) -> None:
-        """Take up what `state` gave."""
+        """Take over arrays that `state` returned."""
 
-    def check(self, state: State, remembered: dict[int, int]) -> None:
-        """Raise a ValueError that says what is wrong with a state; `remembered`: how much by ground."""
+    def validate(self, state: State, sizes: Any) -> None:
+        """Raise a ValueError that says what is wrong with a state; `sizes(sources)` tells its sizes."""
 
 
-def mixed(members: list[tuple[Predictor, float]], item: Any, scores: np.ndarray | None = None) -> Attribution:
-    """What owners add through all members, by the members' shares; what that leaves open is a row, too."""
+class RulePredictor(Predictor):
+    """Predicts with one run of a rule: with its last hypothesis, or with the mean of all.
+
+    Parameters
+    ----------
+    learner
+        The learner.
+    run
+        The run of its rule.
+    mean
+        Whether the mean predicts.
+    """
+
+    single_item: ClassVar[bool] = True
+
+    def __init__(self, learner: Learner, run: RuleRun, mean: bool) -> None:
+        self.learner = learner
+        self.run = run
+        self.mean = mean
+
+    def request(self, chunk: TrialChunk, scores: bool) -> None:
+        """Ask the run for scores, if they are needed."""
+        super().request(chunk, scores)
+        if scores and self.mean:
+            self.run.requests.mean_scores = True
+        elif scores:
+            self.run.requests.scores = True
+
+    def compute(self, chunk: TrialChunk) -> Predictions:
+        """Return what the run has found."""
+        out = self.run.outputs
+        if self.mean:
+            return Predictions(out.mean, out.mean_scores if self.scores_wanted else NO_SCORES)
+        return Predictions(out.own, out.own_scores if self.scores_wanted else NO_SCORES)
+
+    def bind(self, item: Any, codes: np.ndarray, scores: np.ndarray) -> None:
+        """Let the run write here."""
+        item.write_run(self.run, self.mean, codes, scores)
+
+    def vector(self) -> np.ndarray:
+        """Return the hypothesis that predicts."""
+        return self.run.weights(mean=self.mean)
+
+    def weights(self) -> dict[Any, float]:
+        """Return the hypothesis that predicts, by key."""
+        vector = self.vector()
+        return {key: float(vector[at]) for key, _, at in self.run.sources.named_weights()}
+
+    def explain(self, item: Any) -> Attribution:
+        """Return what each sub-expert adds."""
+        return item.of_run(self.run, self.mean)  # type: ignore[no-any-return]
+
+
+def mix_attributions(
+    members: list[tuple[Predictor, float]], item: Any, scores: np.ndarray | None = None
+) -> Attribution:
+    """Return what owners add through all members, by the members' shares, and the remainder as a row."""
     parts: dict[Any, np.ndarray] = {}
-    told = []
-    ballots = np.zeros(item.known)
+    described: list[tuple[Any, float, int]] = []
+    votes = np.zeros(item.known)
     for member, share in members:
-        reason = member.explain(item)
-        guess = item.guess(reason.scores)
-        below = reason.members or [(member.learner, 1.0, guess)]
-        told += [(learner, share * part, code) for learner, part, code in below]
-        if guess >= 0:
-            ballots[guess] += share
-        for owner, row in reason.parts.items():
+        attribution = member.explain(item)
+        code = item.best(attribution.scores)
+        below = attribution.members or ((member.learner, 1.0, code),)
+        described += [(learner, share * part, own) for learner, part, own in below]
+        if code >= 0:
+            votes[code] += share
+        for owner, row in attribution.parts.items():
             parts[owner] = parts.get(owner, 0.0) + share * row
-    whole = ballots if scores is None else scores
-    return Attribution(whole, completed(parts, whole), told)
+    whole = votes if scores is None else scores
+    return Attribution(whole, with_remainder(parts, whole), tuple(described))
 
 
-def completed(parts: dict[Any, np.ndarray], scores: np.ndarray) -> dict[Any, np.ndarray]:
-    """The parts with a row for what they leave open."""
+def with_remainder(parts: dict[Any, np.ndarray], scores: np.ndarray) -> dict[Any, np.ndarray]:
+    """Return the parts with a row for what they do not account for."""
     named = {owner: row for owner, row in parts.items() if owner != REMAINDER}
     return named | {REMAINDER: scores - sum(named.values(), np.zeros(len(scores)))}
 
 
-def scaled(weights: dict[Any, float]) -> dict[Any, float]:
-    """The same with absolute values that add up to 1."""
+def normalized(weights: dict[Any, float]) -> dict[Any, float]:
+    """Scale weights so that their absolute values add up to 1."""
     total = sum(map(abs, weights.values()))
     return {key: weight / total for key, weight in weights.items()} if total > 0 else weights
 
 
-def blend(parts: list[tuple[float, dict[Any, float]]]) -> dict[Any, float]:
-    """The mean of several weightings, each brought to absolute values that add up to 1."""
-    blended: dict[Any, float] = {}
-    for share, weights in parts:
-        for key, weight in scaled(weights).items():
-            blended[key] = blended.get(key, 0.0) + share * weight
-    return blended
-
-
-NOTHING = np.zeros((0, 0))
-
-
-class RulePredictor(Predictor):
-    """One of the two readings of a run."""
-
-    def __init__(self, learner: Learner, engine: RuleRun, mean: bool) -> None:
-        self.learner = learner
-        self.engine = engine
-        self.mean = mean
-
-    def ask(self, asked: Asked, board: bool) -> None:
-        """Scores, if they are wanted."""
-        super().ask(asked, board)
-        if board:
-            (asked.mean if self.mean else asked.own).add(id(self.engine))
-
-    def decide(self, stretch: TrialChunk, board: bool) -> Predictions:
-        """What the engine found."""
-        out = stretch.outs[id(self.engine)]
-        if self.mean:
-            return Predictions(out.mean, out.mean_scores if board else NOTHING)
-        return Predictions(out.own, out.own_scores if board else NOTHING)
-
-    def bind(self, desk: Any, guesses: np.ndarray, board: np.ndarray) -> None:
-        """The engine writes here."""
-        reading = "mean" if self.mean else "own"
-        wanted = desk.outs.setdefault(id(self.engine), {})
-        wanted[reading] = guesses
-        if len(board):
-            wanted[f"{reading}_scores"] = board
-
-    def vector(self) -> np.ndarray:
-        """The hypothesis that decides."""
-        return self.engine.weights(mean=self.mean)
-
-    def weights(self) -> dict[Any, float]:
-        """The hypothesis that decides, by name."""
-        vector = self.vector()
-        return {key: float(vector[at]) for key, _, at in self.engine.ground.named()}
-
-    def explain(self, item: Any) -> Attribution:
-        """What each sub-expert adds."""
-        return item.of_engine(self.engine, self.mean)  # type: ignore[no-any-return]
+def mean_weights(members: list[tuple[Predictor, float]]) -> dict[Any, float]:
+    """Return the mean of the members' weights by share, each member's normalized first."""
+    mean: dict[Any, float] = {}
+    for member, share in members:
+        for key, weight in normalized(member.weights()).items():
+            mean[key] = mean.get(key, 0.0) + share * weight
+    return mean

@@ -213,7 +213,13 @@ class RuleRun:
         trials = self.sources.trials
         end = len(trials.labels)
         trial.run(
-            self.sources.form, trials.labels, trials.known, trials.buffered, end, *self._arguments, self.outputs
+            self.sources.form,
+            trials.labels,
+            trials.known,
+            trials.buffered,
+            end,
+            *self._arguments,
+            self.outputs,
         )
         if isinstance(self._buffer, Buffer) and (trials.labels[trials.buffered :] >= 0).any():
             self.used = self._buffer.used[trials.latest(self.buffer_size)]

@@ -1,232 +1,314 @@
-"""A learner at work: all its runs, what they share, and the one who decides."""
+"""A learner at work: rule runs, the sources they share, the predictor on top, and chunks of trials."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from linmax.experts import Thresholds, Votes
-from linmax.experts.base import Source
-from linmax.kernels.structs import COUNTS, KEPT, MISTAKES, MOVES, NOVEL, TRIALS, Out
-from linmax.runtime import concurrency as threads
-from linmax.runtime.concurrency import deferred
+from linmax.experts.base import Capacity, Source
+from linmax.kernels.structs import COUNTS, KEPT, MISTAKES, MOVES, NOVEL, TRIALS
+from linmax.runtime import concurrency
 from linmax.runtime.instances import InstanceBuffer
-from linmax.runtime.layout import part_of
-from linmax.runtime.predictor import Asked, Predictor, RulePredictor, State, TrialChunk, Predictions
-from linmax.runtime.rule_run import RuleRun
+from linmax.runtime.layout import strip_prefix
+from linmax.runtime.predictor import Predictions, Predictor, RulePredictor, State, TrialChunk
+from linmax.runtime.rule_run import Requests, RuleRun
 from linmax.runtime.sources import Sources
 from linmax.spec import Learner
 
-CELLS = 1 << 18  # of frozen votes in memory at once
-BOARD = 1 << 21  # scores in memory at once
-CHUNK = 1 << 16  # trials that an interrupt waits for at most
-SHORT = 1 << 13  # the same for committees, whose members each write down their guesses
+MAX_FROZEN = 1 << 18  # frozen votes in memory at once
+MAX_SCORES = 1 << 21  # scores in memory at once
+CHUNK = 1 << 16  # trials between two points at which a run can be interrupted or seen by other threads
+ENSEMBLE_CHUNK = 1 << 13  # the same for ensembles, whose members each store their predictions
 
 DEFAULT_SOURCE = Votes() + Thresholds()
 
 
 class Runner:
-    """The engines of a learner: one, or those of all members of a committee; equal runs are run once."""
+    """Runs a learner over encoded batches.
+
+    Equal rule runs of an ensemble are run once, and sources without memory are shared.
+
+    Parameters
+    ----------
+    learner
+        The learner.
+    names
+        The names of classes, experts, attributes and values that the session knows.
+    seed
+        For learners that draw at random.
+
+    Attributes
+    ----------
+    predictor : Predictor
+        Predicts for the learner.
+    predictors : list of Predictor
+        This one and all below.
+    rule_runs : list of RuleRun
+    sources : list of Sources
+    counts : ndarray
+        Trials, mistakes, novel labels and updates.
+    version : int
+        Changes with the names and the capacity; whatever holds arrays of an older version is void.
+    """
 
     def __init__(self, learner: Learner, names: Any, seed: int = 0) -> None:
         self.learner = learner
         self.names = names
         self.seed = seed
-        self.version = 0  # changes with the room and the names: what was bound to the old arrays is void
-        self.grounds: list[Sources] = []
-        self.engines: list[RuleRun] = []
-        self.runs: dict[tuple[Learner, int, int], RuleRun] = {}
-        self._seats: dict[Learner, Predictor] = {}
-        self.head = self.predictor(learner)
-        self.heads = list(dict.fromkeys(self.head.heads()))
-        self.kept = InstanceBuffer(max([engine.size for engine in self.engines] + [head.recent for head in self.heads]))
-        for ground in self.grounds:
-            ground.size = self.kept.size
-        self.solo = isinstance(self.head, RulePredictor)
-        self.counts = self.engines[0].counts if self.solo else np.zeros(COUNTS, dtype=np.int64)
+        self.version = 0
+        self.sources: list[Sources] = []
+        self.rule_runs: list[RuleRun] = []
+        self._runs: dict[tuple[Learner, int, int], RuleRun] = {}
+        self._predictors: dict[Learner, Predictor] = {}
+        self.predictor = self.predictor_for(learner)
+        self.predictors = list(dict.fromkeys(self.predictor.tree()))
+        self.single_run = isinstance(self.predictor, RulePredictor)
+        self.stateful = any(sources.stateful for sources in self.sources)
+        self.buffer = InstanceBuffer(
+            max([0, *(run.buffer_size for run in self.rule_runs), *(p.recent for p in self.predictors)])
+        )
+        for sources in self.sources:
+            sources.buffer = self.buffer.size
+        self.counts = self.rule_runs[0].counts if self.single_run else np.zeros(COUNTS, dtype=np.int64)
+        self.sizes: Capacity | None = None
 
-    # --- who takes part
+    # --- construction
 
-    def predictor(self, learner: Any) -> Predictor:
-        """The one who decides for a learner, with the engines below; equal learners have the same."""
-        if learner not in self._seats:
-            self._seats[learner] = learner.predictor(self)
-        return self._seats[learner]
+    def predictor_for(self, learner: Any) -> Predictor:
+        """Return the predictor of a learner; equal learners have the same."""
+        if learner not in self._predictors:
+            self._predictors[learner] = learner.predictor(self)
+        return self._predictors[learner]
 
     def rule_predictor(self, learner: Learner) -> RulePredictor:
-        """The predictor of a single run; learners that differ in averaging alone share the run."""
+        """Return the predictor of one rule run; learners that differ in averaging alone share the run."""
         options = learner.run_options()
-        run = (learner.rule, options.buffer, options.updates)
-        if run not in self.runs:
-            ground = self.ground((learner.rule.experts or DEFAULT_SOURCE).parts)
-            self.runs[run] = RuleRun(learner.rule, options, ground)
-            self.engines.append(self.runs[run])
+        key = (learner.rule, options.buffer, options.updates)
+        if key not in self._runs:
+            sources = self.shared_sources((learner.rule.experts or DEFAULT_SOURCE).parts)
+            self._runs[key] = RuleRun(learner.rule, options, sources)
+            self.rule_runs.append(self._runs[key])
         if options.averages:
-            self.runs[run].average()
-        return RulePredictor(learner, self.runs[run], options.averages)
+            self._runs[key].average()
+        return RulePredictor(learner, self._runs[key], options.averages)
 
-    def ground(self, parts: tuple[Source, ...]) -> Sources:
-        """Sources at work; those that remember nothing are shared."""
-        for ground in self.grounds:
-            if ground.parts == parts and not ground.remembering:
-                return ground
-        self.grounds.append(Sources(parts, self.names))
-        return self.grounds[-1]
+    def shared_sources(self, parts: tuple[Source, ...]) -> Sources:
+        """Return the sources at work; equal ones without memory are shared."""
+        for sources in self.sources:
+            if sources.parts == parts and not sources.stateful:
+                return sources
+        self.sources.append(Sources(parts, self.names))
+        return self.sources[-1]
 
     @property
     def parts(self) -> list[Source]:
-        """All sources that take part."""
-        return [part for ground in self.grounds for part in ground.parts]
+        """All sources of all members."""
+        return [part for sources in self.sources for part in sources.parts]
+
+    # --- sizes
+
+    def _sizes_with(self, batch: Any) -> Capacity:
+        attributes = len(self.names.attributes) + len(batch.new_attributes)
+        return Capacity(batch.experts_seen, batch.classes_seen, attributes, 0)
 
     def check(self, batch: Any = None) -> None:
-        """Refuse a batch (or the names there are) that cannot be served, before anything has changed."""
-        for ground in self.grounds:
-            need = ground.sizes() if batch is None else ground.need(batch)
-            ground.check(need)
-            for part in ground.parts if batch is not None else ():
-                part.check_rows(batch.rows)
-            for head in self.heads:
-                head.check_room(need)
+        """Raise a ValueError if a batch (or the present names) cannot be served, before anything changes."""
+        for sources in self.sources:
+            if batch is None:
+                sizes = sources.sizes_of_names()
+            else:
+                sizes = self._sizes_with(batch)
+                for part in sources.parts:
+                    part.check_rows(batch.rows)
+            sources.check(sizes)
+        for predictor in self.predictors:
+            predictor.check_sizes(sizes)
 
-    def fit(self) -> None:
-        """Room for everyone known."""
-        for ground in self.grounds:
-            self.version += ground.grow(ground.sizes())
-        for engine in self.engines:
-            engine.fit(engine.ground.sizes())
-        for head in self.heads:
-            head.fit()
+    def resize(self, sizes: Capacity | None = None) -> None:
+        """Make space for so many of each; for the names of the session if no sizes are given."""
+        if sizes is None:
+            names = self.names
+            sizes = Capacity(len(names.experts), len(names.classes), len(names.attributes), 0)
+        if sizes == self.sizes and not self.stateful:
+            return
+        self.sizes = sizes
+        for sources in self.sources:
+            self.version += sources.resize(sizes)
+        for run in self.rule_runs:
+            run.resize()
+        for predictor in self.predictors:
+            predictor.resize()
+
+    def _add_names(self, batch: Any, classes: int) -> None:
+        """Make the newcomers of a batch known to the session, of its classes only the first ones."""
+        names = self.names
+        count = classes - len(names.classes)
+        if count <= 0 and not (batch.new_experts or batch.new_attributes or batch.new_values):
+            return
+        if count > 0:
+            names.classes.extend(batch.new_classes[:count])
+            batch.new_classes = batch.new_classes[count:]
+        names.experts.extend(batch.new_experts)
+        names.attributes.extend(batch.new_attributes)
+        names.values.extend(batch.new_values)
+        batch.new_experts, batch.new_attributes, batch.new_values = [], [], []
+        self.version += 1
 
     # --- running
 
-    def run(self, batch: Any, *, scores: bool = False) -> Predictions:
-        """Run a batch: its labelled trials are learned, the others only guessed."""
-        chunks = [*self._chunks(batch)]
-        alone = self.solo and len(chunks) == 1  # its verdict is handed on as it is
-        guesses = np.empty(0 if alone else batch.trials, dtype=np.int32)
-        board = np.zeros((batch.trials if scores and not alone else 0, batch.classes_seen))
-        for rows in chunks:
-            with deferred() if (batch.labels[rows] >= 0).any() else nullcontext():
-                verdict = self._run_chunk(batch, rows, scores)
-            if not alone:
-                guesses[rows] = verdict.guesses
-                if scores:
-                    board[rows] = verdict.board
-        self.fit()  # an empty batch may have brought names
-        return verdict if alone else Predictions(guesses, board)
+    def run(
+        self,
+        batch: Any,
+        *,
+        learn: bool,
+        scores: bool = False,
+        lock: AbstractContextManager[Any] = nullcontext(),  # noqa: B008 - it holds no state
+    ) -> Predictions:
+        """Run a batch, chunk by chunk.
 
-    def _chunks(self, batch: Any) -> Iterator[slice]:
+        Parameters
+        ----------
+        batch
+            The encoded batch.
+        learn
+            Whether new names become known and labelled trials are learned; else no trial has a label.
+        scores
+            Whether scores are returned, too.
+        lock
+            Held while a chunk is run, and released between chunks.
+        """
+        chunks = self._chunks(batch)
+        codes = np.empty(batch.trials if len(chunks) > 1 else 0, dtype=np.int32)
+        board = np.zeros((batch.trials if len(chunks) > 1 and scores else 0, batch.classes_seen))
+        for rows in chunks:
+            with lock:
+                found = self._run_chunk(batch, rows, learn, scores)
+            if len(chunks) == 1:
+                return found
+            codes[rows] = found.codes
+            if scores:
+                board[rows] = found.scores
+        return Predictions(codes, board)
+
+    def _chunks(self, batch: Any) -> list[slice]:
         chunk = CHUNK
-        if not self.solo:
-            chunk = min(SHORT, max(64, BOARD // (len(self.heads) * max(1, batch.classes_seen))))
+        if not self.single_run:
+            scores = len(self.predictors) * max(1, batch.classes_seen)
+            chunk = min(ENSEMBLE_CHUNK, max(64, MAX_SCORES // scores))
         if batch.nominal is not None:
             columns = batch.nominal.codes.shape[1]
-            chunk = max(1, min(chunk, CELLS // max(1, columns * (columns - 1) // 2)))
-        for ground in self.grounds:
-            chunk = min([chunk, *(memory.chunk_size(batch.classes_seen) for memory in ground.remembering)])
-        for begin in range(0, batch.trials, chunk):
-            yield slice(begin, min(begin + chunk, batch.trials))
+            chunk = max(1, min(chunk, MAX_FROZEN // max(1, columns * (columns - 1) // 2)))
+        if self.stateful:
+            chunk = min(chunk, *(sources.chunk_size(batch.classes_seen) for sources in self.sources))
+        if batch.trials <= chunk:
+            return [slice(0, batch.trials)]
+        return [slice(begin, min(begin + chunk, batch.trials)) for begin in range(0, batch.trials, chunk)]
 
-    def lay_out(self, batch: Any, rows: slice) -> TrialChunk:
-        """Some trials in the forms of all grounds, with room for everyone in them."""
-        tape = self.kept.before(batch, rows)
-        learns = bool((batch.labels[rows] >= 0).any())
-        tapes = {id(ground): ground.lay(tape, batch, rows) for ground in self.grounds}
-        for ground in self.grounds:
-            ground.expect_trials(len(batch.labels[rows]) if learns else 0, batch.classes_seen)
-            self.version += ground.grow(ground.need(batch))
-        for engine in self.engines:
-            engine.fit(engine.ground.need(batch))
-        for head in self.heads:
-            head.fit()
-        forms = {id(ground): ground.form(tapes[id(ground)].data) for ground in self.grounds}
-        asked = Asked(len(tape.labels) - tape.held, learns, set(), set(), set(), set(), set())
-        return TrialChunk(batch, rows, tape, tapes, forms, asked, {}, {}, {}, {})
+    def _run_chunk(self, batch: Any, rows: slice, learn: bool, scores: bool) -> Predictions:
+        with concurrency.deferred_interrupt() if learn else nullcontext():
+            chunk = self._begin_chunk(batch, rows)
+            if learn:
+                known = len(self.names.classes) + len(batch.new_classes)
+                if rows.stop < batch.trials:  # of the classes only those that these trials have named
+                    named = np.maximum(chunk.known, chunk.labels + 1)[chunk.labels >= 0]
+                    known = min(known, int(named.max(initial=0)))
+                self._add_names(batch, known)
+            found = self._execute(chunk, scores)
+            for predictor in self.predictors:
+                predictor.release()
+            self.resize()
+        return found
 
-    def _run_chunk(self, batch: Any, rows: slice, scores: bool) -> Predictions:
-        stretch = self.lay_out(batch, rows)
-        asked = stretch.asked
-        self.head.ask(asked, scores)
-        for engine in self.engines:
-            if id(engine) in asked.again:
-                stretch.twins[id(engine)] = engine.twin()
-            stretch.outs[id(engine)] = self._out(engine, asked, batch.classes_seen)
-        threads.each(
-            [
-                engine.errand(
-                    stretch.forms[id(engine.ground)],
-                    stretch.tapes[id(engine.ground)],
-                    stretch.outs[id(engine)],
-                )
-                for engine in self.engines
-            ],
-            stretch.length,
-        )
-        verdict = self.head.verdict(stretch)
-        if stretch.asked.learns:
-            self._count(stretch, verdict)
-            for ground in self.grounds:
-                ground.take_in(stretch.tapes[id(ground)])
-            self.kept.take_in(stretch.tape)
-        for engine in self.engines:
-            engine.sweep()
-            engine.fit(engine.ground.sizes())
-        return verdict
+    def prepare(self, batch: Any, *, learn: bool = False) -> TrialChunk:
+        """Return all trials of a batch as one chunk, in the form of every source; nothing is run.
 
-    @staticmethod
-    def _out(engine: RuleRun, asked: Asked, classes: int) -> Out:
-        count = asked.length
-        return Out(
-            np.empty(count, dtype=np.int32),
-            np.empty(count if engine.averages else 0, dtype=np.int32),
-            np.zeros((count if id(engine) in asked.own else 0, classes)),
-            np.zeros((count if id(engine) in asked.mean else 0, classes)),
-            np.zeros(count if id(engine) in asked.moves else 0, dtype=np.uint8),
-        )
+        Parameters
+        ----------
+        batch
+            The encoded batch.
+        learn
+            Whether its new names become known.
+        """
+        chunk = self._begin_chunk(batch, slice(0, batch.trials))
+        if learn:
+            self._add_names(batch, len(self.names.classes) + len(batch.new_classes))
+        return chunk
 
-    def _count(self, stretch: TrialChunk, verdict: Predictions) -> None:
-        if self.solo:
-            return
-        labels = stretch.labels
-        self.counts[TRIALS] += np.count_nonzero(labels >= 0)
-        self.counts[NOVEL] += np.count_nonzero(labels >= stretch.known)
-        self.counts[MISTAKES] += np.count_nonzero(stretch.judged(verdict.guesses))
+    def _begin_chunk(self, batch: Any, rows: slice) -> TrialChunk:
+        trials = self.buffer.followed_by(batch, rows)
+        chunk = TrialChunk(batch, trials)
+        for sources in self.sources:
+            sources.load(trials, batch, rows)
+            if sources.stateful:
+                sources.reserve(chunk.length if chunk.learns else 0, chunk.classes)
+        self.resize(self._sizes_with(batch))
+        for sources in self.sources:
+            sources.form = sources.build_form(sources.trials.data)
+        return chunk
 
-    def facts(self) -> np.ndarray:
-        """The counts: trials, mistakes, novel labels, and moves of all runs together."""
-        if not self.solo:
-            self.counts[MOVES] = sum(int(engine.counts[MOVES]) for engine in self.engines)
+    def _execute(self, chunk: TrialChunk, scores: bool) -> Predictions:
+        for run in self.rule_runs:
+            run.requests = Requests()
+        self.predictor.request(chunk, scores)
+        for run in self.rule_runs:
+            run.begin(chunk.length, chunk.classes)
+        concurrency.run_all([run.execute for run in self.rule_runs], chunk.length)
+        found = self.predictor.predictions(chunk)
+        if chunk.learns:
+            self._count(chunk, found)
+            self.buffer.update(chunk.trials)
+            for sources in self.sources:
+                sources.keep_frozen()
+            if self.stateful:
+                for run in self.rule_runs:
+                    run.drop_forgotten()
+        return found
+
+    def _count(self, chunk: TrialChunk, found: Predictions) -> None:
+        if self.single_run:
+            return  # the kernel has counted
+        self.counts[TRIALS] += np.count_nonzero(chunk.labels >= 0)
+        self.counts[NOVEL] += np.count_nonzero(chunk.labels >= chunk.known)
+        self.counts[MISTAKES] += np.count_nonzero(chunk.wrong(found.codes))
+
+    def totals(self) -> np.ndarray:
+        """Return the counts: trials, mistakes, novel labels, and updates of all rule runs together."""
+        if not self.single_run:
+            self.counts[MOVES] = sum(int(run.counts[MOVES]) for run in self.rule_runs)
         return self.counts[:KEPT].copy()
 
     # --- as arrays
 
-    def _kept_apart(self) -> Iterator[tuple[str, Any]]:
-        """Whoever keeps something, by the start of its names."""
-        yield "", self.kept
-        for what, keepers in (("ground", self.grounds), ("run", self.engines), ("head", self.heads)):
-            for i, keeper in enumerate(keepers):
-                yield "" if self.solo else f"{what}.{i}.", keeper
+    def _owners(self) -> Iterator[tuple[str, Any]]:
+        """Yield whatever has a state, with the prefix of its arrays."""
+        yield "", self.buffer
+        for what, owners in (("ground", self.sources), ("run", self.rule_runs), ("head", self.predictors)):
+            for i, owner in enumerate(owners):
+                yield "" if self.single_run else f"{what}.{i}.", owner
 
     def state(self) -> State:
-        """Everything that learning changed, without spare room: equal states are equal arrays."""
-        state = {} if self.solo else {"counts": self.facts()}
-        for start, keeper in self._kept_apart():
-            state |= {start + name: array for name, array in keeper.state().items()}
+        """Return all that learning has changed, without spare capacity: equal states are equal arrays."""
+        state = {} if self.single_run else {"counts": self.totals()}
+        for prefix, owner in self._owners():
+            state |= {prefix + name: array for name, array in owner.state().items()}
         return {name: np.array(array) for name, array in state.items()}
 
     def restore(self, state: State) -> None:
-        """Take up a state that `state` gave (and that was found sound)."""
-        self.fit()
-        for start, keeper in self._kept_apart():
-            keeper.restore(part_of(state, start))
-        if not self.solo:
+        """Take over a state that `state` returned and that was validated."""
+        self.resize()
+        for owner, part in self.parts_of(state):
+            owner.restore(part)
+        if not self.single_run:
             self.counts[:KEPT] = state["counts"]
-        self.fit()
+        self.sizes = None
+        self.resize()
+        self.version += 1
 
     def parts_of(self, state: State) -> Iterator[tuple[Any, State]]:
-        """Whoever keeps something, with its part of a state."""
-        for start, keeper in self._kept_apart():
-            yield keeper, part_of(state, start)
+        """Yield whatever has a state, with its part of a state."""
+        for prefix, owner in self._owners():
+            yield owner, strip_prefix(state, prefix)

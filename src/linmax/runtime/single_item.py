@@ -1,8 +1,4 @@
-"""One item at a time: all arrays stay where they are, and every kernel is called with no look-up.
-
-A head that can work so puts its kernel on the desk after those of its members. Each is told where to
-write its guess and its scores, so that a committee finds what it needs side by side.
-"""
+"""One item at a time, in microseconds: arrays that stay in place, and kernels called without a look-up."""
 
 from __future__ import annotations
 
@@ -12,269 +8,293 @@ from typing import Any
 
 import numpy as np
 
-from linmax import _jit
 from linmax._jit import Kernel, interpreting
 from linmax.experts.base import TrialData
-from linmax.experts.shared import ClassStatistics
-from linmax.experts.votes import Votes
-from linmax.inputs.classes import read_abstain
-from linmax.inputs.numbers import LARGEST, SMALLEST
+from linmax.inputs.abstain import read_abstain
 from linmax.kernels import trial as trials
 from linmax.kernels.forms import Sparse, SparseRows
 from linmax.kernels.structs import MISTAKES, TRIALS, Out
-from linmax.runtime.instances import TrialSequence
-from linmax.runtime.predictor import UnfitError
+from linmax.runtime.predictor import NO_SCORES, Predictor, TrialChunk
 from linmax.runtime.rule_run import RuleRun
 from linmax.runtime.runner import Runner
+from linmax.runtime.sources import NO_TRIALS
+from linmax.validation import LARGEST_NUMBER, SMALLEST_NUMBER
 
-NO_SCORES = np.zeros((0, 0))
-NOTHING = TrialSequence(TrialData(), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32), 0)
+PREDICT_ONLY = -1
 
 
-class Desk:
-    """The calls that are one trial of a council, for as long as its room stays as it is."""
+class SingleItem:
+    """Predicts and learns single items that are given as dicts of known names.
 
-    def __init__(self, council: Any, votes: Sparse, rows: SparseRows) -> None:
-        self.votes, self.rows = votes, rows
+    The arrays of one item are allocated once and bound to compiled kernels; they are made anew when the
+    names or the capacity of the runner change. Whatever this class does not know (a new name, an odd value,
+    an error, a learner that keeps several items) is left to the general path: `run` then returns None, and
+    nothing has changed.
+
+    Parameters
+    ----------
+    runner
+        The learner at work.
+    needs
+        What the learner reads: "votes", "rows" or "nominal".
+    abstain
+        The votes that abstain, as given to the session.
+
+    Attributes
+    ----------
+    label, known : ndarray
+        The label and the number of known classes of the item, as kernels read them.
+    votes : Sparse
+    rows : SparseRows
+        The votes and attributes of the item.
+    """
+
+    def __init__(self, runner: Runner, needs: Set[str], abstain: Any) -> None:
+        self.runner = runner
+        self.abstain = abstain
+        self._votes_type = dict if "votes" in needs else type(None)
+        self._attributes_type = dict if "rows" in needs else type(None)
+        self._version: Any = None
+        self._ready = False
+        self._supported = (
+            all(predictor.single_item for predictor in runner.predictors)
+            and not any(run.buffer_size for run in runner.rule_runs)
+            and all(part.single_item for part in runner.parts)
+        )
+
+    def run(self, votes: Any, attributes: Any, label: Any) -> int | None:
+        """Predict an item and, unless the label is None, learn it.
+
+        Parameters
+        ----------
+        votes, attributes
+            Dicts, or None where the learner reads none.
+        label
+            The name of the class.
+
+        Returns
+        -------
+        int or None
+            The code of the predicted class; None if the item must take the general path.
+        """
+        if self._version != (self.runner.version, interpreting()):
+            self._prepare()
+        if (
+            not self._ready
+            or type(votes) is not self._votes_type
+            or type(attributes) is not self._attributes_type
+        ):
+            return None
+        try:
+            code = PREDICT_ONLY if label is None else self._classes[label]
+            if label is not None and self._int_classes and type(label) is bool:
+                return None  # True is not 1 here, although it is to a dict
+            if votes is not None and not self._write_votes(votes):
+                return None
+            if attributes is not None and not self._write_attributes(attributes):
+                return None
+        except (KeyError, TypeError):  # an unknown name, or one that cannot be a key
+            return None
+        self.label[0] = code
+        for kernel, arguments in self._calls:
+            kernel(*arguments)
+        predicted: int = self._code.item()
+        if self._counts is not None and code >= 0:
+            self._counts[TRIALS] += 1
+            self._counts[MISTAKES] += predicted != code
+        return predicted
+
+    # --- the arrays of an item, and the kernels over them
+
+    def _prepare(self) -> None:
+        runner = self.runner
+        names = runner.names
+        self._ready = self._supported and len(names.classes) > 0
+        if self._ready:
+            runner.resize()
+            self._allocate(len(names.experts), len(names.classes), len(names.attributes))
+            self._bind_all()
+        self._version = (runner.version, interpreting())
+
+    def _allocate(self, experts: int, classes: int, attributes: int) -> None:
+        names = self.runner.names
+        abstentions = read_abstain(self.abstain, names.classes, None)
+        self._classes: dict[Any, int] = names.classes.codes
+        self._codes = dict.fromkeys((None, *abstentions.names), -1) | names.classes.codes
+        for name in abstentions.ambiguous:  # the general path raises an error for these
+            self._codes.pop(name, None)
+        self._int_classes = type(names.classes.names[0]) is int
+        self._experts = names.experts.codes
+        self._attributes = names.attributes.codes
+        self._panel: tuple[Any, ...] | None = None  # the experts of the last item
+        self._all_ones = True  # are the values of all votes 1?
+        cells, columns = 4 * max(8, experts) * max(1, min(classes, 4)), 4 * max(8, attributes)
+        self.votes = Sparse(
+            np.zeros(2, dtype=np.int64), np.zeros(cells, dtype=np.int32),
+            np.zeros(cells, dtype=np.int32), np.ones(cells),
+        )  # fmt: skip
+        self.rows = SparseRows(
+            np.zeros(2, dtype=np.int64), np.zeros(columns, dtype=np.int32), np.zeros(columns)
+        )
         self.label = np.zeros(1, dtype=np.int32)
-        self.known = np.array([len(council.names.classes)], dtype=np.int32)
-        self.guess = np.zeros(1, dtype=np.int32)
-        self.outs: dict[int, dict[str, np.ndarray]] = {}
-        self.calls: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
-        self._seated: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-        self._boards: dict[tuple[int, ...], np.ndarray] = {}
-        for ground in council.grounds:
-            check_ground(ground)
-        self.seat(council.head, self.guess, NO_SCORES)
-        engines = [self._engine(engine) for engine in council.engines]
-        self.calls = engines + self.calls
+        self.known = np.array([classes], dtype=np.int32)
+        self._code = np.zeros(1, dtype=np.int32)
+        self._counts = None if self.runner.single_run else self.runner.counts
 
-    def seat(self, head: Any, guesses: np.ndarray, board: np.ndarray) -> None:
-        """A head that writes here; one that already writes elsewhere is copied."""
-        if id(head) in self._seated:
-            there = self._seated[id(head)]
-            for target, source in zip((guesses, board), there, strict=True):
+    def _bind_all(self) -> None:
+        runner = self.runner
+        self._calls: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
+        self._bound: dict[Predictor, tuple[np.ndarray, np.ndarray]] = {}
+        self._stacked: dict[tuple[Predictor, ...], np.ndarray] = {}
+        self._outputs: dict[RuleRun, dict[str, np.ndarray]] = {run: {} for run in runner.rule_runs}
+        runner.predictor.request(TrialChunk(_NoBatch, NO_TRIALS), False)
+        self.bind(runner.predictor, self._code, NO_SCORES)
+        for predictor in runner.predictors:
+            predictor.release()
+        self._calls = [self._run_call(run) for run in runner.rule_runs] + self._calls
+
+    def bind(self, predictor: Predictor, codes: np.ndarray, scores: np.ndarray) -> None:
+        """Let a predictor write here; what it already writes elsewhere is copied.
+
+        Parameters
+        ----------
+        predictor
+            The predictor, or a member of it.
+        codes
+            Where the predicted code goes.
+        scores
+            Where the scores go; empty if they are not needed here.
+        """
+        if predictor in self._bound:
+            for target, source in zip((codes, scores), self._bound[predictor], strict=True):
                 if len(target):
-                    if not len(source):
-                        raise UnfitError
-                    self.calls.append((np.copyto, (target, source)))
+                    self._calls.append((np.copyto, (target, source)))
             return
-        self._seated[id(head)] = (guesses, board)
-        head.bind(self, guesses, board)
+        if predictor.scores_wanted and not len(scores):
+            scores = np.zeros((1, int(self.known[0])))
+        self._bound[predictor] = (codes, scores)
+        predictor.bind(self, codes, scores)
 
-    def boards(self, members: list[Any]) -> np.ndarray:
-        """The scores of these members, side by side."""
-        key = tuple(map(id, members))
-        if key not in self._boards:
-            self._boards[key] = np.zeros((len(members), 1, int(self.known[0])))
-            for member, board in zip(members, self._boards[key], strict=True):
-                self.seat(member, np.zeros(1, dtype=np.int32), board)
-        return self._boards[key]
+    def stacked_scores(self, members: list[Predictor]) -> np.ndarray:
+        """Return the array (members, 1, classes) into which these members write their scores."""
+        key = tuple(members)
+        if key not in self._stacked:
+            self._stacked[key] = np.zeros((len(members), 1, int(self.known[0])))
+            for member, scores in zip(members, self._stacked[key], strict=True):
+                self.bind(member, np.zeros(1, dtype=np.int32), scores)
+        return self._stacked[key]
 
     def call(self, kernel: Kernel, *arguments: Any) -> None:
-        """A kernel is called with these very arrays on every trial."""
-        self.calls.append((kernel.entry(*arguments), arguments))
+        """Call a kernel with these very arrays for every item.
 
-    def run(self) -> None:
-        """One trial."""
-        for entry, arguments in self.calls:
-            entry(*arguments)
+        Parameters
+        ----------
+        kernel
+            The kernel.
+        *arguments
+            Its arguments.
+        """
+        self._calls.append((kernel.entry(*arguments), arguments))
 
-    def _engine(self, engine: RuleRun) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        if engine.size:
-            raise UnfitError
-        wanted = self.outs.get(id(engine), {})
-        guess = np.zeros(1, dtype=np.int32)
+    def write_run(self, run: RuleRun, mean: bool, codes: np.ndarray, scores: np.ndarray) -> None:
+        """Let a rule run write its predictions, or those of its mean, here."""
+        outputs = self._outputs[run]
+        outputs["mean" if mean else "own"] = codes
+        if len(scores):
+            outputs["mean_scores" if mean else "own_scores"] = scores
+
+    def _run_call(self, run: RuleRun) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        outputs = self._outputs[run]
+        unused = np.zeros(1, dtype=np.int32)
         out = Out(
-            wanted.get("own", guess),
-            wanted.get("mean", guess if engine.averages else guess[:0]),
-            wanted.get("own_scores", NO_SCORES),
-            wanted.get("mean_scores", NO_SCORES),
+            outputs.get("own", unused),
+            outputs.get("mean", unused if run.averages else unused[:0]),
+            outputs.get("own_scores", NO_SCORES),
+            outputs.get("mean_scores", NO_SCORES),
             np.zeros(0, dtype=np.uint8),
         )
-        arguments = (
-            engine.ground.form(TrialData(self.votes, self.rows)), self.label, self.known, 0, 1,
-            *engine.tools(engine.buffer(NOTHING)), out,
-        )  # fmt: skip
+        form = run.sources.build_form(TrialData(self.votes, self.rows))
+        state = run.kernel_state(run.recycling_buffer(NO_TRIALS, form))
+        arguments = (form, self.label, self.known, 0, 1, *state, out)
         return trials.run.entry(*arguments), arguments
 
+    # --- an item into the arrays
 
-def check_ground(ground: Any) -> None:
-    """Votes that are frozen, kernels and other readings of scores need more than the item."""
-    short = any(getattr(part, "complement", False) for part in ground.parts)
-    raw = all(part.as_ == "raw" for part in ground.parts if isinstance(part, Votes))
-    if any(not isinstance(memory, ClassStatistics) for memory in ground.remembering) or short or not raw:
-        raise UnfitError
-
-
-PREDICT = -1
-
-
-class SurpriseError(Exception):
-    """This item must take the general path."""
-
-
-class Single:
-    """The fast path of a council, for as long as its names and its room stay as they are."""
-
-    def __init__(self, council: Runner, abstain: Any) -> None:
-        names = council.names
-        silence = read_abstain(abstain, names.classes, None)
-        self.version = (council.version, _jit.interpreting())
-        self.columns = names.experts.codes
-        self.labels: dict[Any, int] = names.classes.codes
-        self.codes = dict.fromkeys((None, *silence.names), -1) | names.classes.codes
-        for name in silence.contested:  # the general path complains of these
-            self.codes.pop(name, None)
-        self.whole = type(names.classes.names[0]) is int
-        self.panel: tuple[Any, ...] | None = None
-        self.attributes = names.attributes.codes
-        self.cells = 4 * max(8, len(names.experts)) * max(1, min(len(names.classes), 4))
-        self.wide = 4 * max(8, len(names.attributes))
-        self.votes = Sparse(
-            np.zeros(2, dtype=np.int64),
-            np.zeros(self.cells, dtype=np.int32),
-            np.zeros(self.cells, dtype=np.int32),
-            np.ones(self.cells),
-        )
-        self.rows = SparseRows(
-            np.zeros(2, dtype=np.int64), np.zeros(self.wide, dtype=np.int32), np.zeros(self.wide)
-        )
-        self.ones = True
-        self.desk = Desk(council, self.votes, self.rows)
-        self.label, self.guess = self.desk.label, self.desk.guess
-        self.counts = None if council.solo else council.counts  # a single engine counts by itself
-
-    def trial(self, votes: Any, attributes: Any, label: Any) -> int:
-        """Guess an item and, unless the label is None, learn it; the guess as a code."""
-        if votes is not None:
-            self._write(votes)
-        if attributes is not None:
-            self._write_attributes(attributes)
-        y = PREDICT if label is None else self._code(label)
-        self.label[0] = y
-        self.desk.run()
-        guess: int = self.guess.item()
-        if self.counts is not None and y >= 0:
-            self.counts[TRIALS] += 1
-            self.counts[MISTAKES] += guess != y
-        return guess
-
-    def _code(self, label: Any) -> int:
-        if self.whole and type(label) is bool:
-            raise SurpriseError
-        return self.labels[label]
-
-    def _write(self, votes: dict[Any, Any]) -> None:
-        """Labels, experts in the order of the roll; the same panel again costs one look at its names."""
-        panel = tuple(votes)
+    def _write_votes(self, votes: dict[Any, Any]) -> bool:
+        """Write labels, experts in the order of their codes; the same panel again costs one comparison."""
         try:
-            labels = list(map(self.codes.__getitem__, votes.values()))
-            if self.whole and bool in map(type, votes.values()):
-                raise SurpriseError  # True is not 1 here, though it is to a dict
-            if panel != self.panel:
-                self._seat(panel)
+            labels = list(map(self._codes.__getitem__, votes.values()))
+            if self._int_classes and bool in map(type, votes.values()):
+                return False
+            panel = tuple(votes)
+            known = panel == self._panel or self._write_panel(panel)
         except (KeyError, TypeError):
-            self._write_scores(votes)
-            return
-        if not self.ones:
+            known = False
+        if not known:
+            return self._write_scores(votes)
+        if not self._all_ones:
             self.votes.value.fill(1.0)
-            self.ones = True
+            self._all_ones = True
         self.votes.label[: len(labels)] = labels
+        return True
 
-    def _seat(self, panel: tuple[Any, ...]) -> None:
-        experts = [self.columns[name] for name in panel]
-        if len(experts) > self.cells or any(map(operator.gt, experts, experts[1:])):
-            raise TypeError
-        self.panel = panel
+    def _write_panel(self, panel: tuple[Any, ...]) -> bool:
+        experts = [self._experts[name] for name in panel]
+        if len(experts) > len(self.votes.expert) or any(map(operator.gt, experts, experts[1:])):
+            return False
+        self._panel = panel
         self.votes.indptr[1] = len(experts)
         self.votes.expert[: len(experts)] = experts
+        return True
 
-    def _write_scores(self, votes: dict[Any, Any]) -> None:
-        """The same when experts come in another order, or give scores."""
+    def _write_scores(self, votes: dict[Any, Any]) -> bool:
+        """Write votes of experts that come in another order, or that give scores."""
         cells: list[tuple[int, int, float]] = []
-        try:
-            for name, vote in votes.items():
-                expert = self.columns[name]
-                if isinstance(vote, dict):
-                    cells.extend(
-                        (expert, _known(self.codes[label]), _fit(x)) for label, x in vote.items() if x != 0
-                    )
-                elif self.codes[vote] >= 0:
-                    cells.append((expert, self.codes[vote], 1.0))
-        except (KeyError, TypeError):
-            raise SurpriseError from None
-        if len(cells) > self.cells:
-            raise SurpriseError
-        self.ones = False
-        self.panel = None
+        for name, vote in votes.items():
+            expert = self._experts[name]
+            if isinstance(vote, dict):
+                for label, score in vote.items():
+                    code = self._codes[label]
+                    if score != 0:
+                        if code < 0 or not _is_ordinary(score):
+                            return False
+                        cells.append((expert, code, float(score)))
+            elif self._codes[vote] >= 0:
+                cells.append((expert, self._codes[vote], 1.0))
+        if len(cells) > len(self.votes.expert):
+            return False
+        self._all_ones = False
+        self._panel = None
         cells.sort()
         self.votes.indptr[1] = len(cells)
-        for at, (expert, label, x) in enumerate(cells):
-            self.votes.expert[at], self.votes.label[at], self.votes.value[at] = expert, label, x
+        for at, cell in enumerate(cells):
+            self.votes.expert[at], self.votes.label[at], self.votes.value[at] = cell
+        return True
 
-    def _write_attributes(self, attributes: dict[Any, Any]) -> None:
+    def _write_attributes(self, attributes: dict[Any, Any]) -> bool:
         cells: list[tuple[int, float]] = []
-        try:
-            for name, value in attributes.items():
-                if isinstance(value, str):
-                    cells.append((self.attributes[name, value], 1.0))
-                elif value != 0:
-                    cells.append((self.attributes[name], _fit(value)))
-        except (KeyError, TypeError):
-            raise SurpriseError from None
-        if len(cells) > self.wide:
-            raise SurpriseError
+        for name, value in attributes.items():
+            if isinstance(value, str):
+                cells.append((self._attributes[name, value], 1.0))
+            elif value != 0:
+                if not _is_ordinary(value):
+                    return False
+                cells.append((self._attributes[name], float(value)))
+        if len(cells) > len(self.rows.index):
+            return False
         cells.sort()
         self.rows.indptr[1] = len(cells)
-        for at, (attribute, value) in enumerate(cells):
-            self.rows.index[at], self.rows.value[at] = attribute, value
+        for at, cell in enumerate(cells):
+            self.rows.index[at], self.rows.value[at] = cell
+        return True
 
 
-def _fit(value: Any) -> float:
-    """A number that needs no comment; the general path has something to say about all others."""
-    if type(value) is not float and type(value) is not int:
-        raise SurpriseError
-    if not SMALLEST <= abs(value) <= LARGEST:
-        raise SurpriseError
-    return float(value)
+class _NoBatch:
+    """A batch without trials."""
+
+    classes_seen = experts_seen = 0
 
 
-def _known(label: int) -> int:
-    if label < 0:
-        raise SurpriseError
-    return label
-
-
-class Shortcut:
-    """The fast path of a council for items that are dicts of what the learner needs."""
-
-    def __init__(self, council: Runner, needs: Set[str], abstain: Any) -> None:
-        self.council, self.abstain = council, abstain
-        self.votes = dict if "votes" in needs else type(None)
-        self.attributes = dict if "rows" in needs else type(None)
-        self.single: Single | None = None
-        self.closed = False  # a learner that keeps several items has none
-
-    def trial(self, votes: Any, attributes: Any, label: Any) -> int | None:
-        """The guess as a code, or None when the item must take the general path; a label is learned."""
-        single = self.single
-        if single is None or single.version != (self.council.version, interpreting()):
-            single = self._made()
-        if single is None or type(votes) is not self.votes or type(attributes) is not self.attributes:
-            return None
-        try:
-            return single.trial(votes, attributes, label)
-        except (KeyError, TypeError, SurpriseError):
-            return None
-
-    def _made(self) -> Single | None:
-        if self.closed or not len(self.council.names.classes):
-            return None
-        self.council.fit()
-        try:
-            self.single = Single(self.council, self.abstain)
-        except UnfitError:
-            self.closed = True
-            return None
-        return self.single
+def _is_ordinary(value: Any) -> bool:
+    """Whether a number needs no check; the general path has an error for the others."""
+    return (type(value) is float or type(value) is int) and SMALLEST_NUMBER <= abs(value) <= LARGEST_NUMBER

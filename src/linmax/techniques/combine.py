@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from linmax.runtime.predictor import Predictor, RulePredictor
+from linmax.runtime.predictor import Predictor
 from linmax.spec import Learner
 from linmax.techniques.base import Committee, Technique
 from linmax.techniques.voting import VotingPredictor
@@ -54,10 +54,8 @@ class Combine(Committee):
         check_voting(self)
 
     def predictor(self, runner: Any) -> Predictor:
-        """The head over the members' runs."""
-        leaves = [runner.predictor(member) for member in self.members]
-        assert all(isinstance(leaf, RulePredictor) for leaf in leaves)
-        return VotingPredictor(self, leaves, runner)
+        """Return the predictor over the runs of the members."""
+        return VotingPredictor(self, [runner.predictor_for(member) for member in self.members], runner)
 
 
 def check_voting(learner: Any) -> None:
@@ -106,11 +104,11 @@ class Voted(Technique):
         check_voting(self)
 
     def predictor(self, runner: Any) -> Predictor:
-        """The head over one run."""
+        """Return the predictor over one run."""
         one = Combine(
             (self.inner,), hypotheses=self.hypotheses, window=self.window, recent=self.recent,
             patience=self.patience, choose=self.choose,
         )  # fmt: skip
-        head = one.predictor(runner)
-        head.learner = self
-        return head
+        predictor = one.predictor(runner)
+        predictor.learner = self
+        return predictor

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from linmax._jit import Kernel
 from linmax.kernels.ensembles import mix, stack
-from linmax.runtime.predictor import Asked, Predictor, Attribution, State, TrialChunk, Predictions, blend, mixed
+from linmax.runtime.predictor import (
+    Attribution,
+    Predictions,
+    Predictor,
+    State,
+    TrialChunk,
+    mean_weights,
+    mix_attributions,
+)
 from linmax.techniques.base import Committee, check_multiplier, check_part
 from linmax.validation import check_array, require
 
@@ -44,52 +52,64 @@ class Mixture(Committee):
         check_part(self, "share", 1e-4)
 
     def predictor(self, runner: Any) -> Predictor:
-        """The head of the members."""
-        return MixturePredictor(self, [runner.predictor(member) for member in self.members])
+        """Return the predictor over those of the members."""
+        return MixturePredictor(self, [runner.predictor_for(member) for member in self.members])
 
 
 class ScoreEnsemble(Predictor):
-    """One who makes something of the members' scores."""
+    """Predicts with a function of the members' scores.
+
+    Parameters
+    ----------
+    learner
+        The ensemble.
+    members
+        The predictors of its members.
+    """
 
     kernel: Kernel
+    single_item: ClassVar[bool] = True
+    combines_scores: ClassVar[bool] = True
 
     def __init__(self, learner: Any, members: list[Predictor]) -> None:
         self.learner = learner
         self.members = members
 
-    def ask(self, asked: Asked, board: bool) -> None:
-        """Everybody's scores."""
-        super().ask(asked, board)
+    def request(self, chunk: TrialChunk, scores: bool) -> None:
+        """Ask all members for scores."""
+        super().request(chunk, scores)
         for member in self.members:
-            member.ask(asked, True)
+            member.request(chunk, True)
 
-    def decide(self, stretch: TrialChunk, board: bool) -> Predictions:
-        """The best class by the scores made of the members'."""
-        boards = np.stack([member.verdict(stretch).board for member in self.members])
-        guesses = np.empty(stretch.length, dtype=np.int32)
-        scores = np.zeros((stretch.length if board else 0, boards.shape[2]))
-        self.kernel(boards, stretch.labels, stretch.known, *self.tools(boards.shape[2]), guesses, scores)
-        return Predictions(guesses, scores)
+    def compute(self, chunk: TrialChunk) -> Predictions:
+        """Return the best class by the combined scores."""
+        stacked = np.stack([member.predictions(chunk).scores for member in self.members])
+        codes = np.empty(chunk.length, dtype=np.int32)
+        scores = np.zeros((chunk.length if self.scores_wanted else 0, stacked.shape[2]))
+        self.kernel(stacked, chunk.labels, chunk.known, *self.kernel_state(stacked.shape[2]), codes, scores)
+        return Predictions(codes, scores)
 
-    def tools(self, classes: int) -> tuple[Any, ...]:
-        """What the kernel takes between the labels and the results."""
+    def kernel_state(self, classes: int) -> tuple[Any, ...]:
+        """Return what the kernel takes between the labels and the results."""
         raise NotImplementedError
 
-    def bind(self, desk: Any, guesses: np.ndarray, board: np.ndarray) -> None:
-        """After the members, the kernel."""
-        boards = desk.boards(self.members)
-        desk.call(self.kernel, boards, desk.label, desk.known, *self.tools(boards.shape[2]), guesses, board)
+    def bind(self, item: Any, codes: np.ndarray, scores: np.ndarray) -> None:
+        """Call the kernel after the members."""
+        stacked = item.stacked_scores(self.members)
+        state = self.kernel_state(stacked.shape[2])
+        item.call(self.kernel, stacked, item.label, item.known, *state, codes, scores)
 
     def weights(self) -> dict[Any, float]:
-        """The mean of the members' weights, each brought to absolute values that add up to 1."""
-        return blend([(share, member.weights()) for member, share in self.shares()])
+        """Return the mean of the members' normalized weights."""
+        return mean_weights(self.shares())
 
     def explain(self, item: Any) -> Attribution:
-        """The members' reasons, and what is made of them beyond that."""
-        boards = np.stack([member.explain(item).scores for member in self.members])[:, None, :]
-        scores, guesses = np.zeros((1, item.known)), np.zeros(1, dtype=np.int32)
-        self.kernel(boards, np.full(1, -1), np.full(1, item.known), *self.tools(item.known), guesses, scores)
-        return mixed(self.shares(), item, scores[0])
+        """Return the attributions of the members, and the remainder that the combination adds."""
+        stacked = np.stack([member.explain(item).scores for member in self.members])[:, None, :]
+        scores, codes = np.zeros((1, item.known)), np.zeros(1, dtype=np.int32)
+        state = self.kernel_state(item.known)
+        self.kernel(stacked, np.full(1, -1), np.full(1, item.known), *state, codes, scores)
+        return mix_attributions(self.shares(), item, scores[0])
 
 
 class MixturePredictor(ScoreEnsemble):
@@ -101,7 +121,7 @@ class MixturePredictor(ScoreEnsemble):
         super().__init__(learner, members)
         self.logs = np.full(len(members), -math.log(len(members)))
 
-    def tools(self, classes: int) -> tuple[Any, ...]:
+    def kernel_state(self, classes: int) -> tuple[Any, ...]:
         """Weights, how they fall, and scratch."""
         step, share = math.log(self.learner.multiplier), float(self.learner.share)
         return self.logs, step, share, np.zeros((len(self.members) + 1, classes))
@@ -118,7 +138,7 @@ class MixturePredictor(ScoreEnsemble):
         """Take up what `state` gave."""
         self.logs[:] = state["logs"]
 
-    def check(self, state: State, remembered: dict[int, int]) -> None:
+    def validate(self, state: State, sizes: Any) -> None:
         """One weight per member."""
         check_array(state, "logs", (len(self.members),), np.float64)
         require(bool((np.abs(state["logs"]) <= FARTHEST).all()), "logs are no logarithms of weights")
@@ -152,8 +172,8 @@ class Stacked(Committee):
         check_part(self, "forget", 1e-4)
 
     def predictor(self, runner: Any) -> Predictor:
-        """The head of the members."""
-        return StackedPredictor(self, [runner.predictor(member) for member in self.members])
+        """Return the predictor over those of the members."""
+        return StackedPredictor(self, [runner.predictor_for(member) for member in self.members])
 
 
 class StackedPredictor(ScoreEnsemble):
@@ -166,7 +186,7 @@ class StackedPredictor(ScoreEnsemble):
         self.v = np.full(len(members), 1.0 / len(members))
         self.P = learner.prior * np.eye(len(members))
 
-    def tools(self, classes: int) -> tuple[Any, ...]:
+    def kernel_state(self, classes: int) -> tuple[Any, ...]:
         """Trust, how sure it is and stays, and scratch."""
         members, prior, forget = len(self.members), float(self.learner.prior), float(self.learner.forget)
         scratch = np.zeros((members, classes)), np.zeros((2, classes)), np.zeros((3, members))
@@ -184,7 +204,7 @@ class StackedPredictor(ScoreEnsemble):
         """Take up what `state` gave."""
         self.v[:], self.P[:] = state["v"], state["P"]
 
-    def check(self, state: State, remembered: dict[int, int]) -> None:
+    def validate(self, state: State, sizes: Any) -> None:
         """One number per member, and per pair of them."""
         check_array(state, "v", (len(self.members),), np.float64)
         check_array(state, "P", (len(self.members), len(self.members)), np.float64)

@@ -11,8 +11,7 @@ import numpy as np
 from linmax.experts import Votes
 from linmax.experts.base import Capacity
 from linmax.kernels.naive_bayes import Accuracies, Tables, count, end_of, says
-from linmax.runtime.instances import sparse
-from linmax.runtime.predictor import Predictor, Attribution, State, TrialChunk, Predictions
+from linmax.runtime.predictor import Attribution, Predictions, Predictor, State, TrialChunk
 from linmax.runtime.sources import Sources, check_size
 from linmax.spec import Learner
 from linmax.validation import check_array, require
@@ -71,16 +70,26 @@ class NaiveBayes(Learner):
         raise ValueError(f"{self!r} counts, and has no rule")
 
     def predictor(self, runner: Any) -> Predictor:
-        """The head that counts."""
-        return Counter(self, runner.ground((Votes(),)))
+        """Return the predictor that counts."""
+        return NaiveBayesPredictor(self, runner.shared_sources((Votes(),)))
 
 
-class Counter(Predictor):
-    """One who counts."""
+class NaiveBayesPredictor(Predictor):
+    """Counts votes by expert, vote and label.
 
-    def __init__(self, learner: NaiveBayes, ground: Sources) -> None:
+    Parameters
+    ----------
+    learner
+        The learner.
+    sources
+        The votes.
+    """
+
+    single_item: ClassVar[bool] = True
+
+    def __init__(self, learner: NaiveBayes, sources: Sources) -> None:
         self.learner = learner
-        self.ground = ground
+        self.sources = sources
         self.kind = KINDS[learner.of]
         self.counts: Any = self.kind(*self._zeros(0, 0))
 
@@ -93,17 +102,17 @@ class Counter(Predictor):
             {"heard": (0,), "pooled": (2,)}.get(name, AXES[name]) if self.kind is Accuracies else AXES[name]
         )
 
-    def check_room(self, need: Capacity) -> None:
+    def check_sizes(self, sizes: Capacity) -> None:
         """Tables are experts by classes by classes."""
         check_size(
-            max(math.prod(need[axis] for axis in self._axes(name)) for name in self.kind._fields), need
+            max(math.prod(sizes[axis] for axis in self._axes(name)) for name in self.kind._fields), sizes
         )
 
-    def fit(self) -> None:
+    def resize(self) -> None:
         """Room for everyone."""
-        room = self.ground.room
-        if len(self.counts.truths) < room.classes or len(self.counts.heard) < room.experts:
-            self.counts = self._copied(self.counts, room.experts, room.classes)
+        capacity = self.sources.capacity
+        if len(self.counts.truths) < capacity.classes or len(self.counts.heard) < capacity.experts:
+            self.counts = self._copied(self.counts, capacity.experts, capacity.classes)
 
     def _copied(self, counts: Any, experts: int, classes: int) -> Any:
         fresh = self._zeros(experts, classes)
@@ -112,29 +121,27 @@ class Counter(Predictor):
             new[corner] = old[corner]
         return self.kind(*fresh)
 
-    def decide(self, stretch: TrialChunk, board: bool) -> Predictions:
-        """The most probable class."""
-        tape, classes = stretch.tape, stretch.batch.classes_seen
-        guesses = np.empty(stretch.length, dtype=np.int32)
-        scores = np.zeros((stretch.length if board else 0, classes))
-        if "sparse" not in stretch.shared:
-            stretch.shared["sparse"] = sparse(tape.data.votes)
+    def compute(self, chunk: TrialChunk) -> Predictions:
+        """Return the most probable class."""
+        trials, classes = chunk.trials, chunk.classes
+        codes = np.empty(chunk.length, dtype=np.int32)
+        scores = np.zeros((chunk.length if self.scores_wanted else 0, classes))
         count(
-            stretch.shared["sparse"], tape.held, tape.labels, tape.known, float(self.learner.shrink),
-            self.counts, np.zeros(classes), np.zeros(classes), guesses, scores,
+            chunk.sparse_votes, trials.buffered, trials.labels, trials.known, float(self.learner.shrink),
+            self.counts, np.zeros(classes), np.zeros(classes), codes, scores,
         )  # fmt: skip
-        return Predictions(guesses, scores)
+        return Predictions(codes, scores)
 
-    def bind(self, desk: Any, guesses: np.ndarray, board: np.ndarray) -> None:
-        """The kernel, over the item's votes."""
-        classes, shrink = int(desk.known[0]), float(self.learner.shrink)
+    def bind(self, item: Any, codes: np.ndarray, scores: np.ndarray) -> None:
+        """Call the kernel on the votes of the item."""
+        classes, shrink = int(item.known[0]), float(self.learner.shrink)
         scratch = np.zeros(classes), np.zeros(classes)
-        desk.call(count, desk.votes, 0, desk.label, desk.known, shrink, self.counts, *scratch, guesses, board)
+        item.call(count, item.votes, 0, item.label, item.known, shrink, self.counts, *scratch, codes, scores)
 
     def weights(self) -> dict[Any, float]:
         """By expert; of tables by expert, what it says and the class that this counts for."""
-        classes = self.ground.names.classes.names
-        k, named = len(classes), list(self.ground.named())
+        classes = self.sources.names.classes.names
+        k, named = len(classes), list(self.sources.named_weights())
         if self.kind is Accuracies:
             return {key: float(self._says(at, 0, k)[0]) for key, _, at in named} if k else {}
         return {
@@ -152,8 +159,8 @@ class Counter(Predictor):
 
     def explain(self, item: Any) -> Attribution:
         """What each expert's word adds, and how frequent the classes are."""
-        votes, k = sparse(item.stretch.tape.data.votes), item.known
-        owners = {at: owner for _, owner, at in self.ground.named(item.names)}
+        votes, k = item.chunk.sparse_votes, item.known
+        owners = {at: owner for _, owner, at in self.sources.named_weights(item.names)}
         parts: dict[Any, np.ndarray] = {"(prior)": np.log1p(self.counts.truths[:k])}
         at, last = 0, int(votes.indptr[1])
         while at < last:
@@ -165,20 +172,22 @@ class Counter(Predictor):
 
     def state(self) -> State:
         """All counts, without spare room."""
-        names = self.ground.names
+        names = self.sources.names
         return self._copied(self.counts, len(names.experts), len(names.classes))._asdict()  # type: ignore[no-any-return]
 
     def restore(self, state: State) -> None:
         """Take up what `state` gave."""
         self.counts = self.kind(*(state[name] for name in self.kind._fields))
-        self.fit()
+        self.resize()
 
-    def check(self, state: State, remembered: dict[int, int]) -> None:
+    def validate(self, state: State, sizes: Any) -> None:
         """Counts, none below 0."""
-        sizes = (len(self.ground.names.experts), len(self.ground.names.classes), 2)
+        shape = (len(self.sources.names.experts), len(self.sources.names.classes), 2)
         for name in self.kind._fields:
-            check_array(state, name, tuple(sizes[axis] for axis in self._axes(name)), np.float64)
+            check_array(state, name, tuple(shape[axis] for axis in self._axes(name)), np.float64)
             require(not bool((state[name] < 0.0).any()), f"{name} counts below nothing")
         if self.kind is Accuracies:
             right = np.append(state["right"], state["pooled"][0])
-            require(bool((right <= np.append(state["heard"], state["pooled"][1])).all()), "right is above heard")
+            require(
+                bool((right <= np.append(state["heard"], state["pooled"][1])).all()), "right is above heard"
+            )

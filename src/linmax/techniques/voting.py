@@ -1,4 +1,4 @@
-"""The one who decides for `Combine` and `Voted`."""
+"""The predictor of `Combine` and `Voted`: saved hypotheses of past leaders vote with the current one."""
 
 from __future__ import annotations
 
@@ -25,30 +25,48 @@ from linmax.kernels.voting import (
     follow,
     uniform,
 )
-from linmax.runtime.layout import copy_columns, layout, size_of
-from linmax.runtime.predictor import Asked, Predictor, RulePredictor, Attribution, State, TrialChunk, Predictions, completed, scaled
+from linmax.runtime.layout import WeightLayout, copy_columns
+from linmax.runtime.predictor import (
+    Attribution,
+    Predictions,
+    Predictor,
+    RulePredictor,
+    State,
+    TrialChunk,
+    normalized,
+    with_remainder,
+)
 from linmax.runtime.rule_run import RuleRun
-from linmax.runtime.sources import Sources
 from linmax.validation import check_array, require
 
 
 class VotingPredictor(Predictor):
-    """Saved hypotheses of the leaders of their time, as rows over the weights of all members' sources."""
+    """Keeps hypotheses of past leaders, as rows over the weights of all members' sources.
 
-    def __init__(self, learner: Any, members: list[RulePredictor], council: Any) -> None:
+    Parameters
+    ----------
+    learner
+        `Combine` or `Voted`.
+    members
+        The predictors of its members.
+    runner
+        The learner at work.
+    """
+
+    def __init__(self, learner: Any, members: list[RulePredictor], runner: Any) -> None:
         self.learner = learner
         self.members = members
         self.recent = learner.recent if learner.hypotheses else 0
         self.rules = Rules(
             learner.hypotheses, learner.window, learner.recent, learner.patience,
-            int(learner.choose == "random"), council.seed,
+            int(learner.choose == "random"), runner.seed,
         )  # fmt: skip
-        self.sources = list(dict.fromkeys(member.engine.ground.parts for member in members))
-        parts = [part for source in self.sources for part in source]
+        self.member_parts = list(dict.fromkeys(member.run.sources.parts for member in members))
+        parts = [part for source in self.member_parts for part in source]
         memories = [memory for part in parts if (memory := part.new_memory()) is not None]
         if any(memory.binds_weights for memory in memories):
             raise ValueError(
-                f"hypotheses on a Kernel cannot be saved apart from its supports (got {learner!r});"
+                f"hypotheses on a Kernel cannot be saved apart from its support vectors (got {learner!r});"
                 " WeightedMajority and Mixture take such members"
             )
         if sum(memory.freezes_votes for memory in memories) > 1:
@@ -56,210 +74,213 @@ class VotingPredictor(Predictor):
                 f"only one source that freezes its votes can be in a committee that votes (got {learner!r});"
                 " WeightedMajority takes any members"
             )
-        self.ground: Sources = council.ground(tuple(parts))
+        self.sources = runner.shared_sources(tuple(parts))
         self.mistakes = np.zeros(len(members), dtype=np.int64)
         self.streak = np.zeros(len(members), dtype=np.int64)
-        self.room = self.ground.room
-        self._blank(size_of(self.ground.parts, self.room))
+        self.layout: WeightLayout = self.sources.layout
+        self.ballot = self._empty(self.layout)
         self.ballot.numbers[[SPACING, SLOT]] = 1
 
-    def _blank(self, weights: int) -> None:
+    def _empty(self, layout: WeightLayout) -> Ballot:
         slots, members = self.rules.hypotheses, len(self.members)
-        self.ballot = Ballot(
-            np.zeros((slots, weights)), np.zeros(weights), np.zeros(slots),
+        return Ballot(
+            np.zeros((slots, layout.size)), np.zeros(layout.size), np.zeros(slots),
             np.zeros(slots, dtype=np.int64), np.zeros(slots, dtype=np.int64),
             np.zeros(members, dtype=np.int64), np.zeros(NUMBERS, dtype=np.int64),
         )  # fmt: skip
 
-    def fit(self) -> None:
-        """Later experts and classes have weight 0 in what is saved."""
-        if self.room != self.ground.room:
-            self._move(self.ballot, self.room, self.ground.room)
-            self.room = self.ground.room
-
-    def _move(self, ballot: Ballot, old: Any, new: Any) -> None:
-        parts = self.ground.parts
+    def _copy(self, ballot: Ballot, old: WeightLayout, new: WeightLayout) -> Ballot:
+        """Return the same in another layout; later experts and classes have weight 0 in what is saved."""
+        copy = self._empty(new)
         before = {str(i): row for i, row in enumerate((*ballot.saved, ballot.total))}
-        self._blank(size_of(parts, new))
-        after = {str(i): row for i, row in enumerate((*self.ballot.saved, self.ballot.total))}
-        copy_columns(before, layout(parts, old), after, layout(parts, new))
-        for mine, other in zip(self.ballot[2:], ballot[2:], strict=True):
-            mine[...] = other
+        after = {str(i): row for i, row in enumerate((*copy.saved, copy.total))}
+        copy_columns(before, old, after, new)
+        for target, source in zip(copy[2:], ballot[2:], strict=True):
+            target[...] = source
+        return copy
+
+    def resize(self) -> None:
+        """Follow the capacity of the sources."""
+        if self.layout is not self.sources.layout:
+            self.ballot = self._copy(self.ballot, self.layout, self.sources.layout)
+            self.layout = self.sources.layout
 
     @property
     def leader(self) -> RulePredictor:
-        """The member with the fewest mistakes so far, the first of those."""
+        """The member with the fewest mistakes so far, the first of those that tie."""
         leader: RulePredictor = self.members[int(self.mistakes.argmin())]
         return leader
 
-    def ahead(self) -> bool:
-        """Does the leader guess, because it has made fewer mistakes than voting?"""
+    def leader_predicts(self) -> bool:
+        """Return whether the leader predicts alone, because it has made fewer mistakes than voting."""
         best = int(self.mistakes.argmin())
         numbers = self.ballot.numbers
         if self.rules.random or not self.rules.hypotheses:
             return not numbers[SAVED]
         return bool(self.mistakes[best] - self.ballot.since[best] < numbers[VOTING])
 
-    def _plain(self) -> bool:
-        """Are hypotheses judged by the right guesses that were made while they were current?"""
+    def _counts_right(self) -> bool:
+        """Are hypotheses compared by the right predictions that were made while they were current?"""
         return self.rules.hypotheses > 0 and self.rules.recent == 0
 
     # --- running
 
-    def ask(self, asked: Asked, board: bool) -> None:
-        """The leader's scores or, where the leader may change, leave to go over its run again."""
-        super().ask(asked, board)
-        if self._plain():
-            asked.moves.update(id(member.engine) for member in self.members)
+    def request(self, chunk: TrialChunk, scores: bool) -> None:
+        """Ask for the leader's scores or, where the leader may change, for a copy to replay its run."""
+        super().request(chunk, scores)
+        if self._counts_right():
+            for member in self.members:
+                member.run.requests.moves = True
         if not self.rules.hypotheses:
             for member in self.members:
-                member.ask(asked, board)
-        elif not asked.learns:
-            self.leader.ask(asked, True)
+                member.request(chunk, scores)
+        elif not chunk.learns:
+            self.leader.request(chunk, True)
         else:
             for member in self.members:
-                member.ask(asked, asked.length == 1)
-                if asked.length > 1:
-                    asked.again.add(id(member.engine))
+                member.request(chunk, chunk.length == 1)
+                if chunk.length > 1:
+                    member.run.requests.replay = True
 
-    def decide(self, stretch: TrialChunk, board: bool) -> Predictions:
-        """Follow the leaders through a stretch."""
-        record = self._record(stretch)
+    def compute(self, chunk: TrialChunk) -> Predictions:
+        """Follow the leaders through a chunk."""
+        record = self._record(chunk)
         if not self.rules.hypotheses:
-            return self._led(stretch, record, board)
-        sheet = self._sheet(stretch, board)
-        tape = stretch.tapes[id(self.ground)]
-        record = record._replace(drawn=self._drawn(stretch))
-        labelled = tape.labels >= 0
+            return self._of_leaders(chunk, record)
+        sheet = self._sheet(chunk)
+        sequence = self.sources.trials
+        record = record._replace(drawn=self._drawn(chunk))
+        labelled = sequence.labels >= 0
         places = np.flatnonzero(labelled)
-        told = np.concatenate(([0], np.cumsum(labelled)))[tape.held :]
-        whole, again = stretch.forms[id(self.ground)], Again(stretch)
-        turns = np.flatnonzero(np.diff(record.leader)) + 1
-        for begin, end in zip((0, *turns.tolist()), (*turns.tolist(), stretch.length + 1), strict=True):
-            member = int(record.leader[begin])
-            leaf = self.members[member]
-            form, tools, out = again.at(leaf.engine, begin, end)
-            leader = Leader(member, self._start(leaf), int(leaf.mean), int(again.needed))
-            sheet = sheet._replace(candidate=np.zeros(len(leaf.engine.columns["w"])))
+        learned = np.concatenate(([0], np.cumsum(labelled)))[sequence.buffered :]
+        replay = Replay(chunk)
+        changes = np.flatnonzero(np.diff(record.leader)) + 1
+        for begin, end in zip((0, *changes.tolist()), (*changes.tolist(), chunk.length + 1), strict=True):
+            number = int(record.leader[begin])
+            member = self.members[number]
+            form, state, out = replay.advance(member.run, begin, end)
+            leader = Leader(number, self._start(member), int(member.mean), int(member.run.before is not None))
+            sheet = sheet._replace(candidate=np.zeros(len(member.run.columns["w"])))
             follow(
-                whole, form, tape.labels, tape.known, places, told, tape.held, begin, end, leader,
-                *tools, out, self.ballot, self.rules, record, sheet,
+                self.sources.form, form, sequence.labels, sequence.known, places, learned,
+                sequence.buffered, begin, end, leader, *state, out, self.ballot, self.rules, record, sheet,
             )  # fmt: skip
         return Predictions(sheet.guesses, sheet.board)
 
-    def _start(self, leaf: RulePredictor) -> int:
-        """Where the weights of a member's source begin."""
-        before = self.sources[: self.sources.index(leaf.engine.ground.parts)]
-        return sum(size_of(parts, self.ground.room) for parts in before)
+    def _start(self, member: RulePredictor) -> int:
+        """Return the index at which the weights of a member's sources begin."""
+        parts = member.run.sources.parts
+        before = self.member_parts[: self.member_parts.index(parts)]
+        return sum(WeightLayout(other, self.sources.capacity).size for other in before)
 
-    def _record(self, stretch: TrialChunk) -> Record:
-        guesses = np.stack([member.verdict(stretch).guesses for member in self.members])
+    def _record(self, chunk: TrialChunk) -> Record:
+        codes = np.stack([member.predictions(chunk).codes for member in self.members])
         moved = np.zeros((0, 0), dtype=np.uint8)
-        if self._plain() and stretch.asked.learns:
-            moved = np.stack([stretch.outs[id(member.engine)].moved for member in self.members])
-        count = (stretch.length + 1, len(self.members))
+        if self._counts_right() and chunk.learns:
+            moved = np.stack([member.run.outputs.moved for member in self.members])
+        shape = (chunk.length + 1, len(self.members))
         record = Record(
-            np.zeros(count[0], dtype=np.int64),
-            np.zeros(count, dtype=np.int64),
-            np.zeros(count, dtype=np.int64),
+            np.zeros(shape[0], dtype=np.int64),
+            np.zeros(shape, dtype=np.int64),
+            np.zeros(shape, dtype=np.int64),
             np.zeros((0, 0), dtype=np.uint8),
         )
-        count_mistakes(guesses, moved, stretch.labels, stretch.known, self.mistakes, self.streak, record)
+        count_mistakes(codes, moved, chunk.labels, chunk.known, self.mistakes, self.streak, record)
         return record
 
-    def _led(self, stretch: TrialChunk, record: Record, board: bool) -> Predictions:
-        verdicts = [member.verdict(stretch) for member in self.members]
-        trial = np.arange(stretch.length)
-        guesses = np.stack([verdict.guesses for verdict in verdicts])[record.leader[:-1], trial]
-        scores = np.stack([verdict.board for verdict in verdicts])
-        return Predictions(guesses, scores[record.leader[:-1], trial] if board else scores[0])
+    def _of_leaders(self, chunk: TrialChunk, record: Record) -> Predictions:
+        found = [member.predictions(chunk) for member in self.members]
+        trial = np.arange(chunk.length)
+        codes = np.stack([one.codes for one in found])[record.leader[:-1], trial]
+        scores = np.stack([one.scores for one in found])
+        return Predictions(codes, scores[record.leader[:-1], trial] if self.scores_wanted else scores[0])
 
-    def _drawn(self, stretch: TrialChunk) -> np.ndarray:
-        """Which slots take the hypothesis before each trial: with probability 1/t after t trials."""
+    def _drawn(self, chunk: TrialChunk) -> np.ndarray:
+        """Return which slots take the hypothesis before each trial: with probability 1/t after t trials."""
         if not self.rules.random:
             return np.zeros((0, 0), dtype=np.uint8)
-        told = int(self.ballot.numbers[TOLD]) + np.concatenate(([0], np.cumsum(stretch.labels >= 0)))
-        chance = uniform(self.rules.seed, told[:, None], np.arange(1, self.rules.hypotheses + 1)[None, :])
-        return np.asarray(chance * told[:, None] < 1.0, dtype=np.uint8)
+        learned = int(self.ballot.numbers[TOLD]) + np.concatenate(([0], np.cumsum(chunk.labels >= 0)))
+        chance = uniform(self.rules.seed, learned[:, None], np.arange(1, self.rules.hypotheses + 1)[None, :])
+        return np.asarray(chance * learned[:, None] < 1.0, dtype=np.uint8)
 
-    def _sheet(self, stretch: TrialChunk, board: bool) -> Sheet:
-        classes = self.ground.room.classes + 1
+    def _sheet(self, chunk: TrialChunk) -> Sheet:
+        classes = self.sources.capacity.classes + 1
         return Sheet(
-            np.zeros(0), np.zeros(classes), np.zeros(classes), np.empty(stretch.length, dtype=np.int32),
-            np.zeros((stretch.length if board else 0, stretch.batch.classes_seen)),
-            np.zeros(len(stretch.tape.labels), dtype=np.uint8),
+            np.zeros(0), np.zeros(classes), np.zeros(classes), np.empty(chunk.length, dtype=np.int32),
+            np.zeros((chunk.length if self.scores_wanted else 0, chunk.classes)),
+            np.zeros(len(chunk.trials.labels), dtype=np.uint8),
         )  # fmt: skip
 
     # --- what was learned
 
     def vector(self) -> np.ndarray:
-        """The hypothesis that decides now: the leader's, with the saved ones unless it is ahead."""
-        vector = np.zeros(len(self.ballot.total)) if self.ahead() else self.ballot.total.copy()
-        if self.rules.random and not self.ahead():
+        """Return the hypothesis that predicts: the leader's, with the saved ones unless it predicts alone."""
+        alone = self.leader_predicts()
+        vector = np.zeros(len(self.ballot.total)) if alone else self.ballot.total.copy()
+        if self.rules.random and not alone:
             return self.ballot.saved.sum(axis=0)  # type: ignore[no-any-return]
         at, own = self._start(self.leader), self.leader.vector()
         vector[at : at + len(own)] += own
         return vector
 
     def shares(self) -> list[tuple[Predictor, float]]:
-        """How many of the hypotheses that decide are each member's."""
+        """Return the share of each member in the hypotheses that predict."""
         shares = np.zeros(len(self.members))
-        if not self.ahead():
+        alone = self.leader_predicts()
+        if not alone:
             np.add.at(shares, self.ballot.origin[: self.ballot.numbers[SAVED]], 1.0)
-        if self.ahead() or not self.rules.random:
+        if alone or not self.rules.random:
             shares[int(self.mistakes.argmin())] += 1.0
         return list(zip(self.members, (shares / shares.sum()).tolist(), strict=True))
 
     def weights(self) -> dict[Any, float]:
-        """The hypothesis that decides, by name, with absolute values that add up to 1."""
+        """Return the hypothesis that predicts, by key, normalized."""
         vector, weights = self.vector(), dict[Any, float]()
-        for key, _, at in self.ground.named():
+        for key, _, at in self.sources.named_weights():
             weights[key] = weights.get(key, 0.0) + float(vector[at])
-        return scaled(weights)
+        return normalized(weights)
 
     def explain(self, item: Any) -> Attribution:
-        """What each sub-expert adds through all hypotheses that decide, and who the members are."""
-        told = [
-            (member.learner, share, item.guess(member.explain(item).scores))
+        """Return what each sub-expert adds through all hypotheses that predict, and the members."""
+        members = tuple(
+            (member.learner, share, item.best(member.explain(item).scores))
             for member, share in self.shares()
             if share > 0.0
-        ]
-        if self.ahead():
-            return self.leader.explain(item)._replace(members=told)
+        )
+        if self.leader_predicts():
+            return self.leader.explain(item)._replace(members=members)
         if not self.rules.random:
             own = self.leader.explain(item)
-            saved = item.of_vector(self.ground, self.ballot.total)
+            saved = item.of_vector(self.sources, self.ballot.total)
             parts = dict(saved.parts)
             for owner, row in own.parts.items():
                 parts[owner] = parts.get(owner, 0.0) + row
-            return Attribution(saved.scores + own.scores, parts, told)
+            return Attribution(saved.scores + own.scores, parts, members)
         scores = np.zeros(item.known)
         for row in self.ballot.saved:
-            scores[item.guess(item.of_vector(self.ground, row).scores)] += 1.0
-        parts = item.of_vector(self.ground, self.vector()).parts
-        return Attribution(scores, completed(parts, scores), told)
+            scores[item.best(item.of_vector(self.sources, row).scores)] += 1.0
+        parts = item.of_vector(self.sources, self.vector()).parts
+        return Attribution(scores, with_remainder(parts, scores), members)
 
     # --- as arrays
 
     def state(self) -> State:
-        """The saved hypotheses without spare room, and the counts."""
-        full, sizes = self.ballot, self.ground.sizes()
-        self._move(full, self.room, sizes)
-        state = self.ballot._asdict()
-        self.ballot = full
+        """Return the saved hypotheses without spare capacity, and the counts."""
+        trimmed = WeightLayout(self.sources.parts, self.sources.sizes_of_names())
+        state = self._copy(self.ballot, self.layout, trimmed)._asdict()
         return state | {"mistakes": self.mistakes, "streak": self.streak}
 
     def restore(self, state: State) -> None:
-        """Take up what `state` gave."""
-        self.room = self.ground.room
-        self._move(Ballot(*(state[name] for name in Ballot._fields)), self.ground.sizes(), self.room)
+        """Take over what `state` returned."""
+        trimmed = WeightLayout(self.sources.parts, self.sources.sizes_of_names())
+        self.layout = self.sources.layout
+        self.ballot = self._copy(Ballot(*(state[name] for name in Ballot._fields)), trimmed, self.layout)
         self.mistakes[:], self.streak[:] = state["mistakes"], state["streak"]
 
-    def check(self, state: State, remembered: dict[int, int]) -> None:
-        """Shapes, and numbers that a run could have left."""
+    def validate(self, state: State, sizes: Any) -> None:
+        """Check shapes, and that a run could have left these numbers."""
         slots, members = self.rules.hypotheses, len(self.members)
-        sizes = self.ground.sizes()._replace(stored=remembered[id(self.ground)])
-        weights = size_of(self.ground.parts, sizes)
+        weights = WeightLayout(self.sources.parts, sizes(self.sources)).size
         check_array(state, "saved", (slots, weights), np.float64)
         check_array(state, "total", (weights,), np.float64)
         check_array(state, "figure", (slots,), np.float64)
@@ -270,43 +291,46 @@ class VotingPredictor(Predictor):
         check_array(state, "numbers", (NUMBERS,), np.int64, 0, 2**62)
         numbers = state["numbers"]
         require(1 <= numbers[SLOT] <= max(slots, 1) and numbers[SPACING] >= 1, "numbers are out of range")
-        require(numbers[SAVED] <= slots, "it has saved more hypotheses than there are places")
+        require(numbers[SAVED] <= slots, "it has saved more hypotheses than there are slots")
 
 
-class Again:
-    """The runs of leaders, gone through again from the start of a stretch."""
+class Replay:
+    """Runs the rules of the leaders once more, from their state before a chunk.
 
-    def __init__(self, stretch: TrialChunk) -> None:
-        self.stretch = stretch
-        self.needed = bool(stretch.twins)
-        self.runs: dict[int, tuple[Any, RuleRun, Buffer | NoBuffer]] = {}
-        self.reached: dict[int, int] = {}
+    Parameters
+    ----------
+    chunk
+        The chunk, which the rule runs have already gone through.
+    """
 
-    def at(self, engine: RuleRun, begin: int, end: int) -> tuple[Any, tuple[Any, ...], Out]:
-        """An engine as it was before trial `begin`; it will be taken on to `end`."""
-        stretch, key = self.stretch, id(engine)
-        tape = stretch.tapes[id(engine.ground)]
-        if not self.needed:
-            return stretch.forms[id(engine.ground)], engine.tools(engine.buffer(tape)), stretch.outs[key]
-        if key not in self.runs:
-            twin = stretch.twins[key].twin()  # somebody else may follow the same run
-            form = stretch.forms[id(engine.ground)]
-            if twin.ground is not engine.ground:
-                form = twin.ground.form(tape.data)
-            self.runs[key] = (form, twin, twin.buffer(tape))
-            self.reached[key] = 0
-        form, twin, buffer = self.runs[key]
-        tools, gap = twin.tools(buffer), begin - self.reached[key]
-        if gap > 0:
-            skipped = _out(gap, 0, stretch.batch.classes_seen)
-            place = tape.held + begin
-            trials.run(form, tape.labels, tape.known, place - gap, place, *tools, skipped)
-        self.reached[key] = min(end, stretch.length)
-        return form, tools, _out(1, 1, stretch.batch.classes_seen)
+    def __init__(self, chunk: TrialChunk) -> None:
+        self.chunk = chunk
+        self.runs: dict[RuleRun, tuple[Any, RuleRun, Buffer | NoBuffer]] = {}
+        self.reached: dict[RuleRun, int] = {}
 
+    def advance(self, run: RuleRun, begin: int, end: int) -> tuple[Any, tuple[Any, ...], Out]:
+        """Return the form, kernel state and outputs of a run before trial `begin`; it is used until `end`."""
+        sequence, form = run.sources.trials, run.sources.form
+        if run.before is None:
+            return form, run.kernel_state(run.recycling_buffer(sequence, form)), run.outputs
+        if run not in self.runs:
+            twin = run.before.twin()  # another ensemble may replay the same run
+            if twin.sources is not run.sources:
+                form = twin.sources.build_form(sequence.data)
+            self.runs[run] = (form, twin, twin.recycling_buffer(sequence, form))
+            self.reached[run] = 0
+        form, twin, buffer = self.runs[run]
+        state, skip = twin.kernel_state(buffer), begin - self.reached[run]
+        if skip > 0:
+            start = sequence.buffered + begin
+            skipped = self._outputs(skip, 0)
+            trials.run(form, sequence.labels, sequence.known, start - skip, start, *state, skipped)
+        self.reached[run] = min(end, self.chunk.length)
+        return form, state, self._outputs(1, 1)
 
-def _out(guesses: int, boards: int, classes: int) -> Out:
-    return Out(
-        np.zeros(guesses, dtype=np.int32), np.zeros(guesses, dtype=np.int32),
-        np.zeros((boards, classes)), np.zeros((boards, classes)), np.zeros(0, dtype=np.uint8),
-    )  # fmt: skip
+    def _outputs(self, length: int, scores: int) -> Out:
+        classes = self.chunk.classes
+        return Out(
+            np.zeros(length, dtype=np.int32), np.zeros(length, dtype=np.int32),
+            np.zeros((scores, classes)), np.zeros((scores, classes)), np.zeros(0, dtype=np.uint8),
+        )  # fmt: skip

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from linmax.experts import Votes
-from linmax.experts.votes import on_one_scale
 from linmax.kernels.ensembles import NEW, SPOKEN, mean_log, weigh
-from linmax.kernels.forms import Dense, Hard
-from linmax.runtime.predictor import Asked, Predictor, Attribution, State, TrialChunk, Predictions, blend, mixed
-from linmax.runtime.single_item import NO_SCORES
+from linmax.runtime.predictor import (
+    NO_SCORES,
+    Attribution,
+    Predictions,
+    Predictor,
+    State,
+    TrialChunk,
+    mean_weights,
+    mix_attributions,
+)
 from linmax.runtime.sources import Sources
 from linmax.spec import Learner
 from linmax.techniques.base import Committee, check_multiplier
@@ -58,10 +64,10 @@ class WeightedMajority(Committee):
         return super().on(source)
 
     def predictor(self, runner: Any) -> Predictor:
-        """The head of the members, or of the experts themselves."""
+        """Return the predictor over the members, or over the experts themselves."""
         if self.members is None:
-            return ExpertMajority(self, runner.ground((Votes(),)))
-        return MemberMajority(self, [runner.predictor(member) for member in self.members])
+            return ExpertMajority(self, runner.shared_sources((Votes(),)))
+        return MemberMajority(self, [runner.predictor_for(member) for member in self.members])
 
 
 class _Majority(Predictor):
@@ -73,24 +79,23 @@ class _Majority(Predictor):
         self.logs = np.zeros(0)
         self.spoken = np.zeros(0, dtype=np.uint8)
 
-    def seats(self, count: int) -> None:
-        """Room for this many who vote."""
+    def grow(self, count: int) -> None:
+        """Make space for so many voters."""
         more = count - len(self.logs)
         if more > 0:
             self.logs = np.concatenate((self.logs, np.zeros(more)))
             self.spoken = np.concatenate((self.spoken, np.full(more, NEW, dtype=np.uint8)))
 
-    def judge(self, stretch: TrialChunk, ballots: np.ndarray, board: bool) -> Predictions:
-        """The guesses when these are the votes (trials, seats)."""
-        self.seats(ballots.shape[1])
-        classes = stretch.batch.classes_seen
-        guesses = np.empty(stretch.length, dtype=np.int32)
-        scores = np.zeros((stretch.length if board else 0, classes))
+    def count_votes(self, chunk: TrialChunk, votes: np.ndarray) -> Predictions:
+        """Return the predictions when these are the votes (trials, voters)."""
+        self.grow(votes.shape[1])
+        codes = np.empty(chunk.length, dtype=np.int32)
+        scores = np.zeros((chunk.length if self.scores_wanted else 0, chunk.classes))
         weigh(
-            np.ascontiguousarray(ballots), stretch.labels, stretch.known, self.logs, self.spoken, self.step,
-            np.zeros(classes + 1), guesses, scores,
+            np.ascontiguousarray(votes), chunk.labels, chunk.known, self.logs, self.spoken, self.step,
+            np.zeros(chunk.classes + 1), codes, scores,
         )  # fmt: skip
-        return Predictions(guesses, scores)
+        return Predictions(codes, scores)
 
     def parts(self) -> np.ndarray:
         """The part of each of those who have spoken, adding up to 1."""
@@ -110,33 +115,43 @@ class _Majority(Predictor):
 
 
 class MemberMajority(_Majority):
-    """Learners vote."""
+    """The members of the ensemble vote.
+
+    Parameters
+    ----------
+    learner
+        The ensemble.
+    members
+        The predictors of its members.
+    """
+
+    single_item: ClassVar[bool] = True
 
     def __init__(self, learner: WeightedMajority, members: list[Predictor]) -> None:
         super().__init__(learner)
         self.members = members
-        self.seats(len(members))
+        self.grow(len(members))
         self.spoken[:] = SPOKEN  # every member is there from the start
 
-    def ask(self, asked: Asked, board: bool) -> None:
-        """Guesses are enough."""
-        super().ask(asked, board)
+    def request(self, chunk: TrialChunk, scores: bool) -> None:
+        """Ask the members for predictions."""
+        super().request(chunk, scores)
         for member in self.members:
-            member.ask(asked, False)
+            member.request(chunk, False)
 
-    def decide(self, stretch: TrialChunk, board: bool) -> Predictions:
-        """The heaviest guess."""
-        ballots = [member.verdict(stretch).guesses for member in self.members]
-        return self.judge(stretch, np.stack(ballots, axis=1), board)
+    def compute(self, chunk: TrialChunk) -> Predictions:
+        """Return the class with the most weight behind it."""
+        votes = [member.predictions(chunk).codes for member in self.members]
+        return self.count_votes(chunk, np.stack(votes, axis=1))
 
-    def bind(self, desk: Any, guesses: np.ndarray, board: np.ndarray) -> None:
-        """After the members, the kernel."""
-        ballots = np.zeros((1, len(self.members)), dtype=np.int32)
+    def bind(self, item: Any, codes: np.ndarray, scores: np.ndarray) -> None:
+        """Call the kernel after the members."""
+        votes = np.zeros((1, len(self.members)), dtype=np.int32)
         for m, member in enumerate(self.members):
-            desk.seat(member, ballots[0, m : m + 1], NO_SCORES)
-        desk.call(
-            weigh, ballots, desk.label, desk.known, self.logs, self.spoken, self.step,
-            np.zeros(int(desk.known[0]) + 1), guesses, board,
+            item.bind(member, votes[0, m : m + 1], NO_SCORES)
+        item.call(
+            weigh, votes, item.label, item.known, self.logs, self.spoken, self.step,
+            np.zeros(int(item.known[0]) + 1), codes, scores,
         )  # fmt: skip
 
     def shares(self) -> list[tuple[Predictor, float]]:
@@ -145,82 +160,68 @@ class MemberMajority(_Majority):
 
     def weights(self) -> dict[Any, float]:
         """The mean of the members' weights, each brought to absolute values that add up to 1."""
-        return blend([(share, member.weights()) for member, share in self.shares()])
+        return mean_weights(self.shares())
 
     def explain(self, item: Any) -> Attribution:
         """Each member's weight is for its guess; the heaviest counts 1."""
         weights = np.exp(self.logs - self.logs.max())
-        reason = mixed(list(zip(self.members, weights.tolist(), strict=True)), item)
-        told = [(learner, part / float(weights.sum()), code) for learner, part, code in reason.members]
-        return reason._replace(members=told)
+        attribution = mix_attributions(list(zip(self.members, weights.tolist(), strict=True)), item)
+        total = float(weights.sum())
+        members = tuple((learner, part / total, code) for learner, part, code in attribution.members)
+        return attribution._replace(members=members)
 
-    def check(self, state: State, remembered: dict[int, int]) -> None:
+    def validate(self, state: State, sizes: Any) -> None:
         """One weight per member."""
         check_array(state, "logs", (len(self.members),), np.float64)
         check_array(state, "spoken", (len(self.members),), np.uint8, 0, 3)
 
 
 class ExpertMajority(_Majority):
-    """The experts themselves vote."""
+    """The experts themselves vote.
 
-    def __init__(self, learner: WeightedMajority, ground: Sources) -> None:
+    Parameters
+    ----------
+    learner
+        The learner.
+    sources
+        The votes.
+    """
+
+    def __init__(self, learner: WeightedMajority, sources: Sources) -> None:
         super().__init__(learner)
-        self.ground = ground
+        self.sources = sources
 
-    def decide(self, stretch: TrialChunk, board: bool) -> Predictions:
-        """The heaviest vote."""
-        return self.judge(stretch, labels_voted(stretch), board)
+    def compute(self, chunk: TrialChunk) -> Predictions:
+        """Return the class with the most weight behind it."""
+        return self.count_votes(chunk, chunk.voted_classes)
 
     def weights(self) -> dict[Any, float]:
-        """By expert, adding up to 1."""
-        parts = self.parts()
-        return {key: float(parts[at]) if at < len(parts) else 0.0 for key, _, at in self.ground.named()}
+        """Return the weights by expert, which add up to 1."""
+        parts, named = self.parts(), self.sources.named_weights()
+        return {key: float(parts[at]) if at < len(parts) else 0.0 for key, _, at in named}
 
     def explain(self, item: Any) -> Attribution:
-        """Each expert's weight is for its vote; the heaviest who speaks counts 1."""
-        (ballots,) = labels_voted(item.stretch)
-        self.seats(len(ballots))
-        owners = {at: owner for _, owner, at in self.ground.named(item.names)}
-        logs = np.where(self.spoken == NEW, mean_log(self.logs, self.spoken), self.logs)[: len(ballots)]
-        top = logs[ballots >= 0].max(initial=-np.inf)
+        """Return each expert's weight for its vote, relative to the largest of those that speak."""
+        (votes,) = item.chunk.voted_classes
+        self.grow(len(votes))
+        owners = {at: owner for _, owner, at in self.sources.named_weights(item.names)}
+        logs = np.where(self.spoken == NEW, mean_log(self.logs, self.spoken), self.logs)[: len(votes)]
+        top = logs[votes >= 0].max(initial=-np.inf)
         scores, parts = np.zeros(item.known), {}
-        for at in np.flatnonzero(ballots >= 0).tolist():
+        for at in np.flatnonzero(votes >= 0).tolist():
             parts[owners[at]] = np.zeros(item.known)
-            parts[owners[at]][ballots[at]] = math.exp(logs[at] - top)
+            parts[owners[at]][votes[at]] = math.exp(logs[at] - top)
             scores += parts[owners[at]]
         return Attribution(scores, parts)
 
     def state(self) -> State:
         """The weights, and who has spoken, of the experts that are known."""
-        self.seats(len(self.ground.names.experts))
-        count = len(self.ground.names.experts)
+        self.grow(len(self.sources.names.experts))
+        count = len(self.sources.names.experts)
         return {"logs": self.logs[:count], "spoken": self.spoken[:count]}
 
-    def check(self, state: State, remembered: dict[int, int]) -> None:
+    def validate(self, state: State, sizes: Any) -> None:
         """One weight per expert."""
-        count = len(self.ground.names.experts)
+        count = len(self.sources.names.experts)
         check_array(state, "logs", (count,), np.float64)
         check_array(state, "spoken", (count,), np.uint8, 0, 2)
-
-
-def labels_voted(stretch: TrialChunk) -> np.ndarray:
-    """The best class of every expert (trials, experts), the first of those that tie; -1 when it abstains."""
-    if "labels voted" not in stretch.shared:
-        stretch.shared["labels voted"] = _labels_voted(stretch)
-    return stretch.shared["labels voted"]  # type: ignore[no-any-return]
-
-
-def _labels_voted(stretch: TrialChunk) -> np.ndarray:
-    tape = stretch.tape
-    voted = np.full((stretch.length, stretch.batch.experts_seen), -1, dtype=np.int32)
-    votes = on_one_scale(tape.data.votes, "onehot")
-    if isinstance(votes, Hard):
-        voted[:, : votes.codes.shape[1]] = votes.codes[tape.held :]
-    elif isinstance(votes, Dense):
-        values = votes.values[tape.held :]
-        voted[:, : values.shape[1]] = np.where(values.any(axis=2), values.argmax(axis=2), -1)
-    else:
-        trial = np.repeat(np.arange(len(tape.labels)), np.diff(votes.indptr)) - tape.held
-        new = (trial >= 0) & (votes.label >= 0)
-        voted[trial[new], votes.expert[new]] = votes.label[new]
-    return voted

@@ -8,7 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from linmax.kernels.ensembles import HEAT, temper
-from linmax.runtime.predictor import NOTHING, Asked, Predictor, Attribution, State, TrialChunk, Predictions, completed
+from linmax.runtime.predictor import (
+    NO_SCORES,
+    Attribution,
+    Predictions,
+    Predictor,
+    State,
+    TrialChunk,
+    with_remainder,
+)
 from linmax.spec import UNLIMITED, Learner, RunOptions
 from linmax.techniques.base import Technique
 from linmax.validation import check_array, require
@@ -96,12 +104,22 @@ class Tempered(Technique):
     inner: Learner
 
     def predictor(self, runner: Any) -> Predictor:
-        """The head over one run."""
-        return TemperedPredictor(self, runner.predictor(self.inner))
+        """Return the predictor over that of the learner inside."""
+        return TemperedPredictor(self, runner.predictor_for(self.inner))
 
 
 class TemperedPredictor(Predictor):
-    """The logarithm of the temperature, and the curvature it has met."""
+    """Keeps the logarithm of the inverse temperature and the curvature of its loss.
+
+    Parameters
+    ----------
+    learner
+        The technique.
+    member
+        The predictor whose scores are scaled.
+    """
+
+    single_item: ClassVar[bool] = True
 
     def __init__(self, learner: Tempered, member: Predictor) -> None:
         self.learner = learner
@@ -109,60 +127,55 @@ class TemperedPredictor(Predictor):
         self.members = (member,)
         self.heat = np.zeros(2)
 
-    def ask(self, asked: Asked, board: bool) -> None:
-        """Scores."""
-        super().ask(asked, board)
-        self.member.ask(asked, True)
+    def request(self, chunk: TrialChunk, scores: bool) -> None:
+        """Ask for scores."""
+        super().request(chunk, scores)
+        self.member.request(chunk, True)
 
-    def decide(self, stretch: TrialChunk, board: bool) -> Predictions:
-        """The guesses of the one below, its scores on another scale."""
-        below = self.member.verdict(stretch)
-        classes, tempered = below.board.shape[1], np.zeros_like(below.board)
-        temper(
-            below.board,
-            stretch.labels,
-            stretch.known,
-            self.heat,
-            np.zeros(classes),
-            np.zeros(classes),
-            tempered,
+    def compute(self, chunk: TrialChunk) -> Predictions:
+        """Return the predictions of the member, with its scores scaled."""
+        found = self.member.predictions(chunk)
+        scaled = np.zeros_like(found.scores)
+        scratch = np.zeros(chunk.classes), np.zeros(chunk.classes)
+        temper(found.scores, chunk.labels, chunk.known, self.heat, *scratch, scaled)
+        return Predictions(found.codes, scaled if self.scores_wanted else NO_SCORES)
+
+    def bind(self, item: Any, codes: np.ndarray, scores: np.ndarray) -> None:
+        """Let the member write its prediction here, and its scores to be scaled."""
+        classes = int(item.known[0])
+        raw = np.zeros((1, classes))
+        item.bind(self.member, codes, raw)
+        target = scores if len(scores) else np.zeros_like(raw)
+        item.call(
+            temper, raw, item.label, item.known, self.heat, np.zeros(classes), np.zeros(classes), target
         )
-        return Predictions(below.guesses, tempered if board else NOTHING)
-
-    def bind(self, desk: Any, guesses: np.ndarray, board: np.ndarray) -> None:
-        """The one below writes its guess here, and its scores to be tempered."""
-        scores = np.zeros((1, int(desk.known[0])))
-        desk.seat(self.member, guesses, scores)
-        target = board if len(board) else np.zeros_like(scores)
-        scratch = np.zeros(scores.shape[1]), np.zeros(scores.shape[1])
-        desk.call(temper, scores, desk.label, desk.known, self.heat, *scratch, target)
 
     def shares(self) -> list[tuple[Predictor, float]]:
-        """Nobody else has a part."""
+        """Return the shares of the members below."""
         return self.member.shares()
 
     def weights(self) -> dict[Any, float]:
-        """Those below, on the same scale as the scores."""
-        heat = float(np.exp(self.heat[HEAT]))
-        return {key: heat * weight for key, weight in self.member.weights().items()}
+        """Return the weights of the member, on the scale of the scores."""
+        factor = float(np.exp(self.heat[HEAT]))
+        return {key: factor * weight for key, weight in self.member.weights().items()}
 
     def explain(self, item: Any) -> Attribution:
-        """The reasons below on another scale, and what brings the best score to 0."""
-        reason = self.member.explain(item)
-        heat = float(np.exp(self.heat[HEAT]))
-        scores = heat * (reason.scores - reason.scores.max(initial=-np.inf))
-        parts = {owner: heat * row for owner, row in reason.parts.items()}
-        return Attribution(scores, completed(parts, scores), reason.members)
+        """Return the attribution of the member on the new scale; the remainder sets the best score to 0."""
+        attribution = self.member.explain(item)
+        factor = float(np.exp(self.heat[HEAT]))
+        scores = factor * (attribution.scores - attribution.scores.max(initial=-np.inf))
+        parts = {owner: factor * row for owner, row in attribution.parts.items()}
+        return Attribution(scores, with_remainder(parts, scores), attribution.members)
 
     def state(self) -> State:
-        """The temperature."""
+        """Return the temperature."""
         return {"heat": self.heat}
 
     def restore(self, state: State) -> None:
-        """Take up what `state` gave."""
+        """Take over what `state` returned."""
         self.heat[:] = state["heat"]
 
-    def check(self, state: State, remembered: dict[int, int]) -> None:
-        """Two numbers."""
+    def validate(self, state: State, sizes: Any) -> None:
+        """Check that there are two numbers in range."""
         check_array(state, "heat", (2,), np.float64)
         require(abs(state["heat"][0]) <= 100.0 and state["heat"][1] >= 0.0, "heat is no temperature")
