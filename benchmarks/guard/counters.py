@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.committee import one_thread
 from benchmarks.sharing import kept
 from linmax import Averaged, BalancedWinnow, Fusion, Perceptron, Recycled, Winnow, recommended
-from linmax.evaluate.resumable_run import Pass
+from linmax.evaluate.resumable_run import ResumableRun
 from linmax.kernels import trial as trials
 from linmax.problems import majority
 from linmax.streams import open_stream
@@ -83,7 +83,7 @@ def of_a_file() -> Figures:
         path.write_text("\n".join([head, *rows]) + "\n")
 
         def run() -> None:
-            done = Pass(Fusion(Perceptron()), open_stream(path))
+            done = ResumableRun(Fusion(Perceptron()), open_stream(path))
             done._rate = 1e12  # rows at a time follow the clock, which is not to count
             for _ in done:
                 pass

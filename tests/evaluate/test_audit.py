@@ -11,19 +11,20 @@ import numpy as np
 import pytest
 
 from linmax import Fusion, Winnow
-from linmax.evaluate.audit import MOMENTS, Audit
-from linmax.evaluate.compare import gain, mcnemar
-from linmax.evaluate.counts import Counts
-from linmax.evaluate.experts import LEAST_PROBABILITY as LEAST
-from linmax.evaluate.experts import Losses, silenced, without_each
+from linmax.evaluate.audit import Audit
+from linmax.evaluate.checkpoint import LearnedPrefix, RestoredAudit, StreamFingerprint, audit_state
+from linmax.evaluate.comparison import gain, mcnemar
+from linmax.evaluate.counts import SNAPSHOTS, MistakeCounts
+from linmax.evaluate.experts import ablate_each, drop_expert
 from linmax.evaluate.findings import Findings
-from linmax.evaluate.resumable_run import Before, Footprint, Pass, Recalled, noted
-from linmax.evaluate.sample import Rows, Sample, keys
-from linmax.evaluate.summarize import _coverage, sum_up
+from linmax.evaluate.losses import MIN_PROBABILITY, ProbabilityLosses
+from linmax.evaluate.resumable_run import ResumableRun
+from linmax.evaluate.sample import Sample, SampleRows, row_keys
+from linmax.evaluate.summary import _coverage, summarize
 from linmax.inputs import Dense, Hard, Sparse
 from linmax.inputs.batch import Batch
-from linmax.inputs.classes import nobody
-from linmax.streams import Piece, open_stream
+from linmax.inputs.classes import no_unknown_classes
+from linmax.streams import Chunk, open_stream
 from tests.oracles.audit import counted
 
 NAMES = ["ham", "spam", "news", "todo"]
@@ -55,8 +56,8 @@ def text(rows: list[dict[str, str]], labels: list[Any]) -> bytes:
     return "\n".join(lines).encode()
 
 
-def watched(data: bytes, piece: int = 64, **options: Any) -> tuple[Pass, list[Any]]:
-    run = Pass(Fusion(Winnow(1.3)), open_stream(io.BytesIO(data), piece=piece), **options)
+def watched(data: bytes, chunk: int = 64, **options: Any) -> tuple[ResumableRun, list[Any]]:
+    run = ResumableRun(Fusion(Winnow(1.3)), open_stream(io.BytesIO(data), chunk_size=chunk), **options)
     return run, [guess for outcome in run for guess in outcome.guesses.tolist()]
 
 
@@ -74,7 +75,7 @@ def known_before(rows: list[dict[str, str]], labels: list[Any]) -> list[set[Any]
 
 
 @pytest.fixture(scope="module")
-def whole() -> tuple[Pass, list[Any], dict[str, Any]]:
+def whole() -> tuple[ResumableRun, list[Any], dict[str, Any]]:
     rows, labels = panel()
     run, guesses = watched(text(rows, labels))
     return run, guesses, counted(guesses, rows, labels, known_before(rows, labels), run.fusion.classes)
@@ -83,11 +84,11 @@ def whole() -> tuple[Pass, list[Any], dict[str, Any]]:
 def test_an_audit_counts_what_loops_over_the_items_count(whole: Any) -> None:
     run, _, slow = whole
     audit = run.audit
-    seats = ["linmax", "plurality", *run.fusion.experts]
+    columns = ["linmax", "plurality", *run.fusion.experts]
     assert audit.counts.trials == slow["trials"]
-    assert audit.counts.right.tolist() == [slow["right"][name] for name in seats]
-    assert audit.counts.both.tolist() == [slow["both"][name] for name in seats]
-    assert audit.counts.spoke.tolist() == [slow["spoke"][name] for name in run.fusion.experts]
+    assert audit.counts.correct.tolist() == [slow["right"][name] for name in columns]
+    assert audit.counts.both_correct.tolist() == [slow["both"][name] for name in columns]
+    assert audit.counts.voted.tolist() == [slow["spoke"][name] for name in run.fusion.experts]
     classes = run.fusion.classes
     assert {(classes[a], classes[b]): n for (a, b), n in audit.confusion.items()} == dict(slow["confusion"])
     assert (audit.items, audit.novel) == (700, 1)
@@ -102,63 +103,65 @@ def test_curves_and_milestones_are_the_counts_of_their_moments(whole: Any) -> No
         assert one.linmax == trials - right["linmax"]
         assert one.plurality == trials - right["plurality"]
         assert one.best == trials - max(right[name] for name in "abcd")
-    assert len(run.audit.moments) <= MOMENTS
-    for at, counts in run.audit.moments:
+    assert len(run.audit.history.snapshots) <= SNAPSHOTS
+    for at, counts in run.audit.history.snapshots:
         trials, right = slow["history"][at - 1]
-        assert (counts.trials, counts.right[0]) == (trials, right["linmax"])
+        assert (counts.trials, counts.correct[0]) == (trials, right["linmax"])
 
 
 def test_an_audit_does_not_depend_on_how_the_items_come_in_pieces(whole: Any) -> None:
     run, guesses, _ = whole
     rows, labels = panel()
-    for piece, every in ((700, 0), (1, 0), (97, 50)):
-        other, said = watched(text(rows, labels), piece, every=every)
+    for chunk, every in ((700, 0), (1, 0), (97, 50)):
+        other, said = watched(text(rows, labels), chunk, every=every)
         assert said == guesses
-        assert noted(other.audit) == noted(run.audit)
+        assert audit_state(other.audit) == audit_state(run.audit)
 
 
 def test_a_run_that_stops_anywhere_goes_on_to_the_same_findings(whole: Any) -> None:
     run, _, _ = whole
     rows, labels = panel()
     data = text(rows, labels)
-    want = sum_up(run.audit, run.fusion).as_json()
+    want = summarize(run.audit, run.fusion).as_json()
     for cut in (0, 1, 63, 64, 65, 350, 699, 700):
         fusion = Fusion(Winnow(1.3))
-        part = Pass(fusion, open_stream(io.BytesIO(data), piece=64), every=max(cut, 1))
+        part = ResumableRun(fusion, open_stream(io.BytesIO(data), chunk_size=64), every=max(cut, 1))
         for _ in part if cut else ():
             if part.audit.items == cut:
                 break
-        notes = json.loads(json.dumps(noted(part.audit)))
-        again = Pass(
+        notes = json.loads(json.dumps(audit_state(part.audit)))
+        again = ResumableRun(
             fusion,
-            open_stream(io.BytesIO(data), piece=50),
-            before=Before(cut, part.mark.digest),
-            recalled=Recalled(notes),
+            open_stream(io.BytesIO(data), chunk_size=50),
+            prefix=LearnedPrefix(cut, part.fingerprint.digest),
+            restored=RestoredAudit(notes),
         )
         for _ in again:
             pass
-        assert sum_up(again.audit, fusion).as_json() == want, cut
+        assert summarize(again.audit, fusion).as_json() == want, cut
 
 
 def test_another_file_is_no_place_to_go_on() -> None:
     rows, labels = panel(100)
     run, _ = watched(text(rows, labels))
-    before = Before(100, run.mark.digest)
+    before = LearnedPrefix(100, run.fingerprint.digest)
     for other in (text(rows[:50], labels[:50]), text([*rows[:70], {"a": "ham"}, *rows[71:]], labels)):
         with pytest.raises(ValueError, match="not the file of which 100 rows"):
-            list(Pass(run.fusion, open_stream(io.BytesIO(other)), before=before))
+            list(ResumableRun(run.fusion, open_stream(io.BytesIO(other)), prefix=before))
 
 
 def test_a_file_that_has_grown_is_learned_where_it_is_new() -> None:
     rows, labels = panel(300)
     run, _ = watched(text(rows[:200], labels[:200]))
-    more = Pass(
-        run.fusion, open_stream(io.BytesIO(text(rows, labels)), piece=64), before=Before(200, run.mark.digest)
+    more = ResumableRun(
+        run.fusion,
+        open_stream(io.BytesIO(text(rows, labels)), chunk_size=64),
+        prefix=LearnedPrefix(200, run.fingerprint.digest),
     )
     guesses = [guess for outcome in more for guess in outcome.guesses.tolist()]
     whole, said = watched(text(rows, labels))
     assert guesses == said[200:]
-    assert (more.audit.items, more.mark.digest) == (100, whole.mark.digest)
+    assert (more.audit.items, more.fingerprint.digest) == (100, whole.fingerprint.digest)
     assert all(
         np.array_equal(array, whole.fusion.state()[name]) for name, array in more.fusion.state().items()
     )
@@ -169,9 +172,9 @@ def test_a_digest_sees_rows_of_the_head_and_some_of_the_rest() -> None:
     prints = []
     for change in (None, 3, 255, 4096, 8192):
         some = [f"z{line[1:]}" if t == change else line for t, line in enumerate(lines)]
-        mark = Footprint()
-        for piece in open_stream(io.BytesIO("\n".join(["a,truth", *some]).encode()), piece=3000):
-            mark.add(piece)
+        mark = StreamFingerprint()
+        for chunk in open_stream(io.BytesIO("\n".join(["a,truth", *some]).encode()), chunk_size=3000):
+            mark.add(chunk)
         prints.append(mark.digest)
     assert len(set(prints)) == 5
 
@@ -187,25 +190,25 @@ def test_ties_of_margins_are_not_broken_by_the_order_of_the_file() -> None:
 def test_damaged_notes_are_refused_in_a_sentence() -> None:
     rows, labels = panel(50)
     run, _ = watched(text(rows, labels))
-    good = noted(run.audit)
+    good = audit_state(run.audit)
     for name in good:
         for bad in ("nonsense", None, [["x"]], -1.5):
             with pytest.raises(ValueError, match="damaged"):
-                Recalled({**good, name: bad})
+                RestoredAudit({**good, name: bad})
         with pytest.raises(ValueError, match="damaged"):
-            Recalled({other: value for other, value in good.items() if other != name})
+            RestoredAudit({other: value for other, value in good.items() if other != name})
 
 
 def test_findings_add_up(whole: Any) -> None:
     run, _, slow = whole
     rows, labels = panel()
-    found = sum_up(run.audit, run.fusion)
-    assert found.standings[0].mistakes == slow["trials"] - slow["right"]["linmax"]
-    assert found.standings[2].who == "a"
+    found = summarize(run.audit, run.fusion)
+    assert found.results[0].mistakes == slow["trials"] - slow["right"]["linmax"]
+    assert found.results[2].detail == "a"
     assert math.isclose(sum(one.trust for one in found.experts), 1.0)
-    assert sum(map(sum, found.confusion.table)) + found.confusion.others == found.trials
+    assert sum(map(sum, found.confusion.table)) + found.confusion.omitted == found.trials
     assert found.coverage[0].answered == 1.0
-    assert math.isclose(found.coverage[0].accuracy, found.standings[0].accuracy)
+    assert math.isclose(found.coverage[0].accuracy, found.results[0].accuracy)
     pairs = [
         (row["a"], row["b"])
         for row, label in zip(rows, labels, strict=True)
@@ -215,9 +218,11 @@ def test_findings_add_up(whole: Any) -> None:
     assert math.isclose(found.agreement.table[a][b] or 0.0, sum(x == y for x, y in pairs) / len(pairs))
     assert [one.id for one in found.next_labels if labels[int(one.id[1:])] is not None] == []
     assert all(one.guess != one.truth and labels[int(one.id[1:])] == one.truth for one in found.hardest)
-    assert found.curves.linmax[-1] == found.standings[0].mistakes
-    half = next(one for one in found.versus if one.part == "last half" and one.other == "plurality").gain
-    at = max(at for at, _ in run.audit.moments if 2 * at <= 700)
+    assert found.curves.linmax[-1] == found.results[0].mistakes
+    half = next(
+        one for one in found.comparisons if one.part == "last half" and one.baseline == "plurality"
+    ).gain
+    at = max(at for at, _ in run.audit.history.snapshots if 2 * at <= 700)
     assert half.trials == slow["trials"] - slow["history"][at - 1][0]
     json.dumps(found.as_json(), allow_nan=False)
 
@@ -225,11 +230,13 @@ def test_findings_add_up(whole: Any) -> None:
 def test_what_is_left_out_is_what_a_run_without_that_column_loses(whole: Any) -> None:
     run, _, _ = whole
     rows = run.audit.sample.rows()
-    items, found = without_each(run.fusion, rows)
+    items, found = ablate_each(run.fusion, rows)
     assert items == len(rows.row)
     assert found[0].expert == "a"
     labels = [run.fusion.classes[code] for code in rows.truth]
-    votes = [{name: vote for name, vote in rows.piece.item(t).items() if name != "a"} for t in range(items)]
+    votes = [
+        {name: vote for name, vote in rows.chunk.vote_dict(t).items() if name != "a"} for t in range(items)
+    ]
     fresh = Fusion(Winnow(1.3), classes=run.fusion.classes, experts=run.fusion.experts)
     assert math.isclose(found[0].accuracy, fresh.learn(votes, labels).accuracy)
 
@@ -239,9 +246,9 @@ def test_silence_is_the_same_in_every_form() -> None:
     dense = np.zeros((2, 2, 2))
     dense[0, 0, 0] = dense[0, 1, 1] = dense[1, 0, 1] = 1.0
     sparse = Sparse(np.array([0, 2, 3]), *(np.array(x, np.int32) for x in ([0, 1, 0], [0, 1, 1])), np.ones(3))
-    assert silenced(Hard(hard), 0).codes.tolist() == [[-1, 1], [-1, -1]]
-    assert silenced(Dense(dense), 0).values.sum() == 1.0
-    quiet = silenced(sparse, 0)
+    assert drop_expert(Hard(hard), 0).codes.tolist() == [[-1, 1], [-1, -1]]
+    assert drop_expert(Dense(dense), 0).values.sum() == 1.0
+    quiet = drop_expert(sparse, 0)
     assert (quiet.indptr.tolist(), quiet.expert.tolist(), quiet.label.tolist()) == ([0, 1, 1], [1], [1])
     assert hard[0, 0] == 0
     assert dense.sum() == 3.0
@@ -250,23 +257,23 @@ def test_silence_is_the_same_in_every_form() -> None:
 # --- the sample
 
 
-def rows_of(first: int, items: int) -> Rows:
+def rows_of(first: int, items: int) -> SampleRows:
     at = np.arange(first, first + items)
     zeros = np.zeros(items, np.int32)
-    return Rows(
+    return SampleRows(
         at,
         zeros,
         zeros,
         np.zeros(items),
         np.zeros((items, 1), np.int32),
-        Piece(first, at, None, None, None, None),
+        Chunk(first, at, None, None, None, None),
     )
 
 
 def fill(sizes: list[int], most: int) -> Sample:
     sample, first = Sample(most), 0
     for size in sizes:
-        wanted = np.flatnonzero(sample.wants(first, size))
+        wanted = np.flatnonzero(sample.selects(first, size))
         sample.add(rows_of(first, size).take(wanted))
         first += size
     return sample
@@ -280,8 +287,8 @@ def test_a_sample_is_everything_while_there_is_room() -> None:
 def test_a_sample_of_the_same_rows_is_the_same_however_they_come() -> None:
     one, other = fill([10_000], 300), fill([7] * 1428 + [4], 300)
     assert one.rows().row.tolist() == other.rows().row.tolist()  # type: ignore[union-attr]
-    assert 100 < one.size <= 300
-    assert one.rows().piece.lines.tolist() == one.rows().row.tolist()  # type: ignore[union-attr]
+    assert 100 < one.count <= 300
+    assert one.rows().chunk.lines.tolist() == one.rows().row.tolist()  # type: ignore[union-attr]
 
 
 def test_rows_of_a_sample_are_evenly_spread() -> None:
@@ -289,7 +296,7 @@ def test_rows_of_a_sample_are_evenly_spread() -> None:
     parts = np.histogram(row, bins=10, range=(0, 100_000))[0]
     expected = len(row) / 10
     assert np.all(abs(parts - expected) < 5 * math.sqrt(expected))
-    assert len(set(keys(np.arange(1000)).tolist())) == 1000
+    assert len(set(row_keys(np.arange(1000)).tolist())) == 1000
 
 
 # --- tests of differences
@@ -310,15 +317,16 @@ def test_the_interval_covers_the_true_difference_about_as_often_as_it_says() -> 
     rng = np.random.default_rng(0)
     draws = rng.multinomial(200, [0.15, 0.1, 0.75], size=4000)
     hits = [
-        found.low <= 0.05 <= found.high for found in (gain(200, int(up), int(down)) for up, down, _ in draws)
+        found.ci_low <= 0.05 <= found.ci_high
+        for found in (gain(200, int(up), int(down)) for up, down, _ in draws)
     ]
     assert 0.935 < np.mean(hits) < 0.97
 
 
-def test_verdicts_say_which_way_it_went() -> None:
-    assert gain(100, 30, 2).verdict == "better"
-    assert gain(100, 2, 30).verdict == "worse"
-    assert gain(100, 5, 4).verdict == "no difference seen"
+def test_conclusions_say_which_way_it_went() -> None:
+    assert gain(100, 30, 2).conclusion == "significantly better"
+    assert gain(100, 2, 30).conclusion == "significantly worse"
+    assert gain(100, 5, 4).conclusion == "no significant difference"
 
 
 # --- forecasters
@@ -327,7 +335,7 @@ def test_verdicts_say_which_way_it_went() -> None:
 def batch_of(votes: Any, labels: list[int]) -> Batch:
     truth = np.array(labels, np.int32)
     known = np.full(len(truth), 3, np.int32)
-    return Batch(len(truth), votes, None, None, truth, known, [], [], [], [], nobody(), 0, 3, 2)
+    return Batch(len(truth), votes, None, None, truth, known, [], [], [], [], no_unknown_classes(), 0, 3, 2)
 
 
 def test_probabilities_are_rated_by_square_and_log_loss_in_both_forms() -> None:
@@ -335,43 +343,43 @@ def test_probabilities_are_rated_by_square_and_log_loss_in_both_forms() -> None:
     y = [0, 1]
     square = np.mean([np.sum((p[t, 0] - np.eye(3)[y[t]]) ** 2) for t in range(2)])
     log = np.mean([-math.log(p[t, 0, y[t]]) for t in range(2)])
-    dense = Losses()
+    dense = ProbabilityLosses()
     dense.add(batch_of(Dense(p), y), np.array([True, True]))
     where = np.nonzero(p)
     indptr = np.array([0, *np.cumsum([np.count_nonzero(p[t]) for t in range(2)])])
-    sparse = Losses()
+    sparse = ProbabilityLosses()
     sparse.add(
         batch_of(Sparse(indptr, where[1].astype(np.int32), where[2].astype(np.int32), p[where]), y),
         np.array([True, True]),
     )
-    assert dense.of(0) == pytest.approx((square, log))
-    assert sparse.of(0) == pytest.approx((square, log))
-    impossible = (-math.log(LEAST) - math.log(0.5)) / 2
-    assert dense.of(1) == pytest.approx(((2 + 0.5) / 2, impossible))
-    assert sparse.of(1) == pytest.approx(((2 + 0.5) / 2, impossible))
+    assert dense.means(0) == pytest.approx((square, log))
+    assert sparse.means(0) == pytest.approx((square, log))
+    impossible = (-math.log(MIN_PROBABILITY) - math.log(0.5)) / 2
+    assert dense.means(1) == pytest.approx(((2 + 0.5) / 2, impossible))
+    assert sparse.means(1) == pytest.approx(((2 + 0.5) / 2, impossible))
 
 
 def test_scores_that_are_no_probabilities_are_not_rated() -> None:
-    losses = Losses()
+    losses = ProbabilityLosses()
     losses.add(batch_of(Dense(np.array([[[3.0, 1.0, 0.0], [0.0, 1.0, 0.0]]])), [0]), np.array([True]))
-    assert losses.of(0) is None  # they do not add up to 1
-    assert losses.of(1) is None  # a plain vote
-    assert losses.of(7) is None
+    assert losses.means(0) is None  # they do not add up to 1
+    assert losses.means(1) is None  # a plain vote
+    assert losses.means(7) is None
 
 
 def test_counts_of_later_experts_begin_with_zeros() -> None:
-    counts = Counts()
+    counts = MistakeCounts()
     one = np.array([0], np.int32)
     counts.add(np.array([[0]], np.int32), one, one + 1, one, 1)
     counts.add(np.array([[0, 0]], np.int32), one, one + 1, one, 1)
-    assert (counts.spoke.tolist(), counts.right.tolist()) == ([2, 1], [2, 2, 2, 1])
-    assert counts.since(Counts()).right.tolist() == [2, 2, 2, 1]
+    assert (counts.voted.tolist(), counts.correct.tolist()) == ([2, 1], [2, 2, 2, 1])
+    assert counts.since(MistakeCounts()).correct.tolist() == [2, 2, 2, 1]
 
 
 def test_a_stream_without_experts_or_labels_still_has_findings() -> None:
     run, _ = watched(b"a,truth\nx,\ny,\n")
-    found = sum_up(run.audit, run.fusion)
+    found = summarize(run.audit, run.fusion)
     assert isinstance(found, Findings)
     assert (found.trials, found.unlabelled) == (0, 2)
     empty = Audit()
-    assert sum_up(empty, Fusion(Winnow(1.2))).items == 0
+    assert summarize(empty, Fusion(Winnow(1.2))).items == 0

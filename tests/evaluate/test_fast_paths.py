@@ -11,21 +11,22 @@ import pyarrow.parquet
 import pytest
 
 from linmax import Fusion
-from linmax.evaluate import counts as sifting
-from linmax.evaluate.counts import Counts
+from linmax.evaluate import sample
+from linmax.evaluate.checkpoint import LearnedPrefix, RestoredAudit, audit_state
+from linmax.evaluate.counts import MistakeCounts
 from linmax.evaluate.progressive import plurality
-from linmax.evaluate.resumable_run import Before, Coded, Pass, Recalled, coded, noted
+from linmax.evaluate.resumable_run import EncodedChunk, ResumableRun, encode_ahead
 from linmax.evaluate.sample import Sample
 from linmax.inputs import encode as laying
 from linmax.inputs import read
-from linmax.inputs.encode import Cells
-from linmax.inputs.names import Rolls
+from linmax.inputs.encode import CodedArray
+from linmax.inputs.names import Names
 from linmax.kernels.forms import Always, Hard, Last, Mean, Sum
-from linmax.runtime import concurrency as threads
+from linmax.runtime import concurrency
 from linmax.streams import StreamError, open_stream
-from linmax.streams.arrow import _check
-from linmax.streams.chunk import joined
-from linmax.streams.stream import Ahead
+from linmax.streams.arrow import validate_array
+from linmax.streams.chunk import concat_chunks
+from linmax.streams.stream import ReadAhead
 
 NAMES = np.array(["ham", "spam", "news", "late", "later", "never"], object)
 ROWS = 40_000
@@ -64,18 +65,18 @@ def columns(panel: tuple[Any, Any], kind: str) -> dict[str, pa.Array]:
     return {f"m{i}": one(votes[:, i]) for i in range(EXPERTS)} | {"truth": one(truth)}
 
 
-def passed(path: Path, *, piece: int, ahead: bool) -> tuple[Pass, list[Any]]:
+def passed(path: Path, *, chunk: int, ahead: bool) -> tuple[ResumableRun, list[Any]]:
     fusion = Fusion("Averaged(Winnow(1.2))")
-    stream = open_stream(path, piece=piece)
-    pieces: Any = coded(fusion, stream) if ahead else stream
-    done = Pass(fusion, pieces)
+    stream = open_stream(path, chunk_size=chunk)
+    chunks: Any = encode_ahead(fusion, stream) if ahead else stream
+    done = ResumableRun(fusion, chunks)
     return done, list(done)
 
 
-def found(done: Pass, outcomes: list[Any]) -> list[Any]:
+def found(done: ResumableRun, outcomes: list[Any]) -> list[Any]:
     """All that a pass has found, with names as codes."""
     code = {name: i for i, name in enumerate(done.fusion.classes)}
-    told = noted(done.audit)
+    told = audit_state(done.audit)
     for heap in ("hardest", "doubtful"):
         for item in told[heap]:
             item[4:6] = [code.get(one, one) for one in item[4:6]]
@@ -92,24 +93,24 @@ def found(done: Pass, outcomes: list[Any]) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def plainly(panel: tuple[Any, Any], tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
-    """What is found in small pieces of text, where every short cut is off."""
+    """What is found in small chunks of text, where every short cut is off."""
     path = tmp_path_factory.mktemp("plain") / "panel.parquet"
     pa.parquet.write_table(pa.table(columns(panel, "text")), path, use_dictionary=False)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(laying, "FEW", 1 << 62)
-        patch.setattr(sifting, "CELLS", 0)
-        patch.setattr(threads, "count", lambda: 1)
-        return found(*passed(path, piece=3000, ahead=False))
+        patch.setattr(laying, "NUMPY_SIZE", 1 << 62)
+        patch.setattr(sample, "TABLE_CELLS", 0)
+        patch.setattr(concurrency, "thread_count", lambda: 1)
+        return found(*passed(path, chunk=3000, ahead=False))
 
 
 @pytest.mark.parametrize("kind", ["text", "empty", "dictionary", "large", "small", "wide"])
-@pytest.mark.parametrize(("piece", "ahead"), [(65_536, False), (17_001, True)])
+@pytest.mark.parametrize(("chunk", "ahead"), [(65_536, False), (17_001, True)])
 def test_every_kind_of_column_in_any_pieces_is_found_the_same(
-    panel: tuple[Any, Any], plainly: list[Any], tmp_path: Path, kind: str, piece: int, ahead: bool
+    panel: tuple[Any, Any], plainly: list[Any], tmp_path: Path, kind: str, chunk: int, ahead: bool
 ) -> None:
     path = tmp_path / "panel.parquet"
     pa.parquet.write_table(pa.table(columns(panel, kind)), path, row_group_size=15_000)
-    same = found(*passed(path, piece=piece, ahead=ahead)) == plainly
+    same = found(*passed(path, chunk=chunk, ahead=ahead)) == plainly
     assert same
 
 
@@ -119,17 +120,20 @@ def test_a_pass_in_parts_stops_and_goes_on_as_if_it_had_not(
     path = tmp_path / "panel.parquet"
     pa.parquet.write_table(pa.table(columns(panel, "text")), path)
     fusion = Fusion("Averaged(Winnow(1.2))")
-    with Ahead(coded(fusion, open_stream(path))) as pieces:
-        first = Pass(fusion, pieces, every=35_000)
+    with ReadAhead(encode_ahead(fusion, open_stream(path))) as chunks:
+        first = ResumableRun(fusion, chunks, every=35_000)
         outcomes = []
         for outcome in first:
             outcomes.append(outcome)
             if first.audit.items == 35_000:
                 break
-    first.audit.settle()
+    first.audit.wait()
     assert fusion.trials == first.audit.counts.trials + first.audit.novel  # nothing is learned ahead
-    before, recalled = Before(35_000, first.mark.digest), Recalled(noted(first.audit))
-    again = Pass(fusion, coded(fusion, open_stream(path)), before=before, recalled=recalled)
+    before, recalled = (
+        LearnedPrefix(35_000, first.fingerprint.digest),
+        RestoredAudit(audit_state(first.audit)),
+    )
+    again = ResumableRun(fusion, encode_ahead(fusion, open_stream(path)), prefix=before, restored=recalled)
     outcomes += list(again)
     same = found(again, outcomes) == plainly
     assert same  # said so, as their difference would take minutes to print
@@ -142,64 +146,66 @@ def test_columns_are_laid_out_alike_by_numpy_and_by_machine_code(
 ) -> None:
     rng = np.random.default_rng(width)
     low = 0 if kind is np.uint16 else -1
-    said = [Cells(rng.integers(low, 5, 999).astype(kind), low, [None] * (5 - low), ()) for _ in range(width)]
+    said = [
+        CodedArray(rng.integers(low, 5, 999).astype(kind), low, [None] * (5 - low), ()) for _ in range(width)
+    ]
     tables = [rng.integers(-1, 9, 5 - low).tolist() for _ in said]
     seats = rng.permutation(width + 1)[:width].tolist()
     one, other = np.full((2, 999, width + 1), -7, np.int32)
-    laying.lay_out(said, tables, seats, one)
-    monkeypatch.setattr(laying, "FEW", 0)
-    laying.lay_out(said, tables, seats, other)
+    laying.write_columns(said, tables, seats, one)
+    monkeypatch.setattr(laying, "NUMPY_SIZE", 0)
+    laying.write_columns(said, tables, seats, other)
     assert np.array_equal(one, other)
 
 
 def test_a_code_outside_of_its_table_is_an_error_in_machine_code_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(laying, "FEW", 0)
+    monkeypatch.setattr(laying, "NUMPY_SIZE", 0)
     for code in (5, -2, 2**31 - 1):
-        said = [Cells(np.array([0, code], np.int32), -1, [None, "a"], ())]
+        said = [CodedArray(np.array([0, code], np.int32), -1, [None, "a"], ())]
         with pytest.raises(IndexError, match="row 1 of 2"):
-            laying.lay_out(said, [[-1, 0]], [0], np.empty((2, 1), np.int32))
+            laying.write_columns(said, [[-1, 0]], [0], np.empty((2, 1), np.int32))
 
 
 def test_a_part_of_a_familiar_batch_is_what_reading_that_part_gives() -> None:
-    rolls = Rolls()
+    rolls = Names()
     rolls.classes.extend(["a", "b"])
     rolls.experts.extend([0, 1])
     votes, labels = [["a", "b"], ["b", None], ["b", "b"]], ["a", None, "b"]
     whole, alone = read(votes, labels, None, rolls), read(votes[1:], labels[1:], None, rolls)
-    part = whole.part(1, 3)
-    assert whole.familiar
+    part = whole.slice(1, 3)
+    assert whole.sliceable
     assert part.trials == 2
     assert part.votes.codes.tolist() == alone.votes.codes.tolist()
     assert (part.labels.tolist(), part.known.tolist()) == (alone.labels.tolist(), alone.known.tolist())
-    assert not read([["a", "c"]], ["a"], None, rolls).familiar
-    assert not read([["a", "c"]], [None], None, rolls).familiar  # c is a stranger
-    assert not read([{0: {"a": 0.5}}], ["a"], None, rolls).familiar
+    assert not read([["a", "c"]], ["a"], None, rolls).sliceable
+    assert not read([["a", "c"]], [None], None, rolls).sliceable  # c is a stranger
+    assert not read([{0: {"a": 0.5}}], ["a"], None, rolls).sliceable
 
 
 def test_what_was_coded_ahead_is_void_when_somebody_new_is_met(tmp_path: Path) -> None:
     path = tmp_path / "panel.csv"
     path.write_text("ann,truth\n" + "a,b\n" * 4 + "b,c\n")
     fusion = Fusion("Perceptron()", classes=["a", "b"], experts=["ann"])
-    first, second, last = coded(fusion, open_stream(path, piece=2))
-    assert isinstance(first, Coded)
+    first, second, last = encode_ahead(fusion, open_stream(path, chunk_size=2))
+    assert isinstance(first, EncodedChunk)
     assert first.batch_for(fusion) is first.batch
-    assert not isinstance(last, Coded)
+    assert not isinstance(last, EncodedChunk)
     fusion.learn(last.votes, last.labels)
-    assert isinstance(second, Coded)
+    assert isinstance(second, EncodedChunk)
     assert second.batch_for(fusion) is None
 
 
 def test_texts_of_labels_become_an_array_when_they_are_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "panel.csv"
     path.write_text("ann,truth\na,b\na,\na,c\n")
-    (piece,) = open_stream(path)
-    assert isinstance(piece.truth, pa.DictionaryArray)
-    assert piece.labels.tolist() == ["b", None, "c"]
-    assert piece.labels.dtype == object
-    assert piece.part(1, 3).labels.tolist() == [None, "c"]
-    assert piece.take(np.array([2, 0])).labels.tolist() == ["c", "b"]
-    assert joined([piece, piece.part(2, 3)]).labels.tolist() == ["b", None, "c", "c"]
-    assert piece.labelled(np.array(["x", "y", "z"])).labels.tolist() == ["x", "y", "z"]
+    (chunk,) = open_stream(path)
+    assert isinstance(chunk.raw_labels, pa.DictionaryArray)
+    assert chunk.labels.tolist() == ["b", None, "c"]
+    assert chunk.labels.dtype == object
+    assert chunk.slice(1, 3).labels.tolist() == [None, "c"]
+    assert chunk.take(np.array([2, 0])).labels.tolist() == ["c", "b"]
+    assert concat_chunks([chunk, chunk.slice(2, 3)]).labels.tolist() == ["b", None, "c", "c"]
+    assert chunk.with_labels(np.array(["x", "y", "z"])).labels.tolist() == ["x", "y", "z"]
 
 
 @pytest.mark.parametrize("kind", [pa.int8(), pa.uint8(), pa.int32(), pa.uint32(), pa.int64()])
@@ -210,15 +216,15 @@ def test_codes_that_point_outside_of_their_dictionary_are_refused(kind: Any) -> 
         return pa.DictionaryArray.from_arrays(pa.array(codes, kind), names, safe=False)
 
     for fine in ([0, 1, None], [], [None]):
-        _check(column(fine))
+        validate_array(column(fine))
     for damaged in ([0, 2], [None, 100], [-1] if str(kind).startswith("i") else [2]):
         with pytest.raises((ValueError, pa.ArrowException)):
-            _check(column(damaged))
+            validate_array(column(damaged))
     torn = pa.DictionaryArray.from_arrays(
         pa.array([0], pa.int8()), pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
     )
     with pytest.raises(pa.ArrowException):
-        _check(torn)
+        validate_array(torn)
 
 
 def test_a_damaged_dictionary_in_a_file_is_said_to_be_damaged(tmp_path: Path) -> None:
@@ -227,7 +233,7 @@ def test_a_damaged_dictionary_in_a_file_is_said_to_be_damaged(tmp_path: Path) ->
     table = pa.table({"ann": column, "truth": pa.array(["a", "b"])})
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
         writer.write_table(table)
-    with pytest.raises(StreamError, match="damaged"):
+    with pytest.raises(StreamError, match="not a valid Arrow file"):
         next(open_stream(path))
 
 
@@ -238,7 +244,7 @@ def test_counts_are_those_of_a_slow_look_at_every_trial(classes: int) -> None:
     said[::9] = -1
     truth, guess = rng.integers(-1, classes, (2, 500)).astype(np.int32)
     known = np.full(500, classes - 1, np.int32)
-    counts = Counts()
+    counts = MistakeCounts()
     for begin in range(0, 500, 130):
         rows = slice(begin, begin + 130)
         counts.add(said[rows], truth[rows], known[rows], guess[rows], classes)
@@ -248,16 +254,16 @@ def test_counts_are_those_of_a_slow_look_at_every_trial(classes: int) -> None:
         (guess[there] == y, plurality(said[there], classes) == y, said[there] == y[:, None])
     )
     assert counts.trials == there.sum()
-    assert counts.right.tolist() == right.sum(axis=0).tolist()
-    assert counts.both.tolist() == (right & right[:, :1]).sum(axis=0).tolist()
-    assert counts.spoke.tolist() == (said[there] >= 0).sum(axis=0).tolist()
+    assert counts.correct.tolist() == right.sum(axis=0).tolist()
+    assert counts.both_correct.tolist() == (right & right[:, :1]).sum(axis=0).tolist()
+    assert counts.voted.tolist() == (said[there] >= 0).sum(axis=0).tolist()
 
 
 @pytest.mark.parametrize("cells", [0, 1 << 12])
 def test_trials_are_sifted_as_by_hand(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sifting, "CELLS", cells)
+    monkeypatch.setattr(sample, "TABLE_CELLS", cells)
     rng = np.random.default_rng(0)
-    rolls = Rolls()
+    rolls = Names()
     rolls.classes.extend(range(4))
     votes = rng.integers(0, 4, (300, 2))
     labels = [None if y == 4 else int(y) for y in rng.integers(0, 5, 300)]
@@ -267,16 +273,16 @@ def test_trials_are_sifted_as_by_hand(cells: int, monkeypatch: pytest.MonkeyPatc
     margin = np.where(rng.random(300) < 0.1, np.nan, rng.random(300))
     marks = np.empty(300, np.uint8)
     limit = 1 << 62
-    told = sifting.sift(1000, batch, guess, margin, sifting.Bars(limit, 0.5, -0.2), marks)
+    told = sample.select_rows(1000, batch, guess, margin, sample.SelectionThresholds(limit, 0.5, -0.2), marks)
     y, lead = batch.labels, np.nan_to_num(margin, nan=0.0)
     counted = (y >= 0) & (y < 3)
     assert (told.unlabelled, told.novel) == ((y < 0).sum(), (y == 3).sum())
     pairs = list(zip(y[counted].tolist(), guess[counted].tolist(), strict=True))
     assert told.pairs == [(pair, pairs.count(pair)) for pair in sorted(set(pairs))]
-    sampled = counted & Sample(limit=limit).wants(1000, 300)
-    assert np.array_equal((marks & sifting.SAMPLED) > 0, sampled)
-    assert np.array_equal((marks & sifting.HARD) > 0, counted & (guess != y) & (lead > 0.5))
-    assert np.array_equal((marks & sifting.DOUBTFUL) > 0, (y < 0) & (-lead > -0.2))
+    sampled = counted & Sample(limit=limit).selects(1000, 300)
+    assert np.array_equal((marks & sample.SAMPLED) > 0, sampled)
+    assert np.array_equal((marks & sample.CONFIDENT_MISTAKE) > 0, counted & (guess != y) & (lead > 0.5))
+    assert np.array_equal((marks & sample.UNCERTAIN) > 0, (y < 0) & (-lead > -0.2))
 
 
 def test_two_hypotheses_are_tallied_at_a_time_as_one_after_the_other() -> None:

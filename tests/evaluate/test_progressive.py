@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from typing import Any
 
@@ -31,7 +32,7 @@ def fresh(**options: Any) -> Fusion:
 def same(one: Progress, other: Progress) -> bool:
     return one.experts == other.experts and all(
         np.array_equal(getattr(one, field), getattr(other, field))
-        for field in ("linmax", "plurality", "each", "spoke")
+        for field in ("linmax", "plurality", "each", "voted")
     )
 
 
@@ -43,7 +44,7 @@ def test_plurality_is_the_oracle_with_silence_and_ties() -> None:
 def test_plurality_in_blocks_is_plurality_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     said = np.random.default_rng(0).integers(-1, 9, size=(500, 5), dtype=np.int32)
     whole = plurality(said, 9)
-    monkeypatch.setattr("linmax.evaluate.progressive.CELLS", 30)
+    monkeypatch.setattr(sys.modules["linmax.evaluate.progressive"], "BLOCK_CELLS", 30)
     assert np.array_equal(plurality(said, 9), whole)
 
 
@@ -56,13 +57,13 @@ def test_progress_is_what_a_loop_over_trials_counts() -> None:
         assert progress.linmax[t] == (run.guesses[t] == y)
         assert progress.plurality[t] == (slow_plurality(row, 4) == y)
         assert progress.each[t].tolist() == [vote == y for vote in row]
-        assert progress.spoke[t].tolist() == [vote >= 0 for vote in row]
+        assert progress.voted[t].tolist() == [vote >= 0 for vote in row]
         before = min(mistakes)
         mistakes = [m + (vote != y) for m, vote in zip(mistakes, row, strict=True)]
         assert progress.expert_curves[t].tolist() == mistakes
         assert progress.curves["best expert"][t] == min(mistakes)
         assert progress.best[t] == (min(mistakes) == before)
-    assert progress.leader == mistakes.index(min(mistakes))
+    assert progress.best_expert == mistakes.index(min(mistakes))
     assert progress.mistakes == {
         "linmax": run.mistakes,
         "plurality": int((~progress.plurality).sum()),
@@ -75,10 +76,10 @@ def test_pieces_add_up_to_the_whole(learner: Any) -> None:
     votes, labels = panel()
     whole = progressive(Fusion(learner, classes=range(4)), votes, labels)
     fusion = Fusion(learner, classes=range(4))
-    pieces = progressive(fusion, votes[:1], labels[:1])
+    chunks = progressive(fusion, votes[:1], labels[:1])
     for start, stop in [(1, 2), (2, 64), (64, 64), (64, 300)]:
-        pieces = pieces + progressive(fusion, votes[start:stop], labels[start:stop])
-    assert same(pieces, whole)
+        chunks = chunks + progressive(fusion, votes[start:stop], labels[start:stop])
+    assert same(chunks, whole)
 
 
 def test_every_shape_of_votes_gives_the_same_progress() -> None:
@@ -97,7 +98,7 @@ def test_every_shape_of_votes_gives_the_same_progress() -> None:
     }
     for name, shape in shapes.items():
         progress = progressive(fresh(experts=range(7)), shape, labels)
-        for field in ("plurality", "each", "spoke"):
+        for field in ("plurality", "each", "voted"):
             assert np.array_equal(getattr(progress, field), getattr(hard, field)), (name, field)
 
 
@@ -105,7 +106,7 @@ def test_an_expert_says_the_first_of_the_classes_it_scores_highest() -> None:
     scores = np.array([[[0.0, 2.0, 2.0], [0.0, -3.0, -1.0], [0.0, 0.0, 0.0]]])
     progress = progressive(Fusion(Winnow(1.3)), scores, [1])
     assert progress.each.tolist() == [[True, False, False]]
-    assert progress.spoke.tolist() == [[True, True, False]]
+    assert progress.voted.tolist() == [[True, True, False]]
     dicts = [{"ann": {"b": 2.0, "c": 2.0}, "bob": {"b": -3.0, "c": -1.0}}]
     progress = progressive(Fusion(Winnow(1.3), classes=["a", "b", "c"]), dicts, ["b"])
     assert progress.each.tolist() == [[True, False]]
@@ -125,7 +126,7 @@ def test_experts_who_come_late_were_not_right_before() -> None:
     both = early + late
     assert both.experts == ("ann", "bob", "eve")
     assert both.each.tolist() == [[True, False, False], [False, True, False]]
-    assert both.spoke.tolist() == [[True, True, False], [False, True, True]]
+    assert both.voted.tolist() == [[True, True, False], [False, True, True]]
 
 
 def test_nothing_yet_has_no_mistakes() -> None:
@@ -137,11 +138,11 @@ def test_nothing_yet_has_no_mistakes() -> None:
 def test_progress_of_another_panel_is_refused() -> None:
     one = progressive(Fusion(Winnow(1.3)), [{"ann": "a", "bob": "b"}], ["a"])
     other = progressive(Fusion(Winnow(1.3)), [{"eve": "a", "bob": "b"}], ["b"])
-    with pytest.raises(ValueError, match="only progress of one fusion"):
+    with pytest.raises(ValueError, match="only the progress of consecutive parts"):
         one + other
 
 
 def test_without_votes_there_is_nobody_to_compare_with() -> None:
     fusion = Fusion(Perceptron().on(Attributes()))
-    with pytest.raises(ValueError, match="nobody to compare with"):
+    with pytest.raises(ValueError, match="requires votes"):
         progressive(fusion, None, [0, 1], attributes=np.eye(2))

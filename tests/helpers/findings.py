@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from linmax.evaluate.audit import Item, Milestone
-from linmax.evaluate.compare import gain
+from linmax.evaluate.audit import Milestone
+from linmax.evaluate.comparison import gain
 from linmax.evaluate.findings import (
     Agreement,
+    BaselineComparison,
     Confusion,
-    Coverage,
+    CoveragePoint,
     Curves,
-    Expert,
+    ExpertSummary,
     Findings,
-    Shares,
-    Standing,
-    Versus,
+    ModelResult,
+    TrustHistory,
 )
+from linmax.evaluate.sample import ItemRecord
 
 NAMES = ("ann", "bob", "eve", "joe")
 CLASSES = ("ham", "spam", "eggs")
@@ -39,28 +40,28 @@ def findings(names: Any = NAMES, classes: Any = CLASSES, points: int = 40, **cha
         "items": trials + 20,
         "trials": trials,
         "unlabelled": 20,
-        "again": False,
+        "repeated": False,
         "novel": 1,
         "sampled": trials,
         "classes": classes,
-        "standings": standings(names),
-        "versus": versus(names),
+        "results": results(names),
+        "comparisons": comparisons(names),
         "experts": [expert(name, i, n) for i, name in enumerate(names)],
         "curves": Curves(at, at, [round(t * 0.15) for t in at], [round(t * 0.3) for t in at],
                          [round(t * 0.2) for t in at], curves),
-        "shares": Shares(looks, shares),
+        "trust_history": TrustHistory(looks, shares),
         "confusion": Confusion(classes, [[50 if y == c else y + c for c in range(k)] for y in range(k)], 0),
         "agreement": Agreement(
             names, [[None if i == j + 1 else (i + j) / (2 * n) for j in range(n)] for i in range(n)]
         ),
-        "coverage": [Coverage(part / 20, 1.0 - part / 100, 2.0 - part / 10) for part in range(1, 21)],
+        "coverage": [CoveragePoint(part / 20, 1.0 - part / 100, 2.0 - part / 10) for part in range(1, 21)],
         "hardest": [item(row, names, classes, truth=True) for row in range(20)],
         "next_labels": [item(row, names, classes, truth=False) for row in range(20)],
         "milestones": [Milestone(1 << j, "ham", None, j, j + 1, j) for j in range(10)],
-        "promise": "At most 400 mistakes are promised; 150 were made.",
+        "bound": "At most 400 mistakes are promised; 150 were made.",
         "members": {"Winnow(1.2)": 0.75, "Perceptron()": 0.25},
-        "oddities": ["rows are sorted by label"],
-        "remarks": ["a remark"],
+        "data_warnings": ["rows are sorted by label"],
+        "notes": ["a remark"],
     }  # fmt: skip
     return Findings(**{**whole, **changes})
 
@@ -68,48 +69,48 @@ def findings(names: Any = NAMES, classes: Any = CLASSES, points: int = 40, **cha
 def nothing(**changes: Any) -> Findings:
     """What is found where there is nothing."""
     empty: dict[str, Any] = dict.fromkeys(("items", "trials", "unlabelled", "novel", "sampled"), 0)
-    empty |= {name: [] for name in ("classes", "standings", "versus", "experts", "coverage", "hardest")}
-    empty |= {name: [] for name in ("next_labels", "milestones", "oddities", "remarks")}
+    empty |= {name: [] for name in ("classes", "results", "comparisons", "experts", "coverage", "hardest")}
+    empty |= {name: [] for name in ("next_labels", "milestones", "data_warnings", "notes")}
     parts = {
         "curves": Curves([], [], [], [], [], []),
-        "shares": Shares([], []),
+        "trust_history": TrustHistory([], []),
         "confusion": Confusion([], [], 0),
         "agreement": Agreement([], []),
-        "promise": "",
+        "bound": "",
         "members": {},
     }
     return findings(**{**empty, **parts, **changes})
 
 
-def standings(names: list[Any], right: float = 0.85) -> list[Standing]:
+def results(names: list[Any], right: float = 0.85) -> list[ModelResult]:
     best = str(names[0]) if names else ""
     return [
-        Standing("linmax", "", 1000, round(1000 * (1 - right)), right, right + 0.01),
-        Standing("plurality", "", 1000, 300, 0.7, 0.69),
-        Standing("best expert", best, 1000, 200, 0.8, None),
+        ModelResult("linmax", "", 1000, round(1000 * (1 - right)), right, right + 0.01),
+        ModelResult("plurality", "", 1000, 300, 0.7, 0.69),
+        ModelResult("best expert", best, 1000, 200, 0.8, None),
     ]
 
 
-def versus(names: list[Any], better: int = 200, worse: int = 50) -> list[Versus]:
+def comparisons(names: list[Any], better: int = 200, worse: int = 50) -> list[BaselineComparison]:
     best = str(names[0]) if names else ""
     return [
-        Versus(other, who, part, gain(trials, better * trials // 1000, worse * trials // 1000))
+        BaselineComparison(other, who, part, gain(trials, better * trials // 1000, worse * trials // 1000))
         for other, who in (("plurality", ""), ("best expert", best))
         for part, trials in (("all", 1000), ("last half", 500))
     ]
 
 
-def expert(name: Any, i: int, n: int) -> Expert:
+def expert(name: Any, i: int, n: int) -> ExpertSummary:
     total = sum(1 / (j + 1) for j in range(n))
-    return Expert(
-        name, 0.8 - 0.6 * i / n, 1.0 - i / (2 * n), 0.7, 1 / (i + 1) / total, "as it says",
+    return ExpertSummary(
+        name, 0.8 - 0.6 * i / n, 1.0 - i / (2 * n), 0.7, 1 / (i + 1) / total, "as voted",
         None, None, 0.84, 0.01 * math.cos(i), None,
     )  # fmt: skip
 
 
-def item(row: int, names: list[Any], classes: list[Any], *, truth: bool) -> Item:
+def item(row: int, names: list[Any], classes: list[Any], *, truth: bool) -> ItemRecord:
     votes = {name: classes[(i + row) % len(classes)] for i, name in enumerate(names)} if classes else {}
     label = classes[-1] if truth and classes else None
-    return Item(
+    return ItemRecord(
         row, row + 2, None if row % 2 else f"id{row}", classes[0] if classes else None, label, 0.9, votes
     )

@@ -1,24 +1,25 @@
-"""Progressive validation: every guess is made before its label is seen, and set beside what others say."""
+"""Evaluation: progressive validation, audits of streams, and comparisons of learners."""
 
 from linmax.evaluate.audit import Audit
-from linmax.evaluate.compare import Gain, gain
+from linmax.evaluate.comparison import Gain, LearnerComparison, gain
 from linmax.evaluate.experts import Trust, trust
 from linmax.evaluate.findings import Findings
-from linmax.evaluate.progressive import Progress, picks, plurality, progressive
-from linmax.evaluate.resumable_run import Pass
-from linmax.evaluate.summarize import sum_up
+from linmax.evaluate.progressive import Progress, plurality, progressive, voted_classes
+from linmax.evaluate.resumable_run import ResumableRun
+from linmax.evaluate.summary import summarize
 
 __all__ = [
     "Audit",
     "Findings",
     "Gain",
-    "Pass",
+    "LearnerComparison",
     "Progress",
+    "ResumableRun",
     "Trust",
     "gain",
-    "picks",
     "plurality",
     "progressive",
-    "sum_up",
+    "summarize",
     "trust",
+    "voted_classes",
 ]

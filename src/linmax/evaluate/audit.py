@@ -1,288 +1,301 @@
-"""The few items of a stream that matter most by some measure."""
+"""`Audit`: everything that is counted and kept while a session learns a stream."""
 
 from __future__ import annotations
 
-import heapq
-import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax.evaluate.counts import (
-    DOUBTFUL,
-    HARD,
-    LINMAX,
-    PLURALITY,
+from linmax.evaluate.counts import CountHistory, MistakeCounts, margins
+from linmax.evaluate.experts import expert_contributions, vote_weights
+from linmax.evaluate.losses import ProbabilityLosses
+from linmax.evaluate.progressive import voted_classes
+from linmax.evaluate.sample import (
+    CONFIDENT_MISTAKE,
+    SAMPLE_SIZE,
     SAMPLED,
-    Bars,
-    Counts,
+    UNCERTAIN,
+    ItemRecord,
     Marks,
-    margins,
-    sift,
+    Sample,
+    SampleRows,
+    SelectionThresholds,
+    TopK,
+    select_rows,
 )
-from linmax.evaluate.experts import Losses, pulls, readings
-from linmax.evaluate.progressive import picks
-from linmax.evaluate.sample import MOST, Rows, Sample
 from linmax.fusion import Fusion
-from linmax.inputs import Batch, Hard, Roll, Strangers, to_names
-from linmax.runtime import concurrency as threads
-from linmax.runtime.concurrency import Beside
-from linmax.streams import Piece
+from linmax.inputs import Batch, Hard, NameIndex, UnknownClasses, decode_classes
+from linmax.runtime import concurrency
 
+if TYPE_CHECKING:  # reading files needs pyarrow
+    from linmax.streams import Chunk
 
-class Item(NamedTuple):
-    """One item of a stream, as it was when it was guessed."""
-
-    row: int  # from 0 on
-    line: int  # of the file, from 1 on
-    id: Any
-    guess: Any
-    truth: Any  # None: nobody knows
-    margin: float  # how far the guess was ahead of the runner-up
-    votes: dict[Any, Any]
-
-
-class Heap:
-    """Keeps the items of the largest measure; of equals, those that came first.
-
-    >>> heap = Heap(2)
-    >>> [heap.admits(1.0) or None, heap.push(1.0, Item(0, 2, "a", 0, 1, 1.0, {}))]
-    [True, None]
-    >>> heap.push(3.0, Item(1, 3, "b", 0, 1, 3.0, {})); heap.push(2.0, Item(2, 4, "c", 0, 1, 2.0, {}))
-    >>> [item.id for item in heap.items], heap.admits(2.0)
-    (['b', 'c'], False)
-    """
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self._heap: list[tuple[float, int, Item]] = []
-
-    def admits(self, measure: float) -> bool:
-        """Whether an item that comes now would stay."""
-        return measure > self.least
-
-    @property
-    def least(self) -> float:
-        """What an item that comes now has to exceed."""
-        return self._heap[0][0] if len(self._heap) >= self.most else -math.inf
-
-    def push(self, measure: float, item: Item) -> None:
-        """Take an item in, and let the least go when there are too many."""
-        heapq.heappush(self._heap, (measure, -item.row, item))
-        if len(self._heap) > self.most:
-            heapq.heappop(self._heap)
-
-    @property
-    def items(self) -> list[Item]:
-        """The largest measure first."""
-        return [item for _, _, item in sorted(self._heap, key=lambda entry: (-entry[0], -entry[1]))]
-
-    def state(self) -> list[Any]:
-        """As plain values."""
-        return [
-            [measure, *item[:-1], list(item.votes.items())]
-            for measure, _, item in sorted(self._heap, key=lambda entry: entry[:2])
-        ]
-
-    def restore(self, state: Any) -> None:
-        """From plain values."""
-        self._heap = []
-        for measure, row, line, name, guess, truth, margin, votes in state:
-            item = Item(int(row), int(line), name, guess, truth, float(margin), dict(votes))
-            self.push(float(measure), item)
-
-
-Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
-MOMENTS = 512  # points of a curve at most
-FEW = 20  # items that are worth a look
-PART = 4096  # more trials than these are worth being counted while others are learned
-RECENT = 2000  # rows of the sample that tell whom weights trust now
-FIRST = 32  # items before trust is first looked at; then after every doubling, later at every half
+TOP_ITEMS = 20
+"""The number of items in each top-k list."""
+BACKGROUND_TRIALS = 4096
+"""Batches with more trials than this are counted in the background."""
+RECENT_ROWS = 2000
+"""The rows of the sample on which the contribution of each expert is measured during a run."""
+FIRST_CHECK = 32
+"""The number of items at which trust is measured first."""
+TRUST_CHECKS = sorted(
+    {FIRST_CHECK << j for j in range(5)} | {round(FIRST_CHECK * 2 ** (5 + j / 2)) for j in range(80)}
+)
+"""The numbers of items at which trust is measured: at every doubling, later twice as often."""
 
 
 class Milestone(NamedTuple):
-    """One line of progress: after 1, 2, 4, 8 ... items."""
+    """Mistakes after 1, 2, 4, 8, ... items.
+
+    Attributes
+    ----------
+    items : int
+        Items so far.
+    guess, truth : object
+        The prediction and the label of the last of them.
+    linmax, plurality : int
+        Mistakes so far.
+    best : int
+        Mistakes of the expert with the fewest so far.
+    """
 
     items: int
     guess: Any
     truth: Any
-    linmax: int  # mistakes so far
+    linmax: int
     plurality: int
-    best: int  # of the expert with fewest so far
+    best: int
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """Some items that were learned."""
+class LearnedChunk:
+    """A chunk of a stream that was learned.
 
-    piece: Piece
+    Attributes
+    ----------
+    chunk : Chunk
+        The chunk.
+    codes : ndarray of shape (n_items,)
+        The predictions, as class codes.
+    """
+
+    chunk: Chunk
     codes: NDArray[np.int32]
-    leads: NDArray[np.float64]  # the margins, once these items are counted
-    classes: Roll
-    strangers: Strangers
-    settle: Callable[[], None]
+    _margins: Floats
+    _classes: NameIndex
+    _unknown_classes: UnknownClasses
+    _wait: Callable[[], None]
 
     @cached_property
     def guesses(self) -> NDArray[Any]:
-        """The names of the classes, made when somebody asks for them."""
-        return to_names(self.codes, self.classes, self.strangers)
+        """The predicted classes, decoded on first access."""
+        return decode_classes(self.codes, self._classes, self._unknown_classes)
 
     @cached_property
-    def margins(self) -> NDArray[np.float64]:
-        """How far each guess was ahead of the runner-up."""
-        self.settle()
-        return self.leads
+    def margins(self) -> Floats:
+        """How far each prediction led the runner-up; waits until the chunk is counted."""
+        self._wait()
+        return self._margins
 
 
 class Audit:
-    """What happened on a stream so far; pieces are added in the order of the stream.
+    """Mistakes, curves, confusions and notable items of a stream, in memory that does not grow with it.
 
+    Parameters
+    ----------
+    sample : int
+        The largest number of rows in the sample.
+
+    Attributes
+    ----------
+    items, unlabelled, novel : int
+        Items so far, those without a label, and those whose label was not a known class.
+    history : CountHistory
+        Correct predictions of linmax, the plurality and the experts, with snapshots.
+    losses : ProbabilityLosses
+        Losses of the experts that vote with probabilities.
+    milestones : list of Milestone
+        Mistakes at 1, 2, 4, 8, ... items.
+    confusion : Counter
+        The number of trials of each pair of codes (truth, prediction).
+    sample : Sample
+        An even sample of the labelled rows.
+    hardest : TopK
+        Mistakes with the largest margins.
+    uncertain : TopK
+        Items without a label with the smallest margins.
+    trust : list of (int, list of float)
+        The contribution of each expert after so many items.
+
+    Examples
+    --------
     >>> import io
     >>> from linmax import Fusion, Winnow
     >>> from linmax.streams import open_stream
     >>> rows = b"ham,spam,spam\\nham,ham,ham\\n" * 4
     >>> fusion, audit = Fusion(Winnow(1.5)), Audit()
-    >>> for piece in open_stream(io.BytesIO(b"ann,bob,truth\\n" + rows)):
-    ...     outcome = audit.learn(fusion, piece)
-    >>> audit.items, audit.counts.trials, audit.counts.right.tolist()
+    >>> for chunk in open_stream(io.BytesIO(b"ann,bob,truth\\n" + rows)):
+    ...     learned = audit.learn(fusion, chunk)
+    >>> audit.items, audit.counts.trials, audit.counts.correct.tolist()
     (8, 8, [7, 4, 4, 8])
     >>> audit.milestones[-1]
     Milestone(items=8, guess='ham', truth='ham', linmax=1, plurality=4, best=0)
     """
 
-    def __init__(self, sample: int = MOST) -> None:
+    def __init__(self, sample: int = SAMPLE_SIZE) -> None:
         self.items = self.unlabelled = self.novel = 0
-        self.counts, self.losses = Counts(), Losses()
-        self.moments: list[tuple[int, Counts]] = []  # evenly spaced
-        self.step = 1
+        self.history, self.losses = CountHistory(), ProbabilityLosses()
         self.milestones: list[Milestone] = []
-        self.confusion: Counter[tuple[int, int]] = Counter()  # (truth, guess)
+        self.confusion: Counter[tuple[int, int]] = Counter()
         self.sample = Sample(sample)
-        self.hardest, self.doubtful = Heap(FEW), Heap(FEW)
-        self.trust: list[tuple[int, list[float]]] = []  # the pull of each expert after so many items
-        self._beside = Beside()
+        self.hardest, self.uncertain = TopK(TOP_ITEMS), TopK(TOP_ITEMS)
+        self.trust: list[tuple[int, list[float]]] = []
+        self._background = concurrency.BackgroundTask()
 
-    def learn(self, fusion: Fusion, piece: Piece, batch: Batch | None = None) -> Outcome:
-        """Let a session learn the next items of the stream, and note how everyone did on them.
+    @property
+    def counts(self) -> MistakeCounts:
+        """The counts so far."""
+        return self.history.counts
 
-        Many are counted while the next are learned: `settle` waits until all are.
+    def learn(self, fusion: Fusion, chunk: Chunk, batch: Batch | None = None) -> LearnedChunk:
+        """Let a session learn the next chunk of the stream, and count who was correct.
+
+        Large chunks are counted in the background, while the next one is learned; `wait` waits for that.
+
+        Parameters
+        ----------
+        fusion : Fusion
+            The session, the same for all chunks.
+        chunk : Chunk
+            The next chunk.
+        batch : Batch, optional
+            What `fusion.read` makes of the chunk, if that is known already.
+
+        Returns
+        -------
+        learned : LearnedChunk
+            The predictions.
         """
         if batch is None:
-            labels = np.full(piece.items, None, object) if piece.truth is None else piece.truth
-            batch = fusion.read(piece.votes, labels, attributes=piece.attributes)
-        guess, board = fusion.learn_batch(batch, scores=True)
+            labels = np.full(chunk.items, None, object) if chunk.raw_labels is None else chunk.raw_labels
+            batch = fusion.read(chunk.votes, labels, attributes=chunk.attributes)
+        guess, scores = fusion.learn_batch(batch, scores=True)
         begin, self.items = self.items, self.items + batch.trials
-        row, margin = np.arange(begin, self.items), np.empty(batch.trials)
-        seen = Rows(row, batch.labels, guess, margin, picks(batch), piece)
-        names = _Names(fusion, batch)
-        table = readings(fusion) if self.looks(begin, self.items) else None
-        if batch.trials > PART and threads.count() > 1:
-            self._beside.do(self._count, seen, batch, board, names, table)
+        margin = np.empty(batch.trials)
+        rows = SampleRows(
+            np.arange(begin, self.items), batch.labels, guess, margin, voted_classes(batch), chunk
+        )
+        decoder = _ClassDecoder(fusion, batch)
+        weights = vote_weights(fusion) if trust_checks(begin, self.items) else None
+        if batch.trials > BACKGROUND_TRIALS and concurrency.thread_count() > 1:
+            self._background.submit(self._count, rows, batch, scores, decoder, weights)
         else:
-            self.settle()
-            self._count(seen, batch, board, names, table)
-        return Outcome(piece, guess, margin, fusion.names.classes, batch.strangers, self.settle)
+            self.wait()
+            self._count(rows, batch, scores, decoder, weights)
+        return LearnedChunk(chunk, guess, margin, fusion.names.classes, batch.unknown_classes, self.wait)
 
-    def settle(self) -> None:
-        """Wait until all that was learned is counted."""
-        self._beside.settle()
+    def wait(self) -> None:
+        """Wait until everything that was learned is counted."""
+        self._background.wait()
 
-    def _count(self, seen: Rows, batch: Batch, board: Floats, name: _Names, table: Floats | None) -> None:
-        """Count some trials, keep a few, and note whom the weights trust now, if there is a table of that."""
-        truth, guess = seen.truth, seen.guess
-        margins(board, batch.known, guess, seen.margin)
-        begin = int(seen.row[0]) if batch.trials else 0
+    def _count(
+        self, rows: SampleRows, batch: Batch, scores: Floats, decoder: _ClassDecoder, weights: Floats | None
+    ) -> None:
+        """Count a batch and keep some of its rows; `weights` are those of the votes if trust is measured."""
+        truth, guess = rows.truth, rows.guess
+        margins(scores, batch.known, rows.margin)
+        begin = self.history.items
         marks = np.empty(batch.trials, np.uint8)
-        bars = Bars(self.sample.limit, self.hardest.least, self.doubtful.least)
-        found = sift(begin, batch, guess, seen.margin, bars, marks)
-        at = begin
-        for stop in self._stops(begin, begin + batch.trials):
-            part = slice(at - begin, stop - begin)
-            self.counts.add(seen.said[part], truth[part], batch.known[part], guess[part], batch.classes_seen)
-            at = stop
-            self._mark(at, name(at - begin - 1, guess), name(at - begin - 1, truth))
-        self.unlabelled += found.unlabelled
-        self.novel += found.novel
-        for pair, count in found.pairs:
+        thresholds = SelectionThresholds(self.sample.limit, self.hardest.threshold, self.uncertain.threshold)
+        selection = select_rows(begin, batch, guess, rows.margin, thresholds, marks)
+
+        def add_milestone(items: int) -> None:
+            if items & (items - 1) == 0:
+                t = items - begin - 1
+                self._add_milestone(items, decoder(t, guess), decoder(t, truth))
+
+        end = begin + batch.trials
+        powers = (1 << i for i in range(begin.bit_length(), end.bit_length()))
+        self.history.add(
+            rows.votes, truth, batch.known, guess, batch.classes_seen,
+            stops=powers, on_stop=add_milestone,
+        )  # fmt: skip
+        self.unlabelled += selection.unlabelled
+        self.novel += selection.novel
+        for pair, count in selection.pairs:
             self.confusion[pair] += count
         if not isinstance(batch.votes, Hard):
             self.losses.add(batch, (truth >= 0) & (truth < batch.known))
-        self._keep(seen, marks, name)
-        if table is not None:
-            self._look(at, table)
+        self._keep(rows, marks, decoder)
+        if weights is not None:
+            votes, labels = self.sample.latest(RECENT_ROWS)
+            if len(labels):
+                self.trust.append((end, expert_contributions(weights, votes, labels)))
 
-    def _look(self, at: int, table: Floats) -> None:
-        """Note whom the weights trust."""
-        said, truth = self.sample.latest(RECENT)
-        if len(truth):
-            self.trust.append((at, pulls(table, said, truth)))
-
-    def _stops(self, begin: int, end: int) -> list[int]:
-        """Where something is noted: at moments of the curves, powers of 2, and the end."""
-        step = self.step
-        even = range((begin // step + 1) * step, end + 1, step)
-        doubled = (1 << i for i in range(begin.bit_length(), end.bit_length()))
-        return sorted({*even, *doubled, end} - {begin} if end > begin else ())
-
-    def _mark(self, at: int, guess: Any, truth: Any) -> None:
+    def _add_milestone(self, items: int, guess: Any, truth: Any) -> None:
         counts = self.counts
-        if at & (at - 1) == 0:
-            missed = counts.mistakes
-            best = int(missed[counts.leader]) if counts.leader is not None else counts.trials
-            self.milestones.append(
-                Milestone(at, guess, truth, int(missed[LINMAX]), int(missed[PLURALITY]), best)
-            )
-        if at % self.step == 0:
-            self.moments.append((at, counts.copy()))
-            if len(self.moments) > MOMENTS:
-                self.step *= 2
-                self.moments = [moment for moment in self.moments if moment[0] % self.step == 0]
+        mistakes, best_expert = counts.mistakes, counts.best_expert
+        best = counts.trials if best_expert is None else int(mistakes[best_expert])
+        self.milestones.append(
+            Milestone(items, guess, truth, int(mistakes[0]), int(mistakes[counts.plurality]), best)
+        )
 
-    def _keep(self, rows: Rows, marks: Marks, name: _Names) -> None:
-        """Rows for the sample, confident mistakes, and what is in doubt and without a label."""
-        wanted = np.flatnonzero(marks & SAMPLED)
-        if len(wanted):
-            self.sample.add(rows.take(wanted))
-        for heap, mark, sign in ((self.hardest, HARD, 1.0), (self.doubtful, DOUBTFUL, -1.0)):
+    def _keep(self, rows: SampleRows, marks: Marks, decoder: _ClassDecoder) -> None:
+        """Add the marked rows to the sample and to the lists of notable items."""
+        sampled = np.flatnonzero(marks & SAMPLED)
+        if len(sampled):
+            self.sample.add(rows.take(sampled))
+        for top, mark, sign in ((self.hardest, CONFIDENT_MISTAKE, 1.0), (self.uncertain, UNCERTAIN, -1.0)):
             at = np.flatnonzero(marks & mark)
             measure = sign * np.nan_to_num(rows.margin[at], nan=0.0)
-            for j in np.argsort(-measure, kind="stable")[:FEW].tolist():
-                if heap.admits(float(measure[j])):
-                    heap.push(float(measure[j]), _item(rows, int(at[j]), name))
-
-    @staticmethod
-    def looks(begin: int, end: int) -> list[int]:
-        """Where pieces should end, so that trust is looked at in the same moments however pieces come."""
-        return _LOOKS[bisect_left(_LOOKS, begin + 1) : bisect_left(_LOOKS, end + 1)]
+            for j in np.argsort(-measure, kind="stable")[:TOP_ITEMS].tolist():
+                if measure[j] > top.threshold:
+                    top.push(float(measure[j]), _item_record(rows, int(at[j]), decoder))
 
 
-class _Names:
-    """The class behind a code."""
+def trust_checks(begin: int, end: int) -> list[int]:
+    """Return the numbers of items in (begin, end] at which trust is measured.
+
+    Chunks should end there, so that an audit does not depend on how a stream is cut into chunks.
+
+    Parameters
+    ----------
+    begin, end : int
+        Numbers of items.
+
+    Examples
+    --------
+    >>> trust_checks(0, 200)
+    [32, 64, 128]
+    """
+    return TRUST_CHECKS[bisect_left(TRUST_CHECKS, begin + 1) : bisect_left(TRUST_CHECKS, end + 1)]
+
+
+class _ClassDecoder:
+    """Decode single class codes of a batch."""
 
     def __init__(self, fusion: Fusion, batch: Batch) -> None:
-        self.classes, self.strangers = fusion.classes, batch.strangers
+        self.classes, self.unknown_classes = fusion.classes, batch.unknown_classes
 
     def __call__(self, t: int, codes: NDArray[Any]) -> Any:
         code = int(codes[t])
         if code < 0:
             return None
-        return self.classes[code] if code < len(self.classes) else self.strangers.name(t, code)
+        return self.classes[code] if code < len(self.classes) else self.unknown_classes.name(t, code)
 
 
-def _item(rows: Rows, t: int, name: _Names) -> Item:
-    piece = rows.piece
-    return Item(
-        int(rows.row[t]), int(piece.lines[t]), None if piece.ids is None else piece.ids[t],
-        name(t, rows.guess), name(t, rows.truth), float(np.nan_to_num(rows.margin[t])), piece.item(t),
+def _item_record(rows: SampleRows, t: int, decoder: _ClassDecoder) -> ItemRecord:
+    chunk = rows.chunk
+    return ItemRecord(
+        int(rows.row[t]), int(chunk.lines[t]), None if chunk.ids is None else chunk.ids[t],
+        decoder(t, rows.guess), decoder(t, rows.truth),
+        float(np.nan_to_num(rows.margin[t])), chunk.vote_dict(t),
     )  # fmt: skip
-
-
-_LOOKS = sorted({FIRST << j for j in range(5)} | {round(FIRST * 2 ** (5 + j / 2)) for j in range(80)})

@@ -1,81 +1,384 @@
-"""Who was right, counted in one loop over the trials: linmax, the plurality and every expert."""
+"""Counts of correct predictions on the same trials: models, the plurality and every expert.
+
+`MistakeCounts` is the counter behind progressive validation, audits and comparisons of learners.
+`CountHistory` adds evenly spaced snapshots of it, and `margins` says how far each prediction leads the
+runner-up.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Iterable
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linmax._jit import Kernel
-from linmax.inputs import Batch
 
 Codes = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
-SURE = 1e-9  # probabilities that linmax itself makes add up to 1 so nearly
-LINMAX, PLURALITY, EXPERTS = 0, 1, 2  # the seats: experts have all from the third on
+SNAPSHOTS = 512
+"""The largest number of snapshots that a `CountHistory` keeps."""
+PROBABILITY_TOLERANCE = 1e-9
+"""Scores are logarithms of probabilities if their exponentials add up to 1 within this tolerance."""
 
 
-def count(said, truth, known, guess, support, hits, silent):  # type: ignore[no-untyped-def]
-    """Count the trials whose label was known, and return how many there were.
+class MistakeCounts:
+    """Correct predictions of some models, of the plurality of the votes, and of each expert.
 
-    `hits` has a row for those that linmax gets wrong and one for those it gets right, with a column per seat;
-    `silent` counts who abstains. `support` has a zero for each class and, at its end, one for abstentions; it
-    keeps them.
+    Only trials whose label was a known class count: on the others nobody could be correct. The columns of
+    `correct` and `both_correct` are the models, then the plurality, then the experts. An expert that
+    abstains is not correct. Ties of the plurality, including trials without votes, go to the first class.
+
+    Parameters
+    ----------
+    models : int, default=1
+        The number of models whose predictions are counted.
+
+    Attributes
+    ----------
+    trials : int
+        Counted trials.
+    correct : ndarray of shape (models + 1 + n_experts,)
+        Correct predictions in each column.
+    both_correct : ndarray of shape (models + 1 + n_experts,)
+        Trials on which both the first model and the column were correct.
+    voted : ndarray of shape (n_experts,)
+        Trials on which each expert did not abstain.
+
+    Examples
+    --------
+    >>> counts = MistakeCounts()
+    >>> votes = np.array([[0, 1, 1], [1, 1, -1]], np.int32)
+    >>> truth, known = np.array([0, 1], np.int32), np.array([2, 2], np.int32)
+    >>> counts.add(votes, truth, known, predictions=truth, classes=2)
+    >>> counts.trials, counts.correct.tolist(), counts.voted.tolist()
+    (2, [2, 1, 2, 1, 0], [2, 2, 1])
     """
-    n = said.shape[1]
+
+    def __init__(self, models: int = 1) -> None:
+        self.models = models
+        self.trials = 0
+        self.correct = np.zeros(models + 1, np.int64)
+        self.both_correct = np.zeros(models + 1, np.int64)
+        self.voted = np.zeros(0, np.int64)
+
+    def add(self, votes: Codes, truth: Codes, known: Codes, predictions: Codes, classes: int) -> None:
+        """Count more trials.
+
+        Parameters
+        ----------
+        votes : ndarray of shape (n_trials, n_experts)
+            The class that each expert votes for; -1 is an abstention. There may be more experts than before.
+        truth : ndarray of shape (n_trials,)
+            The labels; -1 is a missing label.
+        known : ndarray of shape (n_trials,)
+            The number of known classes at each trial. A label at or above it is novel.
+        predictions : ndarray of shape (n_trials,) or (models, n_trials)
+            The predicted classes.
+        classes : int
+            Every class code in `votes` is below this number.
+        """
+        self._count(votes, truth, known, predictions, classes, np.zeros((0, 0), np.bool_))
+
+    def add_with_flags(
+        self, votes: Codes, truth: Codes, known: Codes, predictions: Codes, classes: int
+    ) -> Flags:
+        """Count more trials, and return which columns were correct on each counted trial.
+
+        Parameters
+        ----------
+        votes, truth, known, predictions, classes
+            As for `add`.
+
+        Returns
+        -------
+        flags : ndarray of bool of shape (n_counted_trials, models + 1 + n_experts)
+            One row per counted trial.
+        """
+        flags = np.zeros((len(truth), self.models + 1 + votes.shape[1]), np.bool_)
+        return flags[: self._count(votes, truth, known, predictions, classes, flags)]
+
+    def _count(
+        self, votes: Codes, truth: Codes, known: Codes, predictions: Codes, classes: int, flags: Flags
+    ) -> int:
+        n = votes.shape[1]
+        self.grow(n)
+        support, hits = np.zeros(classes + 1, np.int64), np.zeros((2, len(self.correct)), np.int64)
+        abstained = np.zeros(len(self.voted), np.int64)
+        predictions = np.ascontiguousarray(predictions.reshape(self.models, len(truth)))
+        votes = np.ascontiguousarray(votes)
+        trials = int(_count_trials(votes, truth, known, predictions, support, hits, abstained, flags))
+        self.trials += trials
+        self.correct += hits[0] + hits[1]
+        self.both_correct += hits[1]
+        self.voted[:n] += trials - abstained[:n]
+        return trials
+
+    def grow(self, experts: int) -> None:
+        """Add columns of zeros for new experts.
+
+        Parameters
+        ----------
+        experts : int
+            The number of experts known now.
+        """
+        more = experts - len(self.voted)
+        if more > 0:
+            self.correct, self.both_correct, self.voted = (
+                np.pad(column, (0, more)) for column in (self.correct, self.both_correct, self.voted)
+            )
+
+    def copy(self) -> MistakeCounts:
+        """Return an independent copy."""
+        return self._minus(MistakeCounts(self.models))
+
+    def since(self, earlier: MistakeCounts) -> MistakeCounts:
+        """Return the counts of the trials after an earlier copy.
+
+        Parameters
+        ----------
+        earlier : MistakeCounts
+            A copy of these counts, made before more trials were added.
+        """
+        return self._minus(earlier)
+
+    def _minus(self, other: MistakeCounts) -> MistakeCounts:
+        """Return the difference; `other` may have fewer experts."""
+        difference = MistakeCounts(self.models)
+        difference.trials = self.trials - other.trials
+        pad = len(self.voted) - len(other.voted)
+        difference.correct = self.correct - np.pad(other.correct, (0, pad))
+        difference.both_correct = self.both_correct - np.pad(other.both_correct, (0, pad))
+        difference.voted = self.voted - np.pad(other.voted, (0, pad))
+        return difference
+
+    @property
+    def plurality(self) -> int:
+        """The column of the plurality."""
+        return self.models
+
+    @property
+    def first_expert(self) -> int:
+        """The column of the first expert; those of the others follow."""
+        return self.models + 1
+
+    @property
+    def best_expert(self) -> int | None:
+        """The column of the expert with the most correct votes; None without experts."""
+        if not len(self.voted):
+            return None
+        return self.first_expert + int(self.correct[self.first_expert :].argmax())
+
+    @property
+    def mistakes(self) -> Longs:
+        """The counted trials on which each column was not correct."""
+        return self.trials - self.correct
+
+    def state(self) -> list[Any]:
+        """Return the counts as plain lists of integers, which `from_state` takes."""
+        return [self.trials, self.correct.tolist(), self.both_correct.tolist(), self.voted.tolist()]
+
+    @classmethod
+    def from_state(cls, state: Any) -> Self:
+        """Restore the counts of a single model.
+
+        Parameters
+        ----------
+        state : list
+            What `state` has returned.
+        """
+        trials, correct, both_correct, voted = state
+        counts = cls()
+        counts.trials = int(trials)
+        counts.correct, counts.both_correct, counts.voted = (
+            np.array(column, np.int64) for column in (correct, both_correct, voted)
+        )
+        return counts
+
+
+class CountHistory:
+    """Mistake counts with snapshots at every `step` items; `step` doubles when there are too many snapshots.
+
+    Parameters
+    ----------
+    models : int, default=1
+        The number of models whose predictions are counted.
+
+    Attributes
+    ----------
+    items : int
+        Items so far, with or without a label.
+    counts : MistakeCounts
+        The counts so far.
+    step : int
+        The distance of snapshots, a power of 2.
+    snapshots : list of (int, MistakeCounts)
+        The number of items and the counts at each snapshot; at most `SNAPSHOTS` of them.
+
+    Examples
+    --------
+    >>> history = CountHistory()
+    >>> truth, known = np.array([0, 1, 1], np.int32), np.array([2, 2, 2], np.int32)
+    >>> history.add(truth[:, None], truth, known, predictions=np.zeros(3, np.int32), classes=2)
+    >>> [(items, int(counts.mistakes[0])) for items, counts in history.snapshots]
+    [(1, 0), (2, 1), (3, 2)]
+    """
+
+    def __init__(self, models: int = 1) -> None:
+        self.items = 0
+        self.counts = MistakeCounts(models)
+        self.step = 1
+        self.snapshots: list[tuple[int, MistakeCounts]] = []
+
+    def add(
+        self,
+        votes: Codes,
+        truth: Codes,
+        known: Codes,
+        predictions: Codes,
+        classes: int,
+        *,
+        stops: Iterable[int] = (),
+        on_stop: Callable[[int], None] = lambda items: None,
+    ) -> None:
+        """Count more items.
+
+        Parameters
+        ----------
+        votes, truth, known, predictions, classes
+            As for `MistakeCounts.add`.
+        stops : iterable of int
+            Further numbers of items at which `on_stop` is called.
+        on_stop : callable
+            Called with the number of items after each snapshot, each of `stops`, and the last item.
+        """
+        begin, end = self.items, self.items + len(truth)
+        even = range((begin // self.step + 1) * self.step, end + 1, self.step)
+        for stop in sorted({*even, *stops, end} - {begin}):
+            part = slice(self.items - begin, stop - begin)
+            self.counts.add(votes[part], truth[part], known[part], predictions[..., part], classes)
+            self.items = stop
+            on_stop(stop)
+            if stop % self.step == 0:
+                self._take_snapshot()
+
+    def _take_snapshot(self) -> None:
+        self.snapshots.append((self.items, self.counts.copy()))
+        if len(self.snapshots) > SNAPSHOTS:
+            self.step *= 2
+            self.snapshots = [snapshot for snapshot in self.snapshots if snapshot[0] % self.step == 0]
+
+    def with_end(self) -> list[tuple[int, MistakeCounts]]:
+        """Return the snapshots and the counts of now, all with columns for all experts."""
+        snapshots = list(self.snapshots)
+        if self.items and (not snapshots or snapshots[-1][0] < self.items):
+            snapshots.append((self.items, self.counts.copy()))
+        for _, counts in snapshots:
+            counts.grow(len(self.counts.voted))
+        return snapshots
+
+
+def margins(scores: Floats, known: Codes, out: Floats | None = None) -> Floats:
+    """Return how far the highest score of each item leads the second highest.
+
+    Where scores are logarithms of probabilities (as those of `recommended()`), the margin is the difference
+    of the two probabilities. Otherwise it is the difference of the two scores divided by the largest
+    absolute score: 0 is a tie, and the largest margin is 1, or 2 if scores have signs.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_items, n_classes)
+        The scores.
+    known : ndarray of shape (n_items,)
+        The number of known classes of each item; later columns are ignored.
+    out : ndarray of shape (n_items,), optional
+        Where to write the margins.
+
+    Returns
+    -------
+    margins : ndarray of shape (n_items,)
+        The margins; NaN with fewer than two classes.
+
+    Examples
+    --------
+    >>> margins(np.array([[3.0, 1.0], [-1.0, 1.0]]), np.array([2, 2], np.int32))
+    array([0.66666667, 2.        ])
+    """
+    out = np.empty(len(known)) if out is None else out
+    _write_margins(np.ascontiguousarray(scores), known, out)
+    return out
+
+
+def count_trials(  # type: ignore[no-untyped-def]
+    votes, truth, known, predictions, support, hits, abstained, flags
+):
+    """Count the trials whose label is known, and return how many there are.
+
+    `hits[1]` counts the trials on which the first model is correct, `hits[0]` the others; their columns are
+    those of `MistakeCounts.correct`. `support` has a zero for each class and one more for abstentions (code
+    -1); it is zero again at the end. `flags` has a row per counted trial, or no rows if they are not wanted.
+    """
+    n = votes.shape[1]
+    models = len(predictions)
     classes = len(support) - 1
     trials = 0
     for t in range(len(truth)):
         y = truth[t]
         if y < 0 or y >= known[t]:
             continue
-        trials += 1
         for i in range(n):
-            support[said[t, i]] += 1
+            support[votes[t, i]] += 1
+        winner = 0
         most = 0
-        votes = 0
         if classes <= n:
             for c in range(classes):
-                if support[c] > votes:
-                    most = c
-                    votes = support[c]
+                if support[c] > most:
+                    winner = c
+                    most = support[c]
                 support[c] = 0
-        else:
+        else:  # with many classes, only those that have votes are visited
             for i in range(n):
-                c = said[t, i]
-                if c >= 0 and (support[c] > votes or (support[c] == votes and c < most)):
-                    most = c
-                    votes = support[c]
+                c = votes[t, i]
+                if c >= 0 and (support[c] > most or (support[c] == most and c < winner)):
+                    winner = c
+                    most = support[c]
             for i in range(n):
-                c = said[t, i]
+                c = votes[t, i]
                 support[c] *= c < 0
-        ours = 1 * (guess[t] == y)
-        hits[ours, LINMAX] += ours
-        hits[ours, PLURALITY] += most == y
+        first = 1 * (predictions[0, t] == y)
+        for j in range(models):
+            hits[first, j] += predictions[j, t] == y
+        hits[first, models] += winner == y
         for i in range(n):
-            hits[ours, EXPERTS + i] += said[t, i] == y
+            hits[first, models + 1 + i] += votes[t, i] == y
         if support[classes] > 0:
             support[classes] = 0
             for i in range(n):
-                silent[i] += said[t, i] < 0
+                abstained[i] += votes[t, i] < 0
+        if len(flags) > 0:
+            for j in range(models):
+                flags[trials, j] = predictions[j, t] == y
+            flags[trials, models] = winner == y
+            for i in range(n):
+                flags[trials, models + 1 + i] = votes[t, i] == y
+        trials += 1
     return trials
 
 
-def lead(board, known, guess, margins):  # type: ignore[no-untyped-def]
-    """By how much a guess leads the runner-up; NaN without a rival."""
-    for t in range(len(guess)):
+def write_margins(scores, known, out):  # type: ignore[no-untyped-def]
+    """Write the margin of each row of scores; see `margins`."""
+    for t in range(len(known)):
         k = known[t]
         first = -np.inf
         second = -np.inf
         largest = 0.0
         for c in range(k):
-            score = board[t, c]
+            score = scores[t, c]
             largest = max(largest, abs(score))
             if score > first:
                 second = first
@@ -83,183 +386,18 @@ def lead(board, known, guess, margins):  # type: ignore[no-untyped-def]
             elif score > second:
                 second = score
         total = 0.0
-        if first <= 0.0:  # perhaps logarithms of probabilities
+        if first <= 0.0:  # the scores may be logarithms of probabilities
             for c in range(k):
-                total += math.exp(board[t, c])
+                total += math.exp(scores[t, c])
         if k < 2:
-            margins[t] = np.nan
-        elif abs(total - 1.0) < SURE:
-            margins[t] = math.exp(first) - math.exp(second)
+            out[t] = np.nan
+        elif abs(total - 1.0) < PROBABILITY_TOLERANCE:
+            out[t] = math.exp(first) - math.exp(second)
         elif largest > 0.0:
-            margins[t] = (first - second) / largest
+            out[t] = (first - second) / largest
         else:
-            margins[t] = 0.0
+            out[t] = 0.0
 
 
-_count = Kernel(count)
-_lead = Kernel(lead)
-
-
-@dataclass
-class Counts:
-    """Right guesses up to a moment: of linmax, the plurality, and each expert, in this order.
-
-    >>> counts = Counts()
-    >>> said = np.array([[0, 1, 1], [1, 1, -1]], np.int32)
-    >>> truth, known = np.array([0, 1], np.int32), np.array([2, 2], np.int32)
-    >>> counts.add(said, truth, known, guess=truth, classes=2)
-    >>> counts.trials, counts.right.tolist(), counts.both.tolist(), counts.spoke.tolist()
-    (2, [2, 1, 2, 1, 0], [2, 1, 2, 1, 0], [2, 2, 1])
-    """
-
-    trials: int
-    right: Longs
-    both: Longs  # linmax and the other
-    spoke: Longs  # experts only
-
-    def __init__(self, trials: int = 0, right: Any = (0, 0), both: Any = (0, 0), spoke: Any = ()) -> None:
-        self.trials = trials
-        self.right, self.both, self.spoke = (np.array(one, np.int64) for one in (right, both, spoke))
-
-    def add(self, said: Codes, truth: Codes, known: Codes, guess: Codes, classes: int) -> None:
-        """Count some more trials; experts and classes may have become more."""
-        self.widen(said.shape[1])
-        support, hits = np.zeros(classes + 1, np.int64), np.zeros((2, len(self.right)), np.int64)
-        silent = np.zeros(len(self.spoke), np.int64)
-        trials = int(_count(np.ascontiguousarray(said), truth, known, guess, support, hits, silent))
-        self.trials += trials
-        self.right += hits[0] + hits[1]
-        self.both += hits[1]
-        self.spoke[: said.shape[1]] += trials - silent[: said.shape[1]]
-
-    def widen(self, experts: int) -> None:
-        """Make room for experts who came later."""
-        more = experts - len(self.spoke)
-        if more > 0:
-            self.right, self.both, self.spoke = (
-                np.pad(one, (0, more)) for one in (self.right, self.both, self.spoke)
-            )
-
-    def copy(self) -> Counts:
-        """The counts of now."""
-        return Counts(self.trials, self.right, self.both, self.spoke)
-
-    def since(self, before: Counts) -> Counts:
-        """What came after an earlier moment."""
-        before = before.copy()
-        before.widen(len(self.spoke))
-        return Counts(
-            self.trials - before.trials, self.right - before.right,
-            self.both - before.both, self.spoke - before.spoke,
-        )  # fmt: skip
-
-    @property
-    def mistakes(self) -> Longs:
-        """Trials that were not right, of each; who abstains is not right."""
-        return self.trials - self.right
-
-    @property
-    def leader(self) -> int | None:
-        """The seat of the expert who was right most often, the first of several."""
-        return EXPERTS + int(self.right[EXPERTS:].argmax()) if len(self.spoke) else None
-
-    def state(self) -> list[Any]:
-        """As plain numbers."""
-        return [self.trials, self.right.tolist(), self.both.tolist(), self.spoke.tolist()]
-
-    @classmethod
-    def of(cls, state: Any) -> Self:
-        """From plain numbers."""
-        trials, right, both, spoke = state
-        return cls(int(trials), right, both, spoke)
-
-
-def margins(board: Floats, known: Codes, guess: Codes, out: Floats | None = None) -> Floats:
-    """How far each guess is ahead of the runner-up: from 0, a tie, to 1, or 2 where scores have signs.
-
-    It is the difference of their probabilities, where scores are logarithms of such (`recommended()`), and
-    else that of their scores, in parts of the largest.
-
-    >>> margins(np.array([[3.0, 1.0], [-1.0, 1.0]]), np.array([2, 2], np.int32), np.array([0, 1], np.int32))
-    array([0.66666667, 2.        ])
-    """
-    out = np.empty(len(guess)) if out is None else out
-    _lead(np.ascontiguousarray(board), known, guess, out)
-    return out
-
-
-Marks = NDArray[np.uint8]
-
-SAMPLED, HARD, DOUBTFUL = 1, 2, 4  # marks: they add up
-CELLS = 1 << 12  # a table of pairs so large is filled at once; those of more classes are sorted
-
-
-class Bars(NamedTuple):
-    """What a trial has to exceed to be marked."""
-
-    limit: int  # below which the key of a sampled row is
-    hardest: float  # margin of a mistake
-    doubtful: float  # minus the margin of a guess without a label
-
-
-class Sifted(NamedTuple):
-    """What was found in some trials."""
-
-    unlabelled: int
-    novel: int
-    pairs: list[tuple[tuple[int, int], int]]  # of truth and guess, in order, and how many trials have them
-
-
-def sift(first: int, batch: Batch, guess: Codes, margin: Floats, bars: Bars, marks: Marks) -> Sifted:
-    """Mark trials that follow one another from row `first` on."""
-    k = batch.classes_seen
-    table = np.zeros(k * k if k * k <= CELLS else 0, np.int64)
-    limit = np.uint64(max(bars.limit - 1, 0))
-    truth = batch.labels
-    unlabelled, novel = _sift(
-        truth, batch.known, guess, margin, first, k, limit, bars.hardest, bars.doubtful, table, marks
-    )
-    if len(table) or not k:
-        found, times, width = np.flatnonzero(table), table[table > 0], max(k, 1)
-    else:
-        counted = (truth >= 0) & (truth < batch.known)
-        pairs = truth[counted].astype(np.int64) << 32 | guess[counted]
-        (found, times), width = np.unique(pairs, return_counts=True), 1 << 32
-    return Sifted(unlabelled, novel, list(_told(found.tolist(), times.tolist(), width)))
-
-
-def _told(found: list[int], times: list[int], width: int) -> Iterator[tuple[tuple[int, int], int]]:
-    for pair, count in zip(found, times, strict=True):
-        yield divmod(pair, width), count
-
-
-def mark(  # type: ignore[no-untyped-def]
-    truth, known, guess, margin, first, classes, limit, hardest, doubtful, table, marks
-):
-    """The loop; what is sampled is what `Sample.wants`, without an array of keys."""
-    unlabelled = 0
-    novel = 0
-    for t in range(len(truth)):
-        y = truth[t]
-        lead = margin[t]
-        if lead != lead:
-            lead = 0.0
-        found = 0
-        if y < 0:
-            unlabelled += 1
-            found = DOUBTFUL * (-lead > doubtful)
-        elif y >= known[t]:
-            novel += 1
-        else:
-            x = np.uint64(first + t) * np.uint64(0x9E3779B97F4A7C15)
-            x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            x = x ^ (x >> np.uint64(31))
-            found = SAMPLED * (x <= limit) + HARD * (guess[t] != y and lead > hardest)
-            if len(table) > 0:
-                table[y * classes + guess[t]] += 1
-        marks[t] = found
-    return unlabelled, novel
-
-
-_sift = Kernel(mark)
+_count_trials = Kernel(count_trials)
+_write_margins = Kernel(write_margins)

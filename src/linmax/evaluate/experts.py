@@ -1,4 +1,4 @@
-"""Whom a fusion has learned to trust: one figure per expert, whatever sources its votes go through."""
+"""Measures of single experts: how much each contributes to the truth, and what is lost without it."""
 
 from __future__ import annotations
 
@@ -9,179 +9,275 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax import inputs as ballots
-from linmax.evaluate.progressive import picks
-from linmax.evaluate.sample import Rows
+from linmax import inputs
+from linmax.evaluate.progressive import voted_classes
+from linmax.evaluate.sample import SampleRows
 from linmax.fusion import Fusion
 from linmax.inputs import Batch, Dense, Hard, Sparse
-from linmax.runtime.predictor import Head
-from linmax.techniques.mixture import OfScores
+from linmax.runtime.predictor import Predictor
 
-CELLS = 1 << 25  # of a table in memory
+Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+WEIGHT_CELLS = 1 << 25
+"""The largest number of entries in a table of vote weights."""
+ABLATION_TRIALS = 40_000
+"""The number of trials of all ablation runs together."""
+MIN_ABLATION_ITEMS = 50
+"""With fewer items, ablation runs say nothing and are skipped."""
 
 
 class Trust(NamedTuple):
-    """What a fusion makes of an expert, over some items whose labels are known."""
+    """What a session makes of an expert, measured on labelled items.
+
+    Attributes
+    ----------
+    expert : object
+        The name of the expert.
+    accuracy : float
+        The fraction of its votes that are correct.
+    vote_rate : float
+        The fraction of the items on which it votes.
+    contribution : float
+        How far its votes raise the score of the truth above the mean score of all classes, per item.
+    mapping : dict
+        For each class that it votes for, the class that such a vote supports most.
+    """
 
     expert: Any
-    accuracy: float  # of its votes, when it speaks
-    speaks: float  # on this part of the items
-    pull: float  # how far its votes draw the score of the truth above the mean of all classes
-    means: dict[Any, Any]  # what it says, and the class that this counts for most
+    accuracy: float
+    vote_rate: float
+    contribution: float
+    mapping: dict[Any, Any]
 
 
 def trust(fusion: Fusion, votes: Any, labels: Any) -> list[Trust]:
-    """Every expert as the weights of now read it on labelled items, the strongest pull to the truth first.
+    """Measure with the present weights how much each expert contributes to the truth.
 
+    Parameters
+    ----------
+    fusion : Fusion
+        The session; it learns nothing.
+    votes, labels
+        Items as for `Fusion.learn`; those without a label are ignored.
+
+    Returns
+    -------
+    experts : list of Trust
+        All experts, the largest contribution first.
+
+    Examples
+    --------
     >>> from linmax import Fusion, Perceptron
     >>> from linmax.experts import PerClass, Votes
     >>> from linmax.evaluate import trust
-    >>> votes = [["yes", "no"], ["no", "no"], ["yes", "no"], ["no", "no"]]  # ann says the opposite
+    >>> votes = [["yes", "no"], ["no", "no"], ["yes", "no"], ["no", "no"]]  # ann votes for the opposite
     >>> labels = ["no", "yes", "no", "yes"]
     >>> fusion = Fusion(Perceptron().on(Votes() + PerClass()), experts=["ann", "bob"])
     >>> run = fusion.learn(votes, labels, passes=3)
     >>> first, second = trust(fusion, votes, labels)
-    >>> first.expert, first.accuracy, first.means
+    >>> first.expert, first.accuracy, first.mapping
     ('ann', 0.0, {'yes': 'no', 'no': 'yes'})
-    >>> second.expert, second.pull
+    >>> second.expert, second.contribution
     ('bob', 0.0)
     """
-    batch = ballots.read(
+    batch = inputs.read(
         votes, labels, None, fusion.names,
         needs=frozenset({"votes"}), on_new_class="ignore", abstain=fusion.abstain,
     )  # fmt: skip
     labelled = batch.labels >= 0
-    return trusted(fusion, picks(batch)[labelled], batch.labels[labelled])
+    return trust_of_codes(fusion, voted_classes(batch)[labelled], batch.labels[labelled])
 
 
-def trusted(fusion: Fusion, said: NDArray[np.int32], truth: NDArray[np.int32]) -> list[Trust]:
-    """The same for votes in codes, a column per expert, and the codes of the labels."""
+def trust_of_codes(fusion: Fusion, votes: Codes, truth: Codes) -> list[Trust]:
+    """Measure trust on votes and labels that are class codes.
+
+    Parameters
+    ----------
+    fusion : Fusion
+        The session.
+    votes : ndarray of shape (n_items, n_experts)
+        The class that each expert votes for; -1 is an abstention.
+    truth : ndarray of shape (n_items,)
+        The labels.
+
+    Returns
+    -------
+    experts : list of Trust
+        All experts, the largest contribution first.
+    """
     found = []
-    table = readings(fusion)
-    for i, expert in enumerate(fusion.experts[: said.shape[1]]):
-        there = said[:, i] >= 0
-        says, truths = said[there, i], truth[there]
+    weights, classes = vote_weights(fusion), fusion.classes
+    for i, expert in enumerate(fusion.experts[: votes.shape[1]]):
+        voted = votes[:, i] >= 0
+        choices, labels = votes[voted, i], truth[voted]
+        contribution, mapping = 0.0, {}
+        if len(weights):
+            contribution = _contribution(weights[i], choices, labels, len(votes))
+            mapping = {classes[a]: classes[int(weights[i][a].argmax())] for a in np.unique(choices)}
         found.append(
             Trust(
                 expert,
-                float((says == truths).mean()) if len(says) else 0.0,
-                float(there.mean()) if len(there) else 0.0,
-                _pull(table[i], says, truths, len(there)) if len(table) else 0.0,
-                {fusion.classes[a]: fusion.classes[int(table[i][a].argmax())] for a in np.unique(says)}
-                if len(table)
-                else {},
+                float((choices == labels).mean()) if len(choices) else 0.0,
+                float(voted.mean()) if len(voted) else 0.0,
+                contribution,
+                mapping,
             )
         )
-    return sorted(found, key=lambda one: -one.pull)
+    return sorted(found, key=lambda one: -one.contribution)
 
 
-def pulls(table: NDArray[np.float64], said: NDArray[np.int32], truth: NDArray[np.int32]) -> list[float]:
-    """How far each expert draws the score of the truth above the mean of all classes, by their `readings`."""
-    return [
-        _pull(reading, said[said[:, i] >= 0, i], truth[said[:, i] >= 0], len(said))
-        for i, reading in enumerate(table[: said.shape[1]])
-    ]
+def expert_contributions(weights: Floats, votes: Codes, truth: Codes) -> list[float]:
+    """Return how far each expert raises the score of the truth above the mean score of all classes, per item.
 
-
-def _pull(
-    reading: NDArray[np.float64], says: NDArray[np.int32], truths: NDArray[np.int32], trials: int
-) -> float:
-    lead = reading[says, truths] - reading.mean(axis=1)[says]
-    return float(lead.sum()) / max(trials, 1)
-
-
-def readings(fusion: Fusion) -> NDArray[np.float64]:
-    """What expert i adds to class c when it says a, at [i, a, c]: its own weight and those by class.
-
-    Nothing, where there are so many classes that the table would not fit.
+    Parameters
+    ----------
+    weights : ndarray of shape (n_experts, n_classes, n_classes)
+        What `vote_weights` has returned.
+    votes : ndarray of shape (n_items, n_experts)
+        The class that each expert votes for; -1 is an abstention.
+    truth : ndarray of shape (n_items,)
+        The labels.
     """
-    seats = {expert: i for i, expert in enumerate(fusion.experts)}
+    found = []
+    for i, table in enumerate(weights[: votes.shape[1]]):
+        voted = votes[:, i] >= 0
+        found.append(_contribution(table, votes[voted, i], truth[voted], len(votes)))
+    return found
+
+
+def _contribution(weights: Floats, choices: Codes, truth: Codes, items: int) -> float:
+    lead = weights[choices, truth] - weights.mean(axis=1)[choices]
+    return float(lead.sum()) / max(items, 1)
+
+
+def vote_weights(fusion: Fusion) -> Floats:
+    """Return what a vote of expert i for class a adds to the score of class c, at index [i, a, c].
+
+    The entries are sums of the expert's own weight and its weights per class. Where an ensemble adds up the
+    scores of its members, their weights are added up in the same shares.
+
+    Parameters
+    ----------
+    fusion : Fusion
+        The session.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_experts, n_classes, n_classes)
+        The weights; without experts if there are so many classes that the table would not fit into memory.
+    """
+    experts = {expert: i for i, expert in enumerate(fusion.experts)}
     codes = {label: c for c, label in enumerate(fusion.classes)}
     k = len(codes)
-    if len(seats) * k * k > CELLS:
+    if len(experts) * k * k > WEIGHT_CELLS:
         return np.zeros((0, k, k))
-    reading = np.zeros((len(seats), k, k))
-    for part, weights in _weights(fusion._council.head):
-        for key, weight in weights.items():
+    table = np.zeros((len(experts), k, k))
+    shares: dict[Predictor, float] = {}
+    _add_shares(fusion.runner.predictor, 1.0, shares)
+    for predictor, share in shares.items():
+        for key, weight in predictor.weights().items():
             match key:
-                case _ if key in seats:
-                    reading[seats[key]] += part * weight * np.eye(k)
-                case (expert, says) if expert in seats and says in codes:
-                    reading[seats[expert], codes[says], codes[says]] += part * weight
-                case (expert, says, means) if expert in seats and says in codes and means in codes:
-                    reading[seats[expert], codes[says], codes[means]] += part * weight
-    return reading
+                case _ if key in experts:
+                    table[experts[key]] += share * weight * np.eye(k)
+                case (expert, vote) if expert in experts and vote in codes:
+                    table[experts[expert], codes[vote], codes[vote]] += share * weight
+                case (expert, vote, label) if expert in experts and vote in codes and label in codes:
+                    table[experts[expert], codes[vote], codes[label]] += share * weight
+    return table
 
 
-def _weights(head: Head) -> list[tuple[float, dict[Any, float]]]:
-    """The weights of who decides or, where scores of members are combined, of the members by their parts."""
-    parts: dict[Head, float] = {}
-    _gather(head, 1.0, parts)
-    return [(part, one.weights()) for one, part in parts.items()]
-
-
-def _gather(head: Head, part: float, parts: dict[Head, float]) -> None:
-    if isinstance(head, OfScores):
-        for member, share in head.shares():
-            _gather(member, part * share, parts)
+def _add_shares(predictor: Predictor, share: float, shares: dict[Predictor, float]) -> None:
+    """Collect the predictors whose scores are added up, with the share of each."""
+    if predictor.combines_scores:
+        for member, part in predictor.shares():
+            _add_shares(member, share * part, shares)
     else:
-        parts[head] = parts.get(head, 0.0) + part
+        shares[predictor] = shares.get(predictor, 0.0) + share
 
 
-TRIALS = 40_000  # of all these runs together
-LEAST_ITEMS = 50  # items, below which it tells nothing
+class Ablation(NamedTuple):
+    """The accuracy of linmax without one expert.
 
-
-class Without(NamedTuple):
-    """What happens on some items when an expert is left out."""
+    Attributes
+    ----------
+    expert : object
+        The name of the expert.
+    accuracy : float
+        The accuracy without it.
+    accuracy_drop : float
+        The accuracy with all experts minus `accuracy`; negative if linmax is better without the expert.
+    """
 
     expert: Any
     accuracy: float
-    costs: float  # accuracy that is lost
+    accuracy_drop: float
 
 
-def without_each(
+def ablate_each(
     fusion: Fusion,
-    rows: Rows,
+    rows: SampleRows,
     *,
-    trials: int = TRIALS,
-    told: Callable[[int, int], None] = lambda done, of: None,
-) -> tuple[int, list[Without]]:
-    """How many items were looked at, and what each expert's absence costs on them, the dearest first.
+    trials: int = ABLATION_TRIALS,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
+) -> tuple[int, list[Ablation]]:
+    """Measure the accuracy that is lost without each expert.
 
-    A new session of the same learner goes over the first items of the sample with everybody, and then once
-    without each; with many experts over fewer items, so that `trials` are run in all.
+    A new session of the same learner learns the first rows with all experts, and then once without each of
+    them.
 
+    Parameters
+    ----------
+    fusion : Fusion
+        The session whose learner, classes and experts are used; it learns nothing.
+    rows : SampleRows
+        Labelled rows.
+    trials : int
+        The number of trials of all runs together: with many experts, each run has fewer rows.
+    on_progress : callable
+        Called before each run with the number of runs done and of all runs.
+
+    Returns
+    -------
+    items : int
+        The number of rows of each run; 0 if there are too few rows or experts.
+    ablations : list of Ablation
+        All experts, the largest drop of the accuracy first.
+
+    Examples
+    --------
     >>> import io
     >>> from linmax import Winnow
     >>> from linmax.evaluate.audit import Audit
     >>> from linmax.streams import open_stream
     >>> text = b"ann,bob,eve,truth\\n" + b"a,b,a,b\\nb,a,b,a\\na,a,b,a\\nb,b,a,b\\n" * 30
     >>> fusion, audit = Fusion(Winnow(1.5)), Audit()
-    >>> for piece in open_stream(io.BytesIO(text)):
-    ...     outcome = audit.learn(fusion, piece)
-    >>> items, found = without_each(fusion, audit.sample.rows())
-    >>> items, found[0].expert, found[0].costs > 0.3
+    >>> for chunk in open_stream(io.BytesIO(text)):
+    ...     learned = audit.learn(fusion, chunk)
+    >>> items, ablations = ablate_each(fusion, audit.sample.rows())
+    >>> items, ablations[0].expert, ablations[0].accuracy_drop > 0.3
     (120, 'bob', True)
     """
     experts = fusion.experts
     items = min(len(rows.row), trials // (len(experts) + 1))
-    if items < LEAST_ITEMS or len(experts) < 2:
+    if items < MIN_ABLATION_ITEMS or len(experts) < 2:
         return 0, []
-    piece, labels = rows.piece.part(0, items), named(fusion, rows.truth[:items])
-    fresh = _afresh(fusion)
-    batch = fresh.read(piece.votes, labels, attributes=piece.attributes)
-    whole = _right(fresh, batch)
+    chunk, labels = rows.chunk.slice(0, items), decode_labels(fusion, rows.truth[:items])
+    session = _fresh_session(fusion)
+    batch = session.read(chunk.votes, labels, attributes=chunk.attributes)
+    if batch.votes is None:
+        return 0, []
+    accuracy = _learn(session, batch)
     found = []
     for i, expert in enumerate(experts):
-        told(i, len(experts))
-        right = _right(_afresh(fusion), replace(batch, votes=silenced(batch.votes, i)))
-        found.append(Without(expert, right, whole - right))
-    return items, sorted(found, key=lambda one: -one.costs)
+        on_progress(i, len(experts))
+        without = _learn(_fresh_session(fusion), replace(batch, votes=drop_expert(batch.votes, i)))
+        found.append(Ablation(expert, without, accuracy - without))
+    return items, sorted(found, key=lambda one: -one.accuracy_drop)
 
 
-def _afresh(fusion: Fusion) -> Fusion:
-    """A new session that knows all classes and experts from the start."""
+def _fresh_session(fusion: Fusion) -> Fusion:
+    """Return a new session that knows all classes and experts from the start."""
     return Fusion(
         fusion.learner,
         classes=fusion.classes,
@@ -191,14 +287,24 @@ def _afresh(fusion: Fusion) -> Fusion:
     )
 
 
-def _right(fusion: Fusion, batch: Batch) -> float:
-    return float((fusion.learn_batch(batch).guesses == batch.labels).mean())
+def _learn(fusion: Fusion, batch: Batch) -> float:
+    """Learn a batch and return the accuracy."""
+    return float((fusion.learn_batch(batch).codes == batch.labels).mean())
 
 
-def silenced(votes: Any, i: int) -> Any:
-    """The same votes, but for those of one expert, who abstains.
+def drop_expert(votes: Hard | Dense | Sparse, i: int) -> Hard | Dense | Sparse:
+    """Return a copy of the votes in which expert i abstains.
 
-    >>> silenced(Hard(np.array([[0, 1], [1, 1]], np.int32)), 1).codes.tolist()
+    Parameters
+    ----------
+    votes : Hard, Dense or Sparse
+        The votes.
+    i : int
+        The index of the expert.
+
+    Examples
+    --------
+    >>> drop_expert(Hard(np.array([[0, 1], [1, 1]], np.int32)), 1).codes.tolist()
     [[0, -1], [1, -1]]
     """
     if isinstance(votes, Hard):
@@ -209,85 +315,20 @@ def silenced(votes: Any, i: int) -> Any:
         values = votes.values.copy()
         values[:, i : i + 1] = 0.0
         return Dense(values)
-    there = votes.expert != i
-    trial = np.repeat(np.arange(len(votes.indptr) - 1), np.diff(votes.indptr))[there]
+    others = votes.expert != i
+    trial = np.repeat(np.arange(len(votes.indptr) - 1), np.diff(votes.indptr))[others]
     starts = np.searchsorted(trial, np.arange(len(votes.indptr)))
-    return Sparse(starts, votes.expert[there], votes.label[there], votes.value[there])
+    return Sparse(starts, votes.expert[others], votes.label[others], votes.value[others])
 
 
-def named(fusion: Fusion, codes: NDArray[np.int32]) -> NDArray[Any]:
-    """The labels behind codes."""
+def decode_labels(fusion: Fusion, codes: Codes) -> NDArray[Any]:
+    """Return the labels of class codes; -1 becomes None.
+
+    Parameters
+    ----------
+    fusion : Fusion
+        The session that knows the classes.
+    codes : ndarray of shape (n_items,)
+        The class codes.
+    """
     return np.array([*fusion.classes, None], object)[codes]
-
-
-Floats = NDArray[np.float64]
-
-NEAR = 1e-3  # probabilities add up to 1 up to this
-LEAST_PROBABILITY = 1e-15  # a class that was held impossible costs -ln of this, not infinity
-
-
-class Losses:
-    """Sums of losses of each expert; one that once gave no probabilities is not rated at all."""
-
-    def __init__(self, table: Floats | None = None) -> None:
-        self.table = np.zeros((0, 5)) if table is None else table
-
-    def add(self, batch: Batch, counted: NDArray[np.bool_]) -> None:
-        """Rate what was said on some trials whose label was known."""
-        if not isinstance(batch.votes, Dense | Sparse):
-            return
-        more = batch.experts_seen - len(self.table)
-        self.table = np.pad(self.table, ((0, max(more, 0)), (0, 0)))
-        spoke, fair, hit, squares, shaded = _forecasts(batch.votes, batch)
-        rated = spoke & counted[:, None]
-        good = rated & fair
-        true = np.where(good, hit, 1.0)
-        self.table[: spoke.shape[1]] += np.stack(
-            (
-                good.sum(axis=0),
-                np.where(good, squares - 2.0 * hit + 1.0, 0.0).sum(axis=0),  # sum of (p_c - [c = y])^2
-                -np.log(np.maximum(true, LEAST_PROBABILITY)).sum(axis=0),
-                (rated & ~fair).sum(axis=0),
-                (good & shaded).sum(axis=0),
-            ),
-            axis=1,
-        )
-
-    def of(self, i: int) -> tuple[float, float] | None:
-        """The mean square loss and log loss of an expert; None if it does not give probabilities."""
-        if i >= len(self.table):
-            return None
-        rated, square, log, unfair, shaded = self.table[i].tolist()
-        return (square / rated, log / rated) if rated and not unfair and shaded else None
-
-
-def _forecasts(votes: Dense | Sparse, batch: Batch) -> tuple[Any, ...]:
-    """Of each trial and expert: did it speak, in probabilities, that of the truth, the sum of squares."""
-    shape = (batch.trials, batch.experts_seen)
-    if isinstance(votes, Dense):
-        p = votes.values
-        seen = shape[1] - p.shape[1]
-        truth = np.clip(batch.labels, 0, max(p.shape[2] - 1, 0))
-        hit = np.take_along_axis(p, truth[:, None, None], axis=2)[:, :, 0] if p.shape[2] else p.sum(axis=2)
-        total, squares = p.sum(axis=2), (p * p).sum(axis=2)
-        least, most = p.min(axis=2, initial=0.0), p.max(axis=2, initial=0.0)
-        total, squares, hit, least, most = (
-            np.pad(one, ((0, 0), (0, max(seen, 0)))) for one in (total, squares, hit, least, most)
-        )
-        spoke = most > 0.0
-    else:
-        trial = np.repeat(np.arange(shape[0]), np.diff(votes.indptr))
-        cell = trial * shape[1] + votes.expert
-        size = shape[0] * shape[1]
-        true = votes.label == batch.labels[trial]
-
-        def summed(weights: Floats) -> Floats:
-            return np.bincount(cell, weights, minlength=size).reshape(shape).astype(np.float64)
-
-        total, squares, hit = summed(votes.value), summed(votes.value**2), summed(votes.value * true)
-        least, most = np.zeros(size), np.zeros(size)
-        np.minimum.at(least, cell, votes.value)
-        np.maximum.at(most, cell, votes.value)
-        least, most = least.reshape(shape), most.reshape(shape)
-        spoke = summed(np.ones(len(cell))) > 0
-    return spoke, (abs(total - 1.0) <= NEAR) & (least >= 0.0), hit, squares, most < 1.0

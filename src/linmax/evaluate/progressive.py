@@ -1,4 +1,8 @@
-"""What fixed weights could have done, had all labels been known: nobody can be asked to do as well."""
+"""Progressive validation: each item is predicted before its label is seen, and compared with the experts.
+
+`progressive` runs it and returns a `Progress`. `plurality` is the vote that it compares with, and
+`in_hindsight` counts the mistakes of the best fixed weights.
+"""
 
 from __future__ import annotations
 
@@ -8,47 +12,44 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax import inputs as ballots
+from linmax import inputs
+from linmax.evaluate.counts import MistakeCounts
 from linmax.fusion import Fusion
 from linmax.inputs import Batch, Dense, Hard
 from linmax.rules.perceptron import Perceptron
 from linmax.techniques import Averaged
 
-PASSES = 20
-VOTES = 1 << 22  # that are gone over in all passes: more of them tell little more
-
-
-def in_hindsight(said: NDArray[np.int32], truth: NDArray[np.int32], classes: int) -> tuple[int, int]:
-    """How many of the last trials fixed weights have wrong that were fitted to these very labels.
-
-    The weights are those that do best of three: the mean of all that the Perceptron has in many passes, equal
-    ones (the plurality), and all for one (the best expert). They predict the same trials.
-
-    >>> said = np.array([[0, 1], [1, 0], [1, 1], [0, 0]] * 5, np.int32)
-    >>> in_hindsight(said, said[:, 1], classes=2)
-    (20, 0)
-    """
-    some = max(1, VOTES // (PASSES * max(said.shape[1], 1)))
-    said, truth = said[-some:], truth[-some:]
-    fusion = Fusion(Averaged(Perceptron(start="equal")), classes=range(classes))
-    fusion.learn(said, truth, passes=PASSES)
-    wrong = [(fusion.predict(said) != truth).sum(), (plurality(said, classes) != truth).sum()]
-    return len(truth), int(min(*wrong, *(said != truth[:, None]).sum(axis=0)))
-
-
 Flags = NDArray[np.bool_]
-Counts = NDArray[np.int64]
+Longs = NDArray[np.int64]
 
-CELLS = 1 << 18  # counts of votes in memory at once
+HINDSIGHT_PASSES = 20
+"""Passes over the trials in which the fixed weights of `in_hindsight` are fitted."""
+HINDSIGHT_VOTES = 1 << 22
+"""The largest number of votes in all these passes."""
+BLOCK_CELLS = 1 << 18
+"""Counts of votes that `plurality` holds in memory at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class Progress:
-    """Who was right on which trial; progress on what came later is added with `+`.
+    """Who was correct on which trial.
 
-    An expert that abstains is not right. Items without a label and novel labels are no trials here: on them
-    nobody could be right.
+    Only items whose label was a known class are trials: on the others nobody could be correct. An expert that
+    abstains is not correct. The progress of consecutive parts of a stream is added with ``+``.
 
+    Attributes
+    ----------
+    experts : tuple
+        The names of the experts.
+    linmax, plurality : ndarray of bool of shape (n_trials,)
+        Whether linmax and the plurality of the votes were correct.
+    each : ndarray of bool of shape (n_trials, n_experts)
+        Whether each expert was correct.
+    voted : ndarray of bool of shape (n_trials, n_experts)
+        Whether each expert voted.
+
+    Examples
+    --------
     >>> from linmax import Fusion, Winnow
     >>> from linmax.evaluate import progressive
     >>> fusion = Fusion(Winnow(2.0), experts=["ann", "bob", "eve"])
@@ -58,44 +59,47 @@ class Progress:
     ([False, False, True, True], [False, False, False, False])
     >>> both.mistakes
     {'linmax': 2, 'plurality': 4, 'best expert': 0}
-    >>> both.leader, both.each.sum(axis=0).tolist()
+    >>> both.best_expert, both.each.sum(axis=0).tolist()
     ('ann', [4, 0, 0])
     """
 
     experts: tuple[Any, ...]
-    linmax: Flags  # (trials,)
-    plurality: Flags  # (trials,)
-    each: Flags  # (trials, experts)
-    spoke: Flags  # (trials, experts)
+    linmax: Flags
+    plurality: Flags
+    each: Flags
+    voted: Flags
 
     def __add__(self, later: Progress) -> Progress:
         if not isinstance(later, Progress):
             return NotImplemented
         experts = (*self.experts, *later.experts[len(self.experts) :])
         if experts[: len(later.experts)] != later.experts:
-            raise ValueError("only progress of one fusion, in the order of its trials, can be added up")
+            raise ValueError(
+                "only the progress of consecutive parts of one session can be added"
+                f" (got experts {list(self.experts)} and {list(later.experts)})"
+            )
         n = len(experts)
         return Progress(
             experts,
             np.concatenate((self.linmax, later.linmax)),
             np.concatenate((self.plurality, later.plurality)),
-            np.concatenate((_widened(self.each, n), _widened(later.each, n))),
-            np.concatenate((_widened(self.spoke, n), _widened(later.spoke, n))),
+            np.concatenate((_pad_experts(self.each, n), _pad_experts(later.each, n))),
+            np.concatenate((_pad_experts(self.voted, n), _pad_experts(later.voted, n))),
         )
 
     @property
     def trials(self) -> int:
-        """Trials on which somebody could be right."""
+        """The number of trials."""
         return len(self.linmax)
 
     @property
-    def expert_curves(self) -> Counts:
-        """Mistakes of each expert up to each trial."""
+    def expert_curves(self) -> Longs:
+        """Mistakes of each expert up to each trial, of shape (n_trials, n_experts)."""
         return np.cumsum(~self.each, axis=0)
 
     @property
-    def curves(self) -> dict[str, Counts]:
-        """Mistakes up to each trial, of linmax, the plurality, and whichever expert had fewest by then."""
+    def curves(self) -> dict[str, Longs]:
+        """Mistakes up to each trial of linmax, the plurality, and the expert with the fewest by then."""
         best = self.expert_curves.min(axis=1) if self.experts else np.arange(1, self.trials + 1)
         return {
             "linmax": np.cumsum(~self.linmax),
@@ -105,27 +109,42 @@ class Progress:
 
     @property
     def best(self) -> Flags:
-        """Whether the best expert in hindsight was right: its mistakes so far did not grow."""
-        still: Flags = np.diff(self.curves["best expert"], prepend=0) == 0
-        return still
+        """Trials on which the curve of the best expert did not rise, of shape (n_trials,)."""
+        unchanged: Flags = np.diff(self.curves["best expert"], prepend=0) == 0
+        return unchanged
 
     @property
     def mistakes(self) -> dict[str, int]:
-        """Where the three curves end."""
+        """The last values of `curves`."""
         return {name: int(curve[-1]) if len(curve) else 0 for name, curve in self.curves.items()}
 
     @property
-    def leader(self) -> Any:
-        """The expert with the fewest mistakes, the first of several; None when there is none."""
+    def best_expert(self) -> Any:
+        """The expert with the fewest mistakes, the first of several; None without experts."""
         return self.experts[int((~self.each).sum(axis=0).argmin())] if self.experts else None
 
 
 def progressive(fusion: Fusion, votes: Any, labels: Any, *, attributes: Any = None) -> Progress:
-    """Let a fusion learn, and compare its guesses with the plurality's and each expert's on the same trials.
+    """Let a session learn, and compare its predictions with the plurality and each expert on the same trials.
 
-    Ties of the plurality go to the first class, as those of linmax do. An expert that gives scores says the
-    class it scores highest. Guesses in pieces are those of the whole: add the pieces' progress up to watch.
+    Ties of the plurality go to the first class, as those of linmax do. An expert that gives scores votes for
+    the class with its highest score. Learning in parts gives the same predictions as learning at once, so
+    the progress of the parts can be added to watch a run.
 
+    Parameters
+    ----------
+    fusion : Fusion
+        The session; it learns the items.
+    votes, labels, attributes
+        As for `Fusion.learn`.
+
+    Returns
+    -------
+    progress : Progress
+        Who was correct on which trial.
+
+    Examples
+    --------
     >>> from linmax import Averaged, Fusion, Recycled, Winnow
     >>> from linmax.evaluate import progressive
     >>> from linmax.problems import majority
@@ -134,59 +153,122 @@ def progressive(fusion: Fusion, votes: Any, labels: Any, *, attributes: Any = No
     {'linmax': 47, 'plurality': 1284, 'best expert': 959}
     """
     if votes is None:
-        raise ValueError("progressive needs votes: without them there is nobody to compare with")
-    batch = ballots.read(
+        raise ValueError("progressive requires votes (got None); without experts there is nothing to compare")
+    batch = inputs.read(
         votes, labels, None, fusion.names,
         needs=frozenset({"votes"}), on_new_class=fusion.on_new_class, abstain=fusion.abstain,
     )  # fmt: skip
     run = fusion.learn(votes, labels, attributes=attributes)
-    counted = (batch.labels >= 0) & (batch.labels < batch.known)
-    said = picks(batch)[counted]
-    truth = batch.labels[counted]
+    votes, truth = voted_classes(batch), batch.labels
+    predictions = np.where(run.wrong, -1, truth)
+    counts = MistakeCounts()
+    correct = counts.add_with_flags(votes, truth, batch.known, predictions, batch.classes_seen)
+    counted = (truth >= 0) & (truth < batch.known)
     return Progress(
         tuple(fusion.experts),
-        ~run.wrong[counted],
-        plurality(said, batch.classes_seen) == truth,
-        said == truth[:, None],
-        said >= 0,
+        correct[:, 0],
+        correct[:, counts.plurality],
+        correct[:, counts.first_expert :],
+        votes[counted] >= 0,
     )
 
 
-def picks(batch: Batch) -> NDArray[np.int32]:
-    """The class each expert says, as a code: the first of those it scores highest; -1 is silence."""
+def voted_classes(batch: Batch) -> NDArray[np.int32]:
+    """Return the class that each expert votes for.
+
+    Parameters
+    ----------
+    batch : Batch
+        Items as `Fusion.read` returns them.
+
+    Returns
+    -------
+    votes : ndarray of shape (n_items, n_experts)
+        Class codes, the first of those with the highest score; -1 is an abstention.
+    """
     votes = batch.votes
     if isinstance(votes, Hard):
         return votes.codes
-    said = np.full((batch.trials, batch.experts_seen), -1, np.int32)
+    classes = np.full((batch.trials, batch.experts_seen), -1, np.int32)
     if isinstance(votes, Dense):
         scores = np.where(votes.values == 0.0, -np.inf, votes.values)
         if scores.shape[2]:
-            said[:] = np.where(np.isfinite(scores).any(axis=2), scores.argmax(axis=2), -1)
+            classes[:] = np.where(np.isfinite(scores).any(axis=2), scores.argmax(axis=2), -1)
     elif votes is not None:
         trial = np.repeat(np.arange(batch.trials), np.diff(votes.indptr))
-        order = np.lexsort(
-            (-votes.label, votes.value)
-        )  # the last one written stays: highest score, first class
-        said[trial[order], votes.expert[order]] = votes.label[order]
-    return said
+        # of several writes to one cell the last one stays: the highest score and, among equals, the first
+        # class
+        order = np.lexsort((-votes.label, votes.value))
+        classes[trial[order], votes.expert[order]] = votes.label[order]
+    return classes
 
 
-def plurality(said: NDArray[np.integer[Any]], classes: int) -> Counts:
-    """The class that most experts say, trial by trial; ties, also of no votes at all, go to the first class.
+def plurality(votes: NDArray[np.integer[Any]], classes: int) -> Longs:
+    """Return the class with the most votes on each item.
 
+    Parameters
+    ----------
+    votes : ndarray of int of shape (n_items, n_experts)
+        Class codes; -1 is an abstention.
+    classes : int
+        The number of classes.
+
+    Returns
+    -------
+    winners : ndarray of int of shape (n_items,)
+        Class codes; ties, including items without votes, go to the first class.
+
+    Examples
+    --------
     >>> plurality(np.array([[2, 1, 1, 2], [-1, 2, -1, -1], [-1, -1, -1, -1]]), 3).tolist()
     [1, 2, 0]
     """
-    guess = np.zeros(len(said), np.int64)
-    rows = max(1, CELLS // max(classes, said.shape[1], 1))
-    for start in range(0, len(said), rows):
-        some = said[start : start + rows]
-        cells = (some + np.arange(len(some))[:, None] * classes)[some >= 0]
-        support = np.bincount(cells, minlength=len(some) * classes).reshape(len(some), classes)
-        guess[start : start + rows] = support.argmax(axis=1)
-    return guess
+    winners = np.zeros(len(votes), np.int64)
+    rows = max(1, BLOCK_CELLS // max(classes, votes.shape[1], 1))
+    for start in range(0, len(votes), rows):
+        block = votes[start : start + rows]
+        cells = (block + np.arange(len(block))[:, None] * classes)[block >= 0]
+        support = np.bincount(cells, minlength=len(block) * classes).reshape(len(block), classes)
+        winners[start : start + rows] = support.argmax(axis=1)
+    return winners
 
 
-def _widened(flags: Flags, experts: int) -> Flags:
-    """Columns for experts who came later: until then they were not right, and silent."""
+def in_hindsight(votes: NDArray[np.int32], truth: NDArray[np.int32], classes: int) -> tuple[int, int]:
+    """Count the mistakes of the best fixed weights, fitted to the very trials that they predict.
+
+    The weights are the best of three: the average of those of a Perceptron over several passes, equal weights
+    (the plurality), and a single expert.
+
+    Parameters
+    ----------
+    votes : ndarray of shape (n_trials, n_experts)
+        Class codes; -1 is an abstention.
+    truth : ndarray of shape (n_trials,)
+        The labels.
+    classes : int
+        The number of classes.
+
+    Returns
+    -------
+    trials, mistakes : int
+        The number of trials, at most the last `HINDSIGHT_VOTES / HINDSIGHT_PASSES` votes, and the mistakes.
+
+    Examples
+    --------
+    >>> votes = np.array([[0, 1], [1, 0], [1, 1], [0, 0]] * 5, np.int32)
+    >>> in_hindsight(votes, votes[:, 1], classes=2)
+    (20, 0)
+    """
+    trials = max(1, HINDSIGHT_VOTES // (HINDSIGHT_PASSES * max(votes.shape[1], 1)))
+    votes, truth = votes[-trials:], truth[-trials:]
+    fusion = Fusion(Averaged(Perceptron(start="equal")), classes=range(classes))
+    fusion.learn(votes, truth, passes=HINDSIGHT_PASSES)
+    counts = MistakeCounts()
+    known = np.full(len(truth), classes, np.int32)
+    counts.add(votes, truth, known, fusion.predict(votes).astype(np.int32), classes)
+    return counts.trials, int(counts.mistakes.min())
+
+
+def _pad_experts(flags: Flags, experts: int) -> Flags:
+    """Add columns for experts that came later: before, they were not correct and did not vote."""
     return np.pad(flags, ((0, 0), (0, experts - flags.shape[1])))

@@ -1,0 +1,96 @@
+"""Predictions for the chunks of a stream, without learning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linmax.evaluate.counts import margins
+from linmax.fusion import Fusion
+from linmax.inputs import Batch, Dense, Hard, decode_classes
+
+if TYPE_CHECKING:  # reading files needs pyarrow
+    from linmax.streams import Chunk
+
+SCORE_CELLS = 1 << 22
+"""Scores in memory at once."""
+
+
+class PredictedChunk(NamedTuple):
+    """Predictions for some items.
+
+    Attributes
+    ----------
+    chunk : Chunk
+        The items.
+    guesses : ndarray of shape (n_items,)
+        The predicted classes.
+    margins : ndarray of shape (n_items,)
+        How far each prediction leads the runner-up; NaN with fewer than two classes.
+    experts : list
+        The experts that have a column or, where there are no columns, a vote.
+    """
+
+    chunk: Chunk
+    guesses: NDArray[Any]
+    margins: NDArray[np.float64]
+    experts: list[Any]
+
+
+def predict_chunks(fusion: Fusion, chunk: Chunk) -> Iterator[PredictedChunk]:
+    """Predict a chunk with the present weights, in parts whose scores fit into memory; nothing is learned.
+
+    Parameters
+    ----------
+    fusion : Fusion
+        The session.
+    chunk : Chunk
+        The items.
+
+    Yields
+    ------
+    predicted : PredictedChunk
+        A part of the chunk with its predictions.
+
+    Examples
+    --------
+    >>> import io
+    >>> from linmax import Fusion, Winnow
+    >>> from linmax.streams import open_stream
+    >>> (chunk,) = open_stream(io.BytesIO(b"ann,bob\\nham,ham\\nham,eggs\\n"))
+    >>> fusion = Fusion(Winnow(1.5), classes=["spam", "ham"])
+    >>> for part in predict_chunks(fusion, chunk):
+    ...     print(part.guesses, part.margins, part.experts)
+    ['ham' 'ham'] [0.66666667 0.        ] ['ann', 'bob']
+    """
+    rows = max(1, SCORE_CELLS // max(1, len(fusion.classes)))
+    for begin in range(0, chunk.items, rows):
+        part = chunk.slice(begin, begin + rows)
+        batch = fusion.read(part.votes, attributes=part.attributes)
+        predicted = fusion.predict_batch(batch, scores=True)
+        yield PredictedChunk(
+            part,
+            decode_classes(predicted.codes, fusion.names.classes, batch.unknown_classes),
+            margins(predicted.scores, batch.known),
+            _voting_experts(fusion, part, batch),
+        )
+
+
+def _voting_experts(fusion: Fusion, chunk: Chunk, batch: Batch) -> list[Any]:
+    """Return the experts that have a column or, where there are no columns, a vote."""
+    votes = batch.votes
+    if hasattr(chunk.votes, "column_names"):  # an Arrow table
+        return list(chunk.votes.column_names)
+    if votes is None:
+        return []
+    if isinstance(votes, Hard):
+        codes = np.flatnonzero((votes.codes >= 0).any(axis=0))
+    elif isinstance(votes, Dense):
+        codes = np.flatnonzero(votes.values.any(axis=(0, 2)))
+    else:
+        codes = np.unique(votes.expert)
+    names = [*fusion.names.experts.names, *batch.new_experts]
+    return [names[code] for code in codes.tolist()]
