@@ -1,4 +1,4 @@
-"""linmax in scikit-learn: its own checks, and what the three classifiers promise beside."""
+"""linmax in scikit-learn: its estimator checks, and the behaviour of the three classifiers."""
 
 from __future__ import annotations
 
@@ -27,18 +27,16 @@ from linmax._jit import interpreted
 from linmax.adapters.sklearn import FusionClassifier, LinearMaxClassifier, VoteClassifier
 from linmax.experts import Attributes
 
-AVERAGED = "Averaged(Perceptron(start='equal'))"  # its kernels are compiled by other tests, too
+AVERAGED = "Averaged(Perceptron(start='equal'))"  # other tests compile the same kernels
 PANEL = [("bayes", GaussianNB()), ("tree", DecisionTreeClassifier(max_depth=2, random_state=0))]
 
 ORDER = (
-    "on-line, what is learned depends on the order, and the check compares rows in two orders; moreover a row"
-    " of weight 2 is guessed once and moves twice as far, a repeated row is guessed anew. It is the same with"
-    " scikit-learn's own SGDClassifier and Perceptron."
+    "an on-line learner depends on the order of the rows, and the check compares two orders; moreover a row"
+    " of weight 2 is predicted once and moves twice as far, while a repeated row is predicted twice. The same"
+    " holds for scikit-learn's SGDClassifier and Perceptron."
 )
-NO_VOTES = (
-    "the check's X are fractions, which can be nobody's vote for a class; they are refused in a sentence"
-)
-ARGUED = {
+NO_VOTES = "the check's X are fractions, which are not votes for a class; they are rejected with one sentence"
+EXPECTED_FAILURES = {
     "LinearMaxClassifier": {
         "check_sample_weight_equivalence_on_dense_data": ORDER,
         "check_sample_weight_equivalence_on_sparse_data": ORDER,
@@ -64,7 +62,7 @@ def iris() -> tuple[Any, Any]:
         VoteClassifier(AVERAGED),
         FusionClassifier(PANEL, AVERAGED, cv=3),
     ],
-    expected_failed_checks=lambda model: ARGUED.get(type(model).__name__, {}),
+    expected_failed_checks=lambda model: EXPECTED_FAILURES.get(type(model).__name__, {}),
 )
 def test_scikit_learn_s_own_checks_pass(estimator: Any, check: Any) -> None:
     check(estimator)
@@ -91,7 +89,7 @@ def test_partial_fit_is_the_session_s_pass_over_the_rows(iris: Any) -> None:
     assert model.classes_.tolist() == sorted(fusion.classes)
 
 
-def test_a_linear_machine_shows_its_coefficients(iris: Any) -> None:
+def test_a_linear_model_has_coefficients(iris: Any) -> None:
     rows, labels = iris
     many = LinearMaxClassifier(random_state=0).fit(rows, labels)
     assert np.allclose(rows @ many.coef_.T + many.intercept_, many.decision_function(rows))
@@ -105,7 +103,7 @@ def test_a_linear_machine_shows_its_coefficients(iris: Any) -> None:
     assert not hasattr(committee, "coef_"), "its scores are no linear function of the row"
 
 
-def test_a_class_nobody_announced_gets_its_column_in_order(iris: Any) -> None:
+def test_a_new_class_gets_its_column_in_order(iris: Any) -> None:
     rows, labels = iris
     model = LinearMaxClassifier().partial_fit(rows[labels != "setosa"], labels[labels != "setosa"])
     assert model.predict_proba(rows).shape == (150, 2)
@@ -116,7 +114,7 @@ def test_a_class_nobody_announced_gets_its_column_in_order(iris: Any) -> None:
     assert (model.classes_[model.decision_function(rows).argmax(axis=1)] == model.predict(rows)).all()
 
 
-def test_a_weight_of_a_row_is_how_far_the_rule_moves() -> None:
+def test_a_sample_weight_scales_the_update() -> None:
     rows, labels = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.array([0, 1, 1])
     model = LinearMaxClassifier("Perceptron()").partial_fit(rows, labels, [0, 1], sample_weight=[1, 3, 0])
     fusion = Fusion(Perceptron().on(Attributes()), classes=[0, 1])
@@ -126,24 +124,24 @@ def test_a_weight_of_a_row_is_how_far_the_rule_moves() -> None:
 
 
 @pytest.mark.parametrize("rule", ["Romma()", "Perceptron(slack=1.0)", "Perceptron(rivals='softmax')"])
-def test_a_rule_that_cannot_honour_weights_says_so_and_can_leave_rows_out(iris: Any, rule: str) -> None:
+def test_a_rule_that_cannot_use_weights_says_so_and_can_leave_rows_out(iris: Any, rule: str) -> None:
     rows, labels = iris
     weights = np.tile([0.0, 1.0], 75)
     model = LinearMaxClassifier(rule, shuffle=False, max_iter=1)
-    with pytest.raises(ValueError, match=r"cannot honour a sample weight of 2; take weights of 0 and 1"):
+    with pytest.raises(ValueError, match=r"cannot use a sample weight of 2; pass weights of 0 and 1"):
         model.fit(rows, labels, sample_weight=2 * weights)
     model.fit(rows, labels, sample_weight=weights)
     other = clone(model).fit(rows[1::2], labels[1::2])
     assert (model.coef_ == other.coef_).all()
 
 
-def test_the_same_random_state_gives_the_same_machine(iris: Any) -> None:
+def test_the_same_random_state_gives_the_same_model(iris: Any) -> None:
     one, other = (LinearMaxClassifier(random_state=3).fit(*iris) for _ in range(2))
     assert (one.coef_ == other.coef_).all()
     assert (one.coef_ != LinearMaxClassifier(random_state=4).fit(*iris).coef_).any()
 
 
-def test_fit_stops_when_a_pass_moved_nothing() -> None:
+def test_fit_stops_after_a_pass_without_updates() -> None:
     model = LinearMaxClassifier("Perceptron()", max_iter=1000).fit([[1.0], [-1.0]], ["up", "down"])
     assert model.n_iter_ < 10
 
@@ -151,7 +149,7 @@ def test_fit_stops_when_a_pass_moved_nothing() -> None:
 # --- votes
 
 
-def test_a_matrix_of_votes_is_what_a_session_is_told() -> None:
+def test_a_matrix_of_votes_gives_the_result_of_a_session() -> None:
     votes = np.array([["a", "b", None], ["b", "b", "a"], ["a", "a", "b"]] * 5, object)
     truth = np.array(["b", "b", "a"] * 5)
     model, fusion = VoteClassifier(AVERAGED).partial_fit(votes, truth), Fusion(AVERAGED)
@@ -183,7 +181,7 @@ def test_votes_and_labels_of_two_kinds_are_compared_as_texts() -> None:
     assert model.predict([["2", "2"]]).tolist() == [2]
 
 
-def test_only_labels_are_guessed() -> None:
+def test_only_labels_are_predicted() -> None:
     model = VoteClassifier(AVERAGED).fit([["unsure", "a"], ["b", "b"]] * 5, ["a", "b"] * 5)
     assert model.predict([["unsure", "unsure"]])[0] in ("a", "b")
     assert model.predict_proba([["c", "c"]]).shape == (1, 2)
@@ -217,7 +215,7 @@ def test_frames_are_read_and_their_names_kept(iris: Any, frame: Any) -> None:
         assert (named.predict(table) == model.fit(rows, labels).predict(rows)).all()
 
 
-def test_learners_are_searched_by_their_text(iris: Any) -> None:
+def test_a_grid_search_takes_learners_by_repr(iris: Any) -> None:
     rows, labels = iris
     pipe = make_pipeline(StandardScaler(), LinearMaxClassifier(max_iter=2, random_state=0))
     grid = {"linearmaxclassifier__learner": ["Perceptron()", "Averaged(Perceptron())", Winnow(1.2)]}
@@ -241,22 +239,22 @@ def test_clones_copies_and_pickles_are_independent(iris: Any) -> None:
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda X, y: LinearMaxClassifier(3).fit(X, y), r"must be a learner, its text or None \(got 3\)"),
-        (lambda X, y: LinearMaxClassifier(None).fit(X, y), r"hears no votes, and .* needs some; take rules"),
-        (lambda X, y: LinearMaxClassifier(max_iter=0).fit(X, y), r"max_iter must be 1 or more \(got 0\)"),
+        (lambda X, y: LinearMaxClassifier(3).fit(X, y), r"must be a learner, its repr or None \(got 3\)"),
+        (lambda X, y: LinearMaxClassifier(None).fit(X, y), r"no votes, and .* needs votes; use rules"),
+        (lambda X, y: LinearMaxClassifier(max_iter=0).fit(X, y), r"max_iter must be an integer >= 1"),
         (lambda X, y: LinearMaxClassifier().fit(X * 1e99, y), r"scale attributes to at most 1e60"),
         (lambda X, y: LinearMaxClassifier().fit(X[:2], ["a", None]), r"one kind, and none may be missing"),
-        (lambda X, y: LinearMaxClassifier().fit(X, y, np.zeros(150)), r"non-zero|at least one must count"),
+        (lambda X, y: LinearMaxClassifier().fit(X, y, np.zeros(150)), r"non-zero|must be positive"),
         (lambda X, y: VoteClassifier(AVERAGED).fit(X, y), r"votes must be whole numbers, text or true/false"),
         (lambda X, y: VoteClassifier(AVERAGED).fit([[1], [2]], [1, 2]).explain([[1], [2]]), r"takes one row"),
     ],
 )
-def test_a_mistake_is_told_in_one_sentence(iris: Any, make: Any, sentence: str) -> None:
+def test_an_error_is_one_sentence(iris: Any, make: Any, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         make(*iris)
 
 
-def test_a_fit_that_fails_leaves_nothing_half_learned(iris: Any) -> None:
+def test_a_fit_that_fails_leaves_nothing_partly_fitted(iris: Any) -> None:
     rows, labels = iris
     model = LinearMaxClassifier().fit(rows, labels)
     with pytest.raises(ValueError, match="scale attributes"):

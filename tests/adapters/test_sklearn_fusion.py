@@ -44,10 +44,10 @@ def iris() -> tuple[Any, Any]:
     return rows[order], np.array(["setosa", "versicolor", "virginica"])[labels[order]]
 
 
-class Parrot(ClassifierMixin, BaseEstimator):
-    """Remembers every row: perfect on what it has seen, and lost on what it has not."""
+class Memorizer(ClassifierMixin, BaseEstimator):
+    """Memorizes every row: perfect on training rows, and useless on others."""
 
-    def fit(self, X: Any, y: Any) -> Parrot:
+    def fit(self, X: Any, y: Any) -> Memorizer:
         self.classes_ = np.unique(y)
         self.seen_ = dict(zip(map(tuple, np.asarray(X).tolist()), y, strict=True))
         return self
@@ -56,11 +56,11 @@ class Parrot(ClassifierMixin, BaseEstimator):
         return np.array([self.seen_.get(tuple(row), self.classes_[0]) for row in np.asarray(X).tolist()])
 
 
-def test_nobody_is_trusted_for_what_it_has_looked_up() -> None:
+def test_an_estimator_that_memorizes_rows_gets_no_weight() -> None:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(200, 2))
     labels = (rows[:, 0] > 0).astype(int)
-    panel = [("parrot", Parrot()), ("bayes", GaussianNB())]
+    panel = [("parrot", Memorizer()), ("bayes", GaussianNB())]
     model = FusionClassifier(panel).fit(rows, labels)
     assert model.weights_["bayes"] > 2 * model.weights_["parrot"]
     fresh = rng.normal(size=(200, 2))
@@ -79,7 +79,7 @@ def test_the_session_learns_out_of_fold_votes_in_the_order_of_the_rows(iris: Any
     assert (model.transform(rows) == refitted).all()
 
 
-def test_a_cv_may_leave_rows_out_and_the_last_fold_s_estimators_may_stay(iris: Any) -> None:
+def test_a_cv_may_leave_rows_out_and_the_estimators_of_the_last_fold_may_be_used(iris: Any) -> None:
     rows, labels = iris
     forward = FusionClassifier(PANEL, AVERAGED, cv=TimeSeriesSplit(4)).fit(rows, labels)
     assert forward.fusion_.trials == 120
@@ -91,7 +91,7 @@ def test_a_cv_may_leave_rows_out_and_the_last_fold_s_estimators_may_stay(iris: A
 
 
 @pytest.mark.parametrize("votes", ["predict_proba", "decision_function"])
-def test_scores_may_be_votes_and_each_has_a_name(iris: Any, votes: str) -> None:
+def test_votes_may_be_scores_and_each_column_has_a_name(iris: Any, votes: str) -> None:
     rows, labels = iris
     linear: Any = GaussianNB() if votes == "predict_proba" else LinearSVC()
     for truth in (labels, np.where(labels == "setosa", "a", "b")):
@@ -130,7 +130,7 @@ def test_fitted_estimators_are_never_changed(iris: Any) -> None:
     assert model.fusion_.trials == 300
 
 
-def test_partial_fit_votes_before_anybody_learns_the_rows(iris: Any) -> None:
+def test_partial_fit_collects_votes_before_the_estimators_learn(iris: Any) -> None:
     rows, labels = iris
     model = FusionClassifier([("bayes", GaussianNB())], AVERAGED).fit(rows[:50], labels[:50])
     before, trials = model.transform(rows[50:]), model.fusion_.trials
@@ -143,7 +143,7 @@ def test_partial_fit_votes_before_anybody_learns_the_rows(iris: Any) -> None:
     assert np.allclose(model.estimators_[0].theta_, GaussianNB().fit(rows, labels).theta_)
 
 
-def test_from_the_first_row_with_classes_that_come_unannounced(iris: Any) -> None:
+def test_partial_fit_from_the_first_row_takes_new_classes(iris: Any) -> None:
     rows, labels = iris
     order = np.argsort(labels == "setosa", kind="stable")  # setosa comes last
     panel = [("bayes", GaussianNB()), ("linear", LinearMaxClassifier()), ("tree", DecisionTreeClassifier())]
@@ -187,7 +187,7 @@ def test_set_output_gives_votes_under_names(iris: Any) -> None:
 
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
-def test_weights_are_as_many_as_rows(iris: Any, method: str) -> None:
+def test_sample_weights_must_match_the_rows(iris: Any, method: str) -> None:
     model = FusionClassifier([("bayes", GaussianNB())], "Perceptron()")
     with pytest.raises(ValueError, match=rf"{len(iris[1])}, {len(iris[1]) - 1}"):
         getattr(model, method)(*iris, sample_weight=np.ones(len(iris[1]) - 1))
@@ -200,17 +200,15 @@ def test_sample_weights_reach_all_estimators_without_routing(iris: Any) -> None:
     assert np.allclose(model.estimators_[0].theta_, GaussianNB().fit(rows[1::2], labels[1::2]).theta_)
     model.partial_fit(rows, labels, sample_weight=weights)
     assert model.estimators_[0].class_count_.sum() == 150
-    with pytest.raises(TypeError, match="which only metadata routing can pass on"):
+    with pytest.raises(TypeError, match="which requires metadata routing"):
         model.fit(rows, labels, groups=weights)
     ready = FusionClassifier([("bayes", GaussianNB().fit(rows, labels))], AVERAGED, prefit=True)
     for learn in (ready.fit, ready.partial_fit):
-        with pytest.raises(
-            TypeError, match="got sample_weight, but estimators that are prefit learn nothing"
-        ):
+        with pytest.raises(TypeError, match="got sample_weight, but prefit estimators are not fitted"):
             learn(rows, labels, sample_weight=weights)
 
 
-def test_metadata_goes_where_it_was_asked_for(iris: Any) -> None:
+def test_metadata_is_routed_where_it_was_requested(iris: Any) -> None:
     rows, labels = iris
     weights, groups = np.tile([0.0, 1.0], 75), np.arange(150) // 10
     with sklearn.config_context(enable_metadata_routing=True):
@@ -231,7 +229,7 @@ def test_metadata_goes_where_it_was_asked_for(iris: Any) -> None:
         assert deaf.class_count_.sum() == 300
 
 
-def test_two_jobs_give_what_one_gives(iris: Any) -> None:
+def test_two_jobs_give_the_same_result_as_one(iris: Any) -> None:
     one, two = (FusionClassifier(PANEL, AVERAGED, cv=2, n_jobs=jobs).fit(*iris) for jobs in (1, 2))
     assert one.fusion_.weights == two.fusion_.weights
     assert cross_val_score(two, *iris, cv=2).min() > 0.8
@@ -256,24 +254,24 @@ def test_the_default_learner_gives_probabilities(iris: Any) -> None:
         (FusionClassifier([("b", NUMBERS)], AVERAGED, prefit=True), "use one kind"),
     ],
 )
-def test_a_mistake_is_told_in_one_sentence(iris: Any, model: Any, sentence: str) -> None:
+def test_an_error_is_one_sentence(iris: Any, model: Any, sentence: str) -> None:
     rows = np.vstack((iris[0], iris[0] + 9))
     labels = np.concatenate((iris[1], np.char.add(iris[1], "2")))
     with pytest.raises((ValueError, NotFittedError), match=sentence):
         model.fit(rows, labels)
 
 
-def test_one_row_is_too_few_to_be_honest_and_a_failure_leaves_nothing(iris: Any) -> None:
+def test_one_row_is_rejected_and_an_error_leaves_nothing_fitted(iris: Any) -> None:
     rows, labels = iris
     model = FusionClassifier(PANEL, AVERAGED, cv=2).fit(rows, labels)
-    with pytest.raises(ValueError, match="need two rows or more"):
+    with pytest.raises(ValueError, match="require at least two rows"):
         model.fit(rows[:1], labels[:1])
     with pytest.raises(NotFittedError):
         model.predict(rows)
 
 
 @pytest.mark.parametrize("more", [-1, 1])
-def test_an_estimator_with_too_many_or_too_few_votes_is_named(more: int) -> None:
+def test_an_estimator_with_the_wrong_number_of_votes_is_named(more: int) -> None:
     class Odd(ClassifierMixin, BaseEstimator):
         def fit(self, X: Any, y: Any) -> Any:
             self.classes_ = np.unique(y)
@@ -283,5 +281,5 @@ def test_an_estimator_with_too_many_or_too_few_votes_is_named(more: int) -> None
             return np.full(len(X) + more, self.classes_[0])
 
     rows = np.arange(40.0).reshape(-1, 2)
-    with pytest.raises(ValueError, match="estimator 'odd' gives votes of shape"):
+    with pytest.raises(ValueError, match="estimator 'odd' returns votes of shape"):
         FusionClassifier([("odd", Odd())], "Winnow(1.2)").fit(rows, [0, 1] * 10)

@@ -23,12 +23,13 @@ from linmax import (
     Winnow,
     cycle,
 )
-from linmax.bounds import Case, bound, printed_2008, promise, tightest
+from linmax.bounds import Case, bound, mistake_bound, published_2008, tightest
 from linmax.experts import Votes
 from linmax.rules import Rule
+from linmax.spec import registered
 from linmax.svm import instances
 
-ROUNDING = 1e-9  # a bound is met exactly now and then, and is computed in floating point
+ROUNDING = 1e-9  # some bounds are reached exactly, and they are computed in floating point
 
 SEPARABLE = [
     Perceptron(),
@@ -103,7 +104,7 @@ def test_no_rule_with_a_bound_exceeds_it_under_noise(seed):
         assert 0 < run.mistakes <= bound(learner, case), learner
 
 
-def test_tightest_promises_at_least_as_much_as_any_margin_it_could_have_been_given():
+def test_tightest_gives_a_bound_no_larger_than_any_margin_does():
     u, votes, labels = stream(0, trials=4000)
     labels[::50] = (labels[::50] + 1) % 4
     found = instances(Fusion(Perceptron().on(Votes()), classes=range(4)), votes, labels)
@@ -131,56 +132,50 @@ LARGE = Case(n=10, delta=0.2, u=[0.5, 0.5], largest=2.0)
         (Winnow(1.2), LARGE, r"\|z_i\| <= 1 \(got 2\)"),
         (BalancedWinnow(1.2), LARGE, r"\|z_i\| <= 1"),
         (Winnow(2.0), PLAIN, "alpha = 2 is too large for a margin of 0.2"),
-        (Romma(), WITH_NOISE, "no room for noise"),
-        (Alma(2), WITH_NOISE, "no room for noise"),
+        (Romma(), WITH_NOISE, "assumes no noise"),
+        (Alma(2), WITH_NOISE, "assumes no noise"),
         (PassiveAggressive(1.0, "PA"), WITH_NOISE, "only without noise"),
         (PassiveAggressive(1.0, "PA-II"), WITH_NOISE, "squares="),
         (Perceptron(slack=0.5), PLAIN, "slack = 0.5"),
         (Perceptron(rivals="softmax"), PLAIN, "softmax"),
         (Perceptron(rivals=cycle()), WITH_NOISE, "more than once"),
-        (Perceptron(start="equal"), PLAIN, "starts at weights of 0"),
-        (PassiveAggressive(start="equal"), PLAIN, "starts at weights of 0"),
+        (Perceptron(start="equal"), PLAIN, "weights that start at 0"),
+        (PassiveAggressive(start="equal"), PLAIN, "weights that start at 0"),
         (Recycled(Perceptron(), updates=None), WITH_NOISE, "updates=1"),
-        (Averaged(Perceptron()), PLAIN, "fool"),
-        (Recycled(Averaged(Perceptron()), updates=1), PLAIN, "fool"),
+        (Averaged(Perceptron()), PLAIN, "any number of mistakes"),
+        (Recycled(Averaged(Perceptron()), updates=1), PLAIN, "any number of mistakes"),
         (Logistic(0.1), PLAIN, "no bound is known"),
         (QuasiAdditive("identity"), PLAIN, "no bound is known"),
     ],
 )
-def test_where_the_theorem_does_not_fit_there_is_no_bound_but_a_reason(learner, case, reason):
+def test_a_violated_assumption_gives_a_reason_instead_of_a_bound(learner, case, reason):
     assert bound(learner, case) is None
-    told = promise(learner, case)
-    assert told.value is None
-    assert re.search(reason, told.reason)
+    result = mistake_bound(learner, case)
+    assert result.value is None
+    assert re.search(reason, result.reason)
 
 
 @pytest.mark.parametrize("learner", SEPARABLE + POSITIVE)
-def test_what_has_a_bound_names_its_formula_and_its_source(learner):
-    told = promise(learner, PLAIN)
-    assert told.value == bound(learner, PLAIN)
-    assert told.formula
-    assert told.reason == ""
-    assert any(year in told.source for year in ("1997", "2001", "2002", "2003", "2006", "2008"))
+def test_a_bound_comes_with_its_formula_and_source(learner):
+    result = mistake_bound(learner, PLAIN)
+    assert result.value == bound(learner, PLAIN)
+    assert result.formula
+    assert result.reason == ""
+    assert any(year in result.source for year in ("1997", "2001", "2002", "2003", "2006", "2008"))
 
 
 def test_every_rule_that_claims_a_bound_has_one():
-    from linmax import spec as _registry
-
-    rules = [
-        thing
-        for thing in _registry.registered().values()
-        if isinstance(thing, type) and issubclass(thing, Rule)
-    ]
+    rules = [thing for thing in registered().values() if isinstance(thing, type) and issubclass(thing, Rule)]
     claiming = [rule for rule in rules if "bound" in rule.claims and rule.__module__.startswith("linmax.")]
     assert claiming
     for rule in claiming:
         assert bound(rule(), PLAIN) is not None, rule
 
 
-def test_a_rule_of_ones_own_has_the_bound_one_registers_and_nobody_elses():
+def test_a_user_s_rule_has_the_registered_bound_and_not_that_of_its_base_class():
     @dataclass(frozen=True, repr=False)
     class Bolder(Perceptron):
-        """Not the Perceptron, though it descends from it."""
+        """A subclass that may move differently."""
 
     assert bound(Bolder(), PLAIN) is None
 
@@ -191,7 +186,7 @@ def test_a_rule_of_ones_own_has_the_bound_one_registers_and_nobody_elses():
 
     assert bound(Bolder(), PLAIN) == 10
     assert bound(Recycled(Bolder(), updates=1), PLAIN) == 10
-    assert promise(Bolder(), PLAIN).formula == "n mistakes"
+    assert mistake_bound(Bolder(), PLAIN).formula == "n mistakes"
 
 
 def test_recycling_repeats_the_noise_as_often_as_it_may():
@@ -211,7 +206,7 @@ def test_a_bound_does_not_depend_on_the_scale_of_the_comparator(learner):
 
 
 @pytest.mark.parametrize("learner", NOISY)
-def test_nor_does_it_under_noise(learner):
+def test_a_noisy_bound_does_not_depend_on_the_scale_either(learner):
     one = Case(n=20, delta=0.2, u=[0.3, 0.7], hinge=4.0, squares=6.0)
     ten = Case(n=20, delta=2.0, u=[3.0, 7.0], hinge=40.0, squares=600.0)
     assert bound(learner, ten) == pytest.approx(bound(learner, one))
@@ -230,10 +225,10 @@ def test_a_norm_of_the_instances_is_exact_when_they_are_known_and_never_too_smal
     z[:, 0] = np.abs(z[:, 0]) + 9
     case = Case.of(np.eye(8)[0], z)
     exact = np.linalg.norm(z, p, axis=1).max()
-    assert case.size(p) == pytest.approx(exact)
-    blind = Case(n=8, delta=case.delta, largest=case.largest, length=case.length)
-    assert blind.size(p) >= exact * (1 - 1e-12)
-    assert Case(n=16, delta=0.1).size(p) == pytest.approx(16 ** (1 / p))
+    assert case.instance_norm(p) == pytest.approx(exact)
+    without_rows = Case(n=8, delta=case.delta, largest=case.largest, length=case.length)
+    assert without_rows.instance_norm(p) >= exact * (1 - 1e-12)
+    assert Case(n=16, delta=0.1).instance_norm(p) == pytest.approx(16 ** (1 / p))
 
 
 def test_a_case_is_the_same_from_dense_and_sparse_rows():
@@ -259,21 +254,21 @@ def test_the_hinge_of_a_trial_is_that_of_its_worst_rival_only():
     [
         (lambda: Case(n=0, delta=0.1), "n >= 1 sub-experts .got 0."),
         (lambda: Case(n=3, delta=-0.1), "delta > 0 .got -0.1."),
-        (lambda: Case(n=3, delta=0.1, hinge=-1), "hinge >= 0 .got -1.; 0 is no noise"),
+        (lambda: Case(n=3, delta=0.1, hinge=-1), "hinge >= 0 .got -1.; 0 means no noise"),
         (lambda: Case(n=3, delta=0.1, u=[1, 2, 3, 4]), "at most n=3 finite weights"),
         (lambda: Case(n=3, delta=0.1, u=[0, 0]), "not all 0"),
-        (lambda: Case.of([1, 1], [[1, 0, 1]]), "u needs 3 weights"),
+        (lambda: Case.of([1, 1], [[1, 0, 1]]), "u requires 3 weights"),
         (lambda: Case.of([1, 1], [[1, 0], [-1, 0]]), "wrong on 1 of 2 trials; pass margin="),
-        (lambda: Case.of([1, 1], np.zeros((0, 2))), "needs instances"),
+        (lambda: Case.of([1, 1], np.zeros((0, 2))), "requires instances"),
         (lambda: tightest(Perceptron(), [1, 1], [[-1, 0]]), "right on no trial"),
     ],
 )
-def test_what_is_no_case_is_refused_in_one_sentence(made, sentence):
+def test_an_invalid_case_is_rejected_with_one_sentence(made, sentence):
     with pytest.raises(ValueError, match=sentence):
         made()
 
 
-def test_the_bound_of_2008_as_printed_gives_the_papers_own_examples():
-    disjunction = printed_2008(1, 1 / 11) / math.log(2)
+def test_the_published_bound_of_2008_gives_the_paper_s_examples():
+    disjunction = published_2008(1, 1 / 11) / math.log(2)
     assert disjunction == pytest.approx(388, abs=1)  # "388 ln(2n)"
-    assert printed_2008(7, 0.1, noise=10) - printed_2008(7, 0.1) == pytest.approx(13.5)
+    assert published_2008(7, 0.1, noise=10) - published_2008(7, 0.1) == pytest.approx(13.5)

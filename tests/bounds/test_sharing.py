@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from linmax import Perceptron
-from linmax.bounds import Case, bound, complexity, hinge_losses, mixing_bound, overlap, printed_2006, radius
+from linmax.bounds import Case, bound, complexity, hinge_losses, mixing_bound, overlap, published_2006, radius
 from linmax.problems import Table, disjoint, penguin, shared
 from tests.oracles.sharing import ALL, EACH, MixingOracle, three_methods
 
@@ -54,7 +54,7 @@ def bird(table: Table) -> tuple[np.ndarray, np.ndarray]:
     return u, own
 
 
-def test_on_the_first_set_one_shared_vector_promises_256_mistakes() -> None:
+def test_on_the_first_set_one_shared_vector_has_a_bound_of_256_mistakes() -> None:
     tables = [shared(2000, seed=seed) for seed in SEEDS]
     made = mistakes(tables)
     for i, table in enumerate(tables):
@@ -67,7 +67,7 @@ def test_on_the_first_set_one_shared_vector_promises_256_mistakes() -> None:
         assert made["multi"][i] <= mixing_bound(0, complexity(own, rho=1, radius=R)) == 4096
 
 
-def test_the_hybrid_is_promised_twice_what_either_half_alone_is() -> None:
+def test_the_bound_of_the_hybrid_is_twice_that_of_either_part() -> None:
     rho = overlap(ONE + MANY)
     tables = [shared(2000, seed=seed) for seed in SEEDS] + [disjoint(2000, seed=seed) for seed in SEEDS]
     made = mistakes(tables)["hybrid"]
@@ -90,7 +90,7 @@ def test_on_the_second_set_a_vector_per_class_has_no_loss_and_a_shared_one_much(
         assert made["single"][i] > 2500 > 3 * made["multi"][i]
 
 
-def test_on_the_third_set_the_hybrid_is_promised_the_least() -> None:
+def test_on_the_third_set_the_hybrid_has_the_smallest_bound() -> None:
     tables = [penguin(3000, seed=seed) for seed in SEEDS]
     made = mistakes(tables)
     for i, table in enumerate(tables):
@@ -103,7 +103,7 @@ def test_on_the_third_set_the_hybrid_is_promised_the_least() -> None:
 
 
 @pytest.mark.parametrize("noise", [0.01, 0.1])
-def test_under_noise_the_loss_is_promised_too(noise: float) -> None:
+def test_under_noise_the_bound_includes_the_loss(noise: float) -> None:
     tables = [flipped(make(2000, seed=seed), noise, seed) for make in (shared, disjoint) for seed in SEEDS]
     made = mistakes(tables)
     for i, table in enumerate(tables[:3]):
@@ -178,7 +178,7 @@ def test_the_128_of_2006_is_false_and_the_256_of_its_equation_is_not() -> None:
     it, table = adversary()
     assert loss(table, SHARED, NOBODY) == 0
     assert it.mistakes == 216
-    assert printed_2006([SHARED], length=8) == 128
+    assert published_2006([SHARED], length=8) == 128
     assert complexity([SHARED], rho=1, radius=radius(table.attributes)) == 256
 
 
@@ -187,7 +187,7 @@ def test_the_2048_of_2006_follows_from_its_lemma_though_not_from_its_equation() 
     own = SHARED * first_items(table)
     lemma = Case(n=own.size, delta=1, u=own.ravel(), length=np.sqrt(2 * 64))  # |(x, -x)|
     assert bound(Perceptron(), lemma) == pytest.approx(2048)
-    assert printed_2006(own, length=8) == 2048
+    assert published_2006(own, length=8) == 2048
     assert complexity(own, rho=1, radius=16) == 4096
 
 
@@ -232,19 +232,19 @@ def test_radius_and_overlap_are_maxima() -> None:
 @pytest.mark.parametrize(
     ("made", "sentence"),
     [
-        (lambda: mixing_bound(-1, 2), "mixing_bound needs loss >= 0 (got -1)"),
-        (lambda: mixing_bound(1, float("nan")), "mixing_bound needs complexity >= 0 (got nan)"),
+        (lambda: mixing_bound(-1, 2), "mixing_bound requires loss >= 0 (got -1)"),
+        (lambda: mixing_bound(1, float("nan")), "mixing_bound requires complexity >= 0 (got nan)"),
         (
             lambda: complexity([[1]], rho=0, radius=1),
             "rho >= 1 and a finite radius >= 0 (got rho=0, radius=1)",
         ),
-        (lambda: complexity([1.5, 2], rho=1, radius=1), "(got 1.5); a single vector goes into a list"),
+        (lambda: complexity([1.5, 2], rho=1, radius=1), "(got 1.5); pass a single vector in a list"),
         (lambda: complexity({"a": [np.inf]}, rho=1, radius=1), "finite numbers for every set (got [inf])"),
         (lambda: hinge_losses([[1, 2]], [0, 1]), "a row of scores per label (got (1, 2) for 2)"),
         (lambda: hinge_losses([[1, 2]], [0], classes="abc"), "a class per column (got 3 for 2 columns)"),
-        (lambda: hinge_losses([[1, 2]], [2]), "no column for the label 2; give it one in classes="),
+        (lambda: hinge_losses([[1, 2]], [2]), "no column for the label 2; add it to classes="),
     ],
 )
-def test_what_is_no_comparator_is_refused_in_one_sentence(made: Any, sentence: str) -> None:
+def test_an_invalid_comparator_is_rejected_with_one_sentence(made: Any, sentence: str) -> None:
     with pytest.raises(ValueError, match=re.escape(sentence)):
         made()

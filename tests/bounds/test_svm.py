@@ -28,7 +28,7 @@ def uncompiled():
 
 
 def confused(trials, seed=0):
-    """Three experts: two always say the class after the true one, and one guesses."""
+    """Three experts: two always vote for the class after the true one, and one votes at random."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(4, size=trials)
     wrong = (labels + 1) % 4
@@ -37,7 +37,7 @@ def confused(trials, seed=0):
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=repr)
-def test_under_any_weights_the_instances_are_the_leads_of_the_truth(source, uncompiled):
+def test_under_any_weights_the_instances_give_the_margins_of_the_labels(source, uncompiled):
     votes, labels = majority(120, relevant=3, experts=6, classes=4, noise=0.2)
     attributes = np.random.default_rng(0).random((120, 3)).round(1)
     fusion = Fusion(Perceptron().on(source), classes=range(4))
@@ -45,8 +45,8 @@ def test_under_any_weights_the_instances_are_the_leads_of_the_truth(source, unco
     z, trial, rival = instances(fusion, votes, labels, attributes)
     scores = fusion.scores(votes, attributes=attributes)
     assert z.shape == (120 * 3, len(fusion.weights))
-    leads = scores[trial, labels[trial]] - scores[trial, rival]
-    assert np.allclose(z @ np.array(list(fusion.weights.values())), leads)
+    margins = scores[trial, labels[trial]] - scores[trial, rival]
+    assert np.allclose(z @ np.array(list(fusion.weights.values())), margins)
 
 
 def test_compiled_and_interpreted_instances_are_the_same():
@@ -72,7 +72,7 @@ def test_hard_one_hot_and_sparse_votes_have_the_same_instances(uncompiled):
     assert (rows[0] == rows[2]).all()
 
 
-def test_a_row_is_the_truth_minus_one_rival():
+def test_a_row_is_the_label_minus_one_rival():
     votes, labels = majority(30, relevant=3, experts=5, classes=3)
     z, trial, rival = instances(Fusion(Perceptron().on(Votes()), classes=range(3)), votes, labels)
     expected = (votes[trial] == labels[trial, None]) * 1.0 - (votes[trial] == rival[:, None])
@@ -81,7 +81,7 @@ def test_a_row_is_the_truth_minus_one_rival():
     assert (rival != labels[trial]).all()
 
 
-def test_instances_do_not_depend_on_the_room_they_are_written_in(monkeypatch):
+def test_instances_do_not_depend_on_the_size_of_the_buffer(monkeypatch):
     votes, labels = majority(80, experts=12)
     whole = instances(Perceptron(), votes, labels)
     monkeypatch.setattr(svm, "CELLS", 1)
@@ -103,7 +103,7 @@ def test_a_source_with_memory_votes_as_it_did_at_the_time(uncompiled):
     assert z.toarray().tolist() == [[0.0], [-1.0], [0.0]]  # silent, then "a", then torn between "a" and "b"
 
 
-def test_a_fusion_that_lends_its_names_stays_as_it_is():
+def test_a_fusion_is_not_changed_by_computing_instances():
     votes, labels = majority(100, experts=8, relevant=3, classes=3)
     fusion = Fusion(Averaged(Recycled(Winnow(1.2))), classes=range(3))
     fusion.learn(votes[:50], labels[:50])
@@ -127,7 +127,7 @@ def test_the_svm_separates_a_separable_majority_problem():
     assert Fusion(Perceptron(), classes=range(3)).learn(votes, labels).mistakes <= bound(Perceptron(), case)
 
 
-def test_the_mirrored_instances_change_nothing_but_the_balance():
+def test_mirrored_instances_do_not_change_the_solution():
     """The gradient of 1/2 |u|^2 + C sum (1 - u.z)_+^2, over the instances once, is 0 at u."""
     votes, labels = majority(300, relevant=3, experts=6, classes=3, noise=0.1)
     found = instances(Perceptron(), votes, labels)
@@ -141,7 +141,7 @@ def test_the_mirrored_instances_change_nothing_but_the_balance():
 
 
 @pytest.mark.parametrize("size", [3, 5])
-def test_the_simplex_comparator_has_the_largest_margin_there_is(size):
+def test_the_simplex_comparator_has_the_largest_possible_margin(size):
     found = instances(Perceptron().on(Votes()), *panel(2000, experts=9, size=size))
     u = simplex_comparator(found, C=1000)
     assert (u >= 0).all()
@@ -170,7 +170,7 @@ def test_winnow_keeps_within_the_bound_of_a_comparator_fitted_to_noisy_data():
 
 
 @pytest.mark.parametrize("fit", [comparator, simplex_comparator])
-def test_what_cannot_be_fitted_is_refused_in_one_sentence(fit):
+def test_invalid_input_is_rejected_with_one_sentence(fit):
     found = instances(Perceptron().on(Votes()), [["a", "b"]], ["a"])
     with pytest.raises(ValueError, match=r"C > 0 \(got 0\)"):
         fit(found, 0)
@@ -178,9 +178,9 @@ def test_what_cannot_be_fitted_is_refused_in_one_sentence(fit):
         fit(instances(Perceptron().on(Votes()), [["a", "a"]], ["a"]))
 
 
-def test_a_comparator_that_would_have_to_be_negative_is_not_forced():
+def test_a_comparator_that_must_be_negative_is_an_error():
     found = instances(Perceptron().on(Votes()), [["a", "a"], ["b", "b"]], ["b", "a"])
-    with pytest.raises(ValueError, match="take comparator"):
+    with pytest.raises(ValueError, match="use comparator"):
         simplex_comparator(found)
     assert (comparator(found) < 0).all()
 
@@ -196,7 +196,7 @@ def test_the_svm_beats_the_plurality_on_a_confused_panel(uncompiled):
     assert (fusion.predict(votes[300:]) == labels[300:]).all()
 
 
-def test_its_guess_is_its_highest_score_and_its_scores_are_its_weights():
+def test_the_prediction_is_the_highest_score_and_scores_follow_from_the_weights():
     votes, labels = majority(200, relevant=3, experts=5, classes=3)
     names = np.array(["ham", "spam", "eggs"])
     fusion = SvmFusion(source=Votes()).fit(names[votes], names[labels])
@@ -221,7 +221,7 @@ def test_a_second_fit_forgets_the_first():
     assert twice.weights == SvmFusion().fit(votes, labels).weights
 
 
-def test_predicting_learns_nothing_and_knows_strangers(uncompiled):
+def test_predicting_learns_nothing_and_accepts_new_experts(uncompiled):
     votes, labels = majority(200, relevant=3, experts=5, classes=3)
     fusion = SvmFusion(source=Votes()).fit(votes, labels)
     before = fusion.weights
@@ -229,6 +229,6 @@ def test_predicting_learns_nothing_and_knows_strangers(uncompiled):
     assert fusion.weights == before
 
 
-def test_before_it_is_fitted_it_says_so():
-    with pytest.raises(ValueError, match=r"SvmFusion\(2.0, None\) has learned nothing yet; call fit"):
+def test_predicting_before_fit_is_an_error():
+    with pytest.raises(ValueError, match=r"SvmFusion\(2.0, None\) is not fitted; call fit"):
         SvmFusion(2.0).predict([["a"]])

@@ -1,4 +1,4 @@
-"""The common checks: every rule passes them, and what is broken does not."""
+"""The common checks: every rule passes them, and broken rules fail."""
 
 import math
 from dataclasses import dataclass, field
@@ -11,6 +11,7 @@ from linmax import (
     Alma,
     Averaged,
     BalancedWinnow,
+    Fusion,
     Logistic,
     Perceptron,
     Recycled,
@@ -21,6 +22,7 @@ from linmax import (
     cycle,
 )
 from linmax.bounds import Case, bound
+from linmax.checks import behaviour
 from linmax.experts import PerClass, Thresholds, Votes
 from linmax.rules import MOVED, STILL
 from tests.oracles.drive import own_rules
@@ -52,13 +54,13 @@ def test_a_bound_is_checked_with_recycling_too() -> None:
     assert "check_mistakes_within_bound" not in checks.applicable(Averaged(Perceptron()))
 
 
-def test_every_check_is_public_and_named_by_some_learner() -> None:
+def test_every_check_is_public_and_applies_to_some_learner() -> None:
     every = {name for name in checks.__all__ if name.startswith("check_")} - {"check_rule", "check_learner"}
     named = set(checks.applicable(Perceptron())) | set(checks.applicable(Averaged(Logistic(0.1))))
     assert every == named
 
 
-def test_a_lambda_is_checked_but_for_what_needs_a_name() -> None:
+def test_an_unregistered_link_is_checked_except_for_saving() -> None:
     learner = linmax.QuasiAdditive(lambda theta: 2 * theta)
     names = checks.applicable(learner)
     assert "check_saving_changes_nothing" not in names
@@ -66,7 +68,7 @@ def test_a_lambda_is_checked_but_for_what_needs_a_name() -> None:
     assert "check_deterministic" in names
 
 
-# --- what is broken
+# --- broken rules
 
 
 def plain(p, s, theta, w, index, value, margin):
@@ -77,8 +79,8 @@ def plain(p, s, theta, w, index, value, margin):
 
 
 @dataclass(frozen=True, repr=False)
-class Twofold(Rule):
-    """Says that theta adds z, and adds it twice."""
+class Doubled(Rule):
+    """Declares that theta adds z, and adds it twice."""
 
     claims: ClassVar[frozenset[str]] = Rule.claims | {"theta adds z"}
 
@@ -91,8 +93,8 @@ class Twofold(Rule):
 
 
 @dataclass(frozen=True, repr=False)
-class FirstComeFirstServed(Rule):
-    """Trusts experts by their number."""
+class Positional(Rule):
+    """Weights experts by their position."""
 
     @staticmethod
     def update(p, s, theta, w, index, value, margin):
@@ -104,7 +106,7 @@ class FirstComeFirstServed(Rule):
 
 @dataclass(frozen=True, repr=False)
 class Tenfold(Rule):
-    """Grows until nothing can hold it."""
+    """Grows until it overflows."""
 
     @staticmethod
     def update(p, s, theta, w, index, value, margin):
@@ -115,8 +117,8 @@ class Tenfold(Rule):
 
 
 @dataclass(frozen=True, repr=False)
-class Stubborn(Rule):
-    """Never moves, and promises one mistake."""
+class Motionless(Rule):
+    """Never moves, and declares a bound of one mistake."""
 
     claims: ClassVar[frozenset[str]] = frozenset({"bound"})
 
@@ -126,14 +128,14 @@ class Stubborn(Rule):
 
 
 @bound.register
-def _(rule: Stubborn, case: Case) -> float | None:
+def _(rule: Motionless, case: Case) -> float | None:
     """one"""
     return 1.0
 
 
 @dataclass(frozen=True, repr=False)
-class Careless(Rule):
-    """Takes any rate."""
+class Unchecked(Rule):
+    """Accepts any rate."""
 
     rate: float = 0.5
     bold: bool = field(default=False, kw_only=True)
@@ -144,8 +146,8 @@ class Careless(Rule):
 
 
 @dataclass(frozen=True, repr=False)
-class Grumpy(Careless):
-    """Refuses a rate without saying what it refuses."""
+class Unclear(Unchecked):
+    """Rejects a rate without naming it."""
 
     def check(self) -> None:
         if not math.isfinite(self.rate):
@@ -153,30 +155,46 @@ class Grumpy(Careless):
 
 
 @pytest.mark.parametrize(
-    ("check", "rule", "says"),
+    ("check", "rule", "message"),
     [
-        (checks.check_theta_adds_z, Twofold(), "theta changes by"),
-        (checks.check_permutations_permute, FirstComeFirstServed(), "experts permuted"),
+        (checks.check_theta_adds_z, Doubled(), "theta changes by"),
+        (checks.check_permutations_permute, Positional(), "experts permuted"),
         (checks.check_no_overflow, Tenfold(), "not finite"),
-        (checks.check_mistakes_within_bound, Stubborn(), "bound of 1.0"),
-        (checks.check_bad_parameters_are_named, Careless(), "accepts rate=nan"),
-        (checks.check_bad_parameters_are_named, Grumpy(), "without naming it"),
+        (checks.check_mistakes_within_bound, Motionless(), "bound of 1.0"),
+        (checks.check_bad_parameters_are_named, Unchecked(), "accepts rate=nan"),
+        (checks.check_bad_parameters_are_named, Unclear(), "without naming it"),
     ],
 )
-def test_what_is_broken_fails_with_a_sentence(check, rule: Rule, says: str) -> None:
-    with pytest.raises(AssertionError, match=says):
+def test_a_broken_rule_fails_with_one_sentence(check, rule: Rule, message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
         check(rule)
 
 
-def test_what_is_no_rule_is_refused() -> None:
+def test_anything_but_a_rule_is_rejected() -> None:
     with pytest.raises(AssertionError, match="not a rule"):
         checks.check_rule(Averaged(Perceptron()))
 
 
-def test_a_check_applies_where_rule_and_source_both_claim_it() -> None:
+def test_a_check_applies_where_rule_and_source_both_declare_it() -> None:
     shift = "check_constants_change_nothing"
     assert shift in checks.applicable(Perceptron().on(Votes()))
     assert shift in checks.applicable(Perceptron().on(Votes() + Thresholds()))
     assert shift not in checks.applicable(Perceptron().on(Votes("softmax")))
     assert shift not in checks.applicable(Perceptron().on(Votes() + PerClass()))
     assert shift not in checks.applicable(Logistic(0.1).on(Votes()))
+
+
+class Forgetful(Fusion):
+    """A session that treats one-hot scores as abstentions."""
+
+    def learn(self, votes=None, labels=None, **options):
+        if getattr(votes, "ndim", 0) == 3:
+            votes = votes * 0
+        return super().learn(votes, labels, **options)
+
+
+def test_vote_formats_that_disagree_fail(monkeypatch) -> None:
+    checks.check_vote_formats_agree(Perceptron())
+    monkeypatch.setattr(behaviour, "Fusion", Forgetful)
+    with pytest.raises(AssertionError, match="on hard votes and on one-hot scores"):
+        checks.check_vote_formats_agree(Perceptron())

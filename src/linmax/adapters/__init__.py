@@ -1,1 +1,4 @@
-"""linmax in the words of other libraries: `linmax.adapters.sklearn` and, if installed, `.river`."""
+"""Adapters for other libraries: `linmax.adapters.sklearn` and `linmax.adapters.river`.
+
+Each needs its library, which the extras `linmax[sklearn]` and `linmax[river]` install.
+"""

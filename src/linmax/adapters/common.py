@@ -1,4 +1,4 @@
-"""What every adapter does with a session: begin it, announce classes, and turn scores into probabilities."""
+"""Helpers for every adapter: choose the learner, add classes to a session, turn scores into probabilities."""
 
 from __future__ import annotations
 
@@ -16,67 +16,69 @@ from linmax.techniques import recommended
 Scores = NDArray[np.float64]
 
 
-def settled(learner: Learner | str | None) -> Learner:
-    """A learner, its `repr` or None (which is `recommended()`) as a learner.
+def resolve_learner(learner: Learner | str | None) -> Learner:
+    """Return a learner from a learner, its `repr`, or None, which stands for `recommended()`.
 
-    >>> settled("Averaged(Winnow(1.2))")
+    >>> resolve_learner("Averaged(Winnow(1.2))")
     Averaged(Winnow(1.2))
     """
-    made = recommended() if learner is None else parse(learner) if isinstance(learner, str) else learner
-    if not isinstance(made, Learner):
+    resolved = recommended() if learner is None else parse(learner) if isinstance(learner, str) else learner
+    if not isinstance(resolved, Learner):
         raise ValueError(
-            f"learner must be a learner, its text or None (got {short(learner)}); try Winnow(1.2)"
+            f"learner must be a learner, its repr or None (got {short(learner)}); for example Winnow(1.2)"
         )
-    return made
+    return resolved
 
 
-def over(source: Source, learner: Learner | str | None) -> tuple[Learner, bool]:
-    """The learner over a source of attributes, unless it has sources of its own; and whether it had none.
+def learner_on_attributes(learner: Learner | str | None, default: Source) -> tuple[Learner, bool]:
+    """Return the learner on sources of attributes, and whether the default source was used.
+
+    The default source applies when no rule of the learner has a source of its own.
 
     >>> from linmax.experts import Attributes
-    >>> over(Attributes(), "Averaged(Perceptron())")
+    >>> learner_on_attributes("Averaged(Perceptron())", Attributes())
     (Averaged(Perceptron().on(Attributes())), True)
-    >>> over(Attributes(), "Perceptron().on(Kernel())")
+    >>> learner_on_attributes("Perceptron().on(Kernel())", Attributes())
     (Perceptron().on(Kernel(Gaussian(1.0))), False)
     """
-    made = settled(learner)
-    rules = leaves(made)
-    bare = all(getattr(rule, "experts", None) is None for rule in rules)
-    if bare and all(hasattr(rule, "experts") for rule in rules):
-        return made.on(source), True
-    if any(getattr(rule, "experts", None) is None or _listens(rule.experts) for rule in rules):
+    resolved = resolve_learner(learner)
+    rules = base_learners(resolved)
+    without_source = all(getattr(rule, "experts", None) is None for rule in rules)
+    if without_source and all(hasattr(rule, "experts") for rule in rules):
+        return resolved.on(default), True
+    if any(getattr(rule, "experts", None) is None or _needs_votes(rule.experts) for rule in rules):
         raise ValueError(
-            f"a classifier of attributes hears no votes, and {short(made)} needs some;"
-            " take rules on Attributes(), or leave .on(...) out"
+            f"LinearMaxClassifier has attributes but no votes, and {short(resolved)} needs votes;"
+            " use rules on Attributes(), or omit .on(...)"
         )
-    return made, False
+    return resolved, False
 
 
-def _listens(source: Source) -> bool:
+def _needs_votes(source: Source) -> bool:
     return any(part.needs == "votes" for part in source.parts)
 
 
-def leaves(learner: Any) -> list[Any]:
-    """The rules (and whatever else learns by itself) inside techniques and committees."""
+def base_learners(learner: Any) -> list[Any]:
+    """Return the rules, and other learners without inner learners, inside techniques and ensembles."""
     if getattr(learner, "members", None) is not None:
-        return [leaf for member in learner.members for leaf in leaves(member)]
-    return leaves(learner.inner) if hasattr(learner, "inner") else [learner]
+        return [base for member in learner.members for base in base_learners(member)]
+    return base_learners(learner.inner) if hasattr(learner, "inner") else [learner]
 
 
-def announce(fusion: Fusion, classes: Iterable[Any]) -> None:
-    """Let a session know of classes before anybody has named them; those it knows are left out."""
+def add_classes(fusion: Fusion, classes: Iterable[Any]) -> None:
+    """Add those of the classes that the session does not know yet."""
     new = [name for name in classes if fusion.names.classes.get(name) < 0]
     if new:
         fusion.names.classes.extend(new)
-        fusion._council.version += 1
+        fusion.runner.version += 1
 
 
 def softmax(scores: Scores) -> Scores:
-    """Scores as probabilities: exp(s) / sum exp(s), row by row.
+    """Return exp(s) / sum exp(s) for each row.
 
     >>> softmax(np.log([[0.2, 0.6]])).round(3)
     array([[0.25, 0.75]])
     """
-    shifted = np.exp(scores - scores.max(axis=1, keepdims=True, initial=-np.finfo(np.float64).max))
-    shares: Scores = shifted / shifted.sum(axis=1, keepdims=True)
-    return shares
+    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True, initial=-np.finfo(np.float64).max))
+    probabilities: Scores = exponentials / exponentials.sum(axis=1, keepdims=True)
+    return probabilities

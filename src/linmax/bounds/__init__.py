@@ -1,23 +1,23 @@
-"""What theory promises: how often a rule can be wrong, given a comparator and its noise."""
+"""Mistake bounds: the largest number of mistakes a learner can make, given a comparator and its noise."""
 
-from linmax.bounds.bound import Promise, bound, promise, tightest
+from linmax.bounds.bound import MistakeBound, bound, mistake_bound, tightest
 from linmax.bounds.case import Case
-from linmax.bounds.published import printed_1999, printed_2003, printed_2006, printed_2008
+from linmax.bounds.published import published_1999, published_2003, published_2006, published_2008
 from linmax.bounds.sharing import complexity, hinge_losses, mixing_bound, overlap, radius
 
 __all__ = [
     "Case",
-    "Promise",
+    "MistakeBound",
     "bound",
     "complexity",
     "hinge_losses",
+    "mistake_bound",
     "mixing_bound",
     "overlap",
-    "printed_1999",
-    "printed_2003",
-    "printed_2006",
-    "printed_2008",
-    "promise",
+    "published_1999",
+    "published_2003",
+    "published_2006",
+    "published_2008",
     "radius",
     "tightest",
 ]

@@ -1,4 +1,4 @@
-"""What is promised to a learner in a case: a number, or the reason why there is none."""
+"""The mistake bound of a learner in a case: a number, or the reason why no theorem applies."""
 
 from __future__ import annotations
 
@@ -9,16 +9,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linmax.bounds.case import Case, leads, rows
-from linmax.bounds.theorems import THEOREMS, MisfitError, demand_mistake_driven
+from linmax.bounds.case import Case, instance_rows, trial_margins
+from linmax.bounds.theorems import THEOREMS, AssumptionError, require_mistake_driven
 from linmax.spec import Learner
 from linmax.techniques import Averaged, Recycled
 
 CANDIDATES = 64  # margins that `tightest` tries
 
 
-class Promise(NamedTuple):
-    """At most `value` mistakes, by which formula and whose theorem; without a value, for which reason."""
+class MistakeBound(NamedTuple):
+    """A bound on mistakes with its formula and source.
+
+    Parameters
+    ----------
+    value : float or None
+        The largest number of mistakes; None if no theorem applies.
+    formula : str
+        The formula of the theorem.
+    source : str
+        The publication of the theorem.
+    reason : str
+        Why there is no value.
+    """
 
     value: float | None
     formula: str = ""
@@ -28,10 +40,25 @@ class Promise(NamedTuple):
 
 @functools.singledispatch
 def bound(learner: Learner, case: Case) -> float | None:
-    """The most mistakes a learner can make in this case, on any stream whatever; None when no theorem says.
+    """Return the largest number of mistakes a learner can make in a case, on any stream.
 
-    `promise` also tells the formula and its source, or the reason. For a rule of your own, register it:
+    `mistake_bound` also returns the formula and its source, or the reason why there is no bound. For a rule
+    of your own, register a function with `@bound.register`; its docstring is the formula.
 
+    Parameters
+    ----------
+    learner : Learner
+        A rule, or a technique around one.
+    case : Case
+        The comparator, its margin and its noise.
+
+    Returns
+    -------
+    mistakes : float or None
+        The bound; None if no theorem applies.
+
+    Examples
+    --------
     >>> from linmax import Perceptron, Winnow
     >>> from linmax.bounds import Case, bound
     >>> case = Case(n=10_000, delta=1 / 3, u=[1 / 3, 1 / 3, 1 / 3])
@@ -41,7 +68,7 @@ def bound(learner: Learner, case: Case) -> float | None:
     >>> from linmax.rules import Rule
     >>> @dataclass(frozen=True, repr=False)
     ... class Halving(Rule):
-    ...     '''Asks those who were never wrong.'''
+    ...     '''Predict with the experts that were never wrong.'''
     >>> @bound.register
     ... def _(rule: Halving, case: Case) -> float | None:
     ...     '''log2 n, if one expert is perfect'''
@@ -49,54 +76,90 @@ def bound(learner: Learner, case: Case) -> float | None:
     >>> bound(Halving(), Case(n=1024, delta=1.0))
     10.0
     """
-    return promise(learner, case).value
+    return mistake_bound(learner, case).value
 
 
-_anyone = bound.dispatch(object)
+_unregistered = bound.dispatch(object)
 
 
-def promise(learner: Learner, case: Case) -> Promise:
-    """The bound with its formula and source, or the reason why there is none.
+def mistake_bound(learner: Learner, case: Case) -> MistakeBound:
+    """Return the bound with its formula and source, or the reason why there is none.
 
+    Parameters
+    ----------
+    learner : Learner
+        A rule, or a technique around one.
+    case : Case
+        The comparator, its margin and its noise.
+
+    Returns
+    -------
+    result : MistakeBound
+        The value, formula, source and reason.
+
+    Examples
+    --------
     >>> from linmax import Averaged, Winnow
-    >>> from linmax.bounds import Case, promise
-    >>> promise(Winnow(1.2), Case(n=100, delta=1 / 3)).formula
+    >>> from linmax.bounds import Case, mistake_bound
+    >>> mistake_bound(Winnow(1.2), Case(n=100, delta=1 / 3)).formula
     '(ln n + sum u ln u + eta hinge) / (eta delta - ln cosh eta),  eta = ln alpha'
-    >>> promise(Winnow(3.0), Case(n=100, delta=1 / 3)).reason
-    'alpha = 3 is too large for a margin of 0.333: a bound needs alpha < 2.06, and 1.41 has the best'
-    >>> promise(Averaged(Winnow(1.2)), Case(n=100, delta=1 / 3)).reason
-    'Averaged guesses with a mean of hypotheses, and an adversary can fool that for ever'
+    >>> mistake_bound(Winnow(3.0), Case(n=100, delta=1 / 3)).reason
+    'alpha = 3 is too large for a margin of 0.333: the bound requires alpha < 2.06, and 1.41 is optimal'
+    >>> mistake_bound(Averaged(Winnow(1.2)), Case(n=100, delta=1 / 3)).reason
+    'Averaged predicts with a mean of hypotheses, for which an adversary can cause any number of mistakes'
     """
-    own = bound.dispatch(type(learner))
-    if own is not _anyone:
-        return Promise(own(learner, case), (own.__doc__ or "").strip(), f"registered in {own.__module__}")
+    registered = bound.dispatch(type(learner))
+    if registered is not _unregistered:
+        formula, source = (registered.__doc__ or "").strip(), f"registered in {registered.__module__}"
+        return MistakeBound(registered(learner, case), formula, source)
     if isinstance(learner, Recycled):
         return _recycled(learner, case)
     if isinstance(learner, Averaged):
-        reason = "Averaged guesses with a mean of hypotheses, and an adversary can fool that for ever"
-        return Promise(None, reason=reason)
-    theorem = THEOREMS.get(type(learner))  # not a subclass's: that may move differently
+        reason = (
+            "Averaged predicts with a mean of hypotheses, for which an adversary can cause any number of"
+            " mistakes"
+        )
+        return MistakeBound(None, reason=reason)
+    theorem = THEOREMS.get(type(learner))  # not that of a base class: a subclass may move differently
     if theorem is None:
-        return Promise(None, reason=f"no bound is known for {learner!r}; register one with @bound.register")
+        reason = f"no bound is known for {learner!r}; register one with @bound.register"
+        return MistakeBound(None, reason=reason)
     try:
-        demand_mistake_driven(learner.rule, case)
-        return Promise(theorem.value(learner, case), theorem.formula, theorem.source)
-    except MisfitError as misfit:
-        return Promise(None, theorem.formula, theorem.source, str(misfit))
+        require_mistake_driven(learner.rule, case)
+        return MistakeBound(theorem.value(learner, case), theorem.formula, theorem.source)
+    except AssumptionError as error:
+        return MistakeBound(None, theorem.formula, theorem.source, str(error))
 
 
-def _recycled(learner: Recycled, case: Case) -> Promise:
-    """To the proof an instance that may serve m times is m instances; without noise it may serve for ever."""
+def _recycled(learner: Recycled, case: Case) -> MistakeBound:
+    """Apply the inner bound: an instance that may be used m times counts as m instances in the proof."""
     if learner.updates is None and case.hinge > 0:
-        return Promise(None, reason="an instance that serves without limit repeats its noise; set updates=1")
-    times = learner.updates or 1
+        reason = "an instance that is reused without limit repeats its noise; set updates=1"
+        return MistakeBound(None, reason=reason)
+    times = learner.updates or 1  # without noise an instance may be reused without limit
     squares = None if case.squares is None else times * case.squares
-    return promise(learner.inner, replace(case, hinge=times * case.hinge, squares=squares))
+    return mistake_bound(learner.inner, replace(case, hinge=times * case.hinge, squares=squares))
 
 
 def tightest(learner: Learner, u: Any, instances: Any) -> Case:
-    """The case of u at the margin that promises most: with noise, more margin is more hinge.
+    """Return the case of u at the margin with the smallest bound; a larger margin has a larger hinge.
 
+    Parameters
+    ----------
+    learner : Learner
+        The learner whose bound is minimized.
+    u : array-like of shape (n,)
+        The weights of the comparator.
+    instances : Instances or matrix of shape (rows, n)
+        The result of `linmax.svm.instances`, or a matrix with one z per row.
+
+    Returns
+    -------
+    case : Case
+        The case with the smallest bound among up to 64 margins.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from linmax import Perceptron
     >>> from linmax.bounds import bound, tightest
@@ -105,12 +168,12 @@ def tightest(learner: Learner, u: Any, instances: Any) -> Case:
     >>> case.delta, case.hinge, round(bound(Perceptron(), case), 1)
     (2.0, 4.0, 4.4)
     """
-    z, trial = rows(instances)
-    worst = np.unique(leads(np.asarray(u, dtype=np.float64), z, trial))
-    worst = worst[worst > 0]
-    if not len(worst):
-        raise ValueError("u is right on no trial and promises nothing; fit one with linmax.svm.comparator")
-    chosen = worst[np.unique(np.linspace(0, len(worst) - 1, CANDIDATES).astype(int))]
+    z, trial = instance_rows(instances)
+    margins = np.unique(trial_margins(np.asarray(u, dtype=np.float64), z, trial))
+    margins = margins[margins > 0]
+    if not len(margins):
+        raise ValueError("u is right on no trial and gives no bound; fit one with linmax.svm.comparator")
+    chosen = margins[np.unique(np.linspace(0, len(margins) - 1, CANDIDATES).astype(int))]
     cases = [Case.of(u, instances, margin=float(margin)) for margin in chosen]
     return min(cases, key=lambda case: _or_infinite(bound(learner, case)))
 

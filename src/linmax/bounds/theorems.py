@@ -1,4 +1,4 @@
-"""The mistake bounds that hold, one theorem a rule."""
+"""Mistake bounds with a proof: one theorem per rule."""
 
 from __future__ import annotations
 
@@ -19,12 +19,22 @@ from linmax.rules.romma import Romma
 from linmax.rules.winnow import Winnow
 
 
-class MisfitError(ValueError):
-    """The case is not the theorem's; the sentence says why."""
+class AssumptionError(ValueError):
+    """An assumption of the theorem does not hold; the message says which."""
 
 
 class Theorem(NamedTuple):
-    """A bound on mistakes: as a formula, by whom, and as a function of the rule and the case."""
+    """A bound on mistakes.
+
+    Parameters
+    ----------
+    formula : str
+        The formula, for tables and messages.
+    source : str
+        The publication.
+    value : callable
+        The bound as a function of the rule and the case; it raises `AssumptionError` if it does not apply.
+    """
 
     formula: str
     source: str
@@ -36,40 +46,43 @@ Value = TypeVar("Value", bound=Callable[[Any, Case], float])
 
 
 def theorem(rule: type[Rule], formula: str, source: str) -> Callable[[Value], Value]:
-    """Keep a function of (rule, case) as the theorem of a rule."""
+    """Register the decorated function of (rule, case) as the theorem of a rule."""
 
-    def keep(value: Value) -> Value:
+    def register(value: Value) -> Value:
         THEOREMS[rule] = Theorem(formula, source, value)
         return value
 
-    return keep
+    return register
 
 
-def demand(condition: bool, sentence: str) -> None:
-    """A misfit, for the reason given, unless the condition holds."""
+def require(condition: bool, message: str) -> None:
+    """Raise an `AssumptionError` unless the condition holds."""
     if not condition:
-        raise MisfitError(sentence)
+        raise AssumptionError(message)
 
 
-def demand_mistake_driven(rule: Rule, case: Case) -> None:
-    """Every theorem counts updates that answer a mistake, each trial's noise once, from weights of 0."""
-    demand(
+def require_mistake_driven(rule: Rule, case: Case) -> None:
+    """Check what all theorems assume: updates on mistakes only, noise counted once, and weights from 0."""
+    require(
         all(getattr(part, "budget", None) is None for part in getattr(rule.experts, "parts", ())),
-        "a budget lets go of supports, and the proof needs them all; without it there is a bound",
+        "a budget removes support vectors, but the proof requires all of them; omit budget= for a bound",
     )
-    demand(
+    require(
         rule.rivals != "softmax",
-        'rivals="softmax" moves on right guesses, too; "top" and "violators" have the bound',
+        'rivals="softmax" also updates on correct predictions; rivals="top" and "violators" have a bound',
     )
-    demand(
+    require(
         case.hinge == 0 or not isinstance(rule.rivals, cycle),
         "cycle meets the noise of a trial more than once; without noise it has the bound",
     )
-    demand(
+    require(
         rule.slack == 0 or isinstance(rule, PassiveAggressive),
-        f"slack = {rule.slack:g} moves on right guesses, too; with slack=0 there is a bound",
+        f"slack = {rule.slack:g} also updates on correct predictions; slack=0 has a bound",
     )
-    demand(getattr(rule, "start", "zero") == "zero", 'the proof starts at weights of 0 (got start="equal")')
+    require(
+        getattr(rule, "start", "zero") == "zero",
+        'the proof requires weights that start at 0 (got start="equal")',
+    )
 
 
 @theorem(
@@ -79,7 +92,7 @@ def demand_mistake_driven(rule: Rule, case: Case) -> None:
 )
 def perceptron(rule: Perceptron, case: Case) -> float:
     """|w|^2 grows by at most max|z|_2^2 on a mistake."""
-    return _additive((case.size(2) * case.weight(2) / case.delta) ** 2, case)
+    return _additive((case.instance_norm(2) * case.comparator_norm(2) / case.delta) ** 2, case)
 
 
 @theorem(
@@ -90,7 +103,9 @@ def perceptron(rule: Perceptron, case: Case) -> float:
 def pnorm(rule: PNorm, case: Case) -> float:
     """|theta|_p^2 grows by at most (p - 1) max|z|_p^2 on a mistake."""
     q = rule.p / (rule.p - 1)
-    return _additive((rule.p - 1) * (case.size(rule.p) * case.weight(q) / case.delta) ** 2, case)
+    return _additive(
+        (rule.p - 1) * (case.instance_norm(rule.p) * case.comparator_norm(q) / case.delta) ** 2, case
+    )
 
 
 def _additive(complexity: float, case: Case) -> float:
@@ -104,9 +119,9 @@ def _additive(complexity: float, case: Case) -> float:
     "Li & Long, The relaxed online maximum margin algorithm, 2002; Mesterharm 2003, section 4.2",
 )
 def romma(rule: Romma, case: Case) -> float:
-    """|w|^2 <= |u|^2 / delta^2 grows by 1 / |z|^2 on a mistake and never falls, aggressive or not."""
-    demand(case.hinge == 0, f"ROMMA's proof has no room for noise (got a hinge of {case.hinge:g})")
-    return (case.size(2) * case.weight(2) / case.delta) ** 2
+    """|w|^2 <= |u|^2 / delta^2 grows by 1 / |z|^2 on a mistake and never decreases, aggressive or not."""
+    require(case.hinge == 0, f"the proof for ROMMA assumes no noise (got a hinge of {case.hinge:g})")
+    return (case.instance_norm(2) * case.comparator_norm(2) / case.delta) ** 2
 
 
 @theorem(
@@ -115,11 +130,11 @@ def romma(rule: Romma, case: Case) -> float:
     "Gentile, A new approximate maximal margin classification algorithm, JMLR 2001 (separable data)",
 )
 def alma(rule: Alma, case: Case) -> float:
-    """Of the separable part of the theorem; it bounds all updates."""
-    demand(
-        case.hinge == 0, f"this part of ALMA's theorem has no room for noise (got a hinge of {case.hinge:g})"
+    """The separable part of the theorem, which bounds all updates."""
+    require(
+        case.hinge == 0, f"this part of the theorem for ALMA assumes no noise (got a hinge of {case.hinge:g})"
     )
-    gamma = case.delta / (case.size(rule.p) * case.weight(rule.p / (rule.p - 1)))
+    gamma = case.delta / (case.instance_norm(rule.p) * case.comparator_norm(rule.p / (rule.p - 1)))
     return 2 * (rule.p - 1) * ((2 / rule.alpha - 1) / gamma) ** 2 + 8 / rule.alpha - 4
 
 
@@ -129,10 +144,13 @@ def alma(rule: Alma, case: Case) -> float:
     "Schapire, COS 511, lecture 15, 2008, Eq. 10, with sum u ln u and the hinge kept",
 )
 def winnow(rule: Winnow, case: Case) -> float:
-    """For a comparator without negative weights."""
+    """The bound for a comparator without negative weights."""
     negative = 0 if case.u is None else int((case.u < 0).sum())
-    demand(negative == 0, f"Winnow needs u >= 0 (got {negative} weights below 0); BalancedWinnow takes any u")
-    return _multiplicative(rule, case, case.surprise())
+    require(
+        negative == 0,
+        f"Winnow requires u >= 0 (got {negative} negative weights); BalancedWinnow allows any signs",
+    )
+    return _multiplicative(rule, case, case.relative_entropy())
 
 
 @theorem(
@@ -141,25 +159,25 @@ def winnow(rule: Winnow, case: Case) -> float:
     "Schapire, COS 511, lecture 15, 2008, section 5: Winnow on the votes and their opposites",
 )
 def balanced_winnow(rule: BalancedWinnow, case: Case) -> float:
-    """For a comparator with any signs."""
-    return _multiplicative(rule, case, case.surprise(doubled=True))
+    """The bound for a comparator with any signs."""
+    return _multiplicative(rule, case, case.relative_entropy(doubled=True))
 
 
-def _multiplicative(rule: Winnow | BalancedWinnow, case: Case, surprise: float) -> float:
-    """With sum u = 1, RE(u || w) >= 0 falls by eta (delta - hinge_t) - ln cosh eta on a mistake."""
-    demand(
-        case.largest <= 1, f"the proof needs |z_i| <= 1 (got {case.largest:g}); bring the votes into [0, 1]"
+def _multiplicative(rule: Winnow | BalancedWinnow, case: Case, entropy: float) -> float:
+    """With sum u = 1, RE(u || w) >= 0 decreases by eta (delta - hinge_t) - ln cosh eta on a mistake."""
+    require(
+        case.largest <= 1, f"the proof requires |z_i| <= 1 (got {case.largest:g}); scale the votes to [0, 1]"
     )
-    delta, hinge = case.delta / case.weight(1), case.hinge / case.weight(1)
+    delta, hinge = case.delta / case.comparator_norm(1), case.hinge / case.comparator_norm(1)
     eta = math.log(rule.alpha)
-    fall = eta * delta - _ln_cosh(eta)
-    if fall <= 0:
-        most, best = _largest_alpha(delta), math.exp(math.atanh(delta))
-        raise MisfitError(
+    decrease = eta * delta - _ln_cosh(eta)
+    if decrease <= 0:
+        limit, optimum = _largest_alpha(delta), math.exp(math.atanh(delta))
+        raise AssumptionError(
             f"alpha = {rule.alpha:g} is too large for a margin of {delta:.3g}:"
-            f" a bound needs alpha < {most:.3g}, and {best:.3g} has the best"
+            f" the bound requires alpha < {limit:.3g}, and {optimum:.3g} is optimal"
         )
-    return (surprise + eta * hinge) / fall
+    return (entropy + eta * hinge) / decrease
 
 
 def _ln_cosh(eta: float) -> float:
@@ -167,7 +185,7 @@ def _ln_cosh(eta: float) -> float:
 
 
 def _largest_alpha(delta: float) -> float:
-    """Where eta delta = ln cosh eta, by bisection between the best eta and one too large; delta < 1."""
+    """Solve eta delta = ln cosh eta by bisection between the optimal eta and one too large; delta < 1."""
     low, high = math.atanh(delta), math.log(2) / (1 - delta) + 1
     for _ in range(60):
         middle = (low + high) / 2
@@ -182,15 +200,15 @@ def _largest_alpha(delta: float) -> float:
     "Crammer, Dekel, Keshet, Shalev-Shwartz & Singer, JMLR 2006, Theorems 2 (PA), 4 (PA-I) and 5 (PA-II)",
 )
 def passive_aggressive(rule: PassiveAggressive, case: Case) -> float:
-    """A mistake costs a loss of at least 1; to ask for another margin than 1 is to have another C."""
-    R2, U = case.size(2) ** 2, (case.weight(2) / case.delta) ** 2
+    """A mistake has a loss of at least 1; for PA-I a margin other than 1 is equivalent to another C."""
+    R2, U = case.instance_norm(2) ** 2, (case.comparator_norm(2) / case.delta) ** 2
     if rule.kind == "PA":
-        demand(case.hinge == 0, f'kind="PA" has a bound only without noise (got a hinge of {case.hinge:g})')
+        require(case.hinge == 0, f'kind="PA" has a bound only without noise (got a hinge of {case.hinge:g})')
         return R2 * U
     if rule.kind == "PA-I":
         C = rule.C / rule.slack
         return max(R2, 1 / C) * (U + 2 * C * case.hinge / case.delta)
     squares = 0.0 if case.hinge == 0 else case.squares
     if squares is None:
-        raise MisfitError('kind="PA-II" needs the sum of the squared hinges: pass squares=')
+        raise AssumptionError('kind="PA-II" requires the sum of the squared hinges: pass squares=')
     return (R2 + 0.5 / rule.C) * (U + 2 * rule.C * squares / case.delta**2)

@@ -1,4 +1,4 @@
-"""Manners: what a user may take for granted of every learner."""
+"""Checks of behaviour: what every learner guarantees, whatever it computes."""
 
 from __future__ import annotations
 
@@ -14,175 +14,245 @@ from typing import Any
 import numpy as np
 
 from linmax.checks.fixtures import (
-    dense,
-    expect,
-    expect_same,
-    expect_same_guesses,
-    expect_same_state,
-    layers_of,
-    material,
-    triplets,
+    assert_same_predictions,
+    assert_same_session,
+    assert_same_state,
+    assert_true,
+    make_data,
+    nested_learners,
+    one_hot,
+    to_triplets,
 )
 from linmax.fusion import Fusion, load
-from linmax.kernels import trial as trials
+from linmax.kernels import trial
 from linmax.spec import Learner, name_of, parse
 
 
 def check_repr_parses_back(learner: Learner) -> None:
-    """`parse(repr(learner)) == learner`.
+    """Check that `parse(repr(learner)) == learner`.
 
+    Parameters
+    ----------
+    learner : Learner
+        The learner to check.
+
+    Examples
+    --------
     >>> from linmax import Averaged, Winnow
     >>> check_repr_parses_back(Averaged(Winnow(1.3)))
     """
-    back = parse(repr(learner))
-    expect(back == learner, f"{learner!r} parses back as {back!r}")
-    expect(repr(back) == repr(learner), f"{learner!r} prints as {back!r} when it is parsed back")
+    parsed = parse(repr(learner))
+    assert_true(parsed == learner, f"{learner!r} parses back as {parsed!r}")
+    assert_true(repr(parsed) == repr(learner), f"{learner!r} has the repr {parsed!r} after parsing")
 
 
 def check_bad_parameters_are_named(learner: Learner) -> None:
-    """A parameter that cannot be is refused with a ValueError that names it."""
-    for layer in layers_of(learner):
+    """Check that an invalid parameter raises a ValueError that names it.
+
+    Parameters
+    ----------
+    learner : Learner
+        The learner to check.
+    """
+    for layer in nested_learners(learner):
         for field in dataclasses.fields(layer):
             if field.name in ("inner", "members", "experts") or isinstance(getattr(layer, field.name), bool):
                 continue
             try:
-                made = dataclasses.replace(layer, **{field.name: math.nan})
+                accepted = dataclasses.replace(layer, **{field.name: math.nan})
             except ValueError as error:
-                said = str(error)
-                expect(
-                    field.name in said,
-                    f"{type(layer).__name__} refuses {field.name}=nan without naming it: {said}",
+                message = str(error)
+                assert_true(
+                    field.name in message,
+                    f"{type(layer).__name__} rejects {field.name}=nan without naming it: {message}",
                 )
             else:
-                raise AssertionError(f"{type(layer).__name__} accepts {field.name}=nan: {made!r}")
+                raise AssertionError(f"{type(layer).__name__} accepts {field.name}=nan: {accepted!r}")
 
 
-def check_inputs_are_left_alone(learner: Learner) -> None:
-    """Neither learning nor predicting writes into what it was given."""
-    m = material(learner, 30)
-    before = copy.deepcopy(m)
-    fusion = m.session(learner)
-    m.learn(fusion)
-    fusion.predict(m.votes, attributes=m.attributes)
-    fusion.scores(m.votes, attributes=m.attributes)
+def check_inputs_unchanged(learner: Learner) -> None:
+    """Check that neither learning nor predicting writes to its inputs.
+
+    Parameters
+    ----------
+    learner : Learner
+        The learner to check.
+    """
+    data = make_data(learner, 30)
+    before = copy.deepcopy(data)
+    fusion = data.session(learner)
+    data.learn(fusion)
+    fusion.predict(data.votes, attributes=data.attributes)
+    fusion.scores(data.votes, attributes=data.attributes)
     for name in ("votes", "labels", "attributes"):
-        old, new = getattr(before, name), getattr(m, name)
-        expect(old is None or np.array_equal(old, new), f"{learner!r} changed the {name} it was given")
+        old, new = getattr(before, name), getattr(data, name)
+        assert_true(old is None or np.array_equal(old, new), f"{learner!r} changed its input {name}")
 
 
 def check_predict_is_pure(learner: Learner) -> None:
-    """`predict`, `scores`, `predict_one` and `explain_one` leave the session as it was."""
-    m = material(learner, 30)
-    fusion = m.session(learner)
-    m.rows(0, 20).learn(fusion)
+    """Check that `predict`, `scores`, `predict_one` and `explain_one` do not change the session.
+
+    Parameters
+    ----------
+    learner : Learner
+        The learner to check.
+    """
+    data = make_data(learner, 30)
+    fusion = data.session(learner)
+    data.rows(0, 20).learn(fusion)
     before, classes, experts = fusion.state(), fusion.classes, fusion.experts
-    fusion.predict(m.votes, attributes=m.attributes)
-    fusion.scores(m.votes, attributes=m.attributes)
-    for votes, _, cells in m.rows(20).items():
+    fusion.predict(data.votes, attributes=data.attributes)
+    fusion.scores(data.votes, attributes=data.attributes)
+    for votes, _, cells in data.rows(20).items():
         fusion.predict_one(votes, attributes=cells)
         fusion.explain_one(votes, attributes=cells)
-    if m.votes is not None:
-        fusion.predict_one({"a newcomer": 0, 0: 1}, attributes=cells)
-    expect_same_state(before, fusion.state(), f"{learner!r} before and after predictions")
-    expect(fusion.classes == classes, f"{learner!r} came to know classes by predicting: {fusion.classes}")
-    expect(fusion.experts == experts, f"{learner!r} came to know experts by predicting: {fusion.experts}")
+    if data.votes is not None:
+        fusion.predict_one({"new expert": 0, 0: 1}, attributes=cells)
+    assert_same_state(before, fusion.state(), f"{learner!r} before and after predictions")
+    assert_true(fusion.classes == classes, f"{learner!r} added classes while predicting: {fusion.classes}")
+    assert_true(fusion.experts == experts, f"{learner!r} added experts while predicting: {fusion.experts}")
 
 
-def check_pieces_make_the_whole(learner: Learner) -> None:
-    """One array, pieces of it, items, tickets answered at once: the same guesses and the same state."""
-    m = material(learner, 40)
-    whole = m.session(learner)
-    guesses = m.learn(whole).guesses
-    pieces = m.session(learner)
+def check_chunks_equal_whole(learner: Learner) -> None:
+    """Check that one array, chunks, single items and tickets give the same predictions and state.
+
+    Parameters
+    ----------
+    learner : Learner
+        The learner to check.
+    """
+    data = make_data(learner, 40)
+    whole = data.session(learner)
+    predictions = data.learn(whole).guesses
+    chunked = data.session(learner)
     cuts = [0, 1, 2, 10, 33, 40]
-    parts = [m.rows(begin, end).learn(pieces).guesses for begin, end in itertools.pairwise(cuts)]
-    expect_same_guesses(guesses, np.concatenate(parts), f"{learner!r} over an array and over pieces of it")
-    expect_same(whole, pieces, f"{learner!r} over an array and over pieces of it")
-    single, later = m.session(learner), m.session(learner)
+    parts = [data.rows(begin, end).learn(chunked).guesses for begin, end in itertools.pairwise(cuts)]
+    assert_same_predictions(
+        predictions, np.concatenate(parts), f"{learner!r} over an array and over chunks of it"
+    )
+    assert_same_session(whole, chunked, f"{learner!r} over an array and over chunks of it")
+    single, later = data.session(learner), data.session(learner)
     one_by_one, tickets = [], []
-    for votes, label, cells in m.items():
+    for votes, label, cells in data.items():
         one_by_one.append(single.learn_one(votes, label, attributes=cells))
         ticket = later.predict_one(votes, attributes=cells, ticket=True)
         tickets.append(ticket.guess)
         later.learn_one(ticket, label)
-    expect_same_guesses(guesses, one_by_one, f"{learner!r} over an array and one by one")
-    expect_same(whole, single, f"{learner!r} over an array and one by one")
-    expect_same_guesses(guesses, tickets, f"{learner!r} over an array and by tickets")
-    expect_same(whole, later, f"{learner!r} over an array and by tickets")
+    assert_same_predictions(predictions, one_by_one, f"{learner!r} over an array and one by one")
+    assert_same_session(whole, single, f"{learner!r} over an array and one by one")
+    assert_same_predictions(predictions, tickets, f"{learner!r} over an array and by tickets")
+    assert_same_session(whole, later, f"{learner!r} over an array and by tickets")
 
 
 def check_saving_changes_nothing(learner: Learner) -> None:
-    """Saved and loaded at any cut, a session goes on as if nothing had been."""
-    m = material(learner, 24)
-    whole = m.session(learner)
-    guesses = m.learn(whole).guesses
+    """Check that a session saved and loaded at any trial continues as if uninterrupted.
+
+    Parameters
+    ----------
+    learner : Learner
+        The learner to check.
+    """
+    data = make_data(learner, 24)
+    whole = data.session(learner)
+    predictions = data.learn(whole).guesses
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "session.linmax"
-        for cut in range(len(m.labels) + 1):
-            fusion = m.session(learner)
-            first = m.rows(0, cut).learn(fusion).guesses
+        for cut in range(len(data.labels) + 1):
+            fusion = data.session(learner)
+            first = data.rows(0, cut).learn(fusion).guesses
             fusion.save(path)
             resumed = load(path)
-            second = m.rows(cut).learn(resumed).guesses
-            what = f"{learner!r} saved after {cut} of {len(m.labels)} trials"
-            expect(resumed.learner == learner, f"{what} is loaded as {resumed.learner!r}")
-            expect_same_guesses(guesses, [*first, *second], what)
-            expect_same(whole, resumed, what)
+            second = data.rows(cut).learn(resumed).guesses
+            what = f"{learner!r} saved after {cut} of {len(data.labels)} trials"
+            assert_true(resumed.learner == learner, f"{what} is loaded as {resumed.learner!r}")
+            assert_same_predictions(predictions, [*first, *second], what)
+            assert_same_session(whole, resumed, what)
 
 
-def check_forms_agree(learner: Learner) -> None:
-    """Hard votes, the same as one-hot scores, and as triplets: the same guesses and the same state."""
-    m = material(learner, 60)
-    assert m.votes is not None
-    hard = Fusion(learner, classes=m.classes, experts=range(m.votes.shape[1]))
-    guesses = m.learn(hard).guesses
-    for name, votes in (("one-hot scores", dense(m.votes, len(m.classes))), ("triplets", triplets(m.votes))):
-        other = Fusion(learner, classes=m.classes, experts=range(m.votes.shape[1]))
-        found = other.learn(votes, m.labels, attributes=m.attributes).guesses
-        expect_same_guesses(guesses, found, f"{learner!r} on hard votes and on {name}")
-        expect_same(hard, other, f"{learner!r} on hard votes and on {name}")
+def check_vote_formats_agree(learner: Learner) -> None:
+    """Check that hard votes, one-hot scores and triplets give the same predictions and state.
+
+    Parameters
+    ----------
+    learner : Learner
+        The learner to check.
+    """
+    data = make_data(learner, 60)
+    assert data.votes is not None
+    hard = Fusion(learner, classes=data.classes, experts=range(data.votes.shape[1]))
+    predictions = data.learn(hard).guesses
+    for name, votes in (
+        ("one-hot scores", one_hot(data.votes, len(data.classes))),
+        ("triplets", to_triplets(data.votes)),
+    ):
+        other = Fusion(learner, classes=data.classes, experts=range(data.votes.shape[1]))
+        others = other.learn(votes, data.labels, attributes=data.attributes).guesses
+        assert_same_predictions(predictions, others, f"{learner!r} on hard votes and on {name}")
+        assert_same_session(hard, other, f"{learner!r} on hard votes and on {name}")
 
 
 def check_deterministic(learner: Learner) -> None:
-    """The same trials give the same state and the same guesses."""
-    m = material(learner, 60)
-    one, other = m.session(learner), m.session(learner)
-    expect_same_guesses(m.learn(one).guesses, m.learn(other).guesses, f"{learner!r} run twice")
-    expect_same(one, other, f"{learner!r} run twice")
+    """Check that the same trials give the same predictions and state.
+
+    Parameters
+    ----------
+    learner : Learner
+        The learner to check.
+    """
+    data = make_data(learner, 60)
+    one, other = data.session(learner), data.session(learner)
+    assert_same_predictions(data.learn(one).guesses, data.learn(other).guesses, f"{learner!r} run twice")
+    assert_same_session(one, other, f"{learner!r} run twice")
 
 
 def check_compiles_once(learner: Learner) -> None:
-    """Once a learner has run, the same with other parameters runs without compiling anything."""
-    m = material(learner, 20)
-    m.learn(m.session(learner))
-    before = trials.run.compilations()
+    """Check that a learner with other parameters runs without compiling anything new.
+
+    Parameters
+    ----------
+    learner : Learner
+        The learner to check.
+    """
+    data = make_data(learner, 20)
+    data.learn(data.session(learner))
+    before = trial.run.compilations()
     for other in _with_other_parameters(learner):
-        m.learn(m.session(other))
-        more = trials.run.compilations() - before
-        expect(more == 0, f"{other!r} compiled {more} kernels after {learner!r} had run on the same data")
+        data.learn(data.session(other))
+        more = trial.run.compilations() - before
+        assert_true(
+            more == 0, f"{other!r} compiled {more} kernels after {learner!r} had run on the same data"
+        )
 
 
 def check_memory_is_bounded(learner: Learner) -> None:
-    """When all names are known, what a session keeps grows no more."""
-    m = material(learner, 2000)
-    fusion = m.session(learner)
-    m.rows(0, 1000).learn(fusion)
+    """Check that the state does not grow once all names are known.
+
+    Parameters
+    ----------
+    learner : Learner
+        The learner to check.
+    """
+    data = make_data(learner, 2000)
+    fusion = data.session(learner)
+    data.rows(0, 1000).learn(fusion)
     before = sum(array.nbytes for array in fusion.state().values())
-    m.rows(1000).learn(fusion)
+    data.rows(1000).learn(fusion)
     after = sum(array.nbytes for array in fusion.state().values())
-    expect(
+    assert_true(
         after <= 1.2 * before + 1000,
-        f"{learner!r} keeps {before} bytes after 1000 trials and {after} after 2000",
+        f"the state of {learner!r} has {before} bytes after 1000 trials and {after} after 2000",
     )
 
 
 def is_registered(learner: Learner) -> bool:
-    """Can the learner be written down and saved?"""
-    return "<unregistered" not in repr(learner) and all(name_of(type(layer)) for layer in layers_of(learner))
+    """Whether the learner has a repr that parses back, so that it can be saved."""
+    return "<unregistered" not in repr(learner) and all(
+        name_of(type(layer)) for layer in nested_learners(learner)
+    )
 
 
 def _with_other_parameters(learner: Any) -> Iterator[Any]:
-    """The learner with one number changed at a time, by a hundredth (or one, if it is whole)."""
+    """Yield the learner with one number changed at a time, by a hundredth, or by one if it is an integer."""
     if hasattr(learner, "inner"):
         yield from (
             dataclasses.replace(learner, inner=inner) for inner in _with_other_parameters(learner.inner)
@@ -194,9 +264,9 @@ def _with_other_parameters(learner: Any) -> Iterator[Any]:
         step = 1 if isinstance(value, int) and value > 1 else max(abs(value), 1.0) / 100
         for other in (value + step, value - step):
             try:
-                made = dataclasses.replace(learner, **{field.name: other})
+                changed = dataclasses.replace(learner, **{field.name: other})
             except ValueError:
                 continue
-            if made != learner:
-                yield made
+            if changed != learner:
+                yield changed
                 break

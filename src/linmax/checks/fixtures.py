@@ -1,4 +1,4 @@
-"""Small streams for a learner to be checked on, in every shape a session takes them."""
+"""Small data sets for the checks, the learners inside a learner, and assertions about sessions."""
 
 from __future__ import annotations
 
@@ -19,75 +19,89 @@ COLUMNS = 3
 
 
 @dataclass(frozen=True)
-class Material:
-    """Some trials: hard votes and, if the learner needs them, attributes."""
+class CheckData:
+    """Labelled trials for a check.
 
-    votes: np.ndarray | None  # (trials, experts) int64, -1 abstains
+    Parameters
+    ----------
+    votes : ndarray of shape (trials, experts) or None
+        Hard votes, -1 abstains; None if the learner uses attributes only.
+    labels : ndarray of shape (trials,)
+        The labels.
+    attributes : ndarray of shape (trials, columns) or None
+        The attributes; None if the learner uses none.
+    classes : list of int
+        The classes.
+    """
+
+    votes: np.ndarray | None
     labels: np.ndarray
     attributes: np.ndarray | None
     classes: list[int]
 
-    def rows(self, begin: int, end: int | None = None) -> Material:
-        """These trials, or all from `begin` on."""
+    def rows(self, begin: int, end: int | None = None) -> CheckData:
+        """Return the trials from `begin` to `end`."""
         chosen = slice(begin, end)
-        return Material(
+        return CheckData(
             _rows(self.votes, chosen), self.labels[chosen], _rows(self.attributes, chosen), self.classes
         )
 
-    def told(self, labels: Any) -> Material:
-        """The same items with other labels."""
+    def with_labels(self, labels: Any) -> CheckData:
+        """Return the same items with other labels."""
         return replace(self, labels=np.asarray(labels))
 
     def items(self) -> Iterator[tuple[dict[Any, Any] | None, Any, dict[Any, Any] | None]]:
-        """Votes, label and attributes of one trial after the other, as `learn_one` takes them."""
+        """Yield votes, label and attributes of each trial, as `learn_one` takes them."""
         for t, label in enumerate(self.labels.tolist()):
             row = None if self.votes is None else dict(enumerate(self.votes[t].tolist()))
             cells = None if self.attributes is None else dict(enumerate(self.attributes[t].tolist()))
             yield row, label, cells
 
     def session(self, learner: Learner) -> Fusion:
-        """A session that knows all classes from the start."""
+        """Return a session that knows all classes from the start."""
         return Fusion(learner, classes=self.classes)
 
     def learn(self, fusion: Fusion) -> Run:
-        """Let a session learn all of it."""
+        """Let a session learn all trials."""
         return fusion.learn(self.votes, self.labels, attributes=self.attributes)
 
 
-def _rows(part: np.ndarray | None, chosen: slice) -> np.ndarray | None:
-    return None if part is None else part[chosen]
+def _rows(array: np.ndarray | None, chosen: slice) -> np.ndarray | None:
+    return None if array is None else array[chosen]
 
 
-def layers_of(learner: Any) -> Iterator[Any]:
-    """A learner and all that is inside it."""
+def nested_learners(learner: Any) -> Iterator[Any]:
+    """Yield a learner and all learners inside it."""
     yield learner
     for member in [learner.inner] if hasattr(learner, "inner") else getattr(learner, "members", None) or ():
-        yield from layers_of(member)
+        yield from nested_learners(member)
 
 
 def rules_of(learner: Any) -> list[Any]:
-    """The rules inside all techniques and committees."""
+    """Return the rules inside all techniques and ensembles."""
     return [
-        layer for layer in layers_of(learner) if not (hasattr(layer, "inner") or hasattr(layer, "members"))
+        layer
+        for layer in nested_learners(learner)
+        if not (hasattr(layer, "inner") or hasattr(layer, "members"))
     ]
 
 
 def sources_of(learner: Learner) -> list[Source]:
-    """The sources all rules inside a learner are set on."""
+    """Return the parts of the sources of all rules inside a learner."""
     whole = [getattr(rule, "experts", None) or DEFAULT_SOURCE for rule in rules_of(learner)]
     return [part for source in whole for part in source.parts]
 
 
 def needs_of(learner: Learner) -> set[str]:
-    """What the learner must be given: "votes", "rows" or "nominal"."""
+    """Return the inputs that the learner needs: "votes", "rows" or "nominal"."""
     return {part.needs for part in sources_of(learner) if part.needs}
 
 
-def material(learner: Learner, trials: int, *, seed: int = 0, noise: float = 0.2) -> Material:
-    """Votes that mostly tell the label: those of low number are right more often; one in seven abstains."""
+def make_data(learner: Learner, trials: int, *, seed: int = 0, noise: float = 0.2) -> CheckData:
+    """Generate votes with accuracies from high to low, one in seven an abstention, and noisy labels."""
     rng = np.random.default_rng(seed)
-    short = any(isinstance(part, Attributes) and part.complement for part in sources_of(learner))
-    k = 2 if short else 3
+    binary = any(isinstance(part, Attributes) and part.complement for part in sources_of(learner))
+    k = 2 if binary else 3
     labels = rng.integers(k, size=trials)
     votes = rng.integers(k, size=(trials, EXPERTS))
     right = rng.random(votes.shape) < np.linspace(0.8, 0.2, EXPERTS)
@@ -101,15 +115,15 @@ def material(learner: Learner, trials: int, *, seed: int = 0, noise: float = 0.2
     elif "rows" in needs:
         attributes = ((labels[:, None] + np.arange(COLUMNS)) % k == 0) * rng.random((trials, COLUMNS))
     labels = np.where(rng.random(trials) < noise, rng.integers(k, size=trials), labels)
-    return Material(
+    return CheckData(
         None if attributes is not None and "votes" not in needs else votes, labels, attributes, list(range(k))
     )
 
 
-def dense(votes: np.ndarray, k: int) -> np.ndarray:
-    """Hard votes as scores: 1 for the class named, nan for every class where the expert abstains.
+def one_hot(votes: np.ndarray, k: int) -> np.ndarray:
+    """Return hard votes as scores: 1 for the class voted for, NaN for all classes of an abstention.
 
-    >>> dense(np.array([[1, -1]]), 2)
+    >>> one_hot(np.array([[1, -1]]), 2)
     array([[[ 0.,  1.],
             [nan, nan]]])
     """
@@ -118,30 +132,30 @@ def dense(votes: np.ndarray, k: int) -> np.ndarray:
     return np.asarray(scores)
 
 
-def triplets(votes: np.ndarray) -> Triplets:
-    """Hard votes as triplets."""
+def to_triplets(votes: np.ndarray) -> Triplets:
+    """Return hard votes as triplets."""
     item, expert = np.nonzero(votes >= 0)
     return Triplets(item, expert, votes[item, expert], items=len(votes))
 
 
-def expect(condition: bool, sentence: str) -> None:
-    """An AssertionError of one sentence unless the condition holds; checks also run under `python -O`."""
+def assert_true(condition: bool, message: str) -> None:
+    """Raise an AssertionError unless the condition holds, also under `python -O`."""
     if not condition:
-        raise AssertionError(sentence)
+        raise AssertionError(message)
 
 
-def expect_same(one: Fusion, other: Fusion, what: str) -> None:
-    """Two sessions that must be in the same state, bit for bit."""
-    expect(one.classes == other.classes, f"{what}: the classes are {one.classes} and {other.classes}")
-    expect(one.experts == other.experts, f"{what}: the experts are {one.experts} and {other.experts}")
-    expect_same_state(one.state(), other.state(), what)
+def assert_same_session(one: Fusion, other: Fusion, what: str) -> None:
+    """Assert that two sessions are in the same state, bit for bit."""
+    assert_true(one.classes == other.classes, f"{what}: the classes are {one.classes} and {other.classes}")
+    assert_true(one.experts == other.experts, f"{what}: the experts are {one.experts} and {other.experts}")
+    assert_same_state(one.state(), other.state(), what)
 
 
-def expect_same_state(here: dict[str, np.ndarray], there: dict[str, np.ndarray], what: str) -> None:
-    """Two states that must be the same, bit for bit."""
-    expect(
+def assert_same_state(here: dict[str, np.ndarray], there: dict[str, np.ndarray], what: str) -> None:
+    """Assert that two states are the same, bit for bit."""
+    assert_true(
         here.keys() == there.keys(),
-        f"{what}: one state has {sorted(here.keys() ^ there.keys())}, the other not",
+        f"{what}: only one state has {sorted(here.keys() ^ there.keys())}",
     )
     for name, array in here.items():
         other = there[name]
@@ -152,12 +166,12 @@ def expect_same_state(here: dict[str, np.ndarray], there: dict[str, np.ndarray],
 def _first_difference(one: np.ndarray, other: np.ndarray) -> str:
     if one.shape != other.shape:
         return f"shapes {one.shape} and {other.shape}"
-    at = np.flatnonzero(one.ravel() != other.ravel())
-    place = int(at[0]) if len(at) else 0
-    return f"at {place}: {one.ravel()[place]!r} and {other.ravel()[place]!r}"
+    different = np.flatnonzero(one.ravel() != other.ravel())
+    i = int(different[0]) if len(different) else 0
+    return f"at {i}: {one.ravel()[i]!r} and {other.ravel()[i]!r}"
 
 
-def expect_same_guesses(one: Any, other: Any, what: str) -> None:
-    """Two lists of guesses that must be the same."""
+def assert_same_predictions(one: Any, other: Any, what: str) -> None:
+    """Assert that two lists of predictions are the same."""
     for t, (here, there) in enumerate(zip(list(one), list(other), strict=True)):
-        expect(here == there, f"{what}: trial {t} is guessed {here!r} and {there!r}")
+        assert_true(here == there, f"{what}: the prediction of trial {t} is {here!r} and {there!r}")

@@ -1,4 +1,4 @@
-"""Mistakes against what is proven."""
+"""The check that mistakes stay within the proven bound."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from linmax.bounds import Case, bound
-from linmax.checks.fixtures import expect
+from linmax.checks.fixtures import assert_true
 from linmax.fusion import Fusion
 from linmax.spec import Learner
 
@@ -15,7 +15,7 @@ EXPERTS, CLASSES = 9, 3
 
 
 def separable(panel: int, trials: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Items whose label most of the first `panel` experts name, and no other class as often.
+    """Generate items whose label is the unique plurality of the first `panel` experts.
 
     >>> votes, labels = separable(3, 2, seed=0)
     >>> votes.shape, labels.shape
@@ -31,42 +31,49 @@ def separable(panel: int, trials: int, seed: int) -> tuple[np.ndarray, np.ndarra
 
 
 def separable_case(panel: int) -> Case:
-    """The case of equal trust in the panel: of n experts and k thresholds, z has at most n + 2."""
+    """Return the case of equal weights on the panel; z has at most n + 2 non-zero entries."""
     return Case(n=EXPERTS + CLASSES, delta=1 / panel, u=[1 / panel] * panel, length=math.sqrt(EXPERTS + 2))
 
 
-def promised(learner: Learner) -> list[tuple[int, float]]:
-    """For panels of three and of five, how many mistakes theory allows; empty when it does not say."""
-    found = [(panel, bound(learner, separable_case(panel))) for panel in (3, 5)]
-    return [(panel, most) for panel, most in found if most is not None]
+def separable_bounds(learner: Learner) -> list[tuple[int, float]]:
+    """Return the bounds for panels of three and five experts; empty if no theorem applies."""
+    bounds = [(panel, bound(learner, separable_case(panel))) for panel in (3, 5)]
+    return [(panel, most) for panel, most in bounds if most is not None]
 
 
 def check_mistakes_within_bound(learner: Learner) -> None:
-    """On separable streams, random and adversarial, a learner errs no more often than its bound allows.
+    """Check that mistakes stay within the bound on separable streams, random and adversarial.
 
+    Parameters
+    ----------
+    learner : Learner
+        The learner to check.
+
+    Examples
+    --------
     >>> from linmax import Perceptron
     >>> check_mistakes_within_bound(Perceptron())
     """
-    for panel, most in promised(learner):
+    for panel, most in separable_bounds(learner):
         fusion = Fusion(learner, classes=range(CLASSES))
         for seed in range(5):
             votes, labels = separable(panel, 1000, seed)
             fusion.learn(votes, labels)
-        said = f"a bound of {most:.1f} with a panel of {panel}"
-        expect(
+        limit = f"a bound of {most:.1f} with a panel of {panel}"
+        assert_true(
             fusion.mistakes <= most,
-            f"{learner!r} made {fusion.mistakes} mistakes on random items against {said}",
+            f"{learner!r} made {fusion.mistakes} mistakes on random items, with {limit}",
         )
         fusion = Fusion(learner, classes=range(CLASSES))
-        against(fusion, panel, int(most) + 2)
-        expect(
+        run_adversary(fusion, panel, int(most) + 2)
+        assert_true(
             fusion.mistakes <= most,
-            f"{learner!r} made {fusion.mistakes} mistakes against an adversary, and has {said}",
+            f"{learner!r} made {fusion.mistakes} mistakes against an adversary, with {limit}",
         )
 
 
-def against(fusion: Fusion, panel: int, most: int) -> None:
-    """Let an adversary look for items that are guessed wrong, narrowly, and give those only."""
+def run_adversary(fusion: Fusion, panel: int, most: int) -> None:
+    """Let the session learn only items that it predicts wrong, with the smallest margin."""
     for seed in range(most):
         votes, labels = separable(panel, 60, seed)
         scores = fusion.scores(votes)

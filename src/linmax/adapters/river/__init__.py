@@ -1,12 +1,9 @@
-"""linmax for River: models as experts, and the linear machine on feature dicts; needs `linmax[river]`."""
+"""linmax for River: fuse the votes of River models, or learn from feature dicts; needs `linmax[river]`."""
 
-try:
-    import river as _river  # noqa: F401
-except ImportError as missing:
-    raise ImportError(
-        "linmax.adapters.river needs River, which is not installed: pip install linmax[river]"
-    ) from missing
+from linmax.validation import require_extra
 
-from linmax.adapters.river.classifiers import FusionClassifier, LinearMaxClassifier
+require_extra("river", "river", "linmax.adapters.river")
+
+from linmax.adapters.river.classifiers import FusionClassifier, LinearMaxClassifier  # noqa: E402
 
 __all__ = ["FusionClassifier", "LinearMaxClassifier"]

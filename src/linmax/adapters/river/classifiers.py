@@ -1,4 +1,4 @@
-"""What both classifiers share: a session that decides, and mini-batches that are the same as one by one."""
+"""River classifiers: `FusionClassifier` on the votes of models, `LinearMaxClassifier` on feature dicts."""
 
 from __future__ import annotations
 
@@ -6,82 +6,53 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 from river import base, compose, linear_model, naive_bayes
 
-from linmax.adapters.common import over, settled, softmax
+from linmax.adapters.common import learner_on_attributes, resolve_learner
+from linmax.adapters.river.base import SessionClassifier, to_python
 from linmax.experts import Attributes, Thresholds
 from linmax.fusion import Explanation, Fusion
-from linmax.inputs.names import is_na
-from linmax.inputs.numbers import SMALLEST
+from linmax.inputs.names import is_pandas_na
 from linmax.spec import Learner
+from linmax.validation import SMALLEST_NUMBER
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-class Decides(base.MiniBatchClassifier):
-    """Guesses and probabilities from the session `fusion`; a subclass says what it is asked with."""
-
-    fusion: Fusion
-
-    @property
-    def _multiclass(self) -> bool:
-        return True
-
-    def _asked(self, items: list[dict[Any, Any]]) -> dict[str, list[dict[Any, Any]]]:
-        """Items as `Fusion.predict` and `Fusion.scores` take them."""
-        raise NotImplementedError
-
-    def predict_proba_one(self, x: dict[Any, Any], **options: Any) -> dict[Any, float]:
-        """The soft-max of the scores: probabilities for the default learner and for `Tempered(...)`."""
-        return self._shares([x])[0]
-
-    def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
-        """The same for the rows of a data frame."""
-        import pandas as pd
-
-        return pd.DataFrame(self._shares(X.to_dict("records")), index=X.index)
-
-    def predict_many(self, X: pd.DataFrame) -> pd.Series:
-        """What `predict_one` says of every row."""
-        import pandas as pd
-
-        items = X.to_dict("records")
-        return pd.Series([self.predict_one(x) for x in items], index=X.index, dtype=None if items else object)
-
-    def _shares(self, items: list[dict[Any, Any]]) -> list[dict[Any, float]]:
-        scores, classes = self.fusion.scores(**self._asked(items)), self.fusion.classes
-        if not classes:
-            return [{} for _ in items]
-        return [dict(zip(classes, row, strict=True)) for row in softmax(scores).tolist()]
+METHODS = {"predict": "predict_one", "predict_proba": "predict_proba_one"}
+FAST_TYPES = frozenset({float, int, str})  # a session reads these values without conversion
 
 
-def plain(label: Any) -> Any:
-    """A label or number without numpy."""
-    return label.item() if isinstance(label, np.generic) else label
+class FusionClassifier(base.Ensemble[base.Classifier], SessionClassifier):
+    """Fuse the votes of River models with weights that are learned on-line.
 
+    Every model votes on an item before it learns the item. A model that predicts None, or has no
+    probabilities yet, abstains.
 
-# a score below is 0 to a session, which would read it slowly
+    Parameters
+    ----------
+    models : list of river.base.Classifier
+        The experts: classifiers, or pipelines that end in one.
+    learner : Learner, str or None, default=None
+        The learner of the session, or its `repr`; None is `recommended()`.
+    votes : {"predict", "predict_proba"}, default="predict"
+        Whether a model votes with the class it predicts or with its probabilities.
 
+    Attributes
+    ----------
+    fusion : Fusion
+        The session that combines the votes.
+    names : list of str
+        The names of the experts: the models as River prints them, numbered where several print the same.
+    weights : dict
+        The weight of each model.
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-WAYS = {"predict": "predict_one", "predict_proba": "predict_proba_one"}
-
-
-class FusionClassifier(base.Ensemble[base.Classifier], Decides):
-    """River models as experts: each votes on an item before it learns it, and linmax learns whom to trust.
-
-    `learner` is a learner, its text, or None: `recommended()`. `votes` is "predict" (labels) or
-    "predict_proba" (probabilities). A model that says None, or has no probabilities yet, abstains. The
-    experts are called as River prints the models, with a number after equal ones.
-
+    Examples
+    --------
     >>> from river import datasets, evaluate, linear_model, metrics, naive_bayes, preprocessing
     >>> from linmax.adapters.river import FusionClassifier
-    >>> panel = [linear_model.LogisticRegression(), naive_bayes.GaussianNB(), linear_model.PAClassifier()]
-    >>> fusion = FusionClassifier(panel, "Averaged(Perceptron(start='equal'))")
+    >>> models = [linear_model.LogisticRegression(), naive_bayes.GaussianNB(), linear_model.PAClassifier()]
+    >>> fusion = FusionClassifier(models, "Averaged(Perceptron(start='equal'))")
     >>> model = preprocessing.StandardScaler() | fusion
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
     Accuracy: 8...%
@@ -96,16 +67,15 @@ class FusionClassifier(base.Ensemble[base.Classifier], Decides):
         *,
         votes: str = "predict",
     ) -> None:
-        super().__init__(iter([_demanded(model) for model in models]))
-        if votes not in WAYS:
-            raise ValueError(
-                f"votes must be 'predict' or 'predict_proba' (got {votes!r}); labels are 'predict'"
-            )
+        super().__init__(iter([_validate_model(model) for model in models]))
+        if votes not in METHODS:
+            raise ValueError(f"votes must be 'predict' or 'predict_proba' (got {votes!r})")
         self.learner = learner
         self.votes = votes
-        self.names = _told_apart([str(model) for model in self.models])
-        known = None if self._multiclass else [False, True]  # as River's models for two classes have it
-        self.fusion = Fusion(settled(learner), experts=self.names, classes=known, abstain=None)
+        self.names = _unique_names([str(model) for model in self.models])
+        # River's binary models have the classes False and True
+        classes = None if self._multiclass else [False, True]
+        self.fusion = Fusion(resolve_learner(learner), experts=self.names, classes=classes, abstain=None)
 
     @property
     def _min_number_of_models(self) -> int:
@@ -117,58 +87,114 @@ class FusionClassifier(base.Ensemble[base.Classifier], Decides):
 
     @property
     def weights(self) -> dict[str, float]:
-        """The weight of each model; what else the learner weighs is in `fusion.weights`."""
+        """The weight of each model; `fusion.weights` has all weights of the learner."""
         weights = self.fusion.weights
         return {name: weights[name] for name in self.names if name in weights}
 
     def learn_one(self, x: dict[Any, Any], y: Any) -> None:
-        """The models vote, the session learns from the votes, and then the models learn; nobody without y."""
-        if y is None or is_na(y) or y != y:  # a frame has NaN where nothing is known
+        """Learn one item: first the session from the votes of the models, then the models.
+
+        Parameters
+        ----------
+        x : dict
+            The features of the item.
+        y : Any
+            Its class; with None or NaN nothing is learned.
+        """
+        if y is None or is_pandas_na(y) or y != y:  # a data frame has NaN where a label is missing
             return
-        label = _label(y, self._kind() or type(plain(y)))
-        self.fusion.learn_one(self._voted(x, type(label)), label)
+        label = _convert_label(y, self._label_type() or type(to_python(y)))
+        self.fusion.learn_one(self._collect_votes(x, type(label)), label)
         for model in self.models:
             model.learn_one(x, y)
 
     def predict_one(self, x: dict[Any, Any], **options: Any) -> Any:
-        """The class with the highest score; None while every model says None."""
-        return self.fusion.predict_one(self._voted(x))
+        """Predict the class of one item.
+
+        Parameters
+        ----------
+        x : dict
+            The features of the item.
+        **options : Any
+            Ignored; part of River's interface.
+
+        Returns
+        -------
+        class : Any
+            The class with the highest score, or None while every model predicts None.
+        """
+        return self.fusion.predict_one(self._collect_votes(x))
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
-        """Learn row after row: every model votes on a row before it learns it, also within a batch."""
+        """Learn row by row: every model votes on a row before it learns it, also within a batch.
+
+        Parameters
+        ----------
+        X : pandas.DataFrame
+            One item per row.
+        y : pandas.Series
+            The class of each row.
+        """
         if len(X) != len(y):
-            raise ValueError(f"X has {len(X)} rows but y has {len(y)} labels; give one for each row")
+            raise ValueError(f"X has {len(X)} rows but y has {len(y)} labels; pass one label per row")
         for x, label in zip(X.to_dict("records"), y, strict=True):
             self.learn_one(x, label)
 
     def explain_one(self, x: dict[Any, Any]) -> Explanation:
-        """What each model adds to each class."""
-        return self.fusion.explain_one(self._voted(x))
+        """Explain the prediction for one item.
+
+        Parameters
+        ----------
+        x : dict
+            The features of the item.
+
+        Returns
+        -------
+        explanation : Explanation
+            What each model adds to the score of each class.
+        """
+        return self.fusion.explain_one(self._collect_votes(x))
 
     def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
-        """A fresh one: River would copy what the models have learned along with the list they are in."""
+        """Return a copy with the same parameters that has learned nothing.
+
+        Parameters
+        ----------
+        new_params : dict, optional
+            Parameters to change.
+        include_attributes : bool, default=False
+            Whether to copy what has been learned, too.
+
+        Returns
+        -------
+        copy : FusionClassifier
+            The copy.
+        """
+        # River clones the list of models together with what they have learned
         fresh = {} if include_attributes else {"models": [model.clone() for model in self.models]}
-        made: Self = super().clone({**fresh, **(new_params or {})}, include_attributes)
-        return made
+        copy: Self = super().clone({**fresh, **(new_params or {})}, include_attributes)
+        return copy
 
-    def _asked(self, items: list[dict[Any, Any]]) -> dict[str, list[dict[Any, Any]]]:
-        return {"votes": [self._voted(x) for x in items]}
+    def _session_input(self, items: list[dict[Any, Any]]) -> dict[str, list[dict[Any, Any]]]:
+        return {"votes": [self._collect_votes(x) for x in items]}
 
-    def _kind(self) -> type | None:
-        """What the labels are, once there are any."""
-        names = self.fusion.names.classes.names
-        return type(names[0]) if names else None
+    def _label_type(self) -> type | None:
+        """Return the type of the classes, or None while no class is known."""
+        classes = self.fusion.classes
+        return type(classes[0]) if classes else None
 
-    def _voted(self, x: dict[Any, Any], kind: type | None = None) -> dict[Any, Any]:
-        """What the models say, in the kind of the labels: to River True is 1, to a session it is not."""
-        ask = WAYS[self.votes]
-        said = [getattr(model, ask)(x) for model in self.models]
-        kind = kind or self._kind() or _kind(said)
+    def _collect_votes(self, x: dict[Any, Any], label_type: type | None = None) -> dict[Any, Any]:
+        """Return the votes, with labels of one type: River equates True and 1, a session does not."""
+        method = METHODS[self.votes]
+        votes = [getattr(model, method)(x) for model in self.models]
+        kind = label_type or self._label_type() or _type_of_first_label(votes)
         if self.votes == "predict":
-            labels = [vote if type(vote) is kind else _label(vote, kind) for vote in said]
+            labels = [vote if type(vote) is kind else _convert_label(vote, kind) for vote in votes]
             return dict(zip(self.names, labels, strict=True))
+        # a session reads scores below SMALLEST_NUMBER as 0, and slowly
         scores = [
-            {_label(name, kind): float(p) for name, p in vote.items() if p >= SMALLEST} for vote in said
+            {_convert_label(name, kind): float(p) for name, p in vote.items() if p >= SMALLEST_NUMBER}
+            for vote in votes
         ]
         return dict(zip(self.names, scores, strict=True))
 
@@ -178,63 +204,25 @@ class FusionClassifier(base.Ensemble[base.Classifier], Decides):
         yield {"models": models, "learner": "Averaged(Perceptron(start='equal'))"}
 
 
-def _demanded(model: Any) -> base.Classifier:
-    """A model that says a class; pipelines that end in one are such, too."""
-    if not isinstance(model, base.Classifier | compose.Pipeline) or not hasattr(model, "predict_one"):
-        raise ValueError(
-            f"models must be classifiers of River (got {model!s:.60}); scalers go before the panel"
-        )
-    return model  # type: ignore[return-value]
+class LinearMaxClassifier(SessionClassifier):
+    """Learn a linear function of the features for each class, with any rule and technique.
 
+    New features and new classes may appear at any time. Numbers are used as they are; each value of a text
+    feature is a feature of its own.
 
-def _kind(said: list[Any]) -> type:
-    """The kind of the first label that is said."""
-    for vote in said:
-        for name in vote if isinstance(vote, dict) else [vote]:
-            if name is not None:
-                return type(plain(name))
-    return type(None)
+    Parameters
+    ----------
+    learner : Learner or str, default="Averaged(Perceptron())"
+        The learner of the session, or its `repr`. It learns on `Attributes() + Thresholds()` unless it has a
+        source of its own.
 
+    Attributes
+    ----------
+    fusion : Fusion
+        The session that learns.
 
-def _label(vote: Any, kind: type) -> Any:
-    """A label in the kind of the others: 0 and 1 are false and true, and no other number is."""
-    label = plain(vote)
-    if {type(label), kind} != {bool, int}:
-        return label
-    if label not in (0, 1):
-        raise ValueError(
-            f"label {label!r} is neither true nor false, and this panel has met these or has a model for two"
-            " classes only; wrap such models in multiclass.OneVsRestClassifier"
-        )
-    return kind(label)
-
-
-def _told_apart(names: list[str]) -> list[str]:
-    """Names that are all different.
-
-    >>> _told_apart(["bayes", "tree", "bayes"])
-    ['bayes', 'tree', 'bayes 2']
-    """
-    seen: Counter[str] = Counter()
-    told = []
-    for name in names:
-        seen[name] += 1
-        told.append(name if seen[name] == 1 else f"{name} {seen[name]}")
-    return told
-
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-FAST = frozenset({float, int, str})  # what a session reads without a second look
-
-
-class LinearMaxClassifier(Decides):
-    """A linear machine with any rule and technique, on feature dicts; new features and classes are welcome.
-
-    `learner` is a learner or its text, over `Attributes() + Thresholds()` unless it is set on a source of its
-    own. Numbers count as they are, each value of a text is a feature of its own.
-
+    Examples
+    --------
     >>> from river import datasets, evaluate, metrics, preprocessing
     >>> from linmax.adapters.river import LinearMaxClassifier
     >>> model = preprocessing.StandardScaler() | LinearMaxClassifier()
@@ -244,32 +232,117 @@ class LinearMaxClassifier(Decides):
 
     def __init__(self, learner: Learner | str | None = "Averaged(Perceptron())") -> None:
         self.learner = learner
-        self.fusion = Fusion(over(Attributes() + Thresholds(), learner)[0])
+        self.fusion = Fusion(learner_on_attributes(learner, Attributes() + Thresholds())[0])
 
     def learn_one(self, x: dict[Any, Any], y: Any) -> None:
-        """Guess, hear the label, move the weights."""
-        self.fusion.learn_one(None, plain(y), attributes=_read(x))
+        """Learn one item.
+
+        Parameters
+        ----------
+        x : dict
+            The features of the item.
+        y : Any
+            Its class.
+        """
+        self.fusion.learn_one(None, to_python(y), attributes=_convert_features(x))
 
     def predict_one(self, x: dict[Any, Any], **options: Any) -> Any:
-        """The class with the highest score; None before any class is known."""
-        return self.fusion.predict_one(attributes=_read(x))
+        """Predict the class of one item.
+
+        Parameters
+        ----------
+        x : dict
+            The features of the item.
+        **options : Any
+            Ignored; part of River's interface.
+
+        Returns
+        -------
+        class : Any
+            The class with the highest score, or None before any class is known.
+        """
+        return self.fusion.predict_one(attributes=_convert_features(x))
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
-        """Learn row after row: the same, bit for bit, as `learn_one` on each."""
+        """Learn row by row, with the same result, bit for bit, as `learn_one` on each.
+
+        Parameters
+        ----------
+        X : pandas.DataFrame
+            One item per row.
+        y : pandas.Series
+            The class of each row.
+        """
         if len(X):
-            items = [_read(x) for x in X.to_dict("records")]
-            self.fusion.learn(attributes=items, labels=[plain(label) for label in y])
+            items = [_convert_features(x) for x in X.to_dict("records")]
+            self.fusion.learn(attributes=items, labels=[to_python(label) for label in y])
 
     def explain_one(self, x: dict[Any, Any]) -> Explanation:
-        """What each feature adds to each class."""
-        return self.fusion.explain_one(attributes=_read(x))
+        """Explain the prediction for one item.
 
-    def _asked(self, items: list[dict[Any, Any]]) -> dict[str, list[dict[Any, Any]]]:
-        return {"attributes": [_read(x) for x in items]}
+        Parameters
+        ----------
+        x : dict
+            The features of the item.
+
+        Returns
+        -------
+        explanation : Explanation
+            What each feature adds to the score of each class.
+        """
+        return self.fusion.explain_one(attributes=_convert_features(x))
+
+    def _session_input(self, items: list[dict[Any, Any]]) -> dict[str, list[dict[Any, Any]]]:
+        return {"attributes": [_convert_features(x) for x in items]}
 
 
-def _read(x: dict[Any, Any]) -> dict[Any, Any]:
-    """Features as a session reads them in microseconds: truth values as 0 and 1, numbers without numpy."""
-    if FAST.issuperset(map(type, x.values())):
+def _validate_model(model: Any) -> base.Classifier:
+    """Return the model if it is a classifier or a pipeline that ends in one."""
+    if not isinstance(model, base.Classifier | compose.Pipeline) or not hasattr(model, "predict_one"):
+        raise ValueError(
+            f"models must be classifiers of River (got {model!s:.60});"
+            " put transformers before the FusionClassifier"
+        )
+    return model  # type: ignore[return-value]
+
+
+def _type_of_first_label(votes: list[Any]) -> type:
+    for vote in votes:
+        for name in vote if isinstance(vote, dict) else [vote]:
+            if name is not None:
+                return type(to_python(name))
+    return type(None)
+
+
+def _convert_label(vote: Any, kind: type) -> Any:
+    """Return a label in the type of the others: 0 is False, 1 is True, and no other number is a bool."""
+    label = to_python(vote)
+    if {type(label), kind} != {bool, int}:
+        return label
+    if label not in (0, 1):
+        raise ValueError(
+            f"label {label!r} is neither true nor false, but the other labels are, or a model is binary;"
+            " wrap binary models in multiclass.OneVsRestClassifier"
+        )
+    return kind(label)
+
+
+def _unique_names(names: list[str]) -> list[str]:
+    """Number the second and later occurrences of a name.
+
+    >>> _unique_names(["bayes", "tree", "bayes"])
+    ['bayes', 'tree', 'bayes 2']
+    """
+    counts: Counter[str] = Counter()
+    unique = []
+    for name in names:
+        counts[name] += 1
+        unique.append(name if counts[name] == 1 else f"{name} {counts[name]}")
+    return unique
+
+
+def _convert_features(x: dict[Any, Any]) -> dict[Any, Any]:
+    """Return features in the types that a session reads fastest: bools as 0 and 1, no numpy scalars."""
+    if FAST_TYPES.issuperset(map(type, x.values())):
         return x
-    return {name: int(value) if isinstance(value, bool) else plain(value) for name, value in x.items()}
+    return {name: int(value) if isinstance(value, bool) else to_python(value) for name, value in x.items()}

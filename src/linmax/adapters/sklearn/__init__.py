@@ -1,7 +1,11 @@
-"""linmax for scikit-learn: classifiers that fuse estimators, read attributes, or read a matrix of votes."""
+"""linmax for scikit-learn: classifiers on estimators, attributes, or votes; needs `linmax[sklearn]`."""
 
-from linmax.adapters.sklearn.fusion import FusionClassifier
-from linmax.adapters.sklearn.linear import LinearMaxClassifier
-from linmax.adapters.sklearn.votes import VoteClassifier
+from linmax.validation import require_extra
+
+require_extra("sklearn", "sklearn", "linmax.adapters.sklearn")
+
+from linmax.adapters.sklearn.fusion import FusionClassifier  # noqa: E402
+from linmax.adapters.sklearn.linear import LinearMaxClassifier  # noqa: E402
+from linmax.adapters.sklearn.votes import VoteClassifier  # noqa: E402
 
 __all__ = ["FusionClassifier", "LinearMaxClassifier", "VoteClassifier"]

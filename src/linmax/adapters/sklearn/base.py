@@ -1,4 +1,4 @@
-"""Frames of polars and Arrow, through narwhals: scikit-learn itself reads all of them since 1.9 only."""
+"""What the scikit-learn classifiers share: predictions from a session, and validation of rows and labels."""
 
 from __future__ import annotations
 
@@ -20,107 +20,104 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from linmax.adapters.common import Scores, announce, softmax
+from linmax.adapters.common import Scores, add_classes, softmax
 from linmax.fusion import Fusion
-from linmax.inputs.names import Label, plain
+from linmax.inputs.names import Label, to_label
 from linmax.spec import short
 
 Array = NDArray[Any]
 
-OLD = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9)
+# scikit-learn reads the frames of polars and Arrow, with their column names, since 1.9
+READS_ALL_FRAMES = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)
+DISCRETE_KINDS = "biuU"  # dtypes that are always labels: bools, integers and texts
+NUMBER_KINDS = "biuf"
 
 
-def validated(model: Any, X: Any, *, reset: bool, **options: Any) -> Any:
-    """scikit-learn's `validate_data`, which now also knows the names of every frame."""
-    frame = foreign(X) if OLD else None
-    if frame is None:
-        return validate_data(model, X, reset=reset, **options)
-    rows = check_array(frame.to_numpy(), estimator=model, **options)
-    known = getattr(model, "feature_names_in_", None)
-    if reset:
-        model.feature_names_in_ = np.array(frame.columns, object)
-    elif known is not None and known.tolist() != frame.columns:
-        raise ValueError(
-            "The feature names should match those that were passed during fit"
-            f" (got {frame.columns}); they were {known.tolist()}"
-        )
-    _check_n_features(model, rows, reset=reset)
-    return rows
+class SessionPredictorMixin:
+    """Predictions, scores and probabilities of the session `fusion_`.
 
-
-def readable(X: Any) -> Any:
-    """X as estimators of this scikit-learn can read it."""
-    frame = foreign(X) if OLD else None
-    return X if frame is None else frame.to_numpy()
-
-
-def names_of(X: Any) -> Array | None:
-    """The names of the columns of a frame that is not pandas'."""
-    frame = foreign(X)
-    return None if frame is None else np.array(frame.columns, object)
-
-
-def foreign(X: Any) -> Any:
-    """A frame that is not pandas', or None."""
-    if isinstance(X, np.ndarray | list) or hasattr(X, "tocsr"):
-        return None
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    return frame if isinstance(frame, nw.DataFrame) and not frame.implementation.is_pandas() else None
-
-
-PLAIN = "biuU"  # whole numbers, truth values and texts: always labels
-
-
-class Decides:
-    """Guesses, scores and probabilities from the session `fusion_`; a subclass says how X becomes scores.
-
-    `classes_` is always sorted, as everywhere in scikit-learn: when `partial_fit` meets a class that is new,
-    the columns of `decision_function` and `predict_proba` move apart for it.
+    A subclass says with `_scores` how X becomes scores. `classes_` is always sorted, as everywhere in
+    scikit-learn: when `partial_fit` meets a new class, the columns of `decision_function` and `predict_proba`
+    shift to make room for it.
     """
 
     fusion_: Fusion
     classes_: Array
 
-    grows = True  # `partial_fit` takes classes that were never announced
+    accepts_new_classes = True  # `partial_fit` takes classes that were not in `classes`
 
     def _scores(self, X: Any) -> Scores:
-        """A score per row and class of the session."""
+        """Return a score per row and class of the session."""
         raise NotImplementedError
 
     def _key(self, label: Any) -> Label | None:
-        """What the session calls a class."""
-        return plain(label, "labels")
+        """Return the name of a class in the session."""
+        return to_label(label, "labels")
 
-    def _board(self, X: Any) -> Scores:
+    def _scores_by_class(self, X: Any) -> Scores:
+        """Return the scores with columns in the order of `classes_`."""
         check_is_fitted(self, "fusion_")
-        seats = [self.fusion_.names.classes.codes[self._key(label)] for label in self.classes_]
-        board: Scores = self._scores(X)[:, seats]
-        return board
+        column_of = {name: column for column, name in enumerate(self.fusion_.classes)}
+        columns = [column_of[self._key(label)] for label in self.classes_]
+        scores: Scores = self._scores(X)[:, columns]
+        return scores
 
     def predict(self, X: Any) -> Array:
-        """The class with the highest score, row by row; the first of `classes_` where they tie."""
-        board = self._board(X)
-        guesses: Array = self.classes_[board.argmax(axis=1)]
-        return guesses
+        """Predict the class of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The class with the highest score; the first of `classes_` in a tie.
+        """
+        scores = self._scores_by_class(X)  # raises NotFittedError before classes_ is read
+        predictions: Array = self.classes_[scores.argmax(axis=1)]
+        return predictions
 
     def decision_function(self, X: Any) -> Scores:
-        """The scores, columns as in `classes_`; of two classes the second's less the first's."""
-        board = self._board(X)
-        margin: Scores = board[:, 1] - board[:, 0] if board.shape[1] == 2 else board
+        """Return the scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
+            The scores, columns as in `classes_`; for two classes the second's minus the first's.
+        """
+        scores = self._scores_by_class(X)
+        margin: Scores = scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
         return margin
 
     def predict_proba(self, X: Any) -> Scores:
-        """The soft-max of the scores.
+        """Return the softmax of the scores.
 
-        Scores of the default learner, of `Logistic` and of `Tempered(...)` are log-probabilities, so this is
-        what they have learned to be sure of. Those of other rules have no scale, and their soft-max is no
-        more than an order: put `Tempered(...)` around them.
+        The scores of the default learner, of `Logistic` and of `Tempered(...)` are log-probabilities, so the
+        result is calibrated by what they have learned. The scores of other rules have no scale, and their
+        softmax only orders the classes: wrap those rules in `Tempered(...)`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            The probabilities, columns as in `classes_`.
         """
-        return softmax(self._board(X))
+        return softmax(self._scores_by_class(X))
 
     @contextmanager
-    def _anew(self) -> Iterator[None]:
-        """Forget all, and on an error leave nothing half-learned."""
+    def _fresh_fit(self) -> Iterator[None]:
+        """Drop what was fitted, and on an error leave nothing partly fitted."""
         for name in ("fusion_", "classes_"):
             self.__dict__.pop(name, None)
         try:
@@ -129,19 +126,57 @@ class Decides:
             self.__dict__.pop("fusion_", None)
             raise
 
-    def _meet(self, labels: Iterable[Any], *, say: bool = True) -> None:
-        """Add classes; those of `classes=` and of estimators are announced, labels come as they come."""
-        self.classes_ = one_kind(labels, *([self.classes_] if hasattr(self, "classes_") else []))
-        if say:
-            announce(self.fusion_, [self._key(label) for label in self.classes_])
+    def _add_classes(self, labels: Iterable[Any], *, to_session: bool = True) -> None:
+        """Merge labels into `classes_` and, unless the session learns them itself, into the session."""
+        self.classes_ = merge_classes(labels, *([self.classes_] if hasattr(self, "classes_") else []))
+        if to_session:
+            add_classes(self.fusion_, [self._key(label) for label in self.classes_])
 
 
-def labels_of(y: Any) -> Array:
-    """Labels as a flat array, refused where scikit-learn refuses them."""
+def validate_rows(model: Any, X: Any, *, reset: bool, **options: Any) -> Any:
+    """Apply scikit-learn's `validate_data`, with column names also for frames that it cannot read."""
+    frame = None if READS_ALL_FRAMES else non_pandas_frame(X)
+    if frame is None:
+        return validate_data(model, X, reset=reset, **options)
+    rows = check_array(frame.to_numpy(), estimator=model, **options)
+    fitted_names = getattr(model, "feature_names_in_", None)
+    if reset:
+        model.feature_names_in_ = np.array(frame.columns, object)
+    elif fitted_names is not None and fitted_names.tolist() != frame.columns:
+        raise ValueError(
+            "The feature names should match those that were passed during fit"
+            f" (got {frame.columns}); they were {fitted_names.tolist()}"
+        )
+    _check_n_features(model, rows, reset=reset)
+    return rows
+
+
+def to_sklearn_input(X: Any) -> Any:
+    """Return X in a form that the estimators of this version of scikit-learn read."""
+    frame = None if READS_ALL_FRAMES else non_pandas_frame(X)
+    return X if frame is None else frame.to_numpy()
+
+
+def non_pandas_columns(X: Any) -> Array | None:
+    """Return the column names of a frame that is not pandas', or None."""
+    frame = non_pandas_frame(X)
+    return None if frame is None else np.array(frame.columns, object)
+
+
+def non_pandas_frame(X: Any) -> Any:
+    """Return a frame that is not pandas' as a narwhals frame, or None."""
+    if isinstance(X, np.ndarray | list) or hasattr(X, "tocsr"):
+        return None
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return frame if isinstance(frame, nw.DataFrame) and not frame.implementation.is_pandas() else None
+
+
+def validate_labels(y: Any) -> Array:
+    """Return labels as a 1-D array, or raise the errors of scikit-learn."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in PLAIN:
-        return y  # scikit-learn has nothing to say of these, and takes half a millisecond for it
+    if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in DISCRETE_KINDS:
+        return y  # scikit-learn accepts all of these, and takes half a millisecond to check
     flat: Array = column_or_1d(y, warn=True)
     if flat.dtype.kind == "f":
         assert_all_finite(flat, input_name="y")
@@ -154,19 +189,18 @@ def labels_of(y: Any) -> Array:
     return flat
 
 
-def one_kind(*groups: Any) -> Array:
-    """All labels of some arrays, sorted, each once.
+def merge_classes(*groups: Any) -> Array:
+    """Return the distinct labels of several arrays, sorted.
 
-    >>> one_kind(np.array([2, 1]), [3, 2])
+    >>> merge_classes(np.array([2, 1]), [3, 2])
     array([1, 2, 3])
-    >>> one_kind(["ham"], [3])
+    >>> merge_classes(["ham"], [3])
     Traceback (most recent call last):
     ValueError: classes mix text ('ham') and numbers (3): use one kind
     """
     arrays = [array for array in map(np.asarray, groups) if len(array)] or [np.asarray(groups[0])]
-    firsts = {array.dtype.kind in "biuf": array[:1].tolist() for array in arrays}
-    if len(firsts) == 2:
-        raise ValueError(
-            f"classes mix text ({firsts[False][0]!r}) and numbers ({firsts[True][0]!r}): use one kind"
-        )
+    first_by_kind = {array.dtype.kind in NUMBER_KINDS: array[:1].tolist() for array in arrays}
+    if len(first_by_kind) == 2:
+        text, number = first_by_kind[False][0], first_by_kind[True][0]
+        raise ValueError(f"classes mix text ({text!r}) and numbers ({number!r}): use one kind")
     return np.unique(np.concatenate(arrays))

@@ -1,4 +1,4 @@
-"""Estimators in: a meta-estimator that learns on-line which of them to trust."""
+"""`FusionClassifier`: a meta-estimator that learns on-line how to weight the votes of its estimators."""
 
 from __future__ import annotations
 
@@ -14,34 +14,86 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from linmax.adapters.common import Scores, settled
-from linmax.adapters.sklearn.base import Array, Decides, labels_of, names_of, one_kind, readable
-from linmax.adapters.sklearn.cross_fit import WAYS, Ask, begin, fitted, out_of_fold, side_by_side, teach
+from linmax.adapters.common import Scores, resolve_learner
+from linmax.adapters.sklearn.base import (
+    Array,
+    SessionPredictorMixin,
+    merge_classes,
+    non_pandas_columns,
+    to_sklearn_input,
+    validate_labels,
+)
+from linmax.adapters.sklearn.cross_fit import (
+    VOTE_METHODS,
+    Member,
+    VoteCollector,
+    first_partial_fit,
+    fit_clone,
+    further_partial_fit,
+    out_of_fold,
+    stack_votes,
+)
 from linmax.fusion import Explanation, Fusion
 from linmax.spec import Learner
 
 
-class FusionClassifier(Decides, ClassifierMixin, TransformerMixin, _BaseHeterogeneousEnsemble):
+class FusionClassifier(SessionPredictorMixin, ClassifierMixin, TransformerMixin, _BaseHeterogeneousEnsemble):
     """Fuse the votes of estimators with weights that are learned on-line.
 
-    `estimators` and its nested parameters are those of `StackingClassifier`. `fit` makes out-of-fold votes
-    with `cv`, so that nobody votes on a row it has learned, lets the session `fusion_` learn them in the
-    order of the rows, and fits every estimator once more on all of them. With `refit=False` those of the last
-    fold stay instead (with a cv of one split this is blending); with `prefit=True` the estimators are taken
-    as they are and never changed, and X should be rows that are new to them. `partial_fit` goes on:
-    estimators vote on new rows, the session learns from these votes, and then those that can learn the rows.
+    `fit` computes out-of-fold votes with `cv`, so that no estimator votes on a row it was fitted on. The
+    session `fusion_` learns these votes in the order of the rows. Then every estimator is fitted on all rows.
+    `partial_fit` continues: the estimators vote on the new rows, the session learns from the votes, and the
+    estimators that have `partial_fit` learn the rows. Learning is on-line: shuffle rows that are sorted by
+    class.
 
-    `votes` is what estimators are asked for. `learner` is a learner, its text, or None: `recommended()`.
-    Learning is on-line: shuffle rows that are sorted by class.
+    Parameters
+    ----------
+    estimators : list of (str, estimator)
+        The estimators, as in `sklearn.ensemble.StackingClassifier`; an estimator "drop" is left out.
+    learner : Learner, str or None, default=None
+        The learner of the session, or its `repr`; None is `recommended()`.
+    prefit : bool, default=False
+        If True, the estimators are used as they are and never fitted. X should then hold rows they were not
+        fitted on.
+    votes : {"predict", "predict_proba", "decision_function"}, default="predict"
+        The method of the estimators whose output is the vote.
+    cv : int, cross-validation generator or iterable, default=None
+        The splits of the out-of-fold votes; None is 5-fold.
+    refit : bool, default=True
+        If False, the estimators of the last fold are used instead of fitting on all rows. With a `cv` of one
+        split this is blending.
+    passes : int, default=1
+        How many times the session learns the votes of `fit`.
+    n_jobs : int or None, default=None
+        The number of jobs that fit estimators in parallel.
 
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
+    estimators_ : list of estimator
+        The fitted estimators.
+    named_estimators_ : Bunch
+        The fitted estimators by name.
+    fusion_ : Fusion
+        The session that combines the votes.
+    weights_ : dict
+        The weight of each estimator.
+    n_features_in_ : int
+        The number of features of the first estimator.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        The names of the features, if X had names.
+
+    Examples
+    --------
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.model_selection import train_test_split
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from linmax.adapters.sklearn import FusionClassifier
     >>> X, X_test, y, y_test = train_test_split(*load_wine(return_X_y=True), random_state=0)
-    >>> panel = [("bayes", GaussianNB()), ("stump", DecisionTreeClassifier(max_depth=1, random_state=0))]
-    >>> model = FusionClassifier(panel, "Averaged(Perceptron(start='equal'))").fit(X, y)
+    >>> estimators = [("bayes", GaussianNB()), ("stump", DecisionTreeClassifier(max_depth=1, random_state=0))]
+    >>> model = FusionClassifier(estimators, "Averaged(Perceptron(start='equal'))").fit(X, y)
     >>> round(model.score(X_test, y_test), 2)
     0.9...
     >>> model.weights_["bayes"] > model.weights_["stump"]
@@ -70,57 +122,109 @@ class FusionClassifier(Decides, ClassifierMixin, TransformerMixin, _BaseHeteroge
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, **params: Any) -> Self:
-        """Begin anew; `params` go to the estimators: by metadata routing or, `sample_weight`, to all."""
+        """Fit the estimators and learn the weights of their votes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            The labels.
+        **params : Any
+            Passed to the estimators' `fit`: by metadata routing, or `sample_weight` to all of them.
+
+        Returns
+        -------
+        self : FusionClassifier
+            The fitted classifier.
+        """
         self.__dict__.pop("fusion_", None)
-        known, panel = names_of(X), self._panel()
-        X, labels = _rows(X, y)
+        columns, estimators = non_pandas_columns(X), self._validated_estimators()
+        X, labels = _validate_input(X, y)
         check_consistent_length(labels, params.get("sample_weight"))
-        fusion = self._begin(panel, labels)
-        ask = Ask(self.votes, fusion.names.classes.codes)
+        fusion = self._new_session(estimators, labels)
+        collector = VoteCollector(self.votes, fusion.classes)
+        routed = self._route_params("fit", params)
         if self.prefit:
-            self._routed("fit", params)
-            self.estimators_ = list(panel.values())
-            votes, rows = [ask.one(name, one, X) for name, one in panel.items()], np.arange(len(labels))
+            self.estimators_ = list(estimators.values())
+            votes = [collector.votes_of(name, one, X) for name, one in estimators.items()]
+            rows = np.arange(len(labels))
         else:
-            routed = self._routed("fit", params)
-            members = [(name, one, routed[name]["fit"]) for name, one in panel.items()]
+            members = [(name, one, routed[name]["fit"]) for name, one in estimators.items()]
             splits = self._splits(X, labels, routed)
-            votes, rows, last = out_of_fold(ask, members, X, labels, splits, self.n_jobs)
-            self.estimators_ = self._refitted(members, X, labels) if self.refit else last
-        fusion.learn(side_by_side(votes, len(rows)), labels[rows], passes=self.passes)
-        self._end(fusion, panel, known)
+            votes, rows, last_clones = out_of_fold(collector, members, X, labels, splits, self.n_jobs)
+            self.estimators_ = self._fit_on_all(members, X, labels) if self.refit else last_clones
+        fusion.learn(stack_votes(votes, len(rows)), labels[rows], passes=self.passes)
+        self._set_fitted(fusion, estimators, columns)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, **params: Any) -> Self:
-        """Vote on new rows, learn from the votes, then let the estimators that can learn the rows.
+        """Learn from the estimators' votes on new rows, then let the estimators learn the rows.
 
-        `classes` may announce classes, others may come unannounced: rows of a class that an estimator cannot
-        take in are kept from it. Without `fit` before, all estimators abstain from the first rows and learn
-        them; those that cannot learn more then stay as they are.
+        Without a `fit` before, all estimators abstain on the first rows and learn them; those without
+        `partial_fit` then stay as they are.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The new rows.
+        y : array-like of shape (n_samples,)
+            Their labels. New classes are allowed; an estimator that cannot add them does not get their rows.
+        classes : array-like, default=None
+            Classes to add before the rows are learned.
+        **params : Any
+            Passed to the estimators' `partial_fit`, as in `fit`.
+
+        Returns
+        -------
+        self : FusionClassifier
+            The fitted classifier.
         """
-        known, (X, labels) = names_of(X), _rows(X, y)
+        columns, (X, labels) = non_pandas_columns(X), _validate_input(X, y)
         check_consistent_length(labels, params.get("sample_weight"))
-        announced = labels[:0] if classes is None else labels_of(classes)
+        added = labels[:0] if classes is None else validate_labels(classes)
         if not hasattr(self, "fusion_"):
-            return self._first(X, labels, announced, params, known)
-        self._meet(announced)
+            return self._first_partial_fit(X, labels, added, params, columns)
+        self._add_classes(added)
         votes = self._votes(X)
-        routed = self._routed("partial_fit", params)
-        self.fusion_.learn(side_by_side(votes, len(labels)), labels)
-        self._meet(labels, say=False)
+        routed = self._route_params("partial_fit", params)
+        self.fusion_.learn(stack_votes(votes, len(labels)), labels)
+        self._add_classes(labels, to_session=False)
         for name, one in zip(self.fusion_.experts, self.estimators_, strict=True):
             if hasattr(one, "partial_fit") and not self.prefit:
-                teach(one, X, labels, routed[name]["partial_fit"])
+                further_partial_fit(one, X, labels, routed[name]["partial_fit"])
         return self
 
     def transform(self, X: Any) -> Array:
-        """The votes: a column per estimator, or per estimator and class where they are scores."""
+        """Return the votes of the estimators.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        votes : ndarray of shape (n_samples, n_votes)
+            A column per estimator, or per estimator and class if votes are scores.
+        """
         check_is_fitted(self, "fusion_")
-        votes = side_by_side(self._votes(X), 0)
+        votes = stack_votes(self._votes(X), 0)
         return votes.reshape(len(votes), -1)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """The names of the votes: `fusionclassifier_bayes`, then the class where votes are scores."""
+        """Return the names of the columns of `transform`.
+
+        Parameters
+        ----------
+        input_features : Any, default=None
+            Ignored; part of scikit-learn's interface.
+
+        Returns
+        -------
+        names : ndarray of str
+            For example `fusionclassifier_bayes`, followed by the class if votes are scores.
+        """
         check_is_fitted(self, "fusion_")
         ends = [""] if self.votes == "predict" else [f"_{name}" for name in self.fusion_.classes]
         names = [f"fusionclassifier_{name}{end}" for name in self.fusion_.experts for end in ends]
@@ -128,32 +232,50 @@ class FusionClassifier(Decides, ClassifierMixin, TransformerMixin, _BaseHeteroge
 
     @property
     def weights_(self) -> dict[str, float]:
-        """The weight of each estimator; what else the learner weighs is in `fusion_.weights`."""
+        """The weight of each estimator; `fusion_.weights` has all weights of the learner."""
         check_is_fitted(self, "fusion_")
         weights = self.fusion_.weights
         return {name: weights[name] for name in self.fusion_.experts if name in weights}
 
     def explain(self, X: Any) -> Explanation:
-        """What each estimator adds to each class, for one row."""
+        """Explain the prediction for one row.
+
+        Parameters
+        ----------
+        X : array-like of shape (1, n_features)
+            The row.
+
+        Returns
+        -------
+        explanation : Explanation
+            What each estimator adds to the score of each class.
+        """
         check_is_fitted(self, "fusion_")
-        votes = side_by_side(self._votes(X), 0)
+        votes = stack_votes(self._votes(X), 0)
         if len(votes) != 1:
             raise ValueError(f"explain takes one row (got {len(votes)}); pass X[i : i + 1]")
-        said = votes[0].tolist()
+        row = votes[0].tolist()
         if self.votes != "predict":
-            said = [dict(zip(self.fusion_.classes, scores, strict=False)) for scores in said]
-        return self.fusion_.explain_one(dict(zip(self.fusion_.experts, said, strict=True)))
+            row = [dict(zip(self.fusion_.classes, scores, strict=False)) for scores in row]
+        return self.fusion_.explain_one(dict(zip(self.fusion_.experts, row, strict=True)))
 
     @property
     def n_features_in_(self) -> int:
-        """The number of features that the first estimator has met."""
+        """The number of features of the first estimator."""
         if not hasattr(self, "estimators_"):
             raise AttributeError(f"{type(self).__name__} object has no attribute n_features_in_")
         width: int = self.estimators_[0].n_features_in_
         return width
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Metadata of `fit` and `partial_fit` go to the estimators' own, and of `fit` to the splitter."""
+        """Return the routing of metadata to the estimators and to the splitter.
+
+        Returns
+        -------
+        router : MetadataRouter
+            `fit` and `partial_fit` are routed to the same methods of the estimators, `fit` also to the
+            `split` of `cv`.
+        """
         router = MetadataRouter(owner=self)
         for name, estimator in self.estimators:
             mapping = MethodMapping().add(caller="fit", callee="fit")
@@ -164,93 +286,92 @@ class FusionClassifier(Decides, ClassifierMixin, TransformerMixin, _BaseHeteroge
             router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
         return router
 
-    def _first(
-        self, X: Any, labels: Array, announced: Array, params: dict[str, Any], known: Array | None
+    def _first_partial_fit(
+        self, X: Any, labels: Array, added: Array, params: dict[str, Any], columns: Array | None
     ) -> Self:
-        """The first rows without a `fit`: nobody has anything to vote with yet, unless they are fitted."""
-        panel = self._panel()
-        fusion = self._begin(panel, announced)
-        ask = Ask(self.votes, fusion.names.classes.codes)
-        votes: list[Array | None] = [None] * len(panel)
-        routed = self._routed("partial_fit", params)
+        """Learn the first rows without a `fit` before: estimators that are not fitted yet abstain."""
+        estimators = self._validated_estimators()
+        fusion = self._new_session(estimators, added)
+        collector = VoteCollector(self.votes, fusion.classes)
+        votes: list[Array | None] = [None] * len(estimators)
+        routed = self._route_params("partial_fit", params)
         if self.prefit:
-            self.estimators_ = list(panel.values())
-            votes = [ask.one(name, one, X) for name, one in panel.items()]
+            self.estimators_ = list(estimators.values())
+            votes = [collector.votes_of(name, one, X) for name, one in estimators.items()]
         else:
-            classes = one_kind(announced, labels)
+            classes = merge_classes(added, labels)
             self.estimators_ = [
-                begin(one, X, labels, classes, routed[name]["partial_fit"]) for name, one in panel.items()
+                first_partial_fit(one, X, labels, classes, routed[name]["partial_fit"])
+                for name, one in estimators.items()
             ]
-        fusion.learn(side_by_side(votes, len(labels)), labels)
-        self._end(fusion, panel, known)
-        self._meet(labels, say=False)
+        fusion.learn(stack_votes(votes, len(labels)), labels)
+        self._set_fitted(fusion, estimators, columns)
+        self._add_classes(labels, to_session=False)
         return self
 
-    def _panel(self) -> dict[str, Any]:
-        """The estimators that were not dropped, and options that can be."""
-        if self.votes not in WAYS:
-            ways = ", ".join(map(repr, WAYS))
-            raise ValueError(f"votes must be one of {ways} (got {self.votes!r}); labels are 'predict'")
+    def _validated_estimators(self) -> dict[str, Any]:
+        """Check the parameters, and return the estimators that were not dropped."""
+        if self.votes not in VOTE_METHODS:
+            methods = ", ".join(map(repr, VOTE_METHODS))
+            raise ValueError(f"votes must be one of {methods} (got {self.votes!r})")
         names, estimators = self._validate_estimators()
-        panel = {name: one for name, one in zip(names, estimators, strict=True) if one != "drop"}
+        used = {name: one for name, one in zip(names, estimators, strict=True) if one != "drop"}
         if self.prefit:
-            for one in panel.values():
+            for one in used.values():
                 check_is_fitted(one)
-        return panel
+        return used
 
-    def _begin(self, panel: dict[str, Any], labels: Array) -> Fusion:
-        """A session for these estimators that knows the labels, and the classes of those already fitted."""
-        known = [getattr(one, "classes_", labels[:0]) for one in panel.values()] if self.prefit else []
-        self.classes_ = one_kind(labels, *known)
+    def _new_session(self, estimators: dict[str, Any], labels: Array) -> Fusion:
+        """Return a session that knows the labels, and the classes of estimators that are prefit."""
+        fitted = [getattr(one, "classes_", labels[:0]) for one in estimators.values()] if self.prefit else []
+        self.classes_ = merge_classes(labels, *fitted)
         classes = [self._key(label) for label in self.classes_]
-        return Fusion(settled(self.learner), classes=classes, experts=panel, abstain=None)
+        return Fusion(resolve_learner(self.learner), classes=classes, experts=estimators, abstain=None)
 
-    def _end(self, fusion: Fusion, panel: dict[str, Any], known: Array | None) -> None:
-        """Only now there is something to predict with: an error before leaves nothing half-learned."""
-        self.named_estimators_ = Bunch(**dict(zip(panel, self.estimators_, strict=True)))
+    def _set_fitted(self, fusion: Fusion, estimators: dict[str, Any], columns: Array | None) -> None:
+        """Set the fitted attributes last, so that an error before leaves nothing partly fitted."""
+        self.named_estimators_ = Bunch(**dict(zip(estimators, self.estimators_, strict=True)))
         self.__dict__.pop("feature_names_in_", None)
         names = [one.feature_names_in_ for one in self.estimators_ if hasattr(one, "feature_names_in_")]
-        if names or known is not None:
-            self.feature_names_in_ = names[0] if names else known
+        if names or columns is not None:
+            self.feature_names_in_ = names[0] if names else columns
         self.fusion_ = fusion
 
     def _splits(self, X: Any, labels: Array, routed: Any) -> list[tuple[Array, Array]]:
         if len(labels) < 2:
             raise ValueError(
-                f"out-of-fold votes need two rows or more (got n_samples={len(labels)});"
+                f"out-of-fold votes require at least two rows (got n_samples={len(labels)});"
                 " pass more, or use partial_fit"
             )
         cv = check_cv(self.cv, labels, classifier=True)
         return list(cv.split(X, labels, **routed.get("splitter", {}).get("split", {})))
 
-    def _refitted(self, members: list[tuple[str, Any, dict[str, Any]]], X: Any, labels: Array) -> list[Any]:
-        fits = (delayed(fitted)(one, X, labels, params) for _, one, params in members)
+    def _fit_on_all(self, members: list[Member], X: Any, labels: Array) -> list[Any]:
+        fits = (delayed(fit_clone)(one, X, labels, params) for _, one, params in members)
         return list(Parallel(n_jobs=self.n_jobs)(fits))
 
-    def _routed(self, method: str, params: dict[str, Any]) -> Any:
-        """What each estimator is given beside X and y; the session hears every row alike."""
+    def _route_params(self, method: str, params: dict[str, Any]) -> Any:
+        """Return the parameters for each estimator; the session weights all rows equally."""
         if self.prefit and params:
             raise TypeError(
-                f"{method} got {', '.join(sorted(params))}, but estimators that are prefit learn nothing;"
-                " leave it out"
+                f"{method} got {', '.join(sorted(params))}, but prefit estimators are not fitted; omit it"
             )
         if get_config()["enable_metadata_routing"]:
             return process_routing(self, method, **params)
-        if strange := set(params) - {"sample_weight"}:
+        if unknown := set(params) - {"sample_weight"}:
             raise TypeError(
-                f"{method} got {', '.join(sorted(strange))}, which only metadata routing can pass on;"
+                f"{method} got {', '.join(sorted(unknown))}, which requires metadata routing:"
                 " sklearn.set_config(enable_metadata_routing=True)"
             )
         return {name: Bunch(**{method: params}) for name, _ in self.estimators}
 
     def _votes(self, X: Any) -> list[Array]:
-        X, ask = readable(X), Ask(self.votes, self.fusion_.names.classes.codes)
-        return [
-            ask.one(name, one, X) for name, one in zip(self.fusion_.experts, self.estimators_, strict=True)
-        ]
+        X, collector = to_sklearn_input(X), VoteCollector(self.votes, self.fusion_.classes)
+        named = zip(self.fusion_.experts, self.estimators_, strict=True)
+        return [collector.votes_of(name, one, X) for name, one in named]
 
     def _scores(self, X: Any) -> Scores:
-        return self.fusion_.scores(side_by_side(self._votes(X), 0))
+        return self.fusion_.scores(stack_votes(self._votes(X), 0))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -258,7 +379,7 @@ class FusionClassifier(Decides, ClassifierMixin, TransformerMixin, _BaseHeteroge
         return tags
 
 
-def _rows(X: Any, y: Any) -> tuple[Any, Array]:
-    """X as it is, or in a form that has rows to choose from; and its labels."""
-    X, labels = indexable(readable(X), labels_of(y))
+def _validate_input(X: Any, y: Any) -> tuple[Any, Array]:
+    """Return X in a form whose rows can be indexed, and the labels."""
+    X, labels = indexable(to_sklearn_input(X), validate_labels(y))
     return X, labels

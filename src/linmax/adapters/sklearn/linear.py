@@ -1,10 +1,4 @@
-"""Sample weights, where a rule can honour them.
-
-A weight c asks that a row counts c times in the loss, so that its gradient is c times as long. A rule whose
-theta moves by exactly z does so when its row is c times as long: z is then c z, and no guess changes, for
-scores that are all multiplied by c > 0 keep their order. This needs a rule that moves on mistakes only, one
-rival or all violators, and a source that is linear in the row. Every other rule can leave a row out.
-"""
+"""`LinearMaxClassifier`: a linear function of the attributes for each class, with any rule and technique."""
 
 from __future__ import annotations
 
@@ -16,8 +10,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
-from linmax.adapters.common import Scores, leaves, over
-from linmax.adapters.sklearn.base import Array, Decides, labels_of, validated
+from linmax.adapters.common import Scores, base_learners, learner_on_attributes
+from linmax.adapters.sklearn.base import Array, SessionPredictorMixin, validate_labels, validate_rows
 from linmax.experts import Attributes
 from linmax.fusion import Fusion
 from linmax.rules import Rule
@@ -25,47 +19,50 @@ from linmax.spec import Learner
 from linmax.techniques import Averaged, Recycled, layers
 
 
-def weighed(learner: Learner, X: Any, y: Array, weights: Any) -> tuple[Any, Array]:
-    """The rows to learn: those of weight 0 left out, the others as long as they weigh."""
-    if weights is None:
-        return X, y
-    weights = _check_sample_weight(weights, X, dtype=np.float64, ensure_non_negative=True)
-    there = np.flatnonzero(weights)
-    if not len(there):
-        raise ValueError("sample_weight is 0 for every row; at least one must count")
-    X, y, weights = X[there], y[there], weights[there]
-    if (weights == 1.0).all():
-        return X, y
-    for leaf in leaves(learner):
-        if not _moves_by_z(leaf):
-            raise ValueError(
-                f"{leaf!r} cannot honour a sample weight of {weights[weights != 1.0][0]:g};"
-                " take weights of 0 and 1, or a rule that moves by exactly z, such as Perceptron()"
-            )
-    if sparse.issparse(X):
-        return sparse.diags_array(weights, format="csr") @ X, y
-    return X * weights[:, None], y
+class LinearMaxClassifier(SessionPredictorMixin, ClassifierMixin, BaseEstimator):
+    """Learn a linear function of the attributes for each class, with any rule and technique.
 
+    It replaces `sklearn.linear_model.Perceptron` and `SGDClassifier`. `fit` makes several passes over the
+    rows; `partial_fit` makes one pass in the given order, which is what the mistake bounds apply to, and
+    accepts classes that were not in `classes`.
 
-def _moves_by_z(rule: Any) -> bool:
-    return (
-        "theta adds z" in getattr(rule, "claims", ())
-        and rule.slack == 0
-        and rule.rivals in ("top", "violators")
-        and rule.experts == Attributes()
-    )
+    Sample weights of 0 and 1 work with every rule. Other weights require a rule that moves by exactly z
+    (Perceptron, both Winnows, p-norm): it then moves by the weight times z.
 
+    Parameters
+    ----------
+    learner : Learner or str, default="Averaged(Perceptron())"
+        The learner of the session, or its `repr`. It learns on `Attributes()` unless it has a source of its
+        own (`Shared`, `Kernel`, `Pairs`).
+    fit_intercept : bool, default=True
+        Whether to add an attribute that is always 1; only without a source of the learner's own.
+    max_iter : int, default=10
+        The largest number of passes of `fit`, which stops earlier after a pass without an update.
+    shuffle : bool, default=True
+        Whether each pass of `fit` takes the rows in another order.
+    random_state : int, RandomState or None, default=None
+        The seed of the shuffles.
 
-class LinearMaxClassifier(Decides, ClassifierMixin, BaseEstimator):
-    """A linear machine with any rule and technique; `partial_fit` takes classes nobody has announced.
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
+    coef_ : ndarray of shape (n_classes, n_features) or (1, n_features)
+        The weights; for two classes the second's minus the first's. Only for learners that are one weight
+        per attribute and class.
+    intercept_ : ndarray of shape (n_classes,) or (1,)
+        The intercepts.
+    fusion_ : Fusion
+        The session that learns.
+    n_iter_ : int
+        The number of passes made.
+    n_features_in_ : int
+        The number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        The names of the features, if X had names.
 
-    A drop-in for `Perceptron` and `SGDClassifier`. `learner` is a learner or its text, over `Attributes()`
-    unless it is set on a source of its own (`Shared`, `Kernel`, `Pairs`). `fit` goes over the rows `max_iter`
-    times, each time in another order if `shuffle`, and stops when a pass has moved nothing; `partial_fit` is
-    one pass in the order given, which is what the bounds on mistakes are about. Sample weights of 0 and 1 are
-    for all rules, others for those that move by exactly z (Perceptron, both Winnows, p-norm): they then move
-    by the weight times z.
-
+    Examples
+    --------
     >>> from sklearn.datasets import load_iris
     >>> from linmax.adapters.sklearn import LinearMaxClassifier
     >>> X, y = load_iris(return_X_y=True)
@@ -92,86 +89,118 @@ class LinearMaxClassifier(Decides, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Begin anew and go over the rows up to `max_iter` times."""
+        """Learn the rows in up to `max_iter` passes; earlier fits are forgotten.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            The labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The weights of the rows.
+
+        Returns
+        -------
+        self : LinearMaxClassifier
+            The fitted classifier.
+        """
         if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
-            raise ValueError(f"max_iter must be 1 or more (got {self.max_iter!r}); 10 is usual")
-        with self._anew():
-            X, y = self._read(X, y, reset=True)
-            learner = self._begin()
-            X, y = weighed(learner, self._widened(X), y, sample_weight)
-            self._meet(y)
+            raise ValueError(f"max_iter must be an integer >= 1 (got {self.max_iter!r}); 10 is typical")
+        with self._fresh_fit():
+            X, y = self._validate(X, y, reset=True)
+            learner = self._start_session()
+            X, y = apply_sample_weights(learner, self._with_intercept(X), y, sample_weight)
+            self._add_classes(y)
             random = check_random_state(self.random_state)
-            for turn in range(1, self.max_iter + 1):
-                self.n_iter_ = turn
+            for iteration in range(1, self.max_iter + 1):
+                self.n_iter_ = iteration
                 order = random.permutation(len(y)) if self.shuffle else slice(None)
                 if self.fusion_.learn(attributes=X[order], labels=y[order]).moves == 0:
                     break
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more rows in one pass; `classes` may announce some, others may come unannounced."""
+        """Learn more rows in one pass.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            The labels; new classes are allowed.
+        classes : array-like, default=None
+            Classes to add before the rows are learned.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The weights of the rows.
+
+        Returns
+        -------
+        self : LinearMaxClassifier
+            The fitted classifier.
+        """
         if hasattr(self, "fusion_"):
             return self._learn(X, y, classes, sample_weight, first=False)
-        with self._anew():
+        with self._fresh_fit():
             return self._learn(X, y, classes, sample_weight, first=True)
 
     def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, *, first: bool) -> Self:
-        X, y = self._read(X, y, reset=first)
-        learner = self._begin() if first else self.fusion_.learner
-        X, y = weighed(learner, self._widened(X), y, sample_weight)
+        X, y = self._validate(X, y, reset=first)
+        learner = self._start_session() if first else self.fusion_.learner
+        X, y = apply_sample_weights(learner, self._with_intercept(X), y, sample_weight)
         if classes is not None:
-            self._meet(labels_of(classes))
+            self._add_classes(validate_labels(classes))
         self.fusion_.learn(attributes=X, labels=y)
-        self._meet(y, say=False)
+        self._add_classes(y, to_session=False)
         self.n_iter_ = 1
         return self
 
     @property
     def coef_(self) -> Scores:
-        """The weights of attributes, a row per class; of two the second's less the first's."""
-        table = self._table()
-        return table[:, :-1] if self._padded else table
+        """The weights of the attributes, a row per class; for two classes the second's minus the first's."""
+        table = self._weight_table()
+        return table[:, :-1] if self._has_intercept else table
 
     @property
     def intercept_(self) -> Scores:
-        """The weight of each class alone."""
-        table = self._table()
-        alone: Scores = table[:, -1] if self._padded else np.zeros(len(table))
-        return alone
+        """The intercept of each class; for two classes the second's minus the first's."""
+        table = self._weight_table()
+        intercepts: Scores = table[:, -1] if self._has_intercept else np.zeros(len(table))
+        return intercepts
 
-    def _begin(self) -> Learner:
-        """A session over attributes; where the source is ours the intercept is an attribute, always 1."""
-        learner, bare = over(Attributes(), self.learner)
+    def _start_session(self) -> Learner:
+        learner, default_source = learner_on_attributes(self.learner, Attributes())
         self.fusion_ = Fusion(learner)
-        self._padded = bool(self.fit_intercept and bare)
+        self._has_intercept = bool(self.fit_intercept and default_source)
         return learner
 
-    def _read(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Array]:
-        labels = labels_of(y)
-        rows = validated(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
+    def _validate(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Array]:
+        labels = validate_labels(y)
+        rows = validate_rows(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
         check_consistent_length(rows, labels)
         return rows, labels
 
     def _scores(self, X: Any) -> Scores:
-        rows = validated(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
-        return self.fusion_.scores(attributes=self._widened(rows))
+        rows = validate_rows(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        return self.fusion_.scores(attributes=self._with_intercept(rows))
 
-    def _widened(self, X: Any) -> Any:
-        if not self._padded:
+    def _with_intercept(self, X: Any) -> Any:
+        """Append a column of ones if the model has an intercept."""
+        if not self._has_intercept:
             return X
         ones = np.ones((X.shape[0], 1))
         if sparse.issparse(X):
             return sparse.hstack((X, ones), format="csr")
         return np.concatenate((X, ones), axis=1)
 
-    def _table(self) -> Scores:
+    def _weight_table(self) -> Scores:
         check_is_fitted(self, "fusion_")
         learner, weights = self.fusion_.learner, self.fusion_.weights
         if not all(isinstance(layer, Averaged | Recycled | Rule) for layer in layers(learner)) or not (
             learner.rule.experts == Attributes()
         ):
             raise AttributeError(f"{learner} is not one weight per attribute and class; see fusion_.weights")
-        attributes = range(self.n_features_in_ + self._padded)
+        attributes = range(self.n_features_in_ + self._has_intercept)
         table = np.array(
             [[weights["attribute", a, self._key(label)] for a in attributes] for label in self.classes_]
         )
@@ -181,3 +210,40 @@ class LinearMaxClassifier(Decides, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def apply_sample_weights(learner: Learner, X: Any, y: Array, weights: Any) -> tuple[Any, Array]:
+    """Return the rows to learn: those of weight 0 are left out, the others are multiplied by their weight.
+
+    A weight c means that a row counts c times in the loss, so its gradient is c times as long. A rule whose
+    theta moves by exactly z does this when the row is multiplied by c: z becomes c z, and no prediction
+    changes, since all scores are multiplied by c > 0. This requires a rule that moves on mistakes only, with
+    one rival or all violators, and a source that is linear in the row.
+    """
+    if weights is None:
+        return X, y
+    weights = _check_sample_weight(weights, X, dtype=np.float64, ensure_non_negative=True)
+    used = np.flatnonzero(weights)
+    if not len(used):
+        raise ValueError("sample_weight is 0 for every row; at least one weight must be positive")
+    X, y, weights = X[used], y[used], weights[used]
+    if (weights == 1.0).all():
+        return X, y
+    for base in base_learners(learner):
+        if not _scales_with_rows(base):
+            raise ValueError(
+                f"{base!r} cannot use a sample weight of {weights[weights != 1.0][0]:g};"
+                " pass weights of 0 and 1, or use a rule that moves by exactly z, such as Perceptron()"
+            )
+    if sparse.issparse(X):
+        return sparse.diags_array(weights, format="csr") @ X, y
+    return X * weights[:, None], y
+
+
+def _scales_with_rows(rule: Any) -> bool:
+    return (
+        "theta adds z" in getattr(rule, "claims", ())
+        and rule.slack == 0
+        and rule.rivals in ("top", "violators")
+        and rule.experts == Attributes()
+    )
