@@ -1,4 +1,4 @@
-"""Whatever bytes a file holds, it is read or refused in a sentence; and what was written is read."""
+"""Any bytes are read or refused with one sentence, and files written by other programs are read back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from linmax.streams import StreamError, data_warnings, open_stream
 from tests.streams.test_streams import FILES
 
-ATTACKS = Path(__file__).parent / "hostile_files"
+HOSTILE = Path(__file__).parent / "hostile_files"
 
 
 def array() -> bytes:
@@ -27,16 +27,16 @@ def array() -> bytes:
 SVM = {"a.svm": b"1 1:0.5 3:2\n-1 2:1e3 # x\n" * 20}
 SCORES = {"scores.csv": b"ann:a,ann:b,truth\n.5,.5,a\n,1,b\n" * 5}
 GOOD = {**FILES, **SVM, **SCORES, "votes.npy": array()}
-SEEDS = [GOOD[name] for name in GOOD] + [path.read_bytes()[:4000] for path in sorted(ATTACKS.iterdir())]
+SEEDS = [GOOD[name] for name in GOOD] + [path.read_bytes()[:4000] for path in sorted(HOSTILE.iterdir())]
 
 
 def read(data: bytes, name: str | None, **options: Any) -> int:
-    """The rows of a file, or -1 if it is refused in a sentence."""
+    """Return the number of rows of a file, or -1 if it is refused with one sentence."""
     file = io.BytesIO(data)
     if name is not None:
         file.name = name
     try:
-        return walk(file, **options)
+        return count_rows(file, **options)
     except StreamError as error:
         sentence = str(error)
     assert "\n" not in sentence
@@ -44,7 +44,7 @@ def read(data: bytes, name: str | None, **options: Any) -> int:
     return -1
 
 
-def walk(file: io.BytesIO, **options: Any) -> int:
+def count_rows(file: io.BytesIO, **options: Any) -> int:
     rows = 0
     stream = open_stream(file, **options)
     data_warnings(stream)
@@ -64,16 +64,16 @@ def test_any_bytes_are_read_or_refused(data: bytes, name: str | None) -> None:
 
 @st.composite
 def damaged(draw: st.DrawFn, data: bytes) -> bytes:
-    """A good file with some bytes changed, lost, doubled or cut off."""
+    """A good file with some bytes changed, removed, repeated or cut off."""
     for _ in range(draw(st.integers(1, 3))):
         at = draw(st.integers(0, max(len(data) - 1, 0)))
-        how = draw(st.sampled_from(["change", "lose", "double", "cut", "insert"]))
+        how = draw(st.sampled_from(["change", "remove", "repeat", "cut", "insert"]))
         size = draw(st.integers(1, 16))
         if how == "change":
             data = data[:at] + draw(st.binary(min_size=1, max_size=8)) + data[at + size :]
-        elif how == "lose":
+        elif how == "remove":
             data = data[:at] + data[at + size :]
-        elif how == "double":
+        elif how == "repeat":
             data = data[: at + size] + data[at:]
         elif how == "cut":
             data = data[:at]
@@ -96,10 +96,12 @@ def test_a_damaged_file_is_read_or_refused(name: str) -> None:
     attempt()
 
 
-@given(seed=st.sampled_from(SEEDS), name=st.sampled_from([None, *GOOD]), fold=st.booleans())
+@given(seed=st.sampled_from(SEEDS), name=st.sampled_from([None, *GOOD]), ignore_case=st.booleans())
 @settings(max_examples=150)
-def test_a_file_under_another_s_name_is_read_or_refused(seed: bytes, name: str | None, fold: bool) -> None:
-    read(seed, name, ignore_case=fold)
+def test_a_file_with_a_wrong_name_is_read_or_refused(
+    seed: bytes, name: str | None, ignore_case: bool
+) -> None:
+    read(seed, name, ignore_case=ignore_case)
 
 
 LETTERS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), max_size=5)
@@ -112,7 +114,7 @@ LETTERS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\
 )
 @example(rows=[["a", 'b"', "c"], ['d"\n', "", '"']], sign=",", size=1)
 @settings(max_examples=150)
-def test_what_a_csv_writer_wrote_is_read_back_in_blocks_of_any_size(
+def test_csv_files_are_read_back_with_their_lines_in_blocks_of_any_size(
     rows: list[list[str]], sign: str, size: int
 ) -> None:
     text = io.StringIO(newline="")
@@ -121,7 +123,7 @@ def test_what_a_csv_writer_wrote_is_read_back_in_blocks_of_any_size(
     writer.writerows(rows)
     file = io.BytesIO(text.getvalue().encode())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("linmax.streams.source.BLOCK", size)
+        patch.setattr("linmax.streams.source.BLOCK_SIZE", size)
         found: list[list[str]] = []
         lines: list[int] = []
         for chunk in open_stream(file, label="truth", chunk_size=5):
@@ -142,10 +144,12 @@ def test_what_a_csv_writer_wrote_is_read_back_in_blocks_of_any_size(
     )
 )
 @settings(max_examples=100)
-def test_rows_of_items_come_together_or_are_refused(rows: list[tuple[int, str, str]]) -> None:
+def test_long_files_are_read_if_sorted_by_item_and_refused_otherwise(
+    rows: list[tuple[int, str, str]],
+) -> None:
     data = "item,expert,vote\n" + "".join(f"{i},{who},{vote}\n" for i, who, vote in rows)
     runs = [item for k, (item, _, _) in enumerate(rows) if k == 0 or rows[k - 1][0] != item]
-    spoken = [(item, who) for item, who, vote in rows if vote]
-    good = len(set(runs)) == len(runs) and len(set(spoken)) == len(spoken)
+    votes_cast = [(item, who) for item, who, vote in rows if vote]
+    good = len(set(runs)) == len(runs) and len(set(votes_cast)) == len(votes_cast)
     for chunk in (1, 2, 100):
         assert read(data.encode(), "votes.csv", chunk_size=chunk) == (len(runs) if good else -1)

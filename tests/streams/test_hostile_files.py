@@ -1,4 +1,4 @@
-"""Files that nobody should have to debug: each is refused in one sentence that names it and the cure."""
+"""Bad files: each is refused with one sentence that names the file, the place and the fix."""
 
 from __future__ import annotations
 
@@ -9,77 +9,77 @@ import pytest
 
 from linmax.streams import StreamError, open_stream, read_labels
 
-ATTACKS = Path(__file__).parent / "hostile_files"
-EXPECTED = json.loads((ATTACKS / "expected.json").read_text(encoding="utf-8"))
+HOSTILE = Path(__file__).parent / "hostile_files"
+EXPECTED = json.loads((HOSTILE / "expected.json").read_text(encoding="utf-8"))
 
 
-def test_every_attack_is_expected() -> None:
-    found = {path.name for path in ATTACKS.iterdir()} - {"expected.json", ".gitattributes"}
+def test_every_hostile_file_has_an_expected_message() -> None:
+    found = {path.name for path in HOSTILE.iterdir()} - {"expected.json", ".gitattributes"}
     assert found == set(EXPECTED)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_a_bad_file_is_refused_in_one_sentence(name: str) -> None:
+def test_a_bad_file_is_refused_with_one_sentence(name: str) -> None:
     case = EXPECTED[name]
     with pytest.raises(StreamError) as caught:
-        for _ in open_stream(ATTACKS / name, **case.get("options", {})):
+        for _ in open_stream(HOSTILE / name, **case.get("options", {})):
             pass
     sentence = str(caught.value)
     assert case["says"] in sentence
     assert name in sentence
     assert "\n" not in sentence
     assert len(sentence) < 300
-    assert str(ATTACKS) not in sentence
+    assert str(HOSTILE) not in sentence
 
 
-def test_a_stream_that_has_failed_goes_on_failing() -> None:
-    stream = open_stream(ATTACKS / "unsorted.csv", chunk_size=1)
+def test_a_stream_that_has_failed_keeps_failing() -> None:
+    stream = open_stream(HOSTILE / "unsorted.csv", chunk_size=1)
     with pytest.raises(StreamError, match="line 4"):
         list(stream)
     with pytest.raises(StreamError, match="line 4"):
         next(stream)
 
 
-def test_no_piece_holds_rows_around_a_bad_one(tmp_path: Path) -> None:
+def test_no_chunk_contains_rows_around_a_bad_one(tmp_path: Path) -> None:
     path = tmp_path / "votes.csv"
     path.write_bytes(b"ann,truth\n" + b"a,a\n" * 10 + b"a\n" + b"a,a\n" * 10)
-    with pytest.raises(StreamError, match=r"votes.csv, line 12: 1 cells where the header has 2"):
+    with pytest.raises(StreamError, match=r"votes.csv, line 12: 1 cell where the header has 2"):
         assert next(open_stream(path)) is None
 
 
-def test_an_id_taken_for_the_label_is_found_out(tmp_path: Path) -> None:
+def test_a_column_of_ids_is_refused_as_label(tmp_path: Path) -> None:
     path = tmp_path / "ids.csv"
     path.write_text("ann,truth\n" + "".join(f"a,{i}\n" for i in range(100_002)), encoding="utf-8")
     with pytest.raises(StreamError, match=r"ids.csv: by row 100002 'truth' has over 100000 different values"):
         list(open_stream(path))
 
 
-def test_a_row_without_an_end_is_refused_before_it_fills_the_memory(
+def test_an_endless_row_is_refused_before_it_fills_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linmax.streams.source.LONGEST", 1 << 17)
+    monkeypatch.setattr("linmax.streams.source.MAX_ROW_BYTES", 1 << 17)
     path = tmp_path / "votes.csv"
     path.write_bytes(b'ann,truth\na,a\n"b,' + b"x\n" * (1 << 21))
     with pytest.raises(StreamError, match="line 3: a row of over 0 MB; close its quote"):
         list(open_stream(path))
 
 
-def test_objects_in_objects_without_end_are_refused(tmp_path: Path) -> None:
+def test_deeply_nested_json_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "deep.jsonl"
     path.write_bytes(b'{"ann": "a"}\n{"ann": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\n")
     with pytest.raises(StreamError, match=r"deep.jsonl, line 2: (nested too deep|'ann' is)"):
         list(open_stream(path))
 
 
-def test_an_item_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linmax.streams.long_format.MOST", 100)
+def test_an_endless_item_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linmax.streams.long_format.MAX_ITEM_ROWS", 100)
     path = tmp_path / "votes.csv"
     path.write_text("item,expert,vote\n" + "".join(f"1,{i},a\n" for i in range(500)), encoding="utf-8")
     with pytest.raises(StreamError, match="line 2: an item of over 100 rows; name the column of items"):
         list(open_stream(path, chunk_size=50))
 
 
-def test_what_is_no_file_is_said_so(tmp_path: Path) -> None:
+def test_something_that_is_not_a_binary_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StreamError, match=r"there is no file 'nowhere.csv'"):
         open_stream("nowhere.csv")
     with pytest.raises(StreamError, match="is a folder"):
@@ -94,8 +94,8 @@ def test_what_is_no_file_is_said_so(tmp_path: Path) -> None:
 
 
 def test_bad_options_are_refused_with_the_value() -> None:
-    good = ATTACKS / "ragged.csv"
-    with pytest.raises(StreamError, match=r"chunk_size must be a whole number of rows, 1 or more \(got 0\)"):
+    good = HOSTILE / "ragged.csv"
+    with pytest.raises(StreamError, match=r"chunk_size must be an integer >= 1 \(got 0\)"):
         open_stream(good, chunk_size=0)
     with pytest.raises(StreamError, match=r"shape must be 'wide', 'scores' or 'long' \(got 'tall'\)"):
         open_stream(good, shape="tall")
@@ -103,11 +103,11 @@ def test_bad_options_are_refused_with_the_value() -> None:
         open_stream(good, attributes="ann")
     with pytest.raises(StreamError, match="has no columns named expert:class"):
         open_stream(good, shape="scores")
-    with pytest.raises(StreamError, match="svmlight, which has no columns to name"):
-        open_stream(ATTACKS / "half.svm", label="truth")
+    with pytest.raises(StreamError, match="svmlight file, which has no columns to name"):
+        open_stream(HOSTILE / "half.svm", label="truth")
 
 
-def test_late_labels_are_refused_where_they_contradict_themselves(tmp_path: Path) -> None:
+def test_contradictory_late_labels_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "late.csv"
     path.write_text("id,truth\n1,a\n1,b\n", encoding="utf-8")
     with pytest.raises(StreamError, match=r"late.csv, line 3: id '1' has the label 'b' here and 'a' before"):
@@ -118,4 +118,4 @@ def test_late_labels_are_refused_where_they_contradict_themselves(tmp_path: Path
     with pytest.raises(StreamError, match="has no column 'gold'; it has id, truth"):
         read_labels(path, label="gold")
     with pytest.raises(StreamError, match="no ids to join by"):
-        read_labels(ATTACKS / "half.svm")
+        read_labels(HOSTILE / "half.svm")

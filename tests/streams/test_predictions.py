@@ -1,4 +1,4 @@
-"""PredictionWriter in files: the same rows in every format, wholly or not at all."""
+"""Files of predictions: the same rows in every format, and no file after an error."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def chunks(rows: int = 6, *, ids: bool = True, size: int = 2) -> Iterator[Chunk]
     return open_stream(io.BytesIO(text.encode()), chunk_size=size)
 
 
-def id_text(path: Path, names: list[Any], **options: Any) -> None:
+def write(path: Path, names: list[Any], **options: Any) -> None:
     truths = options.pop("truths", None)
-    with PredictionWriter(path) as guesses:
+    with PredictionWriter(path) as writer:
         for chunk in chunks(len(names), **options):
             some = slice(chunk.first, chunk.first + chunk.items)
             margins = np.array([np.nan if i == 0 else i / 4 for i in range(len(names))])
-            guesses.write(
+            writer.write(
                 chunk, np.array(names[some], object), margins[some], None if truths is None else truths[some]
             )
 
@@ -48,9 +48,9 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet"])
-def test_every_value_comes_back_whatever_is_in_it(ending: str, tmp_path: Path) -> None:
+def test_every_value_is_read_back_as_it_was_written(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"guesses{ending}"
-    id_text(path, ODD, truths=np.array([None, *ODD[1:]], object))
+    write(path, ODD, truths=np.array([None, *ODD[1:]], object))
     rows = read(path)
     assert list(rows[0]) == ["row", "id", "guess", "margin", "truth"]
     assert [row["guess"] for row in rows] == ODD
@@ -61,8 +61,8 @@ def test_every_value_comes_back_whatever_is_in_it(ending: str, tmp_path: Path) -
     assert rows[0]["truth"] in (None, "")
 
 
-def test_what_needs_no_quotes_has_none(tmp_path: Path) -> None:
-    id_text(tmp_path / "g.csv", ["ham", "spam"], ids=False)
+def test_values_are_quoted_only_if_necessary(tmp_path: Path) -> None:
+    write(tmp_path / "g.csv", ["ham", "spam"], ids=False)
     assert (tmp_path / "g.csv").read_text() == "row,guess,margin\n2,ham,\n3,spam,0.25\n"
 
 
@@ -70,30 +70,30 @@ def test_what_needs_no_quotes_has_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
 def test_classes_of_any_kind_can_be_written(names: list[Any], ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"g{ending}"
-    id_text(path, names)
+    write(path, names)
     found = [row["guess"] for row in read(path)]
     if ending == ".csv":
-        told = [str(name).lower() if isinstance(name, bool) else str(name) for name in names]
-        assert found == ["" if name is None else text for name, text in zip(names, told, strict=True)]
+        texts = [str(name).lower() if isinstance(name, bool) else str(name) for name in names]
+        assert found == ["" if name is None else text for name, text in zip(names, texts, strict=True)]
     elif 2**70 in names:
         assert found == [str(name) for name in names]  # larger than any column of whole numbers holds
     else:
         assert found == names
 
 
-def test_a_parquet_file_whose_first_guesses_are_unknown_takes_names_later(tmp_path: Path) -> None:
-    id_text(tmp_path / "g.parquet", [None, None, "ham", "spam"])
+def test_a_parquet_file_accepts_names_after_missing_predictions(tmp_path: Path) -> None:
+    write(tmp_path / "g.parquet", [None, None, "ham", "spam"])
     assert [row["guess"] for row in read(tmp_path / "g.parquet")] == [None, None, "ham", "spam"]
 
 
-def test_a_parquet_file_refuses_to_change_the_kind_of_a_column(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"cannot hold a guess of type string beside int64; call it \.csv"):
-        id_text(tmp_path / "g.parquet", [1, 2, "ham", "spam"])
+def test_a_parquet_file_refuses_a_change_of_type(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"cannot hold a guess of type string beside int64; write \.csv"):
+        write(tmp_path / "g.parquet", [1, 2, "ham", "spam"])
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet"])
-def test_without_rows_there_is_an_empty_table(ending: str, tmp_path: Path) -> None:
+def test_without_rows_an_empty_table_is_written(ending: str, tmp_path: Path) -> None:
     with PredictionWriter(tmp_path / f"g{ending}"):
         pass
     assert read(tmp_path / f"g{ending}") == []
@@ -101,7 +101,7 @@ def test_without_rows_there_is_an_empty_table(ending: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit, MemoryError])
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_whatever_goes_wrong_nothing_is_left(
+def test_an_error_leaves_the_old_file_and_no_other(
     error: type[BaseException], ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / f"g{ending}"
@@ -110,58 +110,58 @@ def test_whatever_goes_wrong_nothing_is_left(
     def broken(self: Any, *rest: Any) -> None:
         if self.rows == 4:
             raise error
-        write(self, *rest)
+        original(self, *rest)
 
-    write = PredictionWriter.write
+    original = PredictionWriter.write
     monkeypatch.setattr(PredictionWriter, "write", broken)
     with pytest.raises(error):
-        id_text(path, ["ham"] * 6)
+        write(path, ["ham"] * 6)
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
     assert path.read_text() == "before"
 
 
-def test_until_the_end_nothing_has_the_name(tmp_path: Path) -> None:
+def test_the_file_appears_only_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "g.csv"
-    with PredictionWriter(path) as guesses:
+    with PredictionWriter(path) as writer:
         for chunk in chunks():
-            guesses.write(chunk, np.array(["ham"] * chunk.items), np.zeros(chunk.items))
+            writer.write(chunk, np.array(["ham"] * chunk.items), np.zeros(chunk.items))
             assert not path.exists()
     assert [one.name for one in tmp_path.iterdir()] == ["g.csv"]
 
 
-def test_a_link_leads_to_its_target(tmp_path: Path) -> None:
+def test_a_symbolic_link_is_followed(tmp_path: Path) -> None:
     (tmp_path / "real.csv").write_text("before")
     (tmp_path / "g.csv").symlink_to(tmp_path / "real.csv")
-    id_text(tmp_path / "g.csv", ["ham"])
+    write(tmp_path / "g.csv", ["ham"])
     assert (tmp_path / "g.csv").is_symlink()
     assert read(tmp_path / "real.csv")[0]["guess"] == "ham"
 
 
-def test_a_full_disk_is_told_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported_with_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(self: Any, table: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("linmax.streams.predictions._Delimited.write", full)
+    monkeypatch.setattr("linmax.streams.predictions._CsvWriter.write", full)
     with pytest.raises(ValueError, match=r"cannot write .*g\.csv: No space left on device"):
-        id_text(tmp_path / "g.csv", ["ham"])
+        write(tmp_path / "g.csv", ["ham"])
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_bad_name_is_refused_before_anything_is_read(tmp_path: Path) -> None:
     for name, sentence in {
-        "g.txt": "does not end in .csv, .tsv, .jsonl or .parquet; call it so",
+        "g.txt": "its name must end in .csv, .tsv, .jsonl or .parquet",
         "nowhere/g.csv": "there is no folder",
     }.items():
         with pytest.raises(ValueError, match=sentence):
             PredictionWriter(tmp_path / name)
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(ValueError, match="it is no file; name another"):
+    with pytest.raises(ValueError, match="it is not a file; use another name"):
         PredictionWriter(tmp_path / "folder.csv")
 
 
 @pytest.mark.parametrize("path", [None, "-"])
 def test_standard_output_is_csv(path: str | None, capsys: pytest.CaptureFixture[str]) -> None:
-    with PredictionWriter(path) as guesses:
+    with PredictionWriter(path) as writer:
         for chunk in chunks(2, ids=False):
-            guesses.write(chunk, np.array(["hám", "a,b"]), np.array([0.5, 1.0]))
+            writer.write(chunk, np.array(["hám", "a,b"]), np.array([0.5, 1.0]))
     assert capsys.readouterr().out == 'row,guess,margin\n2,"hám",0.5\n3,"a,b",1\n'

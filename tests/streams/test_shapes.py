@@ -1,18 +1,20 @@
-"""What columns are for: experts, scores, votes one by one, attributes, ids; and what looks odd in them."""
+"""Shapes of tables (wide, scores, long), attributes, ids, late labels, and warnings about the data."""
 
 from __future__ import annotations
 
 import io
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
+import pytest
 
 from linmax import Fusion, Perceptron, Winnow
 from linmax.experts import Attributes
-from linmax.streams import data_warnings, open_stream, read_labels
+from linmax.streams import StreamError, data_warnings, open_stream, read_labels
 
 
 def opened(text: str, name: str = "votes.csv", **options: Any) -> Any:
@@ -21,14 +23,14 @@ def opened(text: str, name: str = "votes.csv", **options: Any) -> Any:
     return open_stream(file, **options)
 
 
-def test_the_layout_is_one_line_to_check() -> None:
+def test_a_schema_is_printed_as_one_line() -> None:
     stream = opened("id,size,gpt,bert,note,truth\n1,2,a,b,,a\n", attributes=["size"], experts=["gpt", "bert"])
     assert str(stream.schema) == (
         "votes.csv: CSV, wide: 2 experts (gpt, bert), label truth, id id, 1 attribute (size); ignored: note"
     )
 
 
-def test_text_files_hold_text_whatever_it_looks_like() -> None:
+def test_cells_of_csv_files_are_text_even_if_they_look_like_numbers() -> None:
     votes = "".join(f"{i % 3},{i % 2}\n" for i in range(200_000)) + "x,01\n"
     chunks = list(opened("ann,truth\n" + votes))
     assert len(chunks) > 1
@@ -58,7 +60,7 @@ def test_quotes_hold_commas_newlines_and_quotes() -> None:
     assert chunk.lines.tolist() == [2, 4]
 
 
-def test_scores_come_with_the_names_of_experts_and_classes() -> None:
+def test_columns_expert_class_are_read_as_scores() -> None:
     (chunk,) = opened("m:v2:ham,m:v2:spam,truth\n.2,.8,spam\n,1,ham\n")
     assert chunk.votes.items == 2
     assert list(
@@ -70,7 +72,7 @@ def test_scores_come_with_the_names_of_experts_and_classes() -> None:
     ]
 
 
-def test_scores_for_numbered_classes_go_with_numbered_labels(tmp_path: Path) -> None:
+def test_classes_of_scores_are_integers_if_labels_are(tmp_path: Path) -> None:
     path = tmp_path / "votes.npz"
     np.savez(path, votes=np.array([[[0.1, 0.9], [np.nan, 0.4]]]), labels=[1])
     (chunk,) = open_stream(path)
@@ -85,7 +87,7 @@ def test_scores_in_json_are_objects() -> None:
     assert chunk.labels.tolist() == ["a", None]
 
 
-def test_the_rows_of_an_item_may_be_cut_by_a_piece() -> None:
+def test_the_rows_of_an_item_may_span_batches() -> None:
     text = "item,expert,vote,truth\n1,ann,a,\n1,bob,b,a\n1,eve,,\n2,ann,a,b\n"
     for size in (1, 2, 3, 100):
         chunks = list(opened(text, chunk_size=size))
@@ -96,7 +98,7 @@ def test_the_rows_of_an_item_may_be_cut_by_a_piece() -> None:
 
 def test_columns_of_the_long_shape_can_be_named() -> None:
     stream = opened("q,who,says\n1,ann,a\n", id="q", experts=["who", "says"], shape="long")
-    assert str(stream.schema) == "votes.csv: CSV, long: each row an q/who/says, no label, id q"
+    assert str(stream.schema) == "votes.csv: CSV, long: one row per q/who/says, no label, id q"
     assert next(stream).votes.label.tolist() == ["a"]
 
 
@@ -118,7 +120,7 @@ def test_svmlight_has_attributes_and_labels_and_no_votes() -> None:
     assert fusion.learn(attributes=chunk.attributes, labels=chunk.labels).trials == 2
 
 
-def test_folding_makes_one_of_spam_and_spam() -> None:
+def test_ignore_case_makes_names_equal_that_differ_by_case_or_whitespace() -> None:
     text = "Ann,truth\nSpam ,SPAM\n  ,ham\n"
     (chunk,) = opened(text, ignore_case=True)
     assert chunk.votes.to_pydict() == {"Ann": ["spam", None]}
@@ -127,7 +129,7 @@ def test_folding_makes_one_of_spam_and_spam() -> None:
     assert chunk.votes.to_pydict() == {"Ann": ["Spam ", "  "]}
 
 
-def test_labels_that_come_later_are_joined_by_id(tmp_path: Path) -> None:
+def test_late_labels_are_joined_by_id(tmp_path: Path) -> None:
     path = tmp_path / "late.parquet"
     pa.parquet.write_table(pa.table({"id": [2, 3], "truth": ["b", None]}), path)
     late = read_labels(path)
@@ -139,15 +141,15 @@ def test_labels_that_come_later_are_joined_by_id(tmp_path: Path) -> None:
     assert read_labels(jsonl, ignore_case=True) == {"2": "b"}
 
 
-def said(rows: list[str]) -> list[str]:
+def warn(rows: list[str]) -> list[str]:
     return data_warnings(opened("\n".join(["ann,truth", *rows])))
 
 
-def test_a_good_file_is_passed_in_silence() -> None:
-    assert said(["a,a", "b,b"] * 50) == []
+def test_a_good_file_gives_no_warnings() -> None:
+    assert warn(["a,a", "b,b"] * 50) == []
 
 
-def test_a_survey_takes_no_row_away() -> None:
+def test_data_warnings_consume_no_rows() -> None:
     stream = opened("ann,truth\na,a\n")
     assert data_warnings(stream) == []
     assert stream.rows_read == 0
@@ -155,29 +157,72 @@ def test_a_survey_takes_no_row_away() -> None:
     assert data_warnings(stream) == ["there are no rows"]
 
 
-def test_votes_and_labels_that_hardly_meet_are_told() -> None:
-    (sentence,) = said(["a,x", "b,y"] * 20)
-    assert sentence.startswith("0 of 40 labels are ever voted for (votes are 'a', 'b', labels 'x', 'y')")
+def test_labels_without_votes_give_a_warning() -> None:
+    (sentence,) = warn(["a,x", "b,y"] * 20)
+    assert sentence.startswith("0 of 40 labels occur among the votes (votes are 'a', 'b', labels 'x', 'y')")
 
 
-def test_values_that_differ_by_blanks_or_case_are_told() -> None:
-    (sentence,) = said(["a,a", "b,b"] * 20 + ["A ,a"])
+def test_spelling_variants_give_a_warning() -> None:
+    (sentence,) = warn(["a,a", "b,b"] * 20 + ["A ,a"])
     assert sentence == "votes have 'A ' (1 time) beside 'a' (20 times); ignore_case=True makes them equal"
 
 
-def test_an_id_among_experts_or_as_label_is_told() -> None:
-    assert "expert 'ann' says 60 different things in 60 rows" in said([f"{i},{i % 2}" for i in range(60)])[-1]
+def test_columns_of_ids_give_a_warning() -> None:
+    assert "expert 'ann' has 60 different votes in 60 rows" in warn([f"{i},{i % 2}" for i in range(60)])[-1]
     assert (
-        "the label has 60 different values in 60 rows, like an id" in said([f"a,{i}" for i in range(60)])[-1]
+        "the label has 60 different values in 60 rows, like an id" in warn([f"a,{i}" for i in range(60)])[-1]
     )
 
 
-def test_rows_sorted_by_label_and_rows_without_one_are_told() -> None:
-    sentences = said(["a,a"] * 20 + ["b,b"] * 20 + ["a,"])
-    assert sentences[0] == "1 of the first 41 rows have no label: they are predicted only"
+def test_sorted_rows_and_missing_labels_give_warnings() -> None:
+    sentences = warn(["a,a"] * 20 + ["b,b"] * 20 + ["a,"])
+    assert sentences[0] == "1 of the first 41 rows have no label: they are only predicted"
     assert sentences[1].startswith("rows are sorted by label")
 
 
-def test_a_survey_reads_scores_and_dicts_too() -> None:
+def test_scores_and_dicts_are_checked_too() -> None:
     assert "0 of 1 labels" in data_warnings(opened("ann:a,truth\n1,x\n"))[0]
     assert "0 of 1 labels" in data_warnings(opened('{"ann": {"a": 1}, "truth": "x"}\n', "v.jsonl"))[0]
+
+
+def test_experts_can_be_selected_in_nested_votes() -> None:
+    row = '{"votes": {"ann": "a", "bob": "b"}, "truth": "a"}\n'
+    (chunk,) = opened(row, "v.jsonl", experts=["ann"])
+    assert chunk.votes == [{"ann": "a"}]
+    (chunk,) = opened(row, "v.jsonl")
+    assert chunk.votes == [{"ann": "a", "bob": "b"}]
+
+
+def test_the_shape_is_checked_for_every_format() -> None:
+    for text, name in (
+        ("ann,truth\n", "v.csv"),
+        ('{"votes": {"ann": "a"}}\n', "v.jsonl"),
+        ("1 1:2\n", "a.svm"),
+    ):
+        with pytest.raises(StreamError, match="shape must be 'wide', 'scores' or 'long'"):
+            opened(text, name, shape="tall")
+
+
+def test_the_lines_of_svmlight_files_count_comments_and_blank_lines() -> None:
+    text = "# comment\n\n1 1:1\n   # indented comment\n2 1:1 # 3:3\r\n3 qid:7\n"
+    (chunk,) = opened(text, "a.svm")
+    assert chunk.lines.tolist() == [3, 5, 6]
+    assert chunk.attributes == [{1: 1.0}, {1: 1.0}, {}]
+
+
+@pytest.mark.parametrize("bad", [0, 1, 498, 499])
+@pytest.mark.parametrize("row", ["1 x", "1 2:1 1:1", "x 1:1", "1 1:nan", "1e99 1:1"])
+def test_the_first_bad_line_of_an_svmlight_file_is_reported(bad: int, row: str) -> None:
+    rows = ["1 1:1"] * 500
+    rows[bad] = rows[499] = row
+    for size in (7, 1000):
+        with pytest.raises(StreamError, match=rf"a\.svm, line {bad + 2}: "):
+            list(opened("# header\n" + "\n".join(rows), "a.svm", chunk_size=size))
+
+
+def test_svmlight_files_without_scikit_learn_are_refused_with_the_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(ImportError, match=r"svmlight files requires .* pip install 'linmax\[sklearn\]'"):
+        opened("1 1:1\n", "a.svm")

@@ -1,4 +1,4 @@
-"""Panels in files: every format says the same, in chunks of any size, however it is packed."""
+"""Panels in files: every format, compressed or not, is read alike, in chunks of any size."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import gc
 import gzip
 import io
 import json
+import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -41,7 +43,7 @@ def long() -> bytes:
     return "\n".join(lines).encode()
 
 
-def id_text(write: Callable[[Any], None]) -> bytes:
+def to_bytes(write: Callable[[Any], None]) -> bytes:
     file = io.BytesIO()
     write(file)
     return file.getvalue()
@@ -66,15 +68,15 @@ FILES = {
         json.dumps({"truth": row["truth"], "votes": {who: row[who] for who in EXPERTS}}) + "\n"
         for row in ROWS
     ).encode(),
-    "votes.parquet": id_text(lambda file: pa.parquet.write_table(TABLE, file, row_group_size=50)),
-    "votes.arrow": id_text(arrow(pa.ipc.new_file)),
-    "votes.arrows": id_text(arrow(pa.ipc.new_stream)),
-    "votes.npy": id_text(
+    "votes.parquet": to_bytes(lambda file: pa.parquet.write_table(TABLE, file, row_group_size=50)),
+    "votes.arrow": to_bytes(arrow(pa.ipc.new_file)),
+    "votes.arrows": to_bytes(arrow(pa.ipc.new_stream)),
+    "votes.npy": to_bytes(
         lambda file: np.save(
             file, np.array([tuple(row.values()) for row in ROWS], [(n, "U4") for n in [*EXPERTS, "truth"]])
         )
     ),
-    "votes.npz": id_text(
+    "votes.npz": to_bytes(
         lambda file: np.savez_compressed(file, votes=NAMES[VOTES], labels=NAMES[LABELS], experts=EXPERTS)
     ),
     "long.csv": long(),
@@ -103,14 +105,14 @@ def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("chunk", [7, 65_536])
-def test_every_format_in_any_pieces_teaches_the_same(file: Path, chunk: int, whole: Fusion) -> None:
+def test_every_format_in_chunks_of_any_size_teaches_the_same(file: Path, chunk: int, whole: Fusion) -> None:
     fusion = learned(file, chunk_size=chunk)
     assert fusion.trials == 120
     assert fusion.weights == whole.weights
     assert fusion.classes == whole.classes
 
 
-def test_pieces_are_counted_and_never_too_large(file: Path) -> None:
+def test_chunks_are_numbered_and_never_too_large(file: Path) -> None:
     stream = open_stream(file, chunk_size=16)
     at = 0
     for chunk in stream:
@@ -126,8 +128,8 @@ def test_pieces_are_counted_and_never_too_large(file: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["votes.csv", "votes.jsonl", "votes.arrow", "votes.arrows", "votes.npy"])
-@pytest.mark.parametrize("packing", ["gzip", "zstd", "gzip without saying so"])
-def test_packed_files_are_unpacked_on_the_way(tmp_path: Path, name: str, packing: str, whole: Fusion) -> None:
+@pytest.mark.parametrize("packing", ["gzip", "zstd", "gzip without its suffix"])
+def test_compressed_files_are_decompressed(tmp_path: Path, name: str, packing: str, whole: Fusion) -> None:
     ending = {"gzip": ".gz", "zstd": ".zst"}.get(packing, "")
     path = tmp_path / (name + ending)
     data = FILES[name]
@@ -137,7 +139,7 @@ def test_packed_files_are_unpacked_on_the_way(tmp_path: Path, name: str, packing
 
 
 class Pipe(io.RawIOBase):
-    """What standard input is: bytes that come a few at a time and only once."""
+    """Bytes that arrive a few at a time and can be read once, as standard input."""
 
     def __init__(self, data: bytes) -> None:
         self.chunks: Iterator[bytes] = (data[i : i + 1000] for i in range(0, len(data), 1000))
@@ -153,7 +155,7 @@ class Pipe(io.RawIOBase):
 
 
 @pytest.mark.parametrize("name", ["votes.csv", "votes.tsv", "votes.jsonl", "votes.arrow", "votes.arrows"])
-def test_standard_input_is_known_by_how_it_begins(
+def test_the_format_of_standard_input_is_detected(
     name: str, monkeypatch: pytest.MonkeyPatch, whole: Fusion
 ) -> None:
     class Stdin:
@@ -180,7 +182,7 @@ def test_a_pipe_cannot_be_read_from_its_end(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.filterwarnings("ignore:Stored array in format 3.0")
-def test_fields_of_an_array_have_names_in_any_script(tmp_path: Path) -> None:
+def test_fields_of_an_array_may_have_names_in_any_script(tmp_path: Path) -> None:
     path = tmp_path / "votes.npy"
     np.save(path, np.array([(1, 1)], [("Łucja", "i4"), ("truth", "i4")]))
     assert open_stream(path).schema.experts == ("Łucja",)
@@ -210,7 +212,7 @@ def test_a_stream_closes_its_file(tmp_path: Path) -> None:
     assert raw.closed
 
 
-def test_a_file_that_came_open_stays_open(file: Path) -> None:
+def test_a_file_opened_by_the_caller_stays_open(file: Path) -> None:
     with file.open("rb") as given:
         list(open_stream(given))
         gc.collect()
@@ -226,7 +228,7 @@ def test_a_file_that_came_open_stays_open(file: Path) -> None:
         (30, 1000, [100]),
     ],
 )
-def test_pieces_of_parquet_end_where_row_groups_end(
+def test_chunks_of_parquet_end_where_row_groups_end(
     tmp_path: Path, groups: int, most: int, sizes: list[int]
 ) -> None:
     path = tmp_path / "votes.parquet"
@@ -237,9 +239,9 @@ def test_pieces_of_parquet_end_where_row_groups_end(
     assert [code for chunk in chunks for code in chunk.labels.tolist()] == codes
 
 
-def test_the_more_columns_the_fewer_rows_has_a_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linmax.streams.stream.CELLS", 60)
-    monkeypatch.setattr("linmax.streams.stream.FEWEST", 4)
+def test_chunks_of_wide_tables_have_fewer_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linmax.streams.stream.MAX_CELLS", 60)
+    monkeypatch.setattr("linmax.streams.stream.MIN_ROWS", 4)
     for experts, rows in ((1, 25), (5, 10), (29, 4)):  # 30, 10 and 4 at most, in equal parts
         path = tmp_path / f"{experts}.parquet"
         columns = {f"m{i}": [0] * 100 for i in range(experts)} | {"truth": [0] * 100}
@@ -247,7 +249,7 @@ def test_the_more_columns_the_fewer_rows_has_a_piece(tmp_path: Path, monkeypatch
         assert {chunk.items for chunk in open_stream(path)} == {rows}
 
 
-def test_small_row_groups_with_dictionaries_of_their_own_become_one_piece(tmp_path: Path) -> None:
+def test_small_row_groups_with_different_dictionaries_become_one_chunk(tmp_path: Path) -> None:
     path = tmp_path / "votes.parquet"
     words = [f"class {i % 7}" for i in range(100)]
     pa.parquet.write_table(pa.table({"ann": words, "truth": words}), path, row_group_size=1)
@@ -255,3 +257,39 @@ def test_small_row_groups_with_dictionaries_of_their_own_become_one_piece(tmp_pa
     assert chunk.labels.tolist() == words
     assert [item["ann"] for item in chunk.vote_dicts()] == words
     assert [chunk.items for chunk in open_stream(path, chunk_size=30)] == [30, 30, 30, 10]
+
+
+def test_archives_are_read_in_bounded_memory(tmp_path: Path) -> None:
+    path = tmp_path / "votes.npz"
+    np.savez_compressed(path, votes=np.zeros((3_000_000, 10), np.int8), labels=np.zeros(3_000_000, np.int8))
+    tracemalloc.start()
+    rows = sum(chunk.items for chunk in open_stream(path))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert rows == 3_000_000
+    assert peak < 8 << 20
+
+
+@pytest.mark.parametrize("rows_before", [0, 3, 1000])
+def test_a_bad_row_is_reported_with_its_line_after_newlines_and_returns_in_quotes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_before: int
+) -> None:
+    monkeypatch.setattr("linmax.streams.source.BLOCK_SIZE", 500)
+    path = tmp_path / "votes.csv"
+    path.write_bytes(b"\n\r\nann,truth\n" + b'"a\nb",c\n\n"a\rb",c\r\n' * rows_before + b"a,b,c\nd,e\n")
+    line = 4 + 4 * rows_before
+    with pytest.raises(StreamError, match=f"votes.csv, line {line}: 3 cells where the header has 2"):
+        list(open_stream(path))
+
+
+def test_linmax_without_pyarrow_names_the_extra(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['pyarrow'] = None\n"
+        "import linmax\n"
+        "try:\n    import linmax.streams\n"
+        "except ImportError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "linmax.streams requires pyarrow" in done.stdout
+    assert "pip install 'linmax[cli]'" in done.stdout
+    assert done.stdout.count("\n") == 1

@@ -1,4 +1,4 @@
-"""Flat objects of JSON as columns, for the long shape."""
+"""JSONL files: one JSON object per line, whose keys may differ from line to line."""
 
 from __future__ import annotations
 
@@ -11,266 +11,293 @@ import numpy as np
 import pyarrow as pa
 
 from linmax.streams.chunk import Chunk
-from linmax.streams.columns import Batch, fold
+from linmax.streams.columns import MAX_NUMBER, TableBatch, normalize
 from linmax.streams.schema import Schema, StreamError, short_repr
-from linmax.streams.source import Block, Source, blocks
+from linmax.streams.source import ByteSource, TextBlock, text_blocks
 
+SAMPLE_SIZE = 1000  # rows from which the schema is inferred
+VOTES_KEY = "votes"  # a key that may hold all votes of an item
+MAX_INT = 2**63
+LABEL_KINDS = {str: "text", int: "a number", bool: "true/false"}
 ARROW_TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
-KINDS_SAID = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
+TYPE_NAMES = {str: "a text", bool: "true or false", int: "an integer", float: "a number"}
 
 
-class JsonColumns:
-    """The columns of a JSONL file; the first value of each says what kind its values are."""
+class JsonRows(NamedTuple):
+    """Some objects of a file, and their lines."""
 
-    format, unit, rows = "JSONL", "line", None
+    dicts: list[dict[str, Any]]
+    lines: list[int]
 
-    def __init__(self, reader: Jsonl, layout: Schema) -> None:
-        self.reader, self.layout = reader, layout
+
+class JsonLinesReader:
+    """The objects of a file.
+
+    Parameters
+    ----------
+    source : ByteSource
+        The file.
+
+    Attributes
+    ----------
+    sample : list of dict
+        The first objects.
+    columns : list of str
+        The keys of the sample.
+    nested : bool
+        Whether the votes of an item are in an object of their own, as {"votes": {expert: vote}}.
+    """
+
+    def __init__(self, source: ByteSource) -> None:
+        self.name = source.name
+        self._blocks = text_blocks(source)
+        self._first_block = next((block for block in self._blocks if block.data.strip()), TextBlock(b"", 1))
+        self.sample = [row for _, row in islice(self._parse_block(self._first_block), SAMPLE_SIZE)]
+        if not self.sample:
+            raise StreamError(f"{self.name} is empty; it needs a header or at least one row")
+        self.columns = list(dict.fromkeys(key for row in self.sample for key in row))
+        votes = [row[VOTES_KEY] for row in self.sample if VOTES_KEY in row]
+        self.nested = any(isinstance(vote, dict) for vote in votes) and all(
+            isinstance(vote, dict | None) for vote in votes
+        )
+
+    def rows(self, max_rows: int) -> Iterator[JsonRows]:
+        """Read objects, at most `max_rows` at a time."""
+        for block in self._all_blocks():
+            objects = self._parse_block(block)
+            while part := list(islice(objects, max_rows)):
+                yield JsonRows([row for _, row in part], [line for line, _ in part])
+
+    def _all_blocks(self) -> Iterator[TextBlock]:
+        yield self._first_block
+        self._first_block = TextBlock(b"", 1)
+        yield from self._blocks
+
+    def _parse_block(self, block: TextBlock) -> Iterator[tuple[int, dict[str, Any]]]:
+        for line, text in enumerate(block.data.decode().split("\n"), block.line):
+            if text and not text.isspace():
+                yield line, self._parse_line(text, line)
+
+    def _parse_line(self, text: str, line: int) -> dict[str, Any]:
+        try:
+            row = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
+        except RecursionError:
+            problem = "nested too deep; write one flat object"
+        except _ContentError as error:
+            problem = str(error)
+        except json.JSONDecodeError as error:
+            problem = f"not valid JSON from column {error.colno} on ({error.msg}); fix the line"
+        except ValueError:  # an integer with more digits than Python reads
+            problem = "a number too long to read; shorten it"
+        else:
+            if "\\u" in text and not _is_unicode(row):
+                problem = "half of a surrogate pair (\\ud...); fix the text"
+            elif not isinstance(row, dict):
+                problem = f"{short_repr(row)} is not an object; write {{...}} on each line"
+            else:
+                return row
+        raise StreamError(f"{self.name}, line {line}: {problem}")
+
+
+class JsonTableReader:
+    """Flat objects as columns, for the long shape; the first value of a column decides its type.
+
+    Parameters
+    ----------
+    reader : JsonLinesReader
+        The file.
+    schema : Schema
+        The roles of the columns.
+    """
+
+    format, unit, num_rows = "JSONL", "line", None
+
+    def __init__(self, reader: JsonLinesReader, schema: Schema) -> None:
+        self.reader = reader
         self.roles: dict[str, Any] = {}
-        self.schema: Any = None
-        self._kinds: dict[str, type] = {}
+        self.arrow_schema: Any = None
+        self._numeric = {*schema.experts[3:], *schema.attributes}  # 1 and 1.5 are both numbers there
+        self._types: dict[str, type] = {}
 
-    def batches(self, columns: Sequence[str], most: int) -> Iterator[Batch]:
-        """The columns, with null where a row lacks one."""
-        for dicts, lines in self.reader.objects(most):
+    def batches(self, columns: Sequence[str], max_rows: int) -> Iterator[TableBatch]:
+        """Read columns, with null where an object lacks a key."""
+        for dicts, lines in self.reader.rows(max_rows):
             data = [self._column(name, [row.get(name) for row in dicts], lines) for name in columns]
-            yield Batch(pa.table(data, names=list(columns)), np.array(lines, np.int64))
+            yield TableBatch(pa.table(data, names=list(columns)), np.array(lines, np.int64))
 
     def _column(self, name: str, values: list[Any], lines: list[int]) -> Any:
         for i, value in enumerate(values):
             if value is None:
                 continue
             kind = type(value)
-            if kind is int and abs(value) < 2**63 and (self._kinds.get(name) is float or self._scored(name)):
+            as_float = self._types.get(name) is float or name in self._numeric
+            if kind is int and abs(value) < MAX_INT and as_float:
                 values[i], kind = float(value), float
-            first = self._kinds.setdefault(name, kind)
-            if kind not in ARROW_TYPES or kind is not first or (kind is int and abs(value) >= 2**63):
+            first = self._types.setdefault(name, kind)
+            if kind not in ARROW_TYPES or kind is not first or (kind is int and abs(value) >= MAX_INT):
                 raise StreamError(
                     f"{self.reader.name}, line {lines[i]}: {short_repr(name)} is {short_repr(value)}; write"
-                    f" {KINDS_SAID.get(first, 'a text or a number')} on every line"
+                    f" {TYPE_NAMES.get(first, 'a text or a number')} on every line"
                 )
-        return pa.array(values, ARROW_TYPES.get(self._kinds.get(name, type(None)), pa.string()))
-
-    def _scored(self, name: str) -> bool:
-        return name in (*self.layout.experts[3:], *self.layout.attributes)
+        return pa.array(values, ARROW_TYPES.get(self._types.get(name, type(None)), pa.string()))
 
 
-LARGEST = 1e60
-KINDS = {str: "text", int: "a number", bool: "true/false"}
-BOX = "votes"  # a key that may hold all votes of an item
+class JsonItemReader:
+    """Objects as items, for the wide and the scores shape; all votes and labels are of one kind.
 
+    Parameters
+    ----------
+    reader : JsonLinesReader
+        The file.
+    schema : Schema
+        The roles of the columns. If it is open, every key without another role is an expert.
+    ignore_case : bool
+        Whether to strip whitespace around votes and labels and to ignore their case.
+    """
 
-class Objects:
-    """Rows of a JSONL file become items; all votes and labels are of one kind."""
+    def __init__(self, reader: JsonLinesReader, schema: Schema, ignore_case: bool) -> None:
+        self.reader, self.schema, self.ignore_case = reader, schema, ignore_case
+        self._other_roles = {
+            name for name in (schema.label, schema.id, *schema.attributes, *schema.ignored) if name
+        }
+        self._label_type: type | None = None
+        self._numeric: dict[str, bool] = {}
 
-    def __init__(self, reader: Jsonl, layout: Schema, folding: bool, chosen: bool) -> None:
-        self.reader, self.layout, self.folding, self.chosen = reader, layout, folding, chosen
-        self.boxed = boxed(reader)
-        self.apart = {name for name in (layout.label, layout.id, *layout.attributes, *layout.ignored) if name}
-        self.kind: type | None = None
-        self.numeric: dict[str, bool] = {}
-
-    def chunks(self, most: int) -> Iterator[Chunk]:
-        """The items, some at a time."""
-        layout, first = self.layout, 0
-        for dicts, lines in self.reader.objects(most):
+    def chunks(self, max_rows: int) -> Iterator[Chunk]:
+        """Read items, at most `max_rows` at a time."""
+        schema, first = self.schema, 0
+        for dicts, lines in self.reader.rows(max_rows):
             rows = list(zip(dicts, lines, strict=True))
             labels = None
-            if layout.label:
+            if schema.label:
                 labels = np.empty(len(rows), object)
-                labels[:] = [self.name(row.get(layout.label), layout.label, line) for row, line in rows]
+                labels[:] = [self._label(row.get(schema.label), schema.label, line) for row, line in rows]
             yield Chunk(
                 first,
                 np.array(lines, np.int64),
-                [self.votes(row, line) for row, line in rows],
+                [self._votes(row, line) for row, line in rows],
                 labels,
-                [self.attributes(row, line) for row, line in rows] if layout.attributes else None,
-                [self.id(row.get(layout.id), line) for row, line in rows] if layout.id else None,
+                [self._attributes(row, line) for row, line in rows] if schema.attributes else None,
+                [self._id(row.get(schema.id), line) for row, line in rows] if schema.id else None,
             )
             first += len(rows)
 
-    def votes(self, row: dict[str, Any], line: int) -> dict[str, Any]:
-        """What the experts say of one item; who says nothing is left out."""
-        if self.boxed:
-            row = row.get(BOX) or {}
+    def _votes(self, row: dict[str, Any], line: int) -> dict[str, Any]:
+        """Return the votes on one item, without abstentions."""
+        nested = self.reader.nested
+        if nested:
+            row = row.get(VOTES_KEY) or {}
             if not isinstance(row, dict):
-                raise self.error(line, f"{BOX!r} is {short_repr(row)}; write an object {{expert: vote}}")
-        elif self.chosen:
-            row = {name: row[name] for name in self.layout.experts if name in row}
+                raise self._error(
+                    line, f"{VOTES_KEY!r} is {short_repr(row)}; write an object {{expert: vote}}"
+                )
+        if not self.schema.open:
+            row = {name: row[name] for name in self.schema.experts if name in row}
         votes: dict[str, Any] = {}
         for expert, vote in row.items():
-            if vote is None or (not self.boxed and expert in self.apart):
+            if vote is None or (not nested and expert in self._other_roles):
                 continue
             if isinstance(vote, dict):
-                votes[expert] = self.scores(vote, expert, line)
+                votes[expert] = self._scores(vote, expert, line)
             else:
-                name = self.name(vote, expert, line)
-                if name is not None:
-                    votes[expert] = name
+                label = self._label(vote, expert, line)
+                if label is not None:
+                    votes[expert] = label
         return votes
 
-    def scores(self, vote: dict[str, Any], expert: str, line: int) -> dict[Any, float]:
-        """One expert's scores, by class."""
-        out: dict[Any, float] = {}
-        for key, score in vote.items():
+    def _scores(self, scores: dict[str, Any], expert: str, line: int) -> dict[Any, float]:
+        """Return the scores of one expert, by class."""
+        by_class: dict[Any, float] = {}
+        for name, score in scores.items():
             if score is None:
                 continue
-            if type(score) not in (int, float) or not abs(score) <= LARGEST:
-                raise self.error(
-                    line, f"{expert} gives {short_repr(key)} the score {short_repr(score)}; write a number"
+            if type(score) not in (int, float) or not abs(score) <= MAX_NUMBER:
+                raise self._error(
+                    line, f"{expert} gives {short_repr(name)} the score {short_repr(score)}; write a number"
                 )
-            name = self.name(key, expert, line)
-            if name in out:
-                raise self.error(line, f"{expert} scores {short_repr(name)} twice; keep one")
-            if name is not None:
-                out[name] = float(score)
-        return out
+            label = self._label(name, expert, line)
+            if label in by_class:
+                raise self._error(line, f"{expert} scores {short_repr(label)} twice; keep one")
+            if label is not None:
+                by_class[label] = float(score)
+        return by_class
 
-    def name(self, value: Any, column: str, line: int) -> Any:
-        """A label, None if it is missing."""
+    def _label(self, value: Any, column: str, line: int) -> Any:
+        """Return a vote or label, None if it is missing."""
         kind = type(value)
         if kind is float and value.is_integer():
             value, kind = int(value), int
         if kind is str:
-            value = fold(value) if self.folding else value or None
+            value = normalize(value) if self.ignore_case else value or None
         if value is None:
             return None
-        if kind not in KINDS:
-            cure = "scores are an object {class: score}, other columns go into attributes="
-            raise self.error(line, f"{short_repr(column)} is {short_repr(value)}, which is no label; {cure}")
-        if self.kind is None:
-            self.kind = kind
-        elif kind is not self.kind:
-            raise self.error(
+        if kind not in LABEL_KINDS:
+            raise self._error(
                 line,
-                f"{short_repr(column)} is {short_repr(value)}, {KINDS[kind]}, but votes and labels before it are"
-                f" {KINDS[self.kind]}; write all alike, or name those that vote with experts=",
+                f"{short_repr(column)} is {short_repr(value)}, which is not a label; write scores as an"
+                " object {class: score}, and list other columns in attributes=",
+            )
+        if self._label_type is None:
+            self._label_type = kind
+        elif kind is not self._label_type:
+            raise self._error(
+                line,
+                f"{short_repr(column)} is {short_repr(value)}, {LABEL_KINDS[kind]}, but votes and labels"
+                f" before it are {LABEL_KINDS[self._label_type]}; write all in the same way, or select the"
+                " columns with votes with experts=",
             )
         return value
 
-    def attributes(self, row: dict[str, Any], line: int) -> dict[str, Any]:
-        """The attributes of one item."""
-        out = {}
-        for name in self.layout.attributes:
+    def _attributes(self, row: dict[str, Any], line: int) -> dict[str, Any]:
+        attributes = {}
+        for name in self.schema.attributes:
             value = row.get(name)
             if value is None:
                 continue
             numeric = isinstance(value, int | float)
-            if not (numeric or isinstance(value, str)) or (numeric and not abs(value) <= LARGEST):
-                raise self.error(
-                    line, f"the attribute {short_repr(name)} is {short_repr(value)}; write a number or a text"
-                )
-            if self.numeric.setdefault(name, numeric) != numeric:
-                raise self.error(
+            if not (numeric or isinstance(value, str)) or (numeric and not abs(value) <= MAX_NUMBER):
+                raise self._error(
                     line,
-                    f"the attribute {short_repr(name)} is {short_repr(value)}, unlike those before; write all alike",
+                    f"the attribute {short_repr(name)} is {short_repr(value)}; write a number or a text",
                 )
-            out[name] = float(value) if numeric else value
-        return out
+            if self._numeric.setdefault(name, numeric) != numeric:
+                raise self._error(
+                    line,
+                    f"the attribute {short_repr(name)} is {short_repr(value)}, but it was"
+                    f" {'a text' if numeric else 'a number'} before; write all in the same way",
+                )
+            attributes[name] = float(value) if numeric else value
+        return attributes
 
-    def id(self, value: Any, line: int) -> Any:
-        """The id of one item."""
+    def _id(self, value: Any, line: int) -> Any:
         if isinstance(value, list | dict):
-            raise self.error(line, f"the id {short_repr(value)} is no text or number; write one")
+            raise self._error(line, f"the id {short_repr(value)} is not a text or number; write one")
         return value
 
-    def error(self, line: int, what: str) -> StreamError:
-        """A sentence with its place."""
-        return StreamError(f"{self.reader.name}, line {line}: {what}")
+    def _error(self, line: int, message: str) -> StreamError:
+        return StreamError(f"{self.reader.name}, line {line}: {message}")
 
 
-def boxed(reader: Jsonl) -> bool:
-    """Whether the votes of an item stand together, as {"votes": {expert: vote}}."""
-    return any(isinstance(row.get(BOX), dict) for row in reader.sample) and all(
-        isinstance(row.get(BOX, {}), dict | None) for row in reader.sample
-    )
+class _ContentError(Exception):
+    """Valid JSON that cannot be used."""
 
 
-SAMPLE = 1000  # rows that are looked at to find out what there is
-
-
-class Rows(NamedTuple):
-    """Some objects, and the lines they stand in."""
-
-    dicts: list[dict[str, Any]]
-    lines: list[int]
-
-
-class Jsonl:
-    """Objects in order; keys may come and go."""
-
-    format, unit = "JSONL", "line"
-    rows = None
-
-    def __init__(self, source: Source) -> None:
-        self.name = source.name
-        self.roles: dict[str, Any] = {}
-        self._blocks = blocks(source)
-        self._first = next((block for block in self._blocks if block.data.strip()), Block(b"", 1))
-        self.sample = [row for _, row in islice(self._objects(self._first), SAMPLE)]
-        if not self.sample:
-            raise StreamError(f"{self.name} is empty; it needs a header or at least one row")
-        self.columns = list(dict.fromkeys(key for row in self.sample for key in row))
-
-    def objects(self, most: int) -> Iterator[Rows]:
-        """At most so many rows at a time."""
-        for block in self._every():
-            found = self._objects(block)
-            while part := list(islice(found, most)):
-                yield Rows([row for _, row in part], [line for line, _ in part])
-
-    def _every(self) -> Iterator[Block]:
-        yield self._first
-        self._first = Block(b"", 1)
-        yield from self._blocks
-
-    def _objects(self, block: Block) -> Iterator[tuple[int, dict[str, Any]]]:
-        for line, text in enumerate(block.data.decode().split("\n"), block.line):
-            if text and not text.isspace():
-                yield line, self._object(text, line)
-
-    def _object(self, text: str, line: int) -> dict[str, Any]:
-        try:
-            row = json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
-        except RecursionError:
-            raise StreamError(
-                f"{self.name}, line {line}: nested too deep; a row is one flat object"
-            ) from None
-        except _FaultError as fault:
-            raise StreamError(f"{self.name}, line {line}: {fault}") from None
-        except json.JSONDecodeError as error:
-            raise StreamError(
-                f"{self.name}, line {line}: no JSON from column {error.colno} on ({error.msg}); mend the line"
-            ) from None
-        except ValueError:  # a whole number of more digits than Python takes
-            raise StreamError(f"{self.name}, line {line}: a number too long to read; shorten it") from None
-        if "\\u" in text and not _encodes(row):
-            raise StreamError(f"{self.name}, line {line}: half of a surrogate pair (\\ud...); mend the text")
-        if not isinstance(row, dict):
-            raise StreamError(
-                f"{self.name}, line {line}: {short_repr(row)} is no object; write {{...}} on each line"
-            )
-        return row
-
-
-class _FaultError(Exception):
-    """JSON that is valid but means nothing here."""
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     row = dict(pairs)
     if len(row) != len(pairs):
         seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise _FaultError(f"two values for {short_repr(twice)}; keep one")
+        for key, _ in pairs:
+            if key in seen:
+                raise _ContentError(f"two values for {short_repr(key)}; keep one")
+            seen.add(key)
     return row
 
 
-def _refused(constant: str) -> Any:
-    raise _FaultError(f"{constant} is no number; write null where there is none")
+def _refuse_constant(constant: str) -> Any:
+    raise _ContentError(f"{constant} is not a number; write null for a missing value")
 
 
-def _encodes(row: Any) -> bool:
+def _is_unicode(row: Any) -> bool:
     try:
         json.dumps(row, ensure_ascii=False).encode()
     except UnicodeEncodeError:

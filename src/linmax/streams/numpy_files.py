@@ -1,4 +1,4 @@
-"""numpy's files, row after row, and never with pickled objects in them."""
+"""NumPy's files: tables in .npy, and votes, labels and attributes in .npz; pickled objects are refused."""
 
 from __future__ import annotations
 
@@ -11,242 +11,277 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from linmax.streams.columns import Batch
+from linmax.streams.columns import TableBatch
 from linmax.streams.schema import StreamError, short_list, short_repr
-from linmax.streams.source import Source
+from linmax.streams.source import ByteSource
 
-ATMOST = 1 << 26  # bytes of one array that are read at a time
-COLUMNS = 10_000
-KINDS = "biufU"
-HEADERS = {
+MAX_BYTES = 1 << 26  # of one array in memory
+MAX_COLUMNS = 10_000
+DTYPE_KINDS = "biufU"
+HEADER_READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
-    (3, 0): np.lib.format.read_array_header_2_0,  # the same in UTF-8
+    (3, 0): np.lib.format.read_array_header_2_0,  # version 3 differs in the encoding of names only
 }
-MEMBERS = ("votes", "labels", "ids", "attributes", "experts", "classes", "names")
+MEMBERS = {"votes": (2, 3), "labels": (1,), "ids": (1,), "attributes": (2,)}  # and their dimensions
+NAME_MEMBERS = ("experts", "classes", "names")
 
 
-class Array:
-    """One array whose rows come in order, from anything that can be read."""
+class ArrayReader:
+    """One array, read row by row from a file, a pipe, a compressed file or a member of an archive.
+
+    NumPy reads the header; the rows are read here. `np.load(mmap_mode="r")` would need a file on disk: it
+    loads members of an .npz as a whole, refuses compressed files and pipes, and a memory-mapped file that is
+    cut while it is read ends the process.
+
+    Parameters
+    ----------
+    file : binary file
+        The array in NumPy's format.
+    name : str
+        Name of the file, for messages.
+    """
 
     def __init__(self, file: Any, name: str) -> None:
         self.name, self._file = name, file
         try:
             version = np.lib.format.read_magic(file)
-            self.shape, fortran, self.dtype = HEADERS[version](file)
-            if version == (3, 0) and self.dtype.names:  # numpy has a reader for it, but not in public
-                self.dtype.names = tuple(name.encode("latin1").decode() for name in self.dtype.names)
+            self.shape, column_major, self.dtype = HEADER_READERS[version](file)
+            if version == (3, 0) and self.dtype.names:
+                self.dtype.names = tuple(field.encode("latin1").decode() for field in self.dtype.names)
         except StreamError:
             raise
-        except Exception as error:  # numpy raises whatever the header makes it stumble over
-            raise StreamError(f"{name} is damaged or no file of numpy's; write it again") from error
+        except Exception as error:  # NumPy raises many types of errors for damaged headers
+            raise StreamError(f"{name} is damaged or not a NumPy file; write it again") from error
         if min(self.shape, default=0) < 0:
             raise StreamError(f"{name} is damaged: its shape is {self.shape}; write it again")
         if self.dtype.hasobject:
             raise StreamError(f"{name} holds pickled objects, which are not read; save it as text or numbers")
-        if fortran and len(self.shape) > 1:
+        if column_major and len(self.shape) > 1:
             raise StreamError(
                 f"{name} is stored column by column; save np.ascontiguousarray(...) of it, row by row"
             )
-        self.width = 1
-        for size in self.shape[1:]:
-            self.width *= int(size)  # Python's integers: a declared shape may be beyond any machine
-        self.bytes = self.width * self.dtype.itemsize
-        if self.bytes > ATMOST:
-            raise StreamError(f"{name} has rows of {self.bytes} bytes; at most {ATMOST >> 20} MB are read")
-        self.rows = int(self.shape[0]) if self.shape else 0
-        self.at = 0
+        self.num_columns = 1
+        for size in self.shape[1:]:  # with Python's integers: the product of a bad shape may overflow others
+            self.num_columns *= int(size)
+        self.row_bytes = self.num_columns * self.dtype.itemsize
+        if self.row_bytes > MAX_BYTES:
+            raise StreamError(
+                f"{name} has rows of {self.row_bytes} bytes; at most {MAX_BYTES >> 20} MB are read"
+            )
+        self.num_rows = int(self.shape[0]) if self.shape else 0
+        self.rows_read = 0
 
-    def take(self, rows: int) -> NDArray[Any]:
-        """The next rows."""
-        rows = min(rows, self.rows - self.at)
-        wanted = rows * self.bytes
-        data = b""
-        if wanted:
-            try:
-                data = self._file.read(wanted)
-            except StreamError:
-                raise
-            except Exception as error:  # of zlib or zipfile
-                raise StreamError(f"{self.name} is damaged; write it again") from error
-        if len(data) < wanted:
-            last = self.at + len(data) // self.bytes + 1
-            raise StreamError(f"{self.name} ends in row {last} of {self.rows}; copy it again")
-        self.at += rows
+    def read(self, rows: int) -> NDArray[Any]:
+        """Read the next rows, fewer at the end."""
+        rows = min(rows, self.num_rows - self.rows_read)
+        size = rows * self.row_bytes
         shape = (rows, *self.shape[1:])
-        if not wanted:
+        if not size:
+            self.rows_read += rows
             return np.empty(shape, self.dtype)
+        try:
+            data = self._file.read(size)
+        except StreamError:
+            raise
+        except Exception as error:  # of zlib or zipfile
+            raise StreamError(f"{self.name} is damaged; write it again") from error
+        if len(data) < size:
+            last = self.rows_read + len(data) // self.row_bytes + 1
+            raise StreamError(f"{self.name} ends in row {last} of {self.num_rows}; copy it again")
+        self.rows_read += rows
         try:
             return np.frombuffer(data, self.dtype).reshape(shape)
         except (ValueError, TypeError) as error:
             raise StreamError(f"{self.name} cannot be read ({error}); write it again") from error
 
 
-class Npy:
-    """A structured array with a field per column, or a table whose columns are called 0, 1, 2 ..."""
+class NpyReader:
+    """A structured array with one field per column, or a matrix whose columns are named 0, 1, 2, ...
+
+    Parameters
+    ----------
+    source : ByteSource
+        The file.
+    """
 
     format, unit = "npy", "row"
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ByteSource) -> None:
         self.roles: dict[str, Any] = {}
-        self._array = Array(source, source.name)
-        array, name = self._array, source.name
+        self._array = array = ArrayReader(source, source.name)
         fields = array.dtype.names
         if len(array.shape) != (1 if fields else 2):
             raise StreamError(
-                f"{name} has shape {array.shape}; a structured array has one dimension, a table of votes two"
-                " (scores go into an .npz as votes of shape (items, experts, classes))"
+                f"{source.name} has shape {array.shape}; a structured array has one dimension and a table of"
+                " votes two (save scores in an .npz, as votes of shape (items, experts, classes))"
             )
-        self.rows: int | None = array.rows
-        _demand_few(name, len(fields) if fields else array.width)
+        self.num_rows: int | None = array.num_rows
+        _check_num_columns(source.name, len(fields) if fields else array.num_columns)
         if fields:
-            types = {str(field): array.dtype[field] for field in fields}
+            dtypes = {str(field): array.dtype[field] for field in fields}
         else:
-            types = {str(j): array.dtype for j in range(array.width)}
-        self.schema = pa.schema([(column, _type(kind, name, column)) for column, kind in types.items()])
+            dtypes = {str(j): array.dtype for j in range(array.num_columns)}
+        self.arrow_schema = pa.schema(
+            [(column, _arrow_type(dtype, source.name, column)) for column, dtype in dtypes.items()]
+        )
 
-    def batches(self, columns: Sequence[str], most: int) -> Iterator[Batch]:
-        """The columns as numbers or text."""
+    def batches(self, columns: Sequence[str], max_rows: int) -> Iterator[TableBatch]:
+        """Read columns as numbers or text."""
         array = self._array
-        most = max(1, min(most, ATMOST // max(array.bytes, 1)))
-        while array.at < array.rows:
-            at = array.at
-            rows = array.take(most)
-            parts = [rows[name] if array.dtype.names else rows[:, int(name)] for name in columns]
-            table = _table(dict(zip(columns, parts, strict=True)), array.name, len(rows))
-            yield Batch(table, np.arange(at + 1, at + 1 + len(rows)))
+        max_rows = max(1, min(max_rows, MAX_BYTES // max(array.row_bytes, 1)))
+        while array.rows_read < array.num_rows:
+            start = array.rows_read
+            rows = array.read(max_rows)
+            data = {name: rows[name] if array.dtype.names else rows[:, int(name)] for name in columns}
+            table = _arrow_table(data, array.name, len(rows))
+            yield TableBatch(table, np.arange(start + 1, start + 1 + len(rows)))
 
 
-class Npz:
-    """An archive with votes, and perhaps labels, ids, attributes, and the names of experts and classes."""
+class NpzReader:
+    """An archive of arrays: votes or attributes, and optionally labels, ids and names.
+
+    `votes` has shape (items, experts), or (items, experts, classes) for scores; `attributes` has shape
+    (items, attributes). The arrays `experts`, `classes` and `names` hold the names of experts, classes and
+    attributes.
+
+    Parameters
+    ----------
+    source : ByteSource
+        The file.
+    """
 
     format, unit = "npz", "row"
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ByteSource) -> None:
         self.name = source.name
         if not source.seekable:
-            raise StreamError(f"{self.name}: an .npz is read from its end; save it to a plain file")
+            raise StreamError(f"{self.name}: an .npz is read from its end; save it to an uncompressed file")
         try:
-            self._zip = zipfile.ZipFile(source.whole())
-            found = {info.filename.removesuffix(".npy"): info for info in self._zip.infolist()}
-        except Exception as error:  # zipfile raises whatever a damaged directory makes it stumble over
-            raise StreamError(f"{self.name} is damaged or no .npz; write it again") from error
+            self._archive = zipfile.ZipFile(source.seekable_file())
+            found = {info.filename.removesuffix(".npy"): info for info in self._archive.infolist()}
+        except Exception as error:  # zipfile raises many types of errors for damaged archives
+            raise StreamError(f"{self.name} is damaged or not an .npz file; write it again") from error
         if not {"votes", "attributes"} & set(found):
             raise StreamError(f"{self.name} has no array votes; it has {short_list(found) or 'none'}")
-        self._arrays = {part: self._open(found[part]) for part in MEMBERS if part in found}
-        self._named: dict[str, tuple[str, Any]] = {}  # column: which array, and where in its row
-        self._name_columns()
-        sizes = {part: self._arrays[part].rows for part in self._parts()}
-        self.rows: int | None = next(iter(sizes.values()))
-        for part, rows in sizes.items():
-            if rows != self.rows:
-                raise StreamError(f"{self.name}: {next(iter(sizes))} has {self.rows} rows, {part} {rows}")
-        self.schema = pa.schema(
+        self._arrays = {
+            member: self._open(found[member]) for member in (*MEMBERS, *NAME_MEMBERS) if member in found
+        }
+        self._columns = self._name_columns()  # name: the array, and the indices in its rows
+        members = [member for member in MEMBERS if member in self._arrays]
+        self.num_rows: int | None = self._arrays[members[0]].num_rows
+        for member in members:
+            rows = self._arrays[member].num_rows
+            if rows != self.num_rows:
+                raise StreamError(
+                    f"{self.name}: {members[0]} has {self.num_rows} rows and {member} {rows};"
+                    " save arrays of one length"
+                )
+        self.arrow_schema = pa.schema(
             [
-                (column, _type(self._arrays[part].dtype, self.name, part))
-                for column, (part, _) in self._named.items()
+                (column, _arrow_type(self._arrays[member].dtype, self.name, member))
+                for column, (member, _) in self._columns.items()
             ]
         )
         self.roles: dict[str, Any] = {
             "label": "labels" if "labels" in self._arrays else "",
             "id": "ids" if "ids" in self._arrays else "",
-            "attributes": tuple(name for name, (part, _) in self._named.items() if part == "attributes"),
+            "attributes": tuple(
+                name for name, (member, _) in self._columns.items() if member == "attributes"
+            ),
         }
 
-    def batches(self, columns: Sequence[str], most: int) -> Iterator[Batch]:
-        """The columns as numbers or text."""
-        parts = {self._named[column][0] for column in columns} or set(self._parts()[:1])
-        widest = max(self._arrays[part].bytes for part in parts)
-        most = max(1, min(most, ATMOST // max(widest, 1)))
-        assert self.rows is not None
-        for at in range(0, self.rows, most):
-            taken = {part: self._arrays[part].take(most) for part in parts}
-            size = len(next(iter(taken.values())))
+    def batches(self, columns: Sequence[str], max_rows: int) -> Iterator[TableBatch]:
+        """Read columns as numbers or text."""
+        assert self.num_rows is not None
+        members = {self._columns[column][0] for column in columns}
+        members = members or {next(member for member in MEMBERS if member in self._arrays)}
+        row_bytes = max(self._arrays[member].row_bytes for member in members)
+        max_rows = max(1, min(max_rows, MAX_BYTES // max(row_bytes, 1)))
+        for start in range(0, self.num_rows, max_rows):
+            rows: dict[str, Any] = {member: self._arrays[member].read(max_rows) for member in members}
+            size = len(next(iter(rows.values())))
             data = {}
             for column in columns:
-                part, place = self._named[column]
-                data[column] = taken[part][(slice(None), *place)]
-            yield Batch(_table(data, self.name, size), np.arange(at + 1, at + 1 + size))
+                member, indices = self._columns[column]
+                data[column] = rows[member][:, *indices]
+            yield TableBatch(_arrow_table(data, self.name, size), np.arange(start + 1, start + 1 + size))
 
-    def _parts(self) -> list[str]:
-        return [part for part in self._arrays if part not in ("experts", "classes", "names")]
-
-    def _open(self, info: zipfile.ZipInfo) -> Array:
+    def _open(self, info: zipfile.ZipInfo) -> ArrayReader:
         try:
-            file: BinaryIO = self._zip.open(info)  # type: ignore[assignment]
+            file: BinaryIO = self._archive.open(info)  # type: ignore[assignment]
         except Exception as error:  # a password, an unknown compression, a damaged entry
             raise StreamError(
                 f"{self.name}: {short_repr(info.filename)} cannot be read; write it again"
             ) from error
-        return Array(file, f"{self.name} ({short_repr(info.filename)})")
+        return ArrayReader(file, f"{self.name} ({short_repr(info.filename)})")
 
-    def _name_columns(self) -> None:
-        arrays = self._arrays
-        names: list[tuple[str, tuple[str, Any]]] = []
-        for part, dimensions in (("votes", (2, 3)), ("labels", (1,)), ("ids", (1,)), ("attributes", (2,))):
-            if part not in arrays:
+    def _name_columns(self) -> dict[str, tuple[str, tuple[int, ...]]]:
+        columns: list[tuple[str, tuple[str, tuple[int, ...]]]] = []
+        for member, dimensions in MEMBERS.items():
+            if member not in self._arrays:
                 continue
-            shape = arrays[part].shape
-            if len(shape) not in dimensions or arrays[part].dtype.names:
-                wanted = " or ".join(map(str, dimensions))
-                raise StreamError(f"{self.name}: {part} has shape {shape}; it needs {wanted} dimension(s)")
-            _demand_few(self.name, arrays[part].width)
-            if part == "votes":
-                experts = self._names("experts", shape[1])
-                if len(shape) == 2:
-                    names += [(who, (part, (i,))) for i, who in enumerate(experts)]
-                else:
-                    classes = self._names("classes", shape[2])
-                    names += [
-                        (f"{who}:{what}", (part, (i, j)))
-                        for i, who in enumerate(experts)
-                        for j, what in enumerate(classes)
-                    ]
-            elif part == "attributes":
-                names += [(name, (part, (j,))) for j, name in enumerate(self._names("names", shape[1], "a"))]
+            array = self._arrays[member]
+            shape = array.shape
+            if len(shape) not in dimensions or array.dtype.names:
+                needed = " or ".join(map(str, dimensions))
+                raise StreamError(f"{self.name}: {member} has shape {shape}; it needs {needed} dimension(s)")
+            _check_num_columns(self.name, array.num_columns)
+            if len(shape) == 1:
+                columns.append((member, (member, ())))
+                continue
+            is_votes = member == "votes"
+            names = self._read_names("experts" if is_votes else "names", "" if is_votes else "a", shape[1])
+            if len(shape) == 2:
+                columns += [(name, (member, (i,))) for i, name in enumerate(names)]
             else:
-                names.append((part, (part, ())))
-        twice = [name for name, times in Counter(name for name, _ in names).items() if times > 1]
-        if twice:
-            raise StreamError(f"{self.name}: two columns {short_repr(twice[0])}; rename one")
-        self._named = dict(names)
+                classes = self._read_names("classes", "", shape[2])
+                columns += [
+                    (f"{name}:{label}", (member, (i, j)))
+                    for i, name in enumerate(names)
+                    for j, label in enumerate(classes)
+                ]
+        repeated = next((name for name, n in Counter(name for name, _ in columns).items() if n > 1), None)
+        if repeated is not None:
+            raise StreamError(f"{self.name}: two columns {short_repr(repeated)}; rename one")
+        return dict(columns)
 
-    def _names(self, part: str, size: int, prefix: str = "") -> list[str]:
-        if part not in self._arrays:
+    def _read_names(self, member: str, prefix: str, size: int) -> list[str]:
+        if member not in self._arrays:
             return [f"{prefix}{i}" for i in range(size)]
-        array = self._arrays[part]
-        if len(array.shape) != 1 or array.rows != size or array.dtype.kind not in "iuU":
-            raise StreamError(f"{self.name}: {part} has shape {array.shape}; {size} names are needed")
-        return [str(name) for name in array.take(size).tolist()]
+        array = self._arrays[member]
+        if len(array.shape) != 1 or array.num_rows != size or array.dtype.kind not in "iuU":
+            raise StreamError(f"{self.name}: {member} has shape {array.shape}; {size} names are needed")
+        return [str(name) for name in array.read(size).tolist()]
 
 
-def _demand_few(name: str, columns: int) -> None:
-    if columns > COLUMNS:
-        raise StreamError(f"{name} has {columns} columns; up to {COLUMNS} are read")
+def _check_num_columns(name: str, columns: int) -> None:
+    if columns > MAX_COLUMNS:
+        raise StreamError(f"{name} has {columns} columns; at most {MAX_COLUMNS} are read")
 
 
-def _type(kind: Any, name: str, column: str) -> Any:
-    if kind.kind not in KINDS or kind.shape or (kind.kind == "f" and kind.itemsize > 8):
+def _arrow_type(dtype: Any, name: str, column: str) -> Any:
+    if dtype.kind not in DTYPE_KINDS or dtype.shape or (dtype.kind == "f" and dtype.itemsize > 8):
         raise StreamError(
-            f"{name}: {short_repr(column)} is of type {short_repr(str(kind))}; save whole numbers, floats or text"
+            f"{name}: {short_repr(column)} is of type {short_repr(str(dtype))}; save integers, floats or text"
         )
-    return pa.string() if kind.kind == "U" else pa.from_numpy_dtype(kind.newbyteorder("="))
+    return pa.string() if dtype.kind == "U" else pa.from_numpy_dtype(dtype.newbyteorder("="))
 
 
-def _table(parts: dict[str, NDArray[Any]], name: str, rows: int) -> Any:
+def _arrow_table(data: dict[str, NDArray[Any]], name: str, rows: int) -> Any:
     columns = []
-    for part in parts.values():
-        flat = np.ascontiguousarray(part, part.dtype.newbyteorder("="))
+    for values in data.values():
+        native = np.ascontiguousarray(values, values.dtype.newbyteorder("="))
         try:
-            columns.append(_texts(flat) if flat.dtype.kind == "U" else pa.array(flat))
-        except (pa.ArrowException, ValueError, SystemError) as error:  # letters beyond Unicode
-            raise StreamError(f"{name} holds text that is none; write it again") from error
+            columns.append(_arrow_texts(native) if native.dtype.kind == "U" else pa.array(native))
+        except (pa.ArrowException, ValueError, SystemError) as error:  # code points beyond Unicode
+            raise StreamError(f"{name} holds text that is not Unicode; write it again") from error
     if not columns:
         return pa.table({"": pa.nulls(rows)}).select([])
-    return pa.table(columns, names=list(parts))
+    return pa.table(columns, names=list(data))
 
 
-def _texts(array: NDArray[Any]) -> Any:
+def _arrow_texts(array: NDArray[Any]) -> Any:
     texts = pa.array([text or None for text in array.tolist()], pa.string())
     texts.validate(full=True)
     return texts

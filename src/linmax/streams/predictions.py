@@ -1,4 +1,4 @@
-"""PredictionWriter as a file or on standard output, chunk by chunk: whole at the end, or not there at all."""
+"""Files of predictions, written in chunks; a file appears when it is complete."""
 
 from __future__ import annotations
 
@@ -12,43 +12,54 @@ from typing import Any, BinaryIO, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
 
 from linmax._files import open_atomic
 from linmax.streams.chunk import Chunk
 from linmax.streams.late_labels import id_text
 
-ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")
-
-
-class _Format(Protocol):
-    def write(self, table: Any) -> None: ...
-    def close(self) -> None: ...
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
+EMPTY_TABLE = pa.schema([("row", pa.int64()), ("guess", pa.string()), ("margin", pa.float64())]).empty_table()
 
 
 class PredictionWriter:
-    """Rows of guesses, written as they come; what they are written as is told by the ending of the file.
+    """Writes predictions as CSV, TSV, JSONL or Parquet; the suffix of the file decides.
 
-    A row has the line of the file that its item begins in, its id where there are ids, the guess, the margin
-    and, where labels are given, the truth. A file appears under its name when all is written, and not at all
-    on an error or an interrupt. None and "-" are standard output, as CSV.
+    Use it as a context manager. A row has the line of the file at which its item starts, its id if there are
+    ids, the predicted class, the margin and, if labels are given, the label, in the columns `row`, `id`,
+    `guess`, `margin` and `truth`. The file appears under its name when the block ends, and not at all after
+    an error or an interrupt.
 
+    Parameters
+    ----------
+    path : str, path-like or None
+        The file; None or "-" for CSV on standard output.
+
+    Attributes
+    ----------
+    rows : int
+        Number of rows written so far.
+
+    Examples
+    --------
     >>> import io
     >>> from linmax.streams import open_stream
-    >>> with PredictionWriter(None) as guesses:
+    >>> with PredictionWriter(None) as writer:
     ...     for chunk in open_stream(io.BytesIO(b"id,ann\\n7,ham\\n8,spam\\n")):
-    ...         guesses.write(chunk, np.array(["ham", "a, b"]), np.array([0.5, np.nan]))
+    ...         writer.write(chunk, np.array(["ham", "a, b"]), np.array([0.5, np.nan]))
     row,id,guess,margin
     2,"7","ham",0.5
     3,"8","a, b",
     >>> PredictionWriter("guesses.txt")
     Traceback (most recent call last):
-    ValueError: guesses.txt does not end in .csv, .tsv, .jsonl or .parquet; call it so
+    ValueError: cannot write guesses.txt: its name must end in .csv, .tsv, .jsonl or .parquet
     """
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
-        self.rows = 0  # written so far
-        self.path = None if path is None or os.fspath(path) == "-" else _file(path)
-        self._format: _Format | None = None
+        self.rows = 0
+        self.path = None if path is None or os.fspath(path) == "-" else _check_path(path)
+        self._table_writer: _TableWriter | None = None
         self._file: BinaryIO | None = None
         self._stack = ExitStack()
 
@@ -59,83 +70,97 @@ class PredictionWriter:
 
     def __exit__(self, *error: Any) -> None:
         if error[0] is not None:
-            with suppress(
-                Exception
-            ):  # what is written last is thrown away, but must be written while it can be
-                if self._format is not None:
-                    self._format.close()
+            # pyarrow's writer must be closed before its file, although the file is thrown away
+            with suppress(Exception):
+                if self._table_writer is not None:
+                    self._table_writer.close()
             self._stack.__exit__(*error)
             return
         try:
             with self._stack:
-                self._opened(_NONE).close()
-        except BrokenPipeError:  # nobody reads on: that is no failure of ours
+                self._open_writer(EMPTY_TABLE).close()
+        except BrokenPipeError:  # the reader of the pipe has exited; the caller handles that
             raise
-        except OSError as failed:
-            raise self._failed(failed) from None
+        except OSError as failure:
+            raise self._error(failure) from None
 
-    def write(self, chunk: Chunk, guesses: Any, margins: Any, truths: Any = None) -> None:
-        """Write the rows of a chunk, or of a part of one; columns are those of the first time."""
+    def write(self, chunk: Chunk, guesses: Any, margins: Any, labels: Any = None) -> None:
+        """Write the rows of a chunk.
+
+        Parameters
+        ----------
+        chunk : Chunk
+            The items.
+        guesses : array-like
+            The predicted class of each item.
+        margins : array-like of float
+            The margin of each prediction; NaN is written as an empty cell.
+        labels : array-like, optional
+            The label of each item. The first call decides whether there is a column of labels.
+        """
         columns: dict[str, Any] = {"row": pa.array(chunk.lines, pa.int64())}
         if chunk.ids is not None:
-            columns["id"] = _ids(chunk.ids)
-        columns["guess"] = _names(guesses)
-        columns["margin"] = pa.array(np.asarray(margins, np.float64), from_pandas=True)  # NaN is empty
-        if truths is not None:
-            columns["truth"] = _names(truths)
+            columns["id"] = _arrow_ids(chunk.ids)
+        columns["guess"] = _arrow_classes(guesses)
+        columns["margin"] = pa.array(np.asarray(margins, np.float64), from_pandas=True)
+        if labels is not None:
+            columns["truth"] = _arrow_classes(labels)
         table = pa.table(columns)
         try:
-            self._opened(table).write(table)
+            self._open_writer(table).write(table)
         except BrokenPipeError:
             raise
-        except OSError as error:
-            raise self._failed(error) from None
+        except OSError as failure:
+            raise self._error(failure) from None
         self.rows += chunk.items
 
-    def _opened(self, table: Any) -> _Format:
-        if self._format is None:
-            ending = ".csv" if self.path is None else self.path.suffix.lower()
-            file = _Stdout() if self._file is None else self._file
-            if ending == ".parquet":
-                self._format = _Parquet(file, table.schema, str(self.path))
-            elif ending == ".jsonl":
-                self._format = _Jsonl(file)
+    def _open_writer(self, table: Any) -> _TableWriter:
+        if self._table_writer is None:
+            suffix = ".csv" if self.path is None else self.path.suffix.lower()
+            file = _StandardOutput() if self._file is None else self._file
+            if suffix == ".parquet":
+                self._table_writer = _ParquetWriter(file, table.schema, str(self.path))
+            elif suffix == ".jsonl":
+                self._table_writer = _JsonLinesWriter(file)
             else:
-                self._format = _Delimited(file, "\t" if ending == ".tsv" else ",", table.column_names)
-        return self._format
+                self._table_writer = _CsvWriter(file, "\t" if suffix == ".tsv" else ",", table.column_names)
+        return self._table_writer
 
-    def _failed(self, error: OSError) -> ValueError:
-        return ValueError(f"cannot write {self.path or 'standard output'}: {error.strerror or error}")
+    def _error(self, failure: OSError) -> ValueError:
+        return ValueError(f"cannot write {self.path or 'standard output'}: {failure.strerror or failure}")
 
 
-class _Delimited:
-    """CSV, or with tabs; what needs no quotes has none."""
+class _TableWriter(Protocol):
+    def write(self, table: Any) -> None: ...
+    def close(self) -> None: ...
 
-    def __init__(self, file: Any, sign: str, names: list[str]) -> None:
-        self.file, self.sign = file, sign
-        file.write((sign.join(names) + "\n").encode())
+
+class _CsvWriter:
+    """Cells without quotes unless a cell of the table needs them."""
+
+    def __init__(self, file: Any, delimiter: str, names: list[str]) -> None:
+        self.file, self.delimiter = file, delimiter
+        file.write((delimiter.join(names) + "\n").encode())
 
     def write(self, table: Any) -> None:
         try:
-            text = self._text(table, "none")
+            text = self._format(table, "none")
         except pa.ArrowInvalid:
-            text = self._text(table, "needed")
+            text = self._format(table, "needed")
         self.file.write(text)
 
-    def _text(self, table: Any, quoting: str) -> bytes:
-        from pyarrow import csv
-
+    def _format(self, table: Any, quoting: str) -> bytes:
         content = io.BytesIO()
-        options = csv.WriteOptions(include_header=False, delimiter=self.sign, quoting_style=quoting)
-        csv.write_csv(table, content, options)
+        options = pa.csv.WriteOptions(include_header=False, delimiter=self.delimiter, quoting_style=quoting)
+        pa.csv.write_csv(table, content, options)
         return content.getvalue()
 
     def close(self) -> None:
         self.file.flush()
 
 
-class _Jsonl:
-    """An object per line."""
+class _JsonLinesWriter:
+    """One object per line."""
 
     def __init__(self, file: Any) -> None:
         self.file = file
@@ -148,24 +173,22 @@ class _Jsonl:
         self.file.flush()
 
 
-class _Parquet:
-    """Columns of the types that the first rows have; where those are all empty, text."""
+class _ParquetWriter:
+    """The first table decides the types of the columns; a column without values is text."""
 
     def __init__(self, file: Any, schema: Any, path: str) -> None:
-        from pyarrow import parquet
-
         fields = [
             pa.field(one.name, pa.string() if pa.types.is_null(one.type) else one.type) for one in schema
         ]
         self.schema, self.path = pa.schema(fields), path
-        self.writer = parquet.ParquetWriter(file, self.schema)
+        self.writer = pa.parquet.ParquetWriter(file, self.schema)
 
     def write(self, table: Any) -> None:
-        for mine, theirs in zip(self.schema, table.schema, strict=True):
-            if theirs.type not in (mine.type, pa.null()) and not pa.types.is_string(mine.type):
+        for field, new in zip(self.schema, table.schema, strict=True):
+            if new.type not in (field.type, pa.null()) and not pa.types.is_string(field.type):
                 raise ValueError(
-                    f"{self.path} cannot hold a {mine.name} of type {theirs.type} beside {mine.type};"
-                    " call it .csv or .jsonl"
+                    f"{self.path} cannot hold a {field.name} of type {new.type} beside {field.type};"
+                    " write .csv or .jsonl"
                 )
         self.writer.write_table(table.cast(self.schema))
 
@@ -173,8 +196,8 @@ class _Parquet:
         self.writer.close()
 
 
-class _Stdout:
-    """Standard output for bytes, also where a test has put text in its place."""
+class _StandardOutput:
+    """Standard output for bytes, also if it was replaced by a text file without a buffer."""
 
     def write(self, content: bytes) -> None:
         binary = getattr(sys.stdout, "buffer", None)
@@ -189,30 +212,27 @@ class _Stdout:
         sys.stdout.flush()
 
 
-_NONE = pa.schema([("row", pa.int64()), ("guess", pa.string()), ("margin", pa.float64())]).empty_table()
+def _check_path(path: str | os.PathLike[str]) -> Path:
+    file = Path(path)
+    if file.suffix.lower() not in SUFFIXES:
+        raise ValueError(f"cannot write {file}: its name must end in .csv, .tsv, .jsonl or .parquet")
+    if file.exists() and not file.is_file():
+        raise ValueError(f"cannot write {file}: it is not a file; use another name")
+    if not file.absolute().parent.is_dir():
+        raise ValueError(f"cannot write {file}: there is no folder {file.parent}; create it first")
+    return file
 
 
-def _file(path: str | os.PathLike[str]) -> Path:
-    found = Path(path)
-    if found.suffix.lower() not in ENDINGS:
-        raise ValueError(f"{found} does not end in .csv, .tsv, .jsonl or .parquet; call it so")
-    if found.exists() and not found.is_file():
-        raise ValueError(f"cannot write {found}: it is no file; name another")
-    if not found.absolute().parent.is_dir():
-        raise ValueError(f"cannot write {found}: there is no folder {found.parent}; make it first")
-    return found
-
-
-def _names(names: Any) -> Any:
-    """Classes as an Arrow array; whole numbers that are too large for one are written as text."""
+def _arrow_classes(names: Any) -> Any:
+    """Convert classes to an Arrow array; integers beyond 64 bits become text."""
     try:
         return pa.array(np.asarray(names).tolist())
     except (OverflowError, pa.ArrowInvalid):
         return pa.array([None if name is None else str(name) for name in names])
 
 
-def _ids(ids: list[Any]) -> Any:
-    """Whole numbers stay what they are, all others are written out."""
+def _arrow_ids(ids: list[Any]) -> Any:
+    """Convert ids to an Arrow array: integers if all are, else text."""
     if all(type(name) is int for name in ids):
         try:
             return pa.array(ids, pa.int64())

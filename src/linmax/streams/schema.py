@@ -1,108 +1,120 @@
-"""What is wrong with a file, in one sentence."""
+"""The schema of a file: which columns hold votes, labels, ids and attributes; and errors about files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
-LONGEST = 60  # letters of a value that a sentence shows
-BRIEF = 20  # of a name, where several are listed
+MAX_VALUE_LENGTH = 60  # characters of a value in a message
+MAX_NAME_LENGTH = 20  # characters of a name in a list of names
+LABEL_NAMES = ("truth", "label", "gold", "target")
+ID_NAMES = ("id",)
+ITEM_NAMES = ("item", "task", "example", "id")
+EXPERT_NAMES = ("expert", "worker", "annotator", "rater", "model")
+VOTE_NAMES = ("vote", "answer", "annotation", "response")
+SCORE_NAMES = ("score", "value", "probability")
+UNNAMED = "column {}"  # a column whose header is empty, such as the index of a data frame
 
 
 class StreamError(ValueError):
-    """A file that cannot be read as it is: the sentence names the file, the place and the cure.
+    """A file cannot be read; the message is one sentence with the file, the place and the fix.
 
-    >>> raise StreamError("votes.csv, line 3: 2 cells where the header has 3; mend the row")
+    Examples
+    --------
+    >>> raise StreamError("votes.csv, line 3: 2 cells where the header has 3; fix the row")
     Traceback (most recent call last):
-    linmax.streams.schema.StreamError: votes.csv, line 3: 2 cells where the header has 3; mend the row
+    linmax.streams.schema.StreamError: votes.csv, line 3: 2 cells where the header has 3; fix the row
     """
-
-
-def short_repr(value: Any) -> str:
-    """A value in a sentence, however long it is.
-
-    >>> short_repr("spam"), len(short_repr("x" * 10**6))
-    ("'spam'", 60)
-    """
-    if isinstance(value, str | bytes):
-        value = value[:LONGEST]
-    text = repr(value)
-    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
-
-
-def short_list(names: Iterable[Any], most: int = 6) -> str:
-    """A few names in a sentence.
-
-    >>> short_list(["a", "b"]), short_list("abcdefgh", most=3)
-    ('a, b', 'a, b, c, ...')
-    >>> print(short_list(["two\\nlines"]))
-    two\\nlines
-    """
-    words = [word if word.isprintable() else repr(word)[1:-1] for word in map(str, names)]
-    words = [word if len(word) <= BRIEF else word[: BRIEF - 3] + "..." for word in words]
-    return ", ".join(words if len(words) <= most else [*words[:most], "..."])
-
-
-def no_column(file: str, name: str, columns: list[str]) -> StreamError:
-    """Say that a column is missing, and which one may have been meant."""
-    close = get_close_matches(name, columns[:1000], n=1)
-    cure = f"did you mean {short_repr(close[0])}?" if close else f"it has {short_list(columns)}"
-    return StreamError(f"{file} has no column {short_repr(name)}; {cure}")
-
-
-SHAPES = ("wide", "scores", "long")
-LABELS = ("truth", "label", "gold", "target")
-IDS = ("id",)
-ITEMS = ("item", "task", "example", "id")
-EXPERTS = ("expert", "worker", "annotator", "rater", "model")
-VOTES = ("vote", "answer", "annotation", "response")
-SCORES = ("score", "value", "probability")
 
 
 @dataclass(frozen=True)
 class Schema:
-    """What was found in a file; printed, it is a line to check.
+    """What a file contains and how its columns are used.
 
+    `str(schema)` is one line that a user can check.
+
+    Parameters
+    ----------
+    file : str
+        Name of the file.
+    format : str
+        "CSV", "TSV", "JSONL", "Parquet", "Arrow", "npy", "npz" or "svmlight".
+    compression : str
+        "gzip", "zstd", or "" for an uncompressed file.
+    shape : {"wide", "scores", "long", "attributes"}
+        "wide" has one column per expert, "scores" has columns `expert:class`, "long" has one row per vote,
+        and "attributes" has no votes.
+    experts : tuple of str
+        The columns with votes. For the long shape: the columns of items, experts, votes and, if there are
+        any, scores.
+    label : str or None
+        The column of labels.
+    id : str or None
+        The column of ids.
+    attributes : tuple of str
+        The columns of attributes.
+    ignored : tuple of str
+        All other columns.
+    open : bool
+        Whether later rows may name further experts (JSONL only).
+
+    Examples
+    --------
     >>> print(Schema("votes.csv", "CSV", "gzip", "wide", ("ann", "bob"), "truth", None, (), ("when",)))
     votes.csv: CSV (gzip), wide: 2 experts (ann, bob), label truth; ignored: when
     """
 
     file: str
     format: str
-    compression: str  # "", "gzip" or "zstd"
-    shape: str  # "wide", "scores", "long", or "attributes" where nobody votes
-    experts: tuple[str, ...]  # columns that vote; of the long shape item, expert, vote and perhaps score
+    compression: str
+    shape: str
+    experts: tuple[str, ...]
     label: str | None
     id: str | None
     attributes: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
-    open: bool = field(default=False, repr=False)  # whether further experts may turn up (JSONL)
+    open: bool = field(default=False, repr=False)
 
     def __str__(self) -> str:
-        packed = f" ({self.compression})" if self.compression else ""
-        parts = [self._panel(), f"label {self.label}" if self.label else "no label"]
+        compression = f" ({self.compression})" if self.compression else ""
+        parts = [self._describe_votes(), f"label {self.label}" if self.label else "no label"]
         if self.id:
             parts.append(f"id {self.id}")
         if self.attributes:
             parts.append(f"{_count(self.attributes, 'attribute')} ({short_list(self.attributes)})")
         ignored = f"; ignored: {short_list(self.ignored)}" if self.ignored else ""
-        return f"{self.file}: {self.format}{packed}, {self.shape}: {', '.join(parts)}{ignored}"
+        return f"{self.file}: {self.format}{compression}, {self.shape}: {', '.join(parts)}{ignored}"
 
-    def _panel(self) -> str:
+    def _describe_votes(self) -> str:
         if self.shape == "attributes":
-            return "nobody votes"
+            return "no votes"
         if self.shape == "long":
-            return f"each row an {'/'.join(self.experts)}"
-        names = list(dict.fromkeys(split_score_column(column)[0] for column in self.experts))
-        names = list(self.experts) if self.shape == "wide" else names
-        return f"{_count(names, 'expert')} ({short_list(names)}{', and whoever comes' if self.open else ''})"
+            return f"one row per {'/'.join(self.experts)}"
+        if self.shape == "wide":
+            names = list(self.experts)
+        else:
+            names = list(dict.fromkeys(split_score_column(column)[0] for column in self.experts))
+        more = ", more may follow" if self.open else ""
+        return f"{_count(names, 'expert')} ({short_list(names)}{more})"
 
 
 @dataclass(frozen=True)
 class SchemaOptions:
-    """What the caller says of the columns; None is to be found out, and "" is none."""
+    """What the caller specifies about the columns.
+
+    Parameters
+    ----------
+    label, id : str or None
+        The name of the column; None to find it by its name, "" for no such column.
+    attributes : tuple of str
+        The columns of attributes.
+    experts : tuple of str or None
+        The columns with votes; None for all columns that have no other role.
+    shape : {"wide", "scores", "long"} or None
+        The shape of the table; None to infer it from the names of the columns.
+    """
 
     label: str | None = None
     id: str | None = None
@@ -111,9 +123,82 @@ class SchemaOptions:
     shape: str | None = None
 
 
-def split_score_column(column: str) -> tuple[str, str]:
-    """The expert and the class in `expert:class`; the class is what follows the last colon.
+class ColumnRoles(NamedTuple):
+    """The shape of a table and the role of each of its columns; the fields are those of `Schema`."""
 
+    shape: str
+    experts: tuple[str, ...]
+    label: str | None
+    id: str | None
+    attributes: tuple[str, ...]
+    ignored: tuple[str, ...]
+
+
+def infer_roles(columns: list[str], options: SchemaOptions, file: str) -> ColumnRoles:
+    """Assign a role to each column by its name, unless the options do so.
+
+    Parameters
+    ----------
+    columns : list of str
+        All columns of the file.
+    options : SchemaOptions
+        What the caller specifies.
+    file : str
+        Name of the file, for error messages.
+
+    Returns
+    -------
+    ColumnRoles
+
+    Raises
+    ------
+    StreamError
+        If the options do not fit the columns, or votes and scores are mixed.
+
+    Examples
+    --------
+    >>> infer_roles(["id", "ann", "bob", "truth"], SchemaOptions(), "votes.csv")[:4]
+    ('wide', ('ann', 'bob'), 'truth', 'id')
+    """
+    _check_options(columns, options, file)
+    assigned = {options.label, options.id, *options.attributes, *(options.experts or ())}
+    free = [name for name in columns if name not in assigned]
+    if options.shape in (None, "long"):
+        long = _long_columns(free, options)
+        if long is not None:
+            label = _column_for(options.label, [name for name in free if name not in long], LABEL_NAMES)
+            return _roles("long", long, label, long[0], options, columns)
+        if options.shape == "long":
+            raise StreamError(
+                f"{file} has no columns item, expert and vote (it has {short_list(columns)});"
+                " rename its columns"
+            )
+    label = _column_for(options.label, free, LABEL_NAMES)
+    id = _column_for(options.id, free, ID_NAMES)
+    others = {label, id, *options.attributes}
+    experts = list(options.experts or (n for n in columns if n not in others and not _is_unnamed(n)))
+    scores = [name for name in experts if split_score_column(name)[1]]
+    shape = options.shape or ("scores" if scores else "wide")
+    if shape == "scores":
+        if not scores:
+            raise StreamError(
+                f"{file} has no columns named expert:class (it has {short_list(columns)}); rename them"
+            )
+        plain = next((name for name in experts if not split_score_column(name)[1]), None)
+        if plain is not None and options.shape is None:
+            raise StreamError(
+                f"{file}: {short_repr(scores[0])} is a column of scores and {short_repr(plain)} is not;"
+                " select the columns with votes with experts=, or pass shape="
+            )
+        experts = scores
+    return _roles(shape, tuple(experts), label, id, options, columns)
+
+
+def split_score_column(column: str) -> tuple[str, str]:
+    """Split `expert:class` at the last colon; the class is "" if there is none.
+
+    Examples
+    --------
     >>> split_score_column("llm:v2:spam"), split_score_column("ann")
     (('llm:v2', 'spam'), ('ann', ''))
     """
@@ -121,83 +206,92 @@ def split_score_column(column: str) -> tuple[str, str]:
     return (expert, name) if colon and expert and name else (column, "")
 
 
-def found(
-    columns: list[str], wishes: SchemaOptions, file: str
-) -> tuple[str, tuple[str, ...], SchemaOptions, list[str]]:
-    """The shape, the columns that vote, the other roles, and the columns that are left."""
-    if wishes.shape is not None and wishes.shape not in SHAPES:
-        raise StreamError(f"shape must be 'wide', 'scores' or 'long' (got {short_repr(wishes.shape)})")
-    named = [wishes.label, wishes.id, *wishes.attributes, *(wishes.experts or ())]
+def find_column(columns: list[str], names: Iterable[str]) -> str | None:
+    """Return the column with the first of these names that exists, ignoring case; None if none does."""
+    lower = {name.strip().lower(): name for name in reversed(columns)}
+    return next((lower[name] for name in names if name in lower), None)
+
+
+def missing_column(file: str, name: str, columns: list[str]) -> StreamError:
+    """Return the error for a column that does not exist, with the most similar name."""
+    close = get_close_matches(name, columns[:1000], n=1)
+    fix = f"did you mean {short_repr(close[0])}?" if close else f"it has {short_list(columns)}"
+    return StreamError(f"{file} has no column {short_repr(name)}; {fix}")
+
+
+def short_repr(value: Any) -> str:
+    """Return the `repr` of a value, cut off after 60 characters.
+
+    Examples
+    --------
+    >>> short_repr("spam"), len(short_repr("x" * 10**6))
+    ("'spam'", 60)
+    """
+    if isinstance(value, str | bytes):
+        value = value[:MAX_VALUE_LENGTH]
+    text = repr(value)
+    return text if len(text) <= MAX_VALUE_LENGTH else text[: MAX_VALUE_LENGTH - 3] + "..."
+
+
+def short_list(names: Iterable[Any], limit: int = 6) -> str:
+    r"""Join names with commas; long names are cut off, and so are names after the first `limit`.
+
+    Examples
+    --------
+    >>> short_list(["a", "b"]), short_list("abcdefgh", limit=3)
+    ('a, b', 'a, b, c, ...')
+    >>> print(short_list(["two\nlines"]))
+    two\nlines
+    """
+    words = [word if word.isprintable() else repr(word)[1:-1] for word in map(str, names)]
+    words = [word if len(word) <= MAX_NAME_LENGTH else word[: MAX_NAME_LENGTH - 3] + "..." for word in words]
+    return ", ".join(words if len(words) <= limit else [*words[:limit], "..."])
+
+
+def _check_options(columns: list[str], options: SchemaOptions, file: str) -> None:
+    named = [options.label, options.id, *options.attributes, *(options.experts or ())]
+    named = [name for name in named if name]
     for name in named:
-        if name and name not in columns:
-            raise no_column(file, name, columns)
-    twice = [name for name in named if name and named.count(name) > 1]
-    if twice:
-        raise StreamError(f"column {short_repr(twice[0])} of {file} is given two roles; give it one")
-    taken = {name for name in named if name}
-    free = [name for name in columns if name not in taken]
-    if wishes.shape in (None, "long"):
-        long = _long(free, wishes)
-        if long is not None:
-            label = _role(wishes.label, [name for name in free if name not in long], LABELS)
-            roles = SchemaOptions(label, long[0], wishes.attributes)
-            return "long", long, roles, _left(columns, long, roles)
-        if wishes.shape == "long":
-            raise StreamError(
-                f"{file} has no columns item, expert and vote (it has {short_list(columns)}); rename its columns"
-            )
-    label = _role(wishes.label, free, LABELS)
-    roles = SchemaOptions(label, _role(wishes.id, free, IDS), wishes.attributes)
-    others = {label, roles.id, *wishes.attributes}
-    voters = list(wishes.experts or (name for name in columns if name not in others and not _unnamed(name)))
-    scored = [name for name in voters if split_score_column(name)[1]]
-    shape = wishes.shape or ("scores" if scored else "wide")
-    if shape == "scores":
-        if not scored:
-            raise StreamError(
-                f"{file} has no columns named expert:class (it has {short_list(columns)}); rename them"
-            )
-        plain = next((name for name in voters if not split_score_column(name)[1]), None)
-        if plain is not None and wishes.shape is None:
-            raise StreamError(
-                f"{file}: {short_repr(scored[0])} is a column of scores and {short_repr(plain)} is not;"
-                " name those that vote with experts=, or pass shape="
-            )
-        voters = scored
-    return shape, tuple(voters), roles, _left(columns, voters, roles)
+        if name not in columns:
+            raise missing_column(file, str(name), columns)
+        if named.count(name) > 1:
+            raise StreamError(f"column {short_repr(name)} of {file} is given two roles; give it one")
 
 
-def _long(free: list[str], wishes: SchemaOptions) -> tuple[str, ...] | None:
-    item = wishes.id or called(free, ITEMS)
-    if wishes.experts is not None and len(wishes.experts) >= 2:
-        return (item, *wishes.experts[:3]) if item and wishes.shape == "long" else None
-    expert, vote = called(free, EXPERTS), called(free, VOTES)
+def _long_columns(free: list[str], options: SchemaOptions) -> tuple[str, ...] | None:
+    """Return the columns of items, experts, votes and perhaps scores; None if the table is not long."""
+    item = options.id or find_column(free, ITEM_NAMES)
+    if options.experts is not None and len(options.experts) >= 2:
+        return (item, *options.experts[:3]) if item and options.shape == "long" else None
+    expert, vote = find_column(free, EXPERT_NAMES), find_column(free, VOTE_NAMES)
     if item is None or expert is None or vote is None:
         return None
-    score = called(free, SCORES)
+    score = find_column(free, SCORE_NAMES)
     return (item, expert, vote) if score is None else (item, expert, vote, score)
 
 
-def called(columns: list[str], words: Iterable[str]) -> str | None:
-    """The column called by the first of some words that is there, however it is capitalised."""
-    lower = {name.strip().lower(): name for name in reversed(columns)}
-    return next((lower[word] for word in words if word in lower), None)
+def _column_for(option: str | None, free: list[str], names: Iterable[str]) -> str | None:
+    return find_column(free, names) if option is None else option or None
 
 
-def _role(wish: str | None, free: list[str], words: Iterable[str]) -> str | None:
-    return called(free, words) if wish is None else wish or None
+def _roles(
+    shape: str,
+    experts: tuple[str, ...],
+    label: str | None,
+    id: str | None,
+    options: SchemaOptions,
+    columns: list[str],
+) -> ColumnRoles:
+    used = {*experts, label, id, *options.attributes}
+    ignored = tuple(name for name in columns if name not in used)
+    return ColumnRoles(shape, experts, label, id, options.attributes, ignored)
 
 
-def _left(columns: list[str], voters: Iterable[str], roles: SchemaOptions) -> list[str]:
-    used = {*voters, roles.label, roles.id, *roles.attributes}
-    return [name for name in columns if name not in used]
+def _is_unnamed(name: str) -> bool:
+    prefix = UNNAMED.format("")
+    return name.startswith(prefix) and name[len(prefix) :].isdigit()
 
 
-def _unnamed(name: str) -> bool:
-    """A column without a name, such as the index that a data frame writes along."""
-    return name.startswith("column ") and name[7:].isdigit()
-
-
-def _count(names: Iterable[str], word: str) -> str:
+def _count(names: Iterable[str], noun: str) -> str:
     size = len(list(names))
-    return f"{size} {word}{'s' * (size != 1)}"
+    return f"{size} {noun}{'s' * (size != 1)}"

@@ -1,4 +1,4 @@
-"""Text in blocks of whole lines, with the number of each line."""
+"""Bytes of a file: decompression, the detection of its format, and text in blocks of whole rows."""
 
 from __future__ import annotations
 
@@ -16,54 +16,283 @@ import pyarrow as pa
 
 from linmax.streams.schema import StreamError
 
-BLOCK = 1 << 21  # bytes that are read at a time
-LONGEST = 1 << 24  # bytes that one row may have
+HEAD_SIZE = 1 << 16  # bytes from which the format is detected
+BLOCK_SIZE = 1 << 21  # bytes read at a time
+MAX_ROW_BYTES = 1 << 24
 BOM = b"\xef\xbb\xbf"
+UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+COMPRESSED_SUFFIXES = (".gz", ".zst", ".gzip", ".zstd")
+TEXT_FORMATS = ("CSV", "TSV", "JSONL", "svmlight")
+SUFFIXES = {
+    "csv": "CSV", "tsv": "TSV", "tab": "TSV", "jsonl": "JSONL", "ndjson": "JSONL",
+    "parquet": "Parquet", "pq": "Parquet", "arrow": "Arrow", "feather": "Arrow", "arrows": "Arrow",
+    "ipc": "Arrow", "svm": "svmlight", "svmlight": "svmlight", "libsvm": "svmlight",
+    "npy": "npy", "npz": "npz",
+}  # fmt: skip
+USUAL_SUFFIXES = {"CSV": "csv", "TSV": "tsv", "JSONL": "jsonl", "Parquet": "parquet", "Arrow": "arrow"}
+MAGIC_BYTES = {
+    b"PAR1": "Parquet", b"ARROW1": "Arrow", b"\xff\xff\xff\xff": "Arrow",
+    b"\x93NUMPY": "npy", b"PK\x03\x04": "npz",
+}  # fmt: skip
+SVMLIGHT_LINE = re.compile(rb"[-+.\w]+([ \t]+(qid:)?\d+:[-+.\w]+)+[ \t]*(#.*)?\r?")
 
 
-class Block(NamedTuple):
-    """Some whole rows, and the number of their first line."""
+class ByteSource:
+    """The bytes of a file in order; gzip and zstd, detected by their first bytes, are decompressed.
+
+    Parameters
+    ----------
+    path : str, path-like or binary file
+        A path, "-" for standard input, or an open file, which stays open.
+
+    Attributes
+    ----------
+    name : str
+        Name of the file, for messages.
+    head : bytes
+        The first bytes after decompression.
+    compression : {"", "gzip", "zstd"}
+        How the file is compressed.
+    bytes_read, bytes_total : int
+        Compressed bytes read so far, and the size of the file (None for a pipe).
+
+    Examples
+    --------
+    >>> import gzip, io
+    >>> source = ByteSource(io.BytesIO(gzip.compress(b"a,b")))
+    >>> source.compression, source.head, source.read(2), source.read(2), source.read(2)
+    ('gzip', b'a,b', b'a,', b'b', b'')
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | BinaryIO) -> None:
+        self.raw, self.name = _open(path)
+        owned = isinstance(path, os.PathLike) or (isinstance(path, str) and path != "-")
+        # a finalizer also closes the file of a stream that is dropped half-read
+        self._close = weakref.finalize(self, self.raw.close if owned else bool)
+        self.bytes_total = _size(self.raw)
+        self.bytes_read = 0
+        self.closed = False
+        self._raw_head = self._read_raw(HEAD_SIZE)
+        self.compression = next(
+            (kind for magic, kind in COMPRESSIONS.items() if self._raw_head.startswith(magic)), ""
+        )
+        self._decompressor: Any = None
+        self.head = self._raw_head
+        if self.compression:
+            raw = pa.PythonFile(_RawReader(self), mode="r")
+            self._decompressor = pa.CompressedInputStream(raw, self.compression)
+            self.head = self._decompress(HEAD_SIZE)
+        self._buffer = self.head
+
+    def read(self, size: int) -> bytes:
+        """Read `size` bytes; fewer only at the end of the file."""
+        data, self._buffer = self._buffer[:size], self._buffer[size:]
+        if len(data) == size:
+            return data
+        read = self._read_raw if self._decompressor is None else self._decompress
+        return data + read(size - len(data))
+
+    @property
+    def seekable(self) -> bool:
+        """Whether the file can be read in any order: it is on disk and not compressed."""
+        return not self.compression and self.bytes_total is not None
+
+    def seekable_file(self) -> BinaryIO:
+        """Return the underlying file, at its start, for formats that are read in any order."""
+        self.raw.seek(0)
+        return self.raw
+
+    def close(self) -> None:
+        """Close the file, unless the caller opened it."""
+        self.closed = True
+        self._close()
+
+    def _read_raw(self, size: int) -> bytes:
+        parts, missing = [], size
+        while missing:
+            part = self.raw.read(missing)
+            if not part:
+                break
+            if not isinstance(part, bytes):
+                raise StreamError(f"{self.name} is open as text; open it with mode 'rb'")
+            parts.append(part)
+            missing -= len(part)
+        self.bytes_read += size - missing
+        return b"".join(parts)
+
+    def _decompress(self, size: int) -> bytes:
+        parts, missing = [], size
+        try:
+            while missing:
+                part = bytes(self._decompressor.read(missing))
+                if not part:
+                    break
+                parts.append(part)
+                missing -= len(part)
+            return b"".join(parts)
+        except (OSError, pa.ArrowException) as error:
+            problem = "is cut short" if "runcated" in str(error) else "is damaged"
+            raise StreamError(
+                f"{self.name} {problem} ({self.compression}, near byte {self.bytes_read});"
+                " copy or compress it again"
+            ) from error
+
+
+class TextBlock(NamedTuple):
+    """Some whole rows of a text file, and the number of their first line."""
 
     data: bytes
     line: int
 
 
-def last_line(data: bytes) -> int:
-    """Where the last whole line ends."""
+def last_line_end(data: bytes) -> int:
+    """Return the end of the last whole line."""
     return data.rfind(b"\n") + 1
 
 
-def blocks(source: Source, end: Callable[[bytes], int] = last_line, size: int = 0) -> Iterator[Block]:
-    """Blocks that end where `end` says that a row does; the last one may lack its newline.
+def text_blocks(
+    source: ByteSource, row_end: Callable[[bytes], int] = last_line_end, block_size: int = 0
+) -> Iterator[TextBlock]:
+    r"""Split a text file into blocks of whole rows.
 
+    Parameters
+    ----------
+    source : ByteSource
+        The file. It must be UTF-8; a byte order mark is removed.
+    row_end : callable
+        Returns the end of the last whole row in some bytes. By default rows are lines.
+    block_size : int
+        Bytes to read at a time, by default `BLOCK_SIZE`.
+
+    Yields
+    ------
+    TextBlock
+        The last one may lack the newline at its end.
+
+    Raises
+    ------
+    StreamError
+        If a byte is not UTF-8 text or a row has more than `MAX_ROW_BYTES`.
+
+    Examples
+    --------
     >>> import io
-    >>> list(blocks(Source(io.BytesIO(b"one\\ntwo\\nthree")), size=6))
-    [Block(data=b'one\\n', line=1), Block(data=b'two\\n', line=2), Block(data=b'three', line=3)]
+    >>> list(text_blocks(ByteSource(io.BytesIO(b"one\ntwo\nthree")), block_size=6))
+    [TextBlock(data=b'one\n', line=1), TextBlock(data=b'two\n', line=2), TextBlock(data=b'three', line=3)]
     """
-    rest, line, begun, size = b"", 1, False, size or BLOCK
+    block_size = block_size or BLOCK_SIZE
+    rest, line, is_first = b"", 1, True
     while True:
-        more = source.read(size)
-        last = len(more) < size
-        data = rest + more
-        if not begun:
-            data, begun = data.removeprefix(BOM), True
-        cut = len(data) if last else end(data)
-        if len(data) - cut > LONGEST:
-            start = line + data.count(b"\n", 0, cut)
+        new = source.read(block_size)
+        is_last = len(new) < block_size
+        data = rest + new
+        if is_first:
+            data, is_first = data.removeprefix(BOM), False
+        end = len(data) if is_last else row_end(data)
+        if len(data) - end > MAX_ROW_BYTES:
+            start = line + data.count(b"\n", 0, end)
             raise StreamError(
-                f"{source.name}, line {start}: a row of over {LONGEST >> 20} MB;"
-                " close its quote, or check that this is text"
+                f"{source.name}, line {start}: a row of over {MAX_ROW_BYTES >> 20} MB;"
+                " close its quote, or check that the file is text"
             )
-        whole, rest = data[:cut], data[cut:]
-        if whole:
-            _demand_text(whole, line, source.name)
-            yield Block(whole, line)
-            line += whole.count(b"\n")
-        if last:
+        rows, rest = data[:end], data[end:]
+        if rows:
+            _check_text(rows, line, source.name)
+            yield TextBlock(rows, line)
+            line += rows.count(b"\n")
+        if is_last:
             return
 
 
-def _demand_text(data: bytes, line: int, name: str) -> None:
+def detect_format(source: ByteSource) -> str:
+    """Detect the format of a file by its suffix and its first bytes.
+
+    Parameters
+    ----------
+    source : ByteSource
+        The file.
+
+    Returns
+    -------
+    str
+        A format as in `Schema.format`.
+
+    Raises
+    ------
+    StreamError
+        If the format is unknown, or the suffix and the first bytes disagree.
+
+    Examples
+    --------
+    >>> import io
+    >>> detect_format(ByteSource(io.BytesIO(b'{"ann": "spam"}')))
+    'JSONL'
+    >>> file = io.BytesIO(b"ann,bob,truth")
+    >>> file.name = "votes.parquet"
+    >>> detect_format(ByteSource(file))
+    Traceback (most recent call last):
+    linmax.streams.schema.StreamError: votes.parquet ends like Parquet but begins like CSV; rename it to .csv
+    """
+    name, head = source.name, source.head
+    if not head.strip():
+        raise StreamError(f"{name} is empty; it needs a header or at least one row")
+    if head.startswith(UTF16_BOMS):
+        raise StreamError(f"{name} is UTF-16 text; save it as UTF-8")
+    suffix = _format_of_suffix(name)
+    magic = next((kind for start, kind in MAGIC_BYTES.items() if head.startswith(start)), "")
+    if suffix and magic and suffix != magic:
+        raise _contradiction(name, suffix, magic)
+    if magic:
+        return magic
+    content = _format_of_text(head)
+    if suffix and suffix not in TEXT_FORMATS:
+        raise _contradiction(name, suffix, content)
+    if suffix in ("CSV", "TSV") and content == "JSONL":
+        raise _contradiction(name, suffix, content)
+    if suffix == "JSONL" and content != "JSONL":
+        start = head.lstrip(BOM + b" \t\r\n")[:1]
+        if start == b"[":
+            raise StreamError(f"{name} is one JSON list; write one object per line")
+        if start != b"{":
+            raise _contradiction(name, suffix, content)
+    if not suffix and not content:
+        raise StreamError(
+            f"{name}: unknown format; name it .csv, .tsv, .jsonl, .parquet, .arrow, .svm, .npy or .npz"
+        )
+    return suffix or content
+
+
+def _format_of_suffix(name: str) -> str:
+    lower = name.lower()
+    for suffix in COMPRESSED_SUFFIXES:
+        lower = lower.removesuffix(suffix)
+    return SUFFIXES.get(lower.rpartition(".")[2], "") if "." in lower else ""
+
+
+def _format_of_text(head: bytes) -> str:
+    """Return the format that the first line of a text looks like, or ""."""
+    line = head.removeprefix(BOM).lstrip().split(b"\n", 1)[0]
+    if line.startswith(b"{"):
+        try:
+            return "JSONL" if isinstance(json.loads(line), dict) else ""
+        except (ValueError, RecursionError):  # broken JSON; reading it reports the line
+            return "JSONL" if b'"' in line else ""
+    if b"\0" in head[:1024]:
+        return ""
+    if SVMLIGHT_LINE.fullmatch(line):
+        return "svmlight"
+    if b"\t" in line:
+        return "TSV"
+    return "CSV" if b"," in line or b";" in line else ""
+
+
+def _contradiction(name: str, suffix: str, content: str) -> StreamError:
+    fix = f"rename it to .{USUAL_SUFFIXES.get(content, content)}" if content else "check what it is"
+    return StreamError(f"{name} ends like {suffix} but begins like {content or 'something else'}; {fix}")
+
+
+def _check_text(data: bytes, line: int, name: str) -> None:
     try:
         data.decode()
     except UnicodeDecodeError as error:
@@ -76,205 +305,31 @@ def _demand_text(data: bytes, line: int, name: str) -> None:
         raise StreamError(f"{name}, line {at}: a NUL byte; save the file as UTF-8 text")
 
 
-ENDINGS = {
-    "csv": "CSV", "tsv": "TSV", "tab": "TSV", "jsonl": "JSONL", "ndjson": "JSONL",
-    "parquet": "Parquet", "pq": "Parquet", "arrow": "Arrow", "feather": "Arrow", "arrows": "Arrow",
-    "ipc": "Arrow", "svm": "svmlight", "svmlight": "svmlight", "libsvm": "svmlight",
-    "npy": "npy", "npz": "npz",
-}  # fmt: skip
-BEGINNINGS = {
-    b"PAR1": "Parquet", b"ARROW1": "Arrow", b"\xff\xff\xff\xff": "Arrow",
-    b"\x93NUMPY": "npy", b"PK\x03\x04": "npz",
-}  # fmt: skip
-PACKED = (".gz", ".zst", ".gzip", ".zstd")
-TEXTS = ("CSV", "TSV", "JSONL", "svmlight")
-USUAL = {"CSV": "csv", "TSV": "tsv", "JSONL": "jsonl", "Parquet": "parquet", "Arrow": "arrow"}
-SPARSE = re.compile(rb"[-+.\w]+([ \t]+(qid:)?\d+:[-+.\w]+)+[ \t]*(#.*)?\r?")
-BOMS = (b"\xff\xfe", b"\xfe\xff")
-
-
-def format_of(source: Source) -> str:
-    """The format of a file.
-
-    >>> import io
-    >>> format_of(Source(io.BytesIO(b'{"ann": "spam"}')))
-    'JSONL'
-    >>> file = io.BytesIO(b"ann,bob,truth")
-    >>> file.name = "votes.parquet"
-    >>> format_of(Source(file))
-    Traceback (most recent call last):
-    linmax.streams.schema.StreamError: votes.parquet ends like Parquet but begins like CSV; rename it to .csv
-    """
-    name, head = source.name, source.head
-    if not head.strip():
-        raise StreamError(f"{name} is empty; it needs a header or at least one row")
-    if head.startswith(BOMS):
-        raise StreamError(f"{name} is UTF-16 text; save it as UTF-8")
-    ending = _ending(name)
-    begins = next((kind for magic, kind in BEGINNINGS.items() if head.startswith(magic)), "")
-    if ending and begins and ending != begins:
-        raise _disagree(name, ending, begins)
-    if begins or (ending and ending not in TEXTS):
-        if not begins:
-            raise _disagree(name, ending, _text(head) or "something else")
-        return begins
-    if ending == "svmlight":
-        return ending
-    looks = _text(head)
-    if ending in ("CSV", "TSV") and looks == "JSONL":
-        raise _disagree(name, ending, looks)
-    if ending == "JSONL" and looks != "JSONL":
-        if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
-            raise StreamError(f"{name} is one JSON list; write one object per line")
-        if not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
-            raise _disagree(name, ending, looks or "something else")
-    if not ending and not looks:
-        raise StreamError(
-            f"{name}: cannot tell the format; name it .csv, .tsv, .jsonl, .parquet, .arrow, .svm,"
-            " .npy or .npz"
-        )
-    return ending or looks
-
-
-def _ending(name: str) -> str:
-    lower = name.lower()
-    for packed in PACKED:
-        lower = lower.removesuffix(packed)
-    return ENDINGS.get(lower.rpartition(".")[2], "") if "." in lower else ""
-
-
-def _text(head: bytes) -> str:
-    """What text looks like, judged by its first line."""
-    line = head.removeprefix(b"\xef\xbb\xbf").lstrip().split(b"\n", 1)[0]
-    if line.startswith(b"{"):
-        try:
-            return "JSONL" if isinstance(json.loads(line), dict) else ""
-        except (ValueError, RecursionError):
-            return "" if b"," in line.split(b"{", 1)[0] else "JSONL" * (b'"' in line)
-    if b"\0" in head[:1024]:
-        return ""
-    if SPARSE.fullmatch(line):
-        return "svmlight"
-    if b"\t" in line:
-        return "TSV"
-    return "CSV" if b"," in line or b";" in line else ""
-
-
-def _disagree(name: str, ending: str, begins: str) -> StreamError:
-    cure = f"rename it to .{USUAL.get(begins, begins)}" if begins != "something else" else "check what it is"
-    return StreamError(f"{name} ends like {ending} but begins like {begins}; {cure}")
-
-
-MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-HEAD = 1 << 16  # bytes that are looked at before anything is decided
-
-
-class Source:
-    """Bytes in order; compressed ones (known by how they begin) come decompressed.
-
-    >>> import gzip, io
-    >>> source = Source(io.BytesIO(gzip.compress(b"a,b")))
-    >>> source.compression, source.head, source.read(2), source.read(2), source.read(2)
-    ('gzip', b'a,b', b'a,', b'b', b'')
-    """
-
-    def __init__(self, path: str | os.PathLike[str] | BinaryIO) -> None:
-        self.raw, self.name = _opened(path)
-        own = isinstance(path, os.PathLike) or (isinstance(path, str) and path != "-")
-        self._close = weakref.finalize(
-            self, self.raw.close if own else bool
-        )  # also of a stream left half-read
-        self.total = _size(self.raw)  # bytes in the file, if that can be told
-        self.at = 0  # bytes of the file taken so far
-        self.closed = False
-        self._begun = self._raw(HEAD)
-        self.compression = next((kind for magic, kind in MAGIC.items() if self._begun.startswith(magic)), "")
-        self._stream: Any = None
-        self.head = self._begun
-        if self.compression:
-            self._stream = pa.CompressedInputStream(pa.PythonFile(_Taken(self), mode="r"), self.compression)
-            self.head = self._decompressed(HEAD)
-        self._ahead = self.head
-
-    def read(self, size: int) -> bytes:
-        """So many bytes; fewer at the end."""
-        taken, self._ahead = self._ahead[:size], self._ahead[size:]
-        if len(taken) == size:
-            return taken
-        more = self._decompressed if self._stream is not None else self._raw
-        return taken + more(size - len(taken))
-
-    @property
-    def seekable(self) -> bool:
-        """Whether the file can be read in any order: it is one on disk, and not compressed."""
-        return not self.compression and self.total is not None
-
-    def whole(self) -> BinaryIO:
-        """The file itself, from its beginning, for readers that look here and there."""
-        self.raw.seek(0)
-        return self.raw
-
-    def close(self) -> None:
-        """Close the file; one that came open stays open, as standard input does."""
-        self.closed = True
-        self._close()
-
-    def _raw(self, size: int) -> bytes:
-        parts, wanted = [], size
-        while wanted:
-            part = self.raw.read(wanted)
-            if not part:
-                break
-            if not isinstance(part, bytes):
-                raise StreamError(f"{self.name} is open as text; open it with mode 'rb'")
-            parts.append(part)
-            wanted -= len(part)
-        self.at += size - wanted
-        return b"".join(parts)
-
-    def _decompressed(self, size: int) -> bytes:
-        parts, wanted = [], size
-        try:
-            while wanted:
-                part = bytes(self._stream.read(wanted))
-                if not part:
-                    break
-                parts.append(part)
-                wanted -= len(part)
-            return b"".join(parts)
-        except (OSError, pa.ArrowException) as error:
-            cut = "is cut short" if "runcated" in str(error) else "is damaged"
-            raise StreamError(
-                f"{self.name} {cut} ({self.compression}, near byte {self.at}); copy or compress it again"
-            ) from error
-
-
-class _Taken:
-    """The bytes of a source before decompression, as pyarrow wants a file."""
+class _RawReader:
+    """The compressed bytes of a source, with the interface that pyarrow requires of a file."""
 
     closed = False
 
-    def __init__(self, source: Source) -> None:
-        self.source, self.begun = source, source._begun
+    def __init__(self, source: ByteSource) -> None:
+        self.source, self.buffer = source, source._raw_head
 
     def read(self, size: int) -> bytes:
-        if self.begun:
-            taken, self.begun = self.begun[:size], self.begun[size:]
-            return taken
-        return self.source._raw(size)
+        if self.buffer:
+            data, self.buffer = self.buffer[:size], self.buffer[size:]
+            return data
+        return self.source._read_raw(size)
 
     def close(self) -> None:
-        """The source closes the file."""
+        """Do nothing: the source closes the file."""
 
 
-def _opened(path: str | os.PathLike[str] | BinaryIO) -> tuple[BinaryIO, str]:
+def _open(path: str | os.PathLike[str] | BinaryIO) -> tuple[BinaryIO, str]:
+    """Open a file; return it and its name for messages."""
     if isinstance(path, str) and path == "-":
         return sys.stdin.buffer, "standard input"
     if not isinstance(path, str | os.PathLike):
         if not hasattr(path, "read"):
-            raise StreamError(
-                f"a stream is read from a path, '-' or an open file (got {type(path).__name__})"
-            )
+            raise StreamError(f"a stream requires a path, '-' or an open file (got {type(path).__name__})")
         name = getattr(path, "name", None)
         return path, Path(name).name if isinstance(name, str) else "the open file"
     name = Path(path).name or str(path)
@@ -285,12 +340,12 @@ def _opened(path: str | os.PathLike[str] | BinaryIO) -> tuple[BinaryIO, str]:
     except IsADirectoryError:
         raise StreamError(f"{os.fspath(path)!r} is a folder; name a file in it") from None
     except (OSError, ValueError) as error:
-        raise StreamError(
-            f"{os.fspath(path)!r} cannot be opened: {getattr(error, 'strerror', error)}"
-        ) from None
+        reason = getattr(error, "strerror", error)
+        raise StreamError(f"{os.fspath(path)!r} cannot be opened: {reason}") from None
 
 
 def _size(raw: BinaryIO) -> int | None:
+    """Return the size of a file; None if it cannot seek, as a pipe."""
     try:
         if not raw.seekable():
             return None

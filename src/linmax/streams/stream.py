@@ -1,4 +1,4 @@
-"""The reader of a format whose rows have columns."""
+"""Streams: files with votes, labels and attributes, read in chunks, so that memory is bounded."""
 
 from __future__ import annotations
 
@@ -7,144 +7,95 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, BinaryIO, Generic, Self, TypeVar
 
 import pyarrow as pa
 
-from linmax.streams import wide_format
-from linmax.streams.arrow import Arrow, Parquet
+from linmax.streams.arrow import ArrowReader, ParquetReader
 from linmax.streams.chunk import Chunk
-from linmax.streams.columns import Columns, Reader, kind_of
-from linmax.streams.csv import Delimited
-from linmax.streams.json_lines import BOX, JsonColumns, Jsonl, Objects, boxed
-from linmax.streams.long_format import Long
-from linmax.streams.numpy_files import Npy, Npz
-from linmax.streams.schema import Schema, SchemaOptions, StreamError, found, no_column, short_list, short_repr
-from linmax.streams.source import Source, format_of
-from linmax.streams.svmlight import Svmlight
+from linmax.streams.columns import ColumnDecoder, TableReader, label_kind
+from linmax.streams.csv import CsvReader
+from linmax.streams.json_lines import VOTES_KEY, JsonItemReader, JsonLinesReader, JsonTableReader
+from linmax.streams.long_format import LongFormatReader
+from linmax.streams.numpy_files import NpyReader, NpzReader
+from linmax.streams.schema import (
+    ColumnRoles,
+    Schema,
+    SchemaOptions,
+    StreamError,
+    infer_roles,
+    short_list,
+    short_repr,
+)
+from linmax.streams.source import ByteSource, detect_format
+from linmax.streams.svmlight import SvmlightReader
+from linmax.streams.wide_format import read_wide
 
-READERS: dict[str, Callable[[Source], Reader]] = {
-    "CSV": lambda source: Delimited(source, "CSV"),
-    "TSV": lambda source: Delimited(source, "TSV"),
-    "Parquet": Parquet,
-    "Arrow": Arrow,
-    "npy": Npy,
-    "npz": Npz,
+T = TypeVar("T")
+
+TABLE_READERS: dict[str, Callable[[ByteSource], TableReader]] = {
+    "CSV": lambda source: CsvReader(source, "CSV"),
+    "TSV": lambda source: CsvReader(source, "TSV"),
+    "Parquet": ParquetReader,
+    "Arrow": ArrowReader,
+    "npy": NpyReader,
+    "npz": NpzReader,
 }
-
-
-def reader_of(source: Source, format: str) -> Reader:
-    """Open a file that has columns."""
-    return READERS[format](source)
-
-
-Read = TypeVar("Read")
-
-BEHIND = 10  # of priority: reading is ahead of the learning, and does not take its time from it
-PATIENCE = 0.1  # seconds after which a full queue is tried again, unless nobody wants more
-
-
-class ReadAhead(Generic[Read]):
-    """Pieces as they come, the next one read in the background; what reading raises is raised here.
-
-    >>> import io
-    >>> from linmax.streams import open_stream
-    >>> with ReadAhead(open_stream(io.BytesIO(b"ann,truth\\na,b\\n"))) as chunks:
-    ...     print(list(chunks))
-    [Chunk(first=0, items=1)]
-    """
-
-    def __init__(self, chunks: Iterable[Read]) -> None:
-        self.waiting = False  # for the file: nothing else is being done
-        self._pieces = chunks
-        self._queue: queue.Queue[Read | BaseException | None] = queue.Queue(1)
-        self._wanted = True
-        self._thread = threading.Thread(target=self._read, daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._wanted = False
-
-    def __iter__(self) -> Iterator[Read]:
-        while True:
-            self.waiting = True
-            try:
-                chunk = self._queue.get()
-            finally:
-                self.waiting = False
-            if chunk is None:
-                return
-            if isinstance(chunk, BaseException):
-                raise chunk
-            yield chunk
-
-    def _read(self) -> None:
-        with suppress(
-            AttributeError, OSError
-        ):  # where threads have priorities, those who wait for it come first
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), BEHIND)
-        try:
-            for chunk in self._pieces:
-                if not self._put(chunk):
-                    return
-            self._put(None)
-        except BaseException as error:
-            self._put(error)
-
-    def _put(self, chunk: Read | BaseException | None) -> bool:
-        while self._wanted:
-            try:
-                self._queue.put(chunk, timeout=PATIENCE)
-                return True
-            except queue.Full:
-                continue
-        return False
-
-
-CLASSES = 100_000  # so many different labels are no classes
-PIECE = 100_000
-CELLS, FEWEST = 1 << 22, 1024  # of a chunk: the more columns, the fewer rows, but not fewer than these
+MAX_CLASSES = 100_000  # more distinct labels than that are ids
+CHUNK_SIZE = 100_000
+MAX_CELLS, MIN_ROWS = 1 << 22, 1024  # of a chunk: tables with many columns have fewer rows per chunk
+READER_NICENESS = 10  # the thread that reads yields to the one that learns
+QUEUE_TIMEOUT = 0.1  # seconds between two checks whether reading was stopped
 
 
 class Stream:
-    """The items of a file in order, in chunks; each stream is read once.
+    """The items of a file, in order, as an iterator of chunks.
 
-    `rows` says how many have been read, `size` how many there are if the format knows (else None), `done`
-    and `total` count bytes of the file.
+    Streams are opened by `open_stream`. A stream can be read once; it is also a context manager that closes
+    the file.
+
+    Attributes
+    ----------
+    schema : Schema
+        The columns of the file and their roles.
+    rows_read : int
+        Number of items read so far.
+    rows_total : int or None
+        Number of items of the file, if the format stores it.
     """
 
-    def __init__(self, source: Source, layout: Schema, chunks: Iterator[Chunk], size: int | None) -> None:
-        self.schema, self.rows_total = layout, size
+    def __init__(
+        self, source: ByteSource, schema: Schema, chunks: Iterator[Chunk], rows_total: int | None
+    ) -> None:
+        self.schema, self.rows_total = schema, rows_total
         self.rows_read = 0
-        self._source, self._pieces = source, chunks
+        self._source, self._chunks = source, chunks
         self._labels: set[Any] = set()
-        self._ahead: Chunk | None = None
-        self._failed: StreamError | None = None
+        self._peeked: Chunk | None = None
+        self._error: StreamError | None = None
 
     @property
     def bytes_read(self) -> int:
-        """Bytes of the file that have been read."""
-        return self._source.at
+        """Bytes of the file read so far."""
+        return self._source.bytes_read
 
     @property
     def bytes_total(self) -> int | None:
-        """Bytes of the file; None for a pipe."""
-        return self._source.total
+        """Size of the file in bytes; None for a pipe."""
+        return self._source.bytes_total
 
     def peek(self) -> Chunk | None:
-        """The next chunk, which the stream will still yield; None at the end."""
-        if self._ahead is None:
-            self._ahead = self._next()
-        return self._ahead
+        """Return the next chunk without consuming it; None at the end."""
+        if self._peeked is None:
+            self._peeked = self._next_chunk()
+        return self._peeked
 
     def __iter__(self) -> Iterator[Chunk]:
         return self
 
     def __next__(self) -> Chunk:
-        chunk, self._ahead = self.peek(), None
+        chunk, self._peeked = self.peek(), None
         if chunk is None:
             self._source.close()
             raise StopIteration
@@ -161,25 +112,25 @@ class Stream:
         """Close the file."""
         self._source.close()
 
-    def _next(self) -> Chunk | None:
-        if self._failed is not None:  # a generator that has failed would end here as if the file did
-            raise self._failed
+    def _next_chunk(self) -> Chunk | None:
+        if self._error is not None:  # a generator that has raised ends silently when it is resumed
+            raise self._error
         try:
-            chunk = next(self._pieces, None)
+            chunk = next(self._chunks, None)
             if chunk is not None and chunk.raw_labels is not None:
-                self._watch(chunk)
+                self._check_number_of_classes(chunk)
         except StreamError as error:
-            self._failed = error
+            self._error = error
             self._source.close()
             raise
         return chunk
 
-    def _watch(self, chunk: Chunk) -> None:
-        self._labels.update(_distinct(chunk.raw_labels, self._labels))
-        if len(self._labels) > CLASSES:
+    def _check_number_of_classes(self, chunk: Chunk) -> None:
+        self._labels.update(_new_labels(chunk.raw_labels, self._labels))
+        if len(self._labels) > MAX_CLASSES:
             raise StreamError(
-                f"{self.schema.file}: by row {chunk.first + chunk.items} {short_repr(self.schema.label)} has over"
-                f" {CLASSES} different values, like an id; name the column of labels with label="
+                f"{self.schema.file}: by row {chunk.first + chunk.items} {short_repr(self.schema.label)} has"
+                f" over {MAX_CLASSES} different values, like an id; name the column of labels with label="
             )
 
 
@@ -192,15 +143,44 @@ def open_stream(
     experts: Iterable[str] | None = None,
     shape: str | None = None,
     ignore_case: bool = False,
-    chunk_size: int = PIECE,
+    chunk_size: int = CHUNK_SIZE,
 ) -> Stream:
-    """Open a panel in a file (or "-", or an open file) to read it in chunks of at most `chunk_size` rows.
+    """Open a file with votes, to read it in chunks.
 
-    What is not said is found out from the names of the columns and shown by `stream.schema`: the label (a
-    column truth, label, gold or target; "" for none), the id, and the shape: "wide" with a column per expert,
-    "scores" with columns expert:class, "long" with a row per vote. `experts` names the columns that vote, all
-    others by default; `fold` takes blanks around votes and labels away, and capitals.
+    The format is detected: CSV, TSV, JSONL, Parquet, Arrow, svmlight (with scikit-learn), .npy or .npz;
+    text, Arrow and .npy files may be compressed with gzip or zstd. Roles that are not specified are inferred
+    from the names of the columns; `stream.schema` shows the result.
 
+    Parameters
+    ----------
+    path : str, path-like or binary file
+        A path, "-" for standard input, or a file open in binary mode.
+    label : str, optional
+        The column of labels, by default the one named truth, label, gold or target; "" for none.
+    id : str, optional
+        The column of ids, by default the one named id; "" for none. In the long shape, the column of items.
+    attributes : iterable of str
+        The columns of attributes.
+    experts : iterable of str, optional
+        The columns with votes, by default all columns that have no other role.
+    shape : {"wide", "scores", "long"}, optional
+        "wide" has one column per expert, "scores" has columns `expert:class`, "long" has one row per vote.
+    ignore_case : bool
+        Strip whitespace around votes and labels and ignore their case.
+    chunk_size : int
+        The largest number of rows in a chunk.
+
+    Returns
+    -------
+    Stream
+
+    Raises
+    ------
+    StreamError
+        If the file cannot be read. Bad rows raise it later, when their chunk is read.
+
+    Examples
+    --------
     >>> import io
     >>> from linmax import Fusion, Winnow
     >>> stream = open_stream(io.BytesIO(b"ann,bob,truth\\nham,spam,spam\\nham,spam,spam\\n"))
@@ -212,21 +192,197 @@ def open_stream(
     Run(trials=2, right=1, mistakes=1, novel=0, ignored=0)
     """
     if not isinstance(chunk_size, int) or isinstance(chunk_size, bool) or chunk_size < 1:
-        raise StreamError(
-            f"chunk_size must be a whole number of rows, 1 or more (got {short_repr(chunk_size)})"
-        )
-    chosen = None if experts is None else _names("experts", experts)
-    wishes = SchemaOptions(label, id, _names("attributes", attributes), chosen, shape)
-    source = Source(path)
+        raise StreamError(f"chunk_size must be an integer >= 1 (got {short_repr(chunk_size)})")
+    if shape not in (None, "wide", "scores", "long"):
+        raise StreamError(f"shape must be 'wide', 'scores' or 'long' (got {short_repr(shape)})")
+    selected = None if experts is None else _column_names("experts", experts)
+    options = SchemaOptions(label, id, _column_names("attributes", attributes), selected, shape)
+    source = ByteSource(path)
     try:
-        return _opened(source, wishes, ignore_case, chunk_size)
+        format = detect_format(source)
+        if format == "svmlight":
+            return _open_svmlight(source, options, chunk_size)
+        if format == "JSONL":
+            return _open_json_lines(source, options, ignore_case, chunk_size)
+        return _open_table(source, format, options, ignore_case, chunk_size)
     except BaseException:
         source.close()
         raise
 
 
-def _distinct(labels: Any, seen: set[Any]) -> Iterable[Any]:
-    """The different labels; none where all that stand in the dictionary were seen before."""
+class ReadAhead(Generic[T]):
+    """Iterates over chunks while a thread in the background reads the next one.
+
+    Exceptions of the background thread are raised in the loop. Use it as a context manager: leaving the
+    block stops the thread.
+
+    Parameters
+    ----------
+    chunks : iterable
+        What to read.
+
+    Attributes
+    ----------
+    waiting : bool
+        Whether the loop waits for the next chunk.
+
+    Examples
+    --------
+    >>> import io
+    >>> from linmax.streams import open_stream
+    >>> with ReadAhead(open_stream(io.BytesIO(b"ann,truth\\na,b\\n"))) as chunks:
+    ...     print(list(chunks))
+    [Chunk(first=0, items=1)]
+    """
+
+    def __init__(self, chunks: Iterable[T]) -> None:
+        self.waiting = False
+        self._chunks = chunks
+        self._queue: queue.Queue[T | BaseException | None] = queue.Queue(1)
+        self._stopped = False
+        self._thread = threading.Thread(target=self._read, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stopped = True
+
+    def __iter__(self) -> Iterator[T]:
+        while True:
+            self.waiting = True
+            try:
+                chunk = self._queue.get()
+            finally:
+                self.waiting = False
+            if chunk is None:
+                return
+            if isinstance(chunk, BaseException):
+                raise chunk
+            yield chunk
+
+    def _read(self) -> None:
+        with suppress(AttributeError, OSError):  # only Linux has priorities of threads
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), READER_NICENESS)
+        try:
+            for chunk in self._chunks:
+                if not self._put(chunk):
+                    return
+            self._put(None)
+        except BaseException as error:
+            self._put(error)
+
+    def _put(self, chunk: T | BaseException | None) -> bool:
+        """Put a chunk into the queue; return False if reading was stopped instead."""
+        while not self._stopped:
+            try:
+                self._queue.put(chunk, timeout=QUEUE_TIMEOUT)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+
+def _open_table(
+    source: ByteSource, format: str, options: SchemaOptions, ignore_case: bool, chunk_size: int
+) -> Stream:
+    reader = TABLE_READERS[format](source)
+    roles = reader.roles
+    options = replace(
+        options,
+        label=roles.get("label") if options.label is None else options.label,
+        id=roles.get("id") if options.id is None else options.id,
+        attributes=options.attributes or roles.get("attributes", ()),
+    )
+    schema = Schema(source.name, format, source.compression, *_table_roles(source.name, reader, options))
+    text = format in ("CSV", "TSV")
+    decoder = ColumnDecoder(source.name, reader.unit, text=text, ignore_case=ignore_case)
+    if schema.shape == "long":
+        return Stream(source, schema, LongFormatReader(reader, schema, decoder).chunks(chunk_size), None)
+    columns = len(schema.experts) + len(schema.attributes) + 1
+    max_rows = min(chunk_size, max(MAX_CELLS // columns, MIN_ROWS))
+    return Stream(source, schema, read_wide(reader, schema, decoder, max_rows), reader.num_rows)
+
+
+def _table_roles(file: str, reader: TableReader, options: SchemaOptions) -> ColumnRoles:
+    """Infer the roles of typed columns; columns of dates, lists and the like are ignored."""
+    types = {name: reader.arrow_schema.field(name).type for name in reader.arrow_schema.names}
+    unusable = [name for name, kind in types.items() if not label_kind(kind) and str(kind) != "null"]
+    for name in (options.label, *(options.experts or ()), *options.attributes):
+        if name and name in unusable:
+            raise StreamError(
+                f"{file}: column {short_repr(name)} is of type {types[name]}; cast it to numbers or text"
+            )
+    usable = [name for name in types if name not in unusable or name == options.id]
+    roles = infer_roles(list(types) if len(usable) < 2 else usable, options, file)
+    experts = tuple(name for name in roles.experts if name not in unusable)
+    if roles.shape == "wide":
+        _check_one_kind(file, types, [*experts, *([roles.label] if roles.label else [])])
+    if not experts and not roles.attributes:
+        raise StreamError(
+            f"{file} has no column with votes (it has {short_list(types)}); add one per expert, or list"
+            " columns in attributes="
+        )
+    used = {*experts, roles.label, roles.id, *roles.attributes}
+    return roles._replace(
+        shape=roles.shape if experts else "attributes",
+        experts=experts,
+        ignored=tuple(name for name in types if name not in used),
+    )
+
+
+def _check_one_kind(file: str, types: dict[str, Any], columns: list[str]) -> None:
+    kinds: dict[str, str] = {}
+    for name in columns:
+        if kind := label_kind(types[name]):
+            kinds.setdefault(kind, name)
+    if len(kinds) > 1:
+        (kind, name), (other_kind, other), *_ = kinds.items()
+        raise StreamError(
+            f"{file}: {short_repr(name)} holds {kind} and {short_repr(other)} {other_kind}; cast one, or"
+            " select the columns with votes with experts="
+        )
+
+
+def _open_json_lines(
+    source: ByteSource, options: SchemaOptions, ignore_case: bool, chunk_size: int
+) -> Stream:
+    reader = JsonLinesReader(source)
+    if reader.nested:
+        roles = infer_roles(reader.columns, replace(options, experts=(), shape="wide"), source.name)
+        keys = dict.fromkeys(key for row in reader.sample for key in row.get(VOTES_KEY) or {})
+        other_roles = (roles.label, roles.id, *roles.attributes)
+        roles = roles._replace(
+            experts=options.experts or tuple(keys),
+            ignored=tuple(name for name in reader.columns if name not in (VOTES_KEY, *other_roles)),
+        )
+    else:
+        roles = infer_roles(reader.columns, options, source.name)
+    schema = Schema(source.name, "JSONL", source.compression, *roles)
+    if schema.shape == "long":
+        decoder = ColumnDecoder(source.name, "line", text=False, ignore_case=ignore_case)
+        long = LongFormatReader(JsonTableReader(reader, schema), schema, decoder)
+        return Stream(source, schema, long.chunks(chunk_size), None)
+    rows = ((row.get(VOTES_KEY) or {}) if reader.nested else row for row in reader.sample)
+    if any(isinstance(row.get(name), dict) for row in rows for name in schema.experts):
+        schema = replace(schema, shape="scores")
+    schema = replace(schema, open=options.experts is None)
+    return Stream(source, schema, JsonItemReader(reader, schema, ignore_case).chunks(chunk_size), None)
+
+
+def _open_svmlight(source: ByteSource, options: SchemaOptions, chunk_size: int) -> Stream:
+    columns = (options.label, options.id, *options.attributes, *(options.experts or ()), options.shape)
+    if given := next((name for name in columns if name), None):
+        raise StreamError(
+            f"{source.name} is an svmlight file, which has no columns to name; omit {short_repr(given)}"
+        )
+    schema = Schema(source.name, "svmlight", source.compression, "attributes", (), "label", None)
+    return Stream(source, schema, SvmlightReader(source).chunks(chunk_size), None)
+
+
+def _new_labels(labels: Any, seen: set[Any]) -> Iterable[Any]:
+    """Return labels that may be new; the dictionary of an Arrow array is checked before its rows."""
     if not isinstance(labels, pa.Array):
         return labels.tolist()  # type: ignore[no-any-return]
     if seen.issuperset(labels.dictionary.to_pylist()):
@@ -234,124 +390,13 @@ def _distinct(labels: Any, seen: set[Any]) -> Iterable[Any]:
     return labels.unique().to_pylist()  # type: ignore[no-any-return]
 
 
-def _opened(source: Source, wishes: SchemaOptions, ignore_case: bool, chunk: int) -> Stream:
-    format = format_of(source)
-    if format == "svmlight":
-        return _svmlight(source, wishes, chunk)
-    if format == "JSONL":
-        return _jsonl(source, wishes, ignore_case, chunk)
-    reader = reader_of(source, format)
-    roles = reader.roles
-    wishes = SchemaOptions(
-        wishes.label if wishes.label is not None else roles.get("label"),
-        wishes.id if wishes.id is not None else roles.get("id"),
-        wishes.attributes or roles.get("attributes", ()),
-        wishes.experts,
-        wishes.shape,
-    )
-    layout, text = _layout(source, reader, wishes), format in ("CSV", "TSV")
-    columns = Columns(source.name, reader.unit, text=text, ignore_case=ignore_case)
-    if layout.shape == "long":
-        return Stream(source, layout, Long(reader, layout, columns).chunks(chunk), None)
-    width = len(layout.experts) + len(layout.attributes) + 1
-    most = min(chunk, max(CELLS // width, FEWEST))
-    return Stream(source, layout, wide_format.chunks(reader, layout, columns, most), reader.rows)
-
-
-def _layout(source: Source, reader: Reader, wishes: SchemaOptions) -> Schema:
-    types = {name: reader.schema.field(name).type for name in reader.schema.names}
-    odd = [name for name, kind in types.items() if not kind_of(kind) and str(kind) != "null"]
-    for name in (wishes.label, *(wishes.experts or ()), *wishes.attributes):
-        if name and name in odd:
-            raise StreamError(
-                f"{source.name}: column {short_repr(name)} is of type {types[name]}; cast it to numbers or text"
-            )
-    usable = [name for name in types if name not in odd or name == wishes.id]
-    shape, voters, roles, _ = found(list(types) if len(usable) < 2 else usable, wishes, source.name)
-    voters = tuple(name for name in voters if name not in odd)
-    if shape == "wide":
-        _demand_one_kind(source.name, types, [*voters, *([roles.label] if roles.label else [])])
-    used = {*voters, roles.label, roles.id, *roles.attributes}
-    left = tuple(name for name in types if name not in used)
-    if not voters and not roles.attributes:
-        raise StreamError(
-            f"{source.name} has no column that votes (it has {short_list(types)}); add one per expert, or name"
-            " attributes="
-        )
-    shape = shape if voters else "attributes"
-    return Schema(
-        source.name, reader.format, source.compression, shape, voters, roles.label, roles.id,
-        roles.attributes, left,
-    )  # fmt: skip
-
-
-def _demand_one_kind(file: str, types: dict[str, Any], names: list[str]) -> None:
-    kinds: dict[str, str] = {}
-    for name in names:
-        kind = kind_of(types[name])
-        if kind:
-            kinds.setdefault(kind, name)
-    if len(kinds) > 1:
-        (one, first), (other, second), *_ = kinds.items()
-        raise StreamError(
-            f"{file}: {short_repr(first)} holds {one} and {short_repr(second)} {other}; cast one, or name those"
-            " that vote with experts="
-        )
-
-
-def _jsonl(source: Source, wishes: SchemaOptions, ignore_case: bool, chunk: int) -> Stream:
-    reader = Jsonl(source)
-    if boxed(reader):
-        for name in wishes.attributes:
-            if name not in reader.columns:
-                raise no_column(source.name, name, reader.columns)
-        keys = [key for row in reader.sample for key in (row.get(BOX) or {})]
-        _, _, roles, left = found(
-            [*reader.columns], SchemaOptions(wishes.label, wishes.id, wishes.attributes), source.name
-        )
-        voters = wishes.experts or tuple(dict.fromkeys(keys))
-        shape = "wide"
-        left = [
-            name for name in reader.columns if name not in (BOX, roles.label, roles.id, *roles.attributes)
-        ]
-    else:
-        shape, voters, roles, left = found(reader.columns, wishes, source.name)
-    if shape == "long":
-        layout = Schema(
-            source.name, "JSONL", source.compression, shape, voters, roles.label, roles.id, roles.attributes,
-            tuple(left),
-        )  # fmt: skip
-        columns = Columns(source.name, "line", text=False, ignore_case=ignore_case)
-        return Stream(source, layout, Long(JsonColumns(reader, layout), layout, columns).chunks(chunk), None)
-    rows = ((row.get(BOX) or {}) if boxed(reader) else row for row in reader.sample)
-    if any(isinstance(row.get(name), dict) for row in rows for name in voters):
-        shape = "scores"
-    layout = Schema(
-        source.name, "JSONL", source.compression, shape, voters, roles.label, roles.id, roles.attributes,
-        tuple(left), open=wishes.experts is None,
-    )  # fmt: skip
-    objects = Objects(reader, layout, ignore_case, wishes.experts is not None)
-    return Stream(source, layout, objects.chunks(chunk), None)
-
-
-def _svmlight(source: Source, wishes: SchemaOptions, chunk: int) -> Stream:
-    asked = [name for name in (wishes.label, wishes.id, *wishes.attributes, *(wishes.experts or ())) if name]
-    if asked or wishes.shape:
-        raise StreamError(
-            f"{source.name} is svmlight, which has no columns to name; leave out"
-            f" {short_repr(asked[0] if asked else wishes.shape)}"
-        )
-    layout = Schema(source.name, "svmlight", source.compression, "attributes", (), "label", None)
-    return Stream(source, layout, Svmlight(source).chunks(chunk), None)
-
-
-def _names(what: str, names: Iterable[str]) -> tuple[str, ...]:
+def _column_names(option: str, names: Iterable[str]) -> tuple[str, ...]:
     if isinstance(names, str):
         raise StreamError(
-            f"{what} must be a list of columns (got {short_repr(names)}); write [{short_repr(names)}]"
+            f"{option} must be a list of columns (got {short_repr(names)}); write [{short_repr(names)}]"
         )
-    out = tuple(names)
-    wrong = next((name for name in out if not isinstance(name, str)), None)
-    if wrong is not None:
-        raise StreamError(f"{what} must be names of columns (got {short_repr(wrong)})")
-    return out
+    columns = tuple(names)
+    for name in columns:
+        if not isinstance(name, str):
+            raise StreamError(f"{option} must be names of columns (got {short_repr(name)})")
+    return columns

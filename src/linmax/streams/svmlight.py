@@ -1,91 +1,90 @@
-"""svmlight: a label and a few numbered attributes on each line, and nobody who votes."""
+"""svmlight files: a label and a few numbered attributes on each line, and no votes."""
 
 from __future__ import annotations
 
-import re
+import io
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
+from numpy.typing import NDArray
 
 from linmax.streams.chunk import Chunk
-from linmax.streams.columns import Texts
+from linmax.streams.columns import MAX_LABEL, MAX_NUMBER
 from linmax.streams.schema import StreamError, short_repr
-from linmax.streams.source import Source, blocks
+from linmax.streams.source import ByteSource, text_blocks
+from linmax.validation import require_extra
 
-LARGEST = 1e60  # as for all attributes
-REST = re.compile(rb"#[^\n]*|[ \t]qid:\d+")
-LINE = re.compile(rb"[ \t]*([-+.\w]+)((?:[ \t]+\d{1,18}:[-+.\w]+)*)[ \t]*\r?")
-WHOLE = re.compile(rb"(?:[ \t]*[-+.\w]+(?:[ \t]+\d{1,18}:[-+.\w]+)*[ \t]*\r?\n)*")
+FAILURES = (ValueError, OverflowError, TypeError, IndexError)
 
 
-class Svmlight:
-    """Rows `label index:value index:value # comment`; `qid` is passed over."""
+class SvmlightReader:
+    """Lines `label index:value index:value ... # comment`, parsed by scikit-learn; `qid` is ignored.
 
-    format, unit = "svmlight", "line"
-    rows = None
+    Parameters
+    ----------
+    source : ByteSource
+        The file.
+    """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ByteSource) -> None:
+        datasets = require_extra("sklearn.datasets", "sklearn", "reading svmlight files")
         self.name = source.name
-        self._blocks = blocks(source)
+        self._load = datasets.load_svmlight_file
+        self._blocks = text_blocks(source)
 
-    def chunks(self, most: int) -> Iterator[Chunk]:
-        """Attributes as dicts {index: value}, with labels that are whole numbers."""
+    def chunks(self, max_rows: int) -> Iterator[Chunk]:
+        """Read items with attributes as dicts {index: value} and integer labels."""
         first = 0
         for block in self._blocks:
-            data = REST.sub(b"", block.data)
-            data = data if data.endswith(b"\n") else data + b"\n"
-            rows = data.split(b"\n")[:-1]
-            lines = [block.line + i for i, row in enumerate(rows) if row.strip()]
-            rows = [row for row in rows if row.strip()]
-            if not WHOLE.fullmatch(b"\n".join(rows) + b"\n" if rows else b""):
-                raise self._diagnosis(rows, lines)
-            for start in range(0, len(rows), most):
-                here = lines[start : start + most]
-                labels, attributes = self._read(rows[start : start + most], here)
-                yield Chunk(first, np.array(here), None, labels, attributes, None)
+            rows = block.data.split(b"\n")
+            numbers = [i for i, row in enumerate(rows) if row.partition(b"#")[0].strip()]
+            lines = np.array(numbers, np.int64) + block.line
+            for start in range(0, len(lines), max_rows):
+                here = lines[start : start + max_rows]
+                labels, attributes = self._parse([rows[i] for i in numbers[start : start + max_rows]], here)
+                yield Chunk(first, here, None, labels, attributes, None)
                 first += len(here)
 
-    def _read(self, rows: list[bytes], lines: list[int]) -> tuple[Any, list[dict[int, float]]]:
-        words = [row.replace(b":", b" ").split() for row in rows]
-        labels = self._numbers([row[0] for row in words], lines, "label")
-        if (labels != np.trunc(labels)).any():
-            i = int(np.argmax(labels != np.trunc(labels)))
+    def _parse(self, rows: list[bytes], lines: NDArray[np.int64]) -> tuple[Any, list[dict[int, float]]]:
+        try:
+            values, labels = self._load_rows(rows)
+        except FAILURES:
+            raise self._first_error(rows, lines) from None
+        bad_label = (labels != np.trunc(labels)) | ~(np.abs(labels) <= MAX_LABEL)
+        if bad_label.any():
+            i = int(np.argmax(bad_label))
             raise StreamError(
-                f"{self.name}, line {lines[i]}: label {labels[i]} is no whole number; classes are 0, 1, 2 ..."
+                f"{self.name}, line {lines[i]}: the label {labels[i]} is not an integer; use 0, 1, 2, ..."
             )
-        sizes = [len(row) // 2 for row in words]
-        where = np.repeat(lines, sizes).tolist()
-        index = [int(word) for row in words for word in row[1::2]]
-        value = self._numbers([word for row in words for word in row[2::2]], where, "value").tolist()
-        attributes, at = [], 0
-        for size, line in zip(sizes, lines, strict=True):
-            row = dict(zip(index[at : at + size], value[at : at + size], strict=True))
-            if len(row) < size:
-                raise StreamError(f"{self.name}, line {line}: an index comes twice; keep one")
-            attributes.append(row)
-            at += size
+        bad_value = ~(np.abs(values.data) <= MAX_NUMBER)
+        if bad_value.any():
+            j = int(np.argmax(bad_value))
+            line = lines[np.searchsorted(values.indptr, j, side="right") - 1]
+            raise StreamError(
+                f"{self.name}, line {line}: the value {values.data[j]} is not a number up to 1e60; fix it"
+            )
+        index, value, ends = values.indices.tolist(), values.data.tolist(), values.indptr.tolist()
+        attributes = [
+            dict(zip(index[start:end], value[start:end], strict=True)) for start, end in pairwise(ends)
+        ]
         return labels.astype(np.int64), attributes
 
-    def _numbers(self, words: list[bytes], lines: list[int], what: str) -> Any:
-        texts = Texts(pa.array(words, pa.binary()).cast(pa.string()))
-        values, bad = texts.numbers()
-        if bad < 0:
-            beyond = ~(np.abs(values) <= (2.0**53 if what == "label" else LARGEST))
-            bad = int(np.argmax(beyond)) if beyond.any() else -1
-        if bad >= 0:
-            raise StreamError(
-                f"{self.name}, line {lines[bad]}: {what} {short_repr(words[bad].decode())} is no number, or too"
-                " large; mend it"
-            )
-        return values
+    def _load_rows(self, rows: list[bytes]) -> Any:
+        return self._load(io.BytesIO(b"\n".join(rows)), zero_based=True)
 
-    def _diagnosis(self, rows: list[bytes], lines: list[int]) -> StreamError:
-        for row, line in zip(rows, lines, strict=True):
-            if not LINE.fullmatch(row):
-                return StreamError(
-                    f"{self.name}, line {line}: {short_repr(row.decode(errors='replace'))} is not"
-                    " 'label index:value ...'; mend the line"
-                )
-        return StreamError(f"{self.name}, line {lines[0]} or later is not svmlight; mend it")
+    def _first_error(self, rows: list[bytes], lines: NDArray[np.int64]) -> StreamError:
+        """Find the first line that scikit-learn refuses, by bisection: its errors do not name the line."""
+        start, end = 0, len(rows)
+        while end - start > 1:
+            middle = (start + end) // 2
+            try:
+                self._load_rows(rows[start:middle])
+                start = middle
+            except FAILURES:
+                end = middle
+        return StreamError(
+            f"{self.name}, line {lines[start]}: {short_repr(rows[start].decode())} is not 'label index:value"
+            " ...' with numbers as values and increasing indices below 2**31; fix the line"
+        )
