@@ -1,10 +1,15 @@
-"""The one place that knows numba: kernels, the verbs of forms, function pointers, and the disk cache.
+"""Compilation with numba; no other file of linmax uses numba.
 
-Three facts shape it. A kernel cached by numba is stamped with its own file only, so an edit in another file
-would run stale machine code: here every stamp also holds a digest of all sources that kernels call into. A
-rule reaches a kernel as an integer address, so one compiled kernel serves every rule, and no function object
-has to be unpacked at each call. And everything compiled is plain Python underneath: `interpreted()` runs the
-same source without numba.
+`Kernel` compiles a loop over trials, `inline` and `separate` mark the functions it calls, `dispatched` makes
+a generic function of the methods of NamedTuples, and `reach` turns a rule's function into an address, so that
+one compiled kernel serves every rule. `interpreted()` runs the same source as Python, with the same results.
+
+Machine code is cached on disk. numba stamps a cached function with its own file only; here the stamp also
+holds a digest of all files that kernels are compiled from (`COMPILED`), so an edit never runs old machine
+code.
+
+A change of numba must not break linmax: where one of its internals is missing, linmax warns once and runs
+without the disk cache, or as Python (see `CompilationWarning`).
 """
 
 import contextlib
@@ -13,60 +18,80 @@ import functools
 import hashlib
 import inspect
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-import llvmlite.binding
 import numba
 import numpy as np
 from numba import types
-from numba.core import caching, cgutils
-from numba.core.ccallback import CFunc
-from numba.core.errors import NumbaError
-from numba.core.registry import cpu_target
-from numba.extending import intrinsic, overload, overload_method, register_jitable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# no reference counts: a kernel allocates nothing, and counting the arrays it is handed costs atomic
-# operations
-_OPTIONS: Any = {"error_model": "numpy", "_nrt": False}
-
 COMPILED = ("_jit.py", "rules/*.py", "kernels/*.py", "kernels/forms/*.py")
 
-STEADY = {*sys.stdlib_module_names, "numpy", "numba", "linmax"}
-
-COMPILES = not getattr(numba.config, "DISABLE_JIT", 0)  # set by NUMBA_DISABLE_JIT=1
-
-
-@functools.cache
-def _newest(*names: str) -> None:
-    # numba links the oldest entry of a glibc function, which wraps the newest to set errno: same bits, slower
-    assert cpu_target.target_context is not None  # numba installs its own choice when this is made
-    with contextlib.suppress(OSError, AttributeError):
-        library = ctypes.CDLL("libm.so.6")
-        for name in names:
-            llvmlite.binding.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+# modules that change only together with the version of Python, numpy, numba or linmax
+STABLE_MODULES = {*sys.stdlib_module_names, "numpy", "numba", "linmax"}
 
 
-_interpreting = False
+class CompilationWarning(RuntimeWarning):
+    """An internal of numba that linmax relies on is missing; results are the same, runs are slower."""
+
+
+class _State:
+    """What this process can do: fallbacks switch these off."""
+
+    compiles = not getattr(numba.config, "DISABLE_JIT", 0)  # set by NUMBA_DISABLE_JIT=1
+    caches = True
+    interpreting = False
+    # kernels allocate nothing, and counting references to the arrays they are given costs atomic operations
+    options: dict[str, Any] = {"error_model": "numpy", "_nrt": False}  # noqa: RUF012
+    warned: set[str] = set()  # noqa: RUF012
+
+
+def _warn(consequence: str, error: object) -> None:
+    """Warn once per consequence."""
+    if consequence not in _State.warned:
+        _State.warned.add(consequence)
+        reason = f"{type(error).__name__}: {error}".splitlines()[0] if isinstance(error, Exception) else error
+        warnings.warn(
+            f"linmax {consequence}, because numba {numba.__version__} lacks an internal it uses ({reason});"
+            " results are the same, and another version of numba or linmax restores the speed",
+            CompilationWarning,
+            stacklevel=3,
+        )
+
+
+def _disable_cache(error: object) -> None:
+    _State.caches = False
+    _warn("compiles again in each process", error)
+
+
+def _disable_compilation(error: object) -> None:
+    _State.compiles = False
+    _warn("runs uncompiled", error)
+
+
+try:
+    from numba.extending import intrinsic, overload, register_jitable
+except ImportError as missing:
+    _disable_compilation(missing)
 
 
 @contextlib.contextmanager
 def interpreted() -> Iterator[None]:
-    """Inside this, kernels and rules run as the Python they are written in."""
-    global _interpreting
-    before, _interpreting = _interpreting, True
+    """Run kernels and rules as Python inside this context."""
+    before, _State.interpreting = _State.interpreting, True
     try:
         yield
     finally:
-        _interpreting = before
+        _State.interpreting = before
 
 
 def interpreting() -> bool:
-    """Is Python running the kernels just now?"""
-    return _interpreting or not COMPILES
+    """Tell whether kernels run as Python at the moment."""
+    return _State.interpreting or not _State.compiles
 
 
 # --- the disk cache
@@ -74,7 +99,7 @@ def interpreting() -> bool:
 
 @functools.cache
 def sources_digest() -> str:
-    """A digest of all sources that kernels are made of: part of the stamp of all cached machine code."""
+    """Return a digest of all files that kernels are compiled from."""
     digest = hashlib.sha256()
     home = Path(__file__).parent
     for path in sorted(path for part in COMPILED for path in home.glob(part)):
@@ -83,113 +108,241 @@ def sources_digest() -> str:
     return digest.hexdigest()
 
 
-class _Cache(caching.FunctionCache):
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)  # type: ignore[no-untyped-call]
-        file = self._cache_file
-        file._source_stamp = (file._source_stamp, sources_digest(), _outside(function, ()))
-        file._load_index = functools.partial(_read_index, file._load_index)  # type: ignore[method-assign]
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        # numba would wake here, which takes half a second; only what compiles has to, and does so by itself
-        return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+def _is_digested(thing: Any) -> bool:
+    """Tell whether a function or class is defined in a file that `sources_digest` covers."""
+    module = str(getattr(thing, "__module__", ""))
+    return module.startswith(("linmax.rules.", "linmax.kernels.")) or module == "linmax._jit"
 
 
-def _read_index(load: Callable[[], Any]) -> Any:
-    # written by another version it may name what is no more, and numba looks at the stamp only after that
-    try:
-        return load()
-    except Exception:
-        return {}
+def _code_stamp(function: Callable[..., Any], callers: tuple[Any, ...] = ()) -> tuple[Any, ...]:
+    """Return all that is compiled into a function from outside the digested files, itself included.
 
-
-def _outside(function: Callable[..., Any], above: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a user's function takes from outside itself: it is compiled in, so it belongs to the stamp."""
-    if function.__module__.startswith("linmax.") or function in above:
+    Raises TypeError when something in it cannot be stamped; the function is then compiled in each process.
+    """
+    if _is_digested(function) or function in callers:
         return ()
     code = function.__code__
     if code.co_freevars or any(inspect.iscode(constant) for constant in code.co_consts):
-        raise TypeError("a function in a function has no stamp")
-    taken: list[Any] = [code.co_code, repr(code.co_consts)]
+        raise TypeError("a function defined inside a function has no stamp")
+    found: list[Any] = [code.co_code, repr(code.co_consts)]
     for name in code.co_names:
         thing = function.__globals__.get(name)
         if inspect.isfunction(thing):
-            taken.append((name, _outside(thing, (*above, function))))
+            found.append((name, _code_stamp(thing, (*callers, function))))
         elif inspect.ismodule(thing):
-            if thing.__name__.split(".")[0] not in STEADY:
+            if thing.__name__.split(".")[0] not in STABLE_MODULES:
                 raise TypeError(f"{thing.__name__} may change")
-        elif name in function.__globals__:
+        elif name in function.__globals__ and not _is_digested(thing):
             if not isinstance(thing, int | float | str | tuple | None):
                 raise TypeError(f"{name} has no stamp")
-            taken.append((name, repr(thing)))
-    return tuple(taken)
+            found.append((name, repr(thing)))
+    return tuple(found)
 
 
-def _cached(compiled: Any, function: Callable[..., Any]) -> Any:
-    # what has no stamp (typed into a notebook, or using things that may change) compiles anew in each process
-    with contextlib.suppress(RuntimeError, OSError, TypeError):
-        compiled._cache = _Cache(function)
-    return compiled
+@functools.cache
+def _cache_class() -> Any:
+    """Return numba's cache of one function, with our stamp, that never raises."""
+    from numba.core.caching import FunctionCache
+
+    class StampedCache(FunctionCache):
+        def __init__(self, function: Callable[..., Any]) -> None:
+            super().__init__(function)  # type: ignore[no-untyped-call]
+            file = self._cache_file
+            file._source_stamp = (file._source_stamp, sources_digest(), _code_stamp(function))
+            self._read_index = file._load_index
+            self._read: Any = self._load_overload
+            file._load_index = self._index  # type: ignore[method-assign]
+
+        def _index(self) -> Any:
+            # numba compares the stamp only after it has unpickled the index, which may name removed classes
+            try:
+                return self._read_index()
+            except Exception:
+                return {}
+
+        def load_overload(self, sig: Any, target_context: Any) -> Any:
+            # skips numba's refresh of all its registries (0.5 s), which is needed to compile, not to load
+            try:
+                return self._read(sig, target_context)
+            except (AttributeError, TypeError) as error:
+                _disable_cache(error)
+            except Exception:
+                pass  # a damaged file: it is written again
+            return None
+
+        def save_overload(self, sig: Any, data: Any) -> None:
+            if _State.caches:
+                try:
+                    super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+                except OSError:
+                    pass  # a full or read-only disk: compiled again in the next process
+                except Exception as error:
+                    _disable_cache(error)
+
+    return StampedCache
 
 
-# --- kernels and the verbs of forms
+def _add_cache(compiled: Any, function: Callable[..., Any]) -> None:
+    """Let a compiled function be loaded from and saved to disk, if it can be stamped."""
+    if not _State.caches:
+        return
+    try:
+        _code_stamp(function)
+    except TypeError:
+        return
+    try:
+        cache = _cache_class()(function)
+    except (RuntimeError, OSError):
+        return  # typed into a session, or no folder can be written to
+    except Exception as error:
+        return _disable_cache(error)
+    if hasattr(compiled, "_cache"):
+        compiled._cache = cache
+    else:
+        _disable_cache(f"{type(compiled).__name__}._cache is missing")
+
+
+# --- kernels and the functions they call
 
 
 class Kernel:
-    """A loop over trials: compiled, cached on disk, run without the GIL and never with fast-math."""
+    """A compiled loop: cached on disk, run without the GIL, never with fast-math.
+
+    Parameters
+    ----------
+    python : function
+        The loop. It is compiled at its first call with arguments of new types.
+    """
 
     def __init__(self, python: Callable[..., Any]) -> None:
         self.python = python
+        self._compiled: Any = None
 
-    @functools.cached_property
+    @property
     def compiled(self) -> Any:
-        """What numba makes of it, when it is first asked for."""
-        return (
-            _cached(numba.njit(nogil=True, **_OPTIONS)(self.python), self.python) if COMPILES else self.python
-        )
+        """numba's dispatcher of this kernel."""
+        if not _State.compiles:
+            return self.python
+        if self._compiled is None:
+            self._compiled = numba.njit(nogil=True, **_State.options)(self.python)
+            _add_cache(self._compiled, self.python)
+        return self._compiled
 
     def __call__(self, *arguments: Any) -> Any:
-        return (self.python if interpreting() else self.compiled)(*arguments)
+        if interpreting():
+            return self.python(*arguments)
+        compiled = self.compiled
+        try:
+            return compiled(*arguments)
+        except Exception as error:
+            if tuple(map(numba.typeof, arguments)) in getattr(compiled, "signatures", ()):
+                raise  # it was compiled and has failed since
+            self._recover(error)
+        return self(*arguments)
 
     def entry(self, *arguments: Any) -> Callable[..., Any]:
-        """The machine code for arguments of these very types: no look-up per call, and no check either."""
+        """Return the machine code for arguments of these types; calling it checks no types."""
         if interpreting():
             return self.python
+        compiled = self.compiled
         signature = tuple(map(numba.typeof, arguments))
-        if signature not in self.compiled.overloads:
-            self.compiled.compile(signature)
-        return self.compiled.overloads[signature].entry_point  # type: ignore[no-any-return]
+        try:
+            if signature not in compiled.overloads:
+                compiled.compile(signature)
+            return compiled.overloads[signature].entry_point  # type: ignore[no-any-return]
+        except AttributeError as error:
+            _warn("learns single items a little slower", error)
+            return self
+        except Exception as error:
+            self._recover(error)
+        return self.entry(*arguments)
 
     def compilations(self) -> int:
-        """For how many kinds of arguments this process holds machine code."""
-        return len(self.compiled.overloads) if COMPILES else 0
+        """Return for how many types of arguments this process holds machine code."""
+        return len(getattr(self._compiled, "signatures", ()))
+
+    def _recover(self, error: Exception) -> None:
+        """Change to options that work after a failed compilation, or to Python."""
+        if not _drop_reference_option():
+            _disable_compilation(error)
+        self._compiled = None
+
+
+def _nothing() -> None:
+    pass
+
+
+def _drop_reference_option() -> bool:
+    """Compile with reference counts if numba's option to leave them out is gone; tell whether it is."""
+    if "_nrt" not in _State.options:
+        return False
+    try:
+        numba.njit(**_State.options)(_nothing).compile(())
+    except Exception as reason:
+        options = {name: value for name, value in _State.options.items() if name != "_nrt"}
+        try:
+            numba.njit(**options)(_nothing).compile(())
+        except Exception:
+            return False
+        _State.options = options
+        _warn("compiles slower machine code", reason)
+        return True
+    return False
 
 
 def inline(function: Function) -> Function:
-    """A small function that kernels and rules call: compiled into them, plain Python otherwise."""
-    return register_jitable(forceinline=True)(function)
+    """Mark a small function that kernels and rules call; it is compiled into its callers."""
+    return register_jitable(forceinline=True)(function) if _State.compiles else function
 
 
-def apart(function: Function) -> Function:
-    """The same for what is called seldom: machine code of its own, so that its callers compile fast."""
-    return register_jitable(function)
+def separate(function: Function) -> Function:
+    """Mark a function that kernels call rarely; it is compiled on its own, so its callers compile faster."""
+    return register_jitable(function) if _State.compiles else function
 
 
-def verb(pattern: Callable[..., Any]) -> None:
-    """Teach numba that a NamedTuple's own method of this name and signature is its compiled method, too."""
-    if not COMPILES:
-        return
-    name = pattern.__name__
+def dispatched(stub: Function) -> Function:
+    """Make a generic function: it calls the method of this name of its first argument, a NamedTuple.
 
-    def method(*arguments: Any, **named: Any) -> Any:
-        form = (*arguments, *named.values())[0]
-        return getattr(form.instance_class, name, None)
+    Compiled, the method is looked up by type, at compile time. Nothing is registered on a type, so fields and
+    methods of other NamedTuples are unaffected.
 
-    method.__signature__ = inspect.signature(pattern)  # type: ignore[attr-defined]
-    overload_method(types.BaseNamedTuple, name)(method)
+    Parameters
+    ----------
+    stub : function
+        Name, parameters and documentation; it has no body.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from linmax._jit import dispatched
+    >>> @dispatched
+    ... def area(shape):
+    ...     '''Return the area.'''
+    >>> class Square(NamedTuple):
+    ...     side: float
+    ...     def area(self):
+    ...         return self.side * self.side
+    >>> area(Square(3.0))
+    9.0
+    """
+    name = stub.__name__
+
+    @functools.wraps(stub)
+    def generic(first: Any, *others: Any) -> Any:
+        return getattr(first, name)(*others)
+
+    if _State.compiles:
+
+        def implementation(*arguments: Any) -> Any:
+            method = getattr(getattr(arguments[0], "instance_class", None), name, None)
+            return method if inspect.isfunction(method) else None
+
+        implementation.__signature__ = inspect.signature(stub)  # type: ignore[attr-defined]
+        overload(generic, strict=False)(implementation)
+    return generic  # type: ignore[return-value]
 
 
-# --- function pointers
+# --- functions by address
 
 _floats = types.float64[::1]
 _indices = types.int64[::1]
@@ -202,48 +355,118 @@ LINK = types.float64(types.float64)
 FEATURE = types.float64(types.float64, types.float64)
 MERCER = types.float64(_floats, _floats)
 
+_functions: dict[int, Callable[..., Any]] = {}  # by address: an interpreted kernel may be given addresses
+
 
 @functools.cache
-def pointer(function: Callable[..., Any], signature: Any) -> Any:
-    """Compile a function to a fixed signature; its machine code is at `pointer(...).address`."""
-    _newest("exp", "pow")
-    callback = CFunc(function, (signature.args, signature.return_type), locals={}, options=dict(_OPTIONS))
-    _cached(callback, function)
+def _link_newest(*names: str) -> None:
+    """Link the newest version of functions: numba links the oldest, which is slower, same results."""
     try:
-        callback.compile()
-    except NumbaError as error:
-        lines = [line.strip() for line in str(error).splitlines()]
-        if any("NRT required" in line for line in lines):
-            lines = ["it makes an array, and kernels allocate nothing; write it as a loop over numbers"]
-        reason = next(
-            (line for line in lines if line and not line.startswith("Failed in")), "no reason given"
+        library = ctypes.CDLL("libm.so.6")
+        found = {name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in names}
+    except (OSError, AttributeError):
+        return  # not glibc
+    try:
+        import llvmlite.binding
+        from numba.core.registry import cpu_target
+
+        _ = cpu_target.target_context  # numba links its own choice when this is made
+        for name, address in found.items():
+            llvmlite.binding.add_symbol(name, address)
+    except Exception as error:
+        _warn("computes exp and pow a little slower", error)
+
+
+def _compile_callback(function: Callable[..., Any], signature: Any) -> Any:
+    """Compile a function to a C callback, from the disk cache where numba allows it."""
+    try:
+        from numba.core.ccallback import CFunc
+
+        callback = CFunc(
+            function, (signature.args, signature.return_type), locals={}, options=dict(_State.options)
         )
-        raise ValueError(
-            f"{function.__module__}.{function.__qualname__} cannot be compiled: {reason}"
-        ) from None
+    except (ImportError, TypeError) as error:
+        _warn("compiles rules again in each process", error)
+        return numba.cfunc(signature, **_State.options)(function)
+    _add_cache(callback, function)
+    callback.compile()
     return callback
 
 
+def _reason(error: Exception) -> str:
+    """Return the one line of a numba error that says what is wrong."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    if any("NRT required" in line or "Only accept returning of array" in line for line in lines):
+        return "it makes an array, and kernels allocate nothing; write it as a loop over numbers"
+    return next((line for line in lines if line and not line.startswith("Failed in")), "no reason given")
+
+
+@functools.cache
+def pointer(function: Callable[..., Any], signature: Any) -> Any:
+    """Compile a function to a fixed signature.
+
+    Parameters
+    ----------
+    function : function
+        A plain Python function that numba can compile.
+    signature : numba signature
+        One of `UPDATE`, `JOIN`, `SETTLE`, `LINK`, `FEATURE` and `MERCER`.
+
+    Returns
+    -------
+    numba.core.ccallback.CFunc or None
+        The machine code is at its `address`; None if numba compiles nothing at all.
+
+    Raises
+    ------
+    ValueError
+        If numba compiles other functions, but not this one.
+    """
+    _link_newest("exp", "pow")
+    try:
+        callback = _compile_callback(function, signature)
+        _functions[callback.address] = function
+    except Exception as error:
+        if _drop_reference_option():
+            return pointer.__wrapped__(function, signature)
+        if not _is_digested(function) and pointer(_half, LINK) is not None:
+            raise ValueError(
+                f"{function.__module__}.{function.__qualname__} cannot be compiled: {_reason(error)}"
+            ) from None
+        _disable_compilation(error)
+        return None
+    return callback
+
+
+def _half(x: float) -> float:
+    return 0.5 * x
+
+
 def reach(function: Callable[..., Any], signature: Any) -> Any:
-    """What a kernel calls a function by: its address or, when interpreting, the function itself."""
-    return function if interpreting() else pointer(function, signature).address
+    """Return what a kernel calls a function by: its address or, when interpreting, the function itself."""
+    callback = None if interpreting() else pointer(function, signature)
+    return function if callback is None else callback.address
 
 
 def parameters(values: tuple[Any, ...]) -> np.ndarray:
-    """A rule's parameters as kernels see them; a function becomes its address (exact in a float)."""
+    """Return a rule's parameters as an array; a function becomes its address, which is exact in a float."""
     reached = [reach(value, LINK) if callable(value) else float(value) for value in values]
     return np.array(reached, dtype=object if any(callable(value) for value in reached) else np.float64)
 
 
 def _function_at(signature: Any) -> Callable[[Any], Any]:
-    def at(address: Any) -> Any:
-        return address  # when interpreting, it is the function itself
+    """Make the function that turns an address in a kernel into a function of this signature."""
 
-    if not COMPILES:
+    def at(address: Any) -> Any:
+        return address if callable(address) else _functions[int(address)]
+
+    if not _State.compiles:
         return at
 
     @intrinsic
     def cast(typingctx: Any, address: Any) -> Any:
+        from numba.core import cgutils
+
         function = types.FunctionType(signature)
 
         def codegen(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:

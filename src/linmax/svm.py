@@ -15,6 +15,7 @@ import numpy as np
 from linmax._jit import Kernel
 from linmax.fusion import Fusion
 from linmax.inputs import DEFAULT
+from linmax.kernels.forms.base import append_z, begin_trial, observe
 from linmax.rules.perceptron import Perceptron
 from linmax.spec import Learner
 from linmax.validation import require_extra
@@ -47,20 +48,20 @@ def fill(form, labels, k, begin, widest, q, index, value, ends, trial, rival):  
     count = 0
     while t < len(labels) and count + k * widest <= len(index) and row + k <= len(ends):
         y = labels[t]
-        form.enter(t)
+        begin_trial(form, t)  # type: ignore[no-untyped-call]
         if y >= 0:
             for j in range(k):
                 if j != y:
                     q[y] = 1.0
                     q[j] = -1.0
-                    count = form.gap(t, k, q, 0, index, value, count)
+                    count = append_z(form, t, k, q, 0, index, value, count)  # type: ignore[no-untyped-call]
                     q[y] = 0.0
                     q[j] = 0.0
                     ends[row] = count
                     trial[row] = t
                     rival[row] = j
                     row += 1
-            form.observe(t, y)
+            observe(form, t, y)  # type: ignore[no-untyped-call]
         t += 1
     return t, row, count
 

@@ -292,8 +292,8 @@ def test_two_hypotheses_are_tallied_at_a_time_as_one_after_the_other() -> None:
     last, mean = Last(w), Mean(w, past, since, 3.0, 0.1)
     for t in range(5):
         one, other, first, second = np.zeros((4, 4))
-        form.tally(t, 3, last, 0, one)
-        form.tally(t, 3, mean, 0, other)
-        form.tally_both(t, 3, last, mean, 0, first, second)
+        form.add_scores(t, 3, last, 0, one)
+        form.add_scores(t, 3, mean, 0, other)
+        form.add_both_scores(t, 3, last, mean, 0, first, second)
         assert np.array_equal(one, first)
         assert np.array_equal(other, second)

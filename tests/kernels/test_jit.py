@@ -13,8 +13,11 @@ import numpy as np
 import pytest
 
 import linmax
-from linmax import Alma, Fusion, Perceptron, QuasiAdditive, Winnow
-from linmax.kernels import trial as trials
+import linmax.evaluate
+import linmax.svm
+from linmax import Alma, Fusion, Perceptron, QuasiAdditive, Winnow, _jit
+from linmax.kernels import naive_bayes, recycling, trial
+from linmax.kernels.forms import base, shared
 from linmax.problems import majority
 
 SOURCES = Path(linmax.__file__).parent
@@ -23,11 +26,11 @@ PROGRAM = """
 import numpy as np
 from linmax import Fusion, Perceptron
 from linmax.experts import Votes
-from linmax.techniques import trials
+from linmax.kernels import trial
 votes = np.array([[0, 1], [0, 1], [1, 0]], dtype=np.int32)
 fusion = Fusion(Perceptron().on(Votes()), classes=[0, 1])
 fusion.learn(votes, [1, 1, 0])
-hits = sum(trials.run.compiled.stats.cache_hits.values())
+hits = sum(trial.run.compiled.stats.cache_hits.values())
 print([fusion.weights[0], fusion.weights[1]], hits)
 """
 
@@ -55,8 +58,14 @@ def test_a_second_process_loads_kernels_from_disk_and_an_edited_rule_is_never_ru
     # numba wakes, which takes half a second, only where something is compiled
     asleep = PROGRAM + "import sys; print('numba.np.linalg' in sys.modules)"
     assert run(asleep, home, cache) == "[-1.0, 1.0] 1\nFalse"
-    # a verb in another file than the kernel's: numba's own stamp would not see this edit
-    form = home / "linmax" / "forms" / "votes.py"
+    # an edit outside of kernels/, rules/ and _jit.py compiles nothing
+    for path in (home / "linmax").rglob("*.py"):
+        part = path.relative_to(home / "linmax")
+        if part.parts[0] not in ("kernels", "rules", "_jit.py"):
+            path.write_text("# a comment\n" + path.read_text())
+    assert run(PROGRAM, home, cache) == "[-1.0, 1.0] 1"
+    # a method in another file than the kernel's: numba's own stamp would not see this edit
+    form = home / "linmax" / "kernels" / "forms" / "votes.py"
     form.write_text(form.read_text().replace("z = q[self.codes[t, i]]", "z = 3.0 * q[self.codes[t, i]]"))
     assert run(PROGRAM, home, cache) == "[-3.0, 3.0] 0"
     # an index that names what is no more, as after an upgrade, is no reason to fail
@@ -69,21 +78,42 @@ def test_a_second_process_loads_kernels_from_disk_and_an_edited_rule_is_never_ru
 def test_other_parameters_and_other_rules_compile_no_kernel() -> None:
     votes, labels = majority(200, noise=0.1)
     Fusion(Winnow(1.2), classes=range(5)).learn(votes, labels)
-    before = trials.run.compilations()
+    before = trial.run.compilations()
     for learner in (Winnow(1.3), Perceptron(slack=0.5), Alma(3.5, 0.9), QuasiAdditive("square")):
         Fusion(learner, classes=range(5)).learn(votes, labels)
-    assert trials.run.compilations() == before
+    assert trial.run.compilations() == before
 
 
 def test_a_rule_that_numba_cannot_compile_says_so_in_one_sentence() -> None:
+    """Its update works as Python, so trying it out once does not reveal that."""
+
     @dataclass(frozen=True, repr=False)
     class Odd(linmax.Rule):
         @staticmethod
         def update(p, s, theta, w, index, value, margin):
-            return {"a": open}
+            w[index] += value
+            return len({"moved": complex, "names": str})
 
-    with pytest.raises(ValueError, match=r"cannot be compiled|must return"):
+    with pytest.raises(ValueError, match=r"Odd\.update cannot be compiled: .*\w") as caught:
         Fusion(Odd()).learn([["a", "b"], ["b", "a"]], ["b", "b"])
+    assert "\n" not in str(caught.value)
+    assert "Failed in" not in str(caught.value)
+
+
+def test_a_rule_that_makes_an_array_is_told_that_kernels_allocate_nothing() -> None:
+    @dataclass(frozen=True, repr=False)
+    class Allocating(linmax.Rule):
+        @staticmethod
+        def update(p, s, theta, w, index, value, margin):
+            step = np.zeros(len(value))
+            for j in range(len(index)):
+                w[index[j]] += value[j] + step[j]
+            return 1
+
+    with pytest.raises(
+        ValueError, match="cannot be compiled: it makes an array, and kernels allocate nothing"
+    ):
+        Fusion(Allocating()).learn([["a", "b"], ["b", "a"]], ["b", "b"])
 
 
 def test_a_rule_typed_into_a_session_without_a_file_works() -> None:
@@ -186,3 +216,81 @@ def test_the_same_source_runs_without_numba() -> None:
     fusion = Fusion(linmax.Averaged(linmax.Recycled(Winnow(1.2))), classes=range(5))
     mistakes = fusion.learn(votes, labels).mistakes
     assert plain.stdout.split() == [str(mistakes), np.asarray(fusion.state()["w"]).tobytes().hex()]
+
+
+FOREIGN = """
+from typing import NamedTuple
+import numba
+import numpy as np
+
+NAMES = NAMES_HERE
+Point = NamedTuple("Point", [(name, int) for name in NAMES])
+Mixed = NamedTuple("Mixed", [(name, np.ndarray if i % 2 else float) for i, name in enumerate(NAMES)])
+
+import linmax
+from linmax.problems import majority
+linmax.Fusion(linmax.Recycled(linmax.Averaged(linmax.Winnow(1.2)))).learn(*majority(50, noise=0.1))
+
+source = "def total(p):\\n    return " + " + ".join(f"p.{name}" for name in NAMES)
+space = {}
+exec(source, space)
+print(numba.njit(space["total"])(Point(*range(len(NAMES)))))
+fields = (f"p.{name}[0]" if i % 2 else f"p.{name}" for i, name in enumerate(NAMES))
+source = "def total(p):\\n    return " + " + ".join(fields)
+exec(source, space)
+values = (np.array([10.0 * i]) if i % 2 else float(i) for i in range(len(NAMES)))
+print(numba.njit(space["total"])(Mixed(*values)))
+"""
+
+
+def generic_functions() -> list[str]:
+    """The names of all generic functions, and those that were methods of every NamedTuple before."""
+    modules = (base, naive_bayes, recycling)
+    names = {
+        name for module in modules for name in vars(module) if hasattr(vars(module)[name], "__wrapped__")
+    }
+    assert {"add_scores", "recycle", "count_vote"} <= names
+    return sorted(names | {"size", "entry", "of", "note", "gap", "tally", "vote", "cell", "weigh", "marks"})
+
+
+def test_fields_of_other_named_tuples_compile_as_before() -> None:
+    """Other libraries may call their fields `size`, `entry` or `add_scores`."""
+    names = generic_functions()
+    cache = Path(os.environ.get("NUMBA_CACHE_DIR", Path.home() / ".cache" / "numba"))
+    printed = run(FOREIGN.replace("NAMES_HERE", repr(names)), SOURCES.parent, cache)
+    n = range(len(names))
+    assert printed.split() == [str(sum(n)), str(float(sum(10 * i if i % 2 else i for i in n)))]
+
+
+def test_every_kernel_can_be_stamped_and_so_cached() -> None:
+    """A kernel without a stamp is compiled in each process; one with half a stamp would be run stale."""
+    kernels = {
+        f"{name}.{kernel.python.__name__}": kernel
+        for name, module in list(sys.modules.items())
+        if name.startswith("linmax.")
+        for kernel in vars(module).values()
+        if isinstance(kernel, _jit.Kernel)
+    }
+    assert {"linmax.kernels.trial.trials", "linmax.svm.fill"} <= set(kernels)
+    for name, kernel in kernels.items():
+        digested = kernel.python.__module__.startswith("linmax.kernels.")
+        assert (_jit._code_stamp(kernel.python) == ()) == digested, name
+    for phi in ("plain", "product", "ternary", "distance", "difference"):
+        assert _jit._code_stamp(getattr(shared, phi)) == ()
+
+
+def test_the_stamp_changes_with_the_files_that_kernels_are_compiled_from_alone(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(SOURCES, home / "linmax", ignore=shutil.ignore_patterns("__pycache__"))
+    code = "from linmax import _jit; print(_jit.sources_digest())"
+    before = run(code, home, tmp_path)
+    for name in ("svm.py", "experts/shared.py", "runtime/rule_run.py", "validation.py", "__init__.py"):
+        path = home / "linmax" / name
+        path.write_text(path.read_text() + "\n# edited\n")
+    assert run(code, home, tmp_path) == before
+    for name in ("_jit.py", "rules/winnow.py", "kernels/update.py", "kernels/forms/votes.py"):
+        path = home / "linmax" / name
+        path.write_text(path.read_text() + "\n# edited\n")
+        after = run(code, home, tmp_path)
+        assert after != before
+        before = after

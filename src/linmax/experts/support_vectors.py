@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from linmax._jit import Kernel as Compiled
 from linmax.experts.base import Capacity, SourceMemory, State
 from linmax.experts.shared import ClassStatistics
 from linmax.kernels.forms.support_vectors import (
@@ -21,7 +20,7 @@ from linmax.kernels.forms.support_vectors import (
     Mercer,
     Scratch,
     Supports,
-    renew,
+    renew_table,
 )
 from linmax.validation import check_array, require
 
@@ -30,14 +29,8 @@ SPARE = 1 << 14  # supports to have room for that may not come
 UNLIMITED = 2**40  # moves of one recycled instance
 
 
-def renew_all(supports, portraits, mercer, dot):  # type: ignore[no-untyped-def]
-    """E of every class that has a portrait."""
-    for c in range(len(portraits.seen)):
-        if portraits.seen[c] > 0:
-            renew(supports, portraits, mercer, c, dot)  # type: ignore[no-untyped-call]
 
 
-renew_table = Compiled(renew_all)
 
 
 class SupportVectorMemory(SourceMemory):

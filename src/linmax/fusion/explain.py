@@ -91,7 +91,7 @@ class ExplainedItem:
         form = run.sources.form
         h, history, _, work, settings, counts = run.kernel_state(NoBuffer(0))
         saved = h.s.copy()
-        form.enter(0)
+        form.begin_trial(0)
         joined = 0
         if run.tracks_spoken:
             joined = trials.enlist(form, 0, self.known, h, history, work, settings, counts)
@@ -105,7 +105,7 @@ class ExplainedItem:
     def of_vector(self, sources: Sources, vector: np.ndarray) -> Attribution:
         """Attribute the scores of a hypothesis over some sources."""
         form = sources.form
-        form.enter(0)
+        form.begin_trial(0)
         owners = {at: owner for _, owner, at in sources.named_weights(self.names)}
         index, value = np.zeros(len(vector) + 1, dtype=np.int64), np.zeros(len(vector) + 1)
         q = np.zeros(sources.capacity.classes + 1)

@@ -10,11 +10,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linmax._jit import Kernel, inline, verb
+from linmax._jit import Kernel, dispatched, inline
 from linmax.kernels.ensembles import tell
 
 POOL = 10.0  # so many judgements the first idea of an expert is worth
 TRUST = 0.6  # and it is: right this often, else wrong in any way
+
+
+@dispatched
+def add_log_odds(counts, i, a, part, k, shrink, r):
+    """Add to r[c] what the vote of expert i for class a, of weight `part`, says in favour of each class c."""
+
+
+@dispatched
+def count_vote(counts, i, a, part, y):
+    """Count that expert i voted for class a, with weight `part`, when the label was y."""
 
 
 class Tables(NamedTuple):
@@ -26,14 +36,14 @@ class Tables(NamedTuple):
     pool: np.ndarray  # (truths,): its sums
     truths: np.ndarray  # (truths,): how often each was the truth
 
-    def weigh(self, i, a, part, k, shrink, r):
+    def add_log_odds(self, i, a, part, k, shrink, r):
         """Add to r the log-probability of saying a under each truth."""
         for j in range(k):
             first = TRUST if j == a else (1.0 - TRUST) / max(k - 1, 1)
             g = (POOL * first + self.pooled[j, a]) / (POOL + self.pool[j])
             r[j] += part * math.log((shrink * g + self.said[i, j, a]) / (shrink + self.heard[i, j]))
 
-    def note(self, i, a, part, y):
+    def count_vote(self, i, a, part, y):
         """Expert i said a, in part, and the truth was y."""
         self.said[i, y, a] += part
         self.heard[i, y] += part
@@ -49,22 +59,18 @@ class Accuracies(NamedTuple):
     pooled: np.ndarray  # (2,): both, of all experts together
     truths: np.ndarray  # (truths,)
 
-    def weigh(self, i, a, part, k, shrink, r):
+    def add_log_odds(self, i, a, part, k, shrink, r):
         """Add to r the log-odds of a against any other class."""
         g = (POOL * TRUST + self.pooled[0]) / (POOL + self.pooled[1])
         p = (shrink * g + self.right[i]) / (shrink + self.heard[i])
         r[a] += part * math.log(p * max(k - 1, 1) / (1.0 - p))
 
-    def note(self, i, a, part, y):
+    def count_vote(self, i, a, part, y):
         """Expert i said a, in part, and the truth was y."""
         self.right[i] += part * (a == y)
         self.heard[i] += part
         self.pooled[0] += part * (a == y)
         self.pooled[1] += part
-
-
-verb(Tables.weigh)
-verb(Tables.note)
 
 
 @inline
@@ -94,7 +100,7 @@ def says(votes, begin, end, k, shrink, book, r):
         r[c] = 0.0
     for e in range(begin, end):
         if votes.label[e] >= 0 and votes.value[e] > 0.0:
-            book.weigh(votes.expert[e], votes.label[e], votes.value[e] / total, k, shrink, r)
+            add_log_odds(book, votes.expert[e], votes.label[e], votes.value[e] / total, k, shrink, r)
     top = -math.inf
     for c in range(k):
         top = max(top, r[c])
@@ -108,7 +114,7 @@ def hear(votes, begin, end, y, book):
     total = total_of(votes, begin, end)
     for e in range(begin, end):
         if votes.label[e] >= 0 and votes.value[e] > 0.0:
-            book.note(votes.expert[e], votes.label[e], votes.value[e] / total, y)
+            count_vote(book, votes.expert[e], votes.label[e], votes.value[e] / total, y)
 
 
 def count_trials(votes, begin, labels, known, shrink, book, r, scores, guesses, board):

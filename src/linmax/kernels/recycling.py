@@ -5,26 +5,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linmax._jit import apart, inline, verb
+from linmax._jit import dispatched, inline, separate
 from linmax.kernels.forms import Last
+from linmax.kernels.forms.base import constant_sketch, write_shifts
 from linmax.kernels.structs import HELD, NEXT, SILENT
 from linmax.kernels.update import best, learn, tally
 from linmax.rules.base import SLACK
 
 
-@apart
+@separate
 def mark(form, labels, k, buffer, counts):
     """Write down for whom the instances vote that came in since the last time, and the truth."""
     size, bits = len(buffer.ring), int(buffer.rough[BITS])
     for come in range(max(int(buffer.rough[MARKED]), counts[NEXT] - counts[HELD]), counts[NEXT]):
         slot = come % size
         t = buffer.ring[slot]
-        form.marks(t, bits, bits * k, buffer.shifts[slot])
+        write_shifts(form, t, bits, bits * k, buffer.shifts[slot])
         buffer.shifts[slot, -1] = bits * labels[t]
     buffer.rough[MARKED] = counts[NEXT]
 
 
-@apart
+@separate
 def live_ones(buffer, how, counts):
     """List where those held instances are that may still be used, oldest first; return how many."""
     size = len(buffer.ring)
@@ -60,7 +61,7 @@ def pass_over(form, labels, k, w, buffer, updates, j, end, scores):
         for c in range(k):
             ones += 1 << (bits * c)
         high = ones << (bits - 1)
-        start = (ones << (bits - 2)) + form.backdrop(k, 0, bits, q)
+        start = (ones << (bits - 2)) + constant_sketch(form, k, 0, bits, q)
         least = math.ceil(buffer.rough[OFF]) + 2  # the truth must lead by so much: 1 more than all roundings
         below = high - least * ones
     votes, top = shifts.shape[1] - 1, 1 << (bits - 1)
@@ -86,7 +87,7 @@ def pass_over(form, labels, k, w, buffer, updates, j, end, scores):
     return j
 
 
-@apart
+@separate
 def pass_until_still(form, labels, k, h, history, buffer, work, how, counts):
     """Pass over the held instances, oldest first, until a pass moves nothing; say whether any did."""
     sketches = len(buffer.q) > 0
@@ -131,6 +132,11 @@ def pass_until_still(form, labels, k, h, history, buffer, work, how, counts):
     return ever
 
 
+@dispatched
+def recycle(buffer, form, t, labels, k, h, history, work, how, counts, again):
+    """Store trial t and, if `again`, update on the stored instances; return whether any update was made."""
+
+
 class Buffer(NamedTuple):
     """What recycling keeps: a ring of trials, and how often each was used for an update."""
 
@@ -163,9 +169,6 @@ class NoBuffer(NamedTuple):
         return False
 
 
-verb(Buffer.recycle)
-
-
 # in `rough`: so many units make a weight of 1 (0: there are no sketches just now), the sum of all weights in
 # units and what it may be, the sum of all roundings, the bits of a field, and how many instances are marked
 UNIT, NORM, SPAN, OFF, BITS, MARKED = 0, 1, 2, 3, 4, 5
@@ -173,7 +176,7 @@ ROUGH = 6
 FULL = 0.9  # of the span, when a unit is chosen
 
 
-@apart
+@separate
 def draw(k, w, buffer):
     """All words anew; no unit when fields would be too narrow, or weights are not finite."""
     rough = buffer.rough

@@ -4,8 +4,10 @@ One kernel per form; rules come in as addresses, techniques as numbers. It is wr
 items and predictions alike (a trial without a label is a prediction, and leaves everything as it was).
 """
 
-from linmax._jit import Kernel, apart, inline, join_at
+from linmax._jit import Kernel, inline, join_at, separate
 from linmax.kernels.forms import Last, Mean
+from linmax.kernels.forms.base import append_new_experts, begin_trial, observe
+from linmax.kernels.recycling import recycle
 from linmax.kernels.structs import MISTAKES, MOVES, NOVEL, SILENT, TRIALS
 from linmax.kernels.update import best, flush_all, learn, tally, tally_both
 from linmax.rules.base import SCALE, SLACK
@@ -15,10 +17,10 @@ __all__ = ["dismiss", "enlist", "run", "tally", "trials"]  # tally is at home in
 LONG = 2.0**20  # the cumulated scale may be so many times the scale of now
 
 
-@apart
+@separate
 def enlist(form, t, k, h, history, work, how, counts):
     """Let those who speak for the first time join; return how many, their indices in `work`."""
-    count = form.speakers(t, k, 0, h.spoken, work.index, 0)
+    count = append_new_experts(form, t, k, 0, h.spoken, work.index, 0)
     if count > 0:
         for j in range(count):
             i = work.index[j]
@@ -32,7 +34,7 @@ def enlist(form, t, k, h, history, work, how, counts):
     return count
 
 
-@apart
+@separate
 def dismiss(h, history, work, how, counts, count):
     """Undo `enlist`, but for `s`."""
     for j in range(count):
@@ -81,7 +83,7 @@ def trials(form, labels, known, begin, end, h, history, buffer, work, how, count
         k = known[t]
         y = labels[t]
         row = t - begin
-        form.enter(t)
+        begin_trial(form, t)
         joined = 0
         if y < 0:
             copy(h.s, work.saved)
@@ -107,10 +109,10 @@ def trials(form, labels, known, begin, end, h, history, buffer, work, how, count
             if wrong or h.s[SLACK] >= 0.0:
                 moved = learn(form, t, k, y, own, h, history, work, how, counts[SILENT])
                 counts[MOVES] += 1 * moved
-        moved |= buffer.recycle(form, t, labels, k, h, history, work, how, counts, wrong or moved)
+        moved |= recycle(buffer, form, t, labels, k, h, history, work, how, counts, wrong or moved)
         if len(out.moved) > 0:
             out.moved[row] = moved
-        form.observe(t, y)
+        observe(form, t, y)
 
 
 run = Kernel(trials)

@@ -2,7 +2,8 @@
 
 import math
 
-from linmax._jit import apart, inline, settle_at, update_at
+from linmax._jit import inline, separate, settle_at, update_at
+from linmax.kernels.forms.base import add_both_scores, add_scores, append_z
 from linmax.rules.base import (
     CYCLE,
     MOVED_AND_SETTLE,
@@ -21,7 +22,7 @@ def tally(form, t, k, w, scores):
     """The scores of the k known classes."""
     for c in range(k):
         scores[c] = 0.0
-    form.tally(t, k, w, 0, scores)
+    add_scores(form, t, k, w, 0, scores)
 
 
 @inline
@@ -30,7 +31,7 @@ def tally_both(form, t, k, w, v, scores, others):
     for c in range(k):
         scores[c] = 0.0
         others[c] = 0.0
-    form.tally_both(t, k, w, v, 0, scores, others)
+    add_both_scores(form, t, k, w, v, 0, scores, others)
 
 
 @inline
@@ -145,7 +146,7 @@ def existing(work, spoken, count):
     return kept
 
 
-@apart
+@separate
 def visit(form, t, k, y, h, history, work, how, silent):
     """Move on every rival that is not beaten, round after round (2003, section 4.4)."""
     q = work.q
@@ -157,7 +158,7 @@ def visit(form, t, k, y, h, history, work, how, silent):
                 continue
             q[y] = 1.0
             q[c] = -1.0
-            count = form.gap(t, k, q, 0, work.index, work.value, 0)
+            count = append_z(form, t, k, q, 0, work.index, work.value, 0)
             q[y] = 0.0
             q[c] = 0.0
             if how.updates > 0 and silent > 0:
@@ -192,7 +193,7 @@ def learn(form, t, k, y, guess, h, history, work, how, silent):
         q[rival] = -1.0
     else:
         shares(work.scores, k, y, rival, h.s[SCALE], how.rivals, q)
-    count = form.gap(t, k, q, 0, work.index, work.value, 0)
+    count = append_z(form, t, k, q, 0, work.index, work.value, 0)
     if how.rivals == TOP:
         q[y] = 0.0
         q[rival] = 0.0

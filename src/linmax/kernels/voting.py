@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linmax._jit import Kernel, apart, inline
+from linmax._jit import Kernel, inline, separate
 from linmax.kernels.forms import Last, Mean
+from linmax.kernels.forms.base import begin_trial, observe, weight_of
 from linmax.kernels.structs import TRIALS
 from linmax.kernels.trial import tally, trials
 from linmax.kernels.update import best
@@ -112,7 +113,7 @@ def write_down(leader, h, history, hypotheses, candidate):
     """The leader's hypothesis of now."""
     mean = Mean(h.w, history.past, history.since, history.total[0], h.s[SCALE])
     for i in range(len(h.w)):
-        candidate[i] = mean.of(i) / hypotheses if leader.mean else h.s[SCALE] * h.w[i]
+        candidate[i] = weight_of(mean, i) / hypotheses if leader.mean else h.s[SCALE] * h.w[i]
 
 
 @inline
@@ -133,7 +134,7 @@ def misses(form, places, first, last, labels, k, candidate, sheet, hard, most):
     return wrong
 
 
-@apart
+@separate
 def accuracy(form, places, first, last, labels, k, candidate, sheet, least):
     """The part of some instances that a hypothesis guesses right, or -1 when it is no more than `least`.
 
@@ -199,7 +200,7 @@ def start_again(ballot, mistakes):
     n[RESTARTS] += 1
 
 
-step = apart(trials)
+step = separate(trials)
 
 
 @inline
@@ -307,13 +308,13 @@ def follow_leader(
         own = out.mean[row] if leader.mean else out.own[row]
         scores = out.mean_scores[row] if leader.mean else out.own_scores[row]
         fewer = record.mistakes[t, leader.member] - ballot.since[leader.member]
-        whole.enter(place)
+        begin_trial(whole, place)
         vote = guess(whole, place, k, own, scores, fewer, ballot, rules, sheet, t)
         if y >= 0:
             n[VOTING] += 1 * (y < k and vote != y)
             n[AGE] += 1
             n[TOLD] += 1
-            whole.observe(place, y)
+            observe(whole, place, y)
 
 
 follow = Kernel(follow_leader)

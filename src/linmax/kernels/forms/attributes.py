@@ -4,7 +4,44 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linmax.kernels.forms.base import one_by_one, without_memory, without_sketch
+from linmax._jit import Kernel
+from linmax.kernels.forms.base import (
+    attribute_at,
+    n_entries,
+    one_by_one,
+    weight_of,
+    without_memory,
+    without_sketch,
+)
+
+EMPTY = -1  # in the hash table of pairs, and the number of a pair without one
+
+
+@Kernel
+def number_pairs(codes, table, members, count, limit, add, out):
+    """Give every pair of values of an item its number (open addressing, linear probing)."""
+    mask = len(table) - 1
+    for t in range(codes.shape[0]):
+        j = 0
+        for a in range(codes.shape[1]):
+            for b in range(a + 1, codes.shape[1]):
+                low = min(codes[t, a], codes[t, b])
+                high = max(codes[t, a], codes[t, b])
+                out[t, j] = EMPTY
+                if low >= 0:
+                    place = (low * 1_000_003 + high * 7_368_787) & mask
+                    while table[place] != EMPTY and (
+                        members[table[place], 0] != low or members[table[place], 1] != high
+                    ):
+                        place = (place + 1) & mask
+                    if table[place] == EMPTY and add[t] and count < limit:
+                        table[place] = count
+                        members[count, 0] = low
+                        members[count, 1] = high
+                        count += 1
+                    out[t, j] = table[place]
+                j += 1
+    return count
 
 
 class Rows(NamedTuple):
@@ -12,13 +49,13 @@ class Rows(NamedTuple):
 
     values: np.ndarray  # (trials, attributes) float64
 
-    def size(self, t):
+    def n_entries(self, t):
         return self.values.shape[1]
 
-    def cell(self, t, j):
+    def attribute_at(self, t, j):
         return j, self.values[t, j]
 
-    def entry(self, t, a):
+    def attribute_value(self, t, a):
         return self.values[t, a] if a < self.values.shape[1] else 0.0
 
 
@@ -29,13 +66,13 @@ class SparseRows(NamedTuple):
     index: np.ndarray  # type: ignore[assignment]  # int32
     value: np.ndarray  # float64
 
-    def size(self, t):
+    def n_entries(self, t):
         return self.indptr[t + 1] - self.indptr[t]
 
-    def cell(self, t, j):
+    def attribute_at(self, t, j):
         return self.index[self.indptr[t] + j], self.value[self.indptr[t] + j]
 
-    def entry(self, t, a):
+    def attribute_value(self, t, a):
         low, high = self.indptr[t], self.indptr[t + 1]
         while low < high:
             middle = (low + high) // 2
@@ -57,27 +94,27 @@ class LinearMachine(NamedTuple):
     rows: Any
     stride: int
 
-    def tally(self, t, k, w, at, scores):
-        for j in range(self.rows.size(t)):
-            a, x = self.rows.cell(t, j)
+    def add_scores(self, t, k, w, at, scores):
+        for j in range(n_entries(self.rows, t)):
+            a, x = attribute_at(self.rows, t, j)
             if x != 0.0:
                 base = at + a * self.stride
                 for c in range(k):
-                    scores[c] += w.of(base + c) * x
+                    scores[c] += weight_of(w, base + c) * x
 
-    def gap(self, t, k, q, at, index, value, count):
+    def append_z(self, t, k, q, at, index, value, count):
         for c in range(k):
             if q[c] != 0.0:
-                for j in range(self.rows.size(t)):
-                    a, x = self.rows.cell(t, j)
+                for j in range(n_entries(self.rows, t)):
+                    a, x = attribute_at(self.rows, t, j)
                     index[count] = at + a * self.stride + c
                     value[count] = q[c] * x
                     count += 1 * (x != 0.0)
         return count
 
-    def speakers(self, t, k, at, spoken, index, count):
-        for j in range(self.rows.size(t)):
-            a, x = self.rows.cell(t, j)
+    def append_new_experts(self, t, k, at, spoken, index, count):
+        for j in range(n_entries(self.rows, t)):
+            a, x = attribute_at(self.rows, t, j)
             if x != 0.0:
                 base = at + a * self.stride
                 for c in range(k):
@@ -95,12 +132,12 @@ class Complement(NamedTuple):
 
     values: np.ndarray  # (trials, attributes) float64
 
-    def tally(self, t, k, w, at, scores):
+    def add_scores(self, t, k, w, at, scores):
         for a in range(self.values.shape[1]):
-            scores[0] += w.of(at + a) * self.values[t, a]
-            scores[1] += w.of(at + a) * (1.0 - self.values[t, a])
+            scores[0] += weight_of(w, at + a) * self.values[t, a]
+            scores[1] += weight_of(w, at + a) * (1.0 - self.values[t, a])
 
-    def gap(self, t, k, q, at, index, value, count):
+    def append_z(self, t, k, q, at, index, value, count):
         for a in range(self.values.shape[1]):
             z = q[0] * self.values[t, a] + q[1] * (1.0 - self.values[t, a])
             index[count] = at + a
@@ -108,7 +145,7 @@ class Complement(NamedTuple):
             count += 1 * (z != 0.0)
         return count
 
-    def speakers(self, t, k, at, spoken, index, count):
+    def append_new_experts(self, t, k, at, spoken, index, count):
         for a in range(self.values.shape[1]):
             if spoken[at + a] == 0:  # x and 1 - x are never both zero
                 index[count] = at + a
@@ -130,7 +167,7 @@ class RememberedPairs(NamedTuple):
     memory: np.ndarray  # (capacity, memory) int32: the last labels, a ring
     seen: np.ndarray  # (capacity,) int64: how often the pair has occurred
 
-    def enter(self, t):
+    def begin_trial(self, t):
         length = self.memory.shape[1]
         for j in range(self.pair.shape[1]):
             i = self.pair[t, j]
@@ -161,16 +198,16 @@ class RememberedPairs(NamedTuple):
                 self.memory[i, self.seen[i] % self.memory.shape[1]] = y
                 self.seen[i] += 1
 
-    def tally(self, t, k, w, at, scores):
+    def add_scores(self, t, k, w, at, scores):
         for j in range(self.pair.shape[1]):
             ties = self.tied[t, j]
             if ties > 0:
                 share = 1.0 / ties
-                weight = w.of(at + self.pair[t, j])
+                weight = weight_of(w, at + self.pair[t, j])
                 for a in range(ties):
                     scores[self.favourite[t, j, a]] += weight * share
 
-    def gap(self, t, k, q, at, index, value, count):
+    def append_z(self, t, k, q, at, index, value, count):
         for j in range(self.pair.shape[1]):
             ties = self.tied[t, j]
             if ties > 0:
@@ -183,7 +220,7 @@ class RememberedPairs(NamedTuple):
                 count += 1 * (z != 0.0)
         return count
 
-    def speakers(self, t, k, at, spoken, index, count):
+    def append_new_experts(self, t, k, at, spoken, index, count):
         for j in range(self.pair.shape[1]):
             if self.tied[t, j] > 0 and spoken[at + self.pair[t, j]] == 0:
                 index[count] = at + self.pair[t, j]

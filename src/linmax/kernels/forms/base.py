@@ -1,13 +1,100 @@
-"""What most forms do without: a memory, and sketches."""
+"""The contract of a form: what a trial looks like to a kernel.
+
+A form is a NamedTuple of arrays. Kernels call the generic functions of this file, and a form implements each
+as a method of the same name: `add_scores(form, t, ...)` calls `form.add_scores(t, ...)`. In all of them `t`
+is the trial, `k` the number of known classes, and `at` the index of the form's first weight.
+Decorators such as `without_memory` supply the methods that do nothing in most forms.
+"""
 
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from linmax._jit import dispatched
+
 Form = TypeVar("Form", bound=type)
 
+# --- what a form does
 
-def _enter(self, t):
+
+@dispatched
+def begin_trial(form, t):
+    """Begin a trial: sources with memory freeze the votes they give in it."""
+
+
+@dispatched
+def add_scores(form, t, k, w, at, scores):
+    """Add this form's part of `w . x` to the scores of the k known classes.
+
+    `scores` has one more slot than there are classes: the votes of an abstention (-1) go there.
+    """
+
+
+@dispatched
+def add_both_scores(form, t, k, w, v, at, scores, others):
+    """Do what `add_scores` does for two hypotheses in one pass: w into `scores`, v into `others`."""
+
+
+@dispatched
+def append_z(form, t, k, q, at, index, value, count):
+    """Append the non-zero coordinates of `z = sum over classes c of q[c] x^c`, each once.
+
+    They are written from `index[count]` and `value[count]` on; returns the new count.
+    """
+
+
+@dispatched
+def append_new_experts(form, t, k, at, spoken, index, count):
+    """Append the sub-experts that vote for the first time: `spoken` is 0; returns the new count."""
+
+
+@dispatched
+def observe(form, t, y):
+    """End a trial whose label is y: sources with memory store it."""
+
+
+@dispatched
+def write_shifts(form, t, bits, blank, shifts):
+    """Write by how many bits each weight is shifted in the sketch of trial t (see `kernels/recycling.py`)."""
+
+
+@dispatched
+def constant_sketch(form, k, at, bits, q):
+    """Return the part of a sketch that is the same in every trial."""
+
+
+# --- what votes, attributes and hypotheses are read with
+
+
+@dispatched
+def n_entries(data, t):
+    """Return the number of votes, or of attributes, that trial t lists."""
+
+
+@dispatched
+def vote_at(votes, t, j):
+    """Return the j-th vote of trial t: its expert, its class (-1: an abstention) and its value."""
+
+
+@dispatched
+def attribute_at(rows, t, j):
+    """Return the j-th attribute that trial t lists, and its value."""
+
+
+@dispatched
+def attribute_value(rows, t, a):
+    """Return the value of attribute a in trial t; 0 where it is not listed."""
+
+
+@dispatched
+def weight_of(hypothesis, i):
+    """Return the weight of sub-expert i."""
+
+
+# --- methods that most forms share
+
+
+def _begin_trial(self, t):
     pass
 
 
@@ -17,21 +104,21 @@ def _observe(self, t, y):
 
 def without_entrance(form: Form) -> Form:
     """Give a form that freezes nothing the verb `enter` that does nothing."""
-    form.enter = _enter  # type: ignore[attr-defined]
+    form.begin_trial = _begin_trial  # type: ignore[attr-defined]
     return form
 
 
 def without_memory(form: Form) -> Form:
     """Give a form the verbs `enter` and `observe` that do nothing."""
-    form.enter, form.observe = _enter, _observe  # type: ignore[attr-defined]
+    form.begin_trial, form.observe = _begin_trial, _observe  # type: ignore[attr-defined]
     return form
 
 
-def _marks(self, t, bits, blank, shifts):
+def _write_shifts(self, t, bits, blank, shifts):
     pass
 
 
-def _backdrop(self, k, at, bits, q):
+def _constant_sketch(self, k, at, bits, q):
     return 0
 
 
@@ -41,18 +128,18 @@ def _no_marks(self):
 
 def without_sketch(form: Form) -> Form:
     """Give a form whose votes are not all 0 or 1 the verbs of sketches, which are never used."""
-    form.marks, form.backdrop, form.most_marks = _marks, _backdrop, _no_marks  # type: ignore[attr-defined]
+    form.write_shifts, form.constant_sketch, form.most_marks = _write_shifts, _constant_sketch, _no_marks  # type: ignore[attr-defined]
     return form
 
 
 def _one_by_one(self, t, k, w, v, at, scores, others):
-    self.tally(t, k, w, at, scores)
-    self.tally(t, k, v, at, others)
+    add_scores(self, t, k, w, at, scores)
+    add_scores(self, t, k, v, at, others)
 
 
 def one_by_one(form: Form) -> Form:
     """Give a form the verb `tally_both` that tallies twice."""
-    form.tally_both = _one_by_one  # type: ignore[attr-defined]
+    form.add_both_scores = _one_by_one  # type: ignore[attr-defined]
     return form
 
 
@@ -61,7 +148,7 @@ def voices(form, t, k, q, at, index, value, count):
     if isinstance(form, Sum):
         count = voices(form.a, t, k, q, at, index, value, count)
         return voices(form.b, t, k, q, at + form.split, index, value, count)
-    return getattr(form, "voices", form.gap)(t, k, q, at, index, value, count)
+    return getattr(form, "voices", form.append_z)(t, k, q, at, index, value, count)
 
 
 class Sum(NamedTuple):
@@ -71,35 +158,35 @@ class Sum(NamedTuple):
     b: Any
     split: int
 
-    def tally(self, t, k, w, at, scores):
-        self.a.tally(t, k, w, at, scores)
-        self.b.tally(t, k, w, at + self.split, scores)
+    def add_scores(self, t, k, w, at, scores):
+        add_scores(self.a, t, k, w, at, scores)
+        add_scores(self.b, t, k, w, at + self.split, scores)
 
-    def tally_both(self, t, k, w, v, at, scores, others):
-        self.a.tally_both(t, k, w, v, at, scores, others)
-        self.b.tally_both(t, k, w, v, at + self.split, scores, others)
+    def add_both_scores(self, t, k, w, v, at, scores, others):
+        add_both_scores(self.a, t, k, w, v, at, scores, others)
+        add_both_scores(self.b, t, k, w, v, at + self.split, scores, others)
 
-    def gap(self, t, k, q, at, index, value, count):
-        count = self.a.gap(t, k, q, at, index, value, count)
-        return self.b.gap(t, k, q, at + self.split, index, value, count)
+    def append_z(self, t, k, q, at, index, value, count):
+        count = append_z(self.a, t, k, q, at, index, value, count)
+        return append_z(self.b, t, k, q, at + self.split, index, value, count)
 
-    def speakers(self, t, k, at, spoken, index, count):
-        count = self.a.speakers(t, k, at, spoken, index, count)
-        return self.b.speakers(t, k, at + self.split, spoken, index, count)
+    def append_new_experts(self, t, k, at, spoken, index, count):
+        count = append_new_experts(self.a, t, k, at, spoken, index, count)
+        return append_new_experts(self.b, t, k, at + self.split, spoken, index, count)
 
-    def enter(self, t):
-        self.a.enter(t)
-        self.b.enter(t)
+    def begin_trial(self, t):
+        begin_trial(self.a, t)
+        begin_trial(self.b, t)
 
     def observe(self, t, y):
-        self.a.observe(t, y)
-        self.b.observe(t, y)
+        observe(self.a, t, y)
+        observe(self.b, t, y)
 
-    def marks(self, t, bits, blank, shifts):
-        self.a.marks(t, bits, blank, shifts)
+    def write_shifts(self, t, bits, blank, shifts):
+        write_shifts(self.a, t, bits, blank, shifts)
 
-    def backdrop(self, k, at, bits, q):
-        return self.a.backdrop(k, at, bits, q) + self.b.backdrop(k, at + self.split, bits, q)
+    def constant_sketch(self, k, at, bits, q):
+        return constant_sketch(self.a, k, at, bits, q) + constant_sketch(self.b, k, at + self.split, bits, q)
 
     def most_marks(self):
         return self.a.most_marks() if self.b.most_marks() == 0 else -1  # votes first, then what is constant
@@ -110,7 +197,7 @@ class Last(NamedTuple):
 
     w: np.ndarray
 
-    def of(self, i):
+    def weight_of(self, i):
         return self.w[i]
 
 
@@ -128,5 +215,5 @@ class Mean(NamedTuple):
     total: float
     scale: float
 
-    def of(self, i):
+    def weight_of(self, i):
         return self.past[i] + self.w[i] * (self.total - self.since[i]) + self.w[i] * self.scale

@@ -3,8 +3,13 @@
 import math
 from typing import Any, NamedTuple
 
-from linmax._jit import apart, inline
-from linmax.kernels.forms.base import one_by_one, without_entrance, without_sketch
+from linmax._jit import inline, separate
+from linmax.kernels.forms.base import (
+    one_by_one,
+    weight_of,
+    without_entrance,
+    without_sketch,
+)
 from linmax.kernels.forms.shared import Portraits, Sharing, find, instances, remember, without_zeros
 from linmax.kernels.forms.support_vectors import (
     ALIVE,
@@ -29,7 +34,7 @@ from linmax.kernels.forms.support_vectors import (
 )
 
 
-@apart
+@separate
 def compared(form, j, c):
     """K(phi(x, c), z_j) for the trial that is looked at."""
     supports, scratch = form.supports, form.scratch
@@ -48,7 +53,7 @@ def speaks_for(form, c):
     return form.way == PLAIN or instances(form.portraits, c) > 0
 
 
-@apart
+@separate
 def same(z, j, u):
     """Is z_j this very vector?"""
     a = 0
@@ -57,7 +62,7 @@ def same(z, j, u):
     return a == len(u)
 
 
-@apart
+@separate
 def place_of(form, u):
     """The support that is u: one that is there, or a new one; -1 if there is no room, which cannot be."""
     supports = form.supports
@@ -89,7 +94,7 @@ def place_of(form, u):
     return j
 
 
-@apart
+@separate
 def forget(supports, before):
     """Let go of those that came since, if what moved them cancelled out."""
     for j in range(before, supports.numbers[COUNT]):
@@ -101,7 +106,7 @@ def forget(supports, before):
             supports.numbers[ALIVE] -= 1
 
 
-@apart
+@separate
 def drop(form):
     """Let go of supports beyond the budget: the oldest, or those that contribute least."""
     supports = form.supports
@@ -145,7 +150,7 @@ class DualVotes(NamedTuple):
     budget: int
     smallest: int  # drop what contributes least, not the oldest
 
-    def tally(self, t, k, w, at, scores):
+    def add_scores(self, t, k, w, at, scores):
         look_at(self, t, k)
         supports, scratch, starts, sets = self.supports, self.scratch, self.sharing.starts, self.sharing.sets
         stride = supports.alpha.shape[1]
@@ -162,9 +167,9 @@ class DualVotes(NamedTuple):
             base = at + j * stride
             if self.way == PLAIN:
                 for s in range(used):
-                    scratch.sums[s] += w.of(base + s) * scratch.near[j]
+                    scratch.sums[s] += weight_of(w, base + s) * scratch.near[j]
             elif near_enough and supports.odd[j] == 0 and scratch.near[j] >= 0.0:
-                weight = w.of(base) * scratch.near[j]
+                weight = weight_of(w, base) * scratch.near[j]
                 for c in range(k):
                     scratch.part[c] += weight * supports.table[j, c]
             else:
@@ -172,7 +177,7 @@ class DualVotes(NamedTuple):
                     if speaks_for(self, c):
                         near = compared(self, j, c)
                         for s in range(starts[c], starts[c + 1]):
-                            scores[c] += w.of(base + sets[s]) * near
+                            scores[c] += weight_of(w, base + sets[s]) * near
         for c in range(k):
             if self.way == FACTORED:
                 scores[c] += scratch.part[c] * scratch.lift[c]
@@ -180,7 +185,7 @@ class DualVotes(NamedTuple):
                 for s in range(starts[c], starts[c + 1]):
                     scores[c] += scratch.sums[sets[s]]
 
-    def gap(self, t, k, q, at, index, value, count):
+    def append_z(self, t, k, q, at, index, value, count):
         supports, scratch, starts, sets = self.supports, self.scratch, self.sharing.starts, self.sharing.sets
         stride = supports.alpha.shape[1]
         load(self.rows, t, scratch.x)
@@ -220,7 +225,7 @@ class DualVotes(NamedTuple):
         drop(self)
         return count
 
-    def speakers(self, t, k, at, spoken, index, count):
+    def append_new_experts(self, t, k, at, spoken, index, count):
         return count  # a support is there from its first moment on
 
     def observe(self, t, y):

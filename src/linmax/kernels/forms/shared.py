@@ -5,7 +5,50 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linmax._jit import feature_at, inline
-from linmax.kernels.forms.base import one_by_one, without_entrance, without_sketch
+from linmax.kernels.forms.base import (
+    attribute_at,
+    attribute_value,
+    n_entries,
+    one_by_one,
+    weight_of,
+    without_entrance,
+    without_sketch,
+)
+from linmax.spec import register
+
+COMMON, RARE = 0.2, 0.02  # Eq. 10
+
+
+@register("plain")
+def plain(x: float, p: float) -> float:
+    """x itself, whatever the class: for sets of classes."""
+    return x
+
+
+@register("product")
+def product(x: float, p: float) -> float:
+    """x p (Eq. 4)."""
+    return x * p
+
+
+@register("ternary")
+def ternary(x: float, p: float) -> float:
+    """2 for what is common in the class, -1 for what is rare in it (Eq. 10)."""
+    if x != 1.0:
+        return 0.0
+    return 2.0 if p >= COMMON else -1.0 if p <= RARE else 0.0
+
+
+@register("distance")
+def distance(x: float, p: float) -> float:
+    """|x - p|."""
+    return abs(x - p)
+
+
+@register("difference")
+def difference(x: float, p: float) -> float:
+    """x - p: what Eq. 11 compares."""
+    return x - p
 
 
 class Sharing(NamedTuple):
@@ -33,8 +76,8 @@ def instances(portraits, c):
 def remember(portraits, rows, t, y):
     """Take trial t into the portrait of its class."""
     if portraits.seen[y] == 0 or not portraits.first:
-        for j in range(rows.size(t)):
-            a, x = rows.cell(t, j)
+        for j in range(n_entries(rows, t)):
+            a, x = attribute_at(rows, t, j)
             portraits.total[a, y] += x
     portraits.seen[y] += 1
 
@@ -62,15 +105,15 @@ def without_zeros(index, value, first, count):
 @inline
 def extent(form, t):
     """How many attributes of a trial to go over."""
-    return form.absent if form.absent > 0 else form.rows.size(t)
+    return form.absent if form.absent > 0 else n_entries(form.rows, t)
 
 
 @inline
 def attribute(form, t, j):
     """One of them, and its value."""
     if form.absent > 0:
-        return j, form.rows.entry(t, j)
-    return form.rows.cell(t, j)
+        return j, attribute_value(form.rows, t, j)
+    return attribute_at(form.rows, t, j)
 
 
 @inline
@@ -98,7 +141,7 @@ class SharedFeatures(NamedTuple):
     stride: int  # of a set's weights: the room of attributes
     absent: int  # how many attributes to go over where those that are 0 have features, too; else 0
 
-    def tally(self, t, k, w, at, scores):
+    def add_scores(self, t, k, w, at, scores):
         starts, sets = self.sharing.starts, self.sharing.sets
         for j in range(extent(self, t)):
             a, x = attribute(self, t, j)
@@ -106,9 +149,9 @@ class SharedFeatures(NamedTuple):
                 phi = feature(self, a, x, c)
                 if phi != 0.0:
                     for s in range(starts[c], starts[c + 1]):
-                        scores[c] += w.of(at + sets[s] * self.stride + a) * phi
+                        scores[c] += weight_of(w, at + sets[s] * self.stride + a) * phi
 
-    def gap(self, t, k, q, at, index, value, count):
+    def append_z(self, t, k, q, at, index, value, count):
         starts, sets = self.sharing.starts, self.sharing.sets
         for j in range(extent(self, t)):
             a, x = attribute(self, t, j)
@@ -127,7 +170,7 @@ class SharedFeatures(NamedTuple):
             count = without_zeros(index, value, first, count)
         return count
 
-    def speakers(self, t, k, at, spoken, index, count):
+    def append_new_experts(self, t, k, at, spoken, index, count):
         starts, sets = self.sharing.starts, self.sharing.sets
         for j in range(extent(self, t)):
             a, x = attribute(self, t, j)

@@ -5,7 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linmax._jit import apart, feature_at, inline, mercer_at
+from linmax._jit import Kernel, feature_at, inline, mercer_at, separate
+from linmax.kernels.forms.base import (
+    attribute_at,
+    n_entries,
+)
 from linmax.kernels.forms.shared import instances
 
 COUNT, ALIVE, BORN, TRIAL, AFTER, KNOWN, FULL = 0, 1, 2, 3, 4, 5, 6  # in `numbers`
@@ -57,7 +61,7 @@ class Scratch(NamedTuple):
     sums: np.ndarray  # (sets,)
 
 
-@apart
+@separate
 def inner(supports, u, dot):
     """u . z_j for all supports; each sum runs over the attributes in order."""
     count = supports.numbers[COUNT]
@@ -70,7 +74,7 @@ def inner(supports, u, dot):
                 dot[j] += x * supports.z[a, j]
 
 
-@apart
+@separate
 def squared(u):
     """|u|^2."""
     total = 0.0
@@ -87,7 +91,7 @@ def kernel_of(mercer, uv, uu, vv):
     return (uv + mercer.a) ** mercer.b
 
 
-@apart
+@separate
 def apart_by(z, j, u):
     """|u - z_j|^2, difference by difference."""
     total = 0.0
@@ -109,17 +113,17 @@ def kernel_with(mercer, supports, j, u, v, uv, uu):
     return kernel_of(mercer, uv, uu, supports.norm[j])
 
 
-@apart
+@separate
 def load(rows, t, x):
     """The attributes of a trial, zeros included."""
     for a in range(len(x)):
         x[a] = 0.0
-    for j in range(rows.size(t)):
-        a, value = rows.cell(t, j)
+    for j in range(n_entries(rows, t)):
+        a, value = attribute_at(rows, t, j)
         x[a] = value + 0.0  # -0.0 is no other instance than 0.0
 
 
-@apart
+@separate
 def picture(portraits, function, x, c, u):
     """phi(x, c)."""
     phi = feature_at(function)
@@ -128,7 +132,7 @@ def picture(portraits, function, x, c, u):
         u[a] = phi(x[a], portraits.total[a, c] / n)
 
 
-@apart
+@separate
 def portrait_dot(portraits, c, z, j):
     """p^c . z_j."""
     total = 0.0
@@ -145,7 +149,7 @@ def enter_factor(supports, j, c, exponent):
     supports.odd[j] += 1 * (supports.table[j, c] < 0.0)
 
 
-@apart
+@separate
 def renew(supports, portraits, mercer, c, dot):
     """E_jc of all supports, after the portrait of class c has changed."""
     count, n = supports.numbers[COUNT], instances(portraits, c)
@@ -160,7 +164,15 @@ def renew(supports, portraits, mercer, c, dot):
         enter_factor(supports, j, c, -2.0 * mercer.a * (dot[j] / n))
 
 
-@apart
+@Kernel
+def renew_table(supports, portraits, mercer, dot):
+    """E of every class that has a portrait."""
+    for c in range(len(portraits.seen)):
+        if portraits.seen[c] > 0:
+            renew(supports, portraits, mercer, c, dot)
+
+
+@separate
 def directly(supports, portraits, mercer, scratch, j, c):
     """Eq. 11 as it stands: exp(-a |(x - p^c) - z_j|^2)."""
     total = 0.0
@@ -171,7 +183,7 @@ def directly(supports, portraits, mercer, scratch, j, c):
     return math.exp(-mercer.a * total)
 
 
-@apart
+@separate
 def look_at(form, t, k):
     """How near every support is to trial t, unless that is known already.
 

@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linmax.kernels.forms.base import one_by_one, without_memory, without_sketch
+from linmax.kernels.forms.base import (
+    n_entries,
+    one_by_one,
+    vote_at,
+    weight_of,
+    without_memory,
+    without_sketch,
+)
 
 
 @without_memory
@@ -17,17 +24,17 @@ class Hard(NamedTuple):
 
     codes: np.ndarray  # (trials, experts) int32
 
-    def tally(self, t, k, w, at, scores):
+    def add_scores(self, t, k, w, at, scores):
         for i in range(self.codes.shape[1]):
-            scores[self.codes[t, i]] += w.of(at + i)
+            scores[self.codes[t, i]] += weight_of(w, at + i)
 
-    def tally_both(self, t, k, w, v, at, scores, others):
+    def add_both_scores(self, t, k, w, v, at, scores, others):
         for i in range(self.codes.shape[1]):
             c = self.codes[t, i]
-            scores[c] += w.of(at + i)
-            others[c] += v.of(at + i)
+            scores[c] += weight_of(w, at + i)
+            others[c] += weight_of(v, at + i)
 
-    def gap(self, t, k, q, at, index, value, count):
+    def append_z(self, t, k, q, at, index, value, count):
         for i in range(self.codes.shape[1]):
             z = q[self.codes[t, i]]
             index[count] = at + i
@@ -35,27 +42,27 @@ class Hard(NamedTuple):
             count += 1 * (z != 0.0)  # branch-free: who is right is hard to predict
         return count
 
-    def speakers(self, t, k, at, spoken, index, count):
+    def append_new_experts(self, t, k, at, spoken, index, count):
         for i in range(self.codes.shape[1]):
             if self.codes[t, i] >= 0 and spoken[at + i] == 0:
                 index[count] = at + i
                 count += 1
         return count
 
-    def marks(self, t, bits, blank, shifts):
+    def write_shifts(self, t, bits, blank, shifts):
         for i in range(self.codes.shape[1]):
             shifts[i] = bits * self.codes[t, i] if self.codes[t, i] >= 0 else blank
 
-    def backdrop(self, k, at, bits, q):
+    def constant_sketch(self, k, at, bits, q):
         return 0
 
     def most_marks(self):
         return self.codes.shape[1]
 
-    def size(self, t):
+    def n_entries(self, t):
         return self.codes.shape[1]
 
-    def vote(self, t, j):
+    def vote_at(self, t, j):
         return j, self.codes[t, j], 1.0
 
 
@@ -67,13 +74,13 @@ class Dense(NamedTuple):
 
     values: np.ndarray  # (trials, experts, classes) float64
 
-    def tally(self, t, k, w, at, scores):
+    def add_scores(self, t, k, w, at, scores):
         for i in range(self.values.shape[1]):
-            weight = w.of(at + i)
+            weight = weight_of(w, at + i)
             for c in range(self.values.shape[2]):
                 scores[c] += weight * self.values[t, i, c]
 
-    def gap(self, t, k, q, at, index, value, count):
+    def append_z(self, t, k, q, at, index, value, count):
         for i in range(self.values.shape[1]):
             z = 0.0
             for c in range(self.values.shape[2]):
@@ -83,7 +90,7 @@ class Dense(NamedTuple):
             count += 1 * (z != 0.0)
         return count
 
-    def speakers(self, t, k, at, spoken, index, count):
+    def append_new_experts(self, t, k, at, spoken, index, count):
         for i in range(self.values.shape[1]):
             if spoken[at + i] == 0:
                 loud = False
@@ -94,10 +101,10 @@ class Dense(NamedTuple):
                     count += 1
         return count
 
-    def size(self, t):
+    def n_entries(self, t):
         return self.values.shape[1] * self.values.shape[2]
 
-    def vote(self, t, j):
+    def vote_at(self, t, j):
         i = j // self.values.shape[2]
         c = j - i * self.values.shape[2]
         return i, c, self.values[t, i, c]
@@ -114,11 +121,11 @@ class Sparse(NamedTuple):
     label: np.ndarray  # int32
     value: np.ndarray  # float64
 
-    def tally(self, t, k, w, at, scores):
+    def add_scores(self, t, k, w, at, scores):
         for j in range(self.indptr[t], self.indptr[t + 1]):
-            scores[self.label[j]] += w.of(at + self.expert[j]) * self.value[j]
+            scores[self.label[j]] += weight_of(w, at + self.expert[j]) * self.value[j]
 
-    def gap(self, t, k, q, at, index, value, count):
+    def append_z(self, t, k, q, at, index, value, count):
         j = self.indptr[t]
         while j < self.indptr[t + 1]:
             i = self.expert[j]
@@ -131,7 +138,7 @@ class Sparse(NamedTuple):
             count += 1 * (z != 0.0)
         return count
 
-    def speakers(self, t, k, at, spoken, index, count):
+    def append_new_experts(self, t, k, at, spoken, index, count):
         before = -1
         for j in range(self.indptr[t], self.indptr[t + 1]):
             i = self.expert[j]
@@ -141,10 +148,10 @@ class Sparse(NamedTuple):
             before = i
         return count
 
-    def size(self, t):
+    def n_entries(self, t):
         return self.indptr[t + 1] - self.indptr[t]
 
-    def vote(self, t, j):
+    def vote_at(self, t, j):
         at = self.indptr[t] + j
         return self.expert[at], self.label[at], self.value[at]
 
@@ -155,33 +162,33 @@ class Always(NamedTuple):
 
     stride: int
 
-    def tally(self, t, k, w, at, scores):
+    def add_scores(self, t, k, w, at, scores):
         for c in range(k):
-            scores[c] += w.of(at + c)
+            scores[c] += weight_of(w, at + c)
 
-    def tally_both(self, t, k, w, v, at, scores, others):
+    def add_both_scores(self, t, k, w, v, at, scores, others):
         for c in range(k):
-            scores[c] += w.of(at + c)
-            others[c] += v.of(at + c)
+            scores[c] += weight_of(w, at + c)
+            others[c] += weight_of(v, at + c)
 
-    def gap(self, t, k, q, at, index, value, count):
+    def append_z(self, t, k, q, at, index, value, count):
         for c in range(k):
             index[count] = at + c
             value[count] = q[c]
             count += 1 * (q[c] != 0.0)
         return count
 
-    def speakers(self, t, k, at, spoken, index, count):
+    def append_new_experts(self, t, k, at, spoken, index, count):
         for c in range(k):
             if spoken[at + c] == 0:
                 index[count] = at + c
                 count += 1
         return count
 
-    def marks(self, t, bits, blank, shifts):
+    def write_shifts(self, t, bits, blank, shifts):
         pass  # the same in every trial: the backdrop
 
-    def backdrop(self, k, at, bits, q):
+    def constant_sketch(self, k, at, bits, q):
         total = 0
         for c in range(k):
             total += int(q[at + c]) << (bits * c)
@@ -201,15 +208,15 @@ class SplitVotes(NamedTuple):
     chosen: np.ndarray  # (stride,) uint8: the classes that get sub-experts of their own
     stride: int
 
-    def tally(self, t, k, w, at, scores):
-        for j in range(self.votes.size(t)):
-            i, c, x = self.votes.vote(t, j)
+    def add_scores(self, t, k, w, at, scores):
+        for j in range(n_entries(self.votes, t)):
+            i, c, x = vote_at(self.votes, t, j)
             if c >= 0 and self.chosen[c] == 1:
-                scores[c] += w.of(at + i * self.stride + c) * x
+                scores[c] += weight_of(w, at + i * self.stride + c) * x
 
-    def gap(self, t, k, q, at, index, value, count):
-        for j in range(self.votes.size(t)):
-            i, c, x = self.votes.vote(t, j)
+    def append_z(self, t, k, q, at, index, value, count):
+        for j in range(n_entries(self.votes, t)):
+            i, c, x = vote_at(self.votes, t, j)
             if c >= 0 and self.chosen[c] == 1:
                 z = q[c] * x
                 index[count] = at + i * self.stride + c
@@ -217,9 +224,9 @@ class SplitVotes(NamedTuple):
                 count += 1 * (z != 0.0)
         return count
 
-    def speakers(self, t, k, at, spoken, index, count):
-        for j in range(self.votes.size(t)):
-            i, c, x = self.votes.vote(t, j)
+    def append_new_experts(self, t, k, at, spoken, index, count):
+        for j in range(n_entries(self.votes, t)):
+            i, c, x = vote_at(self.votes, t, j)
             if c >= 0 and x != 0.0 and self.chosen[c] == 1 and spoken[at + i * self.stride + c] == 0:
                 index[count] = at + i * self.stride + c
                 count += 1
@@ -235,28 +242,28 @@ class PerClassVotes(NamedTuple):
     votes: Any
     stride: int
 
-    def tally(self, t, k, w, at, scores):
-        for j in range(self.votes.size(t)):
-            i, a, x = self.votes.vote(t, j)
+    def add_scores(self, t, k, w, at, scores):
+        for j in range(n_entries(self.votes, t)):
+            i, a, x = vote_at(self.votes, t, j)
             if a >= 0 and x != 0.0:
                 base = at + (i * self.stride + a) * self.stride
                 for c in range(k):
-                    scores[c] += w.of(base + c) * x
+                    scores[c] += weight_of(w, base + c) * x
 
-    def gap(self, t, k, q, at, index, value, count):
+    def append_z(self, t, k, q, at, index, value, count):
         for c in range(k):
             if q[c] != 0.0:
-                for j in range(self.votes.size(t)):
-                    i, a, x = self.votes.vote(t, j)
+                for j in range(n_entries(self.votes, t)):
+                    i, a, x = vote_at(self.votes, t, j)
                     if a >= 0 and x != 0.0:
                         index[count] = at + (i * self.stride + a) * self.stride + c
                         value[count] = q[c] * x
                         count += 1
         return count
 
-    def speakers(self, t, k, at, spoken, index, count):
-        for j in range(self.votes.size(t)):
-            i, a, x = self.votes.vote(t, j)
+    def append_new_experts(self, t, k, at, spoken, index, count):
+        for j in range(n_entries(self.votes, t)):
+            i, a, x = vote_at(self.votes, t, j)
             if a >= 0 and x != 0.0:
                 base = at + (i * self.stride + a) * self.stride
                 for c in range(k):

@@ -1,0 +1,227 @@
+"""linmax runs with the same results where internals of numba are missing, and warns once."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import linmax
+from linmax import _jit
+
+# numba itself must have used what is removed then, or it would fail, too
+PROGRAM = """
+import warnings
+import numba
+numba.njit(lambda x: x ** 0.5)(2.0)
+numba.cfunc("float64(float64)")(lambda x: x * 0.5)
+{change}
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    from linmax import Averaged, Fusion, QuasiAdditive, Winnow
+    from linmax.problems import majority
+    votes, labels = majority(40, noise=0.1)
+    results = []
+    for learner in (Averaged(Winnow(1.2)), QuasiAdditive("square")):
+        fusion = Fusion(learner, classes=range(5))
+        fusion.learn(votes[:30], labels[:30])
+        for row, label in zip(votes[30:].tolist(), labels[30:].tolist()):
+            fusion.learn_one(dict(enumerate(row)), label)
+        results.append(fusion.state()["w"].tobytes().hex())
+print(*results)
+print([str(w.message) for w in caught if w.category.__name__ == "CompilationWarning"])
+print([str(w.message) for w in caught if w.category.__name__ != "CompilationWarning"])
+"""
+
+# what a later version of numba may do, and what linmax then says of itself
+RECACHED, SLOWER, UNCOMPILED = (
+    "compiles again in each process",
+    "compiles slower machine code",
+    "runs uncompiled",
+)
+MOVED = """
+from numba.core import ccallback, sigutils
+CFunc = ccallback.CFunc
+def cfunc(signature, **options):
+    def make(function):
+        made = CFunc(function, sigutils.normalize_signature(signature), {}, options)
+        made.compile()
+        return made
+    return make
+numba.cfunc = cfunc
+"""
+CHANGES = {
+    "FunctionCache is gone": (RECACHED, "from numba.core import caching; del caching.FunctionCache"),
+    "caching has moved": (RECACHED, "import sys; sys.modules['numba.core.caching'] = None"),
+    "_source_stamp is renamed": (
+        RECACHED,
+        """
+        from numba.core import caching
+        make = caching.IndexDataCacheFile.__init__
+        def renamed(self, *arguments, **options):
+            make(self, *arguments, **options)
+            self._stamp = self.__dict__.pop("_source_stamp")
+        caching.IndexDataCacheFile.__init__ = renamed
+        """,
+    ),
+    "_load_index is renamed": (
+        RECACHED,
+        "from numba.core import caching; del caching.IndexDataCacheFile._load_index",
+    ),
+    "_cache_file is renamed": (
+        RECACHED,
+        """
+        from numba.core import caching
+        make = caching.Cache.__init__
+        def renamed(self, *arguments, **options):
+            make(self, *arguments, **options)
+            self._file = self.__dict__.pop("_cache_file")
+        caching.Cache.__init__ = renamed
+        """,
+    ),
+    "_load_overload is renamed": (
+        RECACHED,
+        "from numba.core import caching; del caching.Cache._load_overload",
+    ),
+    "_load_overload takes other arguments": (
+        RECACHED,
+        """
+        from numba.core import caching
+        caching.Cache._load_overload = lambda self, sig: None
+        """,
+    ),
+    "_save_overload is renamed": (
+        RECACHED,
+        "from numba.core import caching; del caching.Cache._save_overload",
+    ),
+    "CFunc has moved": ("compiles rules again", MOVED + "del ccallback.CFunc"),
+    "CFunc takes other arguments": (
+        "compiles rules again",
+        MOVED + "ccallback.CFunc = lambda pyfunc, sig: None",
+    ),
+    "the option _nrt is gone": (
+        SLOWER,
+        """
+        from numba.core.options import TargetOptions
+        parse = TargetOptions.parse_as_flags.__func__
+        def strict(cls, flags, options):
+            if "_nrt" in options:
+                raise KeyError("Unrecognized options: {'_nrt'}")
+            return parse(cls, flags, options)
+        TargetOptions.parse_as_flags = classmethod(strict)
+        """,
+    ),
+    "the fields of a function are renamed": (
+        UNCOMPILED,
+        """
+        from numba.core import types
+        from numba.core.datamodel import models
+        from numba.experimental import function_type
+        def renamed(self, dmm, fe_type):
+            names = ("c_address", "py_address", "jit_address")
+            models.StructModel.__init__(self, dmm, fe_type, [(name, types.voidptr) for name in names])
+        function_type.FunctionModel.__init__ = renamed
+        """,
+    ),
+    "create_struct_proxy is gone": (
+        UNCOMPILED,
+        """
+        from numba.core import cgutils
+        make = cgutils.create_struct_proxy
+        def refuse(fe_type, *arguments, **options):
+            if type(fe_type).__name__ == "FunctionType":
+                raise AttributeError("module 'numba.core.cgutils' has no attribute 'create_struct_proxy'")
+            return make(fe_type, *arguments, **options)
+        cgutils.create_struct_proxy = refuse
+        """,
+    ),
+    "overload is gone": (UNCOMPILED, "import numba.extending; del numba.extending.overload"),
+    "intrinsic is gone": (UNCOMPILED, "import numba.extending; del numba.extending.intrinsic"),
+    "cpu_target has moved": ("exp and pow", "from numba.core import registry; del registry.cpu_target"),
+    "add_symbol is gone": ("exp and pow", "import llvmlite.binding; del llvmlite.binding.add_symbol"),
+}  # fmt: skip
+
+
+def run(change: str, cache: Path) -> list[str]:
+    """What a fresh process prints after a change of numba."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM.replace("{change}", textwrap.dedent(change))],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(Path(linmax.__file__).parents[1]),
+            "NUMBA_CACHE_DIR": str(cache),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """The results with numba as it is, and a cache that holds the machine code behind them."""
+    cache = tmp_path_factory.mktemp("cache")
+    results, warned, others = run("", cache)
+    assert (warned, others) == ("[]", "[]")
+    return results, cache
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_of_numba_gives_one_warning_and_the_same_results(
+    change: str, expected: tuple[str, Path], tmp_path: Path
+) -> None:
+    results, cache = expected
+    consequence, code = CHANGES[change]
+    # what is loaded from disk is not compiled: only an empty cache shows that compiling fails
+    cold = consequence in (SLOWER, UNCOMPILED) or "save" in change
+    found, warned, others = run(code, tmp_path if cold else cache)
+    assert found == results
+    assert others == "[]"
+    sentences = eval(warned)
+    assert len(sentences) == 1, sentences
+    assert consequence in sentences[0]
+    assert "results are the same" in sentences[0]
+
+
+def test_a_dispatcher_without_overloads_is_called_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = _jit.Kernel(lambda x: 2.0 * x)
+    monkeypatch.setattr(_jit._State, "warned", set())
+    monkeypatch.setattr(kernel, "_compiled", lambda x: 2.0 * x)
+    with pytest.warns(_jit.CompilationWarning, match="single items a little slower"):
+        assert kernel.entry(3.0)(3.0) == 6.0
+    assert kernel.entry(3.0)(3.0) == 6.0  # no second warning
+
+
+def test_a_kernel_that_fails_after_it_was_compiled_raises() -> None:
+    """Only a failed compilation is run again, as Python: a second run would update twice."""
+
+    def fail(x: float) -> float:
+        if x > 0.0:
+            raise ZeroDivisionError("seen")
+        return x
+
+    kernel = _jit.Kernel(fail)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ZeroDivisionError, match="seen"):
+            kernel(1.0)
+    assert not _jit.interpreting()
+
+
+def test_an_interpreted_kernel_takes_addresses_too() -> None:
+    """Arguments made for machine code serve a kernel that turns out not to compile."""
+
+    def half(x: float) -> float:
+        return 0.5 * x
+
+    address: Any = _jit.reach(half, _jit.LINK)
+    assert isinstance(address, int)
+    assert _jit.link_at(address)(3.0) == 1.5
+    assert _jit.link_at(float(address)) is half
+    assert _jit.link_at(half) is half
