@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linmax.report.charts import apart
+from linmax.report.line_chart import spread
 
 # Okabe & Ito's colours, which the colour-blind can tell apart
 ORANGE, SKY, GREEN, BLUE, RED, PURPLE = "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7"
@@ -48,7 +48,7 @@ def plot(
     axes.set(xlim=(0, trials), ylim=(0, top), xlabel="trials", ylabel="mistakes so far")
     tidy(axes)
     ends = [points[-1] / top for _, points, _ in curves.values()]
-    for (label, _, style), end, place in zip(curves.values(), ends, apart(ends, LINE), strict=True):
+    for (label, _, style), end, place in zip(curves.values(), ends, spread(ends, LINE), strict=True):
         color = style["color"]
         line = {"arrowstyle": "-", "color": color, "linewidth": 0.6, "shrinkA": 1, "shrinkB": 0}
         axes.annotate(

@@ -11,6 +11,7 @@ import pytest
 
 from linmax import Averaged, Fusion, Perceptron, Recycled, Triplets, Winnow
 from linmax.evaluate import Progress, plurality, progressive
+from linmax.evaluate.counts import MistakeCounts
 from linmax.experts import Attributes
 from linmax.problems import majority
 
@@ -146,3 +147,24 @@ def test_without_votes_there_is_nobody_to_compare_with() -> None:
     fusion = Fusion(Perceptron().on(Attributes()))
     with pytest.raises(ValueError, match="requires votes"):
         progressive(fusion, None, [0, 1], attributes=np.eye(2))
+
+
+@pytest.mark.parametrize("classes", [3, 40])
+def test_counts_of_several_models_are_what_a_loop_over_trials_counts(classes: int) -> None:
+    rng = np.random.default_rng(classes)
+    votes = rng.integers(-1, classes, (400, 5)).astype(np.int32)
+    truth = rng.integers(-1, classes, 400).astype(np.int32)
+    predictions = np.where(rng.random((3, 400)) < 0.5, truth, 0).astype(np.int32)
+    known = np.full(400, classes - 1, np.int32)
+    counts = MistakeCounts(models=3)
+    flags = counts.add_with_flags(votes, truth, known, predictions, classes)
+    expected = []
+    for t, (row, y) in enumerate(zip(votes.tolist(), truth.tolist(), strict=True)):
+        if 0 <= y < classes - 1:
+            guesses = [*predictions[:, t].tolist(), slow_plurality(row, classes), *row]
+            expected.append([guess == y for guess in guesses])
+    assert flags.tolist() == expected
+    assert counts.trials == len(expected)
+    assert counts.correct.tolist() == flags.sum(axis=0).tolist()
+    assert counts.both_correct.tolist() == (flags & flags[:, :1]).sum(axis=0).tolist()
+    assert counts.best_expert == 4 + flags[:, 4:].sum(axis=0).argmax()

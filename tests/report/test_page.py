@@ -1,4 +1,4 @@
-"""The page is well-formed, needs nobody else, and no name leaves its place."""
+"""The page is well-formed and self-contained, and hostile names stay text."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from linmax.evaluate.compare import gain
-from linmax.evaluate.findings import Agreement, Confusion, Coverage, Curves, Shares
+from linmax.evaluate.comparison import gain
+from linmax.evaluate.findings import Agreement, Confusion, CoveragePoint, Curves, TrustHistory
 from linmax.report.page import page, write_page
-from tests.helpers.findings import expert, findings, nothing, standings, versus
+from tests.helpers.findings import comparisons, expert, findings, nothing, results
 
 SECTIONS = [
-    "standings", "mistakes", "trust", "contributions", "agreement", "confusion",
-    "coverage", "hardest", "next", "decided", "remarks",
+    "results", "mistakes", "trust", "contributions", "agreement", "confusion",
+    "coverage", "hardest", "next", "learner", "notes",
 ]  # fmt: skip
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 HOSTILE = [
@@ -126,8 +126,8 @@ def test_hostile_names_stay_names() -> None:
     text = page(
         findings(
             HOSTILE, HOSTILE, file=HOSTILE[0], source=HOSTILE[0],
-            learner=HOSTILE[0], promise=HOSTILE[1], remarks=HOSTILE[:4],
-            oddities=HOSTILE[:4], members={str(name): 0.1 for name in HOSTILE[:4]},
+            learner=HOSTILE[0], bound=HOSTILE[1], notes=HOSTILE[:4],
+            data_warnings=HOSTILE[:4], members={str(name): 0.1 for name in HOSTILE[:4]},
         )
     )  # fmt: skip
     reader = read(text)
@@ -153,7 +153,7 @@ def test_a_dollar_is_a_dollar_in_figures() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "left_out"),
+    ("changes", "omitted"),
     [
         ({"experts": [], "agreement": Agreement([], [])}, {"agreement", "contributions"}),
         ({"agreement": Agreement(["ann"], [[1.0]])}, {"agreement"}),
@@ -161,77 +161,82 @@ def test_a_dollar_is_a_dollar_in_figures() -> None:
         ({"classes": ["ham"], "confusion": Confusion(["ham"], [[1000]], 0)}, set()),
         ({"confusion": Confusion(["ham", "spam"], [[0, 0], [0, 0]], 9)}, {"confusion"}),
         ({"coverage": []}, {"coverage"}),
-        ({"coverage": [Coverage(1.0, 0.8, 0.0)]}, {"coverage"}),
+        ({"coverage": [CoveragePoint(1.0, 0.8, 0.0)]}, {"coverage"}),
         ({"hardest": [], "next_labels": []}, {"hardest", "next"}),
         ({"curves": Curves([1], [1], [0], [0], [0], [[0]] * 4)}, {"mistakes"}),
         ({"curves": Curves([], [], [], [], [], [])}, {"mistakes"}),
-        ({"shares": Shares([32], [[0.25]] * 4)}, set()),
-        ({"shares": Shares([32, 64], [])}, set()),
-        ({"members": {}, "promise": "", "oddities": [], "remarks": []}, {"remarks"}),
-        ({"versus": [], "standings": []}, {"standings"}),
+        ({"trust_history": TrustHistory([32], [[0.25]] * 4)}, set()),
+        ({"trust_history": TrustHistory([32, 64], [])}, set()),
+        ({"members": {}, "bound": "", "data_warnings": [], "notes": []}, {"notes"}),
+        ({"comparisons": [], "results": []}, {"results"}),
     ],
 )
-def test_what_is_missing_is_left_out(changes: dict[str, Any], left_out: set[str]) -> None:
+def test_sections_without_content_are_omitted(changes: dict[str, Any], omitted: set[str]) -> None:
     text = page(findings(**changes))
     read(text)
-    assert set(SECTIONS) - set(sections(text)) == left_out
+    assert set(SECTIONS) - set(sections(text)) == omitted
 
 
-def test_nothing_makes_a_page_too() -> None:
+def test_findings_of_an_empty_stream_make_a_page() -> None:
     text = page(nothing())
     read(text)
     assert "There are no items." in text
     assert "<svg" not in text
-    assert sections(text) == ["trust", "decided"]
+    assert sections(text) == ["trust", "learner"]
 
 
-def test_without_labels_nothing_is_said_of_who_is_right() -> None:
-    changes = {"trials": 0, "items": 20, "standings": standings(["ann"])}
+def test_without_labels_the_page_says_nothing_about_accuracy() -> None:
+    changes = {"trials": 0, "items": 20, "results": results(["ann"])}
     text = page(nothing(**changes, next_labels=findings().next_labels, experts=[expert("ann", 0, 1)]))
     read(text)
     assert "No item has a label" in text
-    assert {"standings", "mistakes", "coverage", "hardest"}.isdisjoint(sections(text))
+    assert {"results", "mistakes", "coverage", "hardest"}.isdisjoint(sections(text))
     assert "next" in sections(text)
 
 
-def test_strange_numbers_are_dashes() -> None:
+def test_numbers_that_are_not_finite_are_dashes() -> None:
     nan, inf = float("nan"), float("inf")
-    odd = expert("ann", 0, 1)._replace(accuracy=None, trust=nan, without=nan, costs=inf, speaks=nan)
+    odd = expert("ann", 0, 1)._replace(
+        accuracy=None, trust=nan, ablated_accuracy=nan, accuracy_drop=inf, vote_rate=nan
+    )
     hard = [one._replace(margin=inf, guess=None) for one in findings().hardest]
     text = page(findings(experts=[odd, expert("bob", 1, 2)], hardest=hard))
     read(text)
     assert not re.search(r">[^<]*\b(nan|None|inf)\b[^<]*<", text)
 
 
-def test_losses_and_costs_are_shown_if_somebody_has_them() -> None:
+def test_losses_and_prices_are_shown_if_any_expert_has_them() -> None:
     assert "square loss" not in page(findings())
-    rich = expert("ann", 0, 1)._replace(square_loss=0.123, log_loss=0.456, cost=7.0)
+    rich = expert("ann", 0, 1)._replace(square_loss=0.123, log_loss=0.456, price=7.0)
     text = page(findings(experts=[rich, expert("bob", 1, 2)]))
-    for told in ("square loss", "0.123", "log loss", "0.456", "costs to ask", ">7<"):
+    for told in ("square loss", "0.123", "log loss", "0.456", "price", ">7<"):
         assert told in text
 
 
 @pytest.mark.parametrize(
     ("better", "worse", "answer"),
     [
-        (200, 50, "linmax beat both the plurality of the experts and the best of them."),
-        (50, 200, "linmax did worse than both the plurality of the experts and the best of them."),
-        (51, 50, "linmax cannot be told apart from the plurality of the experts or the best of them."),
-        (0, 0, "linmax cannot be told apart from the plurality of the experts or the best of them."),
+        (200, 50, "significantly more accurate than both the plurality of the experts and the best expert."),
+        (50, 200, "significantly less accurate than both the plurality of the experts and the best expert."),
+        (51, 50, "does not differ significantly from the plurality of the experts or the best expert."),
+        (0, 0, "does not differ significantly from the plurality of the experts or the best expert."),
     ],
 )
 def test_the_answer_is_what_the_tests_say(better: int, worse: int, answer: str) -> None:
-    text = page(findings(versus=versus(["ann"], better, worse)))
+    text = page(findings(comparisons=comparisons(["ann"], better, worse)))
     assert answer in " ".join(read(text).text)
 
 
-def test_a_loss_is_called_a_loss() -> None:
-    whole = versus(["ann"])
+def test_a_significant_loss_is_reported_as_a_loss() -> None:
+    whole = comparisons(["ann"])
     whole[2] = whole[2]._replace(gain=gain(1000, 50, 200))
-    told = " ".join(read(page(findings(versus=whole))).text)
-    assert "linmax beat the plurality of the experts, but did worse than the best of them." in told
-    assert "15.0\u00a0points below the best of them, ann (\u2212" in told
-    assert "p\u00a0<\u00a00.001: a real loss)" in told
+    told = " ".join(read(page(findings(comparisons=whole))).text)
+    assert (
+        "linmax is significantly more accurate than the plurality of the experts,"
+        " but is significantly less accurate than the best expert."
+    ) in told
+    assert "15.0\u00a0points below the best expert, ann (\u2212" in told
+    assert "p\u00a0<\u00a00.001: significant)" in told
 
 
 def test_two_hundred_experts_and_sixty_classes_stay_readable() -> None:
@@ -239,20 +244,20 @@ def test_two_hundred_experts_and_sixty_classes_stay_readable() -> None:
     text = page(findings(names, [f"class {c}" for c in range(60)]))
     read(text)
     assert "160\u00a0more experts" in text
-    assert "Only 60 of 200 experts are drawn." in text
+    assert "Only 60 of 200 experts are shown." in text
     assert text.count('class="class"') == 20
-    assert "of rarer classes are left out" in text
+    assert "of rarer classes are not shown" in text
     assert len(text.encode()) < 3_000_000
 
 
-def test_a_usual_page_is_small_and_always_the_same() -> None:
+def test_a_page_is_small_and_deterministic() -> None:
     names, classes = [f"model-{i}-instruct" for i in range(30)], list("ABCDEFGHIJ")
     text = page(findings(names, classes, points=512))
     assert len(text.encode()) < 1_500_000
     assert text == page(findings(names, classes, points=512))
 
 
-def test_settings_of_matplotlib_change_nothing() -> None:
+def test_settings_of_matplotlib_do_not_change_the_page() -> None:
     import matplotlib
 
     before = page(findings())
@@ -261,7 +266,7 @@ def test_settings_of_matplotlib_change_nothing() -> None:
         assert matplotlib.rcParams["text.usetex"]
 
 
-def test_a_page_is_written_wholly_or_not_at_all(tmp_path: Path) -> None:
+def test_a_page_is_written_completely_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     write_page(findings(), path)
     assert path.read_text(encoding="utf-8") == page(findings())

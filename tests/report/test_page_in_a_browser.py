@@ -1,4 +1,4 @@
-"""The page as a browser lays it out: no wider than a phone, with letters that can be read."""
+"""The layout of the page in a browser: it fits on a phone, and its text can be read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LEAST = 9.0  # pixels of a letter's height
 PAGES = {
     "usual": findings([f"Some-Model-3.{i}-{7 * i}B-Instruct" for i in range(30)], "ABCDEFGHIJ", points=512),
     "small": findings(),
-    "hostile": findings(HOSTILE, HOSTILE, source=HOSTILE[4], learner=HOSTILE[4], promise=HOSTILE[4]),
+    "hostile": findings(HOSTILE, HOSTILE, source=HOSTILE[4], learner=HOSTILE[4], bound=HOSTILE[4]),
     "crowded": findings([f"expert number {i}" for i in range(200)], [f"class number {c}" for c in range(60)]),
 }
 MEASURE = """
@@ -78,7 +78,7 @@ Promise.all(all).then(() => {
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not any(map(shutil.which, BROWSERS)):
-        pytest.skip("no chromium on this machine: the page was not looked at in a browser")
+        pytest.skip("chromium is not installed: the page was not checked in a browser")
     folder = tmp_path_factory.mktemp("pages")
     for name, found in PAGES.items():
         write_page(found, folder / f"{name}.html")
@@ -97,7 +97,7 @@ def browse(folder: Path, page: str, *options: str) -> tuple[str, str]:
     return done.stdout, "\n".join(line for line in done.stderr.splitlines() if "CONSOLE" in line)
 
 
-def test_nothing_is_too_wide_too_small_or_over_something_else(pages: Path) -> None:
+def test_no_text_is_too_small_outside_its_figure_or_over_other_text(pages: Path) -> None:
     frames = [[name, width] for name in PAGES for width in (1280, 720, 390, 360)]
     (pages / "measure.html").write_text(MEASURE.replace("FRAMES", json.dumps(frames)), encoding="utf-8")
     dom, console = browse(pages, "measure.html", "--virtual-time-budget=20000", "--dump-dom")
@@ -114,7 +114,7 @@ def test_nothing_is_too_wide_too_small_or_over_something_else(pages: Path) -> No
         assert not found["over"], name
 
 
-def test_a_browser_shows_and_prints_the_page_without_a_complaint(pages: Path) -> None:
+def test_a_browser_shows_and_prints_the_page_without_messages(pages: Path) -> None:
     for width in (1280, 390):
         picture = pages / f"{width}.png"
         _, console = browse(pages, "usual.html", f"--window-size={width},900", f"--screenshot={picture}")
@@ -127,10 +127,10 @@ def test_a_browser_shows_and_prints_the_page_without_a_complaint(pages: Path) ->
 
 
 def test_a_panel_of_language_models_fits_on_its_page(pages: Path) -> None:
-    """29 of them answer the first 1000 questions of a benchmark; the picture is there to be looked at."""
+    """29 models answer the first 1000 questions of a benchmark; the screenshot is left for inspection."""
     data = Path(__file__).parents[3] / "shared" / "data" / "mmlu_pro_votes" / "mmlu_pro_votes.npz"
     if not data.exists():
-        pytest.skip("no ../shared/data here: the page of 29 language models was not looked at")
+        pytest.skip("../shared/data is missing: the page of 29 language models was not checked")
     with np.load(data, allow_pickle=False) as panel:
         votes, truth, names = panel["votes"][:1000], panel["y"][:1000], panel["voter_names"].tolist()
     letters = np.array([*"ABCDEFGHIJ", ""])

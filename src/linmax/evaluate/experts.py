@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from linmax import inputs
 from linmax.evaluate.progressive import voted_classes
 from linmax.evaluate.sample import SampleRows
+from linmax.experts.base import split_key
 from linmax.fusion import Fusion
 from linmax.inputs import Batch, Dense, Hard, Sparse
 from linmax.runtime.predictor import Predictor
@@ -177,9 +178,9 @@ def vote_weights(fusion: Fusion) -> Floats:
     _add_shares(fusion.runner.predictor, 1.0, shares)
     for predictor, share in shares.items():
         for key, weight in predictor.weights().items():
-            match key:
-                case _ if key in experts:
-                    table[experts[key]] += share * weight * np.eye(k)
+            match split_key(key):
+                case (expert,) if expert in experts:
+                    table[experts[expert]] += share * weight * np.eye(k)
                 case (expert, vote) if expert in experts and vote in codes:
                     table[experts[expert], codes[vote], codes[vote]] += share * weight
                 case (expert, vote, label) if expert in experts and vote in codes and label in codes:

@@ -259,11 +259,11 @@ class Sample:
 
     def rows(self) -> SampleRows | None:
         """Return all rows of the sample; None if there are none."""
-        from linmax.streams.chunk import concat_chunks
-
         parts = [part for part in self.parts if len(part.row)]
         if not parts:
             return None
+        from linmax.streams.chunk import concat_chunks
+
         parts = [replace(part, votes=votes) for part, votes in zip(parts, _same_width(parts), strict=True)]
         row, truth, guess, margin, votes = (
             np.concatenate([getattr(part, name) for part in parts])

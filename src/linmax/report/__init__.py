@@ -1,6 +1,6 @@
-"""What was learned, as tables and pictures."""
+"""Reports: the catalogue of learners, pictures of mistakes, and the HTML page of a run."""
 
 from linmax.report.catalogue import Entry, catalogue, options
-from linmax.report.charts import draw
+from linmax.report.line_chart import draw
 
 __all__ = ["Entry", "catalogue", "draw", "options"]

@@ -1,4 +1,4 @@
-"""What there is to build a learner from, found in the registry: nothing is listed by hand."""
+"""The catalogue of everything that a learner can be built from, read from the registry."""
 
 from __future__ import annotations
 
@@ -7,57 +7,86 @@ import inspect
 import sys
 from typing import Any, NamedTuple
 
-from linmax import spec as _registry
 from linmax.experts import Source
 from linmax.rules import Rule
-from linmax.spec import Learner, Term, show
+from linmax.spec import Learner, Term, registered, show
 from linmax.techniques import Committee, NaiveBayes
 
-HIDDEN = ("experts",)  # set with .on(...)
-KINDS: dict[str, Any] = {  # the first that fits: a rule is a learner, too
+HIDDEN_FIELDS = ("experts",)
+"""Fields that are set with ``.on(...)``."""
+KINDS: dict[str, Any] = {
     "rule": Rule,
-    "committee": (Committee, NaiveBayes),
+    "ensemble": (Committee, NaiveBayes),
     "technique": Learner,
     "source": Source,
 }
-READY = "ready made"
+"""The kinds of classes; the first that matches counts, because rules are learners, too."""
+PRESET = "preset"
 
 
 class Entry(NamedTuple):
-    """One thing a learner can be built from."""
+    """An entry of the catalogue.
+
+    Attributes
+    ----------
+    name : str
+        The registered name.
+    kind : str
+        One of `KINDS`, or "preset".
+    summary : str
+        The first line of its docstring.
+    formula : str
+        The second paragraph of the docstring of a rule; otherwise empty.
+    parameters : tuple of str
+        The parameters with their defaults, such as "alpha=1.2".
+    claims : frozenset of str
+        The mathematical checks that a rule has to pass.
+    """
 
     name: str
-    kind: str  # one of KINDS
-    summary: str  # the first line of its docstring
-    formula: str  # the second paragraph of a rule's
-    parameters: tuple[str, ...]  # such as "alpha=1.2"
-    claims: frozenset[str]  # the mathematical checks that a rule is put through
+    kind: str
+    summary: str
+    formula: str
+    parameters: tuple[str, ...]
+    claims: frozenset[str]
 
 
 def catalogue(*, own: bool = False) -> list[Entry]:
-    """Rules, committees, techniques, sources and what is ready made, each kind by name.
+    """Return all registered rules, ensembles, techniques, sources and presets, each kind sorted by name.
 
-    With `own=True` only what linmax brings along.
+    Parameters
+    ----------
+    own : bool, default=False
+        Whether to return only what is part of linmax.
 
+    Returns
+    -------
+    entries : list of Entry
+        The entries.
+
+    Examples
+    --------
     >>> from linmax.report import catalogue
     >>> winnow = next(entry for entry in catalogue() if entry.name == "Winnow")
-    >>> winnow.kind, winnow.parameters, winnow.formula
-    ('rule', ('alpha=1.2',), 'theta += z; w = alpha ** theta / (sum over those who have spoken)')
+    >>> winnow.kind, winnow.parameters
+    ('rule', ('alpha=1.2',))
     """
     found = []
-    for name, thing in _registry.registered().items():
+    for name, thing in registered().items():
         if isinstance(thing, type) and issubclass(thing, Term) and (_is_own(thing) or not own):
             kind = next((kind for kind, base in KINDS.items() if issubclass(thing, base)), None)
             if kind is not None:
                 found.append(_entry(name, kind, thing))
-        elif getattr(thing, "ready_made", False):
-            found.append(_entry(name, READY, thing))
-    return sorted(found, key=lambda entry: ([*KINDS, READY].index(entry.kind), entry.name))
+        elif getattr(thing, "is_preset", False):
+            found.append(_entry(name, PRESET, thing))
+    return sorted(found, key=lambda entry: ([*KINDS, PRESET].index(entry.kind), entry.name))
 
 
 def options() -> tuple[str, ...]:
-    """The options that every rule takes.
+    """Return the options that every rule takes, with their defaults.
 
+    Examples
+    --------
     >>> from linmax.report import options
     >>> options()
     ('slack=0.0', "rivals='top'", 'ties=False')
@@ -66,17 +95,19 @@ def options() -> tuple[str, ...]:
 
 
 def _is_own(thing: type) -> bool:
-    home = sys.modules.get(thing.__module__) if thing.__module__.startswith("linmax.") else None
-    return getattr(home, thing.__name__, None) is thing
+    """Return whether a class is defined in a module of linmax."""
+    module = sys.modules.get(thing.__module__) if thing.__module__.startswith("linmax.") else None
+    return getattr(module, thing.__name__, None) is thing
 
 
 def _entry(name: str, kind: str, thing: Any) -> Entry:
     paragraphs = (inspect.getdoc(thing) or "").split("\n\n")
     summary, *_ = paragraphs[0].split("\n")
+    if kind == PRESET:
+        arguments = inspect.signature(thing).parameters.values()
+        defaults = tuple(f"{argument.name}={argument.default!r}" for argument in arguments)
+        return Entry(name, kind, summary, "", defaults, frozenset())
     formula = " ".join(paragraphs[1].split()) if kind == "rule" and len(paragraphs) > 1 else ""
-    if kind == READY:
-        given = inspect.signature(thing).parameters.values()
-        return Entry(name, kind, summary, "", tuple(f"{it.name}={it.default!r}" for it in given), frozenset())
     parameters = tuple(_parameter(field) for field in _fields(thing))
     if kind == "rule":
         parameters = tuple(parameter for parameter in parameters if parameter not in options())
@@ -84,8 +115,8 @@ def _entry(name: str, kind: str, thing: Any) -> Entry:
 
 
 def _fields(thing: Any) -> list[dataclasses.Field[Any]]:
-    """In the order in which they are written: what may be given without its name comes first."""
-    fields = [field for field in dataclasses.fields(thing) if field.name not in HIDDEN]
+    """Return the fields of a dataclass; those that may be positional come first."""
+    fields = [field for field in dataclasses.fields(thing) if field.name not in HIDDEN_FIELDS]
     return sorted(fields, key=lambda field: field.kw_only is True)
 
 

@@ -1,237 +1,193 @@
-"""What each expert contributes, as bars."""
+"""Charts of the experts for the HTML page: bars of their contributions, and a matrix of their agreement."""
 
 from __future__ import annotations
 
-import io
 import math
-import os
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from linmax._files import write_atomic
-from linmax.evaluate.findings import Agreement, Expert, Findings
-from linmax.report.charts import LINE, STYLES, apart, thread
-from linmax.report.svg import FAINT, INK, SMALL, WIDE, Sheet, Size, sheet
-from linmax.report.text import finite, fitted, label, percent, points
+from linmax.evaluate.findings import Agreement, ExpertSummary, Findings
+from linmax.report.svg import FAINT, INK, MUTED, WIDE, Size, render_svg
+from linmax.report.text import breadth, finite, fitted, label, percent, points
 
-MOST_BARS = 30  # experts that are drawn
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MAX_BARS = 30
+"""Experts in the chart of contributions."""
+MAX_AGREEMENT = 60
+"""Experts in the matrix of agreement."""
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#777777"
+SHADES = ("#f1f6fa", "#dbe9f4", "#bfd9ec", "#99c4e2", "#6aabd5", "#3a8ec4", "#0d6ba6", "#064a78")
+NEVER_TOGETHER = "#f0efec"
+NUMBER_WIDTH = 34.0
+"""Cells at least so wide have a number."""
 
 
 def contributions(findings: Findings, size: Size) -> str:
-    """Each expert's share of the trust and, where that was tried, the accuracy that is lost without it."""
-    experts = findings.experts[:MOST_BARS]
+    """Draw the share of each expert in the trust and, if it was measured, the accuracy drop without it.
+
+    Parameters
+    ----------
+    findings : Findings
+        The results of a run.
+    size : Size
+        The size of the figure.
+
+    Returns
+    -------
+    svg : str
+        The figure; empty if no expert is trusted.
+    """
+    experts = findings.experts[:MAX_BARS]
     if not any(finite(expert.trust) and expert.trust > 0.0 for expert in experts):
         return ""
-    tried = any(finite(expert.costs) for expert in experts)
+    ablated = any(finite(expert.accuracy_drop) for expert in experts)
     wide = size is WIDE
-    pitch, bar, head = (22, 12, 30) if wide else (18, 9, 40)
-    names = 210 if wide else 112
-    value = 52 if wide else 36  # room for the number beside a bar
-    gap = 24 if wide else 8
-    room = (size.width - names - gap * (1 + tried)) / (1 + tried)
-    with sheet(size.width, head + pitch * len(experts) + 4, size.text) as paper:
-        for row, expert in enumerate(experts):
-            y = head + pitch * (row + 0.5)
-            name = fitted(label(expert.name), names - 4, size.text)
-            paper.write(names, y, name, horizontalalignment="right")
-        panel = _Panel(paper, experts, head, pitch, bar, value)
-        left = float(names + gap)
-        panel.draw(left, room, "share of the trust", lambda one: one.trust, lambda it: percent(it, 1), BLUE)
-        if tried:
-            title = "points lost without it" if wide else "points lost\nwithout it"
-            panel.draw(
-                left + room + gap, room, title, lambda one: one.costs, lambda it: points(it, 2), ORANGE
+    longest, value, title, pitch = (206, 58, 30, 22) if wide else (106, 42, 38, 18)
+    names = [fitted(label(expert.name), longest, size.font) for expert in experts]
+    margin = 10 + size.font * max(map(breadth, names))
+    height = title + pitch * len(experts) + 6
+
+    def draw(figure: Figure) -> str:
+        figure.subplots_adjust(
+            left=margin / size.width, right=1.0, top=1 - title / height, bottom=6 / height, wspace=0.06
+        )
+        first, *rest = figure.subplots(1, 1 + ablated, sharey=True, squeeze=False)[0]
+        room = value / (first.get_position().width * size.width)
+        _bars(first, experts, "share of the trust", lambda one: one.trust, percent, BLUE, room)
+        for axes in rest:
+            heading = "accuracy drop without it (points)" if wide else "accuracy drop\nwithout it"
+            _bars(
+                axes, experts, heading, lambda one: one.accuracy_drop, lambda it: points(it, 2), ORANGE, room
             )
-    best = ", ".join(f"{label(one.name)} {percent(one.trust, 0)}" for one in experts[:5])
-    return paper.svg(f"Bars of what each expert contributes. The largest shares of the trust: {best}.")
+            axes.tick_params(labelleft=False)
+        first.set_yticks(range(len(experts)), names, color=INK)
+        first.set_ylim(len(experts) - 0.5, -0.5)
+        best = ", ".join(f"{label(one.name)} {percent(one.trust, 0)}" for one in experts[:5])
+        return f"Bars of the contribution of each expert. The largest shares of the trust: {best}."
+
+    return render_svg(size.width, height, size.font, draw)
 
 
-class _Panel:
-    """One column of bars, with a number beside each."""
-
-    def __init__(
-        self, paper: Sheet, experts: list[Expert], head: float, pitch: float, bar: float, value: float
-    ) -> None:
-        self.paper, self.experts = paper, experts
-        self.head, self.pitch, self.bar, self.value = head, pitch, bar, value
-
-    def draw(
-        self,
-        left: float,
-        room: float,
-        title: str,
-        measure: Callable[[Expert], float | None],
-        shown: Callable[[float], str],
-        color: str,
-    ) -> None:
-        """Bars to the right of a line and, for what is below 0, to its left."""
-        found = [it if finite(it := measure(expert)) else None for expert in self.experts]
-        sizes = [it for it in found if it is not None]
-        most, least = max([0.0, *sizes]), min([0.0, *sizes])
-        sides = 2 if least < 0.0 else 1
-        unit = (room - sides * self.value) / ((most - least) or 1.0)
-        zero = left + (self.value - least * unit if sides == 2 else 0.0)
-        lines = title.split("\n")
-        for i, line in enumerate(lines):
-            y = self.head - 14 - (len(lines) - 1 - i) * (self.paper.size + 2.0)
-            align = "left" if zero - left <= room / 2 else "right"
-            self.paper.write(zero, y, line, color=SMALL, horizontalalignment=align)
-        for sign, ink in ((1, color), (-1, GREY)):
-            boxes = [
-                (min(zero, zero + it * unit), self._y(row) - self.bar / 2, abs(it) * unit, self.bar)
-                for row, it in enumerate(found)
-                if it is not None and it * sign > 0.0
-            ]
-            self.paper.boxes(boxes, ink)
-        bottom = self.head + self.pitch * len(self.experts)
-        self.paper.line((zero, zero), (self.head, bottom), color=FAINT, linewidth=1.0)
-        for row, it in enumerate(found):
-            if it is not None:
-                side, align = (5, "left") if it >= 0.0 else (-5, "right")
-                x = zero + it * unit + side
-                self.paper.write(
-                    x, self._y(row), shown(it), color=SMALL, horizontalalignment=align,
-                    fontsize=self.paper.size - 0.5,
-                )  # fmt: skip
-
-    def _y(self, row: int) -> float:
-        return self.head + self.pitch * (row + 0.5)
-
-
-MOST_IN_AGREEMENT = 60  # experts that are drawn
-SHADES = ("#f1f6fa", "#dbe9f4", "#bfd9ec", "#99c4e2", "#6aabd5", "#3a8ec4", "#0d6ba6", "#064a78")
-NONE = "#f0efec"  # they never speak on the same item
-WRITTEN = 34.0  # pixels of a box that has room for its number
+def _bars(
+    axes: Axes,
+    experts: list[ExpertSummary],
+    title: str,
+    measure: Callable[[ExpertSummary], float | None],
+    shown: Callable[[float], str],
+    color: str,
+    room: float,
+) -> None:
+    """Draw a bar and a number for each expert; numbers take the fraction `room` of the width on each side."""
+    found = [
+        (row, float(it)) for row, one in enumerate(experts) if (it := measure(one)) is not None and finite(it)
+    ]
+    rows, values = [row for row, _ in found], [it for _, it in found]
+    bars = axes.barh(
+        rows, values, height=0.55, color=[color if it >= 0.0 else GREY for it in values], clip_on=False
+    )
+    axes.bar_label(bars, [shown(it) for it in values], padding=5, color=MUTED)
+    low, high = min([0.0, *values]), max([0.0, *values])
+    sides = 1 + (low < 0.0)
+    pad = room * ((high - low) or 1.0) / (1.0 - sides * room)
+    axes.set_xlim(low - pad * (low < 0.0), high + pad)
+    axes.set_xticks([])
+    axes.axvline(0.0, color=FAINT, linewidth=1.0)
+    axes.set_title(title, color=MUTED, fontweight="normal")
 
 
 def agreement(found: Agreement, size: Size) -> str:
-    """A shade for every two experts, by how often they say the same when both speak.
+    """Draw a shaded cell for each pair of experts, by how often they vote for the same class.
 
-    A name stands where its row ends and its column begins: read to the left and downwards.
+    A name is written where its row ends and its column begins.
+
+    Parameters
+    ----------
+    found : Agreement
+        How often experts agree.
+    size : Size
+        The size of the figure.
+
+    Returns
+    -------
+    svg : str
+        The figure; empty if no two experts vote on the same item.
     """
-    n = min(len(found.experts), MOST_IN_AGREEMENT)
-    table = {
+    n = min(len(found.experts), MAX_AGREEMENT)
+    cells = {
         (i, j): value
         for i in range(n)
         for j in range(i)
         if finite(value := found.table[i][j] if i < len(found.table) and j < len(found.table[i]) else None)
     }
-    if n < 2 or not table:
+    values = {pair: float(value) for pair, value in cells.items() if value is not None}
+    if n < 2 or not values:
         return ""
     wide = size is WIDE
-    names = 190.0 if wide else 110.0
-    across = min((size.width - names) / (n - 1), 64.0)
-    down = min(max(across, size.text + 1.0), 30.0 if wide else 22.0)
-    head = 40.0 if wide else 56.0
-    steps = _steps(min(value for value in table.values() if value is not None))
-    width = size.width
-    with sheet(width, head + down * n + 4, size.text) as paper:
-        _legend(paper, steps, wide)
-        for shade, color in enumerate([*SHADES, NONE]):
-            boxes = [
-                (j * across, head + i * down, across - min(1.0, across / 8), down - 1.0)
-                for i in range(n)
-                for j in range(i)
-                if _shade(table.get((i, j)), steps) == shade
-            ]
-            paper.boxes(boxes, color)
+    across = min((size.width - (190.0 if wide else 110.0)) / (n - 1), 64.0)
+    down = min(max(across, size.font + 1.0), 30.0 if wide else 22.0)
+    legend = 44.0 if wide else 66.0
+    height = legend + down * n
+    bounds = _shade_bounds(min(values.values()))
+    shades = {pair: _shade(value, bounds) for pair, value in values.items()}
+
+    def draw(figure: Figure) -> str:
+        axes = figure.add_axes((0.0, 0.0, 1.0, 1 - legend / height))
+        axes.set(xlim=(0, size.width / across), ylim=(n, 0), xticks=[], yticks=[])
+        for shade, color in enumerate([*SHADES, NEVER_TOGETHER]):
+            pairs = [(i, j) for i in range(n) for j in range(i) if shades.get((i, j), len(SHADES)) == shade]
+            _fill_cells(axes, pairs, color, min(1.0 / across, 0.125), 1.0 / down)
         for i in range(n):
-            y = head + (i + 0.5) * down
-            room = width - i * across - 6.0
-            paper.write(i * across + 5.0, y, fitted(label(found.experts[i]), room, size.text), color=INK)
-            for j in range(i) if across >= WRITTEN else ():
-                value = table.get((i, j))
-                if value is not None:
-                    dark = _shade(value, steps) >= 5
-                    paper.write(
-                        (j + 0.5) * across, y, f"{100 * value:.0f}", color="white" if dark else INK,
-                        horizontalalignment="center",
-                    )  # fmt: skip
-    (i, j), most = max(table.items(), key=lambda entry: entry[1] or 0.0)
-    pair = f"{label(found.experts[j])} and {label(found.experts[i])}"
-    told = f"Most often: {pair}, {percent(most, 0)}."
-    return paper.svg(f"Shades for how often {n} experts agree, two by two. {told}")
+            name = fitted(label(found.experts[i]), size.width - i * across - 6.0, size.font)
+            axes.text(i + 5.0 / across, i + 0.5, name, verticalalignment="center_baseline")
+        for (i, j), value in values.items() if across >= NUMBER_WIDTH else ():
+            axes.text(
+                j + 0.5, i + 0.5, f"{100 * value:.0f}", color="white" if shades[i, j] >= 5 else INK,
+                horizontalalignment="center", verticalalignment="center_baseline",
+            )  # fmt: skip
+        _shade_legend(figure, bounds, wide)
+        (i, j), most = max(values.items(), key=lambda entry: entry[1])
+        pair = f"{label(found.experts[j])} and {label(found.experts[i])}"
+        return f"How often {n} experts agree, in pairs. Most often: {pair}, {percent(most, 0)}."
+
+    return render_svg(size.width, height, size.font, draw)
 
 
-def _steps(least: float) -> list[float]:
-    """Where each shade begins."""
+def _fill_cells(axes: Axes, pairs: list[tuple[int, int]], color: str, gap_x: float, gap_y: float) -> None:
+    """Fill the cells of one colour as a single path, which keeps the SVG small."""
+    from matplotlib.patches import PathPatch, Rectangle
+    from matplotlib.path import Path
+
+    cells = [Rectangle((j, i), 1 - gap_x, 1 - gap_y) for i, j in pairs]
+    if cells:
+        path = Path.make_compound_path(
+            *(cell.get_transform().transform_path(cell.get_path()) for cell in cells)
+        )
+        axes.add_patch(PathPatch(path, facecolor=color, linewidth=0, clip_on=False))
+
+
+def _shade_bounds(least: float) -> list[float]:
+    """Return the smallest value of each shade."""
     step = next(width for width in (0.025, 0.05, 0.1, 0.125) if 1.0 - width * len(SHADES) <= least + 1e-9)
     return [1.0 - step * (len(SHADES) - i) for i in range(len(SHADES))]
 
 
-def _shade(value: float | None, steps: list[float]) -> int:
-    if value is None:
-        return len(SHADES)
-    return max(0, min(len(SHADES) - 1, math.floor((value - steps[0]) / (steps[1] - steps[0]) + 1e-9)))
+def _shade(value: float, bounds: list[float]) -> int:
+    return max(0, min(len(SHADES) - 1, math.floor((value - bounds[0]) / (bounds[1] - bounds[0]) + 1e-9)))
 
 
-def _legend(paper: Sheet, steps: list[float], wide: bool) -> None:
-    box = 56.0 if wide else paper.width / len(SHADES)
-    left = paper.width - box * len(SHADES)
-    top = 12.0 if wide else 26.0
-    title = "both say the same, from … % on:"
-    if wide:
-        paper.write(left - 12, top + 4, title, color=SMALL, horizontalalignment="right")
-    else:
-        paper.write(0, 8, title, color=SMALL)
-    for i, (color, step) in enumerate(zip(SHADES, steps, strict=True)):
-        paper.boxes([(left + i * box, top, box - 1, 8)], color)
-        text = f"{100 * step:.1f}".removesuffix(".0")
-        paper.write(left + i * box, top + 18, text, color=SMALL, fontsize=paper.size - 0.5)
+def _shade_legend(figure: Any, bounds: list[float], wide: bool) -> None:
+    from matplotlib.patches import Patch
 
-
-COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe & Ito's; the others are in STYLES
-DASHES: tuple[Any, ...] = ("solid", (0, (8, 2, 1.5, 2)), (0, (4, 1.5)), (0, (1, 1)))  # where colours end
-LONGEST = 40  # letters of a name
-TALL = 0.28  # inches of a name
-
-
-def draw_contest(
-    items: list[int], curves: dict[str, list[int]], path: str | os.PathLike[str], *, title: str
-) -> None:
-    """Write a PNG of the mistakes that everyone had made by when; the first curve is the thickest."""
-    from matplotlib.figure import Figure  # takes a while to import
-
-    figure = Figure(figsize=(10, max(5.2, TALL * len(curves))), dpi=120, layout="constrained")
-    axes = figure.add_subplot()
-    top = max([1.0, *(1.05 * curve[-1] for curve in curves.values() if curve)])
-    styles = {name: _style(name, at) for at, name in enumerate(curves)}
-    for name, curve in curves.items():
-        axes.plot([0, *items], [0, *curve], **styles[name])
-    axes.set(xlim=(0, max([1, *items])), ylim=(0, top))
-    axes.set_xlabel("items seen")
-    axes.set_ylabel("mistakes so far")
-    figure.suptitle(_literal(title), x=0.01, horizontalalignment="left", fontsize=12)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="y", color="#EEEEEE", zorder=0)
-    ends = [curve[-1] if curve else 0 for curve in curves.values()]
-    least = max(LINE, 0.045 * 5.2 / figure.get_figheight())
-    for (name, end), place in zip(
-        zip(curves, ends, strict=True), apart([end / top for end in ends], least), strict=True
-    ):
-        axes.annotate(
-            _literal(f"{name if len(name) <= LONGEST else name[: LONGEST - 3] + '...'}, {end}"),
-            xy=(1.0, end / top), xytext=(1.03, place), verticalalignment="center", fontsize=9.5,
-            fontweight="bold" if name == next(iter(curves)) else "normal", **thread(styles[name]["color"]),
-        )  # fmt: skip
-    content = io.BytesIO()
-    figure.savefig(content, format="png", metadata={"Software": None})
-    write_atomic(Path(path), content.getvalue())
-
-
-def _style(name: str, at: int) -> dict[str, Any]:
-    if name in STYLES:
-        return STYLES[name]
-    return {
-        "color": COLOURS[at % len(COLOURS)],
-        "linestyle": DASHES[at // len(COLOURS) % len(DASHES)],
-        "linewidth": 1.8 if at else 2.8,
-        "zorder": 3 if at else 4,
-    }
-
-
-def _literal(text: str) -> str:
-    """Text in which no dollar begins a formula."""
-    return text.replace("$", r"\$")
+    handles = [
+        Patch(facecolor=color, label=f"{100 * bound:.4g} %")
+        for color, bound in zip(SHADES, bounds, strict=True)
+    ]
+    figure.legend(
+        handles=handles, ncols=len(handles) if wide else len(handles) // 2,
+        title="both vote for the same class, from", alignment="right" if wide else "left",
+        loc="upper right" if wide else "upper left", bbox_to_anchor=(1.0, 1.0) if wide else (0.0, 1.0),
+        borderpad=0.0, borderaxespad=0.0, handlelength=1.4, handletextpad=0.4, columnspacing=0.9,
+    )  # fmt: skip

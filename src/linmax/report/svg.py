@@ -1,31 +1,49 @@
-"""Paper to draw on, measured in pixels, that becomes SVG a page can hold."""
+"""Matplotlib figures as SVG elements of an HTML page."""
 
 from __future__ import annotations
 
 import io
-import re
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 from xml.etree import ElementTree
 
-INK, SMALL, RULE, FAINT = "#1f2328", "#5f6672", "#e6e6e3", "#c9c9c5"
-SETTINGS = {
-    "svg.fonttype": "none",  # text stays text
+from linmax.validation import require_extra
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+INK, MUTED, GRID, FAINT = "#1f2328", "#5f6672", "#e6e6e3", "#c9c9c5"
+NAMESPACE = "{http://www.w3.org/2000/svg}"
+STYLE = {
+    "svg.fonttype": "none",  # text stays text, in the font of the page
     "svg.hashsalt": "linmax",
-    "text.parse_math": False,  # a dollar in a name is a dollar
+    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib, so that layouts do not depend on the machine
+    "text.parse_math": False,
+    "text.color": INK,
+    "path.simplify_threshold": 0.3,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
     "axes.spines.left": False,
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.spines.bottom": False,
     "axes.axisbelow": True,
-    "axes.edgecolor": FAINT,
-    "grid.color": RULE,
+    "axes.labelcolor": MUTED,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "axes.titlesize": "medium",
+    "axes.labelsize": "medium",
+    "grid.color": GRID,
     "grid.linewidth": 1.0,
-    "text.color": INK,
-    "xtick.color": SMALL,
-    "ytick.color": SMALL,
+    "legend.frameon": False,
+    "legend.fontsize": "medium",
+    "legend.title_fontsize": "medium",
+    "legend.labelcolor": MUTED,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelsize": "medium",
+    "ytick.labelsize": "medium",
     "xtick.major.size": 0.0,
     "ytick.major.size": 0.0,
     "xtick.minor.size": 0.0,
@@ -33,130 +51,82 @@ SETTINGS = {
     "xtick.major.pad": 8.0,
     "ytick.major.pad": 6.0,
 }
-SVG = "http://www.w3.org/2000/svg"
-INCH = 72.0  # pixels, so that a size in points is one in pixels
 
 
 class Size(NamedTuple):
-    """How much room a figure has, in pixels: a page has each figure for a desk and for a hand."""
+    """The size of a figure in pixels; a page has most figures for wide and for narrow screens.
+
+    Attributes
+    ----------
+    width : int
+        The width of the figure.
+    margin : int
+        The width of its left margin, for numbers.
+    names : int
+        The width of its right margin, for names.
+    font : float
+        The font size.
+    """
 
     width: int
-    names: int  # for names at one side
-    text: float  # the height of letters
+    margin: int
+    names: int
+    font: float
 
 
-WIDE, NARROW = Size(880, 264, 12.5), Size(350, 120, 10.5)
+WIDE, NARROW = Size(880, 50, 264, 12.5), Size(350, 38, 124, 10.5)
 
 
-class Sheet:
-    """A sheet of so many pixels; places are measured from its upper left corner."""
+def render_svg(width: float, height: float, font: float, draw: Callable[[Figure], str]) -> str:
+    """Draw a figure and return it as an SVG element, the same whatever the settings of matplotlib are.
 
-    def __init__(self, width: float, height: float, text: float) -> None:
-        from matplotlib.figure import Figure
+    Parameters
+    ----------
+    width, height : float
+        The size of the figure in pixels.
+    font : float
+        The font size in pixels.
+    draw : callable
+        Draws on the figure, and returns a description of it for readers who do not see it.
 
-        self.width, self.height, self.size = width, height, text
-        self.figure = Figure(figsize=(width / INCH, height / INCH), dpi=INCH)
-        self.figure.patch.set_visible(False)
+    Returns
+    -------
+    svg : str
+        The element. It has no identifiers and no references, so a page can hold any number of them.
 
-    def axes(self, left: float, top: float, width: float, height: float) -> Any:
-        """A frame for data."""
-        bottom = self.height - top - height
-        axes = self.figure.add_axes(
-            (left / self.width, bottom / self.height, width / self.width, height / self.height)
-        )
-        axes.patch.set_visible(False)
-        axes.tick_params(which="both", labelsize=self.size - 0.5)
-        return axes
-
-    def write(self, x: float, y: float, text: str, **style: Any) -> None:
-        """Letters that begin (or, with `horizontalalignment`, end) here; `y` is their middle."""
-        self.figure.text(
-            x / self.width,
-            1.0 - y / self.height,
-            text,
-            **{"fontsize": self.size, "verticalalignment": "center_baseline", **style},
-        )
-
-    def line(self, x: tuple[float, float], y: tuple[float, float], **style: Any) -> None:
-        """A straight line."""
-        from matplotlib.lines import Line2D
-
-        across = [one / self.width for one in x]
-        down = [1.0 - one / self.height for one in y]
-        self.figure.add_artist(Line2D(across, down, transform=self.figure.transFigure, **style))
-
-    def boxes(self, boxes: list[tuple[float, float, float, float]], color: str) -> None:
-        """Rectangles of one colour: left, top, width and height of each."""
-        from matplotlib.patches import PathPatch
-        from matplotlib.path import Path
-
-        corners, strokes = [], []
-        for left, top, width, height in boxes:
-            right, bottom = left + width, top + height
-            for x, y in ((left, top), (right, top), (right, bottom), (left, bottom), (left, top)):
-                corners.append((x / self.width, 1.0 - y / self.height))
-            strokes += [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
-        if boxes:
-            shape = Path(corners, strokes)
-            self.figure.add_artist(
-                PathPatch(shape, facecolor=color, linewidth=0, transform=self.figure.transFigure)
-            )
-
-    def svg(self, told: str) -> str:
-        """The drawing as an element of a page, with what it tells to those who do not see it."""
-        content = io.StringIO()
-        with _settled():
-            self.figure.savefig(content, format="svg", metadata={"Date": None})
-        root = _tidy(ElementTree.fromstring(content.getvalue()))
-        root.attrib = {"xmlns": SVG, "viewBox": root.attrib["viewBox"], "role": "img", "aria-label": told}
-        return ElementTree.tostring(root, encoding="unicode")
-
-
-@contextmanager
-def sheet(width: float, height: float, text: float) -> Iterator[Sheet]:
-    """A sheet, drawn in the same way whatever matplotlib is set to elsewhere.
-
-    >>> with sheet(100, 20, text=10) as paper:
-    ...     paper.write(0, 10, "5 $ < 6 $")
-    >>> paper.svg("prices").partition(" role=")[0]
+    Examples
+    --------
+    >>> def draw(figure):
+    ...     figure.text(0, 0.5, "5 $ < 6 $")
+    ...     return "prices"
+    >>> render_svg(100, 20, 10, draw).partition(" role=")[0]
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 20"'
     """
-    with _settled():
-        yield Sheet(width, height, text)
-
-
-@contextmanager
-def _settled() -> Iterator[None]:
-    import matplotlib.style  # takes a while
-
-    with warnings.catch_warnings(), matplotlib.style.context(["default", SETTINGS]):
+    style = require_extra("matplotlib.style", "cli", "drawing charts")
+    figures = require_extra("matplotlib.figure", "cli", "drawing charts")
+    content = io.StringIO()
+    with warnings.catch_warnings(), style.context(["default", STYLE, {"font.size": font}]):
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # the browser has more fonts
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
-        yield
+        figure = figures.Figure(figsize=(width / 72, height / 72), dpi=72)  # a point is a pixel
+        description = draw(figure)
+        figure.savefig(content, format="svg", metadata={"Date": None})
+    root = _strip(ElementTree.fromstring(content.getvalue()))
+    root.attrib = {
+        "xmlns": NAMESPACE.strip("{}"), "viewBox": root.attrib["viewBox"],
+        "role": "img", "aria-label": description,
+    }  # fmt: skip
+    return ElementTree.tostring(root, encoding="unicode")
 
 
-def _tidy(element: ElementTree.Element) -> ElementTree.Element:
-    """Without what refers to something elsewhere, and in few letters."""
-    kept: list[ElementTree.Element] = []
-    for child in map(_tidy, element):
-        for name in ("id", "clip-path"):
-            child.attrib.pop(name, None)
-        if child.tag not in ("metadata", "defs"):
-            kept += list(child) if child.tag == "g" and not child.attrib else [child]
-    element[:] = kept
-    element.tag = element.tag.removeprefix(f"{{{SVG}}}")
+def _strip(element: ElementTree.Element) -> ElementTree.Element:
+    """Remove metadata, definitions, identifiers and references, so that figures do not collide on a page."""
+    element.tag = element.tag.removeprefix(NAMESPACE)
+    element.tail = None
     if element.tag != "text":
         element.text = None
-    element.tail = None
-    if "d" in element.attrib:
-        element.set("d", " ".join(re.sub(r"-?\d+\.\d+", _short, element.attrib["d"]).split()))
-    if "style" in element.attrib:
-        style = re.sub(r"font-family: [^;]*;? ?", "", element.attrib["style"])
-        element.set("style", style.replace(": ", ":").replace("; ", ";").rstrip("; "))
-    if element.get("transform", "").startswith("rotate(-0 "):
-        del element.attrib["transform"]
+    for name in ("id", "clip-path"):
+        element.attrib.pop(name, None)
+    children = [_strip(child) for child in element]
+    element[:] = [child for child in children if child.tag not in ("metadata", "defs")]
     return element
-
-
-def _short(number: re.Match[str]) -> str:
-    return f"{float(number[0]):.1f}".removesuffix(".0")

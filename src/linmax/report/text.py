@@ -1,4 +1,4 @@
-"""The answer in plain words: is linmax better, by how much, and is that real?"""
+"""Texts for people: names that fit into their place, and numbers."""
 
 from __future__ import annotations
 
@@ -7,134 +7,31 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-from linmax.evaluate.compare import Gain
-from linmax.evaluate.findings import Findings, Standing, Versus
-
-DID = {"better": "beat", "worse": "did worse than", "no difference seen": "cannot be told apart from"}
-MEANS = {
-    "better": "a real gain",
-    "worse": "a real loss",
-    "no difference seen": "no more than chance may do",
-}
-
-
-def answer(findings: Findings) -> str:
-    """One sentence.
-
-    >>> from linmax.evaluate.compare import gain
-    >>> one, other = gain(1000, 60, 30), gain(1000, 30, 60)
-    >>> print(compared([Versus("plurality", "", "all", one), Versus("best expert", "ann", "all", other)]))
-    linmax beat the plurality of the experts, but did worse than the best of them.
-    """
-    if not findings.trials:
-        return "No item has a label that can be checked, so nothing can be said about who is right."
-    found = [one for one in findings.versus if one.part == "all" and one.gain.trials]
-    if found:
-        return compared(found)
-    return f"linmax was right on {percent(_linmax(findings))} of {things(findings.trials, 'item')}."
+LONGEST_NAME = 80
+"""Characters of a name."""
+EAST_ASIAN_WIDTHS = {"W": 1.05, "F": 1.05}
+"""Widths of East Asian characters, in ems."""
+THIN, BROAD = frozenset("iljtfrI.,;:'|!()[] -"), frozenset("mwMWGOQD@%<>=+~#&…")
+JOINERS = "\u200c\u200d"
+"""Invisible characters that some scripts need."""
+DASH = "\u2013"
+MINUS = "\u2212"
+SPACE = "\u00a0"
+"""A space at which no line is broken."""
 
 
-def compared(found: list[Versus]) -> str:
-    """What the tests say of linmax against the others, in one sentence."""
-    did = [DID[one.gain.verdict] for one in found]
-    others = [_other(one.other) for one in found]
-    if len(set(did)) == 1:
-        if len(found) > 1 and found[0].gain.verdict == "no difference seen":
-            return f"linmax {did[0]} {' or '.join(others)}."
-        return f"linmax {did[0]} {'both ' * (len(found) == 2)}{' and '.join(others)}."
-    parts = [f"{verb} {other}" for verb, other in zip(did, others, strict=True)]
-    return f"linmax {', but '.join(parts)}."
+def label(value: Any, longest: int = LONGEST_NAME) -> str:
+    """Return a name in one printable line; text from right to left is isolated from its surroundings.
 
+    Parameters
+    ----------
+    value : object
+        The name.
+    longest : int
+        The largest number of characters.
 
-def account(findings: Findings) -> list[str]:
-    """The figures behind the answer, in a few sentences."""
-    if not findings.trials:
-        return [_unlabelled(findings)]
-    how = "all learned before" if findings.again else "each guessed before its label was seen"
-    opening = (
-        f"Over {things(findings.trials, 'labelled item')}, {how},"
-        f" linmax was right on {percent(_linmax(findings))}."
-    )
-    sentences = [opening] if finite(_linmax(findings)) else []
-    if findings.novel:
-        more = things(findings.novel, "more item")
-        had = "has a label" if findings.novel == 1 else "have labels"
-        sentences.append(f"{more} {had} that nobody had named before, where nobody could be right.")
-    known: set[str] = set()  # who was named before
-    for part, begin in (("all", "That is"), ("last half", "Over the last half of the stream it is")):
-        found = [one for one in findings.versus if one.part == part and one.gain.trials]
-        if found:
-            told = []
-            for one in found:
-                interval = "95\u00a0% interval " * (not known)
-                told.append(_measured(one, interval, known))
-                known.add(one.who)
-            sentences.append(f"{begin} {' and '.join(told)}.")
-    if len(findings.classes) == 1:
-        sentences.append("There is only one class: everyone who names it is right.")
-    return sentences
-
-
-def span(gain: Gain) -> str:
-    """The interval of a gain, in percentage points.
-
-    >>> from linmax.evaluate.compare import gain
-    >>> span(gain(1000, 60, 30))
-    '+1.1 to +4.9'
-    """
-    digits = figures(gain)
-    return f"{points(gain.low, digits)} to {points(gain.high, digits)}"
-
-
-def figures(gain: Gain) -> int:
-    """Digits after the point that a gain is worth."""
-    return 1 if gain.high - gain.low > 0.003 else 2
-
-
-def standing(findings: Findings, name: str) -> Standing | None:
-    """The contender of this name."""
-    return next((one for one in findings.standings if one.name == name), None)
-
-
-def _linmax(findings: Findings) -> float | None:
-    found = standing(findings, "linmax")
-    return None if found is None else found.accuracy
-
-
-def _measured(one: Versus, naming: str, known: set[str]) -> str:
-    gain, other = one.gain, _other(one.other)
-    if one.other == "best expert" and one.who not in known | {""}:
-        other = f"{other}, {label(one.who, 40)}"
-    size = points(abs(gain.gain), figures(gain), sign=False)
-    if gain.better == gain.worse:
-        place = f"level with {other}"
-    else:
-        place = f"{size}\u00a0points {'above' if gain.gain > 0 else 'below'} {other}"
-    return f"{place} ({naming}{span(gain)}, {chance(gain.p)}: {MEANS[gain.verdict]})"
-
-
-def _other(other: str) -> str:
-    return {"plurality": "the plurality of the experts", "best expert": "the best of them"}.get(other, other)
-
-
-def _unlabelled(findings: Findings) -> str:
-    if not findings.items:
-        return "There are no items."
-    told = f"{things(findings.items, 'item')} {'was' if findings.items == 1 else 'were'} read."
-    if findings.next_labels:
-        return f"{told} A few labels would tell more; which ones first is said below."
-    return told
-
-
-LONGEST = 80  # letters of a name
-WIDTHS = {"W": 1.05, "F": 1.05}  # of East Asian letters, in ems
-THIN, BROAD = frozenset("iljtfrI.,;:'|!()[] -"), frozenset("mwMWGOQD@%")
-JOINERS = "\u200c\u200d"  # which some scripts cannot do without
-
-
-def label(value: Any, longest: int = LONGEST) -> str:
-    """A name that cannot leave its place: no control characters, no line breaks, right-to-left kept apart.
-
+    Examples
+    --------
     >>> label("ham\\n and\\t eggs"), label(""), label(None), label(3.0), label("a\\x00\\u202eb")
     ('ham and eggs', '(empty)', '(none)', '3.0', 'a b')
     >>> label("x" * 500, longest=7)
@@ -142,25 +39,38 @@ def label(value: Any, longest: int = LONGEST) -> str:
     """
     if value is None:
         return "(none)"
-    text = str(value)[: 50 * LONGEST]
+    text = str(value)[: 50 * LONGEST_NAME]
     text = " ".join("".join(map(_printable, text)).split())
-    text = halved(text, longest)
+    text = shorten(text, longest)
     if any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in text):
-        return f"\u2068{text}\u2069"  # isolated: what stands beside it keeps its order
+        return f"\u2068{text}\u2069"
     return text or "(empty)"
 
 
 def _printable(letter: str) -> str:
-    kind = unicodedata.category(letter)
-    if kind in ("Cc", "Zl", "Zp"):
+    category = unicodedata.category(letter)
+    if category in ("Cc", "Zl", "Zp"):
         return " "
-    if kind == "Cf":
+    if category == "Cf":
         return letter if letter in JOINERS else ""
-    return "\ufffd" if kind == "Cs" or ord(letter) & 0xFFFE == 0xFFFE else letter
+    return "\ufffd" if category == "Cs" or ord(letter) & 0xFFFE == 0xFFFE else letter
 
 
-def halved(text: str, longest: int) -> str:
-    """The beginning and the end of a text that is too long: names of a family often differ at their ends."""
+def shorten(text: str, longest: int) -> str:
+    """Replace the middle of a text that is too long: similar names often differ at their ends.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    longest : int
+        The largest number of characters.
+
+    Examples
+    --------
+    >>> shorten("gemini-1.5-pro-002", 11)
+    'gemin…o-002'
+    """
     if len(text) <= longest:
         return text
     end = (longest - 1) // 2
@@ -168,8 +78,15 @@ def halved(text: str, longest: int) -> str:
 
 
 def breadth(text: str) -> float:
-    """About how wide a text is, in ems, in whatever font a browser takes.
+    """Estimate the width of a text in ems, in the font of any browser.
 
+    Parameters
+    ----------
+    text : str
+        The text.
+
+    Examples
+    --------
     >>> breadth("linmax"), breadth("iii"), breadth("漢字")
     (3.42, 0.99, 2.1)
     """
@@ -179,7 +96,7 @@ def breadth(text: str) -> float:
 def _breadth(letter: str) -> float:
     if unicodedata.combining(letter):
         return 0.0
-    wide = WIDTHS.get(unicodedata.east_asian_width(letter))
+    wide = EAST_ASIAN_WIDTHS.get(unicodedata.east_asian_width(letter))
     if wide is not None:
         return wide
     if letter in THIN:
@@ -188,20 +105,42 @@ def _breadth(letter: str) -> float:
 
 
 def fitted(text: str, room: float, size: float) -> str:
-    """A text shortened in its middle to so many pixels, in letters of this size.
+    """Shorten a text in its middle to a width in pixels.
 
+    Parameters
+    ----------
+    text : str
+        The text.
+    room : float
+        The largest width.
+    size : float
+        The font size.
+
+    Examples
+    --------
     >>> fitted("gemini-1.5-pro-002", room=80, size=10)
     'gemini-…ro-002'
     """
     longest = len(text)
-    while longest > 3 and breadth(halved(text, longest)) * size > room:
+    while longest > 3 and breadth(shorten(text, longest)) * size > room:
         longest -= 1
-    return halved(text, longest)
+    return shorten(text, longest)
 
 
 def listed(names: Iterable[Any], most: int, longest: int = 40) -> str:
-    """Some names in a sentence, and how many more there are.
+    """Return some names, and the number of those that are omitted.
 
+    Parameters
+    ----------
+    names : iterable
+        The names.
+    most : int
+        The number of names to show.
+    longest : int
+        Characters of a name.
+
+    Examples
+    --------
     >>> listed(["ann", "bob", "eve", "joe"], most=2), listed(["ann"], most=2)
     ('ann, bob and 2 more', 'ann')
     """
@@ -211,19 +150,29 @@ def listed(names: Iterable[Any], most: int, longest: int = 40) -> str:
     return shown if len(names) == most else f"{shown} and {len(names) - most:,} more"
 
 
-DASH = "\u2013"
-MINUS = "\u2212"
-SPACE = "\u00a0"  # which no line is broken at
-
-
 def finite(value: Any) -> bool:
-    """Whether there is a number to show."""
+    """Return whether a value is a finite number.
+
+    Parameters
+    ----------
+    value : object
+        The value.
+    """
     return isinstance(value, int | float) and math.isfinite(value)
 
 
 def percent(part: float | None, digits: int = 1) -> str:
-    """A part of 1; what is not quite all or nothing does not look so.
+    """Format a fraction of 1; only 0 and 1 themselves are shown as 0 % and 100 %.
 
+    Parameters
+    ----------
+    part : float or None
+        The fraction.
+    digits : int
+        The number of decimals.
+
+    Examples
+    --------
     >>> percent(0.7613), percent(0.99999), percent(1.0), percent(0.0001), percent(None)
     ('76.1\\xa0%', '>\\xa099.9\\xa0%', '100\\xa0%', '<\\xa00.1\\xa0%', '–')
     """
@@ -240,8 +189,19 @@ def percent(part: float | None, digits: int = 1) -> str:
 
 
 def points(difference: float | None, digits: int = 1, *, sign: bool = True) -> str:
-    """A difference of two parts of 1, in percentage points.
+    """Format a difference of two fractions in percentage points.
 
+    Parameters
+    ----------
+    difference : float or None
+        The difference.
+    digits : int
+        The number of decimals.
+    sign : bool
+        Whether to write a plus.
+
+    Examples
+    --------
     >>> points(0.0123), points(-0.0123), points(0.00001), points(0.0123, sign=False)
     ('+1.2', '−1.2', '0.0', '1.2')
     """
@@ -253,8 +213,15 @@ def points(difference: float | None, digits: int = 1, *, sign: bool = True) -> s
 
 
 def count(number: float) -> str:
-    """A number of things.
+    """Format a whole number.
 
+    Parameters
+    ----------
+    number : float
+        The number.
+
+    Examples
+    --------
     >>> count(12032), count(0), count(-3)
     ('12,032', '0', '−3')
     """
@@ -262,8 +229,17 @@ def count(number: float) -> str:
 
 
 def decimal(number: float | None, digits: int = 3) -> str:
-    """A number of no particular size.
+    """Format a number of any size.
 
+    Parameters
+    ----------
+    number : float or None
+        The number.
+    digits : int
+        The number of significant digits.
+
+    Examples
+    --------
     >>> decimal(0.123456), decimal(1234567.0), decimal(-2.0), decimal(float("inf")), decimal(None)
     ('0.123', '1.23e+06', '−2', '∞', '–')
     """
@@ -274,19 +250,33 @@ def decimal(number: float | None, digits: int = 3) -> str:
     return f"{number:.{digits}g}".replace("-", MINUS)
 
 
-def lead(margin: float) -> str:
-    """How far a guess is ahead.
+def format_margin(margin: float) -> str:
+    """Format a margin.
 
-    >>> lead(0.8851), lead(0.0), lead(12345.0), lead(float("nan"))
+    Parameters
+    ----------
+    margin : float
+        The margin.
+
+    Examples
+    --------
+    >>> format_margin(0.8851), format_margin(0.0), format_margin(12345.0), format_margin(float("nan"))
     ('0.885', '0.000', '1.23e+04', '–')
     """
     return f"{margin:.3f}" if finite(margin) and 0.0 <= margin < 1000.0 else decimal(margin)
 
 
-def chance(p: float) -> str:
-    """The p of a test.
+def p_value(p: float) -> str:
+    """Format the p-value of a test.
 
-    >>> chance(0.00004), chance(0.0123), chance(0.43), chance(1.0)
+    Parameters
+    ----------
+    p : float
+        The p-value.
+
+    Examples
+    --------
+    >>> p_value(0.00004), p_value(0.0123), p_value(0.43), p_value(1.0)
     ('p\\xa0<\\xa00.001', 'p\\xa0=\\xa00.012', 'p\\xa0=\\xa00.43', 'p\\xa0=\\xa01')
     """
     if not finite(p):
@@ -297,8 +287,17 @@ def chance(p: float) -> str:
 
 
 def things(number: int, one: str, many: str = "") -> str:
-    """So many of something.
+    """Format a number with its noun.
 
+    Parameters
+    ----------
+    number : int
+        The number.
+    one, many : str
+        The noun in the singular and the plural; the plural is formed with -s by default.
+
+    Examples
+    --------
     >>> things(1, "item"), things(1200, "item"), things(2, "class", "classes")
     ('1\\xa0item', '1,200\\xa0items', '2\\xa0classes')
     """
