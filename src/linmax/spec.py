@@ -1,4 +1,4 @@
-"""Names for what users write themselves: a repr, a command line and a model file hold only the name."""
+"""Learners and sources as values: their registry, their text (`repr`), and `parse`, which reads it back."""
 
 from __future__ import annotations
 
@@ -9,77 +9,110 @@ import inspect
 import keyword
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, overload
 
 import numpy as np
 
 Thing = TypeVar("Thing")
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 RESERVED = ("inf", "nan")
+MAX_LENGTH = 20_000  # characters that `parse` reads
+UNLIMITED = 2**62  # updates of a recycled instance where there is no limit
 
-_things: dict[str, Any] = {}
+_registry: dict[str, Any] = {}
 
 
-def register(name: str) -> Callable[[Thing], Thing]:
-    """Give a rule, a link, a map or a kernel of your own a name that `repr`, `parse` and `load` understand.
+# --- the registry
 
+
+@overload
+def register(name: str) -> Callable[[Thing], Thing]: ...
+@overload
+def register(name: Thing) -> Thing: ...
+def register(name: Any) -> Any:
+    """Register a rule, link, map or kernel of your own under a name that `repr`, `parse` and `load` know.
+
+    Parameters
+    ----------
+    name
+        The name, a Python identifier. Used as a plain decorator, ``@register``, the class or function is
+        registered under its own name.
+
+    Examples
+    --------
     >>> import linmax
-    >>> @linmax.register("cube")
+    >>> @linmax.register
     ... def cube(theta):
     ...     return theta * theta * theta
     >>> linmax.QuasiAdditive("cube")
     QuasiAdditive('cube')
+    >>> @linmax.register("fifth_power")
+    ... def power(theta):
+    ...     return theta**5
+    >>> linmax.parse("QuasiAdditive('fifth_power')")
+    QuasiAdditive('fifth_power')
     """
+    if isinstance(name, type) or inspect.isfunction(name):
+        return register(name.__name__)(name)
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name) or name in RESERVED:
-        raise ValueError(f"a registered name is a Python identifier that means nothing yet (got {name!r})")
+        raise ValueError(f"a registered name must be a Python identifier that is not reserved (got {name!r})")
 
-    def keep(thing: Thing) -> Thing:
+    def add(thing: Thing) -> Thing:
         if not (isinstance(thing, type) or inspect.isfunction(thing)):
             raise ValueError(f"only a class or a function can be registered as {name!r} (got {thing!r})")
-        other = _things.get(name)
-        if other is not None and _home(other) != _home(thing):
+        other = _registry.get(name)
+        if other is not None and _origin(other) != _origin(thing):
             raise ValueError(
-                f"{name!r} is registered already, by {'.'.join(_home(other))}; choose another name"
+                f"{name!r} is registered already, by {'.'.join(_origin(other))}; choose another name"
             )
-        _things[name] = thing
+        _registry[name] = thing
         return thing
 
-    return keep
+    return add
 
 
-def _home(thing: Any) -> tuple[str, str]:
+def _origin(thing: Any) -> tuple[str, str]:
     return thing.__module__, thing.__qualname__
 
 
 def registered() -> dict[str, Any]:
-    """Everything that has a name, by name."""
-    return dict(_things)
+    """Return everything that is registered, by name."""
+    return dict(_registry)
+
+
+def restore_registry(things: dict[str, Any]) -> None:
+    """Make the registry what `registered` has returned earlier."""
+    _registry.clear()
+    _registry.update(things)
 
 
 def find(name: str) -> Any:
-    """The thing of that name, or None."""
-    return _things.get(name)
+    """Return what is registered under a name, or None."""
+    return _registry.get(name)
 
 
 def name_of(thing: Any) -> str | None:
-    """The name a thing is registered under, or None."""
-    return next((name for name, other in _things.items() if other is thing), None)
+    """Return the name under which something is registered, or None."""
+    return next((name for name, other in _registry.items() if other is thing), None)
 
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-LONGEST = 20_000  # characters of a term that `parse` looks at
+# --- values
 
 
 class UnknownNameError(ValueError):
-    """A term uses a name that is not registered."""
+    """The text of a learner uses a name that is not registered."""
 
 
 class Term:
-    """A frozen dataclass that prints as the call that makes it: options only when they differ.
+    """A frozen dataclass whose `repr` is the call that makes it; options are shown where they differ.
 
-    A class of linmax's own is registered by being defined; a user's by `@linmax.register(name)`.
+    A class of linmax's own is registered when it is defined, a user's by `linmax.register`.
     """
+
+    once_positional: ClassVar[
+        tuple[str, ...]
+    ] = ()  # options that the text of earlier versions has no names for
 
     def __init_subclass__(cls, abstract: bool = False, **options: Any) -> None:
         """Register what is linmax's own and has a public name."""
@@ -88,7 +121,7 @@ class Term:
             register(cls.__name__)(cls)
 
     def __post_init__(self) -> None:
-        """Numbers of numpy become Python's own, so that a term prints as it parses."""
+        """Turn numbers of numpy into Python's own, so that a term prints as it parses."""
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
             if isinstance(value, np.generic):
@@ -109,8 +142,72 @@ class Term:
         return f"{self._name()}({', '.join(positional + options)})"
 
 
+@dataclasses.dataclass(frozen=True)
+class RunOptions:
+    """What a learner asks of the run of its rule.
+
+    Parameters
+    ----------
+    averages
+        Whether predictions are made with the mean of all hypotheses.
+    buffer
+        How many of the latest instances are kept for recycling.
+    updates
+        How many updates a buffered instance may cause; 0 without recycling.
+    """
+
+    averages: bool = False
+    buffer: int = 0
+    updates: int = 0
+
+
+class Learner(Term, abstract=True):
+    """A rule, a technique around a learner, or an ensemble of learners."""
+
+    ensemble: ClassVar[bool] = False  # does it predict with anything but one run of one rule?
+
+    def run_options(self) -> RunOptions:
+        """Return what this learner asks of the run of its rule."""
+        return RunOptions()
+
+    def predictor(self, runner: Any) -> Any:
+        """Return the object that predicts for this learner while `runner` runs it."""
+        return runner.rule_predictor(self)
+
+    def on(self, source: Any) -> Self:
+        """Return the same learner on another source of sub-experts.
+
+        A technique passes the source on to the learner inside, an ensemble to all its members; a learner that
+        reads the experts' votes directly, such as `NaiveBayes`, stays as it is.
+
+        Parameters
+        ----------
+        source
+            A source of `linmax.experts`, or a sum of them.
+
+        Examples
+        --------
+        >>> from linmax import Averaged, Perceptron
+        >>> from linmax.experts import PerClass, Votes
+        >>> Averaged(Perceptron()).on(Votes() + PerClass())
+        Averaged(Perceptron().on(Votes() + PerClass()))
+        """
+        inner = getattr(self, "inner", None)
+        if inner is not None:
+            return dataclasses.replace(self, inner=inner.on(source))  # type: ignore[type-var]
+        return dataclasses.replace(self, experts=source)  # type: ignore[type-var]
+
+    @property
+    def rule(self) -> Any:
+        """The rule inside all techniques; an ensemble has none."""
+        learner: Any = self
+        while hasattr(learner, "inner"):
+            learner = learner.inner
+        return learner
+
+
 def show(value: Any) -> str:
-    """A value inside a term, as text."""
+    """Return the text of a value inside a term."""
     if callable(value) and not isinstance(value, type):
         name = name_of(value)
         return repr(name) if name else "<unregistered>"
@@ -119,9 +216,44 @@ def show(value: Any) -> str:
     return repr(value)
 
 
-def parse(text: str) -> Any:
-    """The learner or source that a `repr` describes.
+def short(thing: Any) -> str:
+    """Return the text of something in at most 60 characters."""
+    return _shortened(repr(thing))
 
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def preset(function: Function) -> Function:
+    """Let `parse` call a function that makes a learner, or several.
+
+    Parameters
+    ----------
+    function
+        The function; it is registered under its own name.
+    """
+    function.is_preset = True  # type: ignore[attr-defined]
+    return register(function.__name__)(function)
+
+
+# --- parsing
+
+
+def parse(text: str) -> Any:
+    """Return the learner or source that a text describes; the text is never executed.
+
+    Parameters
+    ----------
+    text
+        What `repr` has printed, or the same written by hand.
+
+    Returns
+    -------
+    Learner or Source
+
+    Examples
+    --------
     >>> import linmax
     >>> linmax.parse("Averaged(Recycled(Winnow(1.2), size=50))")
     Averaged(Recycled(Winnow(1.2), size=50))
@@ -134,15 +266,17 @@ def parse(text: str) -> Any:
     """
     if not isinstance(text, str):
         raise ValueError(f"a learner is written as text (got {text!r})")
-    if len(text) > LONGEST:
-        raise ValueError(f"a learner is written in at most {LONGEST} characters (got {len(text)})")
+    if len(text) > MAX_LENGTH:
+        raise ValueError(f"a learner is written in at most {MAX_LENGTH} characters (got {len(text)})")
     if "<unregistered" in text:
         raise ValueError(f"{text} uses something unregistered; give it a name with @linmax.register")
     try:
         tree = ast.parse(text.strip(), mode="eval")
         return _value(tree.body)
     except (SyntaxError, RecursionError, MemoryError, UnicodeError):
-        raise ValueError(f"{_short(text)} is not a learner; write it like Averaged(Winnow(1.2))") from None
+        raise ValueError(
+            f"{_shortened(text)} is not a learner; write it like Averaged(Winnow(1.2))"
+        ) from None
 
 
 def _value(node: ast.expr) -> Any:
@@ -169,12 +303,12 @@ def _value(node: ast.expr) -> Any:
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=options):
             named = {option.arg: _value(option.value) for option in options}
             if len(named) < len(options):
-                raise ValueError(f"{name} is given a parameter twice in {_short(ast.unparse(node))}")
+                raise ValueError(f"{name} is given a parameter twice in {_shortened(ast.unparse(node))}")
             return _call(name, [_value(one) for one in arguments], named)
         case ast.Name(id=name) if find(name) is not None:
             raise ValueError(f"{name} needs its brackets: write {name}()")
     raise ValueError(
-        f"{_short(ast.unparse(node))} does not belong in a learner; write it like Averaged(Winnow(1.2))"
+        f"{_shortened(ast.unparse(node))} does not belong in a learner; write it like Averaged(Winnow(1.2))"
     )
 
 
@@ -184,99 +318,30 @@ def _add(left: Any, right: Any) -> Any:
             return left + right  # type: ignore[operator]
         except TypeError:
             pass
-    raise ValueError(f"only sources of experts add up (got {_short(repr(left))} + {_short(repr(right))})")
+    raise ValueError(f"only sources of experts can be added (got {short(left)} + {short(right)})")
 
 
 def _call(name: str, arguments: list[Any], options: dict[str | None, Any]) -> Any:
     thing = find(name)
-    if not _makes(thing):
-        names = [other for other, it in registered().items() if _makes(it)]
+    if not _is_callable(thing):
+        names = [other for other, it in _registry.items() if _is_callable(it)]
         near = difflib.get_close_matches(name, names, n=1, cutoff=0.7)
         hint = f"did you mean {near[0]!r}?" if near else "is the import that registers it missing?"
         raise UnknownNameError(f"there is no {name!r}; {hint}")
-    known = list(inspect.signature(thing).parameters)
+    parameters = inspect.signature(thing).parameters
     for option in options:
-        if option not in known:
-            near = difflib.get_close_matches(str(option), known, n=1)
+        if option not in parameters:
+            near = difflib.get_close_matches(str(option), list(parameters), n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise ValueError(f"{name} has no parameter {option!r}{hint}")
+    positional = sum(one.kind is not inspect.Parameter.KEYWORD_ONLY for one in parameters.values())
+    extra = dict(zip(getattr(thing, "once_positional", ()), arguments[positional:], strict=False))
+    arguments = arguments[:positional] + arguments[positional + len(extra) :]
     try:
-        return thing(*arguments, **{str(key): value for key, value in options.items()})
+        return thing(*arguments, **extra, **{str(key): value for key, value in options.items()})
     except TypeError as error:
         raise ValueError(f"{name} cannot be made so: {error}") from None
 
 
-def _makes(thing: Any) -> bool:
-    return (isinstance(thing, type) and issubclass(thing, Term)) or getattr(thing, "ready_made", False)
-
-
-def ready_made(function: Function) -> Function:
-    """Let `parse` understand a function that makes a learner, or several."""
-    function.ready_made = True  # type: ignore[attr-defined]
-    return register(function.__name__)(function)
-
-
-def short(thing: Any) -> str:
-    """Something as text of at most a line."""
-    return _short(repr(thing))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-UNLIMITED = 2**62  # updates of a recycled instance where there is no limit
-
-
-@dataclasses.dataclass(frozen=True)
-class RunOptions:
-    """What a learner asks of the run of its rule.
-
-    Parameters
-    ----------
-    averages
-        Whether predictions are made with the mean of all hypotheses.
-    buffer
-        How many of the latest instances are kept for recycling.
-    updates
-        How many updates a kept instance may cause; 0 without recycling.
-    """
-
-    averages: bool = False
-    buffer: int = 0
-    updates: int = 0
-
-
-class Learner(Term, abstract=True):
-    """A rule, or a technique around a learner."""
-
-    ensemble: ClassVar[bool] = False  # does it predict with more than one run of a rule, or with none?
-
-    def run_options(self) -> RunOptions:
-        """What this learner asks of the run of its rule."""
-        return RunOptions()
-
-    def predictor(self, runner: Any) -> Any:
-        """The object that predicts for this learner while `runner` runs it."""
-        return runner.rule_predictor(self)
-
-    def on(self, source: Any) -> Self:
-        """The same learner on another source of sub-experts.
-
-        >>> from linmax import Averaged, Perceptron
-        >>> from linmax.experts import PerClass, Votes
-        >>> Averaged(Perceptron()).on(Votes() + PerClass())
-        Averaged(Perceptron().on(Votes() + PerClass()))
-        """
-        inner = getattr(self, "inner", None)
-        if inner is not None:
-            return dataclasses.replace(self, inner=inner.on(source))  # type: ignore[type-var]
-        return dataclasses.replace(self, experts=source)  # type: ignore[type-var]
-
-    @property
-    def rule(self) -> Any:
-        """The rule inside all techniques."""
-        learner: Any = self
-        while hasattr(learner, "inner"):
-            learner = learner.inner
-        return learner
+def _is_callable(thing: Any) -> bool:
+    return (isinstance(thing, type) and issubclass(thing, Term)) or getattr(thing, "is_preset", False)

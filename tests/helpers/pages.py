@@ -47,7 +47,7 @@ def run_page(page: Path) -> int:
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             result = doctest.DocTestRunner(optionflags=FLAGS, verbose=False).run(test, out=report.append)
     finally:
-        spec._things = before  # a page's registrations end with the page
+        spec.restore_registry(before)  # what a page registers ends with the page
     assert result.failed == 0, "".join(report)
     return result.attempted
 

@@ -91,7 +91,7 @@ SOURCES: dict[str, tuple[list[Any], dict[str, Any]]] = {
     ),
     "attributes alone": ([P.on(Attributes()), R.on(Attributes() + Thresholds())], {"parts": "attributes"}),
     "readings": (
-        [P, P.on(Votes("rank")), Averaged(W).on(Votes("softmax") + Thresholds()), R.on(Votes("onehot"))],
+        [P, P.on(Votes(as_="rank")), Averaged(W).on(Votes(as_="softmax") + Thresholds()), R.on(Votes(as_="onehot"))],
         {"scores": True},
     ),
     "pairs": ([R.on(Pairs()), Averaged(R).on(Pairs())], {"parts": "words"}),

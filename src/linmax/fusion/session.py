@@ -257,7 +257,7 @@ class Fusion(Facts):
         """
         with self._lock.learning:
             self.ignored += batch.ignored
-            return self.runner.run(batch, learn=True, scores=scores, lock=self._lock)
+            return self.runner.run(batch, learn=True, scores=scores, lock=self._lock.chunk)
 
     def predict_batch(self, batch: Batch, *, scores: bool = False) -> Predictions:
         """Predict items that `read` has just encoded; nothing is learned.

@@ -19,33 +19,48 @@ class SessionLock:
 
     `learning` is held for a whole call that learns, so that such calls follow one another. The state is
     locked for one chunk of trials at a time, so that a prediction beside a long `learn` waits for one chunk
-    at most: who waits for the state passes through a queue, which a thread that has just released the
-    state has to join again.
+    at most: who waits for the state does so in a queue, which the thread that learns joins again before
+    every chunk. A thread that holds the state may lock it again.
 
     Examples
     --------
     >>> lock = SessionLock()
-    >>> with lock.learning, lock:
-    ...     pass
+    >>> with lock.learning, lock.chunk:
+    ...     with lock:
+    ...         pass
     """
 
     def __init__(self) -> None:
         self.learning = threading.RLock()
-        self._state = threading.RLock()
-        self._queue = threading.Lock()
-        self.try_acquire = self._state.acquire
-        self.release = self._state.release
+        self.chunk = _QueuedLock()
+        self.release = self.chunk.state.release
+        self.try_acquire = self.chunk.state.acquire
 
     def acquire(self) -> None:
-        """Lock the state, after those who wait already."""
-        with self._queue:
-            self._state.acquire()
+        """Lock the state: at once if it is free or this thread's own, else after those who wait."""
+        if not self.try_acquire(False):
+            self.chunk.__enter__()
 
     def __enter__(self) -> None:
         self.acquire()
 
     def __exit__(self, *error: object) -> None:
-        self._state.release()
+        self.release()
+
+
+class _QueuedLock:
+    """A lock that is taken in the order of a queue."""
+
+    def __init__(self) -> None:
+        self.state = threading.RLock()
+        self.queue = threading.Lock()
+
+    def __enter__(self) -> None:
+        with self.queue:
+            self.state.acquire()
+
+    def __exit__(self, *error: object) -> None:
+        self.state.release()
 
 
 _pool: ThreadPoolExecutor | None = None

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from linmax.experts.base import Capacity
-from linmax.experts.votes import on_one_scale
+from linmax.experts.votes import rescale
 from linmax.kernels.forms import Dense, Hard
 from linmax.runtime.instances import TrialSequence, to_sparse
 from linmax.runtime.rule_run import RuleRun
@@ -88,7 +88,7 @@ class TrialChunk:
         """The best class of every expert (trials, experts), the first of those that tie; -1 abstains."""
         buffered = self.trials.buffered
         voted = np.full((self.length, self.experts), -1, dtype=np.int32)
-        votes = on_one_scale(self.trials.data.votes, "onehot")
+        votes = rescale(self.trials.data.votes, "onehot")
         if isinstance(votes, Hard):
             voted[:, : votes.codes.shape[1]] = votes.codes[buffered:]
         elif isinstance(votes, Dense):

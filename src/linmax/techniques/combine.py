@@ -1,4 +1,4 @@
-"""Combine: vote with hypotheses of whichever member has made the fewest mistakes."""
+"""Combine and Voted: vote with saved hypotheses of the member that makes the fewest mistakes."""
 
 from __future__ import annotations
 
@@ -9,26 +9,43 @@ from linmax.runtime.predictor import Predictor
 from linmax.spec import Learner
 from linmax.techniques.base import Committee, Technique
 from linmax.techniques.voting import VotingPredictor
+from linmax.validation import is_integer
 
 CHOICES = ("best", "random")
-MOST = 100_000  # of anything that is counted here
+MAX_COUNT = 100_000  # of hypotheses, trials and instances
 
 
 @dataclass(frozen=True, repr=False)
 class Combine(Committee):
-    """V-Combine: save hypotheses of the leader along the way, and guess with the sum of their scores.
+    """V-Combine: predict with the sum of the scores of saved hypotheses of the leader and its current one.
 
-    The leader b* is the member with the fewest mistakes so far. Its hypothesis is saved `hypotheses` times at
-    equal spacing g, which doubles when all are there; around each place the best is searched for in a window
-    of up to `window` trials, by its accuracy on the `recent` latest instances (0: by its right guesses while
-    it was current). b*'s current hypothesis votes too. As long as b* has made fewer mistakes than voting
-    would have, b* guesses; after `patience` trials (twice as many after each restart) that restarts voting.
-    Mesterharm & Hsu 2008, section V.B; with members that recycle it is VR-Combine. `hypotheses=0` always
-    follows the leader.
+    The leader is the member with the fewest mistakes so far. As long as it has made fewer mistakes than
+    voting would have, it predicts alone. With members that recycle this is VR-Combine.
 
-    Members may differ in rule, technique and experts. `choose="random"` is the older baseline (Littlestone
-    1995): the majority of hypotheses drawn from all past trials, 30 there.
+    Parameters
+    ----------
+    members
+        Rules, or techniques around them; they may differ in rule, technique and experts.
+    hypotheses
+        How many hypotheses are saved, at equal spacing that doubles when all slots are full; 0 always follows
+        the leader.
+    window
+        Width in trials of the window around each position in which the best hypothesis is searched for.
+    recent
+        How many of the latest instances measure the accuracy of a hypothesis; 0 counts its right predictions
+        while it was current.
+    patience
+        Trials before voting may restart while the leader is ahead of it; doubled at each restart.
+    choose
+        "best", or "random" for hypotheses drawn uniformly from all past trials (Littlestone 1995).
 
+    References
+    ----------
+    Mesterharm & Hsu, Combinatorial fusion with on-line learning algorithms, 2008, section V.B.
+    Littlestone, Comparing several linear-threshold learning algorithms, 1995.
+
+    Examples
+    --------
     >>> from linmax import Averaged, Combine, Fusion, Perceptron, Winnow
     >>> from linmax.problems import majority
     >>> members = [Perceptron(), Winnow(1.1), Averaged(Perceptron()), Averaged(Winnow(1.5))]
@@ -43,12 +60,12 @@ class Combine(Committee):
     choose: str = field(default="best", kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse members without a hypothesis of their own, and numbers out of range."""
+        """Raise a ValueError for members without a hypothesis of their own, and for numbers out of range."""
         super().__post_init__()
         for member in self.members:
             if member.ensemble:
                 raise ValueError(
-                    f"{self._name()} votes with hypotheses, which a committee has not (got {member!r});"
+                    f"{self._name()} votes with hypotheses, which a committee does not have (got {member!r});"
                     " WeightedMajority takes any learner"
                 )
         check_voting(self)
@@ -59,29 +76,57 @@ class Combine(Committee):
 
 
 def check_voting(learner: Any) -> None:
-    """The numbers of `Combine` and `Voted` are in range."""
+    """Raise a ValueError unless the numbers of `Combine` and `Voted` are in range."""
     name = learner._name()
-    for what, least, usual in (
+    for parameter, least, typical in (
         ("hypotheses", 0, 20),
         ("window", 0, 100),
         ("recent", 0, 100),
         ("patience", 1, 100),
     ):
-        value = getattr(learner, what)
-        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MOST:
-            raise ValueError(f"{name} needs {least} <= {what} <= {MOST} (got {value!r}); {usual} is usual")
+        value = getattr(learner, parameter)
+        if not is_integer(value) or not least <= value <= MAX_COUNT:
+            raise ValueError(
+                f"{name} requires {least} <= {parameter} <= {MAX_COUNT} (got {value!r});"
+                f" a typical value is {typical}"
+            )
     if learner.choose not in CHOICES:
-        raise ValueError(f'{name} needs choose="best" or choose="random" (got {learner.choose!r})')
+        raise ValueError(f'{name} requires choose="best" or choose="random" (got {learner.choose!r})')
     if learner.choose == "random" and not learner.hypotheses:
-        raise ValueError(f'{name} with choose="random" needs hypotheses >= 1 (got 0); 30 is usual')
+        raise ValueError(
+            f'{name} with choose="random" requires hypotheses >= 1 (got 0); a typical value is 30'
+        )
 
 
 @dataclass(frozen=True, repr=False)
 class Voted(Technique):
-    """Vote with good hypotheses of the past and the current one: `Combine` with a single member.
+    """Predict with the sum of the scores of saved hypotheses and the current one.
 
-    Mesterharm & Hsu 2008, section V.B (V-B). See `Combine` for the parameters.
+    The same as `Combine` with a single member (V-B in Mesterharm & Hsu).
 
+    Parameters
+    ----------
+    inner
+        A rule, or a technique around one.
+    hypotheses
+        How many hypotheses are saved, at equal spacing that doubles when all slots are full; 0 always follows
+        the leader.
+    window
+        Width in trials of the window around each position in which the best hypothesis is searched for.
+    recent
+        How many of the latest instances measure the accuracy of a hypothesis; 0 counts its right predictions
+        while it was current.
+    patience
+        Trials before voting may restart while the leader is ahead of it; doubled at each restart.
+    choose
+        "best", or "random" for hypotheses drawn uniformly from all past trials (Littlestone 1995).
+
+    References
+    ----------
+    Mesterharm & Hsu, Combinatorial fusion with on-line learning algorithms, 2008, section V.B.
+
+    Examples
+    --------
     >>> from linmax import Fusion, Voted, Winnow
     >>> from linmax.problems import majority
     >>> votes, labels = majority(2000, noise=0.1)
@@ -99,7 +144,7 @@ class Voted(Technique):
     choose: str = field(default="best", kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse numbers out of range."""
+        """Raise a ValueError for numbers out of range."""
         super().__post_init__()
         check_voting(self)
 

@@ -1,4 +1,4 @@
-"""Mixture: the members' probabilities, weighted by how seldom each has been wrong."""
+"""Ensembles that combine the scores of their members: Mixture and Stacked."""
 
 from __future__ import annotations
 
@@ -19,22 +19,36 @@ from linmax.runtime.predictor import (
     mean_weights,
     mix_attributions,
 )
-from linmax.techniques.base import Committee, check_multiplier, check_part
+from linmax.techniques.base import Committee, check_fraction, check_multiplier
 from linmax.validation import check_array, require
 
-FARTHEST = 1000.0  # from 0, of the logarithm of a member's weight
+MAX_LOG_WEIGHT = 1000.0
 
 
 @dataclass(frozen=True, repr=False)
 class Mixture(Committee):
-    """Mix the soft-max of the members' scores by weights that fall with each member's mistakes.
+    """Mix the members' probabilities by weights that fall with each member's mistakes.
 
     p = sum over members of v_m softmax(scores_m);  v_m is divided by `multiplier` when m was wrong;
-    then a `share` of all weight is spread evenly, so that a member which was bad can come back.
+    then a `share` of all weight is spread evenly, so that a member which was bad can recover.
 
-    `WeightedMajority` with probabilities instead of votes, and with the share of Herbster & Warmuth 1998. The
-    scores of the whole are log p.
+    This is `WeightedMajority` with probabilities instead of votes, and with a fixed share. Scores are log p.
 
+    Parameters
+    ----------
+    members
+        The learners.
+    multiplier
+        The divisor, above 1.
+    share
+        The share of all weight that is spread evenly after every trial.
+
+    References
+    ----------
+    Herbster & Warmuth, Tracking the best expert, 1998.
+
+    Examples
+    --------
     >>> from linmax import Fusion, Logistic, Mixture
     >>> from linmax.problems import majority
     >>> bank = [Logistic(eta, start="equal") for eta in (0.01, 0.1, 1.0)]
@@ -46,10 +60,10 @@ class Mixture(Committee):
     share: float = field(default=1e-4, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse numbers out of range."""
+        """Raise a ValueError for numbers out of range."""
         super().__post_init__()
         check_multiplier(self)
-        check_part(self, "share", 1e-4)
+        check_fraction(self, "share", 1e-4)
 
     def predictor(self, runner: Any) -> Predictor:
         """Return the predictor over those of the members."""
@@ -113,7 +127,15 @@ class ScoreEnsemble(Predictor):
 
 
 class MixturePredictor(ScoreEnsemble):
-    """One who mixes; `logs` are the logarithms of the weights."""
+    """Mixes probabilities; `logs` are the logarithms of the weights.
+
+    Parameters
+    ----------
+    learner
+        The ensemble.
+    members
+        The predictors of its members.
+    """
 
     kernel = mix
 
@@ -122,39 +144,54 @@ class MixturePredictor(ScoreEnsemble):
         self.logs = np.full(len(members), -math.log(len(members)))
 
     def kernel_state(self, classes: int) -> tuple[Any, ...]:
-        """Weights, how they fall, and scratch."""
+        """Return the weights, how they fall, and scratch arrays."""
         step, share = math.log(self.learner.multiplier), float(self.learner.share)
         return self.logs, step, share, np.zeros((len(self.members) + 1, classes))
 
     def shares(self) -> list[tuple[Predictor, float]]:
-        """By weight."""
+        """Return the members by weight."""
         return list(zip(self.members, np.exp(self.logs).tolist(), strict=True))
 
     def state(self) -> State:
-        """The weights."""
+        """Return the weights."""
         return {"logs": self.logs}
 
     def restore(self, state: State) -> None:
-        """Take up what `state` gave."""
+        """Take over what `state` returned."""
         self.logs[:] = state["logs"]
 
     def validate(self, state: State, sizes: Any) -> None:
-        """One weight per member."""
+        """Check that there is one weight per member."""
         check_array(state, "logs", (len(self.members),), np.float64)
-        require(bool((np.abs(state["logs"]) <= FARTHEST).all()), "logs are no logarithms of weights")
+        require(bool((np.abs(state["logs"]) <= MAX_LOG_WEIGHT).all()), "logs are not logarithms of weights")
 
 
 @dataclass(frozen=True, repr=False)
 class Stacked(Committee):
-    """Soft-max regression on the members' log-probabilities, with steps of Newton's kind.
+    """Soft-max regression on the members' log-probabilities, with Newton-like steps.
 
     p = softmax(sum over members of v_m log softmax(scores_m));  v = 1/M each at the start;
-    v += P (x[y] - E_p x), P the inverse of the curvature so far, begun at `prior` times the identity and
-    drawn back to it by `forget` on every trial.
+    v += P (x[y] - E_p x), where P is the inverse of the curvature so far. P starts at `prior` times the
+    identity, and is drawn back to it by `forget` on every trial.
 
-    Stacked generalization (Wolpert 1992), on-line. Unlike a mixture it can be surer than every member,
-    and set one against another. The scores of the whole are log p.
+    Unlike a mixture it can be more certain than every member, and can weigh one member against another.
+    Scores are log p.
 
+    Parameters
+    ----------
+    members
+        The learners.
+    prior
+        The initial scale of P.
+    forget
+        How fast P returns to its start.
+
+    References
+    ----------
+    Wolpert, Stacked generalization, 1992; here on-line.
+
+    Examples
+    --------
     >>> from linmax import Averaged, Fusion, Logistic, Stacked
     >>> from linmax.problems import majority
     >>> bank = [Logistic(eta, start="equal") for eta in (0.01, 0.1, 1.0)]
@@ -166,10 +203,10 @@ class Stacked(Committee):
     forget: float = field(default=1e-4, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse numbers out of range."""
+        """Raise a ValueError for numbers out of range."""
         super().__post_init__()
-        check_part(self, "prior", 0.02)
-        check_part(self, "forget", 1e-4)
+        check_fraction(self, "prior", 0.02)
+        check_fraction(self, "forget", 1e-4)
 
     def predictor(self, runner: Any) -> Predictor:
         """Return the predictor over those of the members."""
@@ -177,7 +214,15 @@ class Stacked(Committee):
 
 
 class StackedPredictor(ScoreEnsemble):
-    """One who stacks: the trust `v`, and `P`, how sure that is."""
+    """Keeps the weights `v` of the members, and `P`, the inverse of the curvature.
+
+    Parameters
+    ----------
+    learner
+        The ensemble.
+    members
+        The predictors of its members.
+    """
 
     kernel = stack
 
@@ -187,30 +232,30 @@ class StackedPredictor(ScoreEnsemble):
         self.P = learner.prior * np.eye(len(members))
 
     def kernel_state(self, classes: int) -> tuple[Any, ...]:
-        """Trust, how sure it is and stays, and scratch."""
+        """Return the weights, their certainty, and scratch arrays."""
         members, prior, forget = len(self.members), float(self.learner.prior), float(self.learner.forget)
         scratch = np.zeros((members, classes)), np.zeros((2, classes)), np.zeros((3, members))
         return self.v, self.P, prior, forget, *scratch
 
     def shares(self) -> list[tuple[Predictor, float]]:
-        """By trust, which may be negative."""
+        """Return the members by weight, which may be negative."""
         return list(zip(self.members, self.v.tolist(), strict=True))
 
     def state(self) -> State:
-        """Trust and sureness."""
+        """Return the weights and the inverse curvature."""
         return {"v": self.v, "P": self.P}
 
     def restore(self, state: State) -> None:
-        """Take up what `state` gave."""
+        """Take over what `state` returned."""
         self.v[:], self.P[:] = state["v"], state["P"]
 
     def validate(self, state: State, sizes: Any) -> None:
-        """One number per member, and per pair of them."""
+        """Check that there is one number per member, and per pair of them."""
         check_array(state, "v", (len(self.members),), np.float64)
         check_array(state, "P", (len(self.members), len(self.members)), np.float64)
         P, v = state["P"], state["v"]
-        require(bool((np.abs(v) <= 1e9).all()), "v holds trust that nobody has")
+        require(bool((np.abs(v) <= 1e9).all()), "v is out of range")
         require(
             bool(np.allclose(P, P.T)) and bool((np.abs(P) <= 1.0 + 1e-6).all()),
-            "P is no inverse of a curvature",
+            "P is not the inverse of a curvature",
         )

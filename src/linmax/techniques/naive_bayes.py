@@ -1,4 +1,4 @@
-"""NaiveBayes: count how often each expert was right, or what it says when the truth is this or that."""
+"""NaiveBayes: the probabilities of the experts' votes given the label, estimated by counting."""
 
 from __future__ import annotations
 
@@ -29,17 +29,29 @@ AXES = {
 
 @dataclass(frozen=True, repr=False)
 class NaiveBayes(Learner):
-    """Multiply the probabilities of what the experts said, which are counted.
+    """Multiply the probabilities of what the experts have voted, estimated by counting.
 
-    "tables": P(i says a | truth j) for every expert (Dawid & Skene 1979, with the truth known): it learns
-    that an expert who says "a" means "b". "accuracies": how often an expert is right; it then counts
-    log(a_i (k - 1) / (1 - a_i)). Both start at the plurality, and draw an expert who was seldom heard
-    towards what all experts are like, as if `shrink` of its judgements had been theirs. Scores are
-    log-probabilities.
+    "tables" estimates P(expert i votes a | label j), and so learns that an expert who says "a" means "b".
+    "accuracies" estimates how often an expert is right; a vote then counts log(a_i (k - 1) / (1 - a_i)).
+    Both start at the plurality. Scores are log-probabilities.
 
-    Not from the papers, and without a bound on mistakes: a member for committees, where it makes up for rules
-    that learn slowly from experts who speak seldom.
+    There is no bound on the mistakes: it is a member for committees, where it makes up for rules that learn
+    slowly from experts who vote rarely.
 
+    Parameters
+    ----------
+    of
+        "tables" or "accuracies".
+    shrink
+        The prior strength in pseudo-counts: an expert's counts are drawn towards those of all experts as if
+        it had voted so many more times.
+
+    References
+    ----------
+    Dawid & Skene, Maximum likelihood estimation of observer error-rates, 1979, here with known labels.
+
+    Examples
+    --------
     >>> from linmax import Fusion, NaiveBayes
     >>> votes = [["a", "b"], ["b", "a"], ["a", "b"], ["b", "a"]]  # the first is always wrong
     >>> Fusion(NaiveBayes(shrink=1.0), classes=["a", "b"]).learn(votes, ["b", "a", "b", "a"]).guesses
@@ -48,26 +60,32 @@ class NaiveBayes(Learner):
 
     ensemble: ClassVar[bool] = True
 
-    of: str = "tables"  # or "accuracies"
+    of: str = "tables"
     shrink: float = field(default=5.0, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse an unknown kind, and to shrink by nothing: a first count would be all or nothing."""
+        """Raise a ValueError for an unknown kind, and without pseudo-counts: one vote would be certainty."""
         super().__post_init__()
         if not isinstance(self.of, str) or self.of not in KINDS:
-            raise ValueError(f'NaiveBayes needs of="tables" or of="accuracies" (got {self.of!r})')
+            raise ValueError(f'NaiveBayes requires of="tables" or of="accuracies" (got {self.of!r})')
         value = self.shrink
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0.0 < value <= 1e9:
-            raise ValueError(f"NaiveBayes needs 0 < shrink <= 1e9 (got {value!r}); 5 is usual")
+            raise ValueError(f"NaiveBayes requires 0 < shrink <= 1e9 (got {value!r}); a typical value is 5")
 
     def on(self, source: Any) -> NaiveBayes:
-        """It counts experts' votes, whatever sources others are on."""
+        """Return the learner itself: it counts the experts' votes, whatever the source.
+
+        Parameters
+        ----------
+        source
+            Not used.
+        """
         return self
 
     @property
     def rule(self) -> Any:
-        """Counting is no rule that moves weights."""
-        raise ValueError(f"{self!r} counts, and has no rule")
+        """Counting is not a rule: AttributeError."""
+        raise AttributeError(f"{self!r} counts, and has no rule")
 
     def predictor(self, runner: Any) -> Predictor:
         """Return the predictor that counts."""
@@ -103,13 +121,13 @@ class NaiveBayesPredictor(Predictor):
         )
 
     def check_sizes(self, sizes: Capacity) -> None:
-        """Tables are experts by classes by classes."""
+        """Check the size of the tables, which are experts by classes by classes."""
         check_size(
             max(math.prod(sizes[axis] for axis in self._axes(name)) for name in self.kind._fields), sizes
         )
 
     def resize(self) -> None:
-        """Room for everyone."""
+        """Follow the capacity of the sources."""
         capacity = self.sources.capacity
         if len(self.counts.truths) < capacity.classes or len(self.counts.heard) < capacity.experts:
             self.counts = self._copied(self.counts, capacity.experts, capacity.classes)
@@ -139,7 +157,7 @@ class NaiveBayesPredictor(Predictor):
         item.call(count, item.votes, 0, item.label, item.known, shrink, self.counts, *scratch, codes, scores)
 
     def weights(self) -> dict[Any, float]:
-        """By expert; of tables by expert, what it says and the class that this counts for."""
+        """Return the weights by expert; of tables by expert, vote and class."""
         classes = self.sources.names.classes.names
         k, named = len(classes), list(self.sources.named_weights())
         if self.kind is Accuracies:
@@ -152,13 +170,13 @@ class NaiveBayesPredictor(Predictor):
         }
 
     def _says(self, i: int, a: int, k: int) -> np.ndarray:
-        """What the word a of an expert adds to each class, as far as it tells classes apart."""
+        """Return what the vote a of an expert adds to each class, up to a constant."""
         r = np.zeros(k)
-        self.counts.weigh(i, a, 1.0, k, self.learner.shrink, r)
+        self.counts.add_log_odds(i, a, 1.0, k, self.learner.shrink, r)
         return r if self.kind is Accuracies else r - r.mean()
 
     def explain(self, item: Any) -> Attribution:
-        """What each expert's word adds, and how frequent the classes are."""
+        """Return what each expert's vote adds, and the frequency of the classes."""
         votes, k = item.chunk.sparse_votes, item.known
         owners = {at: owner for _, owner, at in self.sources.named_weights(item.names)}
         parts: dict[Any, np.ndarray] = {"(prior)": np.log1p(self.counts.truths[:k])}
@@ -171,21 +189,21 @@ class NaiveBayesPredictor(Predictor):
         return Attribution(sum(parts.values(), np.zeros(k)), parts)
 
     def state(self) -> State:
-        """All counts, without spare room."""
+        """Return all counts, without spare capacity."""
         names = self.sources.names
         return self._copied(self.counts, len(names.experts), len(names.classes))._asdict()  # type: ignore[no-any-return]
 
     def restore(self, state: State) -> None:
-        """Take up what `state` gave."""
+        """Take over what `state` returned."""
         self.counts = self.kind(*(state[name] for name in self.kind._fields))
         self.resize()
 
     def validate(self, state: State, sizes: Any) -> None:
-        """Counts, none below 0."""
+        """Check that all counts have their shape, and none is below 0."""
         shape = (len(self.sources.names.experts), len(self.sources.names.classes), 2)
         for name in self.kind._fields:
             check_array(state, name, tuple(shape[axis] for axis in self._axes(name)), np.float64)
-            require(not bool((state[name] < 0.0).any()), f"{name} counts below nothing")
+            require(not bool((state[name] < 0.0).any()), f"{name} has negative counts")
         if self.kind is Accuracies:
             right = np.append(state["right"], state["pooled"][0])
             require(

@@ -1,4 +1,4 @@
-"""Committees that are ready made."""
+"""Presets: the committees of the papers, and the default."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from linmax.rules.alma import Alma
 from linmax.rules.logistic import Logistic
 from linmax.rules.perceptron import Perceptron
 from linmax.rules.winnow import Winnow
-from linmax.spec import Learner, ready_made
+from linmax.spec import Learner, preset
 from linmax.techniques.combine import Combine
 from linmax.techniques.mixture import Mixture, Stacked
 from linmax.techniques.naive_bayes import NaiveBayes
@@ -16,10 +16,16 @@ from linmax.techniques.wrappers import Averaged, Recycled, Tempered
 ALPHAS = (1.01, 1.03, 1.05, 1.07, 1.1, 1.15, 1.2, 1.25, 1.3, 1.35, 1.4, 1.45, 1.5, 1.55, 1.6)
 
 
-@ready_made
+@preset
 def standard_bank() -> list[Learner]:
-    """The 62 algorithms of 2008: Winnow, Perceptron and ALMA with many parameters, then each averaged.
+    """Return the 62 algorithms of 2008: Winnow, Perceptron and ALMA with many parameters, then each averaged.
 
+    References
+    ----------
+    Mesterharm & Hsu, Combinatorial fusion with on-line learning algorithms, 2008, section VII.
+
+    Examples
+    --------
     >>> from linmax import standard_bank
     >>> bank = standard_bank()
     >>> len(bank), bank[0], bank[-1]
@@ -29,10 +35,25 @@ def standard_bank() -> list[Learner]:
     return [*plain, *map(Averaged, plain)]
 
 
-@ready_made
+@preset
 def vr_combine(*, size: int = 100, updates: int | None = 5, hypotheses: int = 20) -> Combine:
-    """VR-Combine, the system of 2008: voting over the standard bank with every member recycled.
+    """Return VR-Combine, the system of 2008: voting over the standard bank with every member recycled.
 
+    Parameters
+    ----------
+    size
+        How many instances each member recycles.
+    updates
+        How many updates an instance may cause; None means no limit.
+    hypotheses
+        How many hypotheses vote.
+
+    References
+    ----------
+    Mesterharm & Hsu, Combinatorial fusion with on-line learning algorithms, 2008, section VI.
+
+    Examples
+    --------
     >>> from linmax import Fusion, vr_combine
     >>> from linmax.problems import majority
     >>> Fusion(vr_combine()).learn(*majority(1000, noise=0.05)).mistakes
@@ -42,16 +63,18 @@ def vr_combine(*, size: int = 100, updates: int | None = 5, hypotheses: int = 20
     return Combine((*plain, *map(Averaged, plain)), hypotheses=hypotheses)
 
 
-@ready_made
+@preset
 def recommended() -> Mixture:
-    """What `Fusion()` is: a committee for any panel, chosen on many at once.
+    """Return the default of `Fusion`: a committee for any panel of votes.
 
-    Seven members that are good at different things: small and large steps of logistic regression (drift; many
-    weak experts), an averaged Perceptron with a margin (large panels), logistic regression on what each
-    expert says (confused experts), and two counters (experts who speak seldom). They are stacked and they
-    are mixed, and of both again a mixture is taken. All begin with the plurality. docs/recommended.md
-    tells why these.
+    It has seven members: logistic regression with small and large steps (drift; many weak experts), an
+    averaged Perceptron with a margin (large panels), logistic regression on what each expert says (confused
+    experts), and two counters (experts who vote rarely). They are stacked and they are mixed, and the results
+    of both are mixed again. All start at the plurality. docs/recommended.md has the measurements behind this
+    choice.
 
+    Examples
+    --------
     >>> from linmax import Fusion
     >>> from linmax.problems import majority
     >>> Fusion().learn(*majority(1000, noise=0.1)).mistakes

@@ -1,9 +1,9 @@
-"""Weighted Majority: members vote, and those who are wrong lose weight."""
+"""Weighted Majority: members or experts vote, and those that are wrong lose weight."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -28,12 +28,26 @@ from linmax.validation import check_array
 
 @dataclass(frozen=True, repr=False)
 class WeightedMajority(Committee):
-    """Guess what the heaviest members guess; divide the weight of every member that was wrong.
+    """Predict the class with the most weight behind it; divide the weight of every member that was wrong.
 
-    On every trial, whether or not the whole was right; who abstains is not wrong. Littlestone & Warmuth 1994,
-    as used in 2003 (section 5.2). Without members it is the classic over the experts themselves: there an
-    expert that gives scores guesses its best class, and a newcomer starts at the mean weight.
+    Weights change on every trial, whether or not the prediction was right; a member that abstains is not
+    wrong. Without members this is the classic algorithm over the experts themselves: an expert that gives
+    scores votes for its best class, and a new expert starts at the mean weight.
 
+    Parameters
+    ----------
+    members
+        The learners; None for the experts themselves.
+    multiplier
+        The divisor, above 1.
+
+    References
+    ----------
+    Littlestone & Warmuth, The weighted majority algorithm, 1994.
+    Mesterharm, Using linear-threshold algorithms to combine multi-class sub-experts, 2003, section 5.2.
+
+    Examples
+    --------
     >>> from linmax import Fusion, Perceptron, WeightedMajority, Winnow
     >>> from linmax.problems import majority
     >>> votes, labels = majority(1000, relevant=1, noise=0.1)
@@ -43,11 +57,13 @@ class WeightedMajority(Committee):
     170
     """
 
+    once_positional: ClassVar[tuple[str, ...]] = ("multiplier",)
+
     members: tuple[Learner, ...] | None = None  # type: ignore[assignment]
-    multiplier: float = 1.5  # > 1: what the weight of who is wrong is divided by
+    multiplier: float = field(default=1.5, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse a multiplier that punishes nobody."""
+        """Raise a ValueError for members that are no learners, and for a multiplier out of range."""
         if self.members is not None:
             super().__post_init__()
         else:
@@ -58,10 +74,14 @@ class WeightedMajority(Committee):
         return super().__str__() if self.members is not None else "WeightedMajority of the experts"
 
     def on(self, source: Any) -> Self:
-        """The same over members on another source; the experts themselves have none to choose."""
-        if self.members is None:
-            raise ValueError(f"{self!r} is over the experts' votes; give it members to set on {source!r}")
-        return super().on(source)
+        """Return the same over members on another source; the experts' own votes have no other source.
+
+        Parameters
+        ----------
+        source
+            A source of `linmax.experts`, or a sum of them.
+        """
+        return self if self.members is None else super().on(source)
 
     def predictor(self, runner: Any) -> Predictor:
         """Return the predictor over the members, or over the experts themselves."""
@@ -71,7 +91,7 @@ class WeightedMajority(Committee):
 
 
 class _Majority(Predictor):
-    """Weights in the exponent: a member's is exp(`logs`), and only ratios matter."""
+    """Weights in the exponent: a voter's is exp(`logs`), and only ratios matter."""
 
     def __init__(self, learner: WeightedMajority) -> None:
         self.learner = learner
@@ -98,7 +118,7 @@ class _Majority(Predictor):
         return Predictions(codes, scores)
 
     def parts(self) -> np.ndarray:
-        """The part of each of those who have spoken, adding up to 1."""
+        """Return the share of each voter that has spoken; they add up to 1."""
         logs = np.where(self.spoken == NEW, -np.inf, self.logs)
         if not len(logs) or logs.max() == -np.inf:
             return np.zeros(len(logs))
@@ -106,11 +126,11 @@ class _Majority(Predictor):
         return parts / parts.sum()  # type: ignore[no-any-return]
 
     def state(self) -> State:
-        """The weights, and who has spoken."""
+        """Return the weights, and who has spoken."""
         return {"logs": self.logs, "spoken": self.spoken}
 
     def restore(self, state: State) -> None:
-        """Take up what `state` gave."""
+        """Take over what `state` returned."""
         self.logs, self.spoken = state["logs"].copy(), state["spoken"].copy()
 
 
@@ -155,15 +175,15 @@ class MemberMajority(_Majority):
         )  # fmt: skip
 
     def shares(self) -> list[tuple[Predictor, float]]:
-        """By weight."""
+        """Return the members by weight."""
         return list(zip(self.members, self.parts().tolist(), strict=True))
 
     def weights(self) -> dict[Any, float]:
-        """The mean of the members' weights, each brought to absolute values that add up to 1."""
+        """Return the mean of the members' normalized weights."""
         return mean_weights(self.shares())
 
     def explain(self, item: Any) -> Attribution:
-        """Each member's weight is for its guess; the heaviest counts 1."""
+        """Return each member's weight for its prediction, relative to the largest."""
         weights = np.exp(self.logs - self.logs.max())
         attribution = mix_attributions(list(zip(self.members, weights.tolist(), strict=True)), item)
         total = float(weights.sum())
@@ -171,7 +191,7 @@ class MemberMajority(_Majority):
         return attribution._replace(members=members)
 
     def validate(self, state: State, sizes: Any) -> None:
-        """One weight per member."""
+        """Check that there is one weight per member."""
         check_array(state, "logs", (len(self.members),), np.float64)
         check_array(state, "spoken", (len(self.members),), np.uint8, 0, 3)
 
@@ -215,13 +235,13 @@ class ExpertMajority(_Majority):
         return Attribution(scores, parts)
 
     def state(self) -> State:
-        """The weights, and who has spoken, of the experts that are known."""
+        """Return the weights of the known experts, and who has spoken."""
         self.grow(len(self.sources.names.experts))
         count = len(self.sources.names.experts)
         return {"logs": self.logs[:count], "spoken": self.spoken[:count]}
 
     def validate(self, state: State, sizes: Any) -> None:
-        """One weight per expert."""
+        """Check that there is one weight per expert."""
         count = len(self.sources.names.experts)
         check_array(state, "logs", (count,), np.float64)
         check_array(state, "spoken", (count,), np.uint8, 0, 2)

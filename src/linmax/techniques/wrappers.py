@@ -1,4 +1,4 @@
-"""Averaged: guess with the mean of all hypotheses."""
+"""Techniques around one learner: averaging, recycling, and scores on the scale of log-probabilities."""
 
 from __future__ import annotations
 
@@ -19,16 +19,28 @@ from linmax.runtime.predictor import (
 )
 from linmax.spec import UNLIMITED, Learner, RunOptions
 from linmax.techniques.base import Technique
-from linmax.validation import check_array, require
+from linmax.validation import check_array, is_integer, require
 
 
 @dataclass(frozen=True, repr=False)
 class Averaged(Technique):
-    """Guess with the mean of the hypotheses held at the start of each trial, the current one included.
+    """Predict with the mean of all hypotheses.
 
-    The inner learner goes on guessing for itself and moves on its own mistakes. Freund & Schapire 1999, as
-    used in 2008 (A-B).
+    The mean is over the hypotheses held at the start of each trial, the current one included. The learner
+    inside keeps predicting for itself, and updates on its own mistakes (A-B in Mesterharm & Hsu).
 
+    Parameters
+    ----------
+    inner
+        A rule, or a technique around one.
+
+    References
+    ----------
+    Freund & Schapire, Large margin classification using the Perceptron algorithm, 1999.
+    Mesterharm & Hsu, Combinatorial fusion with on-line learning algorithms, 2008, section V.
+
+    Examples
+    --------
     >>> from linmax import Averaged, Fusion, Perceptron
     >>> from linmax.problems import majority
     >>> votes, labels = majority(1000, noise=0.1)
@@ -39,18 +51,33 @@ class Averaged(Technique):
     inner: Learner
 
     def run_options(self) -> RunOptions:
-        """Average."""
+        """Ask for the mean of all hypotheses."""
         return replace(self.inner.run_options(), averages=True)
 
 
 @dataclass(frozen=True, repr=False)
 class Recycled(Technique):
-    """After a mistake pass over the latest instances and learn from those that are guessed wrong.
+    """Replay the latest instances after every mistake, and learn from those that are predicted wrong.
 
-    An instance serves for at most `updates` updates, its own trial included; passes end when one moves
-    nothing. Mesterharm & Hsu 2008, section VI (R-B). `updates=1` keeps the bound against an adversary;
-    `updates=None` is for data without noise.
+    After a mistake, passes over the buffer run from the oldest instance to the newest until one makes no
+    update (R-B in Mesterharm & Hsu).
 
+    Parameters
+    ----------
+    inner
+        A rule, or a technique around one.
+    size
+        How many instances the buffer holds.
+    updates
+        How many updates an instance may cause, that of its own trial included. 1 keeps the bound against an
+        adversary; None means no limit, for data without noise.
+
+    References
+    ----------
+    Mesterharm & Hsu, Combinatorial fusion with on-line learning algorithms, 2008, section VI.
+
+    Examples
+    --------
     >>> from linmax import Fusion, Perceptron, Recycled
     >>> from linmax.problems import majority
     >>> votes, labels = majority(1000, noise=0.0)
@@ -59,35 +86,46 @@ class Recycled(Technique):
     """
 
     inner: Learner
-    size: int = field(default=100, kw_only=True)  # instances kept
-    updates: int | None = field(default=5, kw_only=True)  # per instance; None: no limit
+    size: int = field(default=100, kw_only=True)
+    updates: int | None = field(default=5, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse an empty buffer or no updates."""
+        """Raise a ValueError for an empty buffer or no updates."""
         super().__post_init__()
-        if not _whole(self.size) or not 1 <= self.size <= 1_000_000:
-            raise ValueError(f"Recycled needs 1 <= size <= 1000000 (got {self.size!r}); 100 is usual")
-        if self.updates is not None and (not _whole(self.updates) or self.updates < 1):
-            raise ValueError(f"Recycled needs updates >= 1 or None (got {self.updates!r}); 5 is usual")
+        if not is_integer(self.size) or not 1 <= self.size <= 1_000_000:
+            raise ValueError(
+                f"Recycled requires 1 <= size <= 1000000 (got {self.size!r}); a typical value is 100"
+            )
+        if self.updates is not None and (not is_integer(self.updates) or self.updates < 1):
+            raise ValueError(
+                f"Recycled requires updates >= 1 or None (got {self.updates!r}); a typical value is 5"
+            )
 
     def run_options(self) -> RunOptions:
-        """Keep the latest instances."""
+        """Ask for a buffer of the latest instances."""
         return replace(self.inner.run_options(), buffer=self.size, updates=self.updates or UNLIMITED)
-
-
-def _whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, repr=False)
 class Tempered(Technique):
-    """Multiply scores by a temperature that is learned: their soft-max can then be taken as probabilities.
+    """Multiply scores by a learned inverse temperature, so that their soft-max is a probability.
 
     s = exp(u) (s - max s);  u follows the gradient of the log-loss, in steps that shrink with its curvature
 
-    No guess changes. For rules whose scores have no scale of their own, such as the Perceptron's, before they
-    are mixed (Guo et al. 2017 do the same after training).
+    Predictions do not change. For rules whose scores have no scale of their own, such as the Perceptron's,
+    before they are mixed.
 
+    Parameters
+    ----------
+    inner
+        A rule, or a technique around one.
+
+    References
+    ----------
+    Guo et al., On calibration of modern neural networks, 2017, who do this after training.
+
+    Examples
+    --------
     >>> from linmax import Averaged, Fusion, Perceptron, Tempered
     >>> from linmax.problems import majority
     >>> votes, labels = majority(2000, noise=0.2)
