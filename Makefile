@@ -1,7 +1,7 @@
-# Every target sets itself up: Python 3.11+ and make are all a machine needs.
-#   make demo                     see it work
-#   make test ARGS="-k winnow"    ARGS goes to the tool that the target runs
-#   make test PYTHON=python3.13   the Python that .venv is made with
+# Every target installs what it needs; only Python 3.11 or later and make are required.
+#   make demo                     run the demo
+#   make test ARGS="-k winnow"    ARGS is passed to the program that the target runs
+#   make test PYTHON=python3.13   the Python that .venv is created with
 
 PYTHON ?= python3
 ARGS ?=
@@ -13,13 +13,19 @@ NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 export NUMBA_CACHE_DIR
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint bench bench-guard bench-fuse bench-sharing bench-adapters compat reproduce soak docs lock setup clean
+.PHONY: demo test test-all lint bench bench-guard bench-fuse bench-sharing bench-adapters compat compat-newest \
+  compat-oldest reproduce soak docs lock setup clean
 
 demo: setup
 	$(BIN)/linmax demo $(ARGS)
 
+# All tests except those marked slow; -rs prints why a test is skipped.
+PYTEST := MPLBACKEND=Agg $(BIN)/python -m pytest -rs -n 2 --dist worksteal
 test: setup
-	MPLBACKEND=Agg $(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
+	$(PYTEST) -m "not slow" $(ARGS)
+
+test-all: setup
+	$(PYTEST) $(ARGS)
 
 lint: setup
 	$(BIN)/ruff format --check .
@@ -30,40 +36,49 @@ lint: setup
 bench: setup
 	$(BIN)/python -m benchmarks $(ARGS)
 
-# Did a change make anything slower? What can be counted, and ratios to plain C, beside benchmarks/results/guard.json.
+# Compares counts, and times relative to plain C, with benchmarks/results/regression.json.
 bench-guard: setup
-	$(BIN)/python -m benchmarks.guard $(ARGS)
+	$(BIN)/python -m benchmarks.regression $(ARGS)
 
-# Other libraries run beside linmax, from an environment of their own in .cache/peers.
+# The other libraries are installed into an environment of their own, .cache/peers.
 bench-fuse: setup
 	$(BIN)/python -m benchmarks.fuse $(ARGS)
 
 bench-sharing: setup
 	$(BIN)/python -m benchmarks.sharing $(ARGS)
 
-# The adapters beside scikit-learn's and River's own ensembles, and what they cost over the session.
+# The adapters compared with the ensembles of scikit-learn and River, and with a plain session.
 bench-adapters: setup
 	$(BIN)/python -m benchmarks.adapters $(ARGS)
 
-# The adapters' tests against the newest scikit-learn and River there are, in an environment of their own.
-ADAPTERS := tests/adapters
-compat:
-	$(PYTHON) -m venv .cache/compat
-	.cache/compat/bin/python -m pip install --quiet --upgrade scikit-learn river pandas polars pytest hypothesis
-	.cache/compat/bin/python -m pip install --quiet --editable .
-	.cache/compat/bin/python -m pip list | grep -i -E "^(scikit-learn|river|numpy|pandas|polars|narwhals) "
-	MPLBACKEND=Agg .cache/compat/bin/python -m pytest $(ADAPTERS) $(ARGS)
+# Tests against the newest and the oldest supported versions of all dependencies, in environments of their own.
+COMPAT := tests/fusion/test_fusion.py tests/rules tests/adapters
+COMPAT_TOOLS := "pytest>=8.2" "hypothesis>=6.100" "pandas>=2.2" "polars>=1.0"
+COMPAT_TEST = $@/bin/python -m pytest -rs -m "not slow" -o cache_dir=.cache/pytest-$(@F) $(COMPAT) $(ARGS)
+compat: compat-newest compat-oldest
 
-# Kills a run that writes checkpoints, 50 times, and lets it go on; then the checks that compile for minutes.
+compat-newest: .cache/compat-newest
+compat-oldest: .cache/compat-oldest
+.PHONY: .cache/compat-newest .cache/compat-oldest
+.cache/compat-newest: RESOLUTION := highest
+.cache/compat-oldest: RESOLUTION := lowest-direct
+.cache/compat-newest .cache/compat-oldest:
+	$(PYTHON) -m venv $@
+	$@/bin/python -m pip install --quiet uv
+	$@/bin/uv pip install --quiet --python $@/bin/python --upgrade --resolution $(RESOLUTION) \
+	  --editable ".[all]" $(COMPAT_TOOLS)
+	$@/bin/uv pip list --python $@/bin/python | grep -i -E "^(numpy|scipy|numba|scikit-learn|river|narwhals|pyarrow) "
+	MPLBACKEND=Agg NUMBA_CACHE_DIR=$(CURDIR)/$@/numba $(COMPAT_TEST)
+
+# Kills a run that writes checkpoints and resumes it, 50 times.
 soak: setup
 	$(BIN)/python -m tests.slow.soak $(ARGS)
-	$(BIN)/python -m pytest -q tests/slow
 
 reproduce: setup
 	$(BIN)/linmax reproduce $(ARGS)
 
 docs: setup
-	$(BIN)/python -m experiments.again
+	$(BIN)/python -m experiments.rebuild
 	$(BIN)/python -m benchmarks.pages
 	$(BIN)/python -m docs.build $(ARGS)
 
@@ -71,21 +86,21 @@ setup: $(READY)
 
 $(READY): requirements.lock pyproject.toml
 	@command -v $(PYTHON) >/dev/null 2>&1 || { \
-	  echo "linmax needs Python 3.11 or later and found no $(PYTHON); install one or name yours: make PYTHON=/path/to/python"; \
+	  echo "linmax requires Python 3.11 or later, and there is no $(PYTHON); install it, or name another one: make PYTHON=/path/to/python"; \
 	  exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  echo "linmax needs Python 3.11 or later ($(PYTHON) is $$($(PYTHON) --version 2>&1)); name a newer one: make PYTHON=python3.12"; \
+	  echo "linmax requires Python 3.11 or later ($(PYTHON) is $$($(PYTHON) --version 2>&1)); name a newer one: make PYTHON=python3.12"; \
 	  exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# Keeps the pins that still fit; make lock ARGS=--upgrade takes the newest of everything.
+# Keeps the pins that still satisfy pyproject.toml; make lock ARGS=--upgrade raises all of them.
 lock:
 	$(PYTHON) -m venv .cache/lock
 	.cache/lock/bin/python -m pip install --quiet uv
-	UV_CUSTOM_COMPILE_COMMAND="make lock" .cache/lock/bin/uv pip compile pyproject.toml --group dev \
+	UV_CUSTOM_COMPILE_COMMAND="make lock" .cache/lock/bin/uv pip compile pyproject.toml --all-extras --group dev \
 	  --universal --python-version 3.11 --generate-hashes --no-emit-index-url --quiet $(ARGS) -o requirements.lock
 
 clean:

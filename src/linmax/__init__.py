@@ -1,4 +1,34 @@
-"""linmax learns whom to trust: an on-line, mistake-bounded combination of experts' votes."""
+"""linmax learns whom to trust: an on-line, mistake-bounded combination of experts' votes.
+
+A panel of experts (classifiers, language models, annotators, rules, attributes) votes on each item. A `Fusion`
+predicts one class with a learned linear combination of the votes, and updates its weights when it is told the
+label.
+
+The session
+    `Fusion`, `load`, `Run`, `Ticket`, `Explanation`, `Triplets`
+Rules, which update weights
+    `Perceptron`, `Winnow`, `BalancedWinnow`, `Romma`, `Alma`, `PNorm`, `QuasiAdditive`, `PassiveAggressive`,
+    `Logistic`
+Techniques and ensembles, which choose the hypothesis that predicts
+    `Averaged`, `Recycled`, `Tempered`, `Voted`, `Combine`, `WeightedMajority`, `Mixture`, `Stacked`, `NaiveBayes`
+Presets
+    `recommended`, `standard_bank`, `vr_combine`
+Learners as text
+    `parse`, `register`
+
+The submodules `adapters`, `bounds`, `checks`, `evaluate`, `experts`, `problems`, `report`, `streams` and `svm` are
+imported when they are first used.
+
+Examples
+--------
+>>> from linmax import Fusion
+>>> fusion = Fusion()
+>>> run = fusion.learn([["spam", "ham"], ["ham", "ham"], ["spam", "spam"]], ["ham", "ham", "spam"])
+>>> run.trials
+3
+>>> fusion.predict([["ham", "ham"]]).tolist()
+['ham']
+"""
 
 from importlib import import_module
 from typing import Any
@@ -33,18 +63,22 @@ from linmax.techniques import (
 
 __version__ = "0.1.0"
 
-
-_submodules = ("adapters", "bounds", "checks", "evaluate", "problems", "report", "streams", "svm")
+_SUBMODULES = ("adapters", "bounds", "checks", "evaluate", "experts", "problems", "report", "streams", "svm")
 
 
 def __getattr__(name: str) -> Any:
-    """A registered rule needs no line here, and parts of linmax are imported when they are first used."""
-    if name in _submodules:
+    """Import a submodule on first use, or look up a registered rule."""
+    if name in _SUBMODULES:
         return import_module(f"linmax.{name}")
     thing = find(name)
     if not (isinstance(thing, type) and issubclass(thing, Rule)):
         raise AttributeError(f"module 'linmax' has no attribute {name!r}")
     return thing
+
+
+def __dir__() -> list[str]:
+    """List the public names and the submodules."""
+    return sorted({*__all__, *_SUBMODULES, "__version__"})
 
 
 __all__ = [

@@ -13,9 +13,8 @@ from typer.testing import CliRunner, Result
 
 from linmax import Fusion, Perceptron, Winnow
 from linmax.bounds import Case, bound
-from linmax.cli import app
-from linmax.cli import bounds as panel
-from linmax.cli.bounds import POSITIVE, promised, read, rules
+from linmax.cli import app, bounds_panel
+from linmax.cli.bounds_panel import POSITIVE, bounded_rules, panel_bounds, read_panel
 from linmax.problems import majority
 from linmax.svm import instances
 
@@ -45,7 +44,7 @@ def test_the_calculator_tells_what_the_library_does() -> None:
 
 def test_without_a_rule_all_that_have_a_bound_are_listed_and_the_false_ones_marked() -> None:
     output = call("--n", "10000", "--margin", "0.3333").output
-    for rule in rules(10_000, 0.3333):
+    for rule in bounded_rules(10_000, 0.3333):
         assert type(rule).__name__ in output
     assert "165.8" in output
     assert "false" in output
@@ -56,20 +55,20 @@ def test_without_a_rule_all_that_have_a_bound_are_listed_and_the_false_ones_mark
     (["Winnow(3.0)", "--margin", "0.3333"], "Winnow(3.0) has no bound here: alpha = 3 is too large for"),
     (["Winow(3.0)"], "there is no 'Winow'; did you mean 'Winnow'?"),
     *((["--margin", margin],
-       f"--margin is a number from 0.000001 to 1, as sum |u| = 1 and |z_i| <= 1 (got {margin})")
+       f"--margin must be in 0.000001 <= margin <= 1, because sum |u| = 1 and |z_i| <= 1 (got {margin})")
       for margin in ("0", "-1", "nan", "inf", "2", "1e-300")),
-    (["Winnow(1.2)", "--margin", "2"], "--margin is a number from 0.000001 to 1"),
-    *((["--noise", noise], "--noise is a number from 0 to 1e+12") for noise in ("1e308", "nan", "-1")),
+    (["Winnow(1.2)", "--margin", "2"], "--margin must be in 0.000001 <= margin <= 1"),
+    *((["--noise", noise], "--noise must be in 0 <= noise <= 1e+12") for noise in ("1e308", "nan", "-1")),
     (["--panel", "/nowhere.csv"], "there is no file '/nowhere.csv'; check the path"),
-    (["Winnow(1.2,3)"], "Winnow is written Winnow(alpha), and options by their names (got Winnow(1.2,3))"),
-    (["Combine()"], "Combine is written Combine(members), and options by their names (got Combine())"),
-    (["Votes()"], "Votes() is no rule; write one like Winnow(1.2)"),
-    (["--panel", "p.csv", "--n", "9"], "--n 9 does not go with --panel"),
-    (["--panel", "p.csv", "--margin", "0.2"], "--margin 0.2 does not go with --panel"),
-    (["--panel", "p.csv", "--noise", "0"], "--noise 0.0 does not go with --panel"),
-    (["--first", "9"], "--first 9 does not go without --panel"),
+    (["Winnow(1.2,3)"], "Winnow is written Winnow(alpha), with options by name (got Winnow(1.2,3))"),
+    (["Combine()"], "Combine is written Combine(members), with options by name (got Combine())"),
+    (["Votes()"], "Votes() is not a rule; write one like Winnow(1.2)"),
+    (["--panel", "p.csv", "--n", "9"], "--n 9 cannot be combined with --panel"),
+    (["--panel", "p.csv", "--margin", "0.2"], "--margin 0.2 cannot be combined with --panel"),
+    (["--panel", "p.csv", "--noise", "0"], "--noise 0.0 cannot be combined with --panel"),
+    (["--first", "9"], "--first 9 requires --panel FILE"),
     (["Averaged(Winnow(1.3))", "--panel", "p.csv"],
-     "bounds on a panel are for rules, and Averaged(Winnow(1.3)) is a technique; ask for a rule"),
+     "--panel requires a rule, and Averaged(Winnow(1.3)) is a technique; pass a rule"),
 ])  # fmt: skip
 def test_an_error_is_one_sentence(words: list[str], sentence: str) -> None:
     result = call(*words)
@@ -79,9 +78,9 @@ def test_an_error_is_one_sentence(words: list[str], sentence: str) -> None:
 
 
 def test_on_a_panel_without_noise_everyone_stays_below_the_bound(tmp_path: Path) -> None:
-    votes = read(written(tmp_path / "votes.csv", 300, 0.0), "truth")
-    lines = promised(votes, C=100.0)
-    assert len(lines) == len(rules(9, 0.1))
+    votes = read_panel(written(tmp_path / "votes.csv", 300, 0.0), "truth")
+    lines = panel_bounds(votes, C=100.0)
+    assert len(lines) == len(bounded_rules(9, 0.1))
     for line in lines:
         assert line.case is not None
         assert line.bound is not None, line.reason
@@ -96,7 +95,7 @@ def test_with_noise_the_table_has_hinge_bounds_and_reasons(tmp_path: Path) -> No
     result = call("--panel", str(path), "--label", "truth")
     assert result.exit_code == 0, result.output
     assert "votes.csv: 200 trials, 3 classes" in result.output
-    assert "ROMMA's proof has no room for noise" in result.output
+    assert "the proof for ROMMA assumes no noise" in result.output
     assert "known only in hindsight" in result.output
     fewer = call("--panel", str(path), "--label", "truth", "--first", "50")
     assert "50 trials" in fewer.output
@@ -104,12 +103,12 @@ def test_with_noise_the_table_has_hinge_bounds_and_reasons(tmp_path: Path) -> No
 
 def test_an_empty_cell_and_minus_one_abstain(tmp_path: Path) -> None:
     (tmp_path / "votes.csv").write_text("ann,bob,label\n1,,1\n0,-1,0\n,1,\n", encoding="utf-8")
-    votes = read(tmp_path / "votes.csv", "label")
+    votes = read_panel(tmp_path / "votes.csv", "label")
     assert votes.rows == [{"ann": "1"}, {"ann": "0"}, {"bob": "1"}]
     assert votes.labels == ["1", "0", None]
     assert votes.classes == ["1", "0"]
     (tmp_path / "signs.csv").write_text("ann,label\n1,1\n-1,-1\n", encoding="utf-8")
-    assert read(tmp_path / "signs.csv", "label").rows == [{"ann": "1"}, {"ann": "-1"}]
+    assert read_panel(tmp_path / "signs.csv", "label").rows == [{"ann": "1"}, {"ann": "-1"}]
     pa.parquet.write_table(pa.table({"ann": [1, -1] * 20, "truth": [1, -1] * 20}), tmp_path / "signs.parquet")
     assert "signs.parquet: 40 trials, 2 classes" in call("--panel", str(tmp_path / "signs.parquet")).output
 
@@ -120,28 +119,28 @@ def test_a_panel_may_be_of_any_format_and_shape(tmp_path: Path) -> None:
         '{"ann": {"a": 0.9, "b": 0.1}, "label": "a"}\n{"ann": {"a": 0.2, "b": 0.8}, "label": "b"}\n' * 20,
         encoding="utf-8",
     )
-    assert read(path, "label").classes == ["a", "b"]
+    assert read_panel(path, "label").classes == ["a", "b"]
     assert "votes.jsonl: 40 trials, 2 classes" in call("--panel", str(path)).output
     table = pa.table({"ann": [0, 1] * 20, "label": [0, 1] * 20})
     pa.parquet.write_table(table, tmp_path / "votes.parquet")
-    assert read(tmp_path / "votes.parquet", "label", 10).rows == [{"ann": 0}, {"ann": 1}] * 5
+    assert read_panel(tmp_path / "votes.parquet", "label", 10).rows == [{"ann": 0}, {"ann": 1}] * 5
 
 
 @pytest.mark.parametrize(("text", "sentence"), [
     ("", "votes.csv is empty; it needs a header"),
     ("ann,label\n", "has no items"),
     ("ann,what\na,a\n", "has no column of labels; name it with --label"),
-    ("label\na\nb\n", "has no column that votes .*; add one per expert"),
-    ("ann,label\n1,1.0\n0,0.0\n", "no vote in .* ever names a label: votes are like '1', labels like '1.0'"),
+    ("label\na\nb\n", "has no column with votes .*; add one per expert"),
+    ("ann,label\n1,1.0\n0,0.0\n", "no vote in .* is equal to a label: votes are like '1', labels like '1.0'"),
     ("ann,label\n1,\n0,\n", "no item of .* has a label in 'label'"),
     ("ann,label\n,a\n,b\n", "no expert votes in"),
-    ("ann,label\na,a\n", "names the one class 'a' and no rival"),
-    ("ann,label\na\n", "line 2: 1 cells where the header has 2"),
+    ("ann,label\na,a\n", "has only the class 'a'; a bound requires two classes"),
+    ("ann,label\na\n", "line 2: 1 cell where the header has 2"),
 ])  # fmt: skip
 def test_a_file_that_is_no_panel_says_why(tmp_path: Path, text: str, sentence: str) -> None:
     (tmp_path / "votes.csv").write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=sentence):
-        read(tmp_path / "votes.csv")
+        read_panel(tmp_path / "votes.csv")
 
 
 def test_the_margin_shown_has_a_bound_as_small_as_any(tmp_path: Path) -> None:
@@ -150,13 +149,13 @@ def test_the_margin_shown_has_a_bound_as_small_as_any(tmp_path: Path) -> None:
         truth = "ab"[item % 2]
         lines.append(f"{'ba'[item % 2] if item % 10 == 0 else truth},{'ab'[item // 2 % 2]},{truth}")
     (tmp_path / "votes.csv").write_text("\n".join(lines), encoding="utf-8")
-    votes = read(tmp_path / "votes.csv", "label")
+    votes = read_panel(tmp_path / "votes.csv", "label")
     z = instances(Fusion(Perceptron(), classes=votes.classes), votes.rows, votes.labels)
-    shown = promised(votes)
+    shown = panel_bounds(votes)
     for at, line in enumerate(shown):
         assert line.case is not None
-        margins = [float(one) for one in np.linspace(0.01, line.case.weight(1), 100)]
-        cases = [(rules(line.n, one)[at], Case.of(line.case.u, z, margin=one)) for one in margins]
+        margins = [float(one) for one in np.linspace(0.01, line.case.comparator_norm(1), 100)]
+        cases = [(bounded_rules(line.n, one)[at], Case.of(line.case.u, z, margin=one)) for one in margins]
         values = [value for rule, case in cases if (value := bound(rule, case)) is not None]
         if line.bound is None:
             assert not values
@@ -171,28 +170,28 @@ def test_a_rule_is_shown_alone_and_as_it_was_asked_for(tmp_path: Path) -> None:
     output = call("Winnow(1.2)", "--panel", str(path), "--label", "truth").output
     assert "Winnow(1.2)" in output
     assert "Perceptron" not in output
-    votes = read(path, "truth")
-    (line,) = promised(votes, only=Winnow(1.2))
+    votes = read_panel(path, "truth")
+    (line,) = panel_bounds(votes, only=Winnow(1.2))
     made = Fusion(Winnow(1.2), classes=votes.classes).learn(votes.rows, votes.labels).mistakes
     assert (line.rule, line.mistakes) == (Winnow(1.2), made)
 
 
 def test_a_hinge_is_the_same_in_the_table_and_in_a_reason(tmp_path: Path) -> None:
-    for line in promised(read(written(tmp_path / "votes.csv", 200, 0.05), "truth")):
+    for line in panel_bounds(read_panel(written(tmp_path / "votes.csv", 200, 0.05), "truth")):
         assert line.case is not None
-        assert line.case.weight(1) == pytest.approx(1)
+        assert line.case.comparator_norm(1) == pytest.approx(1)
         if line.bound is None:
             assert f"(got a hinge of {line.case.hinge:g})" in line.reason
 
 
 def test_a_c_that_finds_nothing_is_named_as_the_option_it_is(tmp_path: Path) -> None:
-    votes = read(written(tmp_path / "votes.csv", 50, 0.05), "truth")
-    (line,) = promised(votes, 1e-5, Winnow(1.2))
+    votes = read_panel(written(tmp_path / "votes.csv", 50, 0.05), "truth")
+    (line,) = panel_bounds(votes, 1e-5, Winnow(1.2))
     assert line.bound is None
-    assert line.reason.endswith("raise --C, or take fewer items with --first")
+    assert line.reason.endswith("raise --C, or use fewer items with --first")
     for C in (0.0, -1.0, float("nan"), float("inf"), 1e300):
-        with pytest.raises(ValueError, match="--C is a number above 0"):
-            promised(votes, C)
+        with pytest.raises(ValueError, match="--C must be in 0 < C"):
+            panel_bounds(votes, C)
 
 
 def test_what_was_left_out_and_n_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,14 +200,14 @@ def test_what_was_left_out_and_n_are_told(tmp_path: Path, monkeypatch: pytest.Mo
         file.write("0,0,0,0,0,0,\n" * 3)
     output = call("Perceptron()", "--panel", str(path), "--label", "truth").output
     assert "60 trials" in output
-    assert "Of 63 items 3 have no label and do not count." in output
-    assert "sub-experts from 6 experts, thresholds included." in output
-    monkeypatch.setattr(panel, "MOST", 40)
+    assert "3 of 63 items have no label and do not count." in output
+    assert "sub-experts from 6 experts, including thresholds." in output
+    monkeypatch.setattr(bounds_panel, "MAX_ITEMS", 40)
     assert (
-        "the first 40 of 63 items; --first takes more"
+        "the first 40 of 63 items are used; --first uses more"
         in call("Perceptron()", "--panel", str(path), "--label", "truth").output
     )
     assert (
-        "the first 50 of 63 items."
+        "the first 50 of 63 items are used."
         in call("Perceptron()", "--panel", str(path), "--label", "truth", "--first", "50").output
     )

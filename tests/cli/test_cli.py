@@ -15,12 +15,11 @@ from rich.console import Console
 from typer.testing import CliRunner, Result
 
 import linmax
-from linmax import Fusion, parse
-from linmax import spec as _registry
+from linmax import Fusion, parse, spec
 from linmax.cli import app
-from linmax.cli import demo as race
-from linmax.cli.demo import LEARNER, board, closing, milestones
-from linmax.cli.demo_data import derangement, digits
+from linmax.cli import demo as demo_command
+from linmax.cli.demo import LEARNER, closing_sentence, milestones, progress_table
+from linmax.cli.demo_data import derangement, digits_panel
 from linmax.evaluate import Progress, progressive
 from linmax.report import catalogue
 from linmax.rules import MOVED, Rule
@@ -33,7 +32,7 @@ def run(*words: str) -> Result:
 
 
 def raced(seed: int, learner: str = LEARNER) -> Progress:
-    panel = digits(seed)
+    panel = digits_panel(seed)
     fusion = Fusion(parse(learner), classes=range(10), experts=panel.experts)
     return progressive(fusion, panel.votes, panel.labels)
 
@@ -66,7 +65,7 @@ def test_help_imports_neither_scikit_learn_nor_matplotlib() -> None:
 
 
 def test_learners_shows_the_whole_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("COLUMNS", "400")
     output = run("learners").output
     for entry in catalogue():
         assert entry.name in output
@@ -75,7 +74,7 @@ def test_learners_shows_the_whole_registry(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_rule_of_one_s_own_is_listed_once_it_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_registry, "_things", _registry.registered())
+    monkeypatch.setattr(spec, "_registry", spec.registered())
 
     @linmax.register("Timid")
     @dataclass(frozen=True, repr=False)
@@ -101,7 +100,7 @@ def test_linmax_beats_plurality_and_the_best_expert(seed: int) -> None:
 
 
 def test_the_panel_is_of_very_different_worth() -> None:
-    panel = digits(0)
+    panel = digits_panel(0)
     right = dict(zip(panel.experts, (panel.votes == panel.labels[:, None]).mean(axis=0), strict=True))
     assert len(right) == DOZEN
     assert right["logistic"] > 0.8 > 0.2 > right["stump"] > right["always 3"] > right["confused"]
@@ -109,7 +108,7 @@ def test_the_panel_is_of_very_different_worth() -> None:
 
 
 def test_a_seed_gives_the_same_panel_again_and_another_gives_another() -> None:
-    once, again, other = digits(3), digits(3), digits(4)
+    once, again, other = digits_panel(3), digits_panel(3), digits_panel(4)
     assert np.array_equal(once.votes, again.votes)
     assert np.array_equal(once.labels, again.labels)
     assert not np.array_equal(once.votes, other.votes)
@@ -129,11 +128,11 @@ def test_the_demo_tells_the_whole_story(demo: tuple[str, Path]) -> None:
     for stop in milestones(1500):
         assert any(line.split()[:1] == [str(stop)] for line in output.splitlines())
     assert f"1500 {mistakes['plurality']} {mistakes['best expert']} {mistakes['linmax']}" in told
-    assert "Whom linmax learned to trust" in told
-    assert "Why linmax takes digit" in told
-    for expert in digits(0).experts:
+    assert "Trust in the experts" in told
+    assert "Why linmax predicts" in told
+    for expert in digits_panel(0).experts:
         assert expert in output
-    assert closing(raced(0)) in told
+    assert closing_sentence(raced(0)) in told
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
@@ -153,7 +152,7 @@ def test_another_learner_can_run_the_demo(tmp_path: Path) -> None:
 def test_the_closing_sentence_does_not_boast() -> None:
     wrong, right = np.zeros(10, bool), np.ones(10, bool)
     beaten = Progress(("ann",), wrong, right, right[:, None], right[:, None])
-    assert closing(beaten).endswith("this learner did not beat them both.")
+    assert closing_sentence(beaten).endswith("this learner did not beat both.")
 
 
 @pytest.mark.parametrize(
@@ -162,7 +161,7 @@ def test_the_closing_sentence_does_not_boast() -> None:
         (["--learner", "Winow(1.2)"], "there is no 'Winow'; did you mean 'Winnow'?"),
         (
             ["--picture", "/nowhere/x.png"],
-            "cannot draw /nowhere/x.png: there is no folder /nowhere",
+            "cannot draw /nowhere/x.png: there is no folder /nowhere; create it first",
         ),
     ],
 )
@@ -176,7 +175,7 @@ def test_ctrl_c_leaves_cleanly_and_no_picture(monkeypatch: pytest.MonkeyPatch, t
     def interrupted(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(race, "pieces", interrupted)
+    monkeypatch.setattr(demo_command, "learn_until", interrupted)
     picture = tmp_path / "none.png"
     result = run("demo", "--picture", str(picture))
     assert (result.exit_code, result.stderr) == (130, "\nlinmax: stopped\n")
@@ -186,12 +185,12 @@ def test_ctrl_c_leaves_cleanly_and_no_picture(monkeypatch: pytest.MonkeyPatch, t
 def test_the_live_table_ends_with_the_numbers_of_the_plain_one() -> None:
     screen = io.StringIO()
     console = Console(force_terminal=True, width=80, file=screen)
-    panel = digits(0)
+    panel = digits_panel(0)
     fusion = Fusion(parse(LEARNER), classes=range(10), experts=panel.experts)
-    live = race.race(console, fusion, panel, seconds=0.0)
+    live = demo_command.learn_panel(console, fusion, panel, seconds=0.0)
     assert live.mistakes == raced(0).mistakes
     assert "\x1b[?25h" in screen.getvalue()  # the cursor is back
     paper = io.StringIO()
-    Console(width=80, file=paper).print(board(live, milestones(1500)))
+    Console(width=80, file=paper).print(progress_table(live, milestones(1500)))
     last = next(line for line in paper.getvalue().splitlines() if line.split()[:1] == ["1500"])
-    assert last.split()[1:] == [str(live.mistakes[name]) for name in race.RIVALS]
+    assert last.split()[1:] == [str(live.mistakes[name]) for name in demo_command.COMPARED]

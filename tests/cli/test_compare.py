@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 from linmax import Averaged, Fusion, Perceptron, Winnow, parse
-from linmax.cli import compare as comparing
-from linmax.cli.options import learner_of
-from linmax.evaluate import compare as contest
-from linmax.evaluate import progressive
-from linmax.evaluate.compare import Contest, gain
-from linmax.report.charts_experts import draw_contest
+from linmax.cli import compare as compare_command
+from linmax.cli.inputs import parse_learner
+from linmax.evaluate import counts, progressive
+from linmax.evaluate.comparison import LearnerComparison, gain
+from linmax.report.line_chart import draw_comparison
 from linmax.spec import Learner
 from linmax.streams import open_stream
 from tests.helpers.files import ROWS, panel, refused, run, table, values
@@ -30,13 +29,13 @@ def votes(tmp_path: Path) -> Path:
 
 
 def places(*words: object) -> dict[str, dict[str, Any]]:
-    return {place["name"]: place for place in values("compare", *words)["places"]}
+    return {place["name"]: place for place in values("compare", *words)["results"]}
 
 
 def flags(votes: Path, learner: Learner) -> Any:
     """Who was right on which labelled item, by the slow way."""
-    (piece,) = open_stream(votes)
-    return progressive(Fusion(learner), piece.votes, piece.labels)
+    (chunk,) = open_stream(votes)
+    return progressive(Fusion(learner), chunk.votes, chunk.labels)
 
 
 def test_everyone_s_mistakes_are_those_of_a_run_alone(votes: Path) -> None:
@@ -46,7 +45,7 @@ def test_everyone_s_mistakes_are_those_of_a_run_alone(votes: Path) -> None:
     alone = flags(votes, Winnow(1.2))
     for name in ("plurality", "best expert"):
         assert found[name]["mistakes"] == alone.mistakes[name]
-    assert found["best expert"]["who"] == alone.leader
+    assert found["best expert"]["detail"] == alone.best_expert
 
 
 def test_gains_are_paired_with_the_first_learner(votes: Path) -> None:
@@ -61,29 +60,29 @@ def test_gains_are_paired_with_the_first_learner(votes: Path) -> None:
 
 
 def test_the_last_half_begins_in_the_middle(votes: Path) -> None:
-    (piece,) = open_stream(votes)
-    run_alone = Fusion(Perceptron()).learn(piece.votes, piece.labels)
-    labelled = np.array([name is not None for name in piece.labels.tolist()])
+    (chunk,) = open_stream(votes)
+    run_alone = Fusion(Perceptron()).learn(chunk.votes, chunk.labels)
+    labelled = np.array([name is not None for name in chunk.labels.tolist()])
     half = np.arange(ROWS) >= ROWS // 2
     right = 1 - run_alone.wrong[half].sum() / (labelled & half).sum()
-    assert places(votes, "Perceptron()")["Perceptron()"]["last_half"] == pytest.approx(right)
+    assert places(votes, "Perceptron()")["Perceptron()"]["accuracy_last_half"] == pytest.approx(right)
 
 
 def test_pieces_of_any_size_give_the_same(votes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def told() -> list[tuple[Any, ...]]:
-        return [(*one.values(),)[:5] for one in values("compare", votes, *PAIR)["places"]]
+        return [(*one.values(),)[:5] for one in values("compare", votes, *PAIR)["results"]]
 
     whole = told()
-    monkeypatch.setattr(comparing, "ROWS", 13)
+    monkeypatch.setattr(compare_command, "ROWS", 13)
     assert told() == whole
 
 
-def test_a_long_stream_keeps_few_moments(votes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contest, "MOMENTS", 8)
-    found = Contest({"a": Perceptron()})
-    for piece in open_stream(votes):
-        found.learn(piece)
-    assert len(found.moments) <= 8
+def test_a_long_stream_keeps_few_snapshots(votes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counts, "SNAPSHOTS", 8)
+    found = LearnerComparison({"a": Perceptron()})
+    for chunk in open_stream(votes):
+        found.learn(chunk)
+    assert len(found.history.snapshots) <= 8
     items, curves = found.curves()
     assert items[-1] == ROWS
     assert curves["a"][-1] == flags(votes, Perceptron()).mistakes["linmax"]
@@ -117,8 +116,8 @@ def test_shuffling_depends_on_the_seed_alone(votes: Path) -> None:
     one, again, other = (places(votes, "Perceptron()", "--shuffle", seed) for seed in (1, 1, 2))
     assert one["Perceptron()"]["mistakes"] == again["Perceptron()"]["mistakes"]
     assert one["plurality"]["accuracy"] == pytest.approx(other["plurality"]["accuracy"], abs=0.1)
-    (piece,) = open_stream(votes)
-    mixed = piece.take(np.random.default_rng(1).permutation(ROWS))
+    (chunk,) = open_stream(votes)
+    mixed = chunk.take(np.random.default_rng(1).permutation(ROWS))
     alone = Fusion(Perceptron()).learn(mixed.votes, mixed.labels)
     assert one["Perceptron()"]["mistakes"] == alone.mistakes
 
@@ -126,13 +125,13 @@ def test_shuffling_depends_on_the_seed_alone(votes: Path) -> None:
 def test_sorted_rows_are_remarked_upon_unless_they_are_shuffled(tmp_path: Path) -> None:
     rows = [[name, name, name] for name in ("a", "b") for _ in range(20)]
     votes = table(tmp_path / "v.csv", [["ann", "bob", "truth"], *rows])
-    assert "so mix them with --shuffle SEED" in run("compare", votes, "Winnow(1.2)").stderr
+    assert "so shuffle them with --shuffle SEED" in run("compare", votes, "Winnow(1.2)").stderr
     assert run("compare", votes, "Winnow(1.2)", "--shuffle", 0).stderr == ""
 
 
 def test_labels_from_another_file_are_joined_by_id(votes: Path, tmp_path: Path) -> None:
-    (piece,) = open_stream(votes)
-    truth = {f"a{i}": name for i, name in enumerate(piece.labels.tolist()) if name}
+    (chunk,) = open_stream(votes)
+    truth = {f"a{i}": name for i, name in enumerate(chunk.labels.tolist()) if name}
     late = table(tmp_path / "late.csv", [["id", "gold"], *truth.items()])
     lines = [line.rsplit(",", 1)[0] for line in votes.read_text().replace('"tea, black"', "tea").splitlines()]
     bare = tmp_path / "bare.csv"
@@ -150,7 +149,7 @@ def test_the_column_of_late_labels_does_not_vote_in_the_first_file(tmp_path: Pat
     votes = table(tmp_path / "v.csv", [["id", "ann", "bob", "answer"], *rows])
     late = table(tmp_path / "late.csv", [["id", "answer"], ["1", "b"], ["2", "a"]])
     found = places(votes, "Winnow(1.2)", "--labels", late, "--label", "answer")
-    assert found["best expert"]["who"] == "bob"
+    assert found["best expert"]["detail"] == "bob"
 
 
 def test_labels_that_find_no_item_are_remarked_upon(votes: Path, tmp_path: Path) -> None:
@@ -159,20 +158,24 @@ def test_labels_that_find_no_item_are_remarked_upon(votes: Path, tmp_path: Path)
 
 
 def test_the_usual_learners_begin_with_the_default() -> None:
-    names = comparing.ON_VOTES
+    names = compare_command.ON_VOTES
     assert names[0] == "recommended()"
-    assert Fusion().learner == learner_of(names[0])
-    for name in (*names, *comparing.ON_ATTRIBUTES):
-        assert isinstance(learner_of(name), Learner)
+    assert Fusion().learner == parse_learner(names[0])
+    for name in (*names, *compare_command.ON_ATTRIBUTES):
+        assert isinstance(parse_learner(name), Learner)
 
 
 def test_a_file_of_attributes_has_learners_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(comparing, "ON_ATTRIBUTES", ["Perceptron().on(Attributes())"])  # compiled elsewhere
+    monkeypatch.setattr(
+        compare_command, "ON_ATTRIBUTES", ["Perceptron().on(Attributes())"]
+    )  # compiled elsewhere
     file = tmp_path / "x.svm"
     file.write_text("1 1:0.5\n0 2:1\n" * 10)
-    assert list(places(file)) == list(comparing.ON_ATTRIBUTES)  # nobody votes: no plurality, no best expert
+    assert list(places(file)) == list(
+        compare_command.ON_ATTRIBUTES
+    )  # nobody votes: no plurality, no best expert
 
 
 def test_a_learner_of_attributes_beside_one_of_votes_is_counted_on_the_same_items(tmp_path: Path) -> None:
@@ -181,7 +184,7 @@ def test_a_learner_of_attributes_beside_one_of_votes_is_counted_on_the_same_item
     both = ("Winnow(1.2)", "Perceptron().on(Attributes())")
     found = values("compare", votes, *both, "--attributes", "size")
     assert found["trials"] == 20
-    wrong = {place["name"]: place["mistakes"] for place in found["places"]}
+    wrong = {place["name"]: place["mistakes"] for place in found["results"]}
     assert wrong[both[1]] >= 2  # labels that it had never met
 
 
@@ -200,7 +203,7 @@ def test_names_of_curves_do_not_overlap(tmp_path: Path, monkeypatch: pytest.Monk
     save = Figure.savefig
     monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (kept.append(self), save(self, *a, **k)))
     curves = {f"Averaged(Winnow({1 + i / 100}))" + "$x$" * (i == 3): [i // 9, 9 + i // 9] for i in range(18)}
-    draw_contest(
+    draw_comparison(
         [1, 100], {**curves, "plurality": [1, 30], "best expert": [1, 9]}, tmp_path / "c.png", title="$"
     )
     axes = kept[0].axes[0]
@@ -218,37 +221,37 @@ def test_names_of_curves_do_not_overlap(tmp_path: Path, monkeypatch: pytest.Monk
 def test_ctrl_c_shows_what_there_is_and_says_that_it_is_not_all(
     votes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(comparing, "ROWS", 50)
-    learn = Contest.learn
+    monkeypatch.setattr(compare_command, "ROWS", 50)
+    learn = LearnerComparison.learn
 
-    def interrupted(self: Contest, *rest: Any) -> None:
+    def interrupted(self: LearnerComparison, *rest: Any) -> None:
         if self.items == 100:
             raise KeyboardInterrupt
         learn(self, *rest)
 
-    monkeypatch.setattr(Contest, "learn", interrupted)
+    monkeypatch.setattr(LearnerComparison, "learn", interrupted)
     result = run("compare", votes, *PAIR)
     assert result.exit_code == 130
-    assert "90 trials, 10 items without a label, and not all of it" in result.stdout
-    assert "stopped after 100 items: this is incomplete" in result.stderr
+    assert "90 trials, 10 items without a label (incomplete)" in result.stdout
+    assert "stopped after 100 items: the result is incomplete" in result.stderr
     machine = run("compare", votes, *PAIR, "--json")
     assert machine.exit_code == 130
     assert json.loads(machine.stdout)["complete"] is False
 
 
 def test_ctrl_c_within_a_piece_leaves_everyone_with_the_same_items(votes: Path) -> None:
-    pieces = list(open_stream(votes, piece=50))
-    whole, cut = (Contest({"a": Averaged(Winnow(1.2)), "b": Perceptron()}) for _ in range(2))
-    for piece in pieces[:2]:
-        whole.learn(piece)
-        cut.learn(piece)
+    chunks = list(open_stream(votes, chunk_size=50))
+    whole, cut = (LearnerComparison({"a": Averaged(Winnow(1.2)), "b": Perceptron()}) for _ in range(2))
+    for chunk in chunks[:2]:
+        whole.learn(chunk)
+        cut.learn(chunk)
     second = cut.fusions[1]
     cut.fusions[1] = None  # type: ignore[call-overload]
     with pytest.raises(AttributeError):
-        cut.learn(pieces[2])
+        cut.learn(chunks[2])
     cut.fusions[1] = second
-    timeless = [place._replace(microseconds=None) for place in whole.places()]
-    assert [place._replace(microseconds=None) for place in cut.places()] == timeless
+    timeless = [place._replace(microseconds=None) for place in whole.results()]
+    assert [place._replace(microseconds=None) for place in cut.results()] == timeless
 
 
 def test_ctrl_c_before_anything_was_counted_shows_no_table(
@@ -257,7 +260,7 @@ def test_ctrl_c_before_anything_was_counted_shows_no_table(
     def interrupted(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Contest, "warm", interrupted)
+    monkeypatch.setattr(LearnerComparison, "warm_up", interrupted)
     result = run("compare", votes, *PAIR)
     assert (result.exit_code, result.stdout) == (130, "")
 
@@ -272,18 +275,18 @@ def test_what_cannot_be_compared_is_one_sentence(votes: Path, tmp_path: Path) ->
         ((votes, "Winow(1.2)"), "there is no 'Winow'; did you mean 'Winnow'?"),
         ((votes, "Averaged(winnow(1.2))"), "there is no 'winnow'; did you mean 'Winnow'?"),
         ((votes, "Winnow(0.9)"), "Winnow needs alpha > 1 (got 0.9); 1.05 to 1.5 is usual"),
-        ((votes, "Winnow(1.2, 3)"), "Winnow is written Winnow(alpha), and options by their names"),
+        ((votes, "Winnow(1.2, 3)"), "Winnow is written Winnow(alpha), with options by name"),
         ((votes, "Winnow(beta=2)"), "Winnow has no parameter 'beta'"),
-        ((votes, "Votes()"), "Votes() is no learner; write one like Winnow(1.2)"),
+        ((votes, "Votes()"), "Votes() is not a learner; write one like Winnow(1.2)"),
         ((votes, "import os"), "is not a learner; write it like Averaged(Winnow(1.2))"),
-        ((votes, *PAIR, "Perceptron()"), "a learner is named twice; once is enough"),
+        ((votes, *PAIR, "Perceptron()"), "a learner is named twice; name each once"),
         ((votes, "Perceptron().on(Attributes())"), "name their columns in votes.csv with --attributes"),
         ((bare, "Winnow(1.2)"), "bare.csv has no column of labels; name it with --label"),
-        ((header, "Winnow(1.2)"), "header.csv has no items; there is nothing to compare on"),
-        ((blank, "Winnow(1.2)"), "no item of blank.csv has a label in blank.csv that could be guessed"),
+        ((header, "Winnow(1.2)"), "header.csv has no items, so there is nothing to compare"),
+        ((blank, "Winnow(1.2)"), "no item of blank.csv has a label in blank.csv that could be predicted"),
         ((bare, "Winnow(1.2)", "--labels", late), "is joined by id and bare.csv has none; name the column"),
         ((votes, "--labels", tmp_path / "none.csv"), "none.csv'; check the path"),
-        ((votes, "--picture", tmp_path / "c.jpg"), "does not end in .png; call it so"),
+        ((votes, "--picture", tmp_path / "c.jpg"), "the name must end in .png"),
         ((votes, "--picture", tmp_path / "no" / "c.png"), "there is no folder"),
     ]:
         assert sentence in refused("compare", *words)
@@ -294,4 +297,4 @@ def test_one_class_and_three_hundred_experts_can_be_compared(tmp_path: Path) -> 
     assert places(one, "Winnow(1.2)")["Winnow(1.2)"]["mistakes"] == 0
     names = [f"expert {i}" for i in range(300)]
     many = table(tmp_path / "many.csv", [[*names, "truth"], *([["a", *["b"] * 299, "a"]] * 5)])
-    assert places(many, "Winnow(1.2)")["best expert"]["who"] == "expert 0"
+    assert places(many, "Winnow(1.2)")["best expert"]["detail"] == "expert 0"

@@ -31,16 +31,18 @@ def test_an_item_is_found_by_its_id_or_its_number(shelf: Shelf) -> None:
 
 
 def test_the_last_item_of_a_later_piece_is_found(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linmax.streams.open_stream", lambda path, **rest: open_stream(path, piece=7, **rest))
+    monkeypatch.setattr(
+        "linmax.streams.open_stream", lambda path, **rest: open_stream(path, chunk_size=7, **rest)
+    )
     assert values("explain", *shelf, "--row", ROWS) == values("explain", *shelf, "--id", f"a{ROWS - 1}")
 
 
 def test_parts_add_up_and_the_guess_is_the_library_s(shelf: Shelf) -> None:
-    (piece,) = open_stream(shelf[1])
-    why = load(shelf[0]).explain_one(piece.item(4))
+    (chunk,) = open_stream(shelf[1])
+    why = load(shelf[0]).explain_one(chunk.vote_dict(4))
     found = values("explain", *shelf, "--row", "5")
     assert found["guess"] == why.guess
-    assert found["truth"] == piece.labels[4]
+    assert found["truth"] == chunk.labels[4]
     scores = {one["class"]: one["score"] for one in found["scores"]}
     assert scores == pytest.approx(why.scores)
     assert sum(part["guess"] for part in found["parts"]) == pytest.approx(scores[why.guess])
@@ -48,7 +50,7 @@ def test_parts_add_up_and_the_guess_is_the_library_s(shelf: Shelf) -> None:
     sizes = [abs(part["difference"]) for part in found["parts"]]
     assert sizes == sorted(sizes, reverse=True)
     said = {part["name"]: part["says"] for part in found["parts"]}
-    assert {name: said[name] for name in EXPERTS} == piece.item(4)
+    assert {name: said[name] for name in EXPERTS} == chunk.vote_dict(4)
     assert said["(thresholds)"] is None
 
 
@@ -56,10 +58,10 @@ def test_the_page_tells_it_in_words(shelf: Shelf) -> None:
     output = run("explain", *shelf, "--row", "5").output
     for text in (
         "votes.csv, item 5 (row 6, id a4)",
-        "Runner-up is",
+        "The runner-up is",
         "[red]eve[/red]",
-        "all together",
-        "says",
+        "total",
+        "vote",
     ):
         assert text in output
 
@@ -82,7 +84,7 @@ def test_one_class_has_no_runner_up(tmp_path: Path) -> None:
     found = values("explain", tmp_path / "m", votes, "--row", 1)
     assert (found["guess"], found["runner_up"], found["margin"]) == ("ham", None, None)
     output = run("explain", tmp_path / "m", votes, "--row", 1).output
-    assert "Runner-up" not in output
+    assert "runner-up" not in output
     assert "for ham" in output
 
 
@@ -90,7 +92,7 @@ def test_a_session_that_knows_nothing_guesses_nothing(tmp_path: Path) -> None:
     Fusion(Perceptron()).save(tmp_path / "m")
     votes = table(tmp_path / "v.csv", [["ann", "bob"], ["", ""]])
     assert (
-        "guesses nothing; the truth is unknown." in run("explain", tmp_path / "m", votes, "--row", 1).output
+        "predicts nothing; the truth is unknown." in run("explain", tmp_path / "m", votes, "--row", 1).output
     )
 
 
@@ -146,15 +148,18 @@ def test_what_cannot_be_found_is_one_sentence(shelf: Shelf, tmp_path: Path) -> N
     bare = table(tmp_path / "bare.csv", [["ann", "bob"], ["ham", "ham"]])
     other = table(tmp_path / "other.csv", [["x", "y"], ["ham", "ham"]])
     for words, sentence in [
-        ((shelf[1],), "explain needs one item: name it with --id or count to it with --row, not both"),
-        ((shelf[1], "--id", "a1", "--row", 2), "name it with --id or count to it with --row, not both"),
-        ((shelf[1], "--id", "b1"), "votes.csv has no item with the id 'b1'; ids are compared as written"),
+        ((shelf[1],), "explain requires one item: pass either --id or --row"),
+        ((shelf[1], "--id", "a1", "--row", 2), "pass either --id or --row"),
+        (
+            (shelf[1], "--id", "b1"),
+            "votes.csv has no item with the id 'b1'; ids are compared as text, exactly",
+        ),
         (
             (shelf[1], "--row", ROWS + 1),
-            f"votes.csv has {ROWS} items and no item {ROWS + 1}; count from 1 on",
+            f"votes.csv has {ROWS} items and no item {ROWS + 1}; the first is --row 1",
         ),
         ((twice, "--id", "7"), "twice.csv has the id '7' in items 1 and 3; choose one with --row"),
-        ((bare, "--id", "7"), "bare.csv has no column of ids; name it with --id-column, or count with --row"),
+        ((bare, "--id", "7"), "bare.csv has no column of ids; name it with --id-column, or pass --row"),
         ((other, "--row", "1"), "other.csv has no expert that"),
     ]:
         assert sentence in refused("explain", shelf[0], *words)

@@ -14,8 +14,8 @@ from typer.testing import CliRunner, Result
 
 from linmax import Fusion, Winnow, load
 from linmax.cli import app
-from linmax.cli.fuse import NOTE, keep
-from linmax.cli.options import costs
+from linmax.cli.fuse import NOTE, save_model
+from linmax.cli.inputs import parse_costs
 from linmax.streams import open_stream
 from tests.evaluate.test_audit import panel, text
 from tests.slow.soak import soak
@@ -47,10 +47,10 @@ def test_a_file_becomes_an_answer(file: Path) -> None:
     assert result.exit_code == 0, result.output
     out = result.output
     assert "votes.csv: CSV, wide: 4 experts (a, b, c, d), label truth, id id" in out
-    assert "linmax was right on" in out
+    assert "linmax was correct on" in out
     assert "the plurality" in out
     assert "best in hindsight" in out
-    assert "Whom linmax trusts" in out
+    assert "Trust in the experts" in out
     assert "Label these next" in out
     assert "\x1b" not in out  # plain when nobody watches
 
@@ -59,8 +59,8 @@ def test_what_is_learned_is_what_the_library_learns(file: Path, tmp_path: Path) 
     model = tmp_path / "panel.linmax"
     found = told(file, "--save", model)
     fusion = Fusion(Winnow(1.3))
-    run = [fusion.learn(piece.votes, piece.labels) for piece in open_stream(file)]
-    assert found["standings"][0]["mistakes"] == sum(one.mistakes for one in run)
+    run = [fusion.learn(chunk.votes, chunk.labels) for chunk in open_stream(file)]
+    assert found["results"][0]["mistakes"] == sum(one.mistakes for one in run)
     saved = load(model)
     assert all(np.array_equal(saved.state()[name], array) for name, array in fusion.state().items())
     assert {name: saved.notes[NOTE][name] for name in ("file", "rows", "base")} == {
@@ -101,7 +101,7 @@ def test_labels_that_come_later_are_joined_by_id(file: Path, tmp_path: Path) -> 
     bare = tmp_path / "bare.csv"
     bare.write_bytes(b"\n".join(line.rpartition(b",")[0] for line in file.read_bytes().splitlines()))
     want, found = told(file), told(bare, "--labels", late)
-    same = {"file": "", "source": "", "oddities": []}
+    same = {"file": "", "source": "", "data_warnings": []}
     assert {**found, **same} == {**want, **same}
     assert "is joined by id" in fuse(bare, "--labels", late, "--id", "").output
 
@@ -109,8 +109,8 @@ def test_labels_that_come_later_are_joined_by_id(file: Path, tmp_path: Path) -> 
 def test_experts_and_costs_can_be_named(file: Path) -> None:
     found = told(file, "--experts", "a,b", "--cost", "a=2.5")
     assert sorted(one["name"] for one in found["experts"]) == ["a", "b"]
-    assert next(one["cost"] for one in found["experts"] if one["name"] == "a") == 2.5
-    assert costs(["a=b=1"]) == {"a=b": 1.0}
+    assert next(one["price"] for one in found["experts"] if one["name"] == "a") == 2.5
+    assert parse_costs(["a=b=1"]) == {"a=b": 1.0}
 
 
 def test_standard_input_will_do() -> None:
@@ -123,7 +123,7 @@ def test_attributes_are_learned_where_nobody_votes(tmp_path: Path) -> None:
     path.write_text("1 1:1\n2 2:1\n" * 20)
     found = told(path, learner=())
     assert found["learner"] == "Averaged(Perceptron().on(Attributes()))"
-    assert found["standings"][0]["accuracy"] > 0.9
+    assert found["results"][0]["accuracy"] > 0.9
     assert found["experts"] == []
 
 
@@ -153,13 +153,13 @@ def test_forecasters_are_told_by_what_their_probabilities_lose(tmp_path: Path) -
         (["{file}", "--cost", "a=nan"], "EXPERT=NUMBER"),
         (["{file}", "--cost", "a=-1"], "EXPERT=NUMBER"),
         (["{file}", "--cost", "aa=1"], "did you mean 'a'"),
-        (["{file}", "--save", "{file}"], "is read here"),
-        (["{file}", "--output", "{file}"], "is read here"),
+        (["{file}", "--save", "{file}"], "is an input file"),
+        (["{file}", "--output", "{file}"], "is an input file"),
         (["{file}", "--save", "a.out", "--report", "a.out"], "is written twice"),
-        (["{file}", "--save", "{bare}"], "is no model"),
+        (["{file}", "--save", "{bare}"], "is not a model"),
         (["{file}", "--output", "a.xlsx"], ".parquet"),
         (["{file}", "--output", "-"], "not the name of a file"),
-        (["{file}", "--again"], "--from"),
+        (["{file}", "--relearn"], "--from"),
         (["{file}", "--shape", "round"], "shape must be"),
         (["{file}", "--from", "{file}"], "not a linmax file"),
         (["{bare}"], "no column of labels"),
@@ -203,10 +203,10 @@ def test_what_looks_odd_is_said(tmp_path: Path) -> None:
     path = tmp_path / "odd.csv"
     path.write_text("ann,truth\n" + "ham,ham\n" * 30 + "spam,spam\n" * 30 + "Spam ,spam\n")
     out = fuse(path).output
-    assert "--fold makes them one" in out
+    assert "--ignore-case makes them equal" in out
     assert "sorted by label" in out
     assert "--shuffle" in out
-    assert told(path, "--fold")["classes"] == ["ham", "spam"]
+    assert told(path, "--ignore-case")["classes"] == ["ham", "spam"]
 
 
 def test_hostile_names_are_shown_as_they_are(tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_an_interrupt_leaves_a_model_that_goes_on_to_the_same_end(
     monkeypatch.undo()
     assert result.exit_code == 130
     assert "Stopped after 100 items" in result.output
-    assert f"--from {part} goes on" in result.output.replace("\n", " ")
+    assert f"resume with --from {part}" in result.output.replace("\n", " ")
     again = told(file, "--from", part, "--save", part, learner=())
     assert again == whole
     states = [load(path).state() for path in (part, tmp_path / "whole.linmax")]
@@ -256,11 +256,11 @@ def stopped(file: Path, model: Path, monkeypatch: pytest.MonkeyPatch, *words: An
         pass
 
     def kept(*arguments: Any, **options: Any) -> None:
-        keep(*arguments, **options)
+        save_model(*arguments, **options)
         raise KilledError
 
     with monkeypatch.context() as patched:
-        patched.setattr("linmax.cli.fuse.keep", kept)
+        patched.setattr("linmax.cli.fuse.save_model", kept)
         assert isinstance(
             fuse(
                 file,
@@ -287,7 +287,7 @@ def test_a_stopped_run_goes_on_in_its_own_file_only(
     assert "stopped after 100 rows" in fuse(file, "--from", model, "--shuffle", 1, learner=()).stderr
     assert "stopped after 100 rows" in fuse(file, "--from", model, "--experts", "a,b", learner=()).stderr
     assert told(file, "--from", model, learner=())["items"] == 300
-    assert told(file, "--from", model, "--again", learner=())["again"]
+    assert told(file, "--from", model, "--relearn", learner=())["repeated"]
 
 
 def test_a_run_in_random_order_goes_on_to_the_same_end(
@@ -311,13 +311,13 @@ def test_a_file_that_grows_is_learned_where_it_is_new(
     file.write_bytes(b"".join(lines))
     stopped(file, model, monkeypatch, "--from", model)
     found = told(file, "--from", model, "--save", model, learner=())
-    assert (found["items"], found["again"]) == (400, False)
+    assert (found["items"], found["repeated"]) == (400, False)
     whole = Fusion(Winnow(1.3))
-    for piece in open_stream(file):
-        whole.learn(piece.votes, piece.labels)
+    for chunk in open_stream(file):
+        whole.learn(chunk.votes, chunk.labels)
     assert all(np.array_equal(load(model).state()[name], array) for name, array in whole.state().items())
     twice = fuse(file, "--from", model, "--again", learner=())
-    assert "all learned before" in twice.output
+    assert "all of which were learned before" in twice.output
 
 
 def test_numbers_of_both_signs_are_labels_if_it_is_said_who_abstains(tmp_path: Path) -> None:
@@ -334,7 +334,7 @@ def test_labels_that_nobody_had_named_are_told_apart(tmp_path: Path) -> None:
     path.write_text("a,b,truth\nx,x,x\n" + "".join(f"x,y,new{t}\nx,y,x\n" for t in range(20)))
     output = fuse(path).output
     assert "Over 21 labelled items" in output
-    assert "20 more items have labels that nobody had named before" in output
+    assert "20 more items have labels never seen before" in output
 
 
 def test_a_learner_that_runs_away_is_not_saved_and_nothing_is_written(file: Path, tmp_path: Path) -> None:

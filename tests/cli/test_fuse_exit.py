@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from linmax import load
-from linmax.cli import fuse as fusing
+from linmax.cli import fuse as fuse_command
 from linmax.cli.fuse import NOTE
 from tests.cli.test_fuse import fuse, told
 from tests.evaluate.test_audit import panel, text
@@ -33,7 +33,7 @@ def test_a_kill_before_the_findings_are_told_loses_nothing(
         raise SystemExit(9)
 
     with monkeypatch.context() as patch:
-        patch.setattr(fusing, "tell", killed)
+        patch.setattr(fuse_command, "report_result", killed)
         assert fuse(file, "--save", model).exit_code == 9
     assert told(file, "--from", model, "--save", model, learner=()) == whole
     assert "audit" not in load(model).notes[NOTE]  # it has come to its end
@@ -45,7 +45,7 @@ def test_guesses_of_a_pass_that_goes_on_are_told_to_be_the_rest(file: Path, tmp_
     told(file, "--save", model)
     file.write_bytes(text(*panel(400)))
     said = fuse(file, "--from", model, "--output", guesses, learner=()).output.replace("\n", " ")
-    assert "guesses.csv will hold the guesses after row 300 only" in said
+    assert "guesses.csv will contain only the predictions after row 300" in said
     assert len(guesses.read_text().splitlines()) == 101
 
 
@@ -58,14 +58,14 @@ def test_minus_one_abstains_in_every_format(tmp_path: Path, words: tuple[str, ..
     lines = [",".join(said), *(",".join(map(str, row.values())) for row in rows)]
     (tmp_path / "votes.csv").write_text("\n".join(lines) + "\n")
     found = [told(tmp_path / f"votes.{ending}", *words) for ending in ("parquet", "jsonl", "csv")]
-    assert [sorted(one["speaks"] for one in each["experts"]) for each in found] == [[0.5, 0.75]] * 3
-    assert len({json.dumps(each["standings"]) for each in found}) == 1
+    assert [sorted(one["vote_rate"] for one in each["experts"]) for each in found] == [[0.5, 0.75]] * 3
+    assert len({json.dumps(each["results"]) for each in found}) == 1
 
 
 def test_minus_one_is_a_class_where_it_is_a_label_or_nobody_abstains(tmp_path: Path) -> None:
     path = tmp_path / "votes.csv"
     path.write_text("ann,truth\n" + "1,1\n-1,-1\n" * 20)
-    assert told(path)["experts"][0]["speaks"] == 1.0
+    assert told(path)["experts"][0]["vote_rate"] == 1.0
     path.write_text("ann,truth\n" + "1,1\n-1,0\n" * 20)
-    assert told(path, "--abstain", "none")["experts"][0]["speaks"] == 1.0
-    assert told(path)["experts"][0]["speaks"] < 0.6
+    assert told(path, "--abstain", "none")["experts"][0]["vote_rate"] == 1.0
+    assert told(path)["experts"][0]["vote_rate"] < 0.6

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from linmax import Fusion, Perceptron, WeightedMajority, Winnow, recommended
 from linmax.cli import app
-from linmax.cli import inspect as inspecting
+from linmax.cli import inspect as inspect_command
 from linmax.experts import Attributes, Pairs, Split, Votes
 from linmax.spec import Learner
 from tests.helpers.files import CLASSES, EXPERTS, panel, refused, run, table, trained, values
@@ -68,14 +68,14 @@ def test_of_many_only_the_largest_are_shown(tmp_path: Path) -> None:
     trained(tmp_path / "m", votes)
     output = run("inspect", tmp_path / "m").output
     assert "300: expert 0, expert 1," in output
-    assert "... and 282 more, none of them larger." in output  # of 300 weights and 2 thresholds
+    assert "... and 282 smaller ones." in output  # of 300 weights and 2 thresholds
     assert len(output.splitlines()) < 40
     assert len(values("inspect", tmp_path / "m")["weights"]) == 302
 
 
 def test_weights_beyond_counting_are_not_listed(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inspecting, "NUMBERS", 3)
-    assert "Its weights are too many to list" in run("inspect", model).output
+    monkeypatch.setattr(inspect_command, "MAX_NUMBERS", 3)
+    assert "The weights are too many to list" in run("inspect", model).output
     assert values("inspect", model)["weights"] == []
 
 
@@ -120,7 +120,7 @@ def test_members_of_a_committee_have_their_parts(tmp_path: Path) -> None:
     fusion = trained(tmp_path / "m", panel(tmp_path / "v.csv"), WeightedMajority([Perceptron(), Winnow(1.2)]))
     found = values("inspect", tmp_path / "m")
     assert {one["learner"]: one["part"] for one in found["members"]} == pytest.approx(fusion.members)
-    assert "member, and its part" in run("inspect", tmp_path / "m").output
+    assert "member and its weight" in run("inspect", tmp_path / "m").output
 
 
 def test_what_is_ready_made_is_called_by_its_name(tmp_path: Path) -> None:

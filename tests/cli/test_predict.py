@@ -21,11 +21,11 @@ from typer.testing import CliRunner
 
 from linmax import Fusion, Perceptron, Winnow, load
 from linmax.cli import app
-from linmax.cli import output as progressing
-from linmax.evaluate import predict as foresight
+from linmax.cli import output as cli_output
+from linmax.evaluate import predictions
 from linmax.experts import Attributes
 from linmax.streams import open_stream
-from linmax.streams.predictions import Guesses
+from linmax.streams.predictions import PredictionWriter
 from tests.helpers.files import EXPERTS, ROWS, panel, refused, run, table, trained
 
 Shelf = tuple[Path, Path]
@@ -48,11 +48,11 @@ def test_guesses_are_those_of_the_library(shelf: Shelf) -> None:
     assert result.exit_code == 0, result.output
     rows = rows_of(result.stdout)
     fusion = load(model)
-    (piece,) = open_stream(votes)
-    assert [row["guess"] for row in rows] == fusion.predict(piece.votes).tolist()
+    (chunk,) = open_stream(votes)
+    assert [row["guess"] for row in rows] == fusion.predict(chunk.votes).tolist()
     assert [row["id"] for row in rows] == [f"a{i}" for i in range(ROWS)]
     assert [row["row"] for row in rows] == [str(i + 2) for i in range(ROWS)]
-    scores = np.sort(fusion.scores(piece.votes), axis=1)
+    scores = np.sort(fusion.scores(chunk.votes), axis=1)
     lead = (scores[:, -1] - scores[:, -2]) / np.abs(scores).max(axis=1)
     assert np.allclose([float(row["margin"]) for row in rows], lead)
 
@@ -63,7 +63,7 @@ def test_the_last_line_tells_how_many_were_right(shelf: Shelf) -> None:
     right = sum(row["guess"] == row["truth"] for row in rows)
     labelled = sum(row["truth"] != "" for row in rows)
     assert result.stderr.splitlines()[-1] == (
-        f"linmax: {ROWS} rows guessed, {right} of {labelled} labelled right ({right / labelled:.1%})"
+        f"linmax: {ROWS} rows predicted, {right} of {labelled} labelled rows correct ({right / labelled:.1%})"
     )
 
 
@@ -91,10 +91,12 @@ def test_votes_may_come_from_standard_input(shelf: Shelf) -> None:
 def test_a_bar_is_shown_to_those_who_look(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     screen = io.StringIO()
     monkeypatch.setattr(
-        progressing, "err", lambda: Console(force_terminal=True, width=100, file=screen, legacy_windows=False)
+        cli_output,
+        "stderr_console",
+        lambda: Console(force_terminal=True, width=100, file=screen, legacy_windows=False),
     )
-    assert "rows guessed" in run("predict", *shelf).stderr
-    assert "guessing" in screen.getvalue()
+    assert "rows predicted" in run("predict", *shelf).stderr
+    assert "predicting" in screen.getvalue()
     assert f"{ROWS} rows, " in screen.getvalue()
     assert screen.getvalue().rstrip().endswith("\x1b[2K")  # it is gone when all is done
 
@@ -103,7 +105,7 @@ def test_many_classes_are_guessed_in_parts_that_fit_into_memory(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = run("predict", *shelf).stdout
-    monkeypatch.setattr(foresight, "CELLS", 20)
+    monkeypatch.setattr(predictions, "SCORE_CELLS", 20)
     assert run("predict", *shelf).stdout.replace('"', "") == whole.replace('"', "")
 
 
@@ -111,9 +113,9 @@ def test_strangers_and_who_is_missing_are_named(shelf: Shelf, tmp_path: Path) ->
     some = table(tmp_path / "some.csv", [["ann", "[b]new[/b]"], ["ham", "spam"], ["spam", ""]])
     result = run("predict", shelf[0], some)
     assert result.exit_code == 0
-    assert "has not met 1 expert ([b]new[/b]) of some.csv" in result.stderr
+    assert "does not know 1 expert ([b]new[/b]) of some.csv" in result.stderr
     assert f"some.csv lacks 3 experts ({', '.join(EXPERTS[1:])}) of" in result.stderr
-    assert result.stderr.endswith("linmax: 2 rows guessed\n")
+    assert result.stderr.endswith("linmax: 2 rows predicted\n")
 
 
 def test_a_class_that_the_model_has_never_met_can_be_guessed(shelf: Shelf, tmp_path: Path) -> None:
@@ -135,7 +137,7 @@ def test_experts_that_come_in_json_are_known_by_their_votes(shelf: Shelf, tmp_pa
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     result = run("predict", shelf[0], file)
     assert result.exit_code == 0, result.output
-    assert "has not met 1 expert (zoe) of v.jsonl" in result.stderr
+    assert "does not know 1 expert (zoe) of v.jsonl" in result.stderr
     assert "v.jsonl lacks 2 experts ([red]eve[/red], joe)" in result.stderr
 
 
@@ -174,7 +176,7 @@ def test_a_model_of_attributes_asks_for_their_columns(tmp_path: Path) -> None:
     said = refused("predict", tmp_path / "m", rows)
     assert said.endswith("learns from attributes; name their columns in v.csv with --attributes")
     result = run("predict", tmp_path / "m", rows, "--attributes", "size")
-    assert "2 of 2 labelled right" in result.stderr, result.output
+    assert "2 of 2 labelled rows correct" in result.stderr, result.output
 
 
 def test_a_model_of_numbers_says_that_a_text_file_has_none(tmp_path: Path) -> None:
@@ -209,12 +211,15 @@ def test_what_cannot_be_read_is_one_sentence(shelf: Shelf, tmp_path: Path) -> No
         ((other_version(model), votes), "it has version 99 and this linmax reads 1"),
         ((model, tmp_path / "none.csv"), "none.csv'; check the path"),
         ((model, empty), "empty.csv is empty; it needs a header or at least one row"),
-        ((model, ragged), "ragged.csv, line 2: 2 cells where the header has 3; mend the row"),
+        ((model, ragged), "ragged.csv, line 2: 2 cells where the header has 3; fix the row"),
         ((model, votes, "--experts", "anne"), "has no column 'anne'; did you mean 'ann'?"),
         ((model, votes, "--shape", "round"), "shape must be 'wide', 'scores' or 'long' (got 'round')"),
-        ((model, votes, "--output", tmp_path / "g.doc"), "does not end in .csv, .tsv, .jsonl or .parquet"),
-        ((model, votes, "--output", votes), "is read here; name another file"),
-        ((model, votes, "--output", model), "is read here; name another file"),
+        (
+            (model, votes, "--output", tmp_path / "g.doc"),
+            "its name must end in .csv, .tsv, .jsonl or .parquet",
+        ),
+        ((model, votes, "--output", votes), "is an input file; name another file"),
+        ((model, votes, "--output", model), "is an input file; name another file"),
     ]:
         assert sentence in refused("predict", *words)
     assert not list(tmp_path.glob("*.part"))
@@ -230,15 +235,15 @@ def test_a_parameter_of_the_library_is_said_as_an_option(shelf: Shelf, tmp_path:
 def test_a_run_that_is_stopped_leaves_nothing(
     stop: str, code: int, shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = Guesses.write
+    write = PredictionWriter.write
 
-    def stopped(self: Guesses, *rest: Any) -> None:
+    def stopped(self: PredictionWriter, *rest: Any) -> None:
         write(self, *rest)
         if stop == "int":
             raise KeyboardInterrupt
         os.kill(os.getpid(), signal.SIGTERM)
 
-    monkeypatch.setattr(Guesses, "write", stopped)
+    monkeypatch.setattr(PredictionWriter, "write", stopped)
     before = sorted(tmp_path.iterdir())
     assert run("predict", *shelf, "--output", tmp_path / "g.csv").exit_code == code
     assert sorted(tmp_path.iterdir()) == before

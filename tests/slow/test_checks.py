@@ -1,10 +1,14 @@
-"""The common checks of learners whose kernels take a minute to compile: `make soak` runs them."""
+"""The common checks of learners whose kernels take a minute to compile."""
 
 from __future__ import annotations
+
+import pytest
 
 from linmax import Averaged, Perceptron, Recycled, Winnow
 from linmax.checks import applicable, check_learner
 from linmax.experts import Gaussian, Kernel, Shared
+
+pytestmark = pytest.mark.slow
 
 
 def test_learners_on_kernels_pass_the_common_checks() -> None:
@@ -15,4 +19,4 @@ def test_learners_on_kernels_pass_the_common_checks() -> None:
 
 
 def test_learners_that_share_pass_the_common_checks() -> None:
-    check_learner(Averaged(Recycled(Winnow(1.2), size=10)).on(Shared("distance", {"s": (0, 1), "t": (1, 2)})))
+    check_learner(Averaged(Recycled(Winnow(1.2), size=10)).on(Shared("distance", sets={"s": (0, 1), "t": (1, 2)})))

@@ -1,4 +1,4 @@
-"""A contest as a table, or as values for machines."""
+"""`linmax compare`: several learners on one file, next to the plurality and the best expert."""
 
 from __future__ import annotations
 
@@ -11,96 +11,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from linmax.cli.inputs import Truths, demand, within
-from linmax.cli.inputs import open_labelled as opened
-from linmax.cli.main import as_options
-from linmax.cli.options import Reading, learner_of
-from linmax.cli.output import brief, progressing, tell
-from linmax.evaluate.compare import Contest, Gain, Place
+from linmax.cli.errors import as_options
+from linmax.cli.inputs import Labeller, check_needs, name_rows, open_labelled, parse_learner
+from linmax.cli.options import CompareOptions, ReadOptions
+from linmax.cli.output import print_message, progress_bar, shorten
+from linmax.evaluate.comparison import ComparisonResult, Gain, LearnerComparison
 from linmax.spec import Learner
-from linmax.streams import Piece, Stream, survey
-from linmax.streams.chunk import shuffled
-
-WIDE = 120  # letters in a line, from which on everything is one table
-
-
-def as_values(outcome: Outcome) -> dict[str, Any]:
-    """All of it, the most accurate first."""
-    contest = outcome.contest
-    return {
-        "file": outcome.file,
-        "complete": outcome.complete,
-        "items": contest.items,
-        "trials": contest.trials,
-        "unlabelled": contest.unlabelled,
-        "novel": contest.novel,
-        "against": contest.names[0],
-        "places": contest.places(),
-    }
-
-
-def show(outcome: Outcome, console: Console) -> None:
-    """Print mistakes and gains: as one table, or as two where lines are short."""
-    contest = outcome.contest
-    places = contest.places()
-    first = contest.names[0]
-    cost = "us an item" if console.options.ascii_only else "µs an item"
-    counts = ("mistakes", "right", "last half", cost)
-    gains = ("gain", "95 %", "p")
-    console.print(Text(f"{outcome.file}: {_counted(outcome)}", style="bold"))
-    if console.width >= WIDE:
-        _table(
-            console, (*counts, *gains), [(one, (*_told(one), *_gained(one.gain))) for one in places], first
-        )
-    else:
-        _table(console, counts, [(one, _told(one)) for one in places], first)
-        _table(console, gains, [(one, _gained(one.gain)) for one in places if one.gain], first)
-    console.print(
-        Text(
-            f"gain: how many more in a hundred are right than of {first}, with a 95 % interval;"
-            " p: how likely so lopsided a result is among equals (McNemar's test)."
-        )
-    )
-
-
-def _table(
-    console: Console, head: tuple[str, ...], rows: list[tuple[Place, tuple[str, ...]]], first: str
-) -> None:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("learner", overflow="fold")
-    for heading in head:
-        table.add_column(heading, justify="right", no_wrap=True)
-    for place, cells in rows:
-        name = f"{place.name}: {brief(place.who)}" if place.who else place.name
-        table.add_row(*map(Text, (name, *cells)), style="bold cyan" if place.name == first else "")
-    console.print(table)
-
-
-def _told(place: Place) -> tuple[str, ...]:
-    cost = "" if place.microseconds is None else f"{place.microseconds:.2f}"
-    return str(place.mistakes), _part(place.accuracy), _part(place.last_half), cost
-
-
-def _gained(gain: Gain | None) -> tuple[str, str, str]:
-    if gain is None:
-        return "", "", ""
-    interval = f"{100 * gain.low:+.2f} to {100 * gain.high:+.2f}"
-    return f"{100 * gain.gain:+.2f}", interval, "< 0.001" if gain.p < 0.001 else f"{gain.p:.3f}"
-
-
-def _part(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.2%}"
-
-
-def _counted(outcome: Outcome) -> str:
-    contest = outcome.contest
-    told = f"{contest.trials} trials"
-    if contest.unlabelled:
-        told += f", {contest.unlabelled} items without a label"
-    if contest.novel:
-        told += f", {contest.novel} novel labels"
-    return told if outcome.complete else f"{told}, and not all of it"
-
+from linmax.streams import Chunk, Stream, data_warnings
+from linmax.streams.chunk import shuffle_items
 
 ON_VOTES = (
     "recommended()",
@@ -115,93 +33,182 @@ ON_ATTRIBUTES = (
     "Logistic(0.1).on(Attributes() + Thresholds())",
     "Perceptron().on(Attributes() + Thresholds())",
 )
-ROWS = 8192  # learned at a time by each: Ctrl-C waits no longer
+
+ROWS = 8192
+"""Rows that each learner learns at a time, which is how long Ctrl-C may have to wait."""
+
+WIDE = 120
+"""Columns of a terminal from which on everything fits into one table."""
 
 
-class Wishes(NamedTuple):
-    """Who is compared, and on what."""
-
-    learners: list[str]
-    labels: Path | None = None
-    shuffle: int | None = None
-    picture: Path | None = None
-
-
-class Outcome(NamedTuple):
-    """A contest, and whether it came to its end."""
+class Comparison(NamedTuple):
+    """The result of a comparison, and whether it reached the end of the file."""
 
     file: str
-    contest: Contest
+    learners: LearnerComparison
     complete: bool
 
+    @property
+    def items(self) -> int:
+        """Items that were read."""
+        return self.learners.items
 
-def compare(reading: Reading, wishes: Wishes) -> Outcome:
-    """Let the learners learn the file side by side; Ctrl-C ends it where it is."""
-    asked = {text.strip(): learner_of(text) for text in wishes.learners}
-    if len(asked) < len(wishes.learners):
-        raise ValueError("a learner is named twice; once is enough")
-    _demand_picture(wishes.picture)
-    stream, truths = opened(reading, wishes.labels)
+
+def compare_learners(read: ReadOptions, options: CompareOptions) -> Comparison:
+    """Run the learners side by side; Ctrl-C stops and keeps what was counted."""
+    texts = options.learners or []
+    learners = {text.strip(): parse_learner(text) for text in texts}
+    if len(learners) < len(texts):
+        raise ValueError("a learner is named twice; name each once")
+    _check_picture(options.picture)
+    stream, labeller = open_labelled(read, options.labels)
     with stream:
-        file = stream.layout.file
+        file = stream.schema.file
         first = stream.peek()
         if first is None:
-            raise ValueError(f"{file} has no items; there is nothing to compare on")
-        _remark(stream, wishes)
-        contest = Contest(asked or _usual(first))
-        for name, fusion in zip(contest.names, contest.fusions, strict=True):
-            demand(fusion, first, name, file)
-        complete = _run(contest, stream, truths, wishes.shuffle)
-        if wishes.labels is not None and complete and not truths.joined:
-            tell(f"note: no id of {wishes.labels} is in {file}; ids are compared as they are written")
-    if not contest.trials and complete:
-        where = file if wishes.labels is None else wishes.labels.name
-        raise ValueError(f"no item of {file} has a label in {where} that could be guessed; check the columns")
-    if wishes.picture is not None and contest.trials:
-        from linmax.report.charts_experts import draw_contest
+            raise ValueError(f"{file} has no items, so there is nothing to compare")
+        _print_warnings(stream, options)
+        comparison = LearnerComparison(learners or _default_learners(first))
+        for name, fusion in zip(comparison.names, comparison.fusions, strict=True):
+            check_needs(fusion, first, name, file)
+        complete = _run(comparison, stream, labeller, options.shuffle)
+        if options.labels is not None and complete and not labeller.joined:
+            print_message(f"note: no id of {options.labels} is in {file}; ids are compared exactly")
+    if not comparison.trials and complete:
+        where = file if options.labels is None else options.labels.name
+        raise ValueError(
+            f"no item of {file} has a label in {where} that could be predicted; check the columns"
+        )
+    if options.picture is not None and comparison.trials:
+        from linmax.report.line_chart import draw_comparison
 
-        draw_contest(*contest.curves(), wishes.picture, title=f"{file}: mistakes so far")
-    return Outcome(file, contest, complete)
+        draw_comparison(*comparison.curves(), options.picture, title=f"{file}: cumulative mistakes")
+    return Comparison(file, comparison, complete)
 
 
-def _run(contest: Contest, stream: Stream, truths: Truths, seed: int | None) -> bool:
-    file = stream.layout.file
+def _run(comparison: LearnerComparison, stream: Stream, labeller: Labeller, seed: int | None) -> bool:
+    file = stream.schema.file
     try:
-        with progressing(stream, "compiling") as watch:
-            for piece in stream if seed is None else shuffled(stream, seed):
-                for begin in range(0, piece.items, ROWS):
-                    part = piece.part(begin, begin + ROWS)
-                    with within(file, part):
-                        labels = truths.of(part)
-                        if not contest.items:
-                            contest.warm(part, labels)
-                        contest.learn(part, labels)
-                    watch.done(contest.items, "comparing")
+        with progress_bar(stream, "compiling") as bar:
+            for chunk in stream if seed is None else shuffle_items(stream, seed):
+                for start in range(0, chunk.items, ROWS):
+                    part = chunk.slice(start, start + ROWS)
+                    with name_rows(file, part):
+                        labels = labeller.labels(part)
+                        if not comparison.items:
+                            comparison.warm_up(part, labels)
+                        comparison.learn(part, labels)
+                    bar.update(comparison.items, "comparing")
     except KeyboardInterrupt:
-        if not contest.trials:
+        if not comparison.trials:
             raise
         return False
     return True
 
 
-def _usual(first: Piece) -> dict[str, Learner]:
-    """Who is compared when nobody is named."""
+def _default_learners(first: Chunk) -> dict[str, Learner]:
     names = ON_ATTRIBUTES if first.votes is None else ON_VOTES
-    return {name: learner_of(name) for name in names}
+    return {name: parse_learner(name) for name in names}
 
 
-def _remark(stream: Stream, wishes: Wishes) -> None:
-    """Say what looks odd in the first rows."""
-    for sentence in survey(stream):
-        sorted_ = sentence.startswith("rows are sorted") and wishes.shuffle is not None
-        if not sorted_ and not (wishes.labels is not None and "have no label" in sentence):
-            tell(f"note: {as_options(sentence)}")
+def _print_warnings(stream: Stream, options: CompareOptions) -> None:
+    """Print what looks wrong in the first rows, except what the options take care of."""
+    for sentence in data_warnings(stream):
+        shuffled = sentence.startswith("rows are sorted") and options.shuffle is not None
+        labelled_later = "have no label" in sentence and options.labels is not None
+        if not shuffled and not labelled_later:
+            print_message(f"note: {as_options(sentence)}")
 
 
-def _demand_picture(picture: Path | None) -> None:
+def _check_picture(picture: Path | None) -> None:
     if picture is None:
         return
     if picture.suffix.lower() != ".png":
-        raise ValueError(f"cannot draw {picture}: it does not end in .png; call it so")
+        raise ValueError(f"cannot draw {picture}: the name must end in .png")
     if not picture.absolute().parent.is_dir():
-        raise ValueError(f"cannot draw {picture}: there is no folder {picture.parent}; make it first")
+        raise ValueError(f"cannot draw {picture}: there is no folder {picture.parent}; create it first")
+
+
+def to_dict(comparison: Comparison) -> dict[str, Any]:
+    """The result for JSON, the most accurate first."""
+    learners = comparison.learners
+    return {
+        "file": comparison.file,
+        "complete": comparison.complete,
+        "items": learners.items,
+        "trials": learners.trials,
+        "unlabelled": learners.unlabelled,
+        "novel": learners.novel,
+        "reference": learners.names[0],
+        "results": learners.results(),
+    }
+
+
+def print_comparison(comparison: Comparison, console: Console) -> None:
+    """Print mistakes and gains in one table, or in two on a narrow terminal."""
+    learners = comparison.learners
+    results = learners.results()
+    first = learners.names[0]
+    microseconds = "us per item" if console.options.ascii_only else "µs per item"
+    counts = ("mistakes", "accuracy", "last half", microseconds)
+    gains = ("gain", "95 %", "p")
+    console.print(Text(f"{comparison.file}: {_format_trials(comparison)}", style="bold"))
+    if console.width >= WIDE:
+        rows = [(one, (*_format_counts(one), *_format_gain(one.gain))) for one in results]
+        _print_table(console, (*counts, *gains), rows, first)
+    else:
+        _print_table(console, counts, [(one, _format_counts(one)) for one in results], first)
+        _print_table(console, gains, [(one, _format_gain(one.gain)) for one in results if one.gain], first)
+    console.print(
+        Text(
+            f"gain: difference in accuracy from {first} in percentage points, with a 95 % confidence"
+            " interval; p: p-value of McNemar's test."
+        )
+    )
+
+
+def _print_table(
+    console: Console,
+    headings: tuple[str, ...],
+    rows: list[tuple[ComparisonResult, tuple[str, ...]]],
+    first: str,
+) -> None:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("learner", overflow="fold")
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for result, cells in rows:
+        name = f"{result.name}: {shorten(result.detail)}" if result.detail else result.name
+        table.add_row(*map(Text, (name, *cells)), style="bold cyan" if result.name == first else "")
+    console.print(table)
+
+
+def _format_counts(result: ComparisonResult) -> tuple[str, ...]:
+    microseconds = "" if result.microseconds is None else f"{result.microseconds:.2f}"
+    return (
+        str(result.mistakes),
+        _format_part(result.accuracy),
+        _format_part(result.accuracy_last_half),
+        microseconds,
+    )
+
+
+def _format_gain(gain: Gain | None) -> tuple[str, str, str]:
+    if gain is None:
+        return "", "", ""
+    interval = f"{100 * gain.ci_low:+.2f} to {100 * gain.ci_high:+.2f}"
+    return f"{100 * gain.gain:+.2f}", interval, "< 0.001" if gain.p_value < 0.001 else f"{gain.p_value:.3f}"
+
+
+def _format_part(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.2%}"
+
+
+def _format_trials(comparison: Comparison) -> str:
+    learners = comparison.learners
+    text = f"{learners.trials} trials"
+    if learners.unlabelled:
+        text += f", {learners.unlabelled} items without a label"
+    if learners.novel:
+        text += f", {learners.novel} novel labels"
+    return text if comparison.complete else f"{text} (incomplete)"

@@ -1,271 +1,357 @@
-"""A session that begins, or goes on from a model: with new rows of the same file, or in its middle."""
+"""`linmax fuse`: one pass over a file, from the beginning or from where a model stopped."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.text import Text
 
-from linmax.cli.fuse_summary import summary
-from linmax.cli.inputs import demand
-from linmax.cli.inputs import open_labelled as opened
-from linmax.cli.main import as_options
-from linmax.cli.options import Orders, Reading, check, check_costs, costs, learner_of
-from linmax.cli.output import Board, as_json, out
+from linmax.cli.errors import as_options
+from linmax.cli.fuse_summary import print_summary
+from linmax.cli.inputs import check_costs, check_needs, open_labelled, parse_costs, parse_learner
+from linmax.cli.options import FuseOptions, ReadOptions
+from linmax.cli.output import MilestoneTable, print_json, stdout_console
+from linmax.evaluate.checkpoint import (
+    NO_PREFIX,
+    LearnedPrefix,
+    RestoredAudit,
+    audit_state,
+    head_fingerprint,
+    matches_head,
+)
 from linmax.evaluate.findings import Findings
-from linmax.evaluate.resumable_run import NOTHING, Before, Pass, Recalled, coded, head, knows, noted
-from linmax.evaluate.summarize import sum_up
+from linmax.evaluate.resumable_run import ResumableRun, encode_ahead
+from linmax.evaluate.summary import summarize
 from linmax.fusion import Fusion, load
+from linmax.fusion.model_file import is_model
 from linmax.inputs import DEFAULT
-from linmax.streams import Guesses, Stream, survey
-from linmax.streams.chunk import shuffled
-from linmax.streams.stream import Ahead
+from linmax.streams import PredictionWriter, Stream, data_warnings
+from linmax.streams.chunk import shuffle_items
+from linmax.streams.stream import ReadAhead
 
-ATTRIBUTES = "Averaged(Perceptron()).on(Attributes())"  # learns where nobody votes
-NOTE = "fuse"  # under which a model notes how far a pass has come
+ON_ATTRIBUTES = "Averaged(Perceptron()).on(Attributes())"
+"""The learner for a file without votes."""
+
+NOTE = "fuse"
+"""The name of the note in a model that says how far a pass has come."""
+
+MANY_CLASSES = 100
+"""Classes from which on recommended() is slow."""
 
 
 class Start(NamedTuple):
-    """Where a pass begins."""
+    """Where a pass begins.
+
+    Attributes
+    ----------
+    fusion : Fusion
+        The session.
+    prefix : LearnedPrefix
+        The rows to skip.
+    restored : RestoredAudit or None
+        The audit of an interrupted pass.
+    relearns : bool
+        Whether rows are learned that the model has already learned.
+    notes : list of str
+        What to tell the user about it.
+    head : (int, str)
+        The digest of the first rows of the file.
+    """
 
     fusion: Fusion
-    before: Before  # rows that are passed over
-    recalled: Recalled | None  # the audit of a pass that was stopped
-    again: bool  # whether rows are learned that were learned before
-    history: list[str]  # what there is to say about it
-    head: tuple[int, str]  # the digest of the first rows of the file
+    prefix: LearnedPrefix
+    restored: RestoredAudit | None
+    relearns: bool
+    notes: list[str]
+    head: tuple[int, str]
 
 
-def start(orders: Orders, stream: Stream) -> Start:
-    """A new session, or the one of a model, after the rows that it has learned of this file."""
-    if orders.start is None:
-        learner = orders.learner or (ATTRIBUTES if stream.layout.shape == "attributes" else "recommended()")
-        fusion = Fusion(learner_of(learner), seed=orders.seed, abstain=abstaining(orders.abstain, stream))
-        return Start(fusion, NOTHING, None, False, [], head(stream.peek()))
-    fusion = load(orders.start)
+class Interrupted(Exception):  # noqa: N818 - not an error
+    """Ctrl-C was pressed: the model is complete, and files that are only partly written are removed."""
+
+
+def fuse(read: ReadOptions, options: FuseOptions, console: Console | None = None) -> bool:
+    """Run the pass and print the result; return whether the end of the file was reached."""
+    console = console or stdout_console()
+    costs = parse_costs(options.cost or [])
+    check_options(read, options)
+    stream, labeller = open_labelled(read, options.labels)
+    with stream:
+        check_costs(costs, stream.schema)
+        start = start_session(options, stream)
+        first = stream.peek()
+        if first is not None:
+            check_needs(start.fusion, first, repr(start.fusion.learner), stream.schema.file)
+        warnings = find_warnings(stream, options)
+        if not options.json:
+            console.print(Text(str(stream.schema)), soft_wrap=True)
+            for sentence in [*warnings, *start.notes, *_output_notes(start, options)]:
+                console.print(Text(f"Note: {sentence}.", style="yellow"), soft_wrap=True)
+        rows = labeller.label(stream if options.shuffle is None else shuffle_items(stream, options.shuffle))
+        chunks = ReadAhead(encode_ahead(start.fusion, rows))
+        run = ResumableRun(
+            start.fusion,
+            chunks,
+            prefix=start.prefix,
+            restored=start.restored,
+            every=options.checkpoint,
+            fingerprint=options.save is not None,
+        )
+        with MilestoneTable(console, stream, quiet=options.json) as table:
+            with chunks, catch_interrupt(chunks) as interrupts:
+                finished = _learn(run, start, stream, options, table, interrupts)
+            if not finished and options.save is not None:
+                save_model(run, start, stream, options, finished=False)
+            found = _summarize(run, start, stream, costs, warnings, table, ablation=finished)
+    report_result(console, found, options, run, finished)
+    if finished and options.save is not None:
+        save_model(run, start, stream, options, finished=True)
+    return finished
+
+
+def check_options(read: ReadOptions, options: FuseOptions) -> None:
+    """Refuse, before anything is read, what could not be done at the end."""
+    inputs = [path for path in (read.path, options.labels) if path is not None]
+    taken = {path.resolve(): "is an input file" for path in inputs}
+    outputs = (("--save", options.save), ("--report", options.report), ("--output", options.output))
+    for name, path in outputs:
+        if path is None:
+            continue
+        _check_writable(name, path)
+        if path.resolve() in taken:
+            raise ValueError(f"{name} {path} {taken[path.resolve()]}; name another file")
+        taken[path.resolve()] = "is written twice"
+    if options.save is not None and options.save.exists() and not is_model(options.save):
+        raise ValueError(f"--save {options.save} exists and is not a model; name another file, or remove it")
+    if options.output is not None:
+        PredictionWriter(options.output)  # checks the suffix
+    if options.checkpoint and options.save is None:
+        raise ValueError(f"--checkpoint {options.checkpoint} requires --save MODEL")
+    for name, value in (("learner", options.learner), ("abstain", options.abstain)):
+        if options.start is not None and value is not None:
+            raise ValueError(f"--{name} is stored in the model of --from {options.start}; leave it out")
+    if options.relearn and options.start is None:
+        raise ValueError("--relearn requires --from MODEL")
+
+
+def _check_writable(name: str, path: Path) -> None:
+    if not path.parent.is_dir():
+        raise ValueError(f"cannot write {name} {path}: there is no folder {path.parent}; create it first")
+    if path.is_dir() or str(path) == "-":
+        raise ValueError(f"cannot write {name} {path}: it is not the name of a file; add one")
+
+
+def start_session(options: FuseOptions, stream: Stream) -> Start:
+    """A new session, or that of a model, after the rows of this file that it has learned."""
+    fingerprint = head_fingerprint(stream.peek())
+    if options.start is None:
+        default = ON_ATTRIBUTES if stream.schema.shape == "attributes" else "recommended()"
+        learner = parse_learner(options.learner or default)
+        fusion = Fusion(learner, seed=options.seed, abstain=parse_abstain(options.abstain, stream))
+        return Start(fusion, NO_PREFIX, None, False, [], fingerprint)
+    fusion = load(options.start)
     notes = fusion.notes.pop(NOTE, {})
+    start = Start(fusion, NO_PREFIX, None, False, [], fingerprint)
     if not isinstance(notes, dict) or not notes:
-        return Start(fusion, NOTHING, None, False, [], head(stream.peek()))
-    return _gone_on(fusion, notes, orders, stream)
+        return start
+    return _resume(start, notes, options, stream)
 
 
-def _gone_on(fusion: Fusion, notes: dict[str, Any], orders: Orders, stream: Stream) -> Start:
-    file, same = stream.layout.file, knows(notes.get("head"), stream.peek())
-    new = Start(fusion, NOTHING, None, False, [], head(stream.peek()))
+def _resume(start: Start, notes: dict[str, Any], options: FuseOptions, stream: Stream) -> Start:
+    file, same_file = stream.schema.file, matches_head(notes.get("head"), stream.peek())
     try:
-        before = Before(int(notes["rows"]), str(notes["digest"]))
+        prefix = LearnedPrefix(int(notes["rows"]), str(notes["digest"]))
         base = int(notes["base"])
     except (KeyError, TypeError, ValueError):
         raise ValueError(
-            f"what {orders.start} notes of the run that made it is damaged; start anew"
+            f"the notes in {options.start} on its last run are damaged; start without --from"
         ) from None
-    if "audit" in notes and not orders.again:
-        if not same or notes.get("shuffle") != orders.shuffle:
+    if "audit" in notes and not options.relearn:
+        if not same_file or notes.get("shuffle") != options.shuffle:
             how = "" if notes.get("shuffle") is None else f" with --shuffle {notes['shuffle']}"
             raise ValueError(
-                f"{orders.start} stopped after {before.rows:,} rows of {notes.get('file')}{how}; give that"
-                " file as it was to go on there, or --again to learn this one from its beginning"
+                f"{options.start} stopped after {prefix.rows:,} rows of {notes.get('file')}{how}; pass the"
+                " same file unchanged to resume there, or --relearn to learn this one from its beginning"
             )
-        told = [f"{file} goes on after row {before.rows:,}, where it stopped"]
-        return new._replace(before=before, recalled=Recalled(notes["audit"], base), history=told)
-    if not same:
-        return new
-    if orders.again or orders.shuffle is not None or notes.get("shuffle") is not None:
-        return new._replace(again=True, history=[f"rows of {file} are learned that were learned before"])
-    told = [f"{file} goes on after row {before.rows:,}: those before it are learned already"]
-    return new._replace(before=before, history=told)
+        sentence = f"resuming {file} after row {prefix.rows:,}, where the last run stopped"
+        return start._replace(prefix=prefix, restored=RestoredAudit(notes["audit"], base), notes=[sentence])
+    if not same_file:
+        return start
+    if options.relearn or options.shuffle is not None or notes.get("shuffle") is not None:
+        sentence = f"the model has already learned rows of {file}, and learns them again"
+        return start._replace(relearns=True, notes=[sentence])
+    sentence = f"continuing {file} after row {prefix.rows:,}, because the rows before are already learned"
+    return start._replace(prefix=prefix, notes=[sentence])
 
 
-def keep(run: Pass, began: Start, stream: Stream, orders: Orders, *, finished: bool) -> None:
-    """Write the model, with how far it has come."""
-    assert orders.save is not None
-    notes = {
-        "file": stream.layout.file,
-        "rows": run.mark.rows,
-        "base": run.mark.rows - run.audit.items,
-        "digest": run.mark.digest,
-        "head": list(began.head),
-        "shuffle": orders.shuffle,
-    }
-    run.fusion.notes[NOTE] = notes if finished else {**notes, "audit": noted(run.audit)}
-    run.fusion.save(orders.save)
-
-
-def abstaining(text: str | None, stream: Stream) -> Any:
-    """The vote that abstains: none at all, a whole number, or a text, as which CSV has numbers, too."""
+def parse_abstain(text: str | None, stream: Stream) -> Any:
+    """The vote that means no vote: None, an integer, or text (CSV has numbers as text)."""
     if text == "none":
         return None
-    textual = stream.layout.format in ("CSV", "TSV")
+    is_text = stream.schema.format in ("CSV", "TSV")
     if text is None:
-        return "-1" if textual and _numbered(stream) else DEFAULT
-    return int(text) if not textual and text.removeprefix("-").isdecimal() else text
+        return "-1" if is_text and _has_integer_labels(stream) else DEFAULT
+    return int(text) if not is_text and text.removeprefix("-").isdecimal() else text
 
 
-def _numbered(stream: Stream) -> bool:
-    """Whether labels are whole numbers in the first rows, and none is -1."""
+def _has_integer_labels(stream: Stream) -> bool:
+    """Whether the labels in the first rows are integers, and none is -1."""
     first = stream.peek()
     labels = set() if first is None or first.labels is None else set(first.labels.tolist()) - {None}
     return bool(labels) and "-1" not in labels and all(one.removeprefix("-").isdecimal() for one in labels)
 
 
-MANY = 100  # classes, with which recommended() is slow
-
-
-def fuse(reading: Reading, orders: Orders, console: Console | None = None) -> bool:
-    """Run the pass; whether it came to the end of the file."""
-    console = console or out()
-    cost = costs(orders.cost or [])
-    check(reading, orders)
-    stream, truths = opened(reading, orders.labels)
-    with stream:
-        check_costs(cost, stream.layout)
-        began = start(orders, stream)
-        first = stream.peek()
-        if first is not None:
-            demand(began.fusion, first, repr(began.fusion.learner), stream.layout.file)
-        oddities = odd(stream, orders)
-        if not orders.json:
-            console.print(Text(str(stream.layout)), soft_wrap=True)
-            for sentence in [*oddities, *began.history, *short(began, orders)]:
-                console.print(Text(f"Note: {sentence}.", style="yellow"), soft_wrap=True)
-        rows = truths.given(stream if orders.shuffle is None else shuffled(stream, orders.shuffle))
-        pieces = Ahead(coded(began.fusion, rows))
-        run = Pass(
-            began.fusion, pieces, before=began.before, recalled=began.recalled, every=orders.checkpoint,
-            marked=orders.save is not None,
-        )  # fmt: skip
-        with Board(console, stream, quiet=orders.json) as board:
-            with pieces, interruptible(pieces) as stopped:
-                finished = follow(run, began, stream, orders, board, stopped)
-            if not finished and orders.save is not None:
-                keep(run, began, stream, orders, finished=False)
-            found = found_out(run, began, stream, cost, oddities, board, leave_out=finished)
-    tell(console, found, orders, run, finished)
-    if finished and orders.save is not None:
-        keep(run, began, stream, orders, finished=True)
-    return finished
-
-
-def short(began: Start, orders: Orders) -> list[str]:
-    """A file of guesses of a pass that goes on does not begin at the beginning."""
-    if orders.output is None or not began.before.rows:
-        return []
-    return [f"{orders.output} will hold the guesses after row {began.before.rows:,} only"]
-
-
-def odd(stream: Stream, orders: Orders) -> list[str]:
-    """What looks odd in the first rows, but for what was thought of."""
-    sentences = survey(stream)
-    if orders.shuffle is not None:
+def find_warnings(stream: Stream, options: FuseOptions) -> list[str]:
+    """What looks wrong in the first rows, except what the options take care of."""
+    sentences = data_warnings(stream)
+    if options.shuffle is not None:
         sentences = [one for one in sentences if not one.startswith("rows are sorted")]
-    if orders.labels is not None:
+    if options.labels is not None:
         sentences = [one for one in sentences if "have no label" not in one]
     first = stream.peek()
-    if orders.learner is None and orders.start is None and first is not None and first.labels is not None:
+    if options.learner is None and options.start is None and first is not None and first.labels is not None:
         classes = len(set(first.labels.tolist()))
-        if classes > MANY:
+        if classes > MANY_CLASSES:
             sentences.append(
-                f"there are {classes} labels, with which recommended() takes long;"
-                " --learner 'Averaged(Winnow(1.2))' is quick"
+                f"recommended() is slow with many classes ({classes} here);"
+                " --learner 'Averaged(Winnow(1.2))' is fast"
             )
     return [as_options(one) for one in sentences]
 
 
-def follow(run: Pass, began: Start, stream: Stream, orders: Orders, board: Board, stopped: list[int]) -> bool:
-    """Let the pass go on to its end, or to a Ctrl-C; whether it was the end."""
-    with ExitStack() as stack, suppress(Stopped):
-        output = stack.enter_context(Guesses(orders.output)) if orders.output else None
+def _output_notes(start: Start, options: FuseOptions) -> list[str]:
+    if options.output is None or not start.prefix.rows:
+        return []
+    return [f"{options.output} will contain only the predictions after row {start.prefix.rows:,}"]
+
+
+def _learn(
+    run: ResumableRun,
+    start: Start,
+    stream: Stream,
+    options: FuseOptions,
+    table: MilestoneTable,
+    interrupts: list[int],
+) -> bool:
+    """Run the pass to its end, or to Ctrl-C; return whether it was the end."""
+    with ExitStack() as stack, suppress(Interrupted):
+        writer = stack.enter_context(PredictionWriter(options.output)) if options.output else None
         for outcome in run:
-            board.show(run.audit)
-            if output is not None:
-                output.write(outcome.piece, outcome.guesses, outcome.margins, outcome.piece.labels)
-            if orders.checkpoint and run.audit.items % orders.checkpoint == 0:
-                keep(run, began, stream, orders, finished=False)
-            if stopped:
-                raise Stopped
-        if not run.audit.items and began.before.rows:
+            table.update(run.audit)
+            if writer is not None:
+                writer.write(outcome.chunk, outcome.guesses, outcome.margins, outcome.chunk.labels)
+            if options.checkpoint and run.audit.items % options.checkpoint == 0:
+                save_model(run, start, stream, options, finished=False)
+            if interrupts:
+                raise Interrupted
+        if not run.audit.items and start.prefix.rows:
             raise ValueError(
-                f"{orders.start} has learned all {began.before.rows:,} rows of {stream.layout.file};"
-                " add rows, or learn them once more with --again"
+                f"{options.start} has learned all {start.prefix.rows:,} rows of {stream.schema.file};"
+                " add rows, or learn them again with --relearn"
             )
-        if orders.save is not None:  # if that fails, there shall be no guesses either
-            keep(run, began, stream, orders, finished=False)  # findings are still to be told
+        if options.save is not None:  # inside the writer's context: if saving fails, no predictions remain
+            save_model(run, start, stream, options, finished=False)  # the findings are not printed yet
         return True
     return False
 
 
-def found_out(
-    run: Pass,
-    began: Start,
-    stream: Stream,
-    cost: dict[str, float],
-    oddities: list[str],
-    board: Board,
-    *,
-    leave_out: bool,
-) -> Findings:
-    """The findings; a Ctrl-C while experts are left out, one after the other, leaves only that out."""
+def save_model(
+    run: ResumableRun, start: Start, stream: Stream, options: FuseOptions, *, finished: bool
+) -> None:
+    """Write the model, with a note on how far it has come."""
+    assert options.save is not None
+    notes = {
+        "file": stream.schema.file,
+        "rows": run.fingerprint.rows,
+        "base": run.fingerprint.rows - run.audit.items,
+        "digest": run.fingerprint.digest,
+        "head": list(start.head),
+        "shuffle": options.shuffle,
+    }
+    run.fusion.notes[NOTE] = notes if finished else {**notes, "audit": audit_state(run.audit)}
+    run.fusion.save(options.save)
 
-    def summed(leave_out: bool) -> Findings:
-        return sum_up(
-            run.audit, run.fusion, file=stream.layout.file, source=str(stream.layout), cost=cost,
-            oddities=oddities, again=began.again, leave_out=leave_out,
-            told=lambda i, n: board.status("leaving out each expert", i, n),
-        )  # fmt: skip
+
+def _summarize(
+    run: ResumableRun,
+    start: Start,
+    stream: Stream,
+    costs: dict[str, float],
+    warnings: list[str],
+    table: MilestoneTable,
+    *,
+    ablation: bool,
+) -> Findings:
+    """The findings; Ctrl-C during the ablation of experts skips only the ablation."""
+
+    def findings(ablation: bool) -> Findings:
+        return summarize(
+            run.audit,
+            run.fusion,
+            file=stream.schema.file,
+            source=str(stream.schema),
+            prices=costs,
+            data_warnings=warnings,
+            repeated=start.relearns,
+            ablation=ablation,
+            on_progress=lambda i, n: table.update_status("ablation of each expert", i, n),
+        )
 
     try:
-        return summed(leave_out)
+        return findings(ablation)
     except KeyboardInterrupt:
-        return summed(False)
+        return findings(False)
 
 
-def tell(console: Console, found: Findings, orders: Orders, run: Pass, finished: bool) -> None:
-    """Show what was found, and say what was written."""
-    if orders.report is not None:
+def report_result(
+    console: Console, found: Findings, options: FuseOptions, run: ResumableRun, finished: bool
+) -> None:
+    """Write the report, print the findings, and list the files that were written."""
+    if options.report is not None:
         from linmax.report.page import write_page
 
-        write_page(found, orders.report)
-    if orders.json:
-        as_json({**vars(found), "finished": finished})
+        write_page(found, options.report)
+    if options.json:
+        print_json({**vars(found), "finished": finished})
         return
-    summary(console, found)
+    print_summary(console, found)
     for what, path in (
-        ("The model is", orders.save),
-        ("The guesses are", orders.output if finished else None),
-        ("The report is", orders.report),
+        ("Model", options.save),
+        ("Predictions", options.output if finished else None),
+        ("Report", options.report),
     ):
         if path is not None:
-            console.print(Text(f"{what} in {path}."), soft_wrap=True)
+            console.print(Text(f"{what}: {path}"), soft_wrap=True)
     if not finished:
-        way = f"; --from {orders.save} goes on from there" if orders.save else ""
+        way = f"; resume with --from {options.save}" if options.save else ""
         console.print(Text(f"Stopped after {run.audit.items:,} items{way}.", style="bold"), soft_wrap=True)
 
 
-class Stopped(Exception):  # noqa: N818 - it is no error
-    """A Ctrl-C came: what is learned is whole, and files that are being written are let go."""
-
-
 @contextmanager
-def interruptible(pieces: Ahead[Any]) -> Iterator[list[int]]:
-    """A list that the first Ctrl-C fills; when waiting for the file it also stops. The second is as usual."""
-    came: list[int] = []
+def catch_interrupt(chunks: ReadAhead[Any]) -> Iterator[list[int]]:
+    """A list that the first Ctrl-C fills, so that the current chunk is finished; the second acts as usual.
+
+    While the program waits for input, the first raises Interrupted.
+    """
+    interrupts: list[int] = []
 
     def note(number: int, _: Any) -> None:
-        came.append(number)
+        interrupts.append(number)
         signal.signal(signal.SIGINT, before)
-        if pieces.waiting:
-            raise Stopped
+        if chunks.waiting:
+            raise Interrupted
 
     try:
         before = signal.signal(signal.SIGINT, note)
-    except ValueError:  # not in the main thread, which hears no Ctrl-C
-        yield came
+    except ValueError:  # not in the main thread, which alone receives signals
+        yield interrupts
         return
     try:
-        yield came
+        yield interrupts
     finally:
         signal.signal(signal.SIGINT, before)

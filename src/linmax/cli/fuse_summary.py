@@ -1,4 +1,4 @@
-"""What a pass has shown, as tables."""
+"""The findings of `linmax fuse` as text: the answer first, then the tables behind it."""
 
 from __future__ import annotations
 
@@ -10,89 +10,108 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from linmax.cli.output import brief, number
-from linmax.evaluate.audit import Item
-from linmax.evaluate.findings import Expert, Findings
-from linmax.report.text import account, answer
+from linmax.cli.output import BLOCK, format_number, shorten
+from linmax.evaluate.findings import ExpertSummary, Findings
+from linmax.evaluate.sample import ItemRecord
+from linmax.report.sentences import account, answer
 
-BAR = 6  # characters of the longest bar
-MOST = 20  # experts of a table
-FEW = 5  # items of a list
-ANSWERED = (1.0, 0.9, 0.8, 0.5, 0.2)  # parts of the items, in the table of coverage
-BLOCK = ("█", "#")
+BAR = 6
+"""Characters of the longest bar."""
+
+MAX_EXPERTS = 20
+"""Experts in a table or a sentence."""
+
+MAX_ITEMS = 5
+"""Items, or pairs of classes, in a sentence."""
+
+COVERAGE_SHOWN = (1.0, 0.9, 0.8, 0.5, 0.2)
+"""Fractions of the items, of the findings' coverage."""
 
 
-def summary(console: Console, found: Findings) -> None:
-    """Print the answer first, then what it rests on."""
+def print_summary(console: Console, found: Findings) -> None:
+    """Print the findings."""
     console.print()
-    console.print(Text(simple(answer(found)), style="bold"), soft_wrap=True)
+    console.print(Text(to_plain_text(answer(found)), style="bold"), soft_wrap=True)
     for sentence in account(found):
-        console.print(Text(simple(sentence)), soft_wrap=True)
+        console.print(Text(to_plain_text(sentence)), soft_wrap=True)
     if found.trials:
-        console.print(_standings(found))
+        console.print(_results_table(found))
     if found.experts:
-        _experts(console, found)
-    _confusions(console, found)
-    _coverage(console, found)
-    _items(console, "Hardest: confident, and wrong", found.hardest)
-    _items(console, "Label these next: the guess hardly leads", found.next_labels)
-    console.print(Text(_sentence(found.promise)), soft_wrap=True)
-    for remark in found.remarks:
-        console.print(Text(remark, style="dim"), soft_wrap=True)
+        _print_experts(console, found)
+    _print_confusion(console, found)
+    _print_coverage(console, found)
+    _print_items(console, "Hardest items (confident but wrong)", found.hardest)
+    _print_items(console, "Label these next (smallest margins)", found.next_labels)
+    console.print(Text(found.bound[:1].upper() + found.bound[1:]), soft_wrap=True)
+    for note in found.notes:
+        console.print(Text(note, style="dim"), soft_wrap=True)
 
 
-def _standings(found: Findings) -> Table:
-    table = _table("", "right", "last half", "mistakes", "")
-    for one in found.standings:
+def _results_table(found: Findings) -> Table:
+    table = _new_table("", "accuracy", "last half", "mistakes", "")
+    for one in found.results:
         of = "" if one.trials == found.trials else f" (of {one.trials:,} items)"
         table.add_row(
-            one.name, _percent(one.accuracy), _percent(one.last_half), f"{one.mistakes:,}",
-            Text(brief(one.who, 60) + of), style="bold cyan" if one.name == "linmax" else "",
-        )  # fmt: skip
+            one.name,
+            _percent(one.accuracy),
+            _percent(one.accuracy_last_half),
+            f"{one.mistakes:,}",
+            Text(shorten(one.detail, 60) + of),
+            style="bold cyan" if one.name == "linmax" else "",
+        )
     return table
 
 
-def _experts(console: Console, found: Findings) -> None:
-    console.print(Text("Whom linmax trusts", style="bold"))
-    lossy = any(one.log_loss is not None for one in found.experts)
-    dropped = any(one.without is not None for one in found.experts)
-    priced = any(one.cost is not None for one in found.experts)
-    headings = ["expert", "right", "speaks", "trust", "", "heard"]
-    headings += ["left out"] * dropped + ["cost"] * priced + ["square loss", "log loss"] * lossy
-    table = _table(*headings)
+def _print_experts(console: Console, found: Findings) -> None:
+    console.print(Text("Trust in the experts", style="bold"))
+    with_losses = any(one.log_loss is not None for one in found.experts)
+    with_ablation = any(one.ablated_accuracy is not None for one in found.experts)
+    with_prices = any(one.price is not None for one in found.experts)
+    headings = ["expert", "accuracy", "votes", "trust", "", "reading"]
+    headings += (
+        ["ablation"] * with_ablation + ["price"] * with_prices + ["square loss", "log loss"] * with_losses
+    )
+    table = _new_table(*headings)
     largest = max(one.trust for one in found.experts) or 1.0
-    for one in found.experts[:MOST]:
+    for one in found.experts[:MAX_EXPERTS]:
         bar = BLOCK[console.options.ascii_only] * round(BAR * one.trust / largest)
         cells: list[Any] = [
-            Text(brief(one.name, 24)), _percent(one.accuracy), _percent(one.speaks),
-            _percent(one.trust), Text(bar, style="cyan"), one.hears,
-        ]  # fmt: skip
-        cells += [_without(one)] * dropped + [_number(one.cost)] * priced
-        table.add_row(*cells, *([_number(one.square_loss), _number(one.log_loss)] if lossy else []))
+            Text(shorten(one.name, 24)),
+            _percent(one.accuracy),
+            _percent(one.vote_rate),
+            _percent(one.trust),
+            Text(bar, style="cyan"),
+            one.reading,
+        ]
+        cells += [_format_ablation(one)] * with_ablation + [_number(one.price)] * with_prices
+        cells += [_number(one.square_loss), _number(one.log_loss)] if with_losses else []
+        table.add_row(*cells)
     console.print(table)
-    if len(found.experts) > MOST:
-        console.print(Text(f"... and {len(found.experts) - MOST} more; --report and --json have them all."))
-    for sentence in droppable(found.experts):
+    if len(found.experts) > MAX_EXPERTS:
+        more = len(found.experts) - MAX_EXPERTS
+        console.print(Text(f"... and {more} more; --report and --json list all of them."))
+    for sentence in describe_ablation(found.experts):
         console.print(Text(sentence), soft_wrap=True)
 
 
-def droppable(experts: list[Expert]) -> list[str]:
-    """Who could be left out, one at a time, in a sentence; the dearest first where costs are given."""
-    tried = [one for one in experts if one.costs is not None]
-    idle = [one for one in tried if one.costs is not None and one.costs <= 0.0]
+def describe_ablation(experts: list[ExpertSummary]) -> list[str]:
+    """A sentence on the experts that are not needed, the most expensive first; none without an ablation."""
+    tried = [one for one in experts if one.accuracy_drop is not None]
+    unneeded = [one for one in tried if one.accuracy_drop is not None and one.accuracy_drop <= 0.0]
     if not tried:
         return []
-    if not idle:
-        return ["Leaving out any one expert makes linmax less accurate."]
-    idle.sort(key=lambda one: (-(one.cost or 0.0), one.costs))
+    if not unneeded:
+        return ["Dropping any single expert makes linmax less accurate."]
+    unneeded.sort(key=lambda one: (-(one.price or 0.0), one.accuracy_drop))
     names = ", ".join(
-        brief(one.name, 28) + (f" (saves {one.cost:g})" if one.cost else "") for one in idle[:MOST]
+        shorten(one.name, 28) + (f" (saves {one.price:g})" if one.price else "")
+        for one in unneeded[:MAX_EXPERTS]
     )
-    more = f" and {len(idle) - MOST} more" if len(idle) > MOST else ""
-    return [f"Could be dropped, one at a time, at no loss of accuracy: {names}{more}."]
+    more = f" and {len(unneeded) - MAX_EXPERTS} more" if len(unneeded) > MAX_EXPERTS else ""
+    return [f"Any one of these experts can be dropped without loss of accuracy: {names}{more}."]
 
 
-def _confusions(console: Console, found: Findings) -> None:
+def _print_confusion(console: Console, found: Findings) -> None:
     pairs = [
         (count, truth, guess)
         for truth, row in zip(found.confusion.classes, found.confusion.table, strict=True)
@@ -100,52 +119,60 @@ def _confusions(console: Console, found: Findings) -> None:
         if truth != guess and count
     ]
     if pairs:
-        told = (
-            f"{brief(truth, 20)} taken for {brief(guess, 20)} ({count:,})"
-            for count, truth, guess in sorted(pairs, key=lambda pair: -pair[0])[:FEW]
+        texts = (
+            f"{shorten(truth, 20)} predicted as {shorten(guess, 20)} ({count:,})"
+            for count, truth, guess in sorted(pairs, key=lambda pair: -pair[0])[:MAX_ITEMS]
         )
-        console.print(Text(f"Most confused: {', '.join(told)}."), soft_wrap=True)
+        console.print(Text(f"Most confused classes: {', '.join(texts)}."), soft_wrap=True)
 
 
-def _coverage(console: Console, found: Findings) -> None:
-    levels = [one for one in found.coverage if any(abs(one.answered - part) < 0.01 for part in ANSWERED)]
-    if len(levels) > 1:
-        told = ", ".join(f"{one.accuracy:.1%} of the surest {one.answered:.0%}" for one in levels)
-        console.print(Text(f"Answering only when sure: right on {told}."), soft_wrap=True)
+def _print_coverage(console: Console, found: Findings) -> None:
+    points = [
+        one for one in found.coverage if any(abs(one.answered - part) < 0.01 for part in COVERAGE_SHOWN)
+    ]
+    if len(points) > 1:
+        texts = ", ".join(f"{one.accuracy:.1%} at {one.answered:.0%}" for one in points)
+        console.print(
+            Text(f"Accuracy if only the items with the largest margins are answered: {texts} coverage."),
+            soft_wrap=True,
+        )
 
 
-def _items(console: Console, title: str, items: Iterable[Item]) -> None:
-    told = [named(one) for one in list(items)[:FEW]]
-    if told:
-        console.print(Text(f"{title}: {', '.join(told)}."), soft_wrap=True)
+def _print_items(console: Console, title: str, items: Iterable[ItemRecord]) -> None:
+    texts = [describe_item(one) for one in list(items)[:MAX_ITEMS]]
+    if texts:
+        console.print(Text(f"{title}: {', '.join(texts)}."), soft_wrap=True)
 
 
-def named(item: Item) -> str:
-    """An item by its id, or its line in the file, and how it was guessed."""
-    who = f"line {item.line}" if item.id is None else brief(item.id, 30)
-    truth = "" if item.truth is None else f", is {brief(item.truth, 20)}"
-    return f"{who} (guess {brief(item.guess, 20)}{truth})"
+def describe_item(item: ItemRecord) -> str:
+    """The id of an item, or its line in the file, and its prediction and label."""
+    name = f"line {item.line}" if item.id is None else shorten(item.id, 30)
+    truth = "" if item.truth is None else f", truth {shorten(item.truth, 20)}"
+    return f"{name} (predicted {shorten(item.guess, 20)}{truth})"
 
 
-def simple(text: str) -> str:
-    """A text of a page in signs that every terminal has.
+def to_plain_text(text: str) -> str:
+    """Replace typographic characters of the report by ASCII.
 
-    >>> simple("\u2212\xa01")
+    >>> to_plain_text("\u2212\xa01")
     '- 1'
     """
     return text.translate({0xA0: " ", 0x2212: "-", 0x2013: "-", 0x2026: "..."})
 
 
-def _table(*headings: str) -> Table:
+def _new_table(*headings: str) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for heading in headings:
-        text = heading in ("", "expert", "heard")
-        table.add_column(heading, justify="left" if text else "right", no_wrap=heading == "expert")
+        is_text = heading in ("", "expert", "reading")
+        table.add_column(heading, justify="left" if is_text else "right", no_wrap=heading == "expert")
     return table
 
 
-def _without(one: Expert) -> str:
-    return "" if one.costs is None else f"{-100 * one.costs + 0.0:+.1f}".replace("-0.0", "+0.0")
+def _format_ablation(one: ExpertSummary) -> str:
+    """The change of the accuracy without an expert, in percentage points."""
+    if one.accuracy_drop is None:
+        return ""
+    return f"{-100 * one.accuracy_drop + 0.0:+.1f}".replace("-0.0", "+0.0")
 
 
 def _percent(part: float | None, digits: int = 1) -> str:
@@ -153,8 +180,4 @@ def _percent(part: float | None, digits: int = 1) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else number(value)
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return "" if value is None else format_number(value)

@@ -1,4 +1,4 @@
-"""What a learner can be built from: all of it as tables, or one in full."""
+"""`linmax learners`: the parts that a learner is built from, as tables, or one part in full."""
 
 from __future__ import annotations
 
@@ -12,65 +12,69 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from linmax import Perceptron, Winnow
-from linmax import spec as _registry
+from linmax import Perceptron, Winnow, spec
 from linmax.report import Entry, catalogue, options
 from linmax.spec import Learner
 
 KINDS = {
-    "rule": ("Rules", "how weights move"),
+    "rule": ("Rules", "how weights are updated"),
     "technique": ("Techniques", "which hypothesis predicts"),
-    "committee": ("Committees", "one guess of many learners"),
-    "ready made": ("Ready made", "call them as they are"),
-    "source": ("Sources", "what votes; they add up with +"),
+    "ensemble": ("Ensembles", "one prediction from many learners"),
+    "preset": ("Presets", "complete learners"),
+    "source": ("Sources", "what votes; sources add with +"),
 }
 EXAMPLE = "Averaged(Recycled(Winnow(1.2))).on(Votes() + PerClass() + Thresholds())"
+SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
 
 
-def show(console: Console | None = None) -> None:
-    """Print the registry, kind by kind."""
+def list_entries(console: Console | None = None) -> None:
+    """Print all parts, a table per kind."""
     console = console or Console()
     entries = catalogue()
-    for kind, (title, question) in KINDS.items():
-        table = Table(title=f"{title}: {question}", title_justify="left", title_style="bold", expand=False)
+    for kind in dict.fromkeys([*KINDS, *(entry.kind for entry in entries)]):
+        some = [entry for entry in entries if entry.kind == kind]
+        if not some:
+            continue
+        title, subtitle = KINDS.get(kind, (f"{kind.capitalize()}s", "learners are built from them"))
+        table = Table(title=f"{title}: {subtitle}", title_justify="left", title_style="bold", expand=False)
         table.add_column("name", style="cyan", no_wrap=True)
         table.add_column("parameters")
         table.add_column("what it does")
-        for entry in entries:
-            if entry.kind == kind:
-                table.add_row(entry.name, Text(", ".join(entry.parameters)), Text(entry.summary))
+        for entry in some:
+            table.add_row(entry.name, Text(", ".join(entry.parameters)), Text(entry.summary))
         console.print(table)
         console.print()
     console.print(Text(f"Every rule also takes {', '.join(options())}."))
-    console.print(Text(f"Put one into the other and set it on sources:\n  {EXAMPLE}"))
+    console.print(Text(f"Wrap one in another and choose its sources:\n  {EXAMPLE}"))
 
 
-def describe(name: str, console: Console | None = None) -> None:
-    """Print one entry: what it is, its parameters with what is said of them, and how it is written."""
+def describe_entry(name: str, console: Console | None = None) -> None:
+    """Print one part: its description, its parameters and an example."""
     console = console or Console(highlight=False)
-    entry = named(name)
-    thing = _registry.find(entry.name)
-    console.print(Text(f"{entry.name}, {_a(entry.kind)}", style="bold"))
-    console.print(Text((inspect.getdoc(thing) or "").strip()), soft_wrap=True)
-    said = remarks(thing)
-    listed = [*entry.parameters, *(options() if entry.kind == "rule" else ())]
-    if listed:
+    entry = find_entry(name)
+    thing = spec.find(entry.name)
+    text, _ = split_docstring(thing)
+    console.print(Text(f"{entry.name} ({entry.kind})", style="bold"))
+    console.print(Text(text), soft_wrap=True)
+    described = parameter_descriptions(thing)
+    parameters = [*entry.parameters, *(options() if entry.kind == "rule" else ())]
+    if parameters:
         table = Table.grid(padding=(0, 2))
-        for parameter in listed:
-            remark = said.get(parameter.partition("=")[0], "")
-            table.add_row(Text(f"  {parameter}", style="cyan"), Text(remark))
+        for parameter in parameters:
+            description = described.get(parameter.partition("=")[0], "")
+            table.add_row(Text(f"  {parameter}", style="cyan"), Text(description))
         console.print("\nParameters")
         console.print(table)
     console.print("\nExample")
     console.print(Text(f"  {example(entry, thing)}"), soft_wrap=True)
 
 
-def named(name: str) -> Entry:
-    """The entry of a name, which may have its brackets still.
+def find_entry(name: str) -> Entry:
+    """The entry with a name, which may be followed by parameters.
 
-    >>> named("Winnow(1.2)").kind
+    >>> find_entry("Winnow(1.2)").kind
     'rule'
-    >>> named("Winow")
+    >>> find_entry("Winow")
     Traceback (most recent call last):
     ValueError: there is no 'Winow'; did you mean 'Winnow'?
     """
@@ -79,39 +83,69 @@ def named(name: str) -> Entry:
     if bare in entries:
         return entries[bare]
     lower = {entry.lower(): entry for entry in entries}
-    near = difflib.get_close_matches(bare.lower(), lower, n=1, cutoff=0.6)
-    hint = f"did you mean {lower[near[0]]!r}?" if near else "linmax learners lists all there are"
+    close = difflib.get_close_matches(bare.lower(), lower, n=1, cutoff=0.6)
+    hint = f"did you mean {lower[close[0]]!r}?" if close else "linmax learners lists all names"
     raise ValueError(f"there is no {bare[:60]!r}; {hint}")
 
 
-def remarks(thing: Any) -> dict[str, str]:
-    """What comments say about the fields of a class and its bases.
+def split_docstring(thing: Any) -> tuple[str, dict[str, str]]:
+    """The description in a numpydoc docstring, and its sections by title.
 
-    >>> remarks(Winnow)["alpha"].startswith("> 1")
-    True
+    The description includes the references, without their heading, and leaves out the examples.
+
+    >>> def area(width):
+    ...     '''Multiply.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     width : float
+    ...         In metres.
+    ...     '''
+    >>> split_docstring(area)
+    ('Multiply.', {'Parameters': 'width : float\\n    In metres.'})
+    """
+    document = inspect.getdoc(thing) or ""
+    parts = SECTION.split(document)
+    sections = {title: body.strip("\n") for title, body in zip(parts[1::2], parts[2::2], strict=True)}
+    text = parts[0].partition("\n>>> ")[0].strip()
+    if "References" in sections:
+        text += "\n\n" + sections["References"]
+    return text, sections
+
+
+def parameter_descriptions(thing: Any) -> dict[str, str]:
+    """The descriptions of parameters in the docstrings of a class and its bases.
+
+    >>> parameter_descriptions(split_docstring)
+    {}
     """
     found: dict[str, str] = {}
-    for cls in reversed(thing.__mro__ if isinstance(thing, type) else ()):
-        with contextlib.suppress(OSError, TypeError):  # made where there is no source to look into
-            source = inspect.getsource(cls)
-            found |= dict(re.findall(r"^    (\w+): [^#\n]*  # (.+)$", source, re.MULTILINE))
+    for owner in reversed(thing.__mro__) if isinstance(thing, type) else (thing,):
+        if "__doc__" not in vars(owner) and isinstance(owner, type):
+            continue
+        _, sections = split_docstring(owner)
+        for block in re.split(r"\n(?=\S)", sections.get("Parameters", "")):
+            heading, _, body = block.partition("\n")
+            for name in heading.partition(" : ")[0].split(","):
+                found[name.strip()] = " ".join(body.split())
+    found.pop("", None)
     return found
 
 
 def example(entry: Entry, thing: Any) -> str:
-    """The entry at work, with its parameters as they come.
+    """A command that uses the entry with its default parameters.
 
-    >>> example(named("Recycled"), _registry.find("Recycled"))
+    >>> example(find_entry("Recycled"), spec.find("Recycled"))
     "linmax compare votes.csv 'Recycled(Winnow(1.2))'"
-    >>> example(named("Pairs"), _registry.find("Pairs"))
+    >>> example(find_entry("Pairs"), spec.find("Pairs"))
     "linmax compare votes.csv 'Perceptron().on(Pairs())' --attributes age,town"
     """
     columns = ""
     term = f"{entry.name}(...)"
-    for given in ((), (Winnow(1.2),), ([Winnow(1.2), Perceptron()],)):
+    for arguments in ((), (Winnow(1.2),), ([Winnow(1.2), Perceptron()],)):
         with contextlib.suppress(TypeError, ValueError):
-            made = thing(*given)
-            term = f"{entry.name}()" if entry.kind == "ready made" else repr(made)
+            made = thing(*arguments)
+            term = repr(made) if isinstance(thing, type) else f"{entry.name}()"
             if entry.kind == "source":
                 term = f"Perceptron().on({term})"
                 columns = " --attributes age,town" if made.needs in ("rows", "nominal") else ""
@@ -120,7 +154,3 @@ def example(entry: Entry, thing: Any) -> str:
             break
     quote = '"' if "'" in term else "'"
     return f"linmax compare votes.csv {quote}{term}{quote}{columns}"
-
-
-def _a(kind: str) -> str:
-    return kind if kind == "ready made" else f"a {kind}"

@@ -1,190 +1,245 @@
-"""How a file of votes is to be read: the same options for every command that reads one."""
+"""The options of the commands that read a file, each declared once, as fields of frozen dataclasses.
+
+`expand_options` turns a command whose parameters are such dataclasses into one with an option per field.
+Nothing here imports the packages that do the work, so that `linmax --help` is quick.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import inspect
-from difflib import get_close_matches
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
-
-from linmax import parse
-from linmax import spec as _registry
-from linmax.fusion.model_file import is_model
-from linmax.spec import Learner
-from linmax.streams import Guesses, Layout
-from linmax.streams.schema import split
 
 if TYPE_CHECKING:
     from linmax.streams import Stream
 
-File = Annotated[
-    Path,
-    typer.Argument(
-        metavar="FILE",
-        help="CSV, TSV, JSONL, Parquet, Arrow, svmlight or numpy, plain, .gz or .zst; - is standard input.",
-    ),
+Model = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A model file, written by fuse --save or Fusion.save.")
 ]
-Label = Annotated[
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+Learner = Annotated[
     str | None,
-    typer.Option("--label", help="The column of labels.", show_default="truth, label, gold or target"),
-]
-Id = Annotated[
-    str | None, typer.Option("--id", help="The column of ids.", show_default="id, if there is one")
-]
-Attributes = Annotated[
-    list[str] | None,
-    typer.Option("--attributes", metavar="COLUMN", help="A column of attributes; repeat it, or A,B,C."),
-]
-Experts = Annotated[
-    list[str] | None,
     typer.Option(
-        "--experts",
-        metavar="COLUMN",
-        help="A column that votes; repeat it, or A,B,C.",
-        show_default="all others",
+        "--learner",
+        metavar="TERM",
+        help="The learner, such as 'Averaged(Winnow(1.2))'.",
+        show_default="recommended()",
     ),
 ]
-Shape = Annotated[str | None, typer.Option("--shape", help="wide, scores or long.", show_default="found out")]
-Fold = Annotated[bool, typer.Option("--fold", help="Take blanks around votes and labels away, and capitals.")]
+Labels = Annotated[
+    Path | None,
+    typer.Option(
+        "--labels",
+        metavar="FILE",
+        help="A file with labels that came later, joined by id; --label is its column.",
+    ),
+]
+Shuffle = Annotated[
+    int | None,
+    typer.Option(
+        "--shuffle", min=0, metavar="SEED", help="Shuffle the rows, which are then all held in memory."
+    ),
+]
 
 
-class Reading(NamedTuple):
-    """A file, and which columns are what; None is to be found out."""
+@dataclass(frozen=True)
+class ReadOptions:
+    """A file, and what its columns are; None is detected."""
 
-    path: Path
-    label: str | None = None
-    id: str | None = None
-    attributes: list[str] | None = None
-    experts: list[str] | None = None
-    shape: str | None = None
-    fold: bool = False
+    path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV, TSV, JSONL, Parquet, Arrow, svmlight or numpy; also .gz, .zst; - is standard input.",
+        ),
+    ]
+    label: Annotated[
+        str | None,
+        typer.Option("--label", help="The column of labels.", show_default="truth, label, gold or target"),
+    ] = None
+    id: Annotated[
+        str | None, typer.Option("--id", help="The column of ids.", show_default="id, if there is one")
+    ] = None
+    attributes: Annotated[
+        list[str] | None,
+        typer.Option("--attributes", metavar="COLUMN", help="A column of attributes; repeat it, or A,B,C."),
+    ] = None
+    experts: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--experts",
+            metavar="COLUMN",
+            help="A column of votes; repeat it, or A,B,C.",
+            show_default="all others",
+        ),
+    ] = None
+    shape: Annotated[
+        str | None, typer.Option("--shape", help="wide, scores or long.", show_default="detected")
+    ] = None
+    ignore_case: Annotated[
+        bool, typer.Option("--ignore-case", help="Strip whitespace around votes and labels and ignore case.")
+    ] = False
 
     def open(self) -> Stream:
-        """The stream of its items."""
+        """Open the file as a stream of chunks."""
         from linmax.streams import open_stream
 
         return open_stream(
             str(self.path) if str(self.path) == "-" else self.path,
             label=self.label,
             id=self.id,
-            attributes=listed(self.attributes) or (),
-            experts=listed(self.experts),
+            attributes=split_names(self.attributes) or (),
+            experts=split_names(self.experts),
             shape=self.shape,
-            fold=self.fold,
+            ignore_case=self.ignore_case,
         )
 
 
-def listed(names: list[str] | None) -> list[str] | None:
-    """Names that were repeated, or written with commas.
+@dataclass(frozen=True)
+class FuseOptions:
+    """What `linmax fuse` does with a file."""
 
-    >>> listed(["ann,bob", "eve"]), listed(None)
+    learner: Learner = None
+    report: Annotated[Path | None, typer.Option("--report", help="Write an HTML report: report.html.")] = None
+    save: Annotated[
+        Path | None, typer.Option("--save", help="Write the model, for predict, explain and --from.")
+    ] = None
+    start: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="MODEL",
+            help="Resume from a checkpoint, or continue with a finished model.",
+        ),
+    ] = None
+    relearn: Annotated[
+        bool,
+        typer.Option("--relearn", help="With --from: also learn rows that the model has already learned."),
+    ] = False
+    checkpoint: Annotated[
+        int,
+        typer.Option(
+            "--checkpoint", min=0, metavar="ROWS", help="Write the model every ROWS rows; 0: at the end only."
+        ),
+    ] = 0
+    output: Annotated[
+        Path | None, typer.Option("--output", help="Write every prediction: .csv, .tsv, .jsonl or .parquet.")
+    ] = None
+    labels: Labels = None
+    shuffle: Shuffle = None
+    cost: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--cost", metavar="EXPERT=NUMBER", help="The price of one vote of an expert; repeat it."
+        ),
+    ] = None
+    abstain: Annotated[
+        str | None,
+        typer.Option(
+            "--abstain",
+            metavar="VOTE",
+            help="The vote that means no vote; 'none' if every vote counts.",
+            show_default="-1, and an empty cell",
+        ),
+    ] = None
+    seed: Annotated[
+        int,
+        typer.Option("--seed", min=0, max=2**63 - 1, help="The seed of learners that use random numbers."),
+    ] = 0
+    json: Json = False
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """What `linmax compare` compares, and how."""
+
+    learners: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[LEARNER]...",
+            help="Such as 'Averaged(Winnow(1.2))'; gains are relative to the first.",
+            show_default="recommended() and others",
+        ),
+    ] = None
+    labels: Labels = None
+    shuffle: Shuffle = None
+    picture: Annotated[
+        Path | None, typer.Option("--picture", metavar="FILE.png", help="Draw the mistakes of all as curves.")
+    ] = None
+    json: Json = False
+
+
+@dataclass(frozen=True)
+class ExplainOptions(ReadOptions):
+    """A file, and which of its items `linmax explain` explains."""
+
+    id: Annotated[
+        str | None,
+        typer.Option("--id-column", help="The column of ids.", show_default="id, if there is one"),
+    ] = None
+    item: Annotated[str | None, typer.Option("--id", help="The id of the item.")] = None
+    row: Annotated[
+        int | None, typer.Option("--row", min=1, help="The number of the item; the first is 1.")
+    ] = None
+
+
+def expand_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace each parameter of a command that is a dataclass by one parameter per field.
+
+    >>> @dataclass(frozen=True)
+    ... class Size:
+    ...     width: int = 3
+    >>> @expand_options
+    ... def draw(name: str, size: Size) -> None:
+    ...     print(name, size)
+    >>> str(inspect.signature(draw))
+    '(*, name: str, width: int = 3)'
+    >>> draw(name="box", width=5)
+    box Size(width=5)
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, tuple[type[Any], dict[str, Any]]] = {}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        if not dataclasses.is_dataclass(hints[name]):
+            parameters.append(parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        fields = get_type_hints(hints[name], include_extras=True)
+        groups[name] = (hints[name], fields)
+        for field in dataclasses.fields(hints[name]):
+            default = inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
+            parameters.append(
+                inspect.Parameter(
+                    field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=fields[field.name]
+                )
+            )
+
+    @functools.wraps(command)
+    def expanded(**values: Any) -> None:
+        made = {
+            name: kind(**{field: values.pop(field) for field in fields if field in values})
+            for name, (kind, fields) in groups.items()
+        }
+        command(**values, **made)
+
+    expanded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    expanded.__annotations__ = {one.name: one.annotation for one in parameters}
+    del expanded.__wrapped__
+    return expanded
+
+
+def split_names(names: list[str] | None) -> list[str] | None:
+    """Names given by a repeated option, or separated by commas.
+
+    >>> split_names(["ann,bob", "eve"]), split_names(None)
     (['ann', 'bob', 'eve'], None)
     """
     if not names:
         return None
     return [part.strip() for name in names for part in name.split(",") if part.strip()]
-
-
-class Orders(NamedTuple):
-    """What is asked for, beside how to read the file."""
-
-    learner: str | None = None
-    seed: int = 0
-    abstain: str | None = None
-    start: Path | None = None  # the model to go on from
-    again: bool = False  # learn rows that the model has learned before
-    save: Path | None = None
-    checkpoint: int = 0  # rows between savings
-    labels: Path | None = None
-    shuffle: int | None = None
-    cost: list[str] | None = None
-    output: Path | None = None
-    report: Path | None = None
-    json: bool = False
-
-
-def check(reading: Reading, orders: Orders) -> None:
-    """Refuse, before anything is read, what cannot be done at the end."""
-    taken = {_place(path): "is read here" for path in (reading.path, orders.labels) if path is not None}
-    for what, path in (("--save", orders.save), ("--report", orders.report), ("--output", orders.output)):
-        if path is None:
-            continue
-        if not path.parent.is_dir():
-            raise ValueError(f"cannot write {what} {path}: there is no folder {path.parent}; make it first")
-        if path.is_dir() or str(path) == "-":
-            raise ValueError(f"cannot write {what} {path}: it is not the name of a file; add one")
-        if _place(path) in taken:
-            raise ValueError(f"{what} {path} {taken[_place(path)]}; name another file")
-        taken[_place(path)] = "is written twice"
-    if orders.save is not None and orders.save.exists() and not is_model(orders.save):
-        raise ValueError(f"--save {orders.save} is there and is no model; name another file, or remove it")
-    if orders.output is not None:
-        Guesses(orders.output)  # which knows the endings
-    if orders.checkpoint and orders.save is None:
-        raise ValueError(f"--checkpoint {orders.checkpoint} needs a model to write; name it with --save")
-    for what, given in (("--learner", orders.learner), ("--abstain", orders.abstain)):
-        if orders.start is not None and given is not None:
-            raise ValueError(f"--from {orders.start} has its own {what[2:]}; leave out {what}")
-    if orders.again and orders.start is None:
-        raise ValueError("--again is for rows that a model has learned before; name the model with --from")
-
-
-def _place(path: Path) -> Path:
-    return path.resolve()
-
-
-def costs(given: list[str]) -> dict[str, float]:
-    """Costs such as "gpt=3.5".
-
-    >>> costs(["gpt=3.5", "bert=0"])
-    {'gpt': 3.5, 'bert': 0.0}
-    """
-    found = {}
-    for one in given:
-        name, _, number = one.rpartition("=")
-        try:
-            found[name] = float(number)
-        except ValueError:
-            name = ""
-        if not name or not 0.0 <= found[name] < float("inf"):
-            raise ValueError(f"--cost is written EXPERT=NUMBER, such as gpt=3.5 (got {one!r})")
-    return found
-
-
-def check_costs(cost: dict[str, float], layout: Layout) -> None:
-    """Refuse the cost of somebody who is not there, where the file says who is."""
-    if layout.shape not in ("wide", "scores") or layout.open:
-        return
-    experts = {split(column)[0] if layout.shape == "scores" else column for column in layout.experts}
-    for name in cost:
-        if name not in experts:
-            near = get_close_matches(name, sorted(experts), 1)
-            cure = f"did you mean {near[0]!r}?" if near else f"name one of {', '.join(sorted(experts)[:6])}"
-            raise ValueError(f"--cost: {layout.file} has no expert {name!r}; {cure}")
-
-
-def learner_of(text: str, what: str = "learner") -> Any:
-    """What a term says; one that does not fit is told how it is written.
-
-    >>> learner_of("Averaged(Winnow(1.2))")
-    Averaged(Winnow(1.2))
-    >>> learner_of("Winnow(1.2, 3)")
-    Traceback (most recent call last):
-    ValueError: Winnow is written Winnow(alpha), and options by their names (got Winnow(1.2, 3))
-    """
-    try:
-        made = parse(text)
-    except ValueError as error:
-        if "__init__()" not in str(error):
-            raise
-        name = str(error).partition(" ")[0]
-        parameters = inspect.signature(_registry.find(name)).parameters.values()
-        takes = ", ".join(one.name for one in parameters if one.kind is not one.KEYWORD_ONLY)
-        raise ValueError(
-            f"{name} is written {name}({takes}), and options by their names (got {text})"
-        ) from None
-    if not isinstance(made, Learner):
-        raise ValueError(f"{text} is no {what}; write one like Winnow(1.2)")
-    return made

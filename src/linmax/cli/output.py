@@ -1,4 +1,4 @@
-"""Where commands write: what was asked for to standard output, all else to standard error."""
+"""Consoles, JSON, names and numbers as text, and progress: results go to stdout, all else to stderr."""
 
 from __future__ import annotations
 
@@ -12,63 +12,72 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TextIO
 from rich.console import Console
 from rich.text import Text
 
-from linmax.evaluate.audit import Audit, Milestone
-from linmax.streams import Stream
+if TYPE_CHECKING:
+    from linmax.evaluate.audit import Audit, Milestone
+    from linmax.streams import Stream
+
+MAX_NAME = 48
+"""Characters of a name in a table."""
+
+BLOCK = ("█", "#")
+"""What bars are made of, in Unicode and in ASCII."""
+
+HEADINGS = ("items", "prediction", "truth", "linmax", "plurality", "best expert")
+WIDTHS = (12, 16, 16, 10, 11, 13)
 
 
-class Paper(Console):
-    """A console whose reader may have had enough, which is for the command to say."""
+class PipeConsole(Console):
+    """A console that raises BrokenPipeError when its reader closes the pipe, where rich would exit with 1."""
 
     def on_broken_pipe(self) -> NoReturn:
-        """Where rich would end the program with an error."""
+        """Leave the exit code to the command."""
         self.quiet = True
         raise BrokenPipeError
 
 
-def out() -> Console:
-    """Standard output."""
-    return Paper(file=_safe(sys.stdout), highlight=False)
+def stdout_console() -> Console:
+    """A console for results."""
+    return PipeConsole(file=_escaping(sys.stdout), highlight=False)
 
 
-def err() -> Console:
-    """Standard error."""
-    return Console(file=_safe(sys.stderr), highlight=False)
+def stderr_console() -> Console:
+    """A console for progress."""
+    return Console(file=_escaping(sys.stderr), highlight=False)
 
 
-def tell(sentence: str) -> None:
-    """A line to standard error."""
-    print(f"linmax: {sentence}", file=_safe(sys.stderr), flush=True)
+def print_message(text: str) -> None:
+    """Print one line to standard error."""
+    print(f"linmax: {text}", file=_escaping(sys.stderr), flush=True)
 
 
-def as_json(value: Any) -> None:
-    """One JSON object to standard output, in many lines for eyes only; what is not a number is null."""
-    from linmax.evaluate.findings import plain
+def print_json(value: Any) -> None:
+    """Print a value as JSON, indented only on a terminal; NaN and infinity become null."""
+    from linmax.evaluate.findings import to_json
 
     indent = 2 if sys.stdout.isatty() else None
-    print(json.dumps(plain(value), indent=indent, allow_nan=False), flush=True)
+    print(json.dumps(to_json(value), indent=indent, allow_nan=False), flush=True)
 
 
-def _safe(stream: TextIO) -> TextIO:
-    """The same stream, which writes \\xe9 rather than fail where it has no é."""
+def _escaping(stream: TextIO) -> TextIO:
+    """The same stream, which writes \\xe9 where its encoding has no é instead of raising."""
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None and getattr(stream, "errors", "") == "strict":
         reconfigure(errors="backslashreplace")
     return stream
 
 
-LONGEST = 48  # letters of a name in a table
+def format_key(key: Any) -> str:
+    """The key of a weight or of a contribution as text.
 
-
-def readable(key: Any) -> str:
-    """The name of a weight, or of whom it belongs to.
-
-    >>> readable("ann"), readable(("ann", "spam")), readable(("ann", "spam", "ham"))
+    >>> format_key("ann"), format_key(("ann", "spam")), format_key(("ann", "spam", "ham"))
     ('ann', 'ann: spam', 'ann: spam -> ham')
-    >>> readable("threshold"), readable(("threshold", "spam")), readable(("attribute", "size", "ham"))
+    >>> format_key("threshold"), format_key(("threshold", "spam")), format_key(("attribute", "size", "ham"))
     ('(thresholds)', 'threshold of spam', 'size for ham')
-    >>> readable(("pair", ("day", "mon"), ("who", "ann"))), readable(("attribute", ("day", "mon")))
+    >>> format_key(("pair", ("day", "mon"), ("who", "ann"))), format_key(("attribute", ("day", "mon")))
     ('day=mon & who=ann', 'day=mon')
-    >>> readable(None), readable(7)
+    >>> format_key(("expert", "threshold")), format_key(("expert", "threshold", "spam", "ham"))
+    ('threshold', 'threshold: spam -> ham')
+    >>> format_key(None), format_key(7)
     ('(none)', '7')
     """
     match key:
@@ -76,85 +85,84 @@ def readable(key: Any) -> str:
             return "(none)"
         case "threshold":
             return "(thresholds)"
+        case ("expert", name, *rest):  # an expert with a reserved name
+            classes = " -> ".join(map(format_key, rest))
+            return f"{name}: {classes}" if rest else str(name)
         case ("threshold", label):
-            return f"threshold of {readable(label)}"
+            return f"threshold of {format_key(label)}"
         case ("pair", one, other):
-            return f"{_value(one)} & {_value(other)}"
+            return f"{_format_attribute(one)} & {_format_attribute(other)}"
         case ("attribute", name):
-            return _value(name)
+            return _format_attribute(name)
         case ("attribute", name, label):
-            return f"{_value(name)} for {readable(label)}"
+            return f"{_format_attribute(name)} for {format_key(label)}"
         case (first, *rest) if isinstance(key, tuple):
-            return f"{readable(first)}: {' -> '.join(map(readable, rest))}"
+            return f"{format_key(first)}: {' -> '.join(map(format_key, rest))}"
     return str(key)
 
 
-def brief(value: Any, most: int = LONGEST) -> str:
-    """Any value in a few letters, all of them printable.
+def _format_attribute(name: Any) -> str:
+    if isinstance(name, tuple) and len(name) == 2:
+        return f"{name[0]}={name[1]}"
+    return format_key(name)
 
-    >>> brief({"spam": 0.7, "ham": 0.25}), brief(None), brief(True), brief(0.123456789)
+
+def shorten(value: Any, most: int = MAX_NAME) -> str:
+    """Any value in a few printable characters.
+
+    >>> shorten({"spam": 0.7, "ham": 0.25}), shorten(None), shorten(True), shorten(0.123456789)
     ('spam 0.7, ham 0.25', '', 'True', '0.1235')
-    >>> brief("two\\nlines"), len(brief("x" * 99))
+    >>> shorten("two\\nlines"), len(shorten("x" * 99))
     ('two\\\\nlines', 48)
     """
     if value is None:
         return ""
     if isinstance(value, dict):
-        text = ", ".join(f"{brief(name)} {brief(part)}" for name, part in list(value.items())[:most])
+        text = ", ".join(f"{shorten(name)} {shorten(part)}" for name, part in list(value.items())[:most])
     elif isinstance(value, float):
-        text = number(value)
+        text = format_number(value)
     else:
         text = str(value)[: most + 1]
     text = text if text.isprintable() else repr(text)[1:-1]
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     """A number in four digits.
 
-    >>> number(0.5), number(-1234567.0), number(0.0)
+    >>> format_number(0.5), format_number(-1234567.0), format_number(0.0)
     ('0.5', '-1.235e+06', '0')
     """
     return f"{value:.4g}"
 
 
-def _value(name: Any) -> str:
-    if isinstance(name, tuple) and len(name) == 2:
-        return f"{name[0]}={name[1]}"
-    return readable(name)
+class ProgressBar:
+    """The number of rows done so far, shown as a bar if there is one."""
 
-
-if TYPE_CHECKING:
-    from linmax.streams import Stream
-
-
-class Watch:
-    """Is told how many rows are done, and shows it if there is a bar."""
-
-    def __init__(self, stream: Stream, bar: Any = None, verb: str = "") -> None:
+    def __init__(self, stream: Stream, bar: Any = None, description: str = "") -> None:
         self.stream, self.bar = stream, bar
-        self.task = None if bar is None else bar.add_task(verb, total=self._total(), rows=0, rate=0)
+        self.task = None if bar is None else bar.add_task(description, total=self._total(), rows=0, rate=0)
 
     def _total(self) -> int | None:
-        return self.stream.total if self.stream.size is None else self.stream.size
+        return self.stream.bytes_total if self.stream.rows_total is None else self.stream.rows_total
 
-    def done(self, rows: int, verb: str | None = None) -> None:
-        """So many rows are done by now."""
+    def update(self, rows: int, description: str | None = None) -> None:
+        """Show how many rows are done."""
         if self.bar is None:
             return
-        at = self.stream.done if self.stream.size is None else rows
-        spent = self.bar.tasks[0].elapsed
-        rate = round(rows / spent) if spent else 0
-        told = {} if verb is None else {"description": verb}
-        self.bar.update(self.task, completed=at, total=self._total(), rows=rows, rate=rate, **told)
+        completed = self.stream.bytes_read if self.stream.rows_total is None else rows
+        elapsed = self.bar.tasks[0].elapsed
+        rate = round(rows / elapsed) if elapsed else 0
+        changed = {} if description is None else {"description": description}
+        self.bar.update(self.task, completed=completed, total=self._total(), rows=rows, rate=rate, **changed)
 
 
 @contextmanager
-def progressing(stream: Stream, verb: str, *, quiet: bool = False) -> Iterator[Watch]:
-    """A bar with the rate and the time left; none where standard error is not a terminal."""
-    console = err()
+def progress_bar(stream: Stream, description: str, *, quiet: bool = False) -> Iterator[ProgressBar]:
+    """A bar with the rate and the remaining time, if standard error is a terminal."""
+    console = stderr_console()
     if quiet or not console.is_terminal or console.is_dumb_terminal:
-        yield Watch(stream)
+        yield ProgressBar(stream)
         return
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
@@ -162,68 +170,64 @@ def progressing(stream: Stream, verb: str, *, quiet: bool = False) -> Iterator[W
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
-        TextColumn("{task.fields[rows]} rows, {task.fields[rate]} a second", markup=False),
+        TextColumn("{task.fields[rows]} rows, {task.fields[rate]} per second", markup=False),
         TimeRemainingColumn(compact=True),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        yield Watch(stream, bar, verb)
+        yield ProgressBar(stream, bar, description)
 
 
-HEADINGS = ("items", "last guess", "truth", "linmax", "plurality", "best expert")  # their mistakes so far
-WIDTHS = (12, 16, 16, 10, 11, 13)
-
-
-class Board:
-    """What is seen of a pass: nothing when quiet, lines anywhere, a bar where somebody watches."""
+class MilestoneTable:
+    """The progress of `linmax fuse`: a line per milestone, and a bar on a terminal; nothing when quiet."""
 
     def __init__(self, console: Console, stream: Stream, *, quiet: bool) -> None:
         self.console, self.stream, self.quiet = console, stream, quiet
-        self.panel = stream.layout.shape != "attributes"  # whether anybody votes
-        self.shown = 0
-        self.begun = time.perf_counter()
-        watched = console.is_terminal and not console.is_dumb_terminal and not quiet
-        self.bar = _bar(console) if watched else None
+        self.has_votes = stream.schema.shape != "attributes"
+        self.printed = 0
+        self.started = time.perf_counter()
+        on_terminal = console.is_terminal and not console.is_dumb_terminal and not quiet
+        self.bar = _transient_bar(console) if on_terminal else None
         self.task = self.bar.add_task("learning", total=None, rate="") if self.bar else None
 
     def __enter__(self) -> Self:
         if self.bar:
             self.bar.start()
         if not self.quiet:
-            self._line(*HEADINGS, title=True)
+            self._print_line(*HEADINGS, style="bold")
         return self
 
     def __exit__(self, *error: object) -> None:
         if self.bar:
             self.bar.stop()
 
-    def show(self, audit: Audit) -> None:
-        """Lines for the milestones that lie behind, and the bar where it is."""
-        for milestone in audit.milestones[self.shown :]:
-            self._milestone(milestone)
-        self.shown = len(audit.milestones)
+    def update(self, audit: Audit) -> None:
+        """Print the milestones that were passed since the last call, and move the bar."""
+        for milestone in audit.milestones[self.printed :]:
+            self._print_milestone(milestone)
+        self.printed = len(audit.milestones)
         if self.bar and self.task is not None:
-            size, total = self.stream.size, self.stream.total
-            rate = audit.items / max(time.perf_counter() - self.begun, 1e-9)
-            done, of = (audit.items, size) if size else (self.stream.done, total)
-            self.bar.update(self.task, completed=done, total=of, rate=f"{rate:,.0f} items/s")
+            rows, total = self.stream.rows_total, self.stream.bytes_total
+            rate = audit.items / max(time.perf_counter() - self.started, 1e-9)
+            completed, of = (audit.items, rows) if rows else (self.stream.bytes_read, total)
+            self.bar.update(self.task, completed=completed, total=of, rate=f"{rate:,.0f} items/s")
 
-    def status(self, text: str, done: int, of: int) -> None:
-        """The same bar for what comes after."""
+    def update_status(self, description: str, completed: int, total: int) -> None:
+        """Use the bar for a step after learning."""
         if self.bar and self.task is not None:
-            self.bar.update(self.task, description=text, completed=done, total=of, rate="")
+            self.bar.update(self.task, description=description, completed=completed, total=total, rate="")
 
-    def _milestone(self, at: Milestone) -> None:
-        others = (f"{at.plurality:,}", f"{at.best:,}") if self.panel else ("", "")
-        self._line(f"{at.items:,}", at.guess, at.truth, f"{at.linmax:,}", *others)
+    def _print_milestone(self, at: Milestone) -> None:
+        others = (f"{at.plurality:,}", f"{at.best:,}") if self.has_votes else ("", "")
+        self._print_line(f"{at.items:,}", at.guess, at.truth, f"{at.linmax:,}", *others)
 
-    def _line(self, *cells: Any, title: bool = False) -> None:
+    def _print_line(self, *cells: Any, style: str = "") -> None:
         if self.quiet:
             return
-        parts = [f"{brief(cell, width - 1):>{width}}" for cell, width in zip(cells, WIDTHS, strict=True)]
-        self.console.print(Text("".join(parts), style="bold" if title else ""), soft_wrap=True)
+        parts = [f"{shorten(cell, width - 1):>{width}}" for cell, width in zip(cells, WIDTHS, strict=True)]
+        self.console.print(Text("".join(parts), style=style), soft_wrap=True)
 
 
-def _bar(console: Console) -> Any:
+def _transient_bar(console: Console) -> Any:
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     return Progress(

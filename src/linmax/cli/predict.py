@@ -1,4 +1,4 @@
-"""Guesses of a model for the items of a file."""
+"""`linmax predict`: predictions of a model for the items of a file."""
 
 from __future__ import annotations
 
@@ -9,104 +9,121 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linmax.cli.inputs import demand, demand_acquaintance, within
-from linmax.cli.inputs import open_model as opened
-from linmax.cli.options import Reading
-from linmax.cli.output import Watch, progressing, tell
-from linmax.evaluate.predict import Foresight, foresee
+from linmax.cli.inputs import check_known_experts, check_needs, load_model, name_rows
+from linmax.cli.options import ReadOptions
+from linmax.cli.output import ProgressBar, print_message, progress_bar
+from linmax.evaluate.predictions import PredictedChunk, predict_chunks
 from linmax.fusion import Fusion
-from linmax.streams import Stream
-from linmax.streams.predictions import Guesses
-from linmax.streams.schema import several
+from linmax.streams import PredictionWriter, Stream
+from linmax.streams.schema import short_list
 
 
-class Tally(NamedTuple):
-    """What came of it."""
+class Summary(NamedTuple):
+    """What was predicted.
+
+    Attributes
+    ----------
+    rows : int
+        The number of predictions.
+    labelled : int
+        The number of rows with a label.
+    correct : int
+        The number of rows whose label was predicted.
+    unknown : list
+        Experts in the file that the model does not know.
+    absent : list
+        Experts of the model that are not in the file.
+    """
 
     rows: int
     labelled: int
-    right: int
-    unknown: list[Any]  # experts that the model has not met
-    absent: list[Any]  # experts that the file has not
+    correct: int
+    unknown: list[Any]
+    absent: list[Any]
 
     def __str__(self) -> str:
-        told = f"{self.rows} row{'s' * (self.rows != 1)} guessed"
+        text = f"{self.rows} row{'s' * (self.rows != 1)} predicted"
         if self.labelled:
-            told += f", {self.right} of {self.labelled} labelled right ({self.right / self.labelled:.1%})"
-        return told
+            part = f"{self.correct / self.labelled:.1%}"
+            text += f", {self.correct} of {self.labelled} labelled rows correct ({part})"
+        return text
 
 
-def predict(model: Path, reading: Reading, output: Path | None) -> Tally:
-    """Guess every row, write the guesses, and say how many were right."""
-    _demand_another(output, model, reading.path)
-    fusion = opened(model)
-    guesses = Guesses(output)
-    to_screen = guesses.path is None and sys.stdout.isatty()
-    with reading.open() as stream, progressing(stream, "guessing", quiet=to_screen) as watch:
+def predict(model: Path, read: ReadOptions, output: Path | None) -> Summary:
+    """Predict every row, write the predictions, and print how many are correct."""
+    _check_output(output, model, read.path)
+    fusion = load_model(model)
+    writer = PredictionWriter(output)
+    on_screen = writer.path is None and sys.stdout.isatty()
+    with read.open() as stream, progress_bar(stream, "predicting", quiet=on_screen) as bar:
         first = stream.peek()
         if first is not None:
-            demand(fusion, first, str(model), stream.layout.file)
-        with guesses:
-            tally = _written(fusion, stream, guesses, model, watch)
-    if tally.unknown:
-        tell(f"{model} has not met {_named(tally.unknown)} of {stream.layout.file}")
-    if tally.absent:
-        tell(f"{stream.layout.file} lacks {_named(tally.absent)} of {model}")
-    tell(str(tally))
-    return tally
+            check_needs(fusion, first, str(model), stream.schema.file)
+        with writer:
+            summary = _write_all(fusion, stream, writer, model, bar)
+    file = stream.schema.file
+    if summary.unknown:
+        print_message(f"{model} does not know {_count_experts(summary.unknown)} of {file}")
+    if summary.absent:
+        print_message(f"{file} lacks {_count_experts(summary.absent)} of {model}")
+    print_message(str(summary))
+    return summary
 
 
-def _written(fusion: Fusion, stream: Stream, guesses: Guesses, model: Path, watch: Watch) -> Tally:
-    rows = labelled = right = 0
-    met: dict[Any, None] = {}
-    file = stream.layout.file
-    for part in _parts(fusion, stream):
-        if not met:
-            demand_acquaintance(fusion, part.experts, str(model), file)
-        met.update(dict.fromkeys(part.experts))
-        guesses.write(part.piece, part.guesses, part.margins, part.piece.labels)
-        rows += part.piece.items
-        known, hits = _hits(part)
-        labelled, right = labelled + known, right + hits
-        watch.done(rows)
-    mine = set(fusion.experts)
-    heard = "votes" in fusion._needs and met and mine
-    return Tally(
-        rows, labelled, right,
-        [name for name in met if name not in mine] if heard else [],
-        [name for name in fusion.experts if name not in met] if heard else [],
-    )  # fmt: skip
+def _write_all(
+    fusion: Fusion, stream: Stream, writer: PredictionWriter, model: Path, bar: ProgressBar
+) -> Summary:
+    rows = labelled = correct = 0
+    seen: dict[Any, None] = {}
+    for part in _predictions(fusion, stream):
+        if not seen:
+            check_known_experts(fusion, part.experts, str(model), stream.schema.file)
+        seen.update(dict.fromkeys(part.experts))
+        writer.write(part.chunk, part.guesses, part.margins, part.chunk.labels)
+        rows += part.chunk.items
+        labels, hits = _count_hits(part)
+        labelled, correct = labelled + labels, correct + hits
+        bar.update(rows)
+    known = set(fusion.experts)
+    compared = "votes" in fusion.needs and seen and known
+    return Summary(
+        rows,
+        labelled,
+        correct,
+        [name for name in seen if name not in known] if compared else [],
+        [name for name in fusion.experts if name not in seen] if compared else [],
+    )
 
 
-def _parts(fusion: Fusion, stream: Stream) -> Iterator[Foresight]:
-    for piece in stream:
-        parts = foresee(fusion, piece)
+def _predictions(fusion: Fusion, stream: Stream) -> Iterator[PredictedChunk]:
+    for chunk in stream:
+        parts = predict_chunks(fusion, chunk)
         while True:
-            with within(stream.layout.file, piece):
+            with name_rows(stream.schema.file, chunk):
                 part = next(parts, None)
             if part is None:
                 break
             yield part
 
 
-def _hits(part: Foresight) -> tuple[int, int]:
-    """How many labels there are, and how many of them were guessed."""
-    truths = part.piece.labels
-    if truths is None:
+def _count_hits(part: PredictedChunk) -> tuple[int, int]:
+    """The number of labels, and of those that were predicted."""
+    labels = part.chunk.labels
+    if labels is None:
         return 0, 0
-    known = np.array([truth is not None for truth in truths.tolist()], bool)
-    hits = np.array(part.guesses, object) == np.array(truths, object)
+    known = np.array([label is not None for label in labels.tolist()], bool)
+    hits = np.array(part.guesses, object) == np.array(labels, object)
     return int(known.sum()), int((hits & known).sum())
 
 
-def _named(experts: list[Any]) -> str:
-    return f"{len(experts)} expert{'s' * (len(experts) != 1)} ({several(experts)})"
+def _count_experts(experts: list[Any]) -> str:
+    return f"{len(experts)} expert{'s' * (len(experts) != 1)} ({short_list(experts)})"
 
 
-def _demand_another(output: Path | None, *taken: Path) -> None:
-    """Refuse to write over what is read."""
+def _check_output(output: Path | None, *inputs: Path) -> None:
+    """Refuse to overwrite a file that is read."""
     if output is None or str(output) == "-":
         return
-    for path in taken:
+    for path in inputs:
         if str(path) != "-" and path.exists() and output.exists() and output.samefile(path):
-            raise ValueError(f"--output {output} is read here; name another file")
+            raise ValueError(f"--output {output} is an input file; name another file")

@@ -1,4 +1,4 @@
-"""The papers' experiments: they are no part of the package, and lie beside it in a checkout."""
+"""`linmax reproduce`: the papers' experiments, which are in a checkout of linmax, not in the package."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any
 import linmax
 
 
-def experiments(root: Path | None = None) -> Any:
-    """The command of the experiments in a checkout of linmax.
+def import_experiments(root: Path | None = None) -> Any:
+    """Import the experiments' command from a checkout of linmax.
 
-    >>> experiments(Path("nowhere"))
+    >>> import_experiments(Path("nowhere"))
     Traceback (most recent call last):
-    ValueError: the experiments come with the source of linmax and are not in nowhere; ...
+    ValueError: the experiments are in the repository of linmax and not in nowhere; ...
     """
     root = root or Path(linmax.__file__).resolve().parents[2]
     if not (root / "experiments" / "command.py").is_file():
         raise ValueError(
-            f"the experiments come with the source of linmax and are not in {root};"
-            " get a checkout and run make reproduce in it"
+            f"the experiments are in the repository of linmax and not in {root};"
+            " clone it and run make reproduce there"
         )
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))  # the processes that run the cells inherit it
@@ -37,14 +37,14 @@ def reproduce(
     folder: Path | None,
     cores: int | None,
 ) -> int:
-    """List the experiments, or run those that are named; how many could not be run for want of data."""
+    """List the experiments, or run the named ones; return how many could not run because data are missing."""
     from rich.console import Console
 
-    command, console = experiments(), Console()
+    command, console = import_experiments(), Console()
     if not names:
         command.listing(console)
         return 0
-    without: int = command.reproduce(
+    without_data: int = command.reproduce(
         names, runs=runs, quick=quick, data=data, folder=folder, workers=cores, console=console
     )
-    return without
+    return without_data

@@ -1,0 +1,251 @@
+"""Mistake bounds on a panel of votes, computed with a comparator that is fitted to the panel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linmax.bounds import Case, mistake_bound
+from linmax.bounds.case import trial_margins
+from linmax.fusion import Fusion
+from linmax.rules import Rule
+from linmax.rules.alma import Alma
+from linmax.rules.balanced_winnow import BalancedWinnow
+from linmax.rules.passive_aggressive import PassiveAggressive
+from linmax.rules.perceptron import Perceptron
+from linmax.rules.pnorm import PNorm
+from linmax.rules.romma import Romma
+from linmax.rules.winnow import Winnow
+from linmax.streams import open_stream
+from linmax.svm import Instances, comparator, instances, simplex_comparator
+
+MAX_ITEMS = 20_000
+"""Items that are read by default: the linear programme for u is slow on more."""
+
+MAX_C = 1e6
+"""The largest C: a solver did not terminate with 1e300."""
+
+MIN_MARGIN = 1e-6
+"""The smallest margin: below it, the best alpha is 1 to all relevant digits."""
+
+MARGINS = 200
+"""Margins that are tried: as many of the comparator's own, as many on a grid, half as many near the best."""
+
+SIGNED, POSITIVE = "SVM", "SVM, u >= 0"
+
+
+class PanelVotes(NamedTuple):
+    """The votes and labels of a file.
+
+    Attributes
+    ----------
+    rows : list of dict
+        The votes on each item.
+    labels : list
+        The label of each item, or None.
+    classes : list
+        All classes in order of appearance.
+    experts : int
+        The number of experts that vote.
+    items : int
+        The number of items in the file, of which these are the first.
+    """
+
+    rows: list[dict[str, Any]]
+    labels: list[Any]
+    classes: list[Any]
+    experts: int
+    items: int
+
+
+class PanelBound(NamedTuple):
+    """The bound of a rule on a panel, and its mistakes there.
+
+    Attributes
+    ----------
+    rule : Rule
+        The rule.
+    comparator : str
+        How u was fitted.
+    case : Case or None
+        The case at the margin with the smallest bound, with sum |u| = 1.
+    bound : float or None
+        The bound.
+    reason : str
+        Why there is no bound.
+    mistakes : int
+        The mistakes of the rule.
+    n : int
+        The number of sub-experts.
+    """
+
+    rule: Rule
+    comparator: str
+    case: Case | None
+    bound: float | None
+    reason: str
+    mistakes: int
+    n: int
+
+
+def best_alpha(delta: float) -> float:
+    """The alpha with the smallest multiplicative bound; near a margin of 1, where there is none, a large one.
+
+    >>> round(best_alpha(1 / 3) ** 2, 9)
+    2.0
+    """
+    near = min(delta, 1 - 1e-6)
+    return math.sqrt((1 + near) / (1 - near))
+
+
+def bounded_rules(n: int, delta: float) -> list[Rule]:
+    """The rules that have a bound, with the best parameters for n sub-experts and this margin."""
+    return [
+        Perceptron(),
+        Romma(),
+        Winnow(best_alpha(delta)),
+        BalancedWinnow(best_alpha(delta)),
+        PNorm(max(2.0, round(2 * math.log(n), 1))),
+        Alma(2.0),
+        PassiveAggressive(),
+    ]
+
+
+def read_panel(path: Path, label: str | None = None, first: int | None = None) -> PanelVotes:
+    """Read the first items of a file; -1 is no vote, unless it is a label."""
+    rows: list[dict[str, Any]] = []
+    labels: list[Any] = []
+    with open_stream(path, label=label) as stream:
+        label = stream.schema.label
+        if label is None:
+            raise ValueError(f"{path} has no column of labels; name it with --label")
+        for chunk in stream:
+            part = chunk.slice(0, (first or MAX_ITEMS) - len(rows))
+            rows += part.vote_dicts()
+            labels += part.labels.tolist()
+    if abstentions := {-1, "-1"} - {*labels}:
+        rows = [
+            {name: vote for name, vote in row.items() if isinstance(vote, dict) or vote not in abstentions}
+            for row in rows
+        ]
+    names = [*labels, *(name for row in rows for vote in row.values() for name in _voted_classes(vote))]
+    classes = [one for one in dict.fromkeys(names) if one is not None]
+    votes = PanelVotes(rows, labels, classes, len({name for row in rows for name in row}), stream.rows_read)
+    _check_panel(votes, path, label)
+    return votes
+
+
+def _voted_classes(vote: Any) -> list[Any]:
+    return list(vote) if isinstance(vote, dict) else [vote]
+
+
+def _check_panel(votes: PanelVotes, path: Path, label: str) -> None:
+    """Require labels, votes, and votes for labels: without them there is no comparator."""
+    voted = {name: None for row in votes.rows for vote in row.values() for name in _voted_classes(vote)}
+    known = {one: None for one in votes.labels if one is not None}
+    if not votes.rows:
+        raise ValueError(f"{path} has no items; it needs a header and a line per item")
+    if not known:
+        raise ValueError(f"no item of {path} has a label in {label!r}; name another column with --label")
+    if not voted:
+        raise ValueError(f"no expert votes in {path}; the columns other than {label!r} must hold votes")
+    if not voted.keys() & known.keys():
+        raise ValueError(
+            f"no vote in {path} is equal to a label: votes are like {next(iter(voted))!r}, labels like"
+            f" {next(iter(known))!r}; write them alike, or name the column of labels with --label"
+        )
+    if len(votes.classes) == 1:
+        raise ValueError(f"{path} has only the class {votes.classes[0]!r}; a bound requires two classes")
+
+
+def panel_bounds(votes: PanelVotes, C: float = 1.0, only: Rule | None = None) -> list[PanelBound]:
+    """The bounds of all rules that have one, or of one rule, and the mistakes of each on the panel."""
+    if not 0 < C <= MAX_C:  # also refuses NaN
+        raise ValueError(f"--C must be in 0 < C <= {MAX_C:g} (got {C:g}); a typical value is 1")
+    z = instances(Fusion(only or Perceptron(), classes=votes.classes, abstain=None), votes.rows, votes.labels)
+    n = z.z.shape[1]
+    rules = bounded_rules(n, 0.5) if only is None else [only]
+    fitted = {kind: _fit_comparator(kind, z, C) for kind in {_comparator_kind(rule) for rule in rules}}
+    found = []
+    for at, rule in enumerate(rules):
+        u, case = fitted[_comparator_kind(rule)], None
+        if isinstance(u, str):
+            reason = u
+        else:
+            make = lambda delta, at=at: only or bounded_rules(n, delta)[at]  # noqa: E731
+            case, rule = _best_case(make, u, z)
+            reason = "the comparator is correct on no trial"
+        result = mistake_bound(rule, case) if case else None
+        run = Fusion(rule, classes=votes.classes, abstain=None).learn(votes.rows, votes.labels)
+        value, reason = (result.value, result.reason) if result else (None, reason)
+        found.append(PanelBound(rule, _comparator_kind(rule), case, value, reason, run.mistakes, n))
+    return found
+
+
+def _comparator_kind(rule: Rule) -> str:
+    return POSITIVE if isinstance(rule, Winnow) else SIGNED
+
+
+def _fit_comparator(kind: str, z: Instances, C: float) -> np.ndarray | str:
+    """The comparator, scaled to sum |u| = 1 so that hinge losses have the same unit; or why not."""
+    try:
+        u = comparator(z, C) if kind == SIGNED else simplex_comparator(z, C)
+    except ValueError as error:
+        return f"{str(error).partition(';')[0]}; raise --C, or use fewer items with --first"
+    size = float(np.abs(u).sum())
+    return u / size if size > 0 else "the comparator is 0, because no expert separates the classes"
+
+
+def _best_case(make: Callable[[float], Rule], u: np.ndarray, z: Instances) -> tuple[Case | None, Rule]:
+    """The margin with the smallest bound, and the rule that is made for it.
+
+    The candidates are the values of u . z (or some of them), an even grid below the largest, and a finer one
+    around the best. Without a bound it is the margin with the least noise, or for an alpha that is too large,
+    the largest margin.
+    """
+    worst = np.sort(trial_margins(u, z.z, z.trial))
+    own = np.unique(worst[worst >= MIN_MARGIN])
+    if not len(own):
+        return None, make(0.5)
+    own = own[np.unique(np.linspace(0, len(own) - 1, MARGINS).astype(int))]
+    base = Case.of(u, z, margin=float(own[0]))
+    reduced = replace(base, instances=_longest_rows(base, getattr(make(0.5), "p", 2.0)))
+    top = float(own[-1])
+    tried = np.unique(np.concatenate((own, np.linspace(max(MIN_MARGIN, top / MARGINS), top, MARGINS))))
+    values = _bounds_at(make, reduced, worst, tried)
+    at = int(np.argmin(values))
+    if math.isinf(values[at]):
+        limited = isinstance(make(0.5), Winnow | BalancedWinnow)
+        delta = top if limited else float(own[0])
+    else:
+        fine = np.linspace(tried[max(at - 1, 0)], tried[min(at + 1, len(tried) - 1)], MARGINS // 2)
+        near = np.append(fine, tried[at])
+        delta = float(near[np.argmin(_bounds_at(make, reduced, worst, near))])
+    return Case.of(u, z, margin=delta), make(delta)
+
+
+def _bounds_at(
+    make: Callable[[float], Rule], case: Case, worst: np.ndarray, margins: np.ndarray
+) -> list[float]:
+    """The bound at each margin; hinge and squares are sums over the trials below the margin."""
+    below = np.searchsorted(worst, margins)
+    sums, squares = (np.concatenate(([0.0], np.cumsum(worst**power))) for power in (1, 2))
+    hinge = np.maximum(below * margins - sums[below], 0.0)
+    squared = np.maximum(below * margins**2 - 2 * margins * sums[below] + squares[below], 0.0)
+    values = []
+    for delta, noise, square in zip(margins.tolist(), hinge.tolist(), squared.tolist(), strict=True):
+        value = mistake_bound(make(delta), replace(case, delta=delta, hinge=noise, squares=square)).value
+        values.append(math.inf if value is None else value)
+    return values
+
+
+def _longest_rows(case: Case, p: float) -> Any:
+    """The rows of z with the largest norms; the others do not change a bound and slow the search down."""
+    z = case.instances
+    lengths = (np.asarray(abs(z / case.largest).power(one).sum(axis=1)).ravel() for one in (2.0, p))
+    return z[sorted({int(np.argmax(length)) for length in lengths})]

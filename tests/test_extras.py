@@ -1,0 +1,131 @@
+"""The base installation works without the extras, and a missing extra is one sentence with the pip line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BLOCKER = """
+import sys
+
+BASE = {"linmax", "numpy", "scipy", "numba", "llvmlite", "safetensors", "narwhals"}
+
+
+class OnlyBase:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] not in BASE | sys.stdlib_module_names:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+sys.meta_path.insert(0, OnlyBase())
+"""
+
+
+def run_with_base_only(program: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a program that can import only the standard library and the base dependencies."""
+    words = [sys.executable, "-W", "error", "-c", BLOCKER + program]
+    return subprocess.run(words, capture_output=True, text=True, check=False, cwd=folder)
+
+
+def test_sessions_work_with_the_base_installation(tmp_path: Path) -> None:
+    program = """
+import linmax
+from linmax import Fusion, Triplets, Winnow, load
+from linmax.evaluate import progressive
+from linmax.problems import majority
+
+votes, labels = majority(200, relevant=3, experts=5, classes=3)
+fusion = Fusion(classes=range(3))
+assert fusion.learn(votes, labels).trials == 200
+fusion.save("panel.linmax")
+again = load("panel.linmax")
+assert (again.predict(votes) == fusion.predict(votes)).all()
+named = Fusion(Winnow(1.5))
+named.learn([{"ann": "ham", "bob": "spam"}, {"ann": "spam"}], ["ham", "spam"])
+named.learn_one({"ann": "ham"}, "ham")
+assert named.explain_one({"ann": "ham"}).guess == "ham"
+assert progressive(Fusion(Winnow(1.5)), votes, labels).trials == 200
+
+import linmax.bounds, linmax.checks, linmax.experts, linmax.report, linmax.svm
+
+imported = {name.partition(".")[0] for name in sys.modules} - {"__mp_main__"}
+print(sorted(imported - BASE - sys.stdlib_module_names))
+"""
+    done = run_with_base_only(program, tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    # Cython's and editable installs' own helpers are no distributions
+    assert [name for name in eval_list(done.stdout) if not name.startswith(("_", "cython"))] == []
+
+
+def eval_list(text: str) -> list[str]:
+    return [name for name in text.strip().strip("[]").replace("'", "").split(", ") if name]
+
+
+def test_the_program_without_typer_prints_how_to_install_it() -> None:
+    done = run_with_base_only("from linmax.cli import main\nmain()")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == "the command line requires typer and rich: pip install 'linmax[cli]'\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "purpose", "package", "extra"),
+    [
+        ("import linmax.adapters.sklearn", "linmax.adapters.sklearn", "scikit-learn", "sklearn"),
+        ("import linmax.adapters.river", "linmax.adapters.river", "River", "river"),
+        ("import linmax.streams", "linmax.streams", "pyarrow", "cli"),
+        (
+            "from linmax import Fusion, Winnow\nfrom linmax.evaluate import progressive\n"
+            "from linmax.problems import majority\nfrom linmax.report import draw\n"
+            "draw(progressive(Fusion(Winnow(1.5)), *majority(20)), 'x.png', title='')",
+            "drawing charts",
+            "matplotlib",
+            "cli",
+        ),
+        (
+            "from linmax.problems import majority\nfrom linmax.svm import comparator, instances\n"
+            "from linmax import Perceptron\ncomparator(instances(Perceptron(), *majority(20)))",
+            "linmax.svm.comparator",
+            "scikit-learn",
+            "sklearn",
+        ),
+    ],
+    ids=["sklearn", "river", "streams", "report", "svm"],
+)
+def test_a_missing_extra_is_one_sentence(program: str, purpose: str, package: str, extra: str) -> None:
+    done = run_with_base_only(f"try:\n    exec({program!r})\nexcept ImportError as error:\n    print(error)")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (
+        done.stdout
+        == f"{purpose} requires {package}, which is not installed: pip install 'linmax[{extra}]'\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "purpose"),
+    [
+        (["demo"], "linmax demo"),
+        (["bounds", "--panel", "votes.csv"], "linmax bounds --panel"),
+        (["fuse", "rows.svm"], "reading svmlight files"),
+    ],
+    ids=["demo", "bounds", "svmlight"],
+)
+def test_commands_that_need_scikit_learn_say_so(words: list[str], purpose: str, tmp_path: Path) -> None:
+    (tmp_path / "votes.csv").write_text("ann,bob,truth\na,a,a\nb,a,b\n")
+    (tmp_path / "rows.svm").write_text("1 1:1\n2 2:1\n")
+    program = f"""
+import sys
+sys.modules["sklearn"] = None
+sys.argv = ["linmax", *{words!r}]
+from linmax.cli import main
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert done.returncode == 2
+    sentence = f"{purpose} requires scikit-learn, which is not installed: pip install 'linmax[sklearn]'"
+    assert done.stderr == f"linmax: {sentence}\n"
