@@ -1,1 +1,1 @@
-"""Benchmarks: side by side with other libraries and with plain C, in one run."""
+"""Benchmarks: linmax, other libraries and C, measured in one run."""

@@ -1,4 +1,4 @@
-"""`make bench`: measure all parts beside the peers in one run, and keep figures, a page and pictures."""
+"""`make bench`: measure all parts and the peers in one run, and write results, a page and figures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks import pages, parts
 from benchmarks.pages import RESULTS
-from benchmarks.peers.desk import Desk, PeerError
+from benchmarks.peers.peer_client import PeerError, PeerTimer
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"
@@ -24,52 +24,56 @@ def main(
         list[str] | None, typer.Option(help="a part, may be repeated; all if none is named")
     ] = None,
     data: Annotated[Path, typer.Option(help="the folder of real data", show_default="../shared/data")] = DATA,
-    fresh: Annotated[bool, typer.Option("--fresh", help="run peers again whose guesses are kept")] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="run peers again whose predictions are cached")
+    ] = False,
     results: Annotated[
-        Path, typer.Option(help="where figures go", show_default="benchmarks/results")
+        Path, typer.Option(help="the folder of results", show_default="benchmarks/results")
     ] = RESULTS,
 ) -> None:
-    """Measure linmax beside plain C, Vowpal Wabbit, River and scikit-learn."""
+    """Measure linmax, C, Vowpal Wabbit, River and scikit-learn."""
     console = Console()
-    there = parts.names()
-    unknown = [name for name in only or [] if name not in there]
+    known = parts.names()
+    unknown = [name for name in only or [] if name not in known]
     if unknown:
-        raise typer.BadParameter(f"there is no part {unknown[0]!r}, only {', '.join(there)}")
+        raise typer.BadParameter(f"there is no part {unknown[0]!r}, only {', '.join(known)}")
     results.mkdir(parents=True, exist_ok=True)
     done: list[str] = []
     try:
-        with Desk() as desk:
-            for name in only or there:
+        with PeerTimer() as timer:
+            for name in only or known:
                 console.print(f"{name} ...")
-                begun = time.perf_counter()
-                offered = {"quick": quick, "desk": desk, "data": data, "fresh": fresh}
-                run(name, offered, results, console)
-                console.print(f"  in {time.perf_counter() - begun:.0f} s", highlight=False)
+                start = time.perf_counter()
+                options = {"quick": quick, "timer": timer, "data": data, "fresh": fresh}
+                run(name, options, results, console)
+                console.print(f"  in {time.perf_counter() - start:.0f} s", highlight=False)
                 done.append(name)
     except KeyboardInterrupt:
-        console.print(f"stopped; finished and kept: {', '.join(done) or 'nothing'}")
+        console.print(f"stopped; finished and stored: {', '.join(done) or 'nothing'}")
         raise typer.Exit(130) from None
-    except PeerError as why:
-        console.print(f"stopped: {why}; finished and kept: {', '.join(done) or 'nothing'}", soft_wrap=True)
+    except PeerError as error:
+        console.print(
+            f"stopped: {error}; finished and stored: {', '.join(done) or 'nothing'}", soft_wrap=True
+        )
         raise typer.Exit(1) from None
     finally:
         if done:
             page = pages.build(results, quick)
-            console.print(f"kept in {page.parent}, the page is {page.name}", soft_wrap=True)
+            console.print(f"results are in {page.parent}, the page is {page.name}", soft_wrap=True)
 
 
-def run(name: str, offered: dict[str, Any], results: Path, console: Console) -> None:
-    """Measure a part, keep it, and say what it found."""
+def run(name: str, options: dict[str, Any], results: Path, console: Console) -> None:
+    """Measure a part, store its results, and print the highlights."""
     columns = (TextColumn("{task.description:45}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(name, total=1.0)
 
-        def tell(what: str, share: float = 0.0) -> None:
+        def report(what: str, share: float = 0.0) -> None:
             progress.update(task, description=f"{name}: {what}", completed=share)
 
-        measured = parts.measured(name, {**offered, "tell": tell})
-    pages.keep(name, measured, results, offered["quick"])
-    for line in parts.summed_up(name, measured):
+        measured = parts.measure(name, {**options, "report": report})
+    pages.store(name, measured, results, options["quick"])
+    for line in parts.highlights(name, measured):
         console.print(f"  {line}", soft_wrap=True, highlight=False, markup=False)
 
 

@@ -1,8 +1,8 @@
-"""`make bench-fuse`: `linmax fuse` on a large file beside Vowpal Wabbit on the same rows.
+"""`make bench-fuse`: `linmax fuse` on a large file, and Vowpal Wabbit on the same rows.
 
-Each program is a process of its own that reads its file and learns in one pass; programs take turns, so what
-else the machine does hits all alike. linmax reads Parquet, codes texts, learns, and counts all that its
-report tells; Vowpal Wabbit reads its own text format and writes no guesses.
+Each program is a separate process that reads its file and learns in one pass; programs run in turn, so that
+other load on the machine affects all equally. linmax reads Parquet, encodes texts, learns, and computes all
+statistics of its report; Vowpal Wabbit reads its own text format and writes no predictions.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.markdown import table
-from benchmarks.measuring import Cost, in_turn, machine, process, record
 from benchmarks.peers.environment import PeersMissingError, python
 from benchmarks.peers.vw import lines_by_class
+from benchmarks.timing import Cost, in_turn, machine, record, time_process
 from linmax.problems import majority
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 NAMES = ["ham", "spam", "news", "todo", "work"]
 EXPERTS, RELEVANT, NOISE = 20, 10, 0.05
-AT_ONCE = 500_000  # rows that are made at a time
-FEW = 1000  # rows of a file that only shows how long a program takes to start
+CHUNK = 500_000  # rows that are generated at a time
+FEW = 1000  # rows of a file that measures the start-up
 LEARNER = "Averaged(Winnow(1.2))"
 LOSSES = ("squared", "logistic")
 LINMAX = (str(Path(sys.executable).with_name("linmax")), "fuse")
@@ -41,40 +41,40 @@ WABBIT = "import sys; from vowpalwabbit import Workspace; Workspace(sys.argv[1])
 
 
 class Cell(NamedTuple):
-    """A program and the rows it is given."""
+    """A program and the number of its rows."""
 
     name: str
     rows: int
     command: tuple[str, ...]
 
 
-def pieces(rows: int) -> Iterator[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
-    """Votes and labels, the same for every format."""
-    for seed, start in enumerate(range(0, rows, AT_ONCE)):
+def chunks(rows: int) -> Iterator[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
+    """Yield votes and labels in chunks, the same for every format."""
+    for seed, start in enumerate(range(0, rows, CHUNK)):
         votes, labels = majority(
-            AT_ONCE, relevant=RELEVANT, experts=EXPERTS, classes=len(NAMES), noise=NOISE, seed=seed
+            CHUNK, relevant=RELEVANT, experts=EXPERTS, classes=len(NAMES), noise=NOISE, seed=seed
         )
         yield votes[: rows - start], labels[: rows - start]
 
 
 def as_parquet(path: Path, rows: int) -> Path:
-    """The rows as texts in a Parquet file, written piece by piece."""
+    """Write the rows as texts to a Parquet file, chunk by chunk."""
     schema = pa.schema([(f"model{i}", pa.string()) for i in range(EXPERTS)] + [("truth", pa.string())])
 
     def write(part: Path) -> None:
         with pa.parquet.ParquetWriter(part, schema) as writer:
-            for votes, labels in pieces(rows):
+            for votes, labels in chunks(rows):
                 writer.write_table(pa.table([_texts(one) for one in (*votes.T, labels)], schema=schema))
 
     return _once(path, write)
 
 
 def as_examples(path: Path, rows: int) -> Path:
-    """The same rows as Vowpal Wabbit reads them."""
+    """Write the same rows in the format of Vowpal Wabbit."""
 
     def write(part: Path) -> None:
         with part.open("w") as file:
-            for votes, labels in pieces(rows):
+            for votes, labels in chunks(rows):
                 for row, y in zip(votes.tolist(), labels.tolist(), strict=True):
                     file.write(lines_by_class(row, y, len(NAMES)))
 
@@ -82,7 +82,7 @@ def as_examples(path: Path, rows: int) -> Path:
 
 
 def as_csv(path: Path, rows: int, experts: int) -> Path:
-    """A small panel in a CSV file."""
+    """Write a small panel to a CSV file."""
 
     def write(part: Path) -> None:
         votes, labels = majority(rows, relevant=5, experts=experts, classes=len(NAMES), noise=NOISE)
@@ -104,8 +104,8 @@ def _once(path: Path, write: Any) -> Path:
     return path
 
 
-def own_cells(folder: Path, rows: int, default_rows: int) -> list[Cell]:
-    """linmax on all rows and a tenth of them, its default on fewer, and a small file."""
+def linmax_cells(folder: Path, rows: int, default_rows: int) -> list[Cell]:
+    """Return the runs of linmax: all rows and a tenth of them, the default on fewer, and a small file."""
     cells = [
         Cell(LEARNER, n, (*LINMAX, str(as_parquet(folder / f"{n}.parquet", n)), "--learner", LEARNER))
         for n in (rows // 10, rows)
@@ -118,7 +118,7 @@ def own_cells(folder: Path, rows: int, default_rows: int) -> list[Cell]:
 
 
 def peer_cells(folder: Path, rows: int, wabbit: Path) -> list[Cell]:
-    """Vowpal Wabbit on the first rows, and on so few that only its start counts."""
+    """Return the runs of Vowpal Wabbit: the first rows, and few rows that measure its start-up."""
     cells = []
     for loss in LOSSES:
         for n in (FEW, rows):
@@ -128,12 +128,12 @@ def peer_cells(folder: Path, rows: int, wabbit: Path) -> list[Cell]:
     return cells
 
 
-def measured(cells: list[Cell], rounds: int) -> list[dict[str, Any]]:
-    """What each program took."""
+def measure_cells(cells: list[Cell], rounds: int) -> list[dict[str, Any]]:
+    """Run the programs in turn, and return their costs."""
 
     def work(cell: Cell) -> Cost:
-        cost, said = process(cell.command)
-        if said and json.loads(said)["items"] != cell.rows:
+        cost, output = time_process(cell.command)
+        if output and json.loads(output)["items"] != cell.rows:
             raise RuntimeError(f"{cell.name} did not learn {cell.rows} rows")
         return cost
 
@@ -143,7 +143,7 @@ def measured(cells: list[Cell], rounds: int) -> list[dict[str, Any]]:
 
 
 def ratios(records: list[dict[str, Any]], rows: int) -> dict[str, dict[str, float]]:
-    """How many times as long Vowpal Wabbit would take for all rows: its start, and its time per row."""
+    """Return the estimated time of Vowpal Wabbit for all rows, relative to linmax."""
     of = {(one["program"], one["rows"]): one for one in records}
     own = of[LEARNER, rows]
     found: dict[str, dict[str, float]] = {}
@@ -161,11 +161,9 @@ def ratios(records: list[dict[str, Any]], rows: int) -> dict[str, dict[str, floa
     return found
 
 
-def shown(records: list[dict[str, Any]]) -> Table:
-    """The records as a table."""
-    table = Table(
-        title=f"one pass over a file: {EXPERTS} experts, {len(NAMES)} classes, median (least .. most)"
-    )
+def result_table(records: list[dict[str, Any]]) -> Table:
+    """Return the results as a table."""
+    table = Table(title=f"one pass over a file: {EXPERTS} experts, {len(NAMES)} classes, median (min .. max)")
     for name in ("program", "rows", "wall, s", "CPU, s", "wall, us per row", "peak MB"):
         table.add_column(name, justify="left" if name == "program" else "right")
     for one in records:
@@ -178,65 +176,65 @@ def shown(records: list[dict[str, Any]]) -> Table:
 HEAD = """\
 ## A large file
 
-By `make bench-fuse`, a run of its own: each program is a process that reads its file and learns it in one
-pass. `linmax fuse` reads Parquet whose texts stand in dictionaries, learns, and counts all that its report
-tells, in three threads; Vowpal Wabbit reads its own text format, parsing in a second thread, and writes no
-guesses. It is run on a tenth of the rows, and on so few that only its start counts, and its time for all is
-reckoned from these. The same hypotheses, one weight per expert, but for a constant per class. Median (least
-.. most) of seconds.
+Generated by `make bench-fuse`: each program is a separate process that reads its file and learns it in one
+pass. `linmax fuse` reads Parquet with dictionary-encoded texts, learns, and computes all statistics of its
+report, in three threads; Vowpal Wabbit reads its own text format, parsing in a second thread, and writes no
+predictions. It runs on a tenth of the rows, and on few rows that measure its start-up, and its time for all
+rows is extrapolated. The hypotheses are the same, one weight per expert, except for a constant per class.
+Median (min .. max) of seconds.
 
 """
 
 
-def page(kept: dict[str, Any]) -> str:
-    """The figures as Markdown."""
+def page(results: dict[str, Any]) -> str:
+    """Return the results as Markdown."""
     lines = [["program", "rows", "wall, s", "CPU, s", "peak MB"]]
-    for one in kept["runs"]:
+    for one in results["runs"]:
         times = ["{:.2f} ({:.2f} .. {:.2f})".format(*one[kind]) for kind in ("wall", "cpu")]
         megabytes = "" if one["program"].startswith("VW") else f"{one['megabytes'][0]:.0f}"
         lines.append([one["program"], f"{one['rows']:,}", *times, megabytes])
-    told = [
-        f"- {name}: {times['wall, times linmax']:g} times as long as linmax for all rows by the clock,"
-        f" {times['cpu, times linmax']:g} times the CPU.\n"
-        for name, times in kept["against VW"].items()
+    comparisons = [
+        f"- {name}: {times['wall, times linmax']:g} times the wall time of linmax for all rows,"
+        f" {times['cpu, times linmax']:g} times its CPU time.\n"
+        for name, times in results["against VW"].items()
     ]
-    return HEAD + table(lines) + "\n" + "".join(told)
+    return HEAD + table(lines) + "\n" + "".join(comparisons)
 
 
 def main(
-    rows: Annotated[int, typer.Option(min=1000, help="of the large file")] = 10_000_000,
-    rounds: Annotated[int, typer.Option(min=1, help="how often each program runs")] = 3,
+    rows: Annotated[int, typer.Option(min=1000, help="rows of the large file")] = 10_000_000,
+    rounds: Annotated[int, typer.Option(min=1, help="how many times each program runs")] = 3,
     quick: Annotated[bool, typer.Option("--quick", help="100,000 rows, one round")] = False,
-    folder: Annotated[Path, typer.Option(help="where the files are kept")] = ROOT / ".cache" / "bench",
-    results: Annotated[Path, typer.Option(help="where the figures are written")] = RESULTS,
+    folder: Annotated[Path, typer.Option(help="the folder of generated files")] = ROOT / ".cache/bench",
+    results: Annotated[Path, typer.Option(help="the folder of results")] = RESULTS,
 ) -> None:
     """Measure `linmax fuse` and Vowpal Wabbit on the same rows."""
     console = Console()
     rows, rounds = (100_000, 1) if quick else (rows, rounds)
     folder.mkdir(parents=True, exist_ok=True)
     results.mkdir(parents=True, exist_ok=True)
-    cells = own_cells(folder, rows, min(300_000, rows // 10))
+    cells = linmax_cells(folder, rows, min(300_000, rows // 10))
     part = max(rows // 10, 2 * FEW)
     try:
         cells += peer_cells(folder, part, python(ROOT / ".cache" / "peers", make=True))
-    except PeersMissingError as missing:
-        console.print(f"without Vowpal Wabbit: {missing}", soft_wrap=True)
-    records = measured(cells, rounds)
+    except PeersMissingError as error:
+        console.print(f"without Vowpal Wabbit: {error}", soft_wrap=True)
+    records = measure_cells(cells, rounds)
     found = ratios(records, rows)
-    console.print(shown(records))
+    console.print(result_table(records))
     for name, times in found.items():
-        told = ", ".join(f"{what} {value:g}" for what, value in times.items())
-        console.print(f"{name}, from {part:,} rows to {rows:,}: {told}", soft_wrap=True)
-    kept = {
+        text = ", ".join(f"{what} {value:g}" for what, value in times.items())
+        console.print(f"{name}, from {part:,} rows to {rows:,}: {text}", soft_wrap=True)
+    stored = {
         **machine(),
         "rounds": rounds,
-        "note": f"wall, cpu (seconds) and megabytes: median, least, most; VW is run on {part} of the rows",
+        "note": f"wall, cpu (seconds) and megabytes: median, min, max; VW runs on {part} of the rows",
         "runs": records,
         "against VW": found,
     }
     name = "fuse-quick.json" if quick else "fuse.json"
-    (results / name).write_text(json.dumps(kept, indent=1) + "\n")
-    console.print(f"kept in {results / name}", soft_wrap=True)
+    (results / name).write_text(json.dumps(stored, indent=1) + "\n")
+    console.print(f"results are in {results / name}", soft_wrap=True)
 
 
 if __name__ == "__main__":

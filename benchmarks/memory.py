@@ -1,4 +1,4 @@
-"""Learning a long stream in pieces: the process must not grow."""
+"""Memory of the process while it learns a long stream in chunks."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from linmax.problems import majority
 
 
 def resident() -> float:
-    """Megabytes of memory this process holds now."""
+    """Return the resident memory of this process in megabytes."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * resource.getpagesize() / 2**20
 
 
-def flat(trials: int, piece: int = 100_000) -> dict[str, Any]:
-    """Memory after the first tenth and at the end of a stream that is learned in pieces."""
+def long_stream(trials: int, piece: int = 100_000) -> dict[str, Any]:
+    """Return the memory after a tenth and at the end of a stream that is learned in chunks."""
     fusion = Fusion(Averaged(Winnow(1.2)), classes=range(5))
     marks = []
     for seed in range(trials // piece):

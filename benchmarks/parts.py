@@ -1,9 +1,9 @@
-"""The parts of `make bench`: each is a module that measures, writes a page, draws and sums up.
+"""The parts of `make bench`: each is a module with `measure`, `page`, `draw` and `highlights`.
 
-`measure` takes by name what it needs of `quick`, `desk` (where peers are asked), `data` (the folder of real
-data), `fresh` (whether peers run again whose guesses are kept) and `tell(what, share)` (how far it is), and
-returns what goes into its JSON file. `page(results)` is
-Markdown, `draw(results, path)` a PNG with an SVG beside it, `found(results)` a few lines for the terminal.
+`measure` takes, by name, those it needs of `quick`, `timer` (a `PeerTimer`), `data` (the folder of data),
+`fresh` (whether to run peers again whose predictions are cached) and `report(what, share)` (a progress
+callback), and returns the content of its JSON file. `page(results)` returns Markdown, `draw(results, path)`
+writes a PNG and an SVG, and `highlights(results)` returns a few lines for the terminal.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ MODULES = {
 
 
 def names() -> list[str]:
-    """The parts there are."""
+    """Return the names of all parts."""
     return list(MODULES)
 
 
 def module(name: str) -> ModuleType:
-    """A part, imported when it is needed."""
+    """Import a part."""
     return import_module(MODULES[name])
 
 
-def measured(name: str, offered: dict[str, Any]) -> dict[str, Any]:
-    """Run a part with what it asks for."""
-    measure = module(name).measure
-    wanted = inspect.signature(measure).parameters
-    results: dict[str, Any] = measure(**{key: offered[key] for key in wanted if key in offered})
+def measure(name: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Run a part with the arguments that it takes."""
+    function = module(name).measure
+    wanted = inspect.signature(function).parameters
+    results: dict[str, Any] = function(**{key: options[key] for key in wanted if key in options})
     return results
 
 
 def draw(name: str, results: dict[str, Any], path: Path) -> None:
-    """Draw a part's picture; a part whose page shows several itself names them after the path."""
+    """Draw the figure of a part; a part with several names them after the path."""
     module(name).draw(results, path)
 
 
-def summed_up(name: str, results: dict[str, Any]) -> list[str]:
-    """What a part found, in a few lines."""
-    return list(module(name).found(results))
+def highlights(name: str, results: dict[str, Any]) -> list[str]:
+    """Return the main results of a part in a few lines."""
+    return list(module(name).highlights(results))

@@ -1,4 +1,4 @@
-"""What hypothesis sharing costs: time per trial as trials go by, and what kernels keep.
+"""The cost of hypothesis sharing: time per trial, and memory of kernels.
 
 `python -m benchmarks.sharing` writes benchmarks/results/sharing.json and docs/sharing.png.
 """
@@ -33,7 +33,7 @@ SOURCES: dict[str, Source] = {
 
 
 def clouds(trials: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Instances in three overlapping clouds per class."""
+    """Generate instances in three overlapping clouds per class."""
     rng = np.random.default_rng(seed)
     middle = rng.uniform(0, 1.5, (CLASSES, 3, ATTRIBUTES))
     labels = rng.integers(CLASSES, size=trials)
@@ -41,8 +41,8 @@ def clouds(trials: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return instances, labels
 
 
-def over_time(source: Source, attributes: np.ndarray, labels: np.ndarray, piece: int) -> dict[str, Any]:
-    """Microseconds of CPU per trial, piece by piece, with the supports there were."""
+def cost_over_time(source: Source, attributes: np.ndarray, labels: np.ndarray, piece: int) -> dict[str, Any]:
+    """Return microseconds of CPU per trial and the number of support vectors, chunk by chunk."""
     Fusion(Perceptron().on(source)).learn(attributes=attributes[:50], labels=labels[:50])  # compiles
     fusion = Fusion(Perceptron().on(source))
     cost, supports = [], []
@@ -56,7 +56,7 @@ def over_time(source: Source, attributes: np.ndarray, labels: np.ndarray, piece:
         "microseconds": cost,
         "supports": supports,
         "mistakes": fusion.mistakes,
-        "megabytes": kept(fusion) / 2**20,
+        "megabytes": session_bytes(fusion) / 2**20,
     }
 
 
@@ -65,16 +65,16 @@ def _supports(fusion: Fusion) -> int:
     return sum(len(array) for name, array in state.items() if name.endswith(".norm"))
 
 
-def kept(fusion: Fusion) -> int:
-    """Bytes of all arrays of a session, spare room and scratch included."""
-    council = fusion._council
+def session_bytes(fusion: Fusion) -> int:
+    """Return the bytes of all arrays of a session, including spare capacity and work space."""
+    runner = fusion.runner
     arrays: list[np.ndarray] = []
-    for engine in council.engines:
+    for engine in runner.rule_runs:
         arrays += [*engine.columns.values(), *engine.work]
-    for ground in council.grounds:
-        for memory in ground.remembering:
+    for ground in runner.sources:
+        for memory in ground.stateful:
             arrays += _arrays(memory)
-    for head in council.heads:
+    for head in runner.predictors:
         for part in vars(head).values():
             arrays += (
                 [part] if isinstance(part, np.ndarray) else _arrays(part) if isinstance(part, tuple) else []
@@ -91,7 +91,7 @@ def _arrays(thing: Any) -> list[np.ndarray]:
 
 
 def draw(figures: dict[str, Any], path: Path) -> None:
-    """Cost over trials for sources without kernels, and over supports for those with."""
+    """Draw the cost over trials without kernels, and over support vectors with kernels."""
     from matplotlib.figure import Figure
 
     picture = Figure((9, 3.6), layout="constrained")
@@ -113,17 +113,17 @@ def draw(figures: dict[str, Any], path: Path) -> None:
 def main(
     quick: Annotated[bool, typer.Option(help="a tenth of the work, and nothing is kept")] = False,
 ) -> None:
-    """Measure, show and draw."""
+    """Measure, print and draw."""
     trials = 2000 if quick else 20_000
     attributes, labels = clouds(trials)
-    figures = {name: over_time(source, attributes, labels, PIECE) for name, source in SOURCES.items()}
+    figures = {name: cost_over_time(source, attributes, labels, PIECE) for name, source in SOURCES.items()}
     results: dict[str, Any] = {"trials": trials, "clouds": figures}
     if LETTER.is_file():
         with np.load(LETTER, allow_pickle=False) as found:
             attributes, labels = found["X"][:trials] / 10.0, found["y"][:trials]
         kernels = {name: source for name, source in SOURCES.items() if "kernel" in name}
         results["letter"] = {
-            name: over_time(source, attributes, labels, len(labels)) for name, source in kernels.items()
+            name: cost_over_time(source, attributes, labels, len(labels)) for name, source in kernels.items()
         }
     else:
         Console().print(f"{LETTER} is not there: what kernels keep on LETTER is left out")

@@ -1,4 +1,4 @@
-"""How long programs take to start: imports, first calls, commands on a small file; each is a process."""
+"""Program-up time of programs: imports, first calls, and commands on a small file."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.measuring import Cost, in_turn, machine, process, record
 from benchmarks.peers.environment import PeersMissingError, named, python
 from benchmarks.peers.vw import lines_by_class
+from benchmarks.timing import Cost, in_turn, machine, record, time_process
 from linmax.problems import majority
 
 ROOT = Path(__file__).parents[1]
 ROWS, EXPERTS, CLASSES, FIRST = 1000, 20, 5, 10
 LEARNER = "Averaged(Winnow(1.2))"
-COLD = ("linmax, Winnow(1.2)", "linmax, default")  # whose first time ever is measured
+COLD = ("linmax, Winnow(1.2)", "linmax, default")  # measured with an empty cache, too
 SLOW = (
     "import sklearn",
     "scikit-learn, SGDClassifier",
@@ -55,29 +55,29 @@ model.finish()
 FILE = "import sys; from vowpalwabbit import Workspace; Workspace(sys.argv[1]).finish()"
 
 
-class Start(NamedTuple):
-    """A program that is started."""
+class Program(NamedTuple):
+    """A program to start."""
 
     group: str
     name: str
     command: tuple[str, ...]
 
 
-def measure(quick: bool, tell: Callable[[str], None] = lambda what: None) -> dict[str, Any]:
-    """What every start took, in turn; and the first calls ever, with nothing compiled."""
+def measure(quick: bool, report: Callable[[str], None] = lambda what: None) -> dict[str, Any]:
+    """Time all programs in turn, and first calls with an empty cache."""
     notes = []
     with tempfile.TemporaryDirectory() as made:
-        starts = own(Path(made))
-        tell("the peers' environment")
+        starts = linmax_programs(Path(made))
+        report("the peers' environment")
         try:
-            starts += peers(Path(made), python(ROOT / ".cache" / "peers", make=True))
-        except PeersMissingError as missing:
-            notes.append(f"peers are left out: {missing}")
+            starts += peer_programs(Path(made), python(ROOT / ".cache" / "peers", make=True))
+        except PeersMissingError as error:
+            notes.append(f"peers are left out: {error}")
         starts = [start for start in starts if not quick or start.name not in SLOW]
-        works = {start.name: partial(started, start, tell) for start in starts}
+        works = {start.name: partial(time_program, start, report) for start in starts}
         costs = in_turn(works, rounds := 1 if quick else 3)
         records = [{"group": one.group, "name": one.name, **record(costs[one.name])} for one in starts]
-        cold = [uncompiled(start, tell) for start in starts if start.name in COLD and not quick]
+        cold = [time_cold(start, report) for start in starts if start.name in COLD and not quick]
     kept = {"quick": quick, "notes": notes, "rounds": rounds, "starts": records, "cold": cold}
     about = machine()
     if not notes:
@@ -85,56 +85,58 @@ def measure(quick: bool, tell: Callable[[str], None] = lambda what: None) -> dic
     return {**about, **kept}
 
 
-def started(start: Start, tell: Callable[[str], None]) -> Cost:
-    """What one start took."""
-    tell(start.name)
-    return process(start.command)[0]
+def time_program(start: Program, report: Callable[[str], None]) -> Cost:
+    """Time one program."""
+    report(start.name)
+    return time_process(start.command)[0]
 
 
-def uncompiled(start: Start, tell: Callable[[str], None]) -> dict[str, Any]:
-    """The first time ever: numba's cache is empty, and is filled."""
-    tell(f"{start.name}, nothing compiled")
+def time_cold(start: Program, report: Callable[[str], None]) -> dict[str, Any]:
+    """Time a program with an empty numba cache."""
+    report(f"{start.name}, empty cache")
     with tempfile.TemporaryDirectory() as cache:
-        cost, _ = process(("env", f"NUMBA_CACHE_DIR={cache}", *start.command))
+        cost, _ = time_process(("env", f"NUMBA_CACHE_DIR={cache}", *start.command))
         kernels = sorted({file.name.split("-")[0] for file in Path(cache).rglob("*.nbi")})
         size = sum(file.stat().st_size for file in Path(cache).rglob("*.nbc")) / 2**20
     return {"name": start.name, **record([cost]), "kernels": kernels, "kept megabytes": round(size, 2)}
 
 
-def own(folder: Path) -> list[Start]:
-    """linmax's starts."""
+def linmax_programs(folder: Path) -> list[Program]:
+    """Return the programs of linmax."""
     script = (str(Path(sys.executable).with_name("linmax")),)
     here = (sys.executable, "-c")
-    file = str(small(folder / "small.csv"))
+    file = str(write_csv(folder / "small.csv"))
     return [
-        Start(IMPORTS, "Python alone", (*here, "pass")),
-        Start(IMPORTS, "import linmax", (*here, "import linmax")),
-        Start(CALLS, "linmax, Winnow(1.2)", (*here, WINNOW)),
-        Start(CALLS, "linmax, default", (*here, DEFAULT)),
-        Start(COMMANDS, "linmax --help, no rows", (*script, "--help")),
-        Start(COMMANDS, f"linmax fuse, {LEARNER}", (*script, "fuse", file, "--learner", LEARNER)),
-        Start(COMMANDS, "linmax fuse, default", (*script, "fuse", file)),
+        Program(IMPORTS, "Python alone", (*here, "pass")),
+        Program(IMPORTS, "import linmax", (*here, "import linmax")),
+        Program(CALLS, "linmax, Winnow(1.2)", (*here, WINNOW)),
+        Program(CALLS, "linmax, default", (*here, DEFAULT)),
+        Program(COMMANDS, "linmax --help, no rows", (*script, "--help")),
+        Program(COMMANDS, f"linmax fuse, {LEARNER}", (*script, "fuse", file, "--learner", LEARNER)),
+        Program(COMMANDS, "linmax fuse, default", (*script, "fuse", file)),
     ]
 
 
-def peers(folder: Path, interpreter: Path) -> list[Start]:
-    """Those of the others; Vowpal Wabbit's package has no command of its own, so Python calls it."""
+def peer_programs(folder: Path, interpreter: Path) -> list[Program]:
+    """Return the programs of the peers; Vowpal Wabbit's package has no command and is called from Python."""
     there = (str(interpreter.absolute()), "-c")
     options = "--csoaa_ldf mc --loss_function logistic --quiet --no_stdin -p /dev/null -d "
     return [
         *(
-            Start(IMPORTS, f"import {name}", (*there, f"import {name}"))
+            Program(IMPORTS, f"import {name}", (*there, f"import {name}"))
             for name in ("river", "river.linear_model", "sklearn", "sklearn.linear_model", "vowpalwabbit")
         ),
-        Start(CALLS, "River, SoftmaxRegression", (*there, RIVER)),
-        Start(CALLS, "scikit-learn, SGDClassifier", (*there, SCIKIT)),
-        Start(CALLS, "VW, --oaa", (*there, WABBIT)),
-        Start(COMMANDS, "VW, --csoaa_ldf", (*there, FILE, options + str(examples(folder / "small.vw")))),
+        Program(CALLS, "River, SoftmaxRegression", (*there, RIVER)),
+        Program(CALLS, "scikit-learn, SGDClassifier", (*there, SCIKIT)),
+        Program(CALLS, "VW, --oaa", (*there, WABBIT)),
+        Program(
+            COMMANDS, "VW, --csoaa_ldf", (*there, FILE, options + str(write_examples(folder / "small.vw")))
+        ),
     ]
 
 
-def small(path: Path) -> Path:
-    """Votes and truth as a CSV file."""
+def write_csv(path: Path) -> Path:
+    """Write votes and labels to a CSV file."""
     votes, labels = majority(ROWS, experts=EXPERTS, classes=CLASSES, noise=0.05)
     lines = [",".join([*(f"model{i}" for i in range(EXPERTS)), "truth"])]
     lines += [",".join(f"c{c}" for c in (*row, y)) for row, y in zip(votes, labels, strict=True)]
@@ -142,8 +144,8 @@ def small(path: Path) -> Path:
     return path
 
 
-def examples(path: Path) -> Path:
-    """The same votes as Vowpal Wabbit reads them."""
+def write_examples(path: Path) -> Path:
+    """Write the same votes in the format of Vowpal Wabbit."""
     votes, labels = majority(ROWS, experts=EXPERTS, classes=CLASSES, noise=0.05)
     rows = zip(votes.tolist(), labels.tolist(), strict=True)
     path.write_text("".join(lines_by_class(row, y, CLASSES) for row, y in rows))
@@ -151,7 +153,7 @@ def examples(path: Path) -> Path:
 
 
 def page(results: dict[str, Any]) -> str:
-    """The figures as Markdown."""
+    """Return the results as Markdown."""
     parts = [HEAD.format(rounds=results["rounds"])]
     parts += [f"{note[0].upper()}{note[1:]}.\n\n" for note in results["notes"]]
     parts += ["| | wall, s | CPU, s |\n| --- | ---: | ---: |\n"]
@@ -164,44 +166,43 @@ def page(results: dict[str, Any]) -> str:
         parts.append(EVER)
     for one in results["cold"]:
         parts.append(f"- {one['name']}: {one['wall'][0]:.1f} s, {one['cpu'][0]:.1f} s of CPU; ")
-        parts.append(f"{one['kept megabytes']:.1f} MB are kept of {', '.join(one['kernels'])}.\n")
+        parts.append(f"{one['kept megabytes']:.1f} MB are cached: {', '.join(one['kernels'])}.\n")
     return "".join(parts)
 
 
 HEAD = """\
 ## Start-up
 
-Every start is a process; they take turns, one round to warm the disk and {rounds} more that count. Median
-(least .. most) of seconds from start to end, and seconds of CPU of all threads. linmax's compiled kernels
-are in numba's cache, which is the
-usual state after the first call on a machine. With a file `linmax fuse` also counts and prints its report;
-Vowpal Wabbit, whose package on PyPI has no command, is called from Python; it guesses, learns and reports
-nothing. Of the first calls only scikit-learn's does not guess.
+Every start is a process; they run in turn, one round to warm the disk cache and {rounds} more that count.
+Figures are the median (min .. max) of wall seconds, and CPU seconds of all threads. linmax's compiled kernels
+are in numba's cache, which is the usual state after the first call on a machine. On a file `linmax fuse` also
+computes and prints its report; Vowpal Wabbit, whose package on PyPI has no command, is called from Python: it
+predicts, learns and reports nothing. Of the first calls only scikit-learn's does not predict.
 
 """
 EVER = """\
 
-### The first time ever
+### The first call on a machine
 
-Once, with an empty cache of numba: linmax compiles what it calls, and keeps it.
+One run with an empty numba cache: linmax compiles the kernels it calls and caches them.
 
 """
 
 
-def found(results: dict[str, Any]) -> list[str]:
-    """A line for each start."""
+def highlights(results: dict[str, Any]) -> list[str]:
+    """Return a line per program."""
     return [f"{one['name']} ({one['group']}): {timed(one['wall'])} s" for one in results["starts"]]
 
 
 def timed(values: list[float]) -> str:
-    """A median with its spread."""
+    """Return a median with minimum and maximum as text."""
     middle, least, longest = values
     return f"{middle:.2f} ({least:.2f} .. {longest:.2f})"
 
 
 def draw(results: dict[str, Any], path: Path) -> None:
-    """A bar for each start, as PNG and SVG."""
-    from matplotlib import rc_context  # takes a while to import
+    """Draw a bar for each program, as PNG and SVG."""
+    from matplotlib import rc_context  # slow to import
     from matplotlib.figure import Figure
 
     starts = results["starts"]
@@ -219,7 +220,7 @@ def draw(results: dict[str, Any], path: Path) -> None:
         axes.barh(range(len(order)), middles, xerr=ends, color=colors, capsize=2, zorder=2)
         axes.set_yticks(range(len(order)), [f"{one['name']}  ({one['group']})" for one in order])
         axes.invert_yaxis()
-        axes.set_xlabel("seconds from start to end: median, least, most (marks: CPU)")
+        axes.set_xlabel("wall seconds: median, min, max (marks: CPU)")
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="x", color="#EEEEEE", zorder=0)
         whole.savefig(path, metadata={"Software": None})

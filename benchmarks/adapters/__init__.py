@@ -1,1 +1,1 @@
-"""The adapters beside scikit-learn's and River's own ensembles, and what they cost over the session."""
+"""The adapters compared with the ensembles of scikit-learn and River, and their overhead over a session."""

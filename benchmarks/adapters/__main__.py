@@ -1,4 +1,4 @@
-"""`make bench-adapters`: measure, show, and keep the figures in benchmarks/results/adapters.json."""
+"""`make bench-adapters`: measure, print, and write benchmarks/results/adapters.json."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RESULTS = Path(__file__).parents[1] / "results" / "adapters.json"
 
 
 def show(title: str, found: dict[str, dict[str, dict[str, float]]], cost: str) -> None:
-    """Accuracies with costs in brackets, a row per method and a column per data set."""
+    """Print accuracies with costs in parentheses, a row per method and a column per data set."""
     table = Table("", *found, title=title)
     for name in next(iter(found.values())):
         cells = []
@@ -30,7 +30,7 @@ def show(title: str, found: dict[str, dict[str, dict[str, float]]], cost: str) -
 
 
 def show_overhead(rows: list[dict[str, Any]]) -> None:
-    """The cost of a call beside the core's."""
+    """Print the cost of each call and of the same call of a session."""
     table = Table("call", "learner", "us", "core us", "ratio", "limit", title="CPU time of a call")
     for one in rows:
         figures = (f"{one['us']:.0f}", f"{one['core us']:.0f}", f"{one['ratio']:.2f}", f"{one['limit']:.0f}")
@@ -41,7 +41,7 @@ def show_overhead(rows: list[dict[str, Any]]) -> None:
 def main(
     quick: Annotated[bool, typer.Option(help="less of everything, and nothing is kept")] = False,
 ) -> None:
-    """Measure the adapters beside the ensembles of both libraries."""
+    """Measure the adapters and the ensembles of both libraries."""
     rounds = 5 if quick else 31
     cost = overhead.batches(rounds) + overhead.singles(rounds)
     show_overhead(cost)

@@ -1,4 +1,4 @@
-"""FusionClassifier beside StackingClassifier and VotingClassifier: accuracy, and CPU time of fit."""
+"""FusionClassifier, StackingClassifier and VotingClassifier: accuracy, and CPU time of fit."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ from linmax.problems import disjoint, drifting, majority, shared
 Split = tuple[Any, Any, Any, Any]
 
 LEARNER: str | None = None  # the default
-LOGISTIC = "Logistic(0.1, start='equal')"  # it learns from right guesses, too
+LOGISTIC = "Logistic(0.1, start='equal')"  # also updates on correct predictions
 
 
 class Says(ClassifierMixin, BaseEstimator):
-    """A column of votes as an estimator: it is sure of what it says."""
+    """An estimator that predicts a column of X with probability 1."""
 
     def __init__(self, column: int = 0) -> None:
         self.column = column
 
     def fit(self, X: Any, y: Any) -> Says:
-        """There is nothing to learn but the classes."""
+        """Store the classes."""
         self.classes_ = np.unique(y)
         return self
 
     def predict(self, X: Any) -> Any:
-        """What the column says."""
+        """Return the column."""
         return X[:, self.column]
 
     def predict_proba(self, X: Any) -> Any:
-        """All on what the column says."""
+        """Return probability 1 for the class in the column."""
         return (X[:, [self.column]] == self.classes_).astype(float)
 
 
 def estimators() -> list[tuple[str, Any]]:
-    """Five that differ: two good ones, two middling ones, and a stump."""
+    """Return five different estimators: two good, two average, and a stump."""
     return [
         ("logistic", make_pipeline(StandardScaler(), LogisticRegression(max_iter=200, tol=1e-3))),
         ("neighbours", make_pipeline(StandardScaler(), KNeighborsClassifier())),
@@ -60,7 +60,7 @@ def estimators() -> list[tuple[str, Any]]:
 
 
 def ensembles(panel: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Who is compared."""
+    """Return the ensembles to compare."""
     return {
         "linmax, labels": FusionClassifier(panel, LEARNER),
         "linmax, probabilities": FusionClassifier(panel, LEARNER, votes="predict_proba"),
@@ -72,7 +72,7 @@ def ensembles(panel: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def sets() -> dict[str, Callable[[], tuple[list[tuple[str, Any]], Iterator[Split]]]]:
-    """Data sets: a panel of estimators, and splits into rows to learn and rows to be judged on."""
+    """Return the data sets: estimators, and splits into training and test rows."""
 
     def bundled(load: Any) -> Callable[[], Any]:
         return lambda: (estimators(), folds(*load(return_X_y=True)))
@@ -102,20 +102,20 @@ def sets() -> dict[str, Callable[[], tuple[list[tuple[str, Any]], Iterator[Split
 
 
 def folds(X: Any, y: Any) -> Iterator[Split]:
-    """Five folds of shuffled rows."""
+    """Yield five folds of shuffled rows."""
     for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
         order = np.random.default_rng(0).permutation(train)
         yield X[order], y[order], X[test], y[test]
 
 
 def half(X: Any, y: Any) -> Split:
-    """The first half of a stream to learn, the second to be judged on."""
+    """Return the first half of a stream for training and the second for testing."""
     middle = len(y) // 2
     return X[:middle], y[:middle], X[middle:], y[middle:]
 
 
 def in_pieces(trials: int = 4000, piece: int = 200) -> dict[str, dict[str, float]]:
-    """A stream whose good experts change: linmax goes on with `partial_fit`, the others fit all rows anew."""
+    """Compare on a drifting stream: linmax uses `partial_fit`, the others fit all rows again."""
     votes, labels = drifting(trials, relevant=3, every=500)
     panel = [(f"expert {at}", Says(at)) for at in range(votes.shape[1])]
     found = {}
@@ -138,7 +138,7 @@ def in_pieces(trials: int = 4000, piece: int = 200) -> dict[str, dict[str, float
 
 
 def compare(panel: list[tuple[str, Any]], splits: Iterator[Split]) -> dict[str, dict[str, float]]:
-    """Mean accuracy with its standard error, and median CPU seconds of fit."""
+    """Return mean accuracy with its standard error, and median CPU seconds of fit."""
     right: dict[str, list[float]] = {}
     seconds: dict[str, list[float]] = {}
     for X, y, X_test, y_test in splits:

@@ -1,4 +1,4 @@
-"""What an adapter's call costs over the same call of the session, in turns, by CPU time."""
+"""The CPU time of calls of the adapters and of the same calls of a session, measured in turn."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ LEARNERS = {"averaged Perceptron": AVERAGED, "the default": None}
 
 
 class Column(ClassifierMixin, BaseEstimator):
-    """An estimator that votes what a column of X says, at no cost of its own."""
+    """An estimator that predicts a column of X at almost no cost."""
 
     def __init__(self, column: int = 0) -> None:
         self.column = column
 
     def fit(self, X: Any, y: Any) -> Column:
-        """Remember the classes."""
+        """Store the classes."""
         self.classes_ = np.unique(y)
         return self
 
     def predict(self, X: Any) -> Any:
-        """The column."""
+        """Return the column."""
         return X[:, self.column]
 
 
 def in_turns(
     one: Callable[[], Any], other: Callable[[], Any], rounds: int, calls: int
 ) -> tuple[float, float]:
-    """Median microseconds of CPU of a call of each, measured in turns so that both meet the same machine."""
+    """Return the median microseconds of CPU per call of both functions, measured in turn."""
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds):
         for work, kept in zip((one, other), times, strict=True):
@@ -51,7 +51,7 @@ def in_turns(
 
 
 def row(what: str, learner: str, limit: float, us: tuple[float, float]) -> dict[str, Any]:
-    """A line of the table."""
+    """Return a row of the table."""
     return {
         "call": what,
         "learner": learner,
@@ -63,7 +63,7 @@ def row(what: str, learner: str, limit: float, us: tuple[float, float]) -> dict[
 
 
 def batches(rounds: int, rows: int = ROWS) -> list[dict[str, Any]]:
-    """`partial_fit` of scikit-learn's adapters beside `Fusion.learn` of the same rows."""
+    """Measure `partial_fit` of the scikit-learn adapters and `Fusion.learn` on the same rows."""
     votes, labels = majority(rows, experts=EXPERTS, classes=CLASSES, noise=0.1)
     found = []
     for name, learner in LEARNERS.items():
@@ -97,13 +97,13 @@ def batches(rounds: int, rows: int = ROWS) -> list[dict[str, Any]]:
 
 
 def singles(rounds: int, items: int = 300) -> list[dict[str, Any]]:
-    """`learn_one` of River's adapters beside the session's; the models' own time is taken off."""
+    """Measure `learn_one` of the River adapters, without the time of the models, and of a session."""
     from river import base
 
     from linmax.adapters import river
 
     class Said(base.Classifier):  # type: ignore[misc]  # River has no types for those who subclass
-        """A model that votes what a feature says, at no cost of its own."""
+        """A model that predicts a feature at almost no cost."""
 
         def __init__(self, feature: int) -> None:
             self.feature = feature
@@ -162,5 +162,5 @@ def _over(learn: Callable[[Any, Any], Any], stream: list[tuple[Any, Any]]) -> Ca
         for x, y in stream:
             learn(x, y)
 
-    work()  # compiles, and meets every name
+    work()  # compiles, and adds every name
     return work

@@ -1,4 +1,4 @@
-"""River's streams: FusionClassifier beside River's own ensembles over the same models."""
+"""FusionClassifier and River's ensembles on River's streams, with the same models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from linmax.adapters.river import FusionClassifier
 
 
 def models() -> list[Any]:
-    """Five that differ, for any number of classes."""
+    """Return five different models for any number of classes."""
     return [
         preprocessing.StandardScaler() | linear_model.SoftmaxRegression(),
         preprocessing.StandardScaler() | multiclass.OneVsRestClassifier(linear_model.LogisticRegression()),
@@ -32,7 +32,7 @@ def models() -> list[Any]:
 
 
 def ensembles() -> dict[str, Callable[[], Any]]:
-    """Who is compared; a meta-model is River's softmax, with the features and without."""
+    """Return the ensembles to compare; the meta-model is River's softmax, with and without features."""
 
     def stacking(features: bool) -> Callable[[], Any]:
         return lambda: ensemble.StackingClassifier(
@@ -51,7 +51,7 @@ def ensembles() -> dict[str, Callable[[], Any]]:
 
 
 def streams() -> dict[str, Callable[[], Any]]:
-    """What comes with River, and its generators."""
+    """Return data sets and generators of River."""
     return {
         "Phishing": datasets.Phishing,
         "Bananas": datasets.Bananas,
@@ -64,7 +64,7 @@ def streams() -> dict[str, Callable[[], Any]]:
 
 
 def progressive(make: Callable[[], Any], stream: Any) -> dict[str, float]:
-    """Guess, learn, item after item: accuracy, and microseconds of CPU an item."""
+    """Predict and learn item by item, and return accuracy and microseconds of CPU per item."""
     model = make()
     right = items = 0
     before = time.process_time()
@@ -76,5 +76,5 @@ def progressive(make: Callable[[], Any], stream: Any) -> dict[str, float]:
 
 
 def compare(stream: Callable[[], Any]) -> dict[str, dict[str, float]]:
-    """Everybody on one stream."""
+    """Run all ensembles on one stream."""
     return {name: progressive(make, iter(stream())) for name, make in ensembles().items()}

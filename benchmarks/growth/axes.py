@@ -1,4 +1,4 @@
-"""What grows, how far, and who is measured along it."""
+"""The quantities that grow, their values, and the learners that are measured."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from linmax.experts import Attributes
 from linmax.problems import majority
 
 EXPERTS, CLASSES, RELEVANT, NOISE = 20, 5, 10, 0.05
-NUMBERS = 8_000_000  # in an array, at most
+NUMBERS = 8_000_000  # the largest size of an array
 WORDS, BAGS = 20_000, 10
 SINGLE, AVERAGED, DEFAULT = "Winnow", "averaged Winnow", "the default"
 LEARNERS: dict[str, Any] = {SINGLE: Winnow(1.2), AVERAGED: Averaged(Winnow(1.2)), DEFAULT: None}
 
 
 class Rows(NamedTuple):
-    """What is learned: keywords of `Fusion.learn`, whole."""
+    """All rows as keyword arguments of `Fusion.learn`."""
 
     given: dict[str, Any]
     labels: np.ndarray[Any, Any]
     k: int
 
     def part(self, begin: int, end: int) -> dict[str, Any]:
-        """Some of them."""
+        """Return some of the rows."""
         some = {name: values[begin:end] for name, values in self.given.items()}
         return some | {"labels": self.labels[begin:end]}
 
 
 class Axis(NamedTuple):
-    """One quantity: its values, the rows for a value, and the learners for a value."""
+    """One quantity: its values, and the rows and learners for a value."""
 
     title: str
     values: tuple[int, ...]
     quick: tuple[int, ...]
     rows: Callable[[int], Rows]
     learners: Callable[[int], dict[str, Any]]
-    proportion: float = 1.0  # the slope that is expected
-    fixed: bool = False  # the value is the number of rows
+    expected_slope: float = 1.0
+    value_is_rows: bool = False
 
 
 @cache
 def votes(experts: int, k: int) -> Rows:
-    """Hard votes."""
+    """Generate hard votes."""
     count = min(1_000_000, NUMBERS // experts)
     made = majority(count, relevant=min(RELEVANT, experts), experts=experts, classes=k, noise=NOISE)
     return Rows({"votes": made.votes}, made.labels, k)
@@ -55,17 +55,19 @@ def votes(experts: int, k: int) -> Rows:
 
 @cache
 def stream() -> Rows:
-    """A long stream."""
+    """Generate a long stream."""
     made = majority(1_000_020, relevant=RELEVANT, experts=EXPERTS, classes=CLASSES, noise=NOISE)
     return Rows({"votes": made.votes}, made.labels, CLASSES)
 
 
 @cache
 def bags(length: int) -> Rows:
-    """Rows with so many attributes that are not zero; hidden weights say the class."""
+    """Generate rows with `length` non-zero attributes; hidden weights determine the class."""
     rng = np.random.default_rng(0)
     count = min(20_000, 4_000_000 // length)
-    steps = np.array([step for step in range(1, WORDS) if np.gcd(step, WORDS) == 1])  # no word comes twice
+    steps = np.array(
+        [step for step in range(1, WORDS) if np.gcd(step, WORDS) == 1]
+    )  # so that no word occurs twice
     walk = rng.choice(steps, count)[:, None] * np.arange(length) + rng.integers(WORDS, size=count)[:, None]
     words = np.sort(walk % WORDS, axis=1)
     hidden = rng.normal(size=(WORDS, BAGS))
@@ -78,31 +80,31 @@ def bags(length: int) -> Rows:
     )
 
 
-def forget() -> None:
-    """Let go of all rows."""
+def clear_rows() -> None:
+    """Clear the cached rows."""
     for made in (votes, stream, bags):
         made.cache_clear()
 
 
 def on_votes(_: int) -> dict[str, Any]:
-    """Single, averaged and default."""
+    """Return a single learner, an averaged one, and the default."""
     return LEARNERS
 
 
 def on_attributes(_: int) -> dict[str, Any]:
-    """The linear machine, plain and averaged."""
+    """Return a linear learner, plain and averaged."""
     plain = Perceptron().on(Attributes())
     return {"Perceptron": plain, "averaged Perceptron": Averaged(plain)}
 
 
-def committees(size: int) -> dict[str, Any]:
-    """Committees of Winnows, each with another multiplier."""
+def ensembles(size: int) -> dict[str, Any]:
+    """Return ensembles of Winnows with different multipliers."""
     members = tuple(Winnow(1.01 + 0.01 * at) for at in range(size))
     return {"Combine": Combine(members), "Mixture": Mixture(members)}
 
 
 def fusion(learner: Any, k: int) -> Fusion:
-    """A session that has learned nothing."""
+    """Return a new session."""
     return Fusion(classes=range(k)) if learner is None else Fusion(learner, classes=range(k))
 
 
@@ -127,21 +129,21 @@ AXES: dict[str, Axis] = {
         (1000, 10_000, 100_000),
         lambda _: stream(),
         on_votes,
-        proportion=0.0,
-        fixed=True,
+        expected_slope=0.0,
+        value_is_rows=True,
     ),
     "non-zeros": Axis(
-        f"attributes that are not zero, of {WORDS:,} (k = {BAGS})",
+        f"non-zero attributes of {WORDS:,} (k = {BAGS})",
         (4, 8, 16, 32, 64, 128, 256, 512, 1024),
         (8, 64, 512),
         bags,
         on_attributes,
     ),
     "members": Axis(
-        f"members of a committee (n = {EXPERTS}, k = {CLASSES})",
+        f"members of an ensemble (n = {EXPERTS}, k = {CLASSES})",
         (1, 2, 4, 8, 16, 31, 62),
         (1, 8, 62),
         lambda _: votes(EXPERTS, CLASSES),
-        committees,
+        ensembles,
     ),
 }

@@ -1,4 +1,4 @@
-"""Time per trial and memory along every axis."""
+"""Measure time per trial and memory along every axis."""
 
 from __future__ import annotations
 
@@ -6,65 +6,65 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks import memory
-from benchmarks.growth.axes import AXES, Axis, Rows, forget, fusion
+from benchmarks.growth.axes import AXES, Axis, Rows, clear_rows, fusion
 from benchmarks.growth.slopes import slope
-from benchmarks.measuring import Cost, here, in_turn, machine, record
-from benchmarks.sharing import kept
-from benchmarks.sizing import Plan, enough, per_row
+from benchmarks.row_counts import Plan, choose_row_count, per_row
+from benchmarks.sharing import session_bytes
+from benchmarks.timing import Cost, in_turn, machine, record, time_call
 from linmax import Fusion
 
 FULL, QUICK = Plan(0.08, 5), Plan(0.02, 1)
-NOTE = "nanoseconds a trial: median, least, most; megabytes of the session's arrays"
-LEAST = 50  # rows
-BEGUN = 20  # rows that a session has learned before the watch starts: making it is no part of a trial
-LONGEST = 6  # runs of a fixed number of trials may take so many times the usual
-TRIED = 10_000  # trials that tell how long more would take
-Tell = Callable[[str, float], None]
+NOTE = "nanoseconds per trial: median, min, max; megabytes of the session's arrays"
+MIN_ROWS = 50
+WARM_UP = 20  # rows learned before timing starts: creating the session is not part of a trial
+MAX_TIME = 6  # times the usual time, for runs with a fixed number of trials
+PROBE = 10_000  # trials that estimate the time of more
+Report = Callable[[str, float], None]
 
 
-def measure(quick: bool, tell: Tell) -> dict[str, Any]:
-    """All axes, and a long stream in pieces."""
+def measure(quick: bool, report: Report) -> dict[str, Any]:
+    """Measure all axes, and a long stream in chunks."""
     plan = QUICK if quick else FULL
     results: dict[str, Any] = {**machine(), "rounds": plan.rounds, "note": NOTE, "axes": {}}
-    tell("a long stream", 0.0)
+    report("a long stream", 0.0)
     trials = 1_000_000 if quick else 10_000_000
-    results["long"] = memory.flat(trials, piece=trials // 50)
+    results["long"] = memory.long_stream(trials, piece=trials // 50)
     for at, (name, axis) in enumerate(AXES.items(), start=1):
-        tell(name, at / (len(AXES) + 1))
-        results["axes"][name] = along(axis, axis.quick if quick else axis.values, plan)
-        forget()
+        report(name, at / (len(AXES) + 1))
+        results["axes"][name] = measure_axis(axis, axis.quick if quick else axis.values, plan)
+        clear_rows()
     return results
 
 
 class Point:
-    """One learner at one value: it learns the first rows, and the session stays for its memory."""
+    """One learner at one value; its last session is kept to measure memory."""
 
     def __init__(self, learner: Any, rows: Rows) -> None:
         self.learner, self.rows = learner, rows
         self.session: Fusion | None = None
 
     def work(self, count: int) -> Cost:
-        """Begin, and learn."""
+        """Learn some rows in a new session."""
         session = self.session = fusion(self.learner, self.rows.k)
-        session.learn(**self.rows.part(0, BEGUN))
-        given = self.rows.part(BEGUN, BEGUN + count)
-        return here(lambda: session.learn(**given))
+        session.learn(**self.rows.part(0, WARM_UP))
+        given = self.rows.part(WARM_UP, WARM_UP + count)
+        return time_call(lambda: session.learn(**given))
 
     def megabytes(self) -> float:
-        """What its arrays hold."""
+        """Return the memory of the session's arrays."""
         assert self.session is not None
-        return kept(self.session) / 2**20
+        return session_bytes(self.session) / 2**20
 
 
-def along(axis: Axis, values: tuple[int, ...], plan: Plan) -> dict[str, Any]:
-    """Nanoseconds per trial and megabytes of each learner at each value, and the slopes."""
+def measure_axis(axis: Axis, values: tuple[int, ...], plan: Plan) -> dict[str, Any]:
+    """Return nanoseconds per trial and megabytes of each learner at each value, and the slopes."""
     points: dict[tuple[str, int], Point] = {}
     counts: dict[tuple[str, int], int] = {}
     for value in values:
         rows = axis.rows(value)
         for name, learner in axis.learners(value).items():
             point = Point(learner, rows)
-            count = sized(axis, point, value, plan)
+            count = row_count(axis, point, value, plan)
             if count:
                 points[name, value], counts[name, value] = point, count
     works = {
@@ -84,14 +84,14 @@ def along(axis: Axis, values: tuple[int, ...], plan: Plan) -> dict[str, Any]:
     for where in found.values():
         where["slope"] = slope(where["values"], [cpu[0] for cpu in where["cpu"]])
         where["slope of memory"] = slope(where["values"], where["megabytes"])
-    return {"title": axis.title, "expected": axis.proportion, "learners": found}
+    return {"title": axis.title, "expected": axis.expected_slope, "learners": found}
 
 
-def sized(axis: Axis, point: Point, value: int, plan: Plan) -> int:
-    """The rows for a point; none where a fixed number of them would take too long."""
-    most = len(point.rows.labels) - BEGUN
-    if not axis.fixed:
-        return enough(point.work, plan.seconds, LEAST, most)
-    begin = min(TRIED, value)
+def row_count(axis: Axis, point: Point, value: int, plan: Plan) -> int:
+    """Return the number of rows for a point; 0 if a fixed number would take too long."""
+    most = len(point.rows.labels) - WARM_UP
+    if not axis.value_is_rows:
+        return choose_row_count(point.work, plan.seconds, MIN_ROWS, most)
+    begin = min(PROBE, value)
     point.work(begin)  # compiles, or loads
-    return value if point.work(begin).cpu / begin * value < LONGEST * plan.seconds else 0
+    return value if point.work(begin).cpu / begin * value < MAX_TIME * plan.seconds else 0

@@ -1,11 +1,11 @@
-"""Growth as a picture: a panel per axis, time above and memory below, both scales logarithmic."""
+"""The figure on growth: a panel per axis, time above and memory below, on logarithmic scales."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-# Okabe & Ito's colours, which the colour-blind can tell apart; the marks do so without colour
+# Okabe & Ito's colours, which are distinguishable with colour blindness; the markers work without colour
 STYLES: list[dict[str, Any]] = [
     {"color": "#0072B2", "marker": "o"},
     {"color": "#D55E00", "marker": "s"},
@@ -14,8 +14,8 @@ STYLES: list[dict[str, Any]] = [
 
 
 def draw(results: dict[str, Any], path: Path) -> None:
-    """Write a PNG, and an SVG beside it."""
-    from matplotlib import rc_context  # takes a while to import
+    """Write a PNG and an SVG."""
+    from matplotlib import rc_context  # slow to import
     from matplotlib.figure import Figure
 
     axes = results["axes"]
@@ -48,8 +48,8 @@ def _line(
 def _finish(axes: Any) -> None:
     axes.set(xscale="log", yscale="log")
     low, high = axes.get_ylim()
-    shown = max(high, low * 10)  # a flat line looks flat
-    axes.set_ylim(low / 1.3, shown * (shown / low) ** 0.35)  # the legend has room above the lines
+    shown = max(high, low * 10)  # so that a flat line looks flat
+    axes.set_ylim(low / 1.3, shown * (shown / low) ** 0.35)  # room for the legend above the lines
     axes.legend(frameon=False, fontsize=7.5, loc="upper left")
     axes.grid(color="#EEEEEE", zorder=0)
     axes.spines[["top", "right"]].set_visible(False)

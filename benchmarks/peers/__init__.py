@@ -1,1 +1,1 @@
-"""Other on-line learners on the same votes; they live in an environment of their own, never in linmax's."""
+"""Other on-line learners, run on the same data in a separate environment."""

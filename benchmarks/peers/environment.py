@@ -1,4 +1,4 @@
-"""The peers' own environment, made from pinned versions when it is first needed."""
+"""The peers' environment, created from pinned versions when it is first needed."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ PEERS = ("vowpalwabbit", "river", "scikit-learn")
 
 
 class PeersMissingError(Exception):
-    """The peers cannot run here; the message says why."""
+    """The peers cannot run; the message says why."""
 
 
 def versions() -> dict[str, str]:
-    """The pinned versions."""
+    """Return the pinned versions."""
     lines = REQUIREMENTS.read_text().splitlines()
     pins = (line.split("==") for line in lines if line and not line.startswith("#"))
     return {name: version for name, version in pins}
 
 
 def named() -> dict[str, str]:
-    """The versions of the peers themselves, without what they need."""
+    """Return the versions of the peers without their dependencies."""
     return {name: version for name, version in versions().items() if name in PEERS}
 
 
 def python(home: Path, *, make: bool) -> Path:
-    """The environment's Python; it is made, or made anew after a change of versions, if `make` says so."""
+    """Return the environment's Python; with `make` it is created, also after a change of versions."""
     folder = home / "env"
     found, stamp = folder / "bin" / "python", folder / "versions"
     if stamp.exists() and stamp.read_text() == REQUIREMENTS.read_text():

@@ -1,4 +1,4 @@
-"""What a learner is fed: votes or attributes, and the truth, in the order in which it learns."""
+"""The input of a learner: votes or attributes, and labels, in the order of learning."""
 
 from __future__ import annotations
 
@@ -19,23 +19,35 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Feed:
-    """The items of one pass."""
+    """The items of one pass.
 
-    labels: Ints  # (items,)
-    k: int  # classes
-    votes: Any = None  # (items, experts), -1 abstains
-    attributes: Any = None  # (items, attributes), an array, or a sparse matrix of 0 and 1
+    Parameters
+    ----------
+    labels : ndarray of shape (items,)
+        The labels.
+    k : int
+        The number of classes.
+    votes : ndarray of shape (items, experts), optional
+        The votes, -1 abstains.
+    attributes : array or sparse matrix of shape (items, attributes), optional
+        Numbers, or a sparse binary matrix.
+    """
+
+    labels: Ints
+    k: int
+    votes: Any = None
+    attributes: Any = None
 
     @property
     def form(self) -> str:
-        """votes, numbers, or words, which are there or not."""
+        """The kind of items: "votes", "numbers" or "words" (binary attributes)."""
         if self.votes is not None:
             return "votes"
         return "words" if sparse.issparse(self.attributes) else "numbers"
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All that it is, as a file holds it."""
+        """The arrays that are written to a file."""
         held = {"labels": self.labels, "k": np.int64(self.k)}
         if self.form == "votes":
             return held | {"votes": self.votes}
@@ -46,15 +58,15 @@ class Feed:
 
     @cached_property
     def digest(self) -> str:
-        """A text that is another when anything in it is."""
+        """A digest of all arrays."""
         found = hashlib.sha256()
         for name, array in sorted(self.arrays.items()):
             whole = np.ascontiguousarray(array, dtype="<f8" if name == "attributes" else "<i8")
             found.update(f"{name}{whole.shape}".encode() + whole.tobytes())
         return found.hexdigest()
 
-    def described(self) -> Iterator[dict[Any, float]]:
-        """Each item as a dict: what which expert says, or the attributes that it has."""
+    def as_dicts(self) -> Iterator[dict[Any, float]]:
+        """Yield each item as a dict of votes or attributes."""
         if self.form == "votes":
             for row in self.votes.tolist():
                 yield {f"{expert}={c}": 1 for expert, c in enumerate(row) if c >= 0}
@@ -67,8 +79,8 @@ class Feed:
                 yield dict.fromkeys(indices[start:stop], 1)
 
 
-def kept(file: Path) -> Feed:
-    """A feed whose arrays a file holds."""
+def load_feed(file: Path) -> Feed:
+    """Load a feed from a file of its arrays."""
     with np.load(file, allow_pickle=False) as held:
         arrays: dict[str, Any] = dict(held)
     labels, k = arrays["labels"], int(arrays["k"])

@@ -1,4 +1,4 @@
-"""River's models guess and learn one item at a time."""
+"""River's models, which predict and learn one item at a time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks.peers.feed import Feed
 
 
 def models() -> dict[str, Callable[[], Any]]:
-    """Every model that a setting may name."""
+    """Return all models by setting."""
     from river.linear_model import (  # type: ignore[import-not-found]  # only the peers' environment has it
         LogisticRegression,
         PAClassifier,
@@ -37,22 +37,22 @@ def models() -> dict[str, Callable[[], Any]]:
 
 
 def model(setting: str) -> Any:
-    """The model that a setting describes."""
+    """Return a new model of a setting."""
     made = models()
     if setting not in made:
         raise ValueError(f"River has no model for {setting!r}; add it to benchmarks/peers/river.py")
     return made[setting]()
 
 
-def guesses(setting: str, feed: Feed) -> list[int]:
-    """One pass over the items in the order given; -1 where the model does not guess yet."""
+def predictions(setting: str, feed: Feed) -> list[int]:
+    """Return the predictions of one pass; -1 where the model predicts None."""
     learner = model(setting)
-    said = []
-    for item, y in zip(feed.described(), feed.labels.tolist(), strict=True):
+    found = []
+    for item, y in zip(feed.as_dicts(), feed.labels.tolist(), strict=True):
         try:
-            guess = learner.predict_one(item)
-        except ZeroDivisionError:  # ComplementNB, while all it has seen is an item on which nobody voted
-            guess = None
-        said.append(-1 if guess is None else int(guess))
+            prediction = learner.predict_one(item)
+        except ZeroDivisionError:  # ComplementNB, if it has seen only items without votes
+            prediction = None
+        found.append(-1 if prediction is None else int(prediction))
         learner.learn_one(item, y)
-    return said
+    return found

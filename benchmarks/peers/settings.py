@@ -1,4 +1,4 @@
-"""Which peers run and how each is called; what stands here is part of the key under which figures are kept.
+"""Which peers run, and their settings, which are part of the key of cached predictions.
 
 Every peer sees each item once, in the same order, and guesses before it is told the label. A library counts
 with its best member by mean accuracy on a problem, chosen in hindsight. The settings, too, were chosen by
@@ -43,7 +43,7 @@ segment and .839 on optdigits when averaged, where VW has .88 and .90.
 
 from __future__ import annotations
 
-ENCODING = "2"  # raise it when an item reaches a peer in another way than before: kept figures then run again
+ENCODING = "2"  # change it when items are encoded differently: cached predictions are then recomputed
 
 VW = {
     "VW csoaa_ldf": "--csoaa_ldf mc --loss_function logistic",
@@ -79,5 +79,5 @@ LIBRARIES = {
 
 
 def settings(form: str) -> dict[str, str]:
-    """All members on a form of items, and how each is called."""
+    """Return all members for a kind of items, with their settings."""
     return {name: called for members in LIBRARIES[form].values() for name, called in members.items()}

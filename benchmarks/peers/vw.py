@@ -1,4 +1,4 @@
-"""Vowpal Wabbit reads a file of examples and writes a file of guesses, each made before its label counts."""
+"""Vowpal Wabbit, which reads a file of examples and writes a file of predictions."""
 
 from __future__ import annotations
 
@@ -9,45 +9,45 @@ from pathlib import Path
 from benchmarks.peers.feed import Feed
 
 
-def guesses(setting: str, feed: Feed) -> list[int]:
-    """One pass with these options over the items in the order given."""
+def predictions(setting: str, feed: Feed) -> list[int]:
+    """Return the predictions of one pass with the options of a setting."""
     from vowpalwabbit import Workspace  # type: ignore[import-not-found]  # only the peers' environment has it
 
-    setting, _, told = setting.partition(" # ")
+    setting, _, thresholds = setting.partition(" # ")
     by_class, k = "_ldf" in setting, feed.k
     with tempfile.TemporaryDirectory() as folder:
-        examples, said = Path(folder) / "examples", Path(folder) / "said"
+        examples, output = Path(folder) / "examples", Path(folder) / "predictions"
         with examples.open("w") as file:
-            lines = written(feed, by_class=by_class)
-            file.writelines(map(with_thresholds, lines) if told else lines)
-        options = f"{setting.format(k=k)} --quiet --no_stdin -d {examples} -p {said}"
+            lines = example_lines(feed, by_class=by_class)
+            file.writelines(map(with_thresholds, lines) if thresholds else lines)
+        options = f"{setting.format(k=k)} --quiet --no_stdin -d {examples} -p {output}"
         Workspace(options).finish()
-        numbers = [int(float(line)) for line in said.read_text().split()]
-    if by_class:  # a number per class: the guessed class's is its name, the others' are 0
+        numbers = [int(float(line)) for line in output.read_text().split()]
+    if by_class:  # a number per class: the predicted class has its name, the others 0
         numbers = [max(numbers[at : at + k]) for at in range(0, len(numbers), k)]
     return [number - 1 for number in numbers]
 
 
-def written(feed: Feed, *, by_class: bool) -> Iterator[str]:
-    """The items as Vowpal Wabbit reads them."""
+def example_lines(feed: Feed, *, by_class: bool) -> Iterator[str]:
+    """Yield the items in the format of Vowpal Wabbit."""
     truth = feed.labels.tolist()
     if feed.form == "votes":
         write = lines_by_class if by_class else one_line
         for row, y in zip(feed.votes.tolist(), truth, strict=True):
             yield write(row, y, feed.k)
     else:
-        for item, y in zip(feed.described(), truth, strict=True):
+        for item, y in zip(feed.as_dicts(), truth, strict=True):
             features = "".join(f" {at}:{value:.6g}" for at, value in item.items())
-            yield crossed(features, y, feed.k) if by_class else f"{y + 1} |x{features}\n"
+            yield crossed_lines(features, y, feed.k) if by_class else f"{y + 1} |x{features}\n"
 
 
-def crossed(features: str, y: int, k: int) -> str:
-    """The attributes once, and a line per class with its cost; `-q cx` makes a feature of each pair."""
+def crossed_lines(features: str, y: int, k: int) -> str:
+    """Return the attributes, and a line per class with its cost; `-q cx` crosses both."""
     return f"shared |x{features}\n" + "".join(f"{c + 1}:{int(c != y)} |c {c}\n" for c in range(k)) + "\n"
 
 
 def lines_by_class(row: list[int], y: int, k: int) -> str:
-    """A line per class: its cost, and who voted for it."""
+    """Return a line per class: its cost, and the experts that voted for it."""
     voters = [""] * k
     for expert, said in enumerate(row):
         if said >= 0:
@@ -56,10 +56,10 @@ def lines_by_class(row: list[int], y: int, k: int) -> str:
 
 
 def with_thresholds(lines: str) -> str:
-    """The lines of an item, each with a feature for its class."""
+    """Return the lines of an item with a feature for each class."""
     return "".join(f"{line} c{c}\n" for c, line in enumerate(lines.split("\n")[:-2])) + "\n"
 
 
 def one_line(row: list[int], y: int, k: int) -> str:
-    """The label, and who said what."""
+    """Return the label and the votes in one line."""
     return f"{y + 1} |" + "".join(f" e{expert}^{said}" for expert, said in enumerate(row) if said >= 0) + "\n"

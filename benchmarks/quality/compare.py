@@ -1,4 +1,4 @@
-"""linmax against the best member of each peer, order by order."""
+"""Compare linmax with the best member of each library, order by order."""
 
 from __future__ import annotations
 
@@ -9,37 +9,38 @@ import numpy as np
 from scipy import stats
 
 from benchmarks.peers.settings import LIBRARIES
-from benchmarks.quality.own import LINMAX, MIXTURE
+from benchmarks.quality.linmax_methods import LINMAX, MIXTURE
 from benchmarks.quality.problem import AS_FILED, Problem
-from benchmarks.quality.run import Tally
+from benchmarks.quality.run import MistakeCounts
 
-LEVEL = 0.95  # of the t interval that decides
+LEVEL = 0.95  # of the t interval
 
 Row = dict[str, Any]
 
 
-def record(problem: Problem, tally: Tally) -> Row:
-    """A problem's figures: all mistakes, and the paired differences to each library's best member."""
-    row = {"name": problem.name, "kind": problem.kind, "form": tally.form, **problem.facts}
-    row |= {"mistakes": tally.whole, "late": tally.late}
+def record(problem: Problem, mistakes: MistakeCounts) -> Row:
+    """Return all mistakes on a problem, and paired differences to the best member of each library."""
+    row = {"name": problem.name, "kind": problem.kind, "form": mistakes.form, **problem.facts}
+    row |= {"mistakes": mistakes.whole, "late": mistakes.late}
     members = {
-        library: [name for name in of if name in tally.whole] for library, of in LIBRARIES[tally.form].items()
+        library: [name for name in of if name in mistakes.whole]
+        for library, of in LIBRARIES[mistakes.form].items()
     }
     members = {library: names for library, names in members.items() if names}
     everybody = [name for names in members.values() for name in names]
     row["against"] = {library: paired(row, LINMAX, names) for library, names in members.items()}
     if everybody:
-        whole = len(tally.whole[LINMAX])
-        ours = [name for name, of in tally.whole.items() if name.startswith(LINMAX) and len(of) == whole]
+        orders = len(mistakes.whole[LINMAX])
+        ours = [name for name, of in mistakes.whole.items() if name.startswith(LINMAX) and len(of) == orders]
         row["best peer"] = paired(row, LINMAX, everybody)
-        if MIXTURE in tally.whole:
+        if MIXTURE in mistakes.whole:
             row["mixture"] = paired(row, MIXTURE, everybody)
         row["best of both"] = paired(row, best(row, ours), everybody)
     return row
 
 
 def paired(row: Row, ours: str, members: list[str]) -> dict[str, Any]:
-    """One of linmax's minus the member with the best mean over the random orders, chosen in hindsight."""
+    """Compare a learner of linmax with the member of best mean over the random orders."""
     theirs = best(row, members)
     differences = np.subtract(shuffled(row, ours), shuffled(row, theirs))
     many = len(differences)
@@ -64,12 +65,12 @@ def paired(row: Row, ours: str, members: list[str]) -> dict[str, Any]:
 
 
 def best(row: Row, members: list[str]) -> str:
-    """The member with the fewest mistakes over the random orders."""
+    """Return the member with the fewest mistakes over the random orders."""
     return max(members, key=lambda name: mean(row, name))
 
 
 def verdict(middle: float, half: float | None) -> str:
-    """Ahead or behind where the interval leaves out zero."""
+    """Return "ahead" or "behind" if the interval excludes zero."""
     if half is None:
         return "one order only"
     if abs(middle) <= half:
@@ -78,15 +79,15 @@ def verdict(middle: float, half: float | None) -> str:
 
 
 def right(row: Row, name: str, order: str) -> float:
-    """The part of right guesses in an order."""
+    """Return the accuracy in one order."""
     return 1.0 - float(row["mistakes"][name][order]) / float(row["items"])
 
 
 def shuffled(row: Row, name: str) -> list[float]:
-    """The part of right guesses in each of the random orders."""
+    """Return the accuracy in each random order."""
     return [right(row, name, order) for order in row["mistakes"][name] if order != AS_FILED]
 
 
 def mean(row: Row, name: str) -> float:
-    """Over the random orders."""
+    """Return the mean accuracy over the random orders."""
     return float(np.mean(shuffled(row, name)))

@@ -1,4 +1,4 @@
-"""Generated problems, each drawn with several seeds."""
+"""Generated problems, each with several seeds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from linmax.problems import disjoint, drifting, majority, panel, penguin, shared
 
 
 def generated(items: int) -> list[Draws]:
-    """Problems of which the best that can be done is known; half as long with attributes, which are many."""
+    """Return the generated problems; those with attributes have half as many items."""
     many: dict[str, Callable[..., Any]] = {
         "majority, no noise": majority,
         "majority, noise .05": partial(majority, noise=0.05),

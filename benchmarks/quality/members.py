@@ -1,4 +1,4 @@
-"""Why the default is what it is: its members alone, and the whole without each of them, on every real panel.
+"""Ablation of the default: its members alone, and the default without each, on every real panel.
 
 `python -m benchmarks.quality.members` takes some minutes; docs/recommended.md shows the result.
 """
@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.__main__ import DATA, RESULTS
-from benchmarks.quality.own import untaught
+from benchmarks.quality.linmax_methods import baselines
+from benchmarks.quality.panels import panels
 from benchmarks.quality.problem import Panel, orders
-from benchmarks.quality.reading import panels
 from linmax import Fusion, Mixture, Stacked, recommended
 from linmax.spec import Learner
 
@@ -25,13 +25,13 @@ ORDERS = 5  # random ones
 
 
 def bank() -> tuple[Learner, ...]:
-    """The members of the default."""
+    """Return the members of the default."""
     members: tuple[Learner, ...] = recommended().members[1].members  # type: ignore[attr-defined]
     return members
 
 
 def candidates() -> dict[str, Learner]:
-    """Everything that is compared, by what the page calls it."""
+    """Return the learners to compare, by their names on the page."""
     members = bank()
     found: dict[str, Learner] = {"the default": recommended(), "only stacked": Stacked(members)}
     found |= {"only mixed": Mixture(members)}
@@ -43,11 +43,11 @@ def candidates() -> dict[str, Learner]:
 
 
 def measured(panel: Panel, permutations: int) -> dict[str, Any]:
-    """The part of right guesses of every candidate, by order."""
+    """Return the accuracy of every candidate by order."""
     row: dict[str, dict[str, float]] = {}
     for order in orders(panel, permutations):
         feed = panel.feed(order)
-        said = untaught(feed)
+        said = baselines(feed)
         for name, learner in candidates().items():
             said[name] = Fusion(learner, classes=range(panel.k)).learn(feed.votes, feed.labels).guesses
         for name, guesses in said.items():

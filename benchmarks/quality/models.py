@@ -1,4 +1,4 @@
-"""Panels of models: scikit-learn's, fitted to the first part of a real stream, vote on what comes after."""
+"""Panels of scikit-learn models that are fitted to some items of a stream and vote on others."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import numpy as np
 from benchmarks.quality.problem import Panel, Stream
 
 FITTED, VOTES = 1000, 2000  # items
-VOTED = ("penbased", "satimage", "letter")  # streams of which panels are made
+VOTED = ("penbased", "satimage", "letter")  # streams for panels of models
 
 
-def voted(streams: list[Stream]) -> list[Panel]:
-    """Panels of scikit-learn's models, fitted to the first items of a stream, that vote on those after."""
-    return [fitted(one) for one in streams if one.name in VOTED]
+def model_panels(streams: list[Stream]) -> list[Panel]:
+    """Return a panel of models for each of the chosen streams."""
+    return [model_panel(one) for one in streams if one.name in VOTED]
 
 
-def fitted(stream: Stream) -> Panel:
-    """Seven models that differ, and what they say about the items after those they were fitted to."""
+def model_panel(stream: Stream) -> Panel:
+    """Return the votes of seven different models on items they were not fitted to."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.naive_bayes import GaussianNB
     from sklearn.neighbors import KNeighborsClassifier, NearestCentroid

@@ -1,4 +1,4 @@
-"""The figures as pictures: who is how good, and how far linmax is from the best of each peer."""
+"""Figures on quality: accuracies, and differences to the best member of each library."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.quality.compare import Row, mean
-from benchmarks.quality.own import LINMAX, MIXTURE
+from benchmarks.quality.linmax_methods import LINMAX, MIXTURE
 
-# Okabe & Ito's colours, which the colour-blind can tell apart; the marks do so without colour
+# Okabe & Ito's colours, which are distinguishable with colour blindness; the markers work without colour
 MARKS = {
     LINMAX: {"color": "#0072B2", "marker": "o", "markersize": 8, "zorder": 4},
     MIXTURE: {"color": "#0072B2", "marker": "o", "markersize": 8, "zorder": 4, "fillstyle": "none"},
@@ -22,7 +22,7 @@ PICTURES = {"panels": ("panel", "models"), "streams": ("stream", "generated")}
 
 
 def draw(results: dict[str, Any], path: Path) -> None:
-    """Two pictures beside a path, each a PNG and an SVG."""
+    """Draw two figures, each as PNG and SVG."""
     for name, kinds in PICTURES.items():
         rows = [row for row in results["problems"] if row["kind"] in kinds]
         if rows:
@@ -30,8 +30,8 @@ def draw(results: dict[str, Any], path: Path) -> None:
 
 
 def picture(rows: list[Row], path: Path) -> None:
-    """Write a PNG, and an SVG beside it."""
-    from matplotlib import rc_context  # takes a while to import
+    """Write a PNG and an SVG."""
+    from matplotlib import rc_context  # slow to import
     from matplotlib.figure import Figure
 
     with rc_context({"svg.hashsalt": path.stem}):  # the same figures give the same file
@@ -59,7 +59,7 @@ def _levels(axes: Any, rows: list[Row]) -> None:
 
 
 def _member(row: Row, name: str) -> str:
-    """The learner that stands for a name in a row; "" if none does."""
+    """Return the learner that represents a name in a row, or an empty text."""
     if name == "untaught":
         return "plurality" if row["form"] == "votes" else "commonest so far"
     if name in (LINMAX, MIXTURE):

@@ -1,4 +1,4 @@
-"""A problem: votes or attributes with the truth, and the orders in which its items come."""
+"""Problems: votes or attributes with labels, and the orders of their items."""
 
 from __future__ import annotations
 
@@ -17,47 +17,83 @@ AS_FILED = "file order"
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """What experts said about items whose truth is known."""
+    """Votes of experts on labelled items.
+
+    Parameters
+    ----------
+    name : str
+        The name of the problem.
+    votes : ndarray of shape (items, experts)
+        The votes, -1 abstains.
+    labels : ndarray of shape (items,)
+        The labels.
+    k : int
+        The number of classes.
+    kind : str
+        "panel", or "models" for a panel of models.
+    filed : bool
+        Whether the order of the file is meaningful.
+    """
 
     name: str
-    votes: Ints  # (items, experts), -1 abstains
-    labels: Ints  # (items,)
-    k: int  # classes
+    votes: Ints
+    labels: Ints
+    k: int
     kind: str = "panel"
     filed: bool = True
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Its sizes."""
+        """The sizes of the problem."""
         return {"items": len(self.labels), "experts": self.votes.shape[1], "classes": self.k}
 
     def feed(self, order: str) -> Feed:
-        """The items as they come, or in the random order of a seed."""
+        """Return the items in the order of the file or in the random order of a seed."""
         rows = ordered(len(self.labels), order)
         return Feed(self.labels[rows], self.k, votes=self.votes[rows])
 
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """Items with attributes whose truth is known; nobody votes."""
+    """Labelled items with attributes and without votes.
+
+    Parameters
+    ----------
+    name : str
+        The name of the problem.
+    attributes : array or sparse matrix of shape (items, attributes)
+        Numbers, or a sparse binary matrix.
+    labels : ndarray of shape (items,)
+        The labels.
+    k : int
+        The number of classes.
+    fed : int
+        The number of items that a learner gets in each order.
+    filed : bool
+        Whether the order of the file is meaningful.
+    most : int
+        The largest number of random orders.
+    kind : str
+        "stream".
+    """
 
     name: str
-    attributes: Any  # (items, attributes), an array, or a sparse matrix of 0 and 1
+    attributes: Any
     labels: Ints
     k: int
-    fed: int  # items of an order that a learner gets
-    filed: bool = True  # the order of the file means something
-    most: int = 4  # random orders, if so many are asked for
+    fed: int
+    filed: bool = True
+    most: int = 4
     kind: str = "stream"
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Its sizes."""
+        """The sizes of the problem."""
         sizes = {"items": self.fed, "in the file": len(self.labels)}
         return sizes | {"attributes": self.attributes.shape[1], "classes": self.k}
 
     def feed(self, order: str) -> Feed:
-        """The first items as they come, or of the random order of a seed."""
+        """Return the first items of the file or of the random order of a seed."""
         rows = ordered(len(self.labels), order)[: self.fed]
         attributes = self.attributes[rows]
         if not sparse.issparse(attributes):
@@ -67,7 +103,7 @@ class Stream:
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """A problem that is generated, each time with another seed."""
+    """A generated problem, which is different for each seed."""
 
     name: str
     draw: Callable[[int], Feed]
@@ -76,14 +112,14 @@ class Draws:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Its sizes."""
+        """The sizes of the problem."""
         first = self.draw(0)
         width = "experts" if first.form == "votes" else "attributes"
         table = first.votes if first.form == "votes" else first.attributes
         return {"items": len(first.labels), width: table.shape[1], "classes": first.k}
 
     def feed(self, order: str) -> Feed:
-        """The draw of a seed."""
+        """Return the items of a seed."""
         return self.draw(int(order))
 
 
@@ -91,21 +127,21 @@ Problem = Panel | Stream | Draws
 
 
 def orders(problem: Problem, permutations: int) -> list[str]:
-    """Their names: the file's, where it means something, and the seeds of the random ones."""
+    """Return the names of the orders: that of the file, if it is meaningful, and seeds."""
     most = min(permutations, getattr(problem, "most", permutations))
     return [AS_FILED] * problem.filed + [str(seed) for seed in range(most)]
 
 
 def ordered(items: int, order: str) -> Ints:
-    """The places of the items in an order."""
+    """Return the positions of the items in an order."""
     if order == AS_FILED:
         return np.arange(items, dtype=np.int64)
     return np.random.default_rng(int(order)).permutation(items)
 
 
 def standardised(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Each attribute less its mean and over its deviation, of the items up to this one, none ahead."""
-    shifted = rows - rows[0]  # a cumulated sum keeps its digits
+    """Standardize attributes with mean and standard deviation of the items so far."""
+    shifted = rows - rows[0]  # keeps the cumulative sums accurate
     many = np.arange(1, len(rows) + 1)[:, None]
     middle = np.cumsum(shifted, axis=0) / many
     spread = np.sqrt(np.maximum(np.cumsum(shifted**2, axis=0) / many - middle**2, 0.0))

@@ -1,4 +1,4 @@
-"""One problem in one order: everybody's mistakes, on the same items."""
+"""Run all learners on the problems, in all orders."""
 
 from __future__ import annotations
 
@@ -8,30 +8,43 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.peers.cells import Peers
+from benchmarks.peers.cached_predictions import CachedPredictions
 from benchmarks.peers.environment import PeersMissingError
 from benchmarks.peers.feed import Ints
 from benchmarks.peers.settings import settings
-from benchmarks.quality import halves, own
+from benchmarks.quality import batch_baseline, linmax_methods
 from benchmarks.quality.problem import AS_FILED, Problem, orders
 
-SIDE_BY_SIDE = 2  # processes of peers; no time is measured here
+PROCESSES = 2  # of peers at the same time; nothing is timed here
 
 
-class Tally(NamedTuple):
-    """Mistakes by method, then by order."""
+class MistakeCounts(NamedTuple):
+    """Mistakes by method, then by order.
 
-    whole: dict[str, dict[str, int]]  # of the pass
-    late: dict[str, dict[str, int]]  # of its second half
-    form: str  # of what was fed
-    missing: str = ""  # why the peers are left out
+    Parameters
+    ----------
+    whole, late : dict
+        The mistakes of the pass, and of its second half.
+    form : str
+        The kind of items.
+    missing : str
+        Why the peers are left out.
+    """
+
+    whole: dict[str, dict[str, int]]
+    late: dict[str, dict[str, int]]
+    form: str
+    missing: str = ""
 
 
 def run(
-    problems: list[Problem], peers: Peers, permutations: int, tell: Callable[[str], None] = lambda what: None
-) -> Iterator[tuple[Problem, Tally]]:
-    """Every problem in all its orders; the peers run in processes of their own meanwhile."""
-    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+    problems: list[Problem],
+    peers: CachedPredictions,
+    permutations: int,
+    report: Callable[[str], None] = lambda what: None,
+) -> Iterator[tuple[Problem, MistakeCounts]]:
+    """Yield the mistakes on every problem; the peers run in separate processes meanwhile."""
+    with ThreadPoolExecutor(PROCESSES) as pool:
         waiting = {
             (problem.name, order): pool.submit(_asked, peers, problem, order)
             for problem in problems
@@ -39,53 +52,53 @@ def run(
         }
         try:
             for problem in problems:
-                tell(problem.name)
-                yield problem, tallied(problem, permutations, waiting, tell)
+                report(problem.name)
+                yield problem, count_problem(problem, permutations, waiting, report)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def tallied(
+def count_problem(
     problem: Problem,
     permutations: int,
     waiting: dict[tuple[str, str], Future[dict[str, Ints]]],
-    tell: Callable[[str], None],
-) -> Tally:
-    """One problem in all its orders."""
-    tally = Tally({}, {}, problem.feed("0").form)
+    report: Callable[[str], None],
+) -> MistakeCounts:
+    """Return the mistakes on one problem in all its orders."""
+    mistakes = MistakeCounts({}, {}, problem.feed("0").form)
     for order in orders(problem, permutations):
         where = f"{problem.name}, {order if order == AS_FILED else f'random order {order}'}"
 
         def each(method: str, where: str = where) -> None:
-            tell(f"{where}: {method}")
+            report(f"{where}: {method}")
 
         feed = problem.feed(order)
         half = len(feed.labels) // 2
-        said = own.guesses(feed, order, each)
+        said = linmax_methods.predictions(feed, order, each)
         each("peers")
         try:
             said |= waiting[problem.name, order].result()
         except PeersMissingError as why:
-            tally = tally._replace(missing=str(why))
+            mistakes = mistakes._replace(missing=str(why))
         for method, guesses in said.items():
             wrong = guesses != feed.labels
-            tally.whole.setdefault(method, {})[order] = int(wrong.sum())
-            tally.late.setdefault(method, {})[order] = int(wrong[half:].sum())
+            mistakes.whole.setdefault(method, {})[order] = int(wrong.sum())
+            mistakes.late.setdefault(method, {})[order] = int(wrong[half:].sum())
         each("scikit-learn on the first half")
-        for method, guesses in halves.guesses(feed).items():
-            tally.late.setdefault(method, {})[order] = int(np.sum(guesses != feed.labels[half:]))
-    return complete(tally) if tally.missing else tally
+        for method, guesses in batch_baseline.predictions(feed).items():
+            mistakes.late.setdefault(method, {})[order] = int(np.sum(guesses != feed.labels[half:]))
+    return without_incomplete_peers(mistakes) if mistakes.missing else mistakes
 
 
-def complete(tally: Tally) -> Tally:
-    """Without the peers where they did not run in all orders: they count with all orders or not at all."""
-    peers = settings(tally.form)
+def without_incomplete_peers(mistakes: MistakeCounts) -> MistakeCounts:
+    """Remove peers that did not run in all orders."""
+    peers = settings(mistakes.form)
     whole, late = (
         {method: found for method, found in by.items() if method not in peers}
-        for by in (tally.whole, tally.late)
+        for by in (mistakes.whole, mistakes.late)
     )
-    return tally._replace(whole=whole, late=late)
+    return mistakes._replace(whole=whole, late=late)
 
 
-def _asked(peers: Peers, problem: Problem, order: str) -> dict[str, Ints]:
-    return peers.guesses(problem.name, problem.feed(order))
+def _asked(peers: CachedPredictions, problem: Problem, order: str) -> dict[str, Ints]:
+    return peers.predictions(problem.name, problem.feed(order))

@@ -1,4 +1,4 @@
-"""Attributes instead of votes: dense digits and sparse texts, with a weight for each class and attribute."""
+"""Speed on attributes: dense digits and sparse texts, with a weight for each class and attribute."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from benchmarks.peers.desk import Desk
+from benchmarks.peers.peer_client import PeerTimer
 from benchmarks.peers.timed.rows import Rows, write
-from benchmarks.sizing import Plan
-from benchmarks.speed.own import Run, Taken, taken
-from benchmarks.speed.race import asked, race
-from benchmarks.speed.votes import Tell
+from benchmarks.row_counts import Plan
+from benchmarks.speed.linmax_methods import Run, time_run
+from benchmarks.speed.time_methods import peer_run, time_methods
+from benchmarks.speed.votes import Report
+from benchmarks.timing import TimedRun
 from linmax import Averaged, Fusion, Perceptron
 from linmax.experts import Attributes
 
@@ -24,7 +25,7 @@ LEARNERS: dict[str, Any] = {
     "linmax averaged": Averaged(Perceptron().on(Attributes())),
 }
 CLASSES, WORDS, LENGTH, TOPIC = 10, 20_000, 50, 200
-OWN = 0.15  # of the words of a text are of its class's topic
+OWN = 0.15  # share of the words of a text from the topic of its class
 PEERS = [
     "VW oaa, file",
     "VW oaa, cache",
@@ -40,7 +41,7 @@ PEERS = [
 
 
 def digits(times: int, seed: int = 0) -> Rows:
-    """scikit-learn's digits, several times over, each time in another order."""
+    """Return scikit-learn's digits several times, each time in another order."""
     from sklearn.datasets import load_digits
 
     pixels, labels = load_digits(return_X_y=True)
@@ -50,7 +51,7 @@ def digits(times: int, seed: int = 0) -> Rows:
 
 
 def texts(rows: int, words: int = WORDS, length: int = LENGTH, seed: int = 0) -> Rows:
-    """Bags of words by Zipf's law, some of them of a topic of the class; each row has norm 1."""
+    """Generate bags of words by Zipf's law, some from a topic of the class; each row has norm 1."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(CLASSES, size=rows)
     topics = np.array([rng.permutation(words)[:TOPIC] for _ in range(CLASSES)])
@@ -66,13 +67,13 @@ def texts(rows: int, words: int = WORDS, length: int = LENGTH, seed: int = 0) ->
 
 
 def zipf(rng: np.random.Generator, words: int, shape: tuple[int, int]) -> np.ndarray[Any, Any]:
-    """Words with a chance in proportion to one over their rank."""
+    """Draw words with probability proportional to 1 / rank."""
     ranks = np.cumsum(1 / np.arange(1, words + 1))
     return np.asarray(np.searchsorted(ranks, rng.random(shape) * ranks[-1]))
 
 
 def runs(rows: Rows) -> dict[str, Run]:
-    """linmax on these rows, as they are and, where they are dense, as sparse ones."""
+    """Return the runs of linmax on these rows, and on dense rows also as CSR."""
     ways = {"": rows.attributes}
     if isinstance(rows.attributes, np.ndarray):
         ways[", as CSR"] = csr_matrix(rows.attributes)
@@ -84,44 +85,46 @@ def runs(rows: Rows) -> dict[str, Run]:
 
 
 def _run(learner: Any, matrix: Any, labels: np.ndarray[Any, Any]) -> Run:
-    def run(count: int) -> Taken:
+    def run(count: int) -> TimedRun:
         fusion = Fusion(learner, classes=range(CLASSES))
-        return taken(lambda: fusion.learn(attributes=matrix[:count], labels=labels[:count]).mistakes)
+        return time_run(lambda: fusion.learn(attributes=matrix[:count], labels=labels[:count]).mistakes)
 
     return run
 
 
 def sets(quick: bool) -> dict[str, Rows]:
-    """Digits and texts."""
+    """Return digits and texts."""
     return {"digits": digits(3 if quick else 20), "texts": texts(5000 if quick else 30_000)}
 
 
-def everybody(named: dict[str, Rows], desk: Desk | None, plan: Plan, tell: Tell) -> list[dict[str, Any]]:
-    """A race on each set."""
+def time_all(
+    named: dict[str, Rows], timer: PeerTimer | None, plan: Plan, report: Report
+) -> list[dict[str, Any]]:
+    """Time all methods on each data set."""
     found = []
     for at, (name, rows) in enumerate(named.items()):
-        tell(name, at / len(named))
-        found.append({"set": name, **described(rows), "methods": raced(rows, desk, plan)})
+        report(name, at / len(named))
+        found.append({"set": name, **describe(rows), "methods": time_set(rows, timer, plan)})
     return found
 
 
-def described(rows: Rows) -> dict[str, Any]:
-    """How large the rows are."""
+def describe(rows: Rows) -> dict[str, Any]:
+    """Return the number of attributes, and of non-zero ones per row."""
     many, attributes = rows.attributes.shape
     return {"attributes": attributes, "nonzeros": round(np.count_nonzero(dense_part(rows)) / many, 1)}
 
 
 def dense_part(rows: Rows) -> np.ndarray[Any, Any]:
-    """The numbers that are stored."""
+    """Return the stored numbers."""
     stored = rows.attributes if isinstance(rows.attributes, np.ndarray) else rows.attributes.data
     return np.asarray(stored)
 
 
-def raced(rows: Rows, desk: Desk | None, plan: Plan) -> dict[str, Any]:
-    """Everybody on one set."""
+def time_set(rows: Rows, timer: PeerTimer | None, plan: Plan) -> dict[str, Any]:
+    """Time all methods on one data set."""
     everyone = runs(rows)
     with TemporaryDirectory() as folder:
-        if desk is not None:
+        if timer is not None:
             file = write(Path(folder) / "rows.npz", rows)
-            everyone |= {name: asked(desk, name, file) for name in PEERS}
-        return race(everyone, dict.fromkeys(everyone, len(rows.labels)), plan)
+            everyone |= {name: peer_run(timer, name, file) for name in PEERS}
+        return time_methods(everyone, dict.fromkeys(everyone, len(rows.labels)), plan)

@@ -1,4 +1,4 @@
-"""One rule on hard votes beside the same loop in C, and `learn_one` and `predict_one` on a dict."""
+"""One rule on hard votes compared with C, and `learn_one` and `predict_one` on a dict."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measuring import Cost, here, in_turn, record, spread
-from benchmarks.sizing import per_row
-from benchmarks.twin import Twin
+from benchmarks.c_reference import CReference
+from benchmarks.row_counts import per_row
+from benchmarks.timing import Cost, in_turn, record, spread, time_call
 from linmax import Averaged, BalancedWinnow, Fusion, Perceptron, Winnow
 from linmax.problems import majority
 
@@ -20,19 +20,19 @@ RULES = {"perceptron": Perceptron(), "winnow": Winnow(1.2), "balanced": Balanced
 LEARNERS: tuple[Any, ...] = (Perceptron(), Winnow(1.2), Averaged(Winnow(1.2)))
 
 
-def against_c(twin: Twin, experts: int, trials: int, rounds: int) -> list[dict[str, Any]]:
-    """Nanoseconds of CPU a trial, and the ratio to C within a round with its spread."""
+def compare_with_c(twin: CReference, experts: int, trials: int, rounds: int) -> list[dict[str, Any]]:
+    """Return nanoseconds of CPU per trial, and the ratio to C within a round with its spread."""
     votes, labels = majority(trials, experts=experts, classes=CLASSES, noise=0.05, relevant=10)
     codes = labels.astype(np.int32)
     mistakes: dict[str, int] = {}
 
     def in_c(name: str) -> Cost:
         eta = math.log(getattr(RULES[name], "alpha", math.e))
-        return here(lambda: mistakes.update({f"{name}, C": twin.run(name, votes, codes, CLASSES, eta)}))
+        return time_call(lambda: mistakes.update({f"{name}, C": twin.run(name, votes, codes, CLASSES, eta)}))
 
     def own(name: str) -> Cost:
         fusion = Fusion(RULES[name], classes=range(CLASSES))
-        return here(lambda: mistakes.update({name: fusion.learn(votes, codes).mistakes}))
+        return time_call(lambda: mistakes.update({name: fusion.learn(votes, codes).mistakes}))
 
     works: dict[str, Callable[[], Cost]] = {}
     for name in RULES:
@@ -56,7 +56,7 @@ def against_c(twin: Twin, experts: int, trials: int, rounds: int) -> list[dict[s
 
 
 def one_by_one(items: int, rounds: int) -> list[dict[str, Any]]:
-    """Microseconds of a call on a dict of 20 votes."""
+    """Return microseconds per call on a dict of 20 votes."""
     votes, labels = majority(items, noise=0.05)
     stream, truth = [dict(enumerate(row)) for row in votes.tolist()], labels.tolist()
 
@@ -72,7 +72,7 @@ def one_by_one(items: int, rounds: int) -> list[dict[str, Any]]:
     for learner in LEARNERS:
         fusion = Fusion(learner, classes=range(CLASSES))
         for name, call in (("learn_one", learn), ("predict_one", predict)):
-            works[f"{learner!r} {name}"] = lambda call=call, fusion=fusion: here(lambda: call(fusion))
+            works[f"{learner!r} {name}"] = lambda call=call, fusion=fusion: time_call(lambda: call(fusion))
     rows = []
     for title, costs in in_turn(works, rounds).items():
         learner_name, call_name = title.rsplit(" ", 1)

@@ -1,44 +1,46 @@
-"""The figures on speed as a page of Markdown, and what they say in a few lines."""
+"""The results on speed as Markdown, and their highlights."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from benchmarks.markdown import table, us
-from benchmarks.speed import words
+from benchmarks.speed import prose
 from benchmarks.speed.attributes import SINGLE as PERCEPTRON
-from benchmarks.speed.losses import SINGLES, counterpart, faster, lost, ratio, where
-from benchmarks.speed.own import ONE, SINGLE
+from benchmarks.speed.faster_peers import SINGLES, cell_name, counterpart, faster, faster_table, ratio
+from benchmarks.speed.linmax_methods import ONE, SINGLE
 
 TYPICAL = (20, 5)
-LOOSE = 0.3  # of the median: rounds that lie farther apart are marked
+WIDE_SPREAD = 0.3  # of the median: cells with a wider spread are marked
 Methods = dict[str, dict[str, Any]]
 
 
 def page(results: dict[str, Any]) -> str:
-    """The whole part."""
+    """Return the part as Markdown."""
     cells = results["votes"]
     parts = [
-        words.HEAD.format(rounds=results["rounds"]),
-        *(f"Left out are {why}.\n\n" for why in results["missing"]),
+        prose.HEAD.format(rounds=results["rounds"]),
+        *(f"Not measured: {why}.\n\n" for why in results["missing"]),
     ]
     for k in dict.fromkeys(cell["k"] for cell in cells):
         parts += [f"### Hard votes, k = {k}\n\n", votes([cell for cell in cells if cell["k"] == k]), "\n"]
-    parts += [detailed(cell) for cell in cells if (cell["n"], cell["k"]) == TYPICAL]
-    parts += [words.LOST, lost(cells), "\n"]
-    parts += [words.CALLED, words.ATTRIBUTES]
+    parts += [cell_in_full(cell) for cell in cells if (cell["n"], cell["k"]) == TYPICAL]
+    parts += [prose.LOST, faster_table(cells), "\n"]
+    parts += [prose.CALLED, prose.ATTRIBUTES]
     for one in results["attributes"]:
-        parts += [f"**{one['set']}**: {one['attributes']} attributes, {one['nonzeros']:g} not zero.\n\n"]
-        parts += [detail(one["methods"], PERCEPTRON), "\n"]
-    parts += [words.C, in_c(results["c"]), "\n"] if results["c"] else []
-    parts += [words.ONE, one_by_one(results["one_by_one"]), "\n"]
-    parts += [words.DEFAULT, by_part(results["default"]), "\n"]
-    parts += [words.COMMITTEE, committee(results["committee"])]
+        parts += [
+            f"**{one['set']}**: {one['attributes']} attributes, {one['nonzeros']:g} non-zero per row.\n\n"
+        ]
+        parts += [method_table(one["methods"], PERCEPTRON), "\n"]
+    parts += [prose.C, in_c(results["c"]), "\n"] if results["c"] else []
+    parts += [prose.ONE, one_by_one(results["one_by_one"]), "\n"]
+    parts += [prose.DEFAULT, by_part(results["default"]), "\n"]
+    parts += [prose.COMMITTEE, vr_combine_table(results["committee"])]
     return "".join(parts)
 
 
 def votes(cells: list[dict[str, Any]]) -> str:
-    """A line per method, a column per number of experts."""
+    """Return a table with a line per method and a column per number of experts."""
     names = list(dict.fromkeys(name for cell in cells for name in cell["methods"]))
     lines = [["", *(f"n = {cell['n']}" for cell in cells)]]
     for name in names:
@@ -51,39 +53,39 @@ def _cell(methods: Methods, name: str) -> str:
     if "more" not in one:
         return str(one.get("left out", ""))
     wall, cpu = (us(one["more"][kind][0]) for kind in ("wall", "cpu"))
-    return f"{wall} ({cpu}) {times(methods, name, counterpart(name))}{loose(one)}"
+    return f"{wall} ({cpu}) {ratio_text(methods, name, counterpart(name))}{spread_mark(one)}"
 
 
-def loose(one: dict[str, Any]) -> str:
-    """A mark where rounds differ much."""
+def spread_mark(one: dict[str, Any]) -> str:
+    """Return a mark if the rounds differ much."""
     middle, least, most = one["more"]["cpu"]
-    return " ~" if most - least > LOOSE * middle else ""
+    return " ~" if most - least > WIDE_SPREAD * middle else ""
 
 
-def detailed(cell: dict[str, Any]) -> str:
-    """One cell of the grid in full."""
+def cell_in_full(cell: dict[str, Any]) -> str:
+    """Return one cell of the grid in full."""
     head = f"### One cell in full: n = {cell['n']}, k = {cell['k']}\n\n"
-    return head + detail(cell["methods"]) + "\n"
+    return head + method_table(cell["methods"]) + "\n"
 
 
-def detail(methods: Methods, single: str | None = None) -> str:
-    """A line per method with spread, start, rows and mistakes."""
+def method_table(methods: Methods, single: str | None = None) -> str:
+    """Return a table with a line per method: spread, start-up, rows and mistakes."""
     head = [
         "",
-        "wall, a row more",
-        "CPU, a row more",
+        "wall, per row",
+        "CPU, per row",
         "times linmax",
-        "wall, whole",
-        "CPU, whole",
-        "start, ms",
+        "wall, total",
+        "CPU, total",
+        "start-up, ms",
     ]
-    lines = [[*head, "rows", "mistakes in them", "mistakes in the first 1000"]]
+    lines = [[*head, "rows", "mistakes", "mistakes in the first 1000"]]
     for name, one in methods.items():
         if "more" not in one:
             lines.append([name, str(one.get("left out", "")), *[""] * 8])
             continue
-        figures = [ranged(one["more"][kind]) for kind in ("wall", "cpu")] + [
-            times(methods, name, single or counterpart(name))
+        figures = [with_range(one["more"][kind]) for kind in ("wall", "cpu")] + [
+            ratio_text(methods, name, single or counterpart(name))
         ]
         figures += [us(one["whole"][kind][0]) for kind in ("wall", "cpu")]
         figures += [f"{one['start']['wall'][0] / 1e6:.3g}"]
@@ -93,8 +95,8 @@ def detail(methods: Methods, single: str | None = None) -> str:
 
 
 def in_c(rows: list[dict[str, Any]]) -> str:
-    """Three rules at two sizes."""
-    lines = [["rule", "experts", "C", "linmax", "ratio (least .. most)", "mistakes of both"]]
+    """Return the table of ratios to C."""
+    lines = [["rule", "experts", "C", "linmax", "ratio (min .. max)", "mistakes of both"]]
     for one in rows:
         ratio = "{:.2f} ({:.2f} .. {:.2f})".format(*one["ratio"])
         same = " and ".join(f"{count:,}" for count in one["mistakes"])
@@ -104,8 +106,8 @@ def in_c(rows: list[dict[str, Any]]) -> str:
 
 
 def one_by_one(rows: list[dict[str, Any]]) -> str:
-    """Calls of a session."""
-    lines = [["learner", "call", "wall (least .. most)", "CPU (least .. most)"]]
+    """Return the table of single calls."""
+    lines = [["learner", "call", "wall (min .. max)", "CPU (min .. max)"]]
     for one in rows:
         spreads = ["{:.1f} ({:.1f} .. {:.1f})".format(*one[which]) for which in ("wall_us", "cpu_us")]
         lines.append([f"`{one['learner']}`", f"`{one['call']}`", *spreads])
@@ -113,13 +115,13 @@ def one_by_one(rows: list[dict[str, Any]]) -> str:
 
 
 def by_part(rows: list[dict[str, Any]]) -> str:
-    """The default's parts."""
+    """Return the table of the parts of the default."""
     return table([["part", "us"], *([one["part"], f"{one['us']:.1f}"] for one in rows)])
 
 
-def committee(rows: list[dict[str, Any]]) -> str:
-    """VR-Combine, and its runs alone."""
-    lines = [["what", "plain", "linmax", "times faster (least .. most)", "same bits"]]
+def vr_combine_table(rows: list[dict[str, Any]]) -> str:
+    """Return the table of VR-Combine and its runs."""
+    lines = [["what", "reference", "linmax", "times faster (min .. max)", "identical"]]
     for one in rows:
         figures = [f"{one[which][0]:.0f}" for which in ("plain_ms", "linmax_ms")]
         faster = "{:.2f} ({:.2f} .. {:.2f})".format(*one["times_faster"])
@@ -127,21 +129,21 @@ def committee(rows: list[dict[str, Any]]) -> str:
     return table(lines)
 
 
-def times(methods: Methods, name: str, single: str) -> str:
-    """The ratio as it is written."""
+def ratio_text(methods: Methods, name: str, single: str) -> str:
+    """Return a ratio as text."""
     value = ratio(methods, name, single)
     return f"x {value:.2g}" if value < 10 else f"x {float(f'{value:.2g}'):,.0f}"
 
 
-def ranged(spread: list[float]) -> str:
-    """The median with the least and the most."""
+def with_range(spread: list[float]) -> str:
+    """Return the median with minimum and maximum as text."""
     middle, least, most = map(us, spread)
     return f"{middle} ({least} .. {most})"
 
 
-def found(results: dict[str, Any]) -> list[str]:
-    """What a reader wants to know first."""
-    said = [f"left out are {why}" for why in results["missing"]]
+def highlights(results: dict[str, Any]) -> list[str]:
+    """Return the main results in a few lines."""
+    lines = [f"not measured: {why}" for why in results["missing"]]
     for cell in results["votes"]:
         methods: Methods = cell["methods"]
         if (cell["n"], cell["k"]) != TYPICAL:
@@ -154,10 +156,10 @@ def found(results: dict[str, Any]) -> list[str]:
         ):
             if "more" in methods.get(name, {}):
                 value = f"{ratio(methods, name, beside):,.3g}"
-                said.append(f"{where(cell)}: {name} takes {value} times the CPU of {beside}")
+                lines.append(f"{cell_name(cell)}: {name} takes {value} times the CPU of {beside}")
     for one in results["c"]:
         if one["rule"] == "winnow":
-            said.append(f"Winnow at n = {one['experts']}: {one['ratio'][0]:.2f} times plain C")
+            lines.append(f"Winnow at n = {one['experts']}: {one['ratio'][0]:.2f} times C")
     for (name, beside), at in faster(results["votes"], SINGLES).items():
-        said.append(f"{name} is faster than {beside} at {at}")
-    return said
+        lines.append(f"{name} is faster than {beside} at {at}")
+    return lines

@@ -1,11 +1,11 @@
-"""Speed as a picture: a panel per number of classes, a line per method."""
+"""The figure on speed: a panel per number of classes, a line per method."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-# Okabe & Ito's colours, which the colour-blind can tell apart; dashes and marks do so without colour
+# Okabe & Ito's colours, which are distinguishable with colour blindness; dashes and markers do without colour
 LINES: dict[str, dict[str, Any]] = {
     "C Winnow": {"color": "#000000", "linestyle": ":", "marker": "x"},
     "linmax Winnow": {"color": "#0072B2", "marker": "o", "linewidth": 2.4},
@@ -28,8 +28,8 @@ LINES: dict[str, dict[str, Any]] = {
 
 
 def draw(results: dict[str, Any], path: Path) -> None:
-    """Write a PNG, and an SVG beside it."""
-    from matplotlib import rc_context  # takes a while to import
+    """Write a PNG and an SVG."""
+    from matplotlib import rc_context  # slow to import
     from matplotlib.figure import Figure
 
     cells = results["votes"]
@@ -40,7 +40,7 @@ def draw(results: dict[str, Any], path: Path) -> None:
         for one, k in zip(axes, panels, strict=True):
             _panel(one, [cell for cell in cells if cell["k"] == k])
             one.set(title=f"{k} classes", xlabel="experts")
-        axes[0].set_ylabel("microseconds of CPU for one row more")
+        axes[0].set_ylabel("microseconds of CPU per row")
         handles, labels = axes[0].get_legend_handles_labels()
         whole.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
         whole.savefig(path, metadata={"Software": None})

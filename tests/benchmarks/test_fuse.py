@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow.parquet
 
 from benchmarks import fuse
-from benchmarks.measuring import Cost, record
+from benchmarks.timing import Cost, record
 
 
 def test_a_file_is_written_once_and_fused_by_a_process_of_its_own(tmp_path: Path) -> None:
@@ -17,7 +17,7 @@ def test_a_file_is_written_once_and_fused_by_a_process_of_its_own(tmp_path: Path
     written = path.stat().st_mtime_ns
     assert fuse.as_parquet(path, 60).stat().st_mtime_ns == written
     cell = fuse.Cell("one", 60, (*fuse.LINMAX, str(path), "--learner", "Perceptron()", "--json"))
-    (found,) = fuse.measured([cell], rounds=1)
+    (found,) = fuse.measure_cells([cell], rounds=1)
     assert (found["program"], found["rows"]) == ("one", 60)
     assert found["wall"][0] > 0
     assert found["cpu"][0] > 0
@@ -26,7 +26,7 @@ def test_a_file_is_written_once_and_fused_by_a_process_of_its_own(tmp_path: Path
 
 def test_examples_are_the_same_rows(tmp_path: Path) -> None:
     lines = fuse.as_examples(tmp_path / "rows.vw", 3).read_text().split("\n\n")
-    labels = next(fuse.pieces(3))[1]
+    labels = next(fuse.chunks(3))[1]
     assert [line.split("\n")[y].split(" ")[0] for line, y in zip(lines, labels, strict=False)] == [
         f"{y + 1}:0" for y in labels
     ]

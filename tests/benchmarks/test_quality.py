@@ -11,12 +11,20 @@ from scipy import sparse
 import linmax
 from benchmarks import quality
 from benchmarks.peers import environment, vw
-from benchmarks.peers.cells import Peers
-from benchmarks.peers.feed import Feed, kept
+from benchmarks.peers.cached_predictions import CachedPredictions
+from benchmarks.peers.feed import Feed, load_feed
 from benchmarks.peers.settings import LIBRARIES, settings
-from benchmarks.quality import compare, gather, halves, losses, own, reading, streams
+from benchmarks.quality import (
+    batch_baseline,
+    compare,
+    linmax_methods,
+    panels,
+    streams,
+    wins_and_losses,
+)
 from benchmarks.quality.generated import generated
-from benchmarks.quality.models import fitted
+from benchmarks.quality.measure import describe, problems
+from benchmarks.quality.models import model_panel
 from benchmarks.quality.problem import AS_FILED, Panel, Problem, Stream, orders, standardised
 from benchmarks.quality.run import run
 from linmax import Averaged, Mixture, Perceptron
@@ -36,29 +44,27 @@ def panel() -> Panel:
     return Panel("tiny", votes.astype(np.int64), labels.astype(np.int64), 3)
 
 
-def keep_guesses(peers: Peers, problem: Problem, permutations: int) -> None:
-    """As if every peer had run, and had always guessed class 0."""
+def store_predictions(peers: CachedPredictions, problem: Problem, permutations: int) -> None:
+    """Store predictions as if every peer had run and always predicted class 0."""
     (peers.home / "results").mkdir(exist_ok=True)
     for order in orders(problem, permutations):
         feed = problem.feed(order)
         for name in settings(feed.form):
-            np.savez(
-                peers.place(name, problem.name, feed), guesses=np.zeros(len(feed.labels), dtype=np.int16)
-            )
+            np.savez(peers.path(name, problem.name, feed), guesses=np.zeros(len(feed.labels), dtype=np.int16))
 
 
-def row_of(problem: Problem, peers: Peers, permutations: int) -> compare.Row:
-    ((_, tally),) = run([problem], peers, permutations)
-    return compare.record(problem, tally)
+def row_of(problem: Problem, peers: CachedPredictions, permutations: int) -> compare.Row:
+    ((_, mistakes),) = run([problem], peers, permutations)
+    return compare.record(problem, mistakes)
 
 
-def described(problem: Problem, row: compare.Row) -> dict[str, object]:
-    return {"quick": True, "notes": [], **gather.described([problem], [row]), "problems": [row]}
+def results_of(problem: Problem, row: compare.Row) -> dict[str, object]:
+    return {"quick": True, "notes": [], **describe([problem], [row]), "problems": [row]}
 
 
-def test_kept_guesses_of_peers_are_compared_order_by_order(panel: Panel, tmp_path: Path) -> None:
-    peers = Peers(tmp_path, install=False)
-    keep_guesses(peers, panel, 3)
+def test_cached_predictions_are_compared_order_by_order(panel: Panel, tmp_path: Path) -> None:
+    peers = CachedPredictions(tmp_path, install=False)
+    store_predictions(peers, panel, 3)
     row = row_of(panel, peers, 3)
     share = float(np.mean(panel.labels == 0))
     for library in LIBRARIES["votes"]:
@@ -66,7 +72,7 @@ def test_kept_guesses_of_peers_are_compared_order_by_order(panel: Panel, tmp_pat
         expected = [figure - share for figure in compare.shuffled(row, "linmax")]
         assert found["differences"] == pytest.approx(expected)
         assert found["verdict"] in ("ahead", "level", "behind")
-    results = described(panel, row)
+    results = results_of(panel, row)
     assert json.loads(json.dumps(results)) == results
     text = quality.page(results)
     assert "| tiny | 60 | 5 | 3 |" in text
@@ -76,40 +82,40 @@ def test_kept_guesses_of_peers_are_compared_order_by_order(panel: Panel, tmp_pat
 
 
 def test_a_peer_that_is_ahead_is_listed_in_every_order(panel: Panel, tmp_path: Path) -> None:
-    peers = Peers(tmp_path, install=False)
-    keep_guesses(peers, panel, 2)
+    peers = CachedPredictions(tmp_path, install=False)
+    store_predictions(peers, panel, 2)
     for order in orders(panel, 2):
         feed = panel.feed(order)
-        np.savez(peers.place("VW oaa", panel.name, feed), guesses=feed.labels.astype(np.int16))
+        np.savez(peers.path("VW oaa", panel.name, feed), guesses=feed.labels.astype(np.int16))
     row = row_of(panel, peers, 2)
     assert row["mistakes"]["VW oaa"] == {AS_FILED: 0, "0": 0, "1": 0}
-    assert losses.losses([row]).count("tiny: VW oaa by ") == 2
-    assert losses.losses([row | {"best peer": row["against"]["River"]}]) == "Nowhere.\n"
+    assert wins_and_losses.losses([row]).count("tiny: VW oaa by ") == 2
+    assert wins_and_losses.losses([row | {"best peer": row["against"]["River"]}]) == "Nowhere.\n"
 
 
-def test_without_the_peers_environment_linmax_runs_alone(panel: Panel, tmp_path: Path) -> None:
-    ((_, tally),) = run([panel], Peers(tmp_path, install=False), 1)
-    assert "not installed" in tally.missing
-    assert set(tally.whole) == {*own.learners(panel.feed("0")), "plurality", "best expert"}
-    row = compare.record(panel, tally)
+def test_without_the_peers_linmax_runs_alone(panel: Panel, tmp_path: Path) -> None:
+    ((_, mistakes),) = run([panel], CachedPredictions(tmp_path, install=False), 1)
+    assert "not installed" in mistakes.missing
+    assert set(mistakes.whole) == {*linmax_methods.learners(panel.feed("0")), "plurality", "best expert"}
+    row = compare.record(panel, mistakes)
     assert row["against"] == {}
     assert "best peer" not in row
-    assert "Wins" not in quality.page(described(panel, row))
+    assert "Wins" not in quality.page(results_of(panel, row))
 
 
-def test_another_order_setting_or_panel_is_another_cell(panel: Panel, tmp_path: Path) -> None:
-    peers = Peers(tmp_path)
+def test_another_order_setting_or_panel_has_another_file(panel: Panel, tmp_path: Path) -> None:
+    peers = CachedPredictions(tmp_path)
     changed = Panel("tiny", panel.votes, (panel.labels + 1) % 3, 3)
     feeds = [one.feed(order) for one in (panel, changed) for order in orders(panel, 1)]
-    places = {peers.place(name, "tiny", feed) for name in settings("votes") for feed in feeds}
+    places = {peers.path(name, "tiny", feed) for name in settings("votes") for feed in feeds}
     assert len(places) == 2 * 2 * len(settings("votes"))
 
 
-def test_a_peer_that_fails_says_why_and_the_next_cell_runs(
+def test_a_failing_peer_has_a_reason_and_the_next_request_runs(
     panel: Panel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Peers, "interpreter", lambda self: Path(sys.executable))
-    peers = Peers(tmp_path)
+    monkeypatch.setattr(CachedPredictions, "interpreter", lambda self: Path(sys.executable))
+    peers = CachedPredictions(tmp_path)
     feed = panel.feed("0")
     for _ in range(2):  # by the same process
         with pytest.raises(environment.PeersMissingError, match=r"failed on tiny \(ValueError"):
@@ -128,17 +134,17 @@ def test_a_feed_survives_its_file(tmp_path: Path) -> None:
         Feed(labels, 2, attributes=words),
     ):
         np.savez(tmp_path / "feed.npz", **feed.arrays)
-        again = kept(tmp_path / "feed.npz")
+        again = load_feed(tmp_path / "feed.npz")
         assert (again.form, again.digest) == (feed.form, feed.digest)
-        assert list(again.described()) == list(feed.described())
-    assert list(feed.described()) == [{0: 1, 2: 1}, {}]
+        assert list(again.as_dicts()) == list(feed.as_dicts())
+    assert list(feed.as_dicts()) == [{0: 1, 2: 1}, {}]
 
 
 def test_the_last_of_repeated_votes_counts_and_only_labelled_items_are_fed(tmp_path: Path) -> None:
     file = tmp_path / "crowd.npz"
     item, worker, label = [0, 1, 1, 2, 0], [0, 0, 1, 1, 0], [1, 2, 0, 0, 2]
     np.savez(file, item=item, worker=worker, label=label, y=[2, -1, 0], n_classes=3)
-    panel = reading.panel(file)
+    panel = panels.panel(file)
     assert panel.votes.tolist() == [[2, -1], [-1, 0]]
     assert panel.labels.tolist() == [2, 0]
 
@@ -165,27 +171,27 @@ def test_a_long_or_wide_stream_is_cut_and_one_sorted_by_class_is_only_shuffled(t
 def only_linear(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels and sharing take long to compile, and have tests of their own."""
     linear = Averaged(Perceptron().on(Attributes()))
-    few = {own.LINMAX: linear, own.MIXTURE: Mixture((linear,))}
-    monkeypatch.setattr(own, "on_attributes", lambda feed: few)
+    few = {linmax_methods.LINMAX: linear, linmax_methods.MIXTURE: Mixture((linear,))}
+    monkeypatch.setattr(linmax_methods, "on_attributes", lambda feed: few)
 
 
 @pytest.mark.usefixtures("only_linear")
-def test_everybody_learns_a_stream_without_experts(tmp_path: Path) -> None:
+def test_all_learners_run_on_a_stream_without_experts(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     labels = rng.integers(3, size=90)
     stream = Stream("clouds", np.eye(3)[labels] * 9 + rng.normal(size=(90, 3)), labels, 3, 80)
-    peers = Peers(tmp_path, install=False)
-    keep_guesses(peers, stream, 1)
+    peers = CachedPredictions(tmp_path, install=False)
+    store_predictions(peers, stream, 1)
     row = row_of(stream, peers, 1)
-    for name in own.learners(stream.feed("0")):
+    for name in linmax_methods.learners(stream.feed("0")):
         assert row["mistakes"][name]["0"] < 20 < row["mistakes"]["commonest so far"]["0"]
     assert row["late"]["scikit-learn in batch"]["0"] < 5
-    assert "### A mixture" in quality.page(described(stream, row))
+    assert "### A mixture" in quality.page(results_of(stream, row))
 
 
-def test_what_reads_attributes_can_be_written_down() -> None:
+def test_learners_on_attributes_parse_back() -> None:
     for attributes in (np.zeros((2, 8)), sparse.csr_matrix(np.eye(2))):
-        made = own.learners(Feed(np.array([0, 1]), 2, attributes=attributes))
+        made = linmax_methods.learners(Feed(np.array([0, 1]), 2, attributes=attributes))
         assert [linmax.parse(repr(learner)) for learner in made.values()] == list(made.values())
         assert ("linmax kernel" in made) == (not sparse.issparse(attributes))
 
@@ -193,9 +199,9 @@ def test_what_reads_attributes_can_be_written_down() -> None:
 def test_stacking_sees_the_first_half_only() -> None:
     votes = np.array([[0], [1]] * 10 + [[0], [1]] * 10)
     turned = np.array([0, 1] * 10 + [1, 0] * 10)
-    said = halves.guesses(Feed(turned, 2, votes=votes))
+    said = batch_baseline.predictions(Feed(turned, 2, votes=votes))
     assert said["scikit-learn stacking"].tolist() == votes[20:, 0].tolist()
-    alone = halves.guesses(Feed(np.zeros(4, dtype=np.int64), 2, votes=votes[:4]))
+    alone = batch_baseline.predictions(Feed(np.zeros(4, dtype=np.int64), 2, votes=votes[:4]))
     assert alone["scikit-learn stacking"].tolist() == [0, 0]
 
 
@@ -211,7 +217,7 @@ def test_models_vote_on_items_that_they_were_not_fitted_to() -> None:
     rng = np.random.default_rng(0)
     labels = rng.integers(3, size=1200)
     stream = Stream("clouds", np.eye(3)[labels] * 4 + rng.normal(size=(1200, 3)), labels, 3, 80)
-    panel = fitted(stream)
+    panel = model_panel(stream)
     assert panel.votes.shape == (200, 7)
     right = (panel.votes == panel.labels[:, None]).mean(axis=0)
     assert right[0] < 0.8 < right[1:].min()  # a stump knows two of three classes
@@ -222,29 +228,29 @@ def test_one_vote_reaches_the_peers_as_one_feature() -> None:
     assert vw.lines_by_class([1, -1, 1], 2, 3) == "1:1 |\n2:1 | e0 e2\n3:0 |\n\n"
     assert vw.with_thresholds("1:1 |\n2:0 | e0\n\n") == "1:1 | c0\n2:0 | e0 c1\n\n"
     numbers = Feed(np.array([1]), 2, attributes=np.array([[0.5, -2.0]]))
-    assert list(vw.written(numbers, by_class=False)) == ["2 |x 0:0.5 1:-2\n"]
-    assert list(vw.written(numbers, by_class=True)) == ["shared |x 0:0.5 1:-2\n1:1 |c 0\n2:0 |c 1\n\n"]
+    assert list(vw.example_lines(numbers, by_class=False)) == ["2 |x 0:0.5 1:-2\n"]
+    assert list(vw.example_lines(numbers, by_class=True)) == ["shared |x 0:0.5 1:-2\n1:1 |c 0\n2:0 |c 1\n\n"]
 
 
 def test_the_peers_are_pinned() -> None:
     assert {"vowpalwabbit", "river", "scikit-learn", "numpy"} <= set(environment.versions())
 
 
-def test_without_data_a_note_says_so(tmp_path: Path) -> None:
-    assert gather.problems(tmp_path / "nowhere", quick=True)[0].kind == "generated"
-    assert all(one.kind == "generated" for one in gather.problems(tmp_path / "nowhere", quick=False))
+def test_without_data_only_generated_problems_run(tmp_path: Path) -> None:
+    assert problems(tmp_path / "nowhere", quick=True)[0].kind == "generated"
+    assert all(one.kind == "generated" for one in problems(tmp_path / "nowhere", quick=False))
 
 
 def test_wins_and_losses_are_counted_for_the_terminal(panel: Panel, tmp_path: Path) -> None:
-    peers = Peers(tmp_path, install=False)
-    keep_guesses(peers, panel, 1)
+    peers = CachedPredictions(tmp_path, install=False)
+    store_predictions(peers, panel, 1)
     row = row_of(panel, peers, 1)
     assert row["against"]["VW"]["verdict"] == "one order only"
-    lines = quality.found({"notes": ["a note"], "problems": [row]})
+    lines = quality.highlights({"notes": ["a note"], "problems": [row]})
     assert lines[0] == "a note"
     assert lines[1].startswith("- all problems: 1 one order only; in file order 1 ahead;")
 
 
 @pytest.mark.parametrize(("middle", "half", "said"), [(1, 2, "level"), (3, 2, "ahead"), (-3, 2, "behind")])
-def test_a_difference_counts_where_its_interval_leaves_out_zero(middle: int, half: int, said: str) -> None:
+def test_a_difference_counts_where_its_interval_excludes_zero(middle: int, half: int, said: str) -> None:
     assert compare.verdict(middle, half) == said

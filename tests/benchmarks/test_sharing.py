@@ -13,7 +13,7 @@ def test_costs_are_told_piece_by_piece_and_drawn(tmp_path: Path) -> None:
     figures: dict[str, Any] = {}
     with interpreted():
         for name, source in {"multi": Attributes(), "kernel, multi": Kernel(Gaussian(0.07))}.items():
-            figures[name] = sharing.over_time(source, attributes, labels, 30)
+            figures[name] = sharing.cost_over_time(source, attributes, labels, 30)
     assert all(len(found["microseconds"]) == 2 for found in figures.values())
     assert figures["multi"]["supports"] == [0, 0]
     first, second = figures["kernel, multi"]["supports"]

@@ -14,26 +14,25 @@ import numpy as np
 import pytest
 from sklearn.linear_model import SGDClassifier
 
-from benchmarks import committee, latency, sizing, speed, twin
-from benchmarks.measuring import Cost, machine
-from benchmarks.peers.desk import ROOT, Desk, PeerError
+from benchmarks import c_reference, latency, row_counts, speed, vr_combine
+from benchmarks.peers.peer_client import ROOT, PeerError, PeerTimer
 from benchmarks.peers.timed import river, vw
 from benchmarks.peers.timed.rows import Rows, one_hot, read, write
-from benchmarks.speed import attributes, core, own, votes
-from benchmarks.speed.losses import SINGLES, faster
-from benchmarks.speed.losses import told as told_losses
-from benchmarks.speed.race import asked, race, told
+from benchmarks.speed import attributes, core, linmax_methods, votes
+from benchmarks.speed.faster_peers import SINGLES, describe_cells, faster
+from benchmarks.speed.time_methods import peer_run, summarize_times, time_methods
+from benchmarks.timing import Cost, machine
 from linmax.problems import majority
 
-PLAN = sizing.Plan(0.001, 1)
+PLAN = row_counts.Plan(0.001, 1)
 RIVER = "River one against the rest"
 CHUNKS = "scikit-learn SGDClassifier, chunks"
 
 
 @pytest.fixture(scope="module")
-def desk() -> Iterator[Desk]:
-    """The clerk runs in this environment, which has River and scikit-learn, but no Vowpal Wabbit."""
-    with Desk(interpreter=Path(sys.executable)) as made:
+def timer() -> Iterator[PeerTimer]:
+    """The server runs in this environment, which has River and scikit-learn, but not Vowpal Wabbit."""
+    with PeerTimer(interpreter=Path(sys.executable)) as made:
         yield made
 
 
@@ -44,8 +43,10 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(tmp_path_factory.mktemp("rows") / "rows.npz", rows)
 
 
-def test_a_peer_is_timed_in_a_process_of_its_own_and_guesses_before_it_learns(desk: Desk, file: Path) -> None:
-    answer = desk.ask(CHUNKS, file, 2500)
+def test_a_peer_is_timed_in_its_own_process_and_predicts_before_it_learns(
+    timer: PeerTimer, file: Path
+) -> None:
+    answer = timer.run(CHUNKS, file, 2500)
     assert answer.cost.wall > 0
     assert answer.cost.cpu > 0
     assert answer.cost.megabytes > 20
@@ -59,62 +60,62 @@ def test_a_peer_is_timed_in_a_process_of_its_own_and_guesses_before_it_learns(de
             mistakes += np.count_nonzero(learner.predict(rows.matrix()[part]) != rows.labels[part])
         learner.partial_fit(rows.matrix()[part], rows.labels[part], np.arange(3))
     assert abs(answer.mistakes - mistakes) < 400  # it shuffles each chunk at random
-    assert desk.ask(RIVER, file, 200).mistakes == desk.ask(RIVER, file, 200).mistakes
+    assert timer.run(RIVER, file, 200).mistakes == timer.run(RIVER, file, 200).mistakes
 
 
-def test_a_failing_peer_is_named_and_the_others_go_on(desk: Desk, file: Path) -> None:
+def test_a_failing_peer_is_named_and_the_others_continue(timer: PeerTimer, file: Path) -> None:
     with pytest.raises(PeerError, match=r"VW oaa, file failed: ModuleNotFoundError: .*vowpalwabbit"):
-        desk.ask("VW oaa, file", file, 10)
+        timer.run("VW oaa, file", file, 10)
     with pytest.raises(PeerError, match="River softmax failed: ValueError: there are 3000 rows, not 4000"):
-        desk.ask("River softmax", file, 4000)
-    assert desk.ask("River softmax", file, 10).mistakes <= 10
+        timer.run("River softmax", file, 4000)
+    assert timer.run("River softmax", file, 10).mistakes <= 10
 
 
-def test_a_process_that_is_gone_is_told_and_started_again(file: Path) -> None:
-    with Desk(interpreter=Path(sys.executable)) as desk:
-        desk.ask(RIVER, file, 10)
-        assert desk.process is not None
-        desk.process.kill()
-        desk.process.wait()
+def test_a_process_that_has_ended_is_reported_and_restarted(file: Path) -> None:
+    with PeerTimer(interpreter=Path(sys.executable)) as timer:
+        timer.run(RIVER, file, 10)
+        assert timer.server is not None
+        timer.server.process.kill()
+        timer.server.process.wait()
         with pytest.raises(PeerError, match="River one against the rest failed: its process ended with -9"):
-            desk.ask(RIVER, file, 10)
-        assert desk.ask(RIVER, file, 10).mistakes <= 10
+            timer.run(RIVER, file, 10)
+        assert timer.run(RIVER, file, 10).mistakes <= 10
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it ends when its pipe does")
-def test_the_clerk_dies_with_who_started_it(file: Path) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it ends with its input")
+def test_the_server_ends_with_its_parent(file: Path) -> None:
     program = f"""
 import sys, time
 from pathlib import Path
-from benchmarks.peers.desk import Desk
-desk = Desk(interpreter=Path(sys.executable))
-desk.ask({RIVER!r}, Path({str(file)!r}), 10)
-print(desk.process.pid, flush=True)
+from benchmarks.peers.peer_client import PeerTimer
+timer = PeerTimer(interpreter=Path(sys.executable))
+timer.run({RIVER!r}, Path({str(file)!r}), 10)
+print(timer.server.process.pid, flush=True)
 time.sleep(60)
 """
     parent = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
-    clerk = int(parent.stdout.readline())
-    os.kill(clerk, 0)
+    server = int(parent.stdout.readline())
+    os.kill(server, 0)
     parent.send_signal(signal.SIGKILL)
     parent.communicate()
     for _ in range(100):
-        if not alive(clerk):
+        if not alive(server):
             return
         time.sleep(0.1)
-    pytest.fail("the clerk goes on without anybody to ask it")
+    pytest.fail("the server continues without its parent")
 
 
 def alive(pid: int) -> bool:
-    """Is there such a process, and does it run?"""
+    """Whether the process exists and runs."""
     try:
         return "Z" not in Path(f"/proc/{pid}/stat").read_text().rsplit(")")[1].split()[0]
     except FileNotFoundError:
         return False
 
 
-def test_without_the_environment_it_says_why(tmp_path: Path) -> None:
-    assert "not installed" in Desk(tmp_path, install=False).missing()
+def test_a_missing_environment_has_a_reason(tmp_path: Path) -> None:
+    assert "not installed" in PeerTimer(tmp_path, install=False).missing()
 
 
 def test_one_vote_is_one_feature_for_every_peer() -> None:
@@ -136,39 +137,39 @@ def test_attributes_come_back_from_a_file_and_reach_peers_without_their_zeros(tm
     assert river.dicts(dense) == river.dicts(made)
 
 
-def test_rows_fill_a_time_beyond_the_start() -> None:
+def test_row_counts_take_a_time_beyond_the_start_up() -> None:
     def work(rows: int) -> Cost:
         return Cost(0.0, 0.02 + rows * 1e-4)
 
-    assert sizing.enough(work, 0.1, 20, 10**6) == 1000
-    assert sizing.enough(work, 0.1, 20, 300) == 200
-    assert sizing.enough(lambda rows: Cost(0.0, float(rows)), 0.1, 20, 10**6) == 20
+    assert row_counts.choose_row_count(work, 0.1, 20, 10**6) == 1000
+    assert row_counts.choose_row_count(work, 0.1, 20, 300) == 200
+    assert row_counts.choose_row_count(lambda rows: Cost(0.0, float(rows)), 0.1, 20, 10**6) == 20
 
 
-def test_one_row_more_is_told_without_the_start() -> None:
-    found = told([Cost(1.1, 1.2)] * 3, 105, [Cost(0.1, 0.2)] * 3)
+def test_time_per_additional_row_excludes_the_start_up() -> None:
+    found = summarize_times([Cost(1.1, 1.2)] * 3, 105, [Cost(0.1, 0.2)] * 3)
     assert found["more"]["wall"] == [1e7] * 3
     assert found["more"]["cpu"] == [1e7] * 3
     assert found["start"]["cpu"] == [2e8] * 3
     assert found["whole"]["wall"][0] == pytest.approx(1.1e9 / 105, rel=1e-3)
 
 
-def test_everybody_makes_the_mistakes_that_the_session_makes(desk: Desk, file: Path) -> None:
+def test_all_methods_of_linmax_make_the_same_mistakes(timer: PeerTimer, file: Path) -> None:
     rows = read(file)
     assert rows.votes is not None
-    c = twin.compiled()
-    runs = own.runs(rows.votes, rows.labels, 3, c)
+    c = c_reference.compile_reference()
+    runs = linmax_methods.runs(rows.votes, rows.labels, 3, c)
     runs = {name: run for name, run in runs.items() if "Winnow" in name}
-    runs["VW oaa, file"] = asked(desk, "VW oaa, file", file)
-    found = race(runs, dict.fromkeys(runs, 2000), sizing.Plan(0.05, 1))
+    runs["VW oaa, file"] = peer_run(timer, "VW oaa, file", file)
+    found = time_methods(runs, dict.fromkeys(runs, 2000), row_counts.Plan(0.05, 1))
     assert "vowpalwabbit" in found["VW oaa, file"]["left out"]
     mistakes = {name: one["of the first"] for name, one in found.items() if "of the first" in one}
-    assert own.SINGLE in mistakes
+    assert linmax_methods.SINGLE in mistakes
     assert len({tuple(counts) for counts in mistakes.values()}) == 1
 
 
 def test_the_page_has_every_method_and_says_where_a_peer_is_faster(tmp_path: Path) -> None:
-    methods: dict[str, Any] = {own.SINGLE: figures(100.0), own.ONE: figures(9000.0)}
+    methods: dict[str, Any] = {linmax_methods.SINGLE: figures(100.0), linmax_methods.ONE: figures(9000.0)}
     methods |= {RIVER: figures(50_000.0), "VW oaa, file": figures(50.0), CHUNKS: {"left out": "no room"}}
     cells = [{"n": n, "k": k, "methods": methods} for k in (2, 5) for n in (5, 20)]
     linear = {attributes.SINGLE: figures(1000.0), RIVER: figures(5000.0)}
@@ -189,11 +190,11 @@ def test_the_page_has_every_method_and_says_where_a_peer_is_faster(tmp_path: Pat
     assert "| VW oaa, file | 0.05 (0.05) x 0.5 |" in text
     assert "no room" in text
     lost = faster(cells, SINGLES)
-    assert list(lost) == [("VW oaa, file", own.SINGLE)]
-    assert lost["VW oaa, file", own.SINGLE].startswith("n = 5, k = 2 (2.00 times); n = 20, k = 2")
+    assert list(lost) == [("VW oaa, file", linmax_methods.SINGLE)]
+    assert lost["VW oaa, file", linmax_methods.SINGLE].startswith("n = 5, k = 2 (2.00 times); n = 20, k = 2")
     assert "| VW oaa, file | linmax Winnow | n = 5, k = 2 (2.00 times);" in text
-    assert told_losses({str(at): 2.0 + at for at in range(5)}, 9) == "5 of 9 cells (2.00 to 6.00 times)"
-    assert any("River one against the rest takes 5.56 times" in line for line in speed.found(results))
+    assert describe_cells({str(at): 2.0 + at for at in range(5)}, 9) == "5 of 9 cells (2.00 to 6.00 times)"
+    assert any("River one against the rest takes 5.56 times" in line for line in speed.highlights(results))
     speed.draw(results, tmp_path / "speed.png")
     assert {path.suffix for path in tmp_path.iterdir()} == {".png", ".svg"}
 
@@ -202,34 +203,34 @@ def figures(nanoseconds: float) -> dict[str, Any]:
     """A method that always takes this long."""
     costs = [Cost(1e-9 * nanoseconds * 1005, 1e-9 * nanoseconds * 1005)] * 3
     start = [Cost(1e-9 * nanoseconds * 5, 1e-9 * nanoseconds * 5)] * 3
-    return {"rows": 1005, "mistakes": 10, **told(costs, 1005, start)}
+    return {"rows": 1005, "mistakes": 10, **summarize_times(costs, 1005, start)}
 
 
 def test_one_cell_of_the_grid_runs_without_peers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(votes, "MOST", 200)
-    monkeypatch.delitem(own.LEARNERS, "linmax default")
-    monkeypatch.delitem(own.SINGLY, "linmax default, one by one")
-    said: list[str] = []
-    (cell,) = votes.grid([(5, 2)], None, None, PLAN, lambda what, _: said.append(what))
-    assert said == ["5 experts, 2 classes"]
-    assert set(cell["methods"]) == {*own.LEARNERS, *own.SINGLY}
+    monkeypatch.delitem(linmax_methods.LEARNERS, "linmax default")
+    monkeypatch.delitem(linmax_methods.ONE_BY_ONE, "linmax default, one by one")
+    reported: list[str] = []
+    (cell,) = votes.grid([(5, 2)], None, None, PLAN, lambda what, _: reported.append(what))
+    assert reported == ["5 experts, 2 classes"]
+    assert set(cell["methods"]) == {*linmax_methods.LEARNERS, *linmax_methods.ONE_BY_ONE}
     assert all(one["rows"] <= 200 for one in cell["methods"].values())
 
 
-def test_attributes_are_raced_dense_and_sparse_to_the_same_mistakes() -> None:
-    (found,) = attributes.everybody(
-        {"digits": attributes.digits(1)}, None, sizing.Plan(0.05, 1), lambda *_: None
+def test_dense_and_sparse_attributes_give_the_same_mistakes() -> None:
+    (found,) = attributes.time_all(
+        {"digits": attributes.digits(1)}, None, row_counts.Plan(0.05, 1), lambda *_: None
     )
     first = {name: one["of the first"][0] for name, one in found["methods"].items()}
     assert first["linmax Perceptron"] == first["linmax Perceptron, as CSR"]
     assert first["linmax averaged"] < first["linmax Perceptron"]
 
 
-def test_the_c_twin_makes_the_very_same_mistakes() -> None:
-    c = twin.compiled()
+def test_the_c_reference_makes_the_same_mistakes() -> None:
+    c = c_reference.compile_reference()
     if c is None:
         pytest.skip("no C compiler here")
-    for row in core.against_c(c, 20, 5_000, 1):
+    for row in core.compare_with_c(c, 20, 5_000, 1):
         assert row["mistakes"][0] == row["mistakes"][1]
         assert row["ratio"][0] > 0
 
@@ -245,8 +246,8 @@ def test_the_parts_of_the_default_add_up() -> None:
     assert whole["us"] == pytest.approx(sum(part["us"] for part in parts))
 
 
-def test_one_thread_is_for_a_while_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(committee.THREADS, "2")
-    with committee.one_thread():
-        assert os.environ[committee.THREADS] == "1"
-    assert os.environ[committee.THREADS] == "2"
+def test_one_thread_is_temporary(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(vr_combine.THREADS, "2")
+    with vr_combine.one_thread():
+        assert os.environ[vr_combine.THREADS] == "1"
+    assert os.environ[vr_combine.THREADS] == "2"

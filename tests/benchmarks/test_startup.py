@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from benchmarks import startup
-from benchmarks.startup import Start
+from benchmarks.startup import Program
 
 
 @pytest.fixture
 def results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, object]:
     """Two programs, one of which is said to compile."""
     starts = [
-        Start(startup.IMPORTS, "Python alone", (sys.executable, "-c", "pass")),
-        Start(startup.CALLS, "linmax, default", (sys.executable, "-c", "print(sum(range(10**6)))")),
+        Program(startup.IMPORTS, "Python alone", (sys.executable, "-c", "pass")),
+        Program(startup.CALLS, "linmax, default", (sys.executable, "-c", "print(sum(range(10**6)))")),
     ]
-    monkeypatch.setattr(startup, "own", lambda folder: starts)
+    monkeypatch.setattr(startup, "linmax_programs", lambda folder: starts)
     monkeypatch.setattr(startup, "ROOT", tmp_path)
     monkeypatch.setattr(startup, "python", _refuse)
     return startup.measure(quick=False)
@@ -45,22 +45,22 @@ def test_every_start_counts_and_missing_peers_are_a_note(results: dict[str, obje
 def test_a_cold_start_has_an_empty_cache() -> None:
     code = "import os, pathlib; folder = pathlib.Path(os.environ['NUMBA_CACHE_DIR']); "
     code += "assert not list(folder.iterdir()); (folder / 'trials.run-1.py311.nbi').write_text('')"
-    found = startup.uncompiled(Start("", "one", (sys.executable, "-c", code)), lambda what: None)
+    found = startup.time_cold(Program("", "one", (sys.executable, "-c", code)), lambda what: None)
     assert found["kernels"] == ["trials.run"]
     assert os.environ.get("NUMBA_CACHE_DIR") != ""
 
 
 def test_the_small_file_is_the_same_for_both(tmp_path: Path) -> None:
-    rows = startup.small(tmp_path / "small.csv").read_text().splitlines()
+    rows = startup.write_csv(tmp_path / "small.csv").read_text().splitlines()
     assert len(rows) == startup.ROWS + 1
-    blocks = startup.examples(tmp_path / "small.vw").read_text().split("\n\n")[:-1]
+    blocks = startup.write_examples(tmp_path / "small.vw").read_text().split("\n\n")[:-1]
     assert len(blocks) == startup.ROWS
     truth = [block.splitlines()[int(row[-1])][2:3] for block, row in zip(blocks, rows[1:], strict=True)]
     assert set(truth) == {"0"}  # the true class costs nothing
 
 
 def test_linmax_starts_are_programs_that_exist(tmp_path: Path) -> None:
-    for start in startup.own(tmp_path):
+    for start in startup.linmax_programs(tmp_path):
         assert Path(start.command[0]).exists()
-    peers = startup.peers(tmp_path, Path(sys.executable))
+    peers = startup.peer_programs(tmp_path, Path(sys.executable))
     assert {one.name for one in peers} >= {"import river", "import vowpalwabbit"}

@@ -1,1 +1,1 @@
-"""The peers under the clock: what each is given, how it is called, and that it guesses before it learns."""
+"""Timed runs of the peers, which predict each row before they learn it."""

@@ -1,4 +1,4 @@
-"""River under the clock: `predict_one`, then `learn_one`, on dicts that are made before."""
+"""Timed runs of River: `predict_one`, then `learn_one`, on dicts that are built in advance."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.peers.timed.rows import Rows
-from benchmarks.peers.timed.watch import Watch
+from benchmarks.peers.timed.stopwatch import Stopwatch
 
 
 def model(setting: str) -> Any:
-    """A fresh model."""
+    """Return a new model."""
     from river.linear_model import (  # type: ignore[import-not-found]  # only the peers' environment has it
         Perceptron,
         SoftmaxRegression,
@@ -20,14 +20,14 @@ def model(setting: str) -> Any:
     return SoftmaxRegression() if setting == "softmax" else OneVsRestClassifier(Perceptron())
 
 
-def one_by_one(setting: str, rows: Rows) -> Callable[[Watch], int]:
-    """Guess and learn each row."""
+def one_by_one(setting: str, rows: Rows) -> Callable[[Stopwatch], int]:
+    """Return a run that predicts and learns row by row."""
     model(setting)
     items, labels = dicts(rows), rows.labels.tolist()
 
-    def run(watch: Watch) -> int:
+    def run(stopwatch: Stopwatch) -> int:
         mistakes = 0
-        with watch:
+        with stopwatch:
             learner = model(setting)
             for item, y in zip(items, labels, strict=True):
                 mistakes += learner.predict_one(item) != y
@@ -38,7 +38,7 @@ def one_by_one(setting: str, rows: Rows) -> Callable[[Watch], int]:
 
 
 def dicts(rows: Rows) -> list[dict[Any, float]]:
-    """What is not zero in each row."""
+    """Return each row as a dict of its non-zero features."""
     if rows.votes is not None:
         return [
             {f"{expert}={said}": 1 for expert, said in enumerate(row) if said >= 0}

@@ -1,4 +1,4 @@
-"""The rows that a peer learns, read from a file that linmax has written."""
+"""The rows that a peer learns, exchanged by a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Rows(NamedTuple):
     k: int
 
     def first(self, count: int) -> Rows:
-        """The first of them."""
+        """Return the first rows."""
         if count > len(self.labels):
             raise ValueError(f"there are {len(self.labels)} rows, not {count}")
         votes = None if self.votes is None else self.votes[:count]
@@ -26,12 +26,12 @@ class Rows(NamedTuple):
         return Rows(votes, attributes, self.labels[:count], self.k)
 
     def matrix(self) -> Any:
-        """Attributes as they are, or "this expert said this class" as a sparse row of ones."""
+        """Return the attributes, or the votes as sparse one-hot rows."""
         return self.attributes if self.votes is None else one_hot(self.votes, self.k)
 
 
 def one_hot(votes: np.ndarray[Any, Any], k: int) -> csr_matrix:
-    """A column for each expert and class; who abstains has no one in his columns."""
+    """Return votes as a sparse matrix with a column for each expert and class."""
     trials, experts = votes.shape
     said = votes >= 0
     columns = (np.arange(experts, dtype=np.int32) * k + votes)[said].astype(np.int32)
@@ -40,7 +40,7 @@ def one_hot(votes: np.ndarray[Any, Any], k: int) -> csr_matrix:
 
 
 def write(path: Path, rows: Rows) -> Path:
-    """Rows as a file of arrays."""
+    """Write rows to a file."""
     arrays = {"labels": rows.labels, "k": np.int64(rows.k)}
     if rows.votes is not None:
         arrays["votes"] = rows.votes
@@ -54,7 +54,7 @@ def write(path: Path, rows: Rows) -> Path:
 
 
 def read(path: Path) -> Rows:
-    """What `write` has written."""
+    """Read rows that `write` has written."""
     with np.load(path, allow_pickle=False) as held:
         attributes = held.get("dense")
         if "data" in held:

@@ -1,4 +1,4 @@
-"""scikit-learn under the clock: `predict`, then `partial_fit`, in one pass over chunks or single rows."""
+"""Timed runs of scikit-learn: `predict`, then `partial_fit`, over chunks or single rows."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers.timed.rows import Rows
-from benchmarks.peers.timed.watch import Watch
+from benchmarks.peers.timed.stopwatch import Stopwatch
 
 CHUNK = 1000
 
 
-def in_chunks(name: str, rows: Rows, size: int = CHUNK) -> Callable[[Watch], int]:
-    """Guess and learn each chunk; before the first nothing is known, and the guess is class 0."""
+def in_chunks(name: str, rows: Rows, size: int = CHUNK) -> Callable[[Stopwatch], int]:
+    """Return a run that predicts and learns chunk by chunk; the first chunk is predicted as class 0."""
     from sklearn import linear_model, set_config
 
     set_config(assume_finite=True, skip_parameter_validation=True)
@@ -25,9 +25,9 @@ def in_chunks(name: str, rows: Rows, size: int = CHUNK) -> Callable[[Watch], int
         (matrix[at : at + size], rows.labels[at : at + size]) for at in range(0, len(rows.labels), size)
     ]
 
-    def run(watch: Watch) -> int:
+    def run(stopwatch: Stopwatch) -> int:
         mistakes = 0
-        with watch:
+        with stopwatch:
             learner = make()
             for at, (chunk, labels) in enumerate(chunks):
                 guesses: Any = learner.predict(chunk) if at else 0
@@ -38,7 +38,7 @@ def in_chunks(name: str, rows: Rows, size: int = CHUNK) -> Callable[[Watch], int
     return run
 
 
-METHODS: dict[str, tuple[Callable[[str, Rows], Callable[[Watch], int]], str]] = {
+METHODS: dict[str, tuple[Callable[[str, Rows], Callable[[Stopwatch], int]], str]] = {
     f"{name}, {way}": (make, name)
     for name in ("SGDClassifier", "Perceptron")
     for way, make in (("chunks", in_chunks), ("rows", partial(in_chunks, size=1)))

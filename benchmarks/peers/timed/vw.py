@@ -1,4 +1,4 @@
-"""Vowpal Wabbit under the clock: a whole file, its binary cache, or row by row from Python.
+"""Timed runs of Vowpal Wabbit: a whole file, its binary cache, or row by row from Python.
 
 It guesses each example before it learns it, by itself; its sum of losses is the number of mistakes. Features
 are numbers, which it reads faster than names.
@@ -15,34 +15,34 @@ import numpy as np
 
 from benchmarks.peers.settings import VW
 from benchmarks.peers.timed.rows import Rows
-from benchmarks.peers.timed.watch import Watch
+from benchmarks.peers.timed.stopwatch import Stopwatch
 
-Run = Callable[[Watch], int]
+Run = Callable[[Stopwatch], int]
 
 
 def by_file(setting: str, rows: Rows) -> Run:
-    """Read a text file to its end."""
+    """Return a run that reads a text file."""
     folder = TemporaryDirectory()
     file = _written(Path(folder.name), setting, rows)
-    return lambda watch: _driven(watch, f"{_options(setting, rows)} --no_stdin -d {file}", folder)
+    return lambda stopwatch: _driven(stopwatch, f"{_options(setting, rows)} --no_stdin -d {file}", folder)
 
 
 def by_cache(setting: str, rows: Rows) -> Run:
-    """Read the binary file that an earlier run has left, to its end."""
+    """Return a run that reads the binary cache of an earlier run."""
     folder = TemporaryDirectory()
     file = _written(Path(folder.name), setting, rows)
     options = f"{_options(setting, rows)} --no_stdin -d {file} --cache_file {file}.cache"
-    _driven(Watch(), options, folder)
-    file.write_text("")  # from now on only the cache can tell
-    return lambda watch: _driven(watch, options, folder)
+    _driven(Stopwatch(), options, folder)
+    file.write_text("")  # so that only the cache is read
+    return lambda stopwatch: _driven(stopwatch, options, folder)
 
 
 def by_text(setting: str, rows: Rows) -> Run:
-    """From Python, a text at a time."""
+    """Return a run that learns one text at a time from Python."""
     texts = list(_texts(setting, rows))
 
-    def run(watch: Watch) -> int:
-        with watch:
+    def run(stopwatch: Stopwatch) -> int:
+        with stopwatch:
             workspace = _workspace(_options(setting, rows))
             for text in texts:
                 workspace.learn(text)
@@ -52,13 +52,13 @@ def by_text(setting: str, rows: Rows) -> Run:
 
 
 def by_example(setting: str, rows: Rows) -> Run:
-    """From Python, an example at a time; all are parsed before the watch starts."""
+    """Return a run that learns examples from Python; parsing them is not timed."""
     texts = list(_texts(setting, rows))
 
-    def run(watch: Watch) -> int:
+    def run(stopwatch: Stopwatch) -> int:
         workspace = _workspace(_options(setting, rows))
         examples = [workspace.parse(text) for text in texts]
-        with watch:
+        with stopwatch:
             for example in examples:
                 workspace.learn(example)
         for example in examples:
@@ -85,8 +85,8 @@ def _workspace(options: str) -> Any:
     return Workspace(options)
 
 
-def _driven(watch: Watch, options: str, _: TemporaryDirectory[str]) -> int:
-    with watch:
+def _driven(stopwatch: Stopwatch, options: str, _: TemporaryDirectory[str]) -> int:
+    with stopwatch:
         return _ended(_workspace(options))
 
 
@@ -128,7 +128,7 @@ def _features(matrix: Any, at: int) -> str:
 
 
 def lines_by_class(row: list[int], y: int, k: int) -> str:
-    """A line per class: its cost, and who voted for it."""
+    """Return a line per class: its cost, and the experts that voted for it."""
     voters = [""] * k
     for expert, said in enumerate(row):
         if said >= 0:

@@ -1,8 +1,8 @@
-"""The runs of VR-Combine (2008) on hard votes as a plain numba program, to measure linmax against.
+"""The runs of VR-Combine (2008) on hard votes as a plain numba program, for comparison.
 
-One function after the other, arrays and loops, no short-cuts: every score is added up in the order of the
-experts whenever it is needed. It does the same arithmetic as linmax, so that results can be compared bit for
-bit. Every expert must vote on the first trial, and all classes are known from the start.
+Arrays and loops without optimizations: every score is added in the order of the experts whenever it is
+needed. The arithmetic is that of linmax, so that results can be compared bit for bit. Every expert must vote
+on the first trial, and all classes are known from the start.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SIZE, UPDATES = 100, 5  # of recycling
 
 
 class Bank(NamedTuple):
-    """The runs of all members, one row each."""
+    """The runs of all members, one per row."""
 
     kind: np.ndarray  # (runs,) int64
     parameter: np.ndarray  # (runs,): eta, or p
@@ -36,7 +36,7 @@ class Bank(NamedTuple):
 
 
 def bank(rules: list[Any], trials: int, experts: int, classes: int) -> Bank:
-    """All members before the first trial, when every expert and threshold has just spoken."""
+    """Return all members before the first trial."""
     runs, n = len(rules), experts + classes
     kinds = {Winnow: WINNOW, Perceptron: PERCEPTRON, Alma: ALMA}
     made = Bank(
@@ -59,7 +59,7 @@ def bank(rules: list[Any], trials: int, experts: int, classes: int) -> Bank:
 
 @njit(cache=True)
 def tally(votes, t, k, w, scores):
-    """The scores of all classes, added up in the order of the experts."""
+    """Compute the scores of all classes, added in the order of the experts."""
     scores[:k] = 0.0
     n = votes.shape[1]
     for i in range(n):
@@ -71,7 +71,7 @@ def tally(votes, t, k, w, scores):
 
 @njit(cache=True)
 def best(scores, k):
-    """The class with the highest score, the first of those that tie."""
+    """Return the class with the highest score, the first in a tie."""
     guess = 0
     for c in range(1, k):
         if scores[c] > scores[guess]:
@@ -81,7 +81,7 @@ def best(scores, k):
 
 @njit(cache=True)
 def gap(votes, t, y, rival, index, z):
-    """z = x^y - x^rival without its zeros; returns how many are left."""
+    """Write the non-zero entries of z = x^y - x^rival, and return their number."""
     n = votes.shape[1]
     count = 0
     for i in range(n):
@@ -102,7 +102,7 @@ def gap(votes, t, y, rival, index, z):
 
 @njit(cache=True)
 def move_winnow(eta, s, theta, w, index, z, count):
-    """theta += z; w = alpha ** theta."""
+    """Update theta += z, w = alpha ** theta."""
     mass = s[MASS]
     for j in range(count):
         i = index[j]
@@ -120,7 +120,7 @@ def move_winnow(eta, s, theta, w, index, z, count):
 
 @njit(cache=True)
 def settle_winnow(eta, s, theta, w):
-    """Shift by the largest exponent and add up anew."""
+    """Shift by the largest exponent and recompute the sum."""
     s[SHIFT] = eta * theta.max()
     mass = 0.0
     for i in range(len(theta)):
@@ -133,7 +133,7 @@ def settle_winnow(eta, s, theta, w):
 
 @njit(cache=True)
 def move_perceptron(theta, w, index, z, count):
-    """w += z."""
+    """Update w += z."""
     for j in range(count):
         theta[index[j]] += z[j]
         w[index[j]] = theta[index[j]]
@@ -141,7 +141,7 @@ def move_perceptron(theta, w, index, z, count):
 
 @njit(cache=True)
 def scale_alma(p, s):
-    """Hold theta in the unit ball, and scale w to it."""
+    """Project theta into the unit ball, and scale w."""
     norm = s[UNIT] * math.pow(s[POWER], 1.0 / p)
     if s[A] * norm > 1.0:
         s[A] = 1.0 / norm
@@ -150,7 +150,7 @@ def scale_alma(p, s):
 
 @njit(cache=True)
 def move_alma(p, s, theta, w, index, z, count):
-    """theta += eta z / |z|_p."""
+    """z|_p.|Update theta += eta z / |z|_p.|z|_p."""
     length = math.pow(float(count), 1.0 / p)  # |z|_p, as every z is 1 or -1
     step = math.sqrt(2.0) / (math.sqrt(p - 1.0) * math.sqrt(s[COUNT])) / (length * s[A])
     high = math.pow(10.0, 250.0 / p)
@@ -172,7 +172,7 @@ def move_alma(p, s, theta, w, index, z, count):
 
 @njit(cache=True)
 def settle_alma(p, s, theta, w):
-    """All anew from theta."""
+    """Recompute everything from theta."""
     largest = 0.0
     for i in range(len(theta)):
         theta[i] *= s[A]
@@ -196,7 +196,7 @@ def settle_alma(p, s, theta, w):
 
 @njit(cache=True)
 def flush_all(b, m):
-    """Bring all running sums of run m up to date."""
+    """Update all running sums of run m."""
     for i in range(b.w.shape[1]):
         if b.since[m, i] != b.total[m]:
             b.past[m, i] += b.w[m, i] * (b.total[m] - b.since[m, i])
@@ -206,7 +206,7 @@ def flush_all(b, m):
 
 @njit(cache=True)
 def move(b, m, votes, t, y, rival, index, z):
-    """Learn from a trial that run m guessed wrong."""
+    """Update run m after a wrong prediction."""
     count = gap(votes, t, y, rival, index, z)
     s, theta, w = b.s[m], b.theta[m], b.w[m]
     for j in range(count):
@@ -226,7 +226,7 @@ def move(b, m, votes, t, y, rival, index, z):
 
 @njit(cache=True)
 def add_up(b, m, out):
-    """The sum of run m's hypotheses."""
+    """Compute the sum of the hypotheses of run m."""
     for i in range(len(out)):
         late = b.w[m, i] * (b.total[m] - b.since[m, i])
         out[i] = b.past[m, i] + late + b.w[m, i] * b.s[m, 0]
@@ -234,7 +234,7 @@ def add_up(b, m, out):
 
 @njit(cache=True)
 def recycle(b, m, votes, labels, t, k, scores, index, z):
-    """Pass over the latest instances until none is guessed wrong."""
+    """Pass over the latest instances until none is predicted wrong."""
     again = True
     while again:
         again = False
@@ -250,7 +250,7 @@ def recycle(b, m, votes, labels, t, k, scores, index, z):
 
 @njit(cache=True)
 def guess(b, m, votes, t, k, summed, scores, guesses, boards):
-    """Run m's own guess, and that of its average."""
+    """Compute the predictions of run m and of its average."""
     runs = len(b.kind)
     tally(votes, t, k, b.w[m], scores)
     guesses[m] = best(scores, k)
@@ -265,7 +265,7 @@ def guess(b, m, votes, t, k, summed, scores, guesses, boards):
 
 @njit(cache=True)
 def learn(b, m, votes, labels, t, k, own, scores, index, z):
-    """Hear the truth of trial t, which run m guessed as `own`."""
+    """Learn the label of trial t, for which run m predicted `own`."""
     if b.total[m] > 2.0**20 * b.s[m, 0]:
         flush_all(b, m)
     b.total[m] += b.s[m, 0]
@@ -277,7 +277,7 @@ def learn(b, m, votes, labels, t, k, own, scores, index, z):
 
 @njit(cache=True)
 def run(b, votes, labels, k, guesses):
-    """Guess and learn all trials, each guess before its label; row t takes those of all readings."""
+    """Predict and learn all trials; row t of `guesses` has the predictions of all runs and averages."""
     n, readings = b.w.shape[1], 2 * len(b.kind)
     index, z = np.zeros(n, np.int64), np.zeros(n)
     summed, scores, boards = np.zeros(n), np.zeros(k), np.zeros((readings, k))

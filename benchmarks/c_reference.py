@@ -1,4 +1,4 @@
-"""The C twin: compiled on the spot when there is a compiler."""
+"""The same trial loop in C, compiled when it is needed if there is a compiler."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ from pathlib import Path
 
 import numpy as np
 
-SOURCE = Path(__file__).with_name("twin.c")
+SOURCE = Path(__file__).with_name("c_reference.c")
 
 
-class Twin:
-    """The trial loop in C, called by the name of a rule."""
+class CReference:
+    """The compiled C library with one function per rule."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self.library = library
 
     def run(self, rule: str, votes: np.ndarray, labels: np.ndarray, classes: int, eta: float) -> int:
-        """Learn all trials from the start; the number of mistakes."""
+        """Learn all trials from the start, and return the number of mistakes."""
         trials, experts = votes.shape
         n = experts + classes
         w, theta, scores = np.zeros(n), np.zeros(n), np.zeros(classes)
         function = getattr(self.library, rule)
         function.restype = ctypes.c_long
-        point = lambda array: array.ctypes.data_as(ctypes.c_void_p)  # noqa: E731
+        pointer = lambda array: array.ctypes.data_as(ctypes.c_void_p)  # noqa: E731
         sizes = (ctypes.c_long(trials), ctypes.c_long(experts), ctypes.c_long(classes))
         return int(
             function(
-                point(votes),
-                point(labels),
+                pointer(votes),
+                pointer(labels),
                 *sizes,
-                point(w),
-                point(theta),
+                pointer(w),
+                pointer(theta),
                 ctypes.c_double(eta),
-                point(scores),
+                pointer(scores),
             )
         )
 
 
-def compiled() -> Twin | None:
-    """The twin, or None where there is no C compiler."""
+def compile_reference() -> CReference | None:
+    """Return the compiled library, or None if there is no C compiler."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / "twin.so"
+        target = Path(folder) / "c_reference.so"
         subprocess.run([compiler, "-O3", "-shared", "-fPIC", "-o", target, SOURCE, "-lm"], check=True)
-        return Twin(ctypes.CDLL(str(target)))
+        return CReference(ctypes.CDLL(str(target)))

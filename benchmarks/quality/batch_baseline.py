@@ -1,4 +1,4 @@
-"""scikit-learn fitted in batch to the first half of a pass, for the second; it does not go on learning."""
+"""scikit-learn, fitted in batch to the first half of a pass, predicts the second half."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scipy import sparse
 from benchmarks.peers.feed import Feed, Ints
 
 STACKING, FITTED = "scikit-learn stacking", "scikit-learn in batch"
-BATCH = {"votes": STACKING, "numbers": FITTED, "words": FITTED}  # what it is called on each form of items
+BATCH = {"votes": STACKING, "numbers": FITTED, "words": FITTED}  # its name for each kind of items
 CALLED = {
     STACKING: "LogisticRegression(max_iter=1000) on one-hot votes, fitted to the first half: "
     "the final estimator of StackingClassifier(cv='prefit')",
@@ -16,8 +16,8 @@ CALLED = {
 }
 
 
-def guesses(feed: Feed) -> dict[str, Ints]:
-    """What a logistic regression, fitted to the first half, says about the second."""
+def predictions(feed: Feed) -> dict[str, Ints]:
+    """Return the predictions of a logistic regression on the second half."""
     from sklearn.linear_model import LogisticRegression
 
     name = BATCH[feed.form]
@@ -31,7 +31,7 @@ def guesses(feed: Feed) -> dict[str, Ints]:
 
 
 def one_hot(feed: Feed) -> sparse.csr_matrix:
-    """A column for each thing that an expert may say; who abstains has 0 in all of them."""
+    """Return votes as a sparse matrix with a column for each expert and class."""
     items, experts = feed.votes.shape
     at, who = np.nonzero(feed.votes >= 0)
     columns = who * feed.k + feed.votes[at, who]

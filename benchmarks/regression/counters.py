@@ -1,4 +1,4 @@
-"""Work that can be counted, the same in every run: Python calls, mistakes, bytes, modules, machine code."""
+"""Deterministic counts of work: Python calls, mistakes, bytes, modules, machine code."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.committee import one_thread
-from benchmarks.sharing import kept
+from benchmarks.sharing import session_bytes
+from benchmarks.vr_combine import one_thread
 from linmax import Averaged, BalancedWinnow, Fusion, Perceptron, Recycled, Winnow, recommended
 from linmax.evaluate.resumable_run import ResumableRun
 from linmax.kernels import trial as trials
@@ -35,7 +35,7 @@ Figures = Iterator[tuple[str, float]]
 
 
 def calls(work: Callable[[], Any]) -> int:
-    """How many functions are called, those of C included."""
+    """Count function calls, including those of C functions."""
     count = 0
 
     def note(frame: Any, event: str, argument: Any) -> None:
@@ -50,19 +50,19 @@ def calls(work: Callable[[], Any]) -> int:
     return count
 
 
-def of_python() -> Figures:
-    """Calls for an item, for a table of items, and for more items in the table: these should be none."""
-    with one_thread():  # or waiting for others would count, too
-        yield from _of_python()
+def python_calls() -> Figures:
+    """Yield the calls per item, per array, and for more rows in the array (which should be 0)."""
+    with one_thread():  # otherwise waiting for threads would be counted
+        yield from _python_calls()
 
 
-def _of_python() -> Figures:
+def _python_calls() -> Figures:
     votes, labels = majority(4000, experts=EXPERTS, classes=CLASSES, noise=0.05)
     item, label = dict(enumerate(votes[0].tolist())), int(labels[0])
     for name, learner in LEARNERS.items():
         fusion = Fusion(learner, classes=range(CLASSES))
         fusion.learn(votes[:1000], labels[:1000])
-        for _ in range(3):  # what is made once is made
+        for _ in range(3):  # after what happens only once
             fusion.learn_one(item, label)
             fusion.predict_one(item)
         yield f"calls of learn_one, {name}", calls(partial(fusion.learn_one, item, label))
@@ -73,8 +73,8 @@ def _of_python() -> Figures:
         yield f"calls for 100 more rows, {name}", more - few
 
 
-def of_a_file() -> Figures:
-    """Calls for 3000 rows of a file that is learned and counted."""
+def file_calls() -> Figures:
+    """Yield the calls of a pass over 3000 rows of a file."""
     votes, labels = majority(3000, experts=EXPERTS, classes=CLASSES, noise=0.05)
     rows = [",".join(map(str, (*row, y))) for row, y in zip(votes.tolist(), labels.tolist(), strict=True)]
     head = ",".join([*(f"m{i}" for i in range(EXPERTS)), "truth"])
@@ -84,7 +84,7 @@ def of_a_file() -> Figures:
 
         def run() -> None:
             done = ResumableRun(Fusion(Perceptron()), open_stream(path))
-            done._rate = 1e12  # rows at a time follow the clock, which is not to count
+            done._rows_per_second = 1e12  # the chunk size must not depend on the clock
             for _ in done:
                 pass
 
@@ -92,20 +92,20 @@ def of_a_file() -> Figures:
         yield "calls of a pass over 3000 rows", calls(run)
 
 
-def of_learning() -> Figures:
-    """Mistakes on one problem: most rules move on these only, and moves are what takes time."""
+def mistake_counts() -> Figures:
+    """Yield the mistakes on one problem: most rules update on mistakes, and updates take time."""
     votes, labels = majority(5000, experts=EXPERTS, classes=CLASSES, noise=0.05, relevant=10)
     for name, rule in RULES.items():
         yield f"mistakes in 5000, {name}", Fusion(rule, classes=range(CLASSES)).learn(votes, labels).mistakes
 
 
-def of_memory() -> Figures:
-    """Bytes of a session, and how many more are used for a moment while a table is learned."""
+def memory_use() -> Figures:
+    """Yield the bytes of a session, and the additional peak while an array is learned."""
     votes, labels = majority(20_000, experts=100, classes=10, noise=0.05)
     for name, learner in LEARNERS.items():
         fusion = Fusion(learner, classes=range(10))
         fusion.learn(votes[:500], labels[:500])
-        yield f"bytes of a session, 100 experts, 10 classes, {name}", kept(fusion)
+        yield f"bytes of a session, 100 experts, 10 classes, {name}", session_bytes(fusion)
     fusion = Fusion(Winnow(1.2), classes=range(10))
     fusion.learn(votes[:500], labels[:500])
     tracemalloc.start()
@@ -115,8 +115,8 @@ def of_memory() -> Figures:
     yield "bytes a row while 20,000 rows of 100 experts are learned", round(peak / len(votes), 1)
 
 
-def of_starting() -> Figures:
-    """Modules that are imported; each takes its time."""
+def import_counts() -> Figures:
+    """Yield the number of imported modules."""
     yield "modules of import linmax", modules("import linmax")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "votes.csv"
@@ -129,7 +129,7 @@ def of_starting() -> Figures:
 
 
 def modules(code: str) -> int:
-    """How many modules a program imports, when all its kernels are on disk."""
+    """Count the modules that a program imports when its kernels are cached."""
     counted = 0
     for _ in range(2):  # the first may compile
         done = subprocess.run(
@@ -139,8 +139,8 @@ def modules(code: str) -> int:
     return counted
 
 
-def of_machine_code() -> Figures:
-    """Bytes of the loop over trials as it is kept on disk, compiled for tables of votes."""
+def machine_code_size() -> Figures:
+    """Yield the size of the cached machine code of the trial loop for hard votes."""
     votes, labels = majority(20, experts=EXPERTS, classes=CLASSES)
     loop = trials.run.compiled
     before = set(loop.overloads)

@@ -1,4 +1,4 @@
-"""How everything here is measured: in turn, so that what else the machine does hits all alike."""
+"""Timing: everything runs in turn, so that other load on the machine affects all methods equally."""
 
 from __future__ import annotations
 
@@ -17,73 +17,88 @@ import linmax
 
 
 class Cost(NamedTuple):
-    """What one run took."""
+    """The cost of one run.
 
-    wall: float  # seconds
+    Parameters
+    ----------
+    wall, cpu : float
+        Wall and CPU time in seconds.
+    megabytes : float
+        Peak memory, where it is known.
+    """
+
+    wall: float
     cpu: float
-    megabytes: float = 0.0  # at its peak, where that is known
+    megabytes: float = 0.0
 
 
-def here(work: Callable[[], Any]) -> Cost:
-    """Run a function in this process."""
+class TimedRun(NamedTuple):
+    """The cost of a run and its number of mistakes."""
+
+    cost: Cost
+    mistakes: int
+
+
+def time_call(work: Callable[[], Any]) -> Cost:
+    """Time a function in this process."""
     wall, cpu = time.perf_counter(), time.process_time()
     work()
     return Cost(time.perf_counter() - wall, time.process_time() - cpu)
 
 
-def process(command: Sequence[str]) -> tuple[Cost, bytes]:
-    """Run a program to its end: what it took, and what it said."""
-    usual = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+def time_process(command: Sequence[str]) -> tuple[Cost, bytes]:
+    """Run a program, and return its cost and its output."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     begun = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=usual) as program:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as program:
         assert program.stdout is not None
-        said = program.stdout.read()
+        output = program.stdout.read()
         _, status, used = os.wait4(program.pid, 0)
         wall = time.perf_counter() - begun
         program.returncode = os.waitstatus_to_exitcode(status)
     if program.returncode:
         raise RuntimeError(f"{command[0]} ... {command[-1]} ended with {program.returncode}")
-    return Cost(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024), said
+    return Cost(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024), output
 
 
 def in_turn(works: Mapping[str, Callable[[], Cost]], rounds: int) -> dict[str, list[Cost]]:
-    """Everybody in turn, round after round; one round more comes first, for compilers and caches."""
+    """Run all functions in turn for some rounds, after one round of warm-up that is not counted."""
     costs: dict[str, list[Cost]] = {name: [] for name in works}
-    for at in range(rounds + 1):
+    for number in range(rounds + 1):
         for name, work in works.items():
             cost = work()
-            if at:
+            if number:
                 costs[name].append(cost)
     return costs
 
 
 def spread(values: Sequence[float]) -> list[float]:
-    """Median, least and most."""
+    """Return the median, the minimum and the maximum."""
     return [float(f"{value:.4g}") for value in (median(values), min(values), max(values))]
 
 
 def record(costs: Sequence[Cost]) -> dict[str, list[float]]:
-    """The median of some runs, with the least and the most, of wall and CPU seconds and megabytes."""
+    """Return median, minimum and maximum of wall and CPU seconds and of megabytes."""
     return {name: spread([float(getattr(cost, name)) for cost in costs]) for name in Cost._fields}
 
 
 def processor() -> str:
-    """The model of the processor, or at least its kind."""
+    """Return the model of the processor, or at least its architecture."""
     try:
-        told = subprocess.run(["lscpu"], capture_output=True, text=True).stdout.splitlines()
+        lines = subprocess.run(["lscpu"], capture_output=True, text=True).stdout.splitlines()
     except OSError:
-        told = []
-    named = dict(line.split(":", 1) for line in told if ":" in line)
-    return f"{platform.machine()} {named.get('Model name', '').strip()}".strip()
+        lines = []
+    fields = dict(line.split(":", 1) for line in lines if ":" in line)
+    return f"{platform.machine()} {fields.get('Model name', '').strip()}".strip()
 
 
 def memory() -> float:
-    """Gibibytes of the machine."""
+    """Return the memory of the machine in gibibytes."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
 
 
 def machine() -> dict[str, Any]:
-    """What the figures were taken on and with."""
+    """Return the machine and the versions that figures were measured with."""
     return {
         "machine": f"{processor()}, {os.cpu_count()} cores, {memory():.0f} GiB, {platform.system()}",
         "versions": {

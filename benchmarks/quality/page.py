@@ -1,59 +1,59 @@
-"""The figures as a page of Markdown."""
+"""The results on quality as Markdown."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from benchmarks.markdown import table
-from benchmarks.quality import texts
+from benchmarks.quality import prose
 from benchmarks.quality.compare import Row, mean
-from benchmarks.quality.losses import beaten, counts, later, losses, outvoted
+from benchmarks.quality.linmax_methods import LINMAX
 from benchmarks.quality.models import FITTED
-from benchmarks.quality.own import LINMAX
-from benchmarks.quality.tables import everyone, late
+from benchmarks.quality.tables import late_tables, mistake_tables
+from benchmarks.quality.wins_and_losses import batch_better, counts, late_losses, losses, plurality_better
 
-LONG = 1500  # letters of a learner, which nobody would read
+LONG = 1500  # characters of a repr; longer ones are replaced by a name
 BANKS = {"linmax vr_combine": "vr_combine()"}
 KINDS = {"panel": "real panels", "models": "panels of models", "stream": "streams", "generated": "generated"}
 
 
 def page(results: dict[str, Any]) -> str:
-    """The whole page."""
+    """Return the part as Markdown."""
     rows, name = results["problems"], "quality-quick" if results["quick"] else "quality"
-    met = [row for row in rows if "best peer" in row]
-    parts = [texts.HEAD.format(fitted=FITTED)]
+    compared = [row for row in rows if "best peer" in row]
+    parts = [prose.HEAD.format(fitted=FITTED)]
     parts += [f"\n{note[0].upper()}{note[1:]}.\n" for note in results["notes"]]
-    if met:
+    if compared:
         parts += [
             "\n### Wins and losses\n\n",
-            texts.WINS,
+            prose.WINS,
             "\n",
-            wins(met, "best peer"),
+            wins(compared, "best peer"),
             "\n",
-            counts(met, KINDS),
+            counts(compared, KINDS),
         ]
-        parts += ["\n### Where a peer is ahead\n\n", losses(met), "\n", texts.WHY]
-        parts += ["\n", texts.LATER, "\n", later(met)]
-        parts += ["\n", texts.OUTVOTED.format(names=outvoted(met))]
-        mixed = [row for row in met if "mixture" in row]
+        parts += ["\n### Where a peer is ahead\n\n", losses(compared), "\n", prose.WHY]
+        parts += ["\n", prose.LATER, "\n", late_losses(compared)]
+        parts += ["\n", prose.OUTVOTED.format(names=plurality_better(compared))]
+        mixed = [row for row in compared if "mixture" in row]
         if mixed:
-            parts += ["\n### A mixture\n\n", texts.MIXED, "\n", wins(mixed, "mixture")]
-        other = [row for row in met if row["best of both"]["ours"] != LINMAX]
+            parts += ["\n### A mixture\n\n", prose.MIXED, "\n", wins(mixed, "mixture")]
+        other = [row for row in compared if row["best of both"]["ours"] != LINMAX]
         if other:
-            parts += ["\n### The best of both\n\n", texts.ALIKE, "\n", wins(other, "best of both")]
+            parts += ["\n### The best of both\n\n", prose.ALIKE, "\n", wins(other, "best of both")]
     for title, kinds in (("panels", ("panel", "models")), ("streams", ("stream", "generated"))):
         if any(row["kind"] in kinds for row in rows):
             parts += [f"\n![linmax and the best of each peer: {title}]({name}-{title}.png)\n"]
-    if any(row["kind"] == "panel" for row in met):
-        panels = [row for row in met if row["kind"] == "panel"]
-        parts += ["\n### Real panels, against each library\n\n", texts.EACH, "\n", summary(panels)]
-    parts += ["\n### Everybody\n\n", texts.EVERYONE]
+    if any(row["kind"] == "panel" for row in compared):
+        panels = [row for row in compared if row["kind"] == "panel"]
+        parts += ["\n### Real panels, against each library\n\n", prose.EACH, "\n", summary(panels)]
+    parts += ["\n### Everybody\n\n", prose.EVERYONE]
     groups = {kind: [row for row in rows if row["kind"] == kind] for kind in KINDS}
-    parts += [f"\n{text}" for kind, group in groups.items() for text in everyone(group, KINDS[kind])]
-    parts += ["\n### The second half\n\n", texts.LATE]
-    parts += [f"\n{text}" for kind, group in groups.items() for text in late(group, KINDS[kind])]
-    parts += ["\n", texts.BEATEN.format(names=beaten(rows))]
-    parts += ["\n### How each was called, and what is alike\n\n", texts.FAIR]
+    parts += [f"\n{text}" for kind, group in groups.items() for text in mistake_tables(group, KINDS[kind])]
+    parts += ["\n### The second half\n\n", prose.LATE]
+    parts += [f"\n{text}" for kind, group in groups.items() for text in late_tables(group, KINDS[kind])]
+    parts += ["\n", prose.BEATEN.format(names=batch_better(rows))]
+    parts += ["\n### How each was called, and what is alike\n\n", prose.FAIR]
     for form, called in results["called"].items():
         parts += [f"\nOn {form}:\n\n"] + [
             f"- {who}: `{how if len(how) < LONG else BANKS.get(who, how)}`\n" for who, how in called.items()
@@ -62,7 +62,7 @@ def page(results: dict[str, Any]) -> str:
 
 
 def wins(rows: list[Row], key: str) -> str:
-    """A line per problem: one of linmax's, the best peer, and the verdict."""
+    """Return a table with a line per problem: linmax, the best peer, and the comparison."""
     lines = [
         [
             "problem",
@@ -85,13 +85,13 @@ def wins(rows: list[Row], key: str) -> str:
         filed = found.get("filed")
         there = [f"{100 * filed['mean']:+.2f}", filed["best"]] if filed else ["", ""]
         sizes = (row["items"], row["classes"], len(found["differences"]))
-        line = [row["name"], *map(str, sizes), ours, *opposed(row, found), *there]
+        line = [row["name"], *map(str, sizes), ours, *comparison_cells(row, found), *there]
         lines.append(line)
     return table(lines)
 
 
 def summary(rows: list[Row]) -> str:
-    """A line per panel: the best of each library, and the differences."""
+    """Return a table with a line per panel: the best of each library, and the differences."""
     libraries = list(dict.fromkeys(library for row in rows for library in row["against"]))
     lines = [["panel", "items", "experts", "k", "plurality", "best expert", LINMAX]]
     for library in libraries:
@@ -101,13 +101,13 @@ def summary(rows: list[Row]) -> str:
         line += [figure(mean(row, name)) for name in ("plurality", "best expert", LINMAX)]
         for library in libraries:
             found = row["against"].get(library)
-            line += opposed(row, found, short=True) if found else ["", "", ""]
+            line += comparison_cells(row, found, short=True) if found else ["", "", ""]
         lines.append(line)
     return table(lines)
 
 
-def opposed(row: Row, found: dict[str, Any], *, short: bool = False) -> list[str]:
-    """A peer's best member, linmax's distance to it, and the verdict."""
+def comparison_cells(row: Row, found: dict[str, Any], *, short: bool = False) -> list[str]:
+    """Return the best member of a peer, the difference to linmax, and the comparison."""
     error = found["standard_error"]
     spread = "" if error is None else f" ± {100 * error:.2f}"
     member = found["best"].split(" ", 1)[1] if short else found["best"]
@@ -116,5 +116,11 @@ def opposed(row: Row, found: dict[str, Any], *, short: bool = False) -> list[str
 
 
 def figure(value: float) -> str:
-    """Four digits, as accuracies are usually given."""
+    """Return an accuracy with four digits."""
     return f"{value:.4f}"
+
+
+def highlights(results: dict[str, Any]) -> list[str]:
+    """Return how often linmax is ahead, level and behind, and what was left out."""
+    compared = [row for row in results["problems"] if "best peer" in row]
+    return [*results["notes"], *counts(compared, KINDS).splitlines()]

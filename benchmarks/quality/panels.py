@@ -1,4 +1,4 @@
-"""Real panels: votes and truth, read from a folder of .npz files."""
+"""Real panels of votes and labels, read from .npz files."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ CROWDS = "crowd_votes"
 
 
 def panels(folder: Path) -> list[Panel]:
-    """Every panel of the folder; none where the folder is missing."""
+    """Return all panels of the folder; none if it is missing."""
     files = [folder / name / f"{name}.npz" for name in DENSE]
     files += sorted((folder / CROWDS).glob("*.npz"))
     return [panel(file) for file in files if file.exists()]
 
 
 def panel(file: Path) -> Panel:
-    """The items of a file that have a label."""
+    """Return the labelled items of a file."""
     with np.load(file, allow_pickle=False) as held:
         arrays: dict[str, Any] = dict(held)
     labels = arrays["y"].astype(np.int64)
@@ -33,7 +33,7 @@ def panel(file: Path) -> Panel:
 
 
 def _filled(arrays: dict[str, Any], items: int) -> Ints:
-    """A list of votes as a table; who voted twice on an item is taken at the last word."""
+    """Return a list of votes as a table; the last of repeated votes counts."""
     votes = np.full((items, int(arrays["worker"].max()) + 1), -1, dtype=np.int64)
     votes[arrays["item"], arrays["worker"]] = arrays["label"]
     return votes

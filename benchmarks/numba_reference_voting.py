@@ -1,18 +1,18 @@
-"""Voting of VR-Combine (2008) as a plain numba program, over the runs of `plain.py`."""
+"""Voting of VR-Combine (2008) as a plain numba program, over the runs of `numba_reference.py`."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
-from benchmarks.plain import add_up, best, guess, learn, tally
+from benchmarks.numba_reference import add_up, best, guess, learn, tally
 
 HYPOTHESES, WINDOW, RECENT, PATIENCE = 20, 100, 100, 100
 
 
 @njit(cache=True)
 def hypothesis(b, reading, t, out):
-    """What a reading holds after trial t."""
+    """Return the hypothesis of a run or an average after trial t."""
     runs = len(b.kind)
     if reading < runs:
         for i in range(len(out)):
@@ -25,7 +25,7 @@ def hypothesis(b, reading, t, out):
 
 @njit(cache=True)
 def accuracy(votes, labels, t, k, w, scores):
-    """The part of the latest instances that w guesses right."""
+    """Return the accuracy of w on the latest instances."""
     first = max(t + 1 - RECENT, 0)
     right = 0
     for old in range(first, t + 1):
@@ -36,7 +36,7 @@ def accuracy(votes, labels, t, k, w, scores):
 
 @njit(cache=True)
 def combine(b, votes, labels, k, guesses, saved, figure):
-    """The same, and the committee's guesses; returns how often voting began anew."""
+    """Run all members and the ensemble, and return the number of restarts."""
     n, readings = b.w.shape[1], 2 * len(b.kind)
     index, z = np.zeros(n, np.int64), np.zeros(n)
     summed, scores, boards = np.zeros(n), np.zeros(k), np.zeros((readings, k))

@@ -1,19 +1,19 @@
-"""What was lost and won, counted and listed."""
+"""Counts and lists of wins and losses."""
 
 from __future__ import annotations
 
 from collections import Counter
 
+from benchmarks.quality.batch_baseline import BATCH
 from benchmarks.quality.compare import Row
-from benchmarks.quality.halves import BATCH
-from benchmarks.quality.own import LINMAX
-from benchmarks.quality.tables import mean_of
+from benchmarks.quality.linmax_methods import LINMAX
+from benchmarks.quality.tables import mean_mistakes
 
 VERDICTS = ("ahead", "level", "behind", "one order only")
 
 
 def counts(rows: list[Row], kinds: dict[str, str]) -> str:
-    """How often linmax is ahead of the best peer, level with it, and behind."""
+    """Return how often linmax is ahead of the best peer, level with it, and behind."""
     lines = []
     for kind, name in [("", "all problems"), *kinds.items()]:
         found = [row for row in rows if kind in ("", row["kind"])]
@@ -33,7 +33,7 @@ def _counted(rows: list[Row], key: str) -> str:
 
 
 def _filed(rows: list[Row]) -> str:
-    """The order of the file, in which one more or less decides."""
+    """Return the counts for the order of the file, where one mistake decides."""
     found = [row["best peer"]["filed"]["mean"] for row in rows if "filed" in row["best peer"]]
     if not found:
         return "no file order"
@@ -43,7 +43,7 @@ def _filed(rows: list[Row]) -> str:
 
 
 def losses(rows: list[Row]) -> str:
-    """Every problem on which some peer makes fewer mistakes than linmax's default, and by how much."""
+    """List the problems on which a peer makes fewer mistakes than linmax's default."""
     lines = []
     for row in rows:
         found = row["best peer"]
@@ -59,34 +59,34 @@ def losses(rows: list[Row]) -> str:
     return "".join(lines) or "Nowhere.\n"
 
 
-def later(rows: list[Row]) -> str:
-    """Who makes fewer mistakes than linmax's default in the second half of a pass, problem by problem."""
+def late_losses(rows: list[Row]) -> str:
+    """List the peers with fewer mistakes than linmax's default in the second half of a pass."""
     lines = []
     for row in rows:
-        ours, late = mean_of(row["late"][LINMAX]), row["late"]
-        known = {name: mean_of(of) for name, of in late.items() if name.startswith(("VW", "River"))}
+        ours, late = mean_mistakes(row["late"][LINMAX]), row["late"]
+        known = {name: mean_mistakes(of) for name, of in late.items() if name.startswith(("VW", "River"))}
         best = min(known, key=lambda name: known[name]) if known else None
         if best and known[best] < ours:
             lines.append(f"- {row['name']}: {best}, {known[best]:.1f} mistakes beside {ours:.1f}.\n")
     return "".join(lines) or "Nobody.\n"
 
 
-def outvoted(rows: list[Row]) -> str:
-    """The problems on which the plurality makes fewer mistakes than linmax's default."""
+def plurality_better(rows: list[Row]) -> str:
+    """List the problems on which the plurality makes fewer mistakes than linmax's default."""
     names = [
         row["name"]
         for row in rows
         if "plurality" in row["mistakes"]
-        and mean_of(row["mistakes"]["plurality"]) < mean_of(row["mistakes"][LINMAX])
+        and mean_mistakes(row["mistakes"]["plurality"]) < mean_mistakes(row["mistakes"][LINMAX])
     ]
     return "; ".join(names) or "none"
 
 
-def beaten(rows: list[Row]) -> str:
-    """The problems on whose second half scikit-learn in batch makes fewer mistakes than linmax's default."""
+def batch_better(rows: list[Row]) -> str:
+    """List the problems where scikit-learn makes fewer mistakes in the second half."""
     names = []
     for row in rows:
-        late = {name: mean_of(row["late"][name]) for name in (LINMAX, BATCH[row["form"]])}
+        late = {name: mean_mistakes(row["late"][name]) for name in (LINMAX, BATCH[row["form"]])}
         if late[BATCH[row["form"]]] < late[LINMAX]:
             names.append(row["name"])
     return "; ".join(names) or "none"

@@ -1,4 +1,4 @@
-"""linmax on a problem, and what needs no learning."""
+"""The learners of linmax on a problem, and baselines without learning."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from linmax import Averaged, Fusion, Logistic, Mixture, Perceptron, Tempered, Wi
 from linmax.experts import Attributes, Gaussian, Kernel, Shared, Thresholds
 from linmax.spec import Learner
 
-LINMAX = "linmax"  # the default, which is what the peers are compared with
+LINMAX = "linmax"  # the default, which the peers are compared with
 BANK = "linmax vr_combine"
 MIXTURE = "linmax mixture"
 HEAVY = 300_000  # items times experts above which the bank runs in two orders only
@@ -22,12 +22,12 @@ TWO = (AS_FILED, "0")
 
 
 def learners(feed: Feed) -> dict[str, Learner]:
-    """linmax's columns; the first is the default."""
+    """Return the learners of linmax; the first is the default."""
     return on_votes() if feed.form == "votes" else on_attributes(feed)
 
 
 def on_votes() -> dict[str, Learner]:
-    """The default, a single learner, and the bank of 2008 where there is one."""
+    """Return the default, single learners, and the bank of 2008 if it exists."""
     made: dict[str, Learner] = {
         LINMAX: recommended(),
         "linmax averaged Perceptron": Averaged(Perceptron()),
@@ -38,7 +38,7 @@ def on_votes() -> dict[str, Learner]:
 
 
 def on_attributes(feed: Feed) -> dict[str, Learner]:
-    """The default of the adapters' LinearMaxClassifier, and three of other kinds; then all four mixed."""
+    """Return the default of LinearMaxClassifier, three other kinds, and a mixture of all."""
     linear = Attributes() + Thresholds()
     made: dict[str, Learner] = {
         LINMAX: Averaged(Perceptron().on(linear)),
@@ -54,41 +54,41 @@ def on_attributes(feed: Feed) -> dict[str, Learner]:
     return made | {MIXTURE: Mixture(calm)}
 
 
-def guesses(feed: Feed, order: str, each: Callable[[str], None] = lambda name: None) -> dict[str, Ints]:
-    """What each of linmax's learners guesses in one pass; `each` is told who is next."""
+def predictions(feed: Feed, order: str, each: Callable[[str], None] = lambda name: None) -> dict[str, Ints]:
+    """Return the predictions of each learner in one pass; `each` is called with the next name."""
     said = {}
     for name, learner in learners(feed).items():
         if name == BANK and feed.votes.size > HEAVY and order not in TWO:
             continue
         each(name)
         fusion = Fusion(learner, classes=range(feed.k))
-        said[name] = np.asarray(fusion.learn(**given(feed)).guesses)
-    return said | untaught(feed)
+        said[name] = np.asarray(fusion.learn(**learn_arguments(feed)).guesses)
+    return said | baselines(feed)
 
 
-def given(feed: Feed) -> dict[str, Any]:
-    """The arguments of `learn`."""
+def learn_arguments(feed: Feed) -> dict[str, Any]:
+    """Return the arguments of `learn`."""
     if feed.form == "votes":
         return {"votes": feed.votes, "labels": feed.labels}
     return {"attributes": feed.attributes, "labels": feed.labels}
 
 
-def untaught(feed: Feed) -> dict[str, Ints]:
-    """What needs no learning."""
+def baselines(feed: Feed) -> dict[str, Ints]:
+    """Return the predictions of baselines that learn nothing."""
     if feed.form == "votes":
         best = (feed.votes == feed.labels[:, None]).mean(axis=0).argmax()
         return {"plurality": plurality(feed.votes, feed.k), "best expert": feed.votes[:, best]}
     last = np.concatenate([[0], feed.labels[:-1]])
-    return {"commonest so far": commonest(feed.labels, feed.k), "last label": last}
+    return {"commonest so far": most_frequent(feed.labels, feed.k), "last label": last}
 
 
 def plurality(votes: Ints, k: int) -> Ints:
-    """The class with most votes; a tie goes to the first."""
+    """Return the class with most votes, the first in a tie."""
     counts = np.stack([(votes == c).sum(axis=1) for c in range(k)], axis=1)
     return np.asarray(counts.argmax(axis=1), dtype=np.int64)
 
 
-def commonest(labels: Ints, k: int) -> Ints:
-    """The label seen most often before each item."""
+def most_frequent(labels: Ints, k: int) -> Ints:
+    """Return the most frequent label before each item."""
     counts = np.cumsum(np.eye(k, dtype=np.int64)[labels], axis=0)
     return np.concatenate([[0], counts[:-1].argmax(axis=1)])
