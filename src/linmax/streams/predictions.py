@@ -20,7 +20,7 @@ from linmax.streams.chunk import Chunk
 from linmax.streams.late_labels import id_text
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
-EMPTY_TABLE = pa.schema([("row", pa.int64()), ("guess", pa.string()), ("margin", pa.float64())]).empty_table()
+EMPTY_SCHEMA = pa.schema([("row", pa.int64()), ("guess", pa.string()), ("margin", pa.float64())])
 
 
 class PredictionWriter:
@@ -78,7 +78,7 @@ class PredictionWriter:
             return
         try:
             with self._stack:
-                self._open_writer(EMPTY_TABLE).close()
+                self._open_writer(EMPTY_SCHEMA).close()
         except BrokenPipeError:  # the reader of the pipe has exited; the caller handles that
             raise
         except OSError as failure:
@@ -107,23 +107,23 @@ class PredictionWriter:
             columns["truth"] = _arrow_classes(labels)
         table = pa.table(columns)
         try:
-            self._open_writer(table).write(table)
+            self._open_writer(table.schema).write(table)
         except BrokenPipeError:
             raise
         except OSError as failure:
             raise self._error(failure) from None
         self.rows += chunk.items
 
-    def _open_writer(self, table: Any) -> _TableWriter:
+    def _open_writer(self, schema: Any) -> _TableWriter:
         if self._table_writer is None:
             suffix = ".csv" if self.path is None else self.path.suffix.lower()
             file = _StandardOutput() if self._file is None else self._file
             if suffix == ".parquet":
-                self._table_writer = _ParquetWriter(file, table.schema, str(self.path))
+                self._table_writer = _ParquetWriter(file, schema, str(self.path))
             elif suffix == ".jsonl":
                 self._table_writer = _JsonLinesWriter(file)
             else:
-                self._table_writer = _CsvWriter(file, "\t" if suffix == ".tsv" else ",", table.column_names)
+                self._table_writer = _CsvWriter(file, "\t" if suffix == ".tsv" else ",", schema.names)
         return self._table_writer
 
     def _error(self, failure: OSError) -> ValueError:
