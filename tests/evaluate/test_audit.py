@@ -1,4 +1,4 @@
-"""The audit of a stream beside loops that count the same in the obvious way."""
+"""The audit of a stream compared with loops that count the same things in the obvious way."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NAMES = ["ham", "spam", "news", "todo"]
 
 
 def panel(items: int = 700, seed: int = 0, unlabelled: float = 0.1) -> tuple[list[dict[str, str]], list[Any]]:
-    """Four experts of different worth, who abstain at times; some items have no label, one label is novel."""
+    """Four experts that sometimes abstain; some items have no label, and one has a novel label."""
     rng = np.random.default_rng(seed)
     rows, labels = [], []
     for t in range(items):
@@ -56,13 +56,13 @@ def text(rows: list[dict[str, str]], labels: list[Any]) -> bytes:
     return "\n".join(lines).encode()
 
 
-def watched(data: bytes, chunk: int = 64, **options: Any) -> tuple[ResumableRun, list[Any]]:
+def learn(data: bytes, chunk: int = 64, **options: Any) -> tuple[ResumableRun, list[Any]]:
     run = ResumableRun(Fusion(Winnow(1.3)), open_stream(io.BytesIO(data), chunk_size=chunk), **options)
     return run, [guess for outcome in run for guess in outcome.guesses.tolist()]
 
 
 def known_before(rows: list[dict[str, str]], labels: list[Any]) -> list[set[Any]]:
-    """A class is known once somebody has said it in an item that has a label, or it was such a label."""
+    """A class is known once it was voted for on a labelled item, or was the label of one."""
     met: set[Any] = set()
     known = []
     for row, label in zip(rows, labels, strict=True):
@@ -77,7 +77,7 @@ def known_before(rows: list[dict[str, str]], labels: list[Any]) -> list[set[Any]
 @pytest.fixture(scope="module")
 def whole() -> tuple[ResumableRun, list[Any], dict[str, Any]]:
     rows, labels = panel()
-    run, guesses = watched(text(rows, labels))
+    run, guesses = learn(text(rows, labels))
     return run, guesses, counted(guesses, rows, labels, known_before(rows, labels), run.fusion.classes)
 
 
@@ -95,7 +95,7 @@ def test_an_audit_counts_what_loops_over_the_items_count(whole: Any) -> None:
     assert audit.unlabelled == 700 - audit.novel - slow["trials"]
 
 
-def test_curves_and_milestones_are_the_counts_of_their_moments(whole: Any) -> None:
+def test_curves_and_milestones_are_the_counts_at_their_items(whole: Any) -> None:
     run, _, slow = whole
     assert [one.items for one in run.audit.milestones] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
     for one in run.audit.milestones:
@@ -109,16 +109,16 @@ def test_curves_and_milestones_are_the_counts_of_their_moments(whole: Any) -> No
         assert (counts.trials, counts.correct[0]) == (trials, right["linmax"])
 
 
-def test_an_audit_does_not_depend_on_how_the_items_come_in_pieces(whole: Any) -> None:
+def test_an_audit_does_not_depend_on_the_size_of_the_chunks(whole: Any) -> None:
     run, guesses, _ = whole
     rows, labels = panel()
     for chunk, every in ((700, 0), (1, 0), (97, 50)):
-        other, said = watched(text(rows, labels), chunk, every=every)
-        assert said == guesses
+        other, predicted = learn(text(rows, labels), chunk, every=every)
+        assert predicted == guesses
         assert audit_state(other.audit) == audit_state(run.audit)
 
 
-def test_a_run_that_stops_anywhere_goes_on_to_the_same_findings(whole: Any) -> None:
+def test_a_run_that_stops_anywhere_resumes_to_the_same_findings(whole: Any) -> None:
     run, _, _ = whole
     rows, labels = panel()
     data = text(rows, labels)
@@ -141,33 +141,33 @@ def test_a_run_that_stops_anywhere_goes_on_to_the_same_findings(whole: Any) -> N
         assert summarize(again.audit, fusion).as_json() == want, cut
 
 
-def test_another_file_is_no_place_to_go_on() -> None:
+def test_a_run_does_not_resume_on_another_file() -> None:
     rows, labels = panel(100)
-    run, _ = watched(text(rows, labels))
+    run, _ = learn(text(rows, labels))
     before = LearnedPrefix(100, run.fingerprint.digest)
     for other in (text(rows[:50], labels[:50]), text([*rows[:70], {"a": "ham"}, *rows[71:]], labels)):
         with pytest.raises(ValueError, match="not the file of which 100 rows"):
             list(ResumableRun(run.fusion, open_stream(io.BytesIO(other)), prefix=before))
 
 
-def test_a_file_that_has_grown_is_learned_where_it_is_new() -> None:
+def test_only_the_new_rows_of_a_file_that_has_grown_are_learned() -> None:
     rows, labels = panel(300)
-    run, _ = watched(text(rows[:200], labels[:200]))
+    run, _ = learn(text(rows[:200], labels[:200]))
     more = ResumableRun(
         run.fusion,
         open_stream(io.BytesIO(text(rows, labels)), chunk_size=64),
         prefix=LearnedPrefix(200, run.fingerprint.digest),
     )
     guesses = [guess for outcome in more for guess in outcome.guesses.tolist()]
-    whole, said = watched(text(rows, labels))
-    assert guesses == said[200:]
+    whole, predicted = learn(text(rows, labels))
+    assert guesses == predicted[200:]
     assert (more.audit.items, more.fingerprint.digest) == (100, whole.fingerprint.digest)
     assert all(
         np.array_equal(array, whole.fusion.state()[name]) for name, array in more.fusion.state().items()
     )
 
 
-def test_a_digest_sees_rows_of_the_head_and_some_of_the_rest() -> None:
+def test_a_fingerprint_covers_the_first_rows_and_some_of_the_others() -> None:
     lines = [f"{'xy'[t % 2]},x" for t in range(10_000)]
     prints = []
     for change in (None, 3, 255, 4096, 8192):
@@ -187,9 +187,9 @@ def test_ties_of_margins_are_not_broken_by_the_order_of_the_file() -> None:
     assert {round(one.accuracy, 9) for one in _coverage(rows)} == {0.5}
 
 
-def test_damaged_notes_are_refused_in_a_sentence() -> None:
+def test_a_damaged_audit_state_is_refused_in_one_sentence() -> None:
     rows, labels = panel(50)
-    run, _ = watched(text(rows, labels))
+    run, _ = learn(text(rows, labels))
     good = audit_state(run.audit)
     for name in good:
         for bad in ("nonsense", None, [["x"]], -1.5):
@@ -227,7 +227,7 @@ def test_findings_add_up(whole: Any) -> None:
     json.dumps(found.as_json(), allow_nan=False)
 
 
-def test_what_is_left_out_is_what_a_run_without_that_column_loses(whole: Any) -> None:
+def test_the_ablation_of_an_expert_equals_a_run_without_its_column(whole: Any) -> None:
     run, _, _ = whole
     rows = run.audit.sample.rows()
     items, found = ablate_each(run.fusion, rows)
@@ -241,7 +241,7 @@ def test_what_is_left_out_is_what_a_run_without_that_column_loses(whole: Any) ->
     assert math.isclose(found[0].accuracy, fresh.learn(votes, labels).accuracy)
 
 
-def test_silence_is_the_same_in_every_form() -> None:
+def test_dropping_an_expert_is_the_same_in_every_form_of_votes() -> None:
     hard = np.array([[0, 1], [1, -1]], np.int32)
     dense = np.zeros((2, 2, 2))
     dense[0, 0, 0] = dense[0, 1, 1] = dense[1, 0, 1] = 1.0
@@ -279,19 +279,19 @@ def fill(sizes: list[int], most: int) -> Sample:
     return sample
 
 
-def test_a_sample_is_everything_while_there_is_room() -> None:
+def test_a_small_stream_is_sampled_completely() -> None:
     sample = fill([10, 20, 70], 100)
     assert sample.rows().row.tolist() == list(range(100))  # type: ignore[union-attr]
 
 
-def test_a_sample_of_the_same_rows_is_the_same_however_they_come() -> None:
+def test_a_sample_does_not_depend_on_the_size_of_the_chunks() -> None:
     one, other = fill([10_000], 300), fill([7] * 1428 + [4], 300)
     assert one.rows().row.tolist() == other.rows().row.tolist()  # type: ignore[union-attr]
     assert 100 < one.count <= 300
     assert one.rows().chunk.lines.tolist() == one.rows().row.tolist()  # type: ignore[union-attr]
 
 
-def test_rows_of_a_sample_are_evenly_spread() -> None:
+def test_the_rows_of_a_sample_are_evenly_spread() -> None:
     row = fill([100_000], 2000).rows().row  # type: ignore[union-attr]
     parts = np.histogram(row, bins=10, range=(0, 100_000))[0]
     expected = len(row) / 10
@@ -323,13 +323,13 @@ def test_the_interval_covers_the_true_difference_about_as_often_as_it_says() -> 
     assert 0.935 < np.mean(hits) < 0.97
 
 
-def test_conclusions_say_which_way_it_went() -> None:
+def test_the_conclusion_names_the_direction_of_a_significant_difference() -> None:
     assert gain(100, 30, 2).conclusion == "significantly better"
     assert gain(100, 2, 30).conclusion == "significantly worse"
     assert gain(100, 5, 4).conclusion == "no significant difference"
 
 
-# --- forecasters
+# --- losses of probability votes
 
 
 def batch_of(votes: Any, labels: list[int]) -> Batch:
@@ -338,7 +338,7 @@ def batch_of(votes: Any, labels: list[int]) -> Batch:
     return Batch(len(truth), votes, None, None, truth, known, [], [], [], [], no_unknown_classes(), 0, 3, 2)
 
 
-def test_probabilities_are_rated_by_square_and_log_loss_in_both_forms() -> None:
+def test_probability_votes_have_square_and_log_losses_in_both_forms() -> None:
     p = np.array([[[0.7, 0.2, 0.1], [0.0, 1.0, 0.0]], [[0.1, 0.1, 0.8], [0.5, 0.5, 0.0]]])
     y = [0, 1]
     square = np.mean([np.sum((p[t, 0] - np.eye(3)[y[t]]) ** 2) for t in range(2)])
@@ -359,7 +359,7 @@ def test_probabilities_are_rated_by_square_and_log_loss_in_both_forms() -> None:
     assert sparse.means(1) == pytest.approx(((2 + 0.5) / 2, impossible))
 
 
-def test_scores_that_are_no_probabilities_are_not_rated() -> None:
+def test_scores_that_are_not_probabilities_have_no_losses() -> None:
     losses = ProbabilityLosses()
     losses.add(batch_of(Dense(np.array([[[3.0, 1.0, 0.0], [0.0, 1.0, 0.0]]])), [0]), np.array([True]))
     assert losses.means(0) is None  # they do not add up to 1
@@ -377,7 +377,7 @@ def test_counts_of_later_experts_begin_with_zeros() -> None:
 
 
 def test_a_stream_without_experts_or_labels_still_has_findings() -> None:
-    run, _ = watched(b"a,truth\nx,\ny,\n")
+    run, _ = learn(b"a,truth\nx,\ny,\n")
     found = summarize(run.audit, run.fusion)
     assert isinstance(found, Findings)
     assert (found.trials, found.unlabelled) == (0, 2)

@@ -1,4 +1,4 @@
-"""Counting is done beside the learning: in order, once, and its errors are heard."""
+"""Counting in the background: in order, once, and errors are raised to the caller."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ from linmax.runtime.concurrency import BackgroundTask
 from linmax.streams import open_stream
 
 
-def test_errands_are_done_in_order_by_another_thread() -> None:
+def test_background_tasks_run_in_order_in_another_thread() -> None:
     done: list[Any] = []
-    beside = BackgroundTask()
+    task = BackgroundTask()
     for number in range(20):
-        beside.submit(done.append, number)
-    beside.submit(lambda: done.append(threading.current_thread()))
-    beside.wait()
+        task.submit(done.append, number)
+    task.submit(lambda: done.append(threading.current_thread()))
+    task.wait()
     assert done[:-1] == [*range(20)]
     assert done[-1] is not threading.current_thread()
 
 
-def test_what_an_errand_raises_is_heard_once_by_who_comes_next() -> None:
-    beside = BackgroundTask()
-    beside.submit(lambda: 1 // 0)
+def test_an_error_in_a_background_task_is_raised_once_by_the_next_call() -> None:
+    task = BackgroundTask()
+    task.submit(lambda: 1 // 0)
     with pytest.raises(ZeroDivisionError):
-        beside.submit(print)
-    beside.submit(lambda: 1 // 0)
+        task.submit(print)
+    task.submit(lambda: 1 // 0)
     with pytest.raises(ZeroDivisionError):
-        beside.wait()
-    beside.wait()
+        task.wait()
+    task.wait()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_child_has_a_thread_of_its_own() -> None:
-    beside = BackgroundTask()
-    beside.submit(int)
-    beside.wait()
+def test_a_forked_process_has_a_background_thread_of_its_own() -> None:
+    task = BackgroundTask()
+    task.submit(int)
+    task.wait()
     child = os.fork()
-    if not child:  # the parent's thread is not here: waiting for it would last for ever
+    if not child:  # the thread of the parent does not exist here, so waiting for it would never end
         try:
             own = BackgroundTask()
             own.submit(int)
@@ -59,7 +59,7 @@ def test_a_child_has_a_thread_of_its_own() -> None:
 
 
 def learned(monkeypatch: pytest.MonkeyPatch, part: int) -> tuple[Audit, list[bytes]]:
-    """A stream in three chunks, counted beside if a chunk has more rows than `part`."""
+    """Learn a stream in three chunks, counted in the background if a chunk has more rows than `part`."""
     monkeypatch.setattr(concurrency, "thread_count", lambda: 2)
     monkeypatch.setattr(audit, "BACKGROUND_TRIALS", part)
     rng = np.random.default_rng(0)
@@ -70,15 +70,15 @@ def learned(monkeypatch: pytest.MonkeyPatch, part: int) -> tuple[Audit, list[byt
     return found, [outcome.margins.tobytes() for outcome in outcomes]
 
 
-def test_what_is_counted_beside_is_what_is_counted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    beside, margins = learned(monkeypatch, 0)
+def test_counting_in_the_background_gives_the_same_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    task, margins = learned(monkeypatch, 0)
     at_once, same = learned(monkeypatch, 1000)
     assert margins == same
-    assert audit_state(beside) == audit_state(at_once)
-    assert audit_state(beside)["trust"]
+    assert audit_state(task) == audit_state(at_once)
+    assert audit_state(task)["trust"]
 
 
-def test_who_notes_an_audit_waits_for_the_counting(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_state_of_an_audit_waits_for_the_counting(monkeypatch: pytest.MonkeyPatch) -> None:
     may, count = threading.Event(), Audit._count
 
     def late(self: Audit, *arguments: Any) -> None:
@@ -91,7 +91,7 @@ def test_who_notes_an_audit_waits_for_the_counting(monkeypatch: pytest.MonkeyPat
     (chunk,) = open_stream(io.BytesIO(b"ann,truth\na,a\nb,a\n"))
     found = Audit()
     outcome = found.learn(Fusion(Perceptron(), classes=["a", "b"]), chunk)
-    assert outcome.codes.tolist() == [0, 0]  # known at once
+    assert outcome.codes.tolist() == [0, 0]  # available before the counting
     assert (found.items, found.counts.trials) == (2, 0)
     threading.Timer(0.05, may.set).start()
     assert audit_state(found)["counts"][0] == 2

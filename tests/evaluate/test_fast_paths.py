@@ -1,4 +1,4 @@
-"""Fast paths find what slow ones find, bit for bit: columns, labels, counts, and work done beside."""
+"""Fast paths give the results of slow ones, bit for bit: columns, labels, counts and background work."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def columns(panel: tuple[Any, Any], kind: str) -> dict[str, pa.Array]:
     return {f"m{i}": one(votes[:, i]) for i in range(EXPERTS)} | {"truth": one(truth)}
 
 
-def passed(path: Path, *, chunk: int, ahead: bool) -> tuple[ResumableRun, list[Any]]:
+def run_file(path: Path, *, chunk: int, ahead: bool) -> tuple[ResumableRun, list[Any]]:
     fusion = Fusion("Averaged(Winnow(1.2))")
     stream = open_stream(path, chunk_size=chunk)
     chunks: Any = encode_ahead(fusion, stream) if ahead else stream
@@ -73,26 +73,26 @@ def passed(path: Path, *, chunk: int, ahead: bool) -> tuple[ResumableRun, list[A
     return done, list(done)
 
 
-def found(done: ResumableRun, outcomes: list[Any]) -> list[Any]:
-    """All that a pass has found, with names as codes."""
-    code = {name: i for i, name in enumerate(done.fusion.classes)}
-    told = audit_state(done.audit)
-    for heap in ("hardest", "doubtful"):
-        for item in told[heap]:
+def found(run: ResumableRun, learned: list[Any]) -> list[Any]:
+    """All results of a run, with class names as codes."""
+    code = {name: i for i, name in enumerate(run.fusion.classes)}
+    audit = audit_state(run.audit)
+    for top in ("hardest", "doubtful"):
+        for item in audit[top]:
             item[4:6] = [code.get(one, one) for one in item[4:6]]
             item[7] = [(expert, code.get(vote, -1)) for expert, vote in item[7]]
-    told["milestones"] = [
-        [one[0], code.get(one[1]), code.get(one[2]), *one[3:]] for one in told["milestones"]
+    audit["milestones"] = [
+        [one[0], code.get(one[1]), code.get(one[2]), *one[3:]] for one in audit["milestones"]
     ]
-    told["confusion"] = sorted(told["confusion"])
-    state = {name: array.tolist() for name, array in done.fusion.state().items()}
-    margins = np.concatenate([one.margins for one in outcomes]).tobytes()
-    guesses = [code.get(name, -1) for one in outcomes for name in one.guesses.tolist()]
-    return [told, state, margins, guesses]
+    audit["confusion"] = sorted(audit["confusion"])
+    state = {name: array.tolist() for name, array in run.fusion.state().items()}
+    margins = np.concatenate([one.margins for one in learned]).tobytes()
+    guesses = [code.get(name, -1) for one in learned for name in one.guesses.tolist()]
+    return [audit, state, margins, guesses]
 
 
 @pytest.fixture(scope="module")
-def plainly(panel: tuple[Any, Any], tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+def slow(panel: tuple[Any, Any], tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     """What is found in small chunks of text, where every short cut is off."""
     path = tmp_path_factory.mktemp("plain") / "panel.parquet"
     pa.parquet.write_table(pa.table(columns(panel, "text")), path, use_dictionary=False)
@@ -100,22 +100,22 @@ def plainly(panel: tuple[Any, Any], tmp_path_factory: pytest.TempPathFactory) ->
         patch.setattr(laying, "NUMPY_SIZE", 1 << 62)
         patch.setattr(sample, "TABLE_CELLS", 0)
         patch.setattr(concurrency, "thread_count", lambda: 1)
-        return found(*passed(path, chunk=3000, ahead=False))
+        return found(*run_file(path, chunk=3000, ahead=False))
 
 
 @pytest.mark.parametrize("kind", ["text", "empty", "dictionary", "large", "small", "wide"])
 @pytest.mark.parametrize(("chunk", "ahead"), [(65_536, False), (17_001, True)])
 def test_every_kind_of_column_in_any_pieces_is_found_the_same(
-    panel: tuple[Any, Any], plainly: list[Any], tmp_path: Path, kind: str, chunk: int, ahead: bool
+    panel: tuple[Any, Any], slow: list[Any], tmp_path: Path, kind: str, chunk: int, ahead: bool
 ) -> None:
     path = tmp_path / "panel.parquet"
     pa.parquet.write_table(pa.table(columns(panel, kind)), path, row_group_size=15_000)
-    same = found(*passed(path, chunk=chunk, ahead=ahead)) == plainly
+    same = found(*run_file(path, chunk=chunk, ahead=ahead)) == slow
     assert same
 
 
-def test_a_pass_in_parts_stops_and_goes_on_as_if_it_had_not(
-    panel: tuple[Any, Any], plainly: list[Any], tmp_path: Path
+def test_a_run_that_stops_resumes_to_the_same_results(
+    panel: tuple[Any, Any], slow: list[Any], tmp_path: Path
 ) -> None:
     path = tmp_path / "panel.parquet"
     pa.parquet.write_table(pa.table(columns(panel, "text")), path)
@@ -135,8 +135,8 @@ def test_a_pass_in_parts_stops_and_goes_on_as_if_it_had_not(
     )
     again = ResumableRun(fusion, encode_ahead(fusion, open_stream(path)), prefix=before, restored=recalled)
     outcomes += list(again)
-    same = found(again, outcomes) == plainly
-    assert same  # said so, as their difference would take minutes to print
+    same = found(again, outcomes) == slow
+    assert same  # votes so, as their difference would take minutes to print
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.int32, np.int64, np.uint16])
@@ -146,24 +146,24 @@ def test_columns_are_laid_out_alike_by_numpy_and_by_machine_code(
 ) -> None:
     rng = np.random.default_rng(width)
     low = 0 if kind is np.uint16 else -1
-    said = [
+    votes = [
         CodedArray(rng.integers(low, 5, 999).astype(kind), low, [None] * (5 - low), ()) for _ in range(width)
     ]
-    tables = [rng.integers(-1, 9, 5 - low).tolist() for _ in said]
+    tables = [rng.integers(-1, 9, 5 - low).tolist() for _ in votes]
     seats = rng.permutation(width + 1)[:width].tolist()
     one, other = np.full((2, 999, width + 1), -7, np.int32)
-    laying.write_columns(said, tables, seats, one)
+    laying.write_columns(votes, tables, seats, one)
     monkeypatch.setattr(laying, "NUMPY_SIZE", 0)
-    laying.write_columns(said, tables, seats, other)
+    laying.write_columns(votes, tables, seats, other)
     assert np.array_equal(one, other)
 
 
 def test_a_code_outside_of_its_table_is_an_error_in_machine_code_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(laying, "NUMPY_SIZE", 0)
     for code in (5, -2, 2**31 - 1):
-        said = [CodedArray(np.array([0, code], np.int32), -1, [None, "a"], ())]
+        votes = [CodedArray(np.array([0, code], np.int32), -1, [None, "a"], ())]
         with pytest.raises(IndexError, match="row 1 of 2"):
-            laying.write_columns(said, [[-1, 0]], [0], np.empty((2, 1), np.int32))
+            laying.write_columns(votes, [[-1, 0]], [0], np.empty((2, 1), np.int32))
 
 
 def test_a_part_of_a_familiar_batch_is_what_reading_that_part_gives() -> None:
@@ -182,7 +182,7 @@ def test_a_part_of_a_familiar_batch_is_what_reading_that_part_gives() -> None:
     assert not read([{0: {"a": 0.5}}], ["a"], None, rolls).sliceable
 
 
-def test_what_was_coded_ahead_is_void_when_somebody_new_is_met(tmp_path: Path) -> None:
+def test_a_chunk_encoded_ahead_is_discarded_when_a_new_class_appears(tmp_path: Path) -> None:
     path = tmp_path / "panel.csv"
     path.write_text("ann,truth\n" + "a,b\n" * 4 + "b,c\n")
     fusion = Fusion("Perceptron()", classes=["a", "b"], experts=["ann"])
@@ -238,29 +238,29 @@ def test_a_damaged_dictionary_in_a_file_is_said_to_be_damaged(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("classes", [3, 40])
-def test_counts_are_those_of_a_slow_look_at_every_trial(classes: int) -> None:
+def test_counts_are_what_numpy_counts(classes: int) -> None:
     rng = np.random.default_rng(classes)
-    said = rng.integers(-1, classes, (500, 6)).astype(np.int32)
-    said[::9] = -1
+    votes = rng.integers(-1, classes, (500, 6)).astype(np.int32)
+    votes[::9] = -1
     truth, guess = rng.integers(-1, classes, (2, 500)).astype(np.int32)
     known = np.full(500, classes - 1, np.int32)
     counts = MistakeCounts()
     for begin in range(0, 500, 130):
         rows = slice(begin, begin + 130)
-        counts.add(said[rows], truth[rows], known[rows], guess[rows], classes)
+        counts.add(votes[rows], truth[rows], known[rows], guess[rows], classes)
     there = (truth >= 0) & (truth < known)
     y = truth[there]
     right = np.column_stack(
-        (guess[there] == y, plurality(said[there], classes) == y, said[there] == y[:, None])
+        (guess[there] == y, plurality(votes[there], classes) == y, votes[there] == y[:, None])
     )
     assert counts.trials == there.sum()
     assert counts.correct.tolist() == right.sum(axis=0).tolist()
     assert counts.both_correct.tolist() == (right & right[:, :1]).sum(axis=0).tolist()
-    assert counts.voted.tolist() == (said[there] >= 0).sum(axis=0).tolist()
+    assert counts.voted.tolist() == (votes[there] >= 0).sum(axis=0).tolist()
 
 
 @pytest.mark.parametrize("cells", [0, 1 << 12])
-def test_trials_are_sifted_as_by_hand(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_selected_as_by_hand(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sample, "TABLE_CELLS", cells)
     rng = np.random.default_rng(0)
     rolls = Names()
@@ -273,12 +273,14 @@ def test_trials_are_sifted_as_by_hand(cells: int, monkeypatch: pytest.MonkeyPatc
     margin = np.where(rng.random(300) < 0.1, np.nan, rng.random(300))
     marks = np.empty(300, np.uint8)
     limit = 1 << 62
-    told = sample.select_rows(1000, batch, guess, margin, sample.SelectionThresholds(limit, 0.5, -0.2), marks)
+    found_rows = sample.select_rows(
+        1000, batch, guess, margin, sample.SelectionThresholds(limit, 0.5, -0.2), marks
+    )
     y, lead = batch.labels, np.nan_to_num(margin, nan=0.0)
     counted = (y >= 0) & (y < 3)
-    assert (told.unlabelled, told.novel) == ((y < 0).sum(), (y == 3).sum())
+    assert (found_rows.unlabelled, found_rows.novel) == ((y < 0).sum(), (y == 3).sum())
     pairs = list(zip(y[counted].tolist(), guess[counted].tolist(), strict=True))
-    assert told.pairs == [(pair, pairs.count(pair)) for pair in sorted(set(pairs))]
+    assert found_rows.pairs == [(pair, pairs.count(pair)) for pair in sorted(set(pairs))]
     sampled = counted & Sample(limit=limit).selects(1000, 300)
     assert np.array_equal((marks & sample.SAMPLED) > 0, sampled)
     assert np.array_equal((marks & sample.CONFIDENT_MISTAKE) > 0, counted & (guess != y) & (lead > 0.5))

@@ -1,4 +1,4 @@
-"""Progressive validation against loops that say the same in the obvious way."""
+"""Progressive validation compared with loops that count the same things in the obvious way."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def same(one: Progress, other: Progress) -> bool:
 
 
 def test_plurality_is_the_oracle_with_silence_and_ties() -> None:
-    said = np.random.default_rng(0).integers(-1, 4, size=(2000, 5), dtype=np.int32)
-    assert plurality(said, 4).tolist() == [slow_plurality(row, 4) for row in said.tolist()]
+    votes = np.random.default_rng(0).integers(-1, 4, size=(2000, 5), dtype=np.int32)
+    assert plurality(votes, 4).tolist() == [slow_plurality(row, 4) for row in votes.tolist()]
 
 
 def test_plurality_in_blocks_is_plurality_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = np.random.default_rng(0).integers(-1, 9, size=(500, 5), dtype=np.int32)
-    whole = plurality(said, 9)
+    votes = np.random.default_rng(0).integers(-1, 9, size=(500, 5), dtype=np.int32)
+    whole = plurality(votes, 9)
     monkeypatch.setattr(sys.modules["linmax.evaluate.progressive"], "BLOCK_CELLS", 30)
-    assert np.array_equal(plurality(said, 9), whole)
+    assert np.array_equal(plurality(votes, 9), whole)
 
 
 def test_progress_is_what_a_loop_over_trials_counts() -> None:
@@ -73,7 +73,7 @@ def test_progress_is_what_a_loop_over_trials_counts() -> None:
 
 
 @pytest.mark.parametrize("learner", [Winnow(1.3), Averaged(Recycled(Perceptron(), size=20))])
-def test_pieces_add_up_to_the_whole(learner: Any) -> None:
+def test_the_progress_of_parts_adds_up_to_that_of_the_whole(learner: Any) -> None:
     votes, labels = panel()
     whole = progressive(Fusion(learner, classes=range(4)), votes, labels)
     fusion = Fusion(learner, classes=range(4))
@@ -103,7 +103,7 @@ def test_every_shape_of_votes_gives_the_same_progress() -> None:
             assert np.array_equal(getattr(progress, field), getattr(hard, field)), (name, field)
 
 
-def test_an_expert_says_the_first_of_the_classes_it_scores_highest() -> None:
+def test_an_expert_votes_for_the_first_of_the_classes_with_its_highest_score() -> None:
     scores = np.array([[[0.0, 2.0, 2.0], [0.0, -3.0, -1.0], [0.0, 0.0, 0.0]]])
     progress = progressive(Fusion(Winnow(1.3)), scores, [1])
     assert progress.each.tolist() == [[True, False, False]]
@@ -113,14 +113,14 @@ def test_an_expert_says_the_first_of_the_classes_it_scores_highest() -> None:
     assert progress.each.tolist() == [[True, False]]
 
 
-def test_what_nobody_could_know_is_no_trial() -> None:
+def test_items_without_a_known_label_are_no_trials() -> None:
     votes = [["a", "b"], ["a", "b"], ["a", "a"]]
     progress = progressive(Fusion(Winnow(1.3)), votes, ["c", None, "a"])
     assert progress.trials == 1
     assert progress.each.tolist() == [[True, True]]
 
 
-def test_experts_who_come_late_were_not_right_before() -> None:
+def test_an_expert_that_comes_late_was_not_correct_before() -> None:
     fusion = Fusion(Winnow(1.3))
     early = progressive(fusion, [{"ann": "a", "bob": "b"}], ["a"])
     late = progressive(fusion, [{"eve": "a", "bob": "b"}], ["b"])
@@ -130,7 +130,7 @@ def test_experts_who_come_late_were_not_right_before() -> None:
     assert both.voted.tolist() == [[True, True, False], [False, True, True]]
 
 
-def test_nothing_yet_has_no_mistakes() -> None:
+def test_an_empty_stream_has_no_mistakes() -> None:
     progress = progressive(fresh(), np.empty((0, 3), np.int32), np.empty(0, np.int64))
     assert progress.mistakes == {"linmax": 0, "plurality": 0, "best expert": 0}
     assert progress.trials == 0
@@ -143,7 +143,7 @@ def test_progress_of_another_panel_is_refused() -> None:
         one + other
 
 
-def test_without_votes_there_is_nobody_to_compare_with() -> None:
+def test_progressive_validation_requires_votes() -> None:
     fusion = Fusion(Perceptron().on(Attributes()))
     with pytest.raises(ValueError, match="requires votes"):
         progressive(fusion, None, [0, 1], attributes=np.eye(2))

@@ -83,7 +83,7 @@ class MistakeCounts:
         classes : int
             Every class code in `votes` is below this number.
         """
-        self._count(votes, truth, known, predictions, classes, np.zeros((0, 0), np.bool_))
+        self._count(votes, truth, known, predictions, classes)
 
     def add_with_flags(
         self, votes: Codes, truth: Codes, known: Codes, predictions: Codes, classes: int
@@ -100,24 +100,26 @@ class MistakeCounts:
         flags : ndarray of bool of shape (n_counted_trials, models + 1 + n_experts)
             One row per counted trial.
         """
-        flags = np.zeros((len(truth), self.models + 1 + votes.shape[1]), np.bool_)
-        return flags[: self._count(votes, truth, known, predictions, classes, flags)]
+        winners = self._count(votes, truth, known, predictions, classes)
+        correct: Flags = np.vstack((predictions, winners, votes.T)) == truth
+        return np.ascontiguousarray(correct.T[winners >= 0])
 
-    def _count(
-        self, votes: Codes, truth: Codes, known: Codes, predictions: Codes, classes: int, flags: Flags
-    ) -> int:
+    def _count(self, votes: Codes, truth: Codes, known: Codes, predictions: Codes, classes: int) -> Codes:
+        """Count trials, and return the class with the most votes on each; -1 where a trial does not count."""
         n = votes.shape[1]
         self.grow(n)
-        support, hits = np.zeros(classes + 1, np.int64), np.zeros((2, len(self.correct)), np.int64)
-        abstained = np.zeros(len(self.voted), np.int64)
+        support, winners = np.zeros(classes + 1, np.int64), np.empty(len(truth), np.int32)
+        hits, expert_hits = np.zeros((2, self.models + 1), np.int64), np.zeros((3, n), np.int64)
         predictions = np.ascontiguousarray(predictions.reshape(self.models, len(truth)))
         votes = np.ascontiguousarray(votes)
-        trials = int(_count_trials(votes, truth, known, predictions, support, hits, abstained, flags))
+        trials = int(_count_trials(votes, truth, known, predictions, support, hits, expert_hits, winners))
+        wrong, both = np.hstack((hits, expert_hits[:2]))
+        columns = self.first_expert + n  # fewer than all, if these votes know fewer experts
         self.trials += trials
-        self.correct += hits[0] + hits[1]
-        self.both_correct += hits[1]
-        self.voted[:n] += trials - abstained[:n]
-        return trials
+        self.correct[:columns] += wrong + both
+        self.both_correct[:columns] += both
+        self.voted[:n] += trials - expert_hits[2]
+        return winners
 
     def grow(self, experts: int) -> None:
         """Add columns of zeros for new experts.
@@ -315,13 +317,14 @@ def margins(scores: Floats, known: Codes, out: Floats | None = None) -> Floats:
 
 
 def count_trials(  # type: ignore[no-untyped-def]
-    votes, truth, known, predictions, support, hits, abstained, flags
+    votes, truth, known, predictions, support, hits, expert_hits, winners
 ):
     """Count the trials whose label is known, and return how many there are.
 
-    `hits[1]` counts the trials on which the first model is correct, `hits[0]` the others; their columns are
-    those of `MistakeCounts.correct`. `support` has a zero for each class and one more for abstentions (code
-    -1); it is zero again at the end. `flags` has a row per counted trial, or no rows if they are not wanted.
+    `hits` has columns for the models and the plurality: row 1 counts their hits on trials on which the first
+    model is correct, row 0 those on the others. `expert_hits` has the same for the experts, and their
+    abstentions in row 2. `support` has a zero for each class and one more for abstentions (code -1); it is
+    zero again at the end. `winners` gets the class with the most votes, or -1 where a trial does not count.
     """
     n = votes.shape[1]
     models = len(predictions)
@@ -330,7 +333,9 @@ def count_trials(  # type: ignore[no-untyped-def]
     for t in range(len(truth)):
         y = truth[t]
         if y < 0 or y >= known[t]:
+            winners[t] = -1
             continue
+        trials += 1
         for i in range(n):
             support[votes[t, i]] += 1
         winner = 0
@@ -350,23 +355,18 @@ def count_trials(  # type: ignore[no-untyped-def]
             for i in range(n):
                 c = votes[t, i]
                 support[c] *= c < 0
+        winners[t] = winner
         first = 1 * (predictions[0, t] == y)
-        for j in range(models):
+        hits[first, 0] += first
+        for j in range(1, models):
             hits[first, j] += predictions[j, t] == y
         hits[first, models] += winner == y
         for i in range(n):
-            hits[first, models + 1 + i] += votes[t, i] == y
+            expert_hits[first, i] += votes[t, i] == y
         if support[classes] > 0:
             support[classes] = 0
             for i in range(n):
-                abstained[i] += votes[t, i] < 0
-        if len(flags) > 0:
-            for j in range(models):
-                flags[trials, j] = predictions[j, t] == y
-            flags[trials, models] = winner == y
-            for i in range(n):
-                flags[trials, models + 1 + i] = votes[t, i] == y
-        trials += 1
+                expert_hits[2, i] += votes[t, i] < 0
     return trials
 
 

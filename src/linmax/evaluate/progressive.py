@@ -1,7 +1,7 @@
 """Progressive validation: each item is predicted before its label is seen, and compared with the experts.
 
 `progressive` runs it and returns a `Progress`. `plurality` is the vote that it compares with, and
-`in_hindsight` counts the mistakes of the best fixed weights.
+`mistakes_in_hindsight` counts the mistakes of the best fixed weights.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Flags = NDArray[np.bool_]
 Longs = NDArray[np.int64]
 
 HINDSIGHT_PASSES = 20
-"""Passes over the trials in which the fixed weights of `in_hindsight` are fitted."""
+"""Passes over the trials in which the fixed weights of `mistakes_in_hindsight` are fitted."""
 HINDSIGHT_VOTES = 1 << 22
 """The largest number of votes in all these passes."""
 BLOCK_CELLS = 1 << 18
@@ -233,7 +233,9 @@ def plurality(votes: NDArray[np.integer[Any]], classes: int) -> Longs:
     return winners
 
 
-def in_hindsight(votes: NDArray[np.int32], truth: NDArray[np.int32], classes: int) -> tuple[int, int]:
+def mistakes_in_hindsight(
+    votes: NDArray[np.int32], truth: NDArray[np.int32], classes: int
+) -> tuple[int, int]:
     """Count the mistakes of the best fixed weights, fitted to the very trials that they predict.
 
     The weights are the best of three: the average of those of a Perceptron over several passes, equal weights
@@ -256,7 +258,7 @@ def in_hindsight(votes: NDArray[np.int32], truth: NDArray[np.int32], classes: in
     Examples
     --------
     >>> votes = np.array([[0, 1], [1, 0], [1, 1], [0, 0]] * 5, np.int32)
-    >>> in_hindsight(votes, votes[:, 1], classes=2)
+    >>> mistakes_in_hindsight(votes, votes[:, 1], classes=2)
     (20, 0)
     """
     trials = max(1, HINDSIGHT_VOTES // (HINDSIGHT_PASSES * max(votes.shape[1], 1)))

@@ -23,7 +23,7 @@ from linmax.evaluate.findings import (
     ModelResult,
     TrustHistory,
 )
-from linmax.evaluate.progressive import in_hindsight
+from linmax.evaluate.progressive import mistakes_in_hindsight
 from linmax.evaluate.sample import SampleRows
 from linmax.fusion import Fusion
 from linmax.rules.winnow import Winnow
@@ -168,7 +168,7 @@ def _results(
         for column, name, detail in [(0, "linmax", learner), *_baselines(fusion, counts)]
     ]  # fmt: skip
     if rows is not None and counts.best_expert is not None and len(fusion.classes) > 1:
-        trials, mistakes = in_hindsight(rows.votes, rows.truth, len(fusion.classes))
+        trials, mistakes = mistakes_in_hindsight(rows.votes, rows.truth, len(fusion.classes))
         detail = "fixed weights of the votes, fitted to all labels"
         accuracy = _fraction(trials - mistakes, trials)
         results.append(ModelResult("best in hindsight", detail, trials, mistakes, accuracy, None))

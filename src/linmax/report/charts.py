@@ -70,7 +70,7 @@ def mistakes(findings: Findings, size: Size) -> str:
                 axes,
                 [Line(trials, y, STYLES[name], f"{name} {_signed(y[-1])}") for name, y in leads.items()],
                 y_limits=(low - room, high + room),
-                title="Mistakes fewer than the plurality",
+                title="Mistakes fewer than the plurality" if size is WIDE else "Fewer than the plurality",
             )
             axes.locator_params(axis="y", nbins=4)
             upper.tick_params(labelbottom=False)
