@@ -179,7 +179,7 @@ def test_a_check_applies_where_rule_and_source_both_declare_it() -> None:
     shift = "check_constants_change_nothing"
     assert shift in checks.applicable(Perceptron().on(Votes()))
     assert shift in checks.applicable(Perceptron().on(Votes() + Thresholds()))
-    assert shift not in checks.applicable(Perceptron().on(Votes("softmax")))
+    assert shift not in checks.applicable(Perceptron().on(Votes(as_="softmax")))
     assert shift not in checks.applicable(Perceptron().on(Votes() + PerClass()))
     assert shift not in checks.applicable(Logistic(0.1).on(Votes()))
 

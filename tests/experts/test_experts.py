@@ -79,20 +79,24 @@ OTHERS = {"left": ("a", "c"), "right": ("b",)}  # d is in none
 Case = tuple[Source, Callable[[], list[Any]], Callable[[int, int, list[str]], Stream]]
 CASES: dict[str, Case] = {
     "one-hot votes": (
-        Votes("onehot") + Thresholds(),
+        Votes(as_="onehot") + Thresholds(),
         lambda: [slow.Votes("onehot"), slow.Thresholds()],
         whole,
     ),
     "soft-max votes": (
-        Votes("softmax") + Thresholds(),
+        Votes(as_="softmax") + Thresholds(),
         lambda: [slow.Votes("softmax"), slow.Thresholds()],
         whole,
     ),
-    "ranked votes": (Votes("rank") + Thresholds(), lambda: [slow.Votes("rank"), slow.Thresholds()], whole),
+    "ranked votes": (
+        Votes(as_="rank") + Thresholds(),
+        lambda: [slow.Votes("rank"), slow.Thresholds()],
+        whole,
+    ),
     "thresholds": (Thresholds(), lambda: [slow.Thresholds()], words),
     "split experts": (Votes() + Split(), lambda: [slow.Votes(), slow.Split()], numbers),
     "split for two classes": (
-        Votes() + Split(("a", "c")) + Thresholds(),
+        Votes() + Split(classes=("a", "c")) + Thresholds(),
         lambda: [slow.Votes(), slow.Split(["a", "c"]), slow.Thresholds()],
         numbers,
     ),
@@ -113,7 +117,7 @@ CASES: dict[str, Case] = {
     "common and rare words": (Shared("ternary"), lambda: [oracles_portraits.Shared("ternary")], present),
     "distances": (Shared("distance"), lambda: [oracles_portraits.Shared("distance")], without_votes),
     "sets of classes": (
-        Shared("product", KINDS, statistic="mean"),
+        Shared("product", sets=KINDS, statistic="mean"),
         lambda: [oracles_portraits.Shared("product", "mean", KINDS)],
         without_votes,
     ),
@@ -123,7 +127,7 @@ CASES: dict[str, Case] = {
         without_votes,
     ),
     "general mixing": (
-        Shared("distance", KINDS) + Shared("plain", OTHERS) + Shared("ternary") + Thresholds(),
+        Shared("distance", sets=KINDS) + Shared("plain", sets=OTHERS) + Shared("ternary") + Thresholds(),
         lambda: [
             oracles_portraits.Shared("distance", None, KINDS),
             oracles_portraits.Shared("plain", None, OTHERS),
@@ -186,7 +190,7 @@ def test_any_stream_of_new_classes_and_names_is_the_oracles(seed: int, case: str
 )
 def test_learners_on_other_sources_pass_the_common_checks(source: Source) -> None:
     learner = Averaged(Recycled(Winnow(1.2), size=10)).on(source)
-    assert "check_pieces_make_the_whole" in applicable(learner)
+    assert "check_chunks_equal_whole" in applicable(learner)
     check_learner(learner)
 
 
@@ -267,7 +271,7 @@ def test_sources_are_values_that_print_and_parse(case: str) -> None:
 
 def test_sources_refuse_nonsense() -> None:
     with pytest.raises(ValueError, match="as_"):
-        Votes("loud")
+        Votes(as_="loud")
     with pytest.raises(ValueError, match="memory"):
         Pairs(memory=0)
     with pytest.raises(ValueError, match="limit"):

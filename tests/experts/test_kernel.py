@@ -72,7 +72,7 @@ def follow(learner: Learner, dual: Dual, items: Iterator[Item], classes: Any = (
 
 
 def memories(fusion: Fusion) -> list[Any]:
-    return [memory for memory in fusion._council.grounds[0].memories if memory is not None]
+    return [memory for memory in fusion.runner.sources[0].memories if memory is not None]
 
 
 def agree(fusion: Fusion, dual: Dual, where: str) -> None:
@@ -102,12 +102,12 @@ CASES: dict[str, tuple[Source, list[Any]]] = {
     ),
     "multi for sets": (Kernel(Gaussian(0.5), sets=KINDS), [(GROUPS, "plain", ("gaussian", 0.5))]),
     "single for sets": (
-        Kernel(Gaussian(0.5), "difference", KINDS),
+        Kernel(Gaussian(0.5), "difference", sets=KINDS),
         [(GROUPS, "difference", ("gaussian", 0.5))],
     ),
     "another map": (Kernel(Gaussian(0.5), "distance"), [(ALL, "distance", ("gaussian", 0.5))]),
     "polynomial": (
-        Kernel(Polynomial(3, 0.5)) + Kernel(Polynomial(2, 1.0), "product", KINDS),
+        Kernel(Polynomial(3, 0.5)) + Kernel(Polynomial(2, 1.0), "product", sets=KINDS),
         [(EACH, "plain", ("polynomial", 3, 0.5)), (GROUPS, "product", ("polynomial", 2, 1.0))],
     ),
     "linear": (Kernel(Linear(), "difference"), [(ALL, "difference", "linear")]),

@@ -36,7 +36,7 @@ GROUPS = [set(those) for those in KINDS.values()]
 LIMITED: dict[str, tuple[Source, list[Any]]] = {
     "multi": (Kernel(Polynomial(2, 1.0), budget=4), [(EACH, "plain", ("polynomial", 2, 1.0))]),
     "single": (Kernel(Gaussian(0.5), "difference", budget=4), [(ALL, "difference", ("gaussian", 0.5))]),
-    "sets": (Kernel(Linear(), "distance", KINDS, budget=4), [(GROUPS, "distance", "linear")]),
+    "sets": (Kernel(Linear(), "distance", sets=KINDS, budget=4), [(GROUPS, "distance", "linear")]),
 }
 
 
@@ -101,7 +101,7 @@ def test_what_is_dropped_makes_room_also_between_chunks() -> None:
 def test_kernels_print_and_parse() -> None:
     for source in (
         Kernel(),
-        Kernel(Gaussian(0.07), "difference", {"s": ("a", "b")}, budget=10, drop="smallest"),
+        Kernel(Gaussian(0.07), "difference", sets={"s": ("a", "b")}, budget=10, drop="smallest"),
         Kernel(Polynomial(3, 0.5), "product") + Kernel(Linear()) + Thresholds(),
         Kernel("cauchy_for_tests", "distance"),
     ):
@@ -206,7 +206,7 @@ def test_supports_of_two_kernels_have_different_names() -> None:
 
 
 @pytest.mark.parametrize("source", [Kernel(Gaussian(0.5)) + Kernel(Gaussian(0.5), "difference"), Kernel(
-    Polynomial(2, 1.0), "distance", KINDS, budget=5)], ids=["hybrid", "sets"])  # fmt: skip
+    Polynomial(2, 1.0), "distance", sets=KINDS, budget=5)], ids=["hybrid", "sets"])  # fmt: skip
 def test_contributions_add_up_to_the_scores(source: Source) -> None:
     items = list(stream(30, 9))
     with interpreted():
@@ -251,6 +251,6 @@ def test_many_updates_of_recycled_instances_take_smaller_chunks_not_more_room() 
     with interpreted():
         fusion = Fusion(learner)
         fusion.learn(attributes=xs, labels=ys)
-    (memory,) = fusion._council.grounds[0].remembering
+    (memory,) = fusion.runner.sources[0].stateful
     assert memory.chunk(4) < 256
     assert memory.supports.z.shape[1] <= 1 << 15

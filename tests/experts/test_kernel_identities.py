@@ -23,10 +23,10 @@ PAIRS: dict[str, tuple[Source, Source]] = {
     "single": (Kernel(Linear(), "product"), Shared("product")),
     "hybrid": (Kernel(Linear(), "product") + Kernel(Linear()), Shared("product") + Attributes()),
     "half": (Kernel(Linear(), "product") + Attributes(), Shared("product") + Attributes()),
-    "sets": (Kernel(Linear(), "product", SETS), Shared("product", SETS)),
+    "sets": (Kernel(Linear(), "product", sets=SETS), Shared("product", sets=SETS)),
     "plain sets": (
         Kernel(Linear(), sets=SETS) + Thresholds(),
-        Shared("plain", SETS, statistic="first") + Thresholds(),
+        Shared("plain", sets=SETS, statistic="first") + Thresholds(),
     ),
 }
 WAYS: dict[str, Any] = {
@@ -102,7 +102,10 @@ def test_the_factorised_path_is_the_direct_formula_where_it_overflows(
     dual = Dual([(groups, "difference", ("gaussian", sigma))])
     with interpreted():
         fusion, _ = follow(
-            Perceptron().on(Kernel(Gaussian(sigma), "difference", sets)), dual, stream(30, 3, scale), least=8
+            Perceptron().on(Kernel(Gaussian(sigma), "difference", sets=sets)),
+            dual,
+            stream(30, 3, scale),
+            least=8,
         )
         (memory,) = memories(fusion)
         s, count, k = memory.supports, memory.count, len(fusion.classes)
@@ -139,9 +142,10 @@ def test_what_is_far_away_and_near_each_other_is_told_apart() -> None:
 SOURCES: list[Source] = [
     Kernel(Gaussian(0.5)),
     Kernel(Gaussian(0.5), "difference"),
-    Kernel(Gaussian(0.5), "difference", KINDS, budget=6, drop="smallest") + Kernel(Gaussian(0.2), budget=4),
+    Kernel(Gaussian(0.5), "difference", sets=KINDS, budget=6, drop="smallest")
+    + Kernel(Gaussian(0.2), budget=4),
     Kernel(Polynomial(2, 1.0), "product") + Attributes(),
-    Kernel("cauchy_for_tests", "distance", KINDS, budget=5),
+    Kernel("cauchy_for_tests", "distance", sets=KINDS, budget=5),
 ]
 
 

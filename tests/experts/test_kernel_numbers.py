@@ -8,7 +8,7 @@ import pytest
 
 from linmax import Fusion, Perceptron
 from linmax._jit import interpreted
-from linmax.bounds import Case, bound, overlap, promise
+from linmax.bounds import Case, bound, mistake_bound, overlap
 from linmax.experts import Gaussian, Kernel, Linear, Polynomial, Shared
 from tests.oracles.sharing import ALL, EACH, KernelOracle
 
@@ -74,12 +74,12 @@ def test_there_is_no_bound_with_a_budget() -> None:
     case = Case(n=9, delta=1, u=[1, 1, 1], length=math.sqrt(2))
     assert bound(Perceptron().on(Kernel(Gaussian(1.0))), case) == pytest.approx(6.0)
     assert bound(Perceptron().on(Kernel(Gaussian(1.0), budget=1)), case) is None
-    assert "budget" in promise(Perceptron().on(Kernel(Gaussian(1.0), budget=1)), case).reason
+    assert "budget" in mistake_bound(Perceptron().on(Kernel(Gaussian(1.0), budget=1)), case).reason
 
 
 def test_rho_is_counted_of_lists_dicts_and_the_sets_of_a_source() -> None:
     sets = {"water": ["cod", "duck"], "air": ["duck", "owl"]}
-    assert overlap(sets) == overlap(list(sets.values())) == overlap(Shared("plain", sets).sets) == 2
+    assert overlap(sets) == overlap(list(sets.values())) == overlap(Shared("plain", sets=sets).sets) == 2
     with pytest.raises(ValueError, match="needs sets of classes"):
         overlap(3)  # type: ignore[arg-type]
 

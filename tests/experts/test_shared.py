@@ -75,7 +75,7 @@ def test_general_mixing_is_the_mixing_algorithm(map_: str) -> None:
     names = {0: lambda members, a: (map_, sets[members], a), 1: OWN[1]}
     with interpreted():
         assert_mixing(
-            Shared(map_, KINDS, statistic="first") + Attributes(),
+            Shared(map_, sets=KINDS, statistic="first") + Attributes(),
             [([set(members) for members in KINDS.values()], slow), (EACH, "plain")], names, *whole(80),
         )  # fmt: skip
 
@@ -109,20 +109,20 @@ def learned(source: Source, xs: Any, ys: Any, wrap: Any = Averaged) -> Fusion:
 def test_sets_are_a_dict_or_a_hierarchy_of_which_each_level_is_a_set() -> None:
     tree = {"animals": {"birds": {"owls": (0,), "others": (1, 2)}, "fish": (3,)}}
     flat = {"animals": (0, 1, 2, 3), "birds": (0, 1, 2), "owls": (0,), "others": (1, 2), "fish": (3,)}
-    assert Shared("product", tree) == Shared("product", flat)
-    assert repr(Shared("product", tree)) == f"Shared('product', sets={flat})"
+    assert Shared("product", sets=tree) == Shared("product", sets=flat)
+    assert repr(Shared("product", sets=tree)) == f"Shared('product', sets={flat})"
     assert Kernel(map="difference", sets=tree) == Kernel(map="difference", sets=flat)
     assert (
         Shared(sets={"a": [0, 1]}) == Shared(sets={"a": (0, 1)}) == Shared(sets={"a": np.arange(2).tolist()})
     )
     with interpreted():
-        one, other = (learned(Shared("distance", sets), *whole(40)) for sets in (tree, flat))
+        one, other = (learned(Shared("distance", sets=sets), *whole(40)) for sets in (tree, flat))
     assert one.weights == other.weights
 
 
 def test_a_class_in_no_set_gets_nothing() -> None:
     with interpreted():
-        fusion = learned(Shared("product", {"some": (0, 1, 2, 4)}), *whole(60))
+        fusion = learned(Shared("product", sets={"some": (0, 1, 2, 4)}), *whole(60))
         scores = fusion.scores(attributes=whole(20, seed=1)[0])
     none = fusion.classes.index(3)
     assert not scores[:, none].any()
@@ -131,7 +131,7 @@ def test_a_class_in_no_set_gets_nothing() -> None:
 
 def test_sets_know_true_from_one_and_texts_from_numbers() -> None:
     with interpreted():
-        fusion = learned(Shared("product", {"s": ("0", "1", True)}), *whole(30))
+        fusion = learned(Shared("product", sets={"s": ("0", "1", True)}), *whole(30))
     assert not any(fusion.weights.values())
 
 
@@ -140,7 +140,7 @@ def test_a_set_of_all_classes_is_no_sets_and_sets_of_one_are_a_vector_each() -> 
     each = {f"class {c}": (c,) for c in range(5)}
     with interpreted():
         for wrap in (Averaged, lambda rule: rule):
-            one, other = (learned(it, xs, ys, wrap) for it in (Shared("plain", each), Attributes()))
+            one, other = (learned(it, xs, ys, wrap) for it in (Shared("plain", sets=each), Attributes()))
             assert one.mistakes == other.mistakes > 20
             named = {("attribute", a, int(s[6:])): w for (_, s, a), w in one.weights.items()}
             assert named == other.weights
@@ -162,7 +162,7 @@ def test_a_portrait_takes_in_every_instance_right_wrong_and_novel(statistic: str
     with interpreted():
         wrong = fusion.learn(attributes=xs, labels=ys).wrong
     assert 5 < wrong.sum() < 55
-    memory = fusion._council.grounds[0].memories[0]
+    memory = fusion.runner.sources[0].memories[0]
     for code, label in enumerate(fusion.classes):
         mine = xs[ys == label]
         assert memory.seen[code] == len(mine)
@@ -184,9 +184,9 @@ def test_what_is_only_guessed_is_not_remembered() -> None:
 
 def test_sources_print_and_parse_with_sets_statistics_and_registered_maps() -> None:
     for source in (
-        Shared("distance", {"it's": ("a", 'b"'), "x": ("c",)}),
+        Shared("distance", sets={"it's": ("a", 'b"'), "x": ("c",)}),
         Shared("product", statistic="mean"),
-        Shared("larger_for_tests", {"s": (1, -2)}, statistic="first") + Thresholds(),
+        Shared("larger_for_tests", sets={"s": (1, -2)}, statistic="first") + Thresholds(),
     ):
         learner = Averaged(Recycled(Winnow(1.2), size=3)).on(source)
         assert parse(repr(source)) == source
@@ -196,7 +196,7 @@ def test_sources_print_and_parse_with_sets_statistics_and_registered_maps() -> N
 
 def test_a_function_is_the_map_of_its_name() -> None:
     """A file holds the name, so the name must mean the same: its statistic, too."""
-    from linmax.experts.shared import product
+    from linmax.kernels.forms.shared import product
 
     for given, name in ((larger, "larger_for_tests"), (product, "product")):
         assert repr(Shared(given)) == f"Shared({name!r})"
@@ -207,13 +207,13 @@ def test_sub_experts_of_different_sources_have_different_names() -> None:
     xs, ys = whole(30)
     for source in (
         Shared("product") + Shared("product", statistic="mean"),
-        Shared("product") + Shared("product", {"product": (0, 1)}),
+        Shared("product") + Shared("product", sets={"product": (0, 1)}),
     ):
         with interpreted():
             fusion = learned(source, xs, ys)
         assert len(fusion.weights) == 8, f"two of {source!r} go by the same name"
     with pytest.raises(ValueError, match="would both be called 'product in sets'"):
-        Shared("product", {"s": (0, 1)}) + Shared("product", {"s": (2, 3)})
+        Shared("product", sets={"s": (0, 1)}) + Shared("product", sets={"s": (2, 3)})
     with pytest.raises(ValueError, match=r"would both be called 'Linear\(\) of plain'"):
         Kernel(Linear()) + Kernel(Linear(), budget=5)
 

@@ -18,13 +18,13 @@ from tests.helpers import streams as alongside
 KINDS = {"left": ("a", "b"), "right": ("c", "d"), "odd": ("a", "c")}
 SOURCES: list[Source] = [
     Shared("product") + Attributes(),
-    Shared("distance", KINDS) + Thresholds(),
-    Shared("difference", KINDS, statistic="first") + Shared("ternary"),
+    Shared("distance", sets=KINDS) + Thresholds(),
+    Shared("difference", sets=KINDS, statistic="first") + Shared("ternary"),
 ]
 BANK = [
     Perceptron().on(Shared("distance")),
     Perceptron().on(Attributes()),
-    Averaged(Recycled(Perceptron(), size=4, updates=2)).on(Shared("distance", KINDS) + Attributes()),
+    Averaged(Recycled(Perceptron(), size=4, updates=2)).on(Shared("distance", sets=KINDS) + Attributes()),
 ]
 
 
@@ -170,7 +170,7 @@ def test_a_saved_committee_goes_on_as_if_nothing_had_been(tmp_path: Path) -> Non
 # --- explanations, and all the rest
 
 
-@pytest.mark.parametrize("source", [*SOURCES, Votes() + Shared("distance", KINDS)], ids=repr)
+@pytest.mark.parametrize("source", [*SOURCES, Votes() + Shared("distance", sets=KINDS)], ids=repr)
 @pytest.mark.parametrize("wrap", [lambda rule: rule, Averaged], ids=["plain", "averaged"])
 def test_contributions_add_up_to_the_scores(source: Source, wrap: Any) -> None:
     xs, ys = table(40, seed=6)

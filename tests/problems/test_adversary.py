@@ -18,7 +18,7 @@ from linmax import (
     Romma,
     Winnow,
 )
-from linmax.bounds import Case, bound, printed_1999, printed_2003
+from linmax.bounds import Case, bound, published_1999, published_2003
 from linmax.experts import Votes
 from linmax.problems.adversary import adversary
 
@@ -57,7 +57,7 @@ def test_the_bounds_printed_in_1999_and_2003_are_false_and_the_true_one_holds(si
     votes, labels = adversary(learner, 1000, experts=n, size=size)
     run = Fusion(learner, classes=[0, 1]).learn(votes, labels)
     assert run.mistakes == len(labels) == mistakes
-    assert run.mistakes > printed_1999(n, delta) > printed_2003(n, delta)
+    assert run.mistakes > published_1999(n, delta) > published_2003(n, delta)
     assert run.mistakes <= bound(learner, panel_case(n, size))
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from experiments.interface import Found
 from experiments.sub_experts_table_1 import EXPECTED, EXPERIMENT, ROWS
+from experiments.sub_experts_table_1.calendar_file import read
 from experiments.sub_experts_table_1.cells import REAL, WHO, accuracies
-from experiments.sub_experts_table_1.reading import read
 from linmax import Fusion, Winnow
 from linmax.experts import Pairs, Thresholds
 from linmax.problems import calendar
@@ -83,8 +83,8 @@ def test_pairs_learn_the_habits() -> None:
 
 
 @pytest.mark.parametrize(("options", "sentence"), [
-    ({"meetings": 0}, "calendar needs a whole number meetings >= 1"),
-    ({"seed": -1}, "calendar needs a whole number seed >= 0"),
+    ({"meetings": 0}, "calendar requires an integer meetings >= 1"),
+    ({"seed": -1}, "calendar requires an integer seed >= 0"),
 ])  # fmt: skip
 def test_nonsense_is_refused(options: dict[str, int], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
@@ -113,9 +113,9 @@ def test_a_real_file_is_read_between_tabs_or_commas(real: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(("text", "sentence"), [
-    ("day,duration\n", "needs a line of names and at least one meeting"),
+    ("day,duration\n", "requires a header line and at least one meeting"),
     ("day,duration,location\nmonday,60,x\n", "has no column start"),
-    ("day,duration,location,start\nmonday,60,x\n", "line 2 has 3 values where 4 are named"),
+    ("day,duration,location,start\nmonday,60,x\n", "line 2 has 3 values but the header has 4"),
     ("day,duration,location,start\nmonday,?,x,9\n", r"has a meeting without duration \(number 1\)"),
 ])  # fmt: skip
 def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, text: str, sentence: str) -> None:

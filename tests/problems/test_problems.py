@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linmax.problems import Panel, drifting, majority, panel
-from linmax.problems import _common as _blocks
+from linmax.problems import VoteData, _common, drifting, majority, panel
 from linmax.problems._common import Ties, plurality
 from tests.oracles import problems as slow
 
@@ -36,7 +35,7 @@ def majorities(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-def same(one: Panel, other: Panel) -> bool:
+def same(one: VoteData, other: VoteData) -> bool:
     return np.array_equal(one.votes, other.votes) and np.array_equal(one.labels, other.labels)
 
 
@@ -153,28 +152,28 @@ def test_noise_silence_and_ties_leave_what_an_expert_would_say(
     ids=["majority-2008", "majority-2003", "panel", "drifting"],
 )
 class TestSeeds:
-    def test_one_seed_gives_one_panel(self, make: Callable[[int, int], Panel]) -> None:
+    def test_one_seed_gives_one_panel(self, make: Callable[[int, int], VoteData]) -> None:
         assert same(make(200, 3), make(200, 3))
 
-    def test_another_seed_gives_another_panel(self, make: Callable[[int, int], Panel]) -> None:
+    def test_another_seed_gives_another_panel(self, make: Callable[[int, int], VoteData]) -> None:
         assert not np.array_equal(make(200, 3).votes, make(200, 4).votes)
 
     def test_a_shorter_stream_is_the_beginning_of_a_longer_one(
-        self, make: Callable[[int, int], Panel]
+        self, make: Callable[[int, int], VoteData]
     ) -> None:
         longer = make(200, 5)
         for cut in (0, 1, 7, 8, 100):
-            assert same(make(cut, 5), Panel(longer.votes[:cut], longer.labels[:cut]))
+            assert same(make(cut, 5), VoteData(longer.votes[:cut], longer.labels[:cut]))
 
     def test_the_size_of_a_block_changes_nothing(
-        self, make: Callable[[int, int], Panel], monkeypatch: pytest.MonkeyPatch
+        self, make: Callable[[int, int], VoteData], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         whole = make(200, 6)
         for cells in (1, 50, 333):
-            monkeypatch.setattr(_blocks, "CELLS", cells)
+            monkeypatch.setattr(_common, "BLOCK_CELLS", cells)
             assert same(make(200, 6), whole)
 
-    def test_the_state_of_numpy_is_neither_read_nor_moved(self, make: Callable[[int, int], Panel]) -> None:
+    def test_the_state_of_numpy_is_neither_read_nor_moved(self, make: Callable[[int, int], VoteData]) -> None:
         np.random.seed(1)
         first, after = make(50, 7), np.random.random()
         np.random.seed(1)
@@ -183,7 +182,7 @@ class TestSeeds:
 
 
 @pytest.mark.parametrize("make", [majority, drifting])
-def test_a_long_stream_needs_little_more_than_itself(make: Callable[..., Panel]) -> None:
+def test_a_long_stream_needs_little_more_than_itself(make: Callable[..., VoteData]) -> None:
     tracemalloc.start()
     try:
         votes, labels = make(50_000, 5, 300, 3, noise=0.1)
@@ -208,7 +207,7 @@ def test_the_panel_is_always_right(trials: int, half: int, more: int, seed: int)
 def test_a_signed_panel_follows_its_signs(signs: list[int], seed: int) -> None:
     votes, labels = panel(30, 12, signs=signs, seed=seed)
     assert labels.tolist() == [slow.panel_label(row, signs) for row in votes.tolist()]
-    assert same(panel(30, 12, signs=np.array(signs), seed=seed), Panel(votes, labels))  # type: ignore[arg-type]
+    assert same(panel(30, 12, signs=np.array(signs), seed=seed), VoteData(votes, labels))  # type: ignore[arg-type]
 
 
 def test_all_signs_positive_is_the_plain_panel() -> None:
@@ -259,34 +258,34 @@ def test_drifting_keeps_labels_and_noise_and_only_reseats_the_experts(every: int
 
 
 @pytest.mark.parametrize(
-    ("make", "options", "needs"),
+    ("make", "options", "requirement"),
     [
-        (majority, {"trials": -1}, "a whole number trials >= 0 (got -1)"),
-        (majority, {"trials": 1e3}, "a whole number trials >= 0 (got 1000.0)"),
+        (majority, {"trials": -1}, "an integer trials >= 0 (got -1)"),
+        (majority, {"trials": 1e3}, "an integer trials >= 0 (got 1000.0)"),
         (majority, {"relevant": 30}, "relevant <= experts (got relevant=30, experts=20)"),
-        (majority, {"relevant": 0}, "a whole number relevant >= 1 (got 0)"),
-        (majority, {"classes": 1}, "a whole number classes >= 2 (got 1)"),
+        (majority, {"relevant": 0}, "an integer relevant >= 1 (got 0)"),
+        (majority, {"classes": 1}, "an integer classes >= 2 (got 1)"),
         (majority, {"noise": 1.5}, "0 <= noise <= 1 (got 1.5)"),
         (majority, {"noise": math.nan}, "0 <= noise <= 1 (got nan)"),
         (majority, {"speak": -0.1}, "0 <= speak <= 1 (got -0.1)"),
         (majority, {"ties": "random"}, 'ties="class" or ties="expert" (got \'random\')'),
-        (majority, {"seed": -7}, "a whole number seed >= 0 (got -7)"),
-        (majority, {"seed": None}, "a whole number seed >= 0 (got None)"),
-        (panel, {"trials": -2}, "a whole number trials >= 0 (got -2)"),
+        (majority, {"seed": -7}, "an integer seed >= 0 (got -7)"),
+        (majority, {"seed": None}, "an integer seed >= 0 (got None)"),
+        (panel, {"trials": -2}, "an integer trials >= 0 (got -2)"),
         (panel, {"size": 4}, "an odd size, which rules out ties (got 4)"),
         (panel, {"signs": (1, -1)}, "an odd size, which rules out ties (got 2)"),
         (panel, {"signs": (1, 0, -1)}, "signs that are 1 or -1 (got 0)"),
         (panel, {"size": 5, "experts": 3}, "size <= experts (got size=5, experts=3)"),
         (panel, {"signs": (1, 1, 1), "experts": 2}, "len(signs) <= experts (got len(signs)=3, experts=2)"),
-        (drifting, {"trials": -3}, "a whole number trials >= 0 (got -3)"),
-        (drifting, {"every": 0}, "a whole number every >= 1 (got 0)"),
+        (drifting, {"trials": -3}, "an integer trials >= 0 (got -3)"),
+        (drifting, {"every": 0}, "an integer every >= 1 (got 0)"),
         (drifting, {"noise": 2}, "0 <= noise <= 1 (got 2)"),
-        (drifting, {"experts": 0}, "a whole number experts >= 1 (got 0)"),
+        (drifting, {"experts": 0}, "an integer experts >= 1 (got 0)"),
         (drifting, {"relevant": 21}, "relevant <= experts (got relevant=21, experts=20)"),
     ],
 )
 def test_a_bad_parameter_is_named_with_its_value(
-    make: Callable[..., Panel], options: dict[str, Any], needs: str
+    make: Callable[..., VoteData], options: dict[str, Any], requirement: str
 ) -> None:
-    with pytest.raises(ValueError, match=f"^{re.escape(f'{make.__name__} needs {needs}')}$"):
+    with pytest.raises(ValueError, match=f"^{re.escape(f'{make.__name__} requires {requirement}')}$"):
         make(**({"trials": 10} | options))

@@ -11,16 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linmax.problems import Table, disjoint, penguin, shared
-from linmax.problems import _common as _blocks
+from linmax.problems import AttributeData, _common, disjoint, penguin, shared
 from tests.oracles import problems as slow
 
 SETS = (shared, disjoint, penguin)
 SEEDS = st.integers(0, 2**32)
-Make = Callable[..., Table]
+Make = Callable[..., AttributeData]
 
 
-def same(one: Table, other: Table) -> bool:
+def same(one: AttributeData, other: AttributeData) -> bool:
     return np.array_equal(one.attributes, other.attributes) and np.array_equal(one.labels, other.labels)
 
 
@@ -94,12 +93,12 @@ class TestSeeds:
     def test_a_shorter_stream_is_the_beginning_of_a_longer_one(self, make: Make) -> None:
         longer = make(200, seed=5)
         for cut in (0, 1, 7, 100):
-            assert same(make(cut, seed=5), Table(longer.attributes[:cut], longer.labels[:cut]))
+            assert same(make(cut, seed=5), AttributeData(longer.attributes[:cut], longer.labels[:cut]))
 
     def test_the_size_of_a_block_changes_nothing(self, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
         whole = make(200, seed=6)
         for cells in (1, 333, 5000):
-            monkeypatch.setattr(_blocks, "CELLS", cells)
+            monkeypatch.setattr(_common, "BLOCK_CELLS", cells)
             assert same(make(200, seed=6), whole)
 
     def test_the_state_of_numpy_is_neither_read_nor_moved(self, make: Make) -> None:
@@ -112,14 +111,16 @@ class TestSeeds:
 
 @pytest.mark.parametrize("make", SETS)
 @pytest.mark.parametrize(
-    ("options", "needs"),
+    ("options", "requirement"),
     [
-        ({"trials": -1}, "a whole number trials >= 0 (got -1)"),
-        ({"trials": 1e3}, "a whole number trials >= 0 (got 1000.0)"),
-        ({"seed": -7}, "a whole number seed >= 0 (got -7)"),
-        ({"seed": None}, "a whole number seed >= 0 (got None)"),
+        ({"trials": -1}, "an integer trials >= 0 (got -1)"),
+        ({"trials": 1e3}, "an integer trials >= 0 (got 1000.0)"),
+        ({"seed": -7}, "an integer seed >= 0 (got -7)"),
+        ({"seed": None}, "an integer seed >= 0 (got None)"),
     ],
 )
-def test_a_bad_parameter_is_named_with_its_value(make: Make, options: dict[str, Any], needs: str) -> None:
-    with pytest.raises(ValueError, match=f"^{re.escape(f'{make.__name__} needs {needs}')}$"):
+def test_a_bad_parameter_is_named_with_its_value(
+    make: Make, options: dict[str, Any], requirement: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(f'{make.__name__} requires {requirement}')}$"):
         make(**options)

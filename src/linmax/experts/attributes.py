@@ -1,4 +1,4 @@
-"""Plain attributes: the linear machine."""
+"""The source Attributes: the linear machine on plain attributes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,28 @@ from linmax.kernels.forms import Complement, LinearMachine, Rows
 
 @dataclass(frozen=True, repr=False)
 class Attributes(Source):
-    """k sub-experts per attribute, each voting its value for one class: a weight per attribute and class.
+    """k sub-experts per attribute, each of which votes the attribute's value for one class.
 
-    1999, section 4. Numbers count as they are, text as one attribute per value. Winnow wants attributes in
-    [0, 1]. With two classes `complement=True` has one sub-expert per attribute instead, voting x for the
-    first class and 1 - x for the second.
+    This is a linear machine with one weight per attribute and class. Numbers are used as they are; a text
+    becomes one attribute per value, which is 1 where it occurs. Winnow requires attributes in [0, 1].
 
+    Parameters
+    ----------
+    complement : bool, default False
+        Use one sub-expert per attribute, which votes x for the first class and 1 - x for the second. For two
+        classes only.
+
+    Notes
+    -----
+    The key of a weight is ``("attribute", attribute, class)``, or ``("attribute", attribute)`` with
+    `complement`.
+
+    References
+    ----------
+    C. Mesterharm (1999). A multi-class linear learning algorithm related to Winnow, sections 4.1 to 4.3.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from linmax import Fusion, Perceptron
     >>> from linmax.experts import Attributes
@@ -34,30 +50,35 @@ class Attributes(Source):
     needs: ClassVar[str] = "rows"
 
     def __post_init__(self) -> None:
-        """Refuse a flag that is none."""
+        """Check the option."""
         super().__post_init__()
         if not isinstance(self.complement, bool):
-            raise ValueError(f"Attributes needs complement True or False (got {self.complement!r})")
+            raise ValueError(f"Attributes requires complement True or False (got {self.complement!r})")
 
-    def shape(self, room: Capacity) -> tuple[int, ...]:
+    @property
+    def single_item(self) -> bool:
+        """Whether single items can be run on prepared arrays; complements need a form of their own."""
+        return not self.complement
+
+    def shape(self, capacity: Capacity) -> tuple[int, ...]:
         """One weight per attribute and class, or per attribute."""
-        return (room.attributes,) if self.complement else (room.attributes, room.classes)
+        return (capacity.attributes,) if self.complement else (capacity.attributes, capacity.classes)
 
     def check(self, classes: int) -> None:
-        """The short form is for two classes."""
+        """Raise a ValueError if there are more than two classes and `complement` is set."""
         if self.complement and classes > 2:
             raise ValueError(
                 f"Attributes(complement=True) is for two classes (got {classes}); leave complement out"
             )
 
-    def form(self, data: TrialData, room: Capacity, names: Any, memory: Any) -> Any:
-        """The linear machine, or its short form."""
+    def form(self, data: TrialData, capacity: Capacity, names: Any, memory: Any) -> Any:
+        """Return the attributes as a linear machine, or with their complements."""
         if not self.complement:
-            return LinearMachine(data.rows, room.classes)
-        return Complement(_all_of(data.rows, len(names.attributes)))
+            return LinearMachine(data.rows, capacity.classes)
+        return Complement(_to_dense(data.rows, len(names.attributes)))
 
     def keys(self, names: Any, memory: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
-        """Weights by attribute and class."""
+        """Yield keys by attribute and class."""
         for a, attribute in enumerate(names.attributes.names):
             if self.complement:
                 yield ("attribute", attribute), (a,)
@@ -66,15 +87,15 @@ class Attributes(Source):
                     yield ("attribute", attribute, name), (a, c)
 
     def owner(self, key: Any) -> Any:
-        """The attribute, whatever the class."""
+        """Return the attribute."""
         return key[:2]
 
 
-def _all_of(rows: Any, attributes: int) -> np.ndarray:
-    """Rows with their zeros, which vote too when 1 - x does."""
+def _to_dense(rows: Any, attributes: int) -> np.ndarray:
+    """Return rows with their zeros, because 1 - x votes there."""
     if isinstance(rows, Rows):
         return rows.values
-    whole = np.zeros((len(rows.indptr) - 1, attributes))
-    trial = np.repeat(np.arange(len(whole)), np.diff(rows.indptr))
-    whole[trial, rows.index] = rows.value
-    return whole
+    dense = np.zeros((len(rows.indptr) - 1, attributes))
+    trial = np.repeat(np.arange(len(dense)), np.diff(rows.indptr))
+    dense[trial, rows.index] = rows.value
+    return dense

@@ -1,7 +1,8 @@
-"""What a source of sub-experts is: what it needs, how many weights it has, the form it makes of data."""
+"""The base classes of sources: what a source declares, the names of its weights, and its memory."""
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,22 +11,38 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from linmax.kernels.forms import Dense, Hard, Rows, Sparse, SparseRows
-from linmax.spec import Term
+from linmax.spec import Term, find
 
-PLAIN = frozenset({"mean", "permutes", "shift", "theta adds z"})  # what holds when an expert is its vote
+VOTE_CLAIMS = frozenset({"mean", "permutes", "shift", "theta adds z"})
+"""The mathematical checks that hold for a source whose sub-experts vote as the experts do."""
+
+RESERVED = frozenset({"expert", "threshold", "attribute", "pair", "(remainder)"})
+"""First elements of keys, and owners, that are not names of experts."""
+
+KERNEL_LABEL = re.compile(r"\w+\(.*\) of \w+( in sets)?")
+
+State = dict[str, np.ndarray]
 
 
 class Capacity(NamedTuple):
-    """For how many of each there is room; it doubles when it runs out, so growth costs nothing per trial."""
+    """The sizes for which arrays have space; each doubles when it is used up.
+
+    Attributes
+    ----------
+    experts, classes, attributes : int
+        The number of experts, classes and attributes.
+    stored : int
+        The number of pairs or support vectors, which get weights while trials are learned.
+    """
 
     experts: int
     classes: int
     attributes: int
-    stored: int  # pairs or supports: what comes to have weights while trials are learned
+    stored: int
 
 
 class FrozenVotes(NamedTuple):
-    """Votes of sources with memory, as they were at each trial; see `RememberedPairs`."""
+    """Votes of a source with memory, as they were at each trial; see `RememberedPairs`."""
 
     pair: Any
     favourite: Any
@@ -34,21 +51,89 @@ class FrozenVotes(NamedTuple):
 
 @dataclass(frozen=True)
 class TrialData:
-    """The trials of a tape, as arrays."""
+    """The data of some trials as arrays: votes, attributes, and frozen votes."""
 
     votes: Hard | Dense | Sparse | None = None
     rows: Rows | SparseRows | None = None
     frozen: FrozenVotes | None = None
 
 
+def is_reserved(name: Any) -> bool:
+    """Whether an expert's name could be mistaken for another key.
+
+    That is so for tuples, for reserved words and for labels of sources.
+
+    Such an expert is called ``("expert", name)`` where keys could collide.
+
+    >>> [is_reserved(name) for name in ("ann", 3, "threshold", ("ann", "spam"), "product")]
+    [False, False, True, True, True]
+    """
+    if isinstance(name, tuple) or name in RESERVED:
+        return True
+    if not isinstance(name, str):
+        return False
+    found = find(name.partition(" ")[0])  # labels of Shared and Kernel begin with the name of a function
+    return (found is not None and not isinstance(found, type)) or KERNEL_LABEL.fullmatch(name) is not None
+
+
+def expert_key(name: Any, *rest: Any) -> tuple[Any, ...]:
+    """Return the key of a sub-expert of an expert.
+
+    >>> expert_key("ann", "spam"), expert_key("threshold", "spam")
+    (('ann', 'spam'), ('expert', 'threshold', 'spam'))
+    """
+    return ("expert", name, *rest) if is_reserved(name) else (name, *rest)
+
+
+def expert_owner(name: Any) -> Any:
+    """Return the key of an expert in an explanation: its name, or ("expert", name) if that is reserved."""
+    return ("expert", name) if is_reserved(name) else name
+
+
+def expert_of_owner(owner: Any) -> Any:
+    """Return the name of the expert in a key of an explanation; None if the key is not an expert's.
+
+    >>> expert_of_owner("ann"), expert_of_owner("threshold"), expert_of_owner(("expert", "threshold"))
+    ('ann', None, 'threshold')
+    """
+    if isinstance(owner, tuple):
+        return owner[1] if owner[0] == "expert" else None
+    return None if is_reserved(owner) else owner
+
+
+def split_key(key: Any) -> tuple[Any, ...] | None:
+    """Split the key of a weight into the expert's name and the classes; None if it is not an expert's.
+
+    >>> split_key("threshold"), split_key(("threshold", "spam")), split_key(("expert", "threshold", "spam"))
+    (('threshold',), None, ('threshold', 'spam'))
+    """
+    if not isinstance(key, tuple):
+        return (key,)
+    if key[0] == "expert":
+        return key[1:]
+    return None if is_reserved(key[0]) else key
+
+
 @dataclass(frozen=True, repr=False)
 class Source(Term, abstract=True):
-    """A source of sub-experts; sources add up with `+`."""
+    """A source of sub-experts; sources add up with ``+``.
 
-    needs: ClassVar[str | None] = None  # "votes", "rows" or "nominal"
-    claims: ClassVar[frozenset[str]] = frozenset()  # the mathematical checks of rules that hold on it
-    starts_equal: ClassVar[bool] = False  # do its sub-experts begin with weight 1 under start="equal"?
-    always_active: ClassVar[bool] = False  # do its sub-experts exist before they have spoken?
+    Attributes
+    ----------
+    needs : {"votes", "rows", "nominal"} or None
+        What it reads: votes, attributes as rows of numbers, or nominal attributes.
+    claims : frozenset of str
+        The mathematical checks of rules that hold on it.
+    starts_equal : bool
+        Whether its sub-experts begin with weight 1 under ``start="equal"``.
+    always_active : bool
+        Whether its sub-experts exist before their first vote.
+    """
+
+    needs: ClassVar[str | None] = None
+    claims: ClassVar[frozenset[str]] = frozenset()
+    starts_equal: ClassVar[bool] = False
+    always_active: ClassVar[bool] = False
 
     def __add__(self, other: Source) -> Source:
         if not isinstance(other, Source):
@@ -57,123 +142,135 @@ class Source(Term, abstract=True):
 
     @property
     def parts(self) -> tuple[Source, ...]:
-        """The sources this one is the sum of."""
+        """The sources that this one is the sum of."""
         return (self,)
 
     @property
+    def single_item(self) -> bool:
+        """Whether single items can be run on prepared arrays, without building a form for each."""
+        return True
+
+    @property
     def label(self) -> str | None:
-        """What the names of its weights begin with, where another source of its kind may stand beside it."""
+        """The first element of its weights' keys, if two sources of its type may be in one sum."""
         return None
 
     @abstractmethod
-    def shape(self, room: Capacity) -> tuple[int, ...]:
-        """The weights of this source, as the shape of an array."""
+    def shape(self, capacity: Capacity) -> tuple[int, ...]:
+        """Return the shape of the array of its weights."""
 
     @abstractmethod
-    def form(self, data: TrialData, room: Capacity, names: Any, memory: Any) -> Any:
-        """The form kernels see."""
+    def form(self, data: TrialData, capacity: Capacity, names: Any, memory: Any) -> Any:
+        """Return the trials in the form that kernels read."""
 
     @abstractmethod
     def keys(self, names: Any, memory: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
-        """The name of each weight, and where it is in the array."""
-
-    def holds(self, what: str) -> bool:
-        """Does a mathematical check hold on this source, as it is set up?"""
-        return what in self.claims
-
-    def check(self, classes: int) -> None:
-        """Raise a ValueError when this source cannot serve so many classes."""
-
-    def check_rows(self, rows: Any) -> None:
-        """Raise a ValueError when attributes are beyond what this source can work with."""
-
-    def check_rule(self, rule: Any) -> None:
-        """Raise a ValueError when a rule cannot be set on this source."""
+        """Yield the key of each weight and its place in the array."""
 
     def owner(self, key: Any) -> Any:
-        """Whose contribution the weight of this name is, in an explanation."""
+        """Return the key of an explanation to which the weight with this key contributes."""
         return key[0] if isinstance(key, tuple) else key
 
-    def new_memory(self) -> Any:
-        """What the source remembers between trials, or None."""
+    def holds(self, claim: str) -> bool:
+        """Whether a mathematical check holds on this source with its options."""
+        return claim in self.claims
+
+    def check(self, classes: int) -> None:
+        """Raise a ValueError if the source cannot be used with so many classes."""
+
+    def check_rows(self, rows: Any) -> None:
+        """Raise a ValueError if attributes are too large for the source."""
+
+    def check_rule(self, rule: Any) -> None:
+        """Raise a ValueError if a rule cannot learn on the source."""
+
+    def new_memory(self) -> SourceMemory | None:
+        """Return a new memory, or None if the source has none."""
         return None
 
 
 @dataclass(frozen=True, repr=False)
 class SourceSum(Source, abstract=True):
-    """Sources side by side."""
+    """A sum of sources: the sub-experts of all of them."""
 
-    together: tuple[Source, ...] = ()
+    terms: tuple[Source, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse a source that is there already: its weights could not be told apart."""
-        for at, part in enumerate(self.together):
-            if part in self.together[:at]:
+        """Raise a ValueError if the weights of two sources would have the same keys."""
+        for at, part in enumerate(self.terms):
+            if part in self.terms[:at]:
                 raise ValueError(f"{part!r} is there twice in {self!r}; once is enough")
-        labels = [part.label for part in self.together if part.label is not None]
+        labels = [part.label for part in self.terms if part.label is not None]
         for label in labels:
             if labels.count(label) > 1:
                 raise ValueError(
                     f"the weights of two sources would both be called {label!r} in {self!r};"
                     " put their sets into one, or register functions under names of their own"
                 )
-        if sum(getattr(part.new_memory(), "freezes_votes", False) for part in self.together) > 1:
+        if sum(memory.freezes_votes for part in self.terms if (memory := part.new_memory())) > 1:
             raise ValueError(f"only one source that freezes its votes can be in a sum (got {self!r})")
 
     @property
     def parts(self) -> tuple[Source, ...]:
-        """The sources this one is the sum of."""
-        return self.together
+        """The sources that this one is the sum of."""
+        return self.terms
 
     def __repr__(self) -> str:
-        return " + ".join(map(repr, self.together))
+        return " + ".join(map(repr, self.terms))
 
-    def shape(self, room: Capacity) -> tuple[int, ...]:
-        """Sums are laid out part by part."""
+    def shape(self, capacity: Capacity) -> tuple[int, ...]:
+        """Not used: the weights of a sum are laid out part by part."""
         raise NotImplementedError
 
     form = keys = shape  # type: ignore[assignment]
 
 
-State = dict[str, np.ndarray]
-
-
 class SourceMemory:
-    """Arrays that a form writes into while it runs; they grow with the room."""
+    """Arrays that a form writes to while it learns, such as statistics of classes or support vectors.
 
-    count = 0  # what has a weight of its own: pairs, supports
-    binds_weights = False  # do weights mean something only beside what this learner remembers?
-    freezes_votes = False  # are the votes of a trial kept as they were in its own time?
+    Attributes
+    ----------
+    count : int
+        The number of things with a weight of their own: pairs or support vectors.
+    binds_weights : bool
+        Whether weights are meaningful only together with the memory of the same learner.
+    freezes_votes : bool
+        Whether the votes of a trial are stored as they were at that trial.
+    """
+
+    count = 0
+    binds_weights = False
+    freezes_votes = False
 
     def configure(self, size: int, updates: int, rivals: int | None) -> None:
-        """The learner recycles `size` instances for `updates` moves each, on so many rivals (None: all)."""
+        """Set how the learner recycles: the buffer's size, updates per instance, rivals (None: all)."""
 
     def chunk_size(self, classes: int) -> int:
-        """How many trials to run at a time, at most."""
+        """Return the largest number of trials to run at a time."""
         return 1 << 62
 
     def reserve(self, trials: int, classes: int) -> None:
-        """So many trials are to be learned."""
+        """Announce that so many trials will be learned."""
 
     def capacity_needed(self) -> int:
-        """For how many of what it counts there must be room, with those that may come."""
+        """Return for how many pairs or support vectors space is needed, with those that trials may add."""
         return self.count
 
-    def resize(self, room: Capacity) -> None:
-        """Follow the room."""
+    def resize(self, capacity: Capacity) -> None:
+        """Make the arrays large enough."""
 
     def compact(self) -> np.ndarray | None:
-        """After some trials: which of what it counts is still there, or None for all."""
+        """Drop what is no longer used; return the indices of what remains, or None if all does."""
         return None
 
     def state(self, sizes: Capacity) -> State:
-        """What a model file keeps, without spare room."""
+        """Return the arrays of a model file, without unused space."""
         raise NotImplementedError
 
     def restore(self, state: State) -> None:
-        """Take up what a model file kept (and what was found sound)."""
+        """Take over the arrays of a model file, which have been validated."""
         raise NotImplementedError
 
     def validate(self, state: State, names: Any) -> int:
-        """Raise a ValueError that says what is wrong with a state; return how many it counts."""
+        """Raise a ValueError if the arrays of a model file are wrong; return how many things they hold."""
         raise NotImplementedError

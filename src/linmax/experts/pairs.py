@@ -1,4 +1,4 @@
-"""Pairs of attribute values that remember the labels they came with."""
+"""The source Pairs: pairs of attribute values that remember the labels they came with."""
 
 from __future__ import annotations
 
@@ -8,51 +8,39 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linmax._jit import Kernel
 from linmax.experts.base import Capacity, FrozenVotes, Source, SourceMemory, State, TrialData
 from linmax.kernels.forms import RememberedPairs
-from linmax.validation import check_array, require
-
-EMPTY = -1
-
-
-def pair_up(codes, table, members, count, limit, add, out):  # type: ignore[no-untyped-def]
-    """Give every pair of values of an item its number (open addressing, linear probing)."""
-    mask = len(table) - 1
-    for t in range(codes.shape[0]):
-        j = 0
-        for a in range(codes.shape[1]):
-            for b in range(a + 1, codes.shape[1]):
-                low = min(codes[t, a], codes[t, b])
-                high = max(codes[t, a], codes[t, b])
-                out[t, j] = EMPTY
-                if low >= 0:
-                    place = (low * 1_000_003 + high * 7_368_787) & mask
-                    while table[place] != EMPTY and (
-                        members[table[place], 0] != low or members[table[place], 1] != high
-                    ):
-                        place = (place + 1) & mask
-                    if table[place] == EMPTY and add[t] and count < limit:
-                        table[place] = count
-                        members[count, 0] = low
-                        members[count, 1] = high
-                        count += 1
-                    out[t, j] = table[place]
-                j += 1
-    return count
-
-
-number_pairs = Kernel(pair_up)
+from linmax.kernels.forms.attributes import EMPTY, number_pairs
+from linmax.validation import check_array, is_integer, require
 
 
 @dataclass(frozen=True, repr=False)
 class Pairs(Source):
-    """A sub-expert for every pair of attribute values seen together, voting for the label of late.
+    """One sub-expert per pair of attribute values that occurred together.
 
-    It looks at the last `memory` times the pair occurred, those that tie share the vote, and it is silent the
-    first time. Blum 1995; 2003, section 5.2. Every column is read as nominal. `limit` bounds the number of
-    pairs; later ones stay silent.
+    It votes for the most frequent label of the last `memory` trials with the pair; labels that tie share the
+    vote. It abstains the first time. All columns are read as nominal attributes.
 
+    Parameters
+    ----------
+    memory : int, default 5
+        How many labels each pair remembers, 1 to 1000.
+    limit : int, optional
+        The largest number of pairs. Later ones abstain. Default: no limit.
+
+    Notes
+    -----
+    The key of a weight is ``("pair", (column, value), (column, value))``.
+
+    References
+    ----------
+    A. Blum (1995). Empirical support for Winnow and Weighted-Majority based algorithms: results on a calendar
+    scheduling domain.
+
+    C. Mesterharm (2003). Using linear-threshold algorithms to combine multi-class sub-experts, section 5.2.
+
+    Examples
+    --------
     >>> from linmax import Fusion, Winnow
     >>> from linmax.experts import Pairs
     >>> meetings = [["mon", "Ann"], ["tue", "Bob"], ["mon", "Ann"], ["mon", "Bob"], ["mon", "Ann"]]
@@ -67,42 +55,53 @@ class Pairs(Source):
     needs: ClassVar[str] = "nominal"
 
     def __post_init__(self) -> None:
-        """Refuse a memory of nothing."""
+        """Check the options."""
         super().__post_init__()
-        if not isinstance(self.memory, int) or isinstance(self.memory, bool) or not 1 <= self.memory <= 1000:
-            raise ValueError(f"Pairs needs 1 <= memory <= 1000 (got {self.memory!r}); 5 is usual")
-        if self.limit is not None and (
-            not isinstance(self.limit, int) or isinstance(self.limit, bool) or self.limit < 1
-        ):
-            raise ValueError(f"Pairs needs limit >= 1 or None (got {self.limit!r})")
+        if not is_integer(self.memory, 1, 1000):
+            raise ValueError(f"Pairs requires 1 <= memory <= 1000 (got {self.memory!r}); 5 is usual")
+        if self.limit is not None and not is_integer(self.limit, 1):
+            raise ValueError(f"Pairs requires limit >= 1 or None (got {self.limit!r})")
 
-    def shape(self, room: Capacity) -> tuple[int, ...]:
+    @property
+    def single_item(self) -> bool:
+        """Not supported: every item changes the arrays of the memory."""
+        return False
+
+    def shape(self, capacity: Capacity) -> tuple[int, ...]:
         """One weight per pair."""
-        return (room.stored,)
+        return (capacity.stored,)
 
     def new_memory(self) -> PairMemory:
-        """No pair seen yet."""
+        """Return a memory without pairs."""
         return PairMemory(self.memory, self.limit)
 
-    def form(self, data: TrialData, room: Capacity, names: Any, memory: Any) -> Any:
-        """The pairs of each trial, their frozen votes, and the memory behind them."""
+    def form(self, data: TrialData, capacity: Capacity, names: Any, memory: Any) -> Any:
+        """Return the pairs of each trial, their frozen votes, and the arrays of the memory."""
         frozen = data.frozen
         assert frozen is not None
         return RememberedPairs(frozen.pair, frozen.favourite, frozen.tied, memory.labels, memory.seen)
 
     def keys(self, names: Any, memory: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
-        """Weights by pair of (column, value) pairs."""
+        """Yield keys by pair."""
         values = names.values.names
         for i, (low, high) in enumerate(memory.members[: memory.count].tolist()):
             yield ("pair", values[low], values[high]), (i,)
 
     def owner(self, key: Any) -> Any:
-        """Each pair stands for itself."""
+        """Return the pair."""
         return key
 
 
 class PairMemory(SourceMemory):
-    """The pairs met so far and the last labels each came with."""
+    """The pairs that occurred, and the last labels of each.
+
+    Parameters
+    ----------
+    memory : int
+        How many labels are stored per pair.
+    limit : int or None
+        The largest number of pairs.
+    """
 
     freezes_votes = True
 
@@ -115,10 +114,10 @@ class PairMemory(SourceMemory):
         self.seen = np.zeros(16, dtype=np.int64)
 
     def freeze(self, codes: np.ndarray, add: np.ndarray) -> FrozenVotes:
-        """Number the pairs of these items (new ones where `add` says so) and make place for their votes."""
+        """Number the pairs of some items (new ones only where `add`), and return arrays for votes."""
         columns = codes.shape[1]
         pairs = np.empty((len(codes), columns * (columns - 1) // 2), dtype=np.int32)
-        self.make_room(min(self.count + int(add.sum()) * pairs.shape[1], self.limit))
+        self.make_space(min(self.count + int(add.sum()) * pairs.shape[1], self.limit))
         self._number(codes, add, pairs)
         return FrozenVotes(
             pairs,
@@ -126,21 +125,21 @@ class PairMemory(SourceMemory):
             np.zeros(pairs.shape, dtype=np.int32),
         )
 
-    def make_room(self, count: int) -> None:
-        """Room for this many pairs, at least half of the table empty."""
-        room = len(self.members)
-        while room < count:
-            room *= 2
-        if room > len(self.members):
-            more = room - len(self.members)
+    def make_space(self, count: int) -> None:
+        """Make space for this many pairs, with a hash table that is at most half full."""
+        size = len(self.members)
+        while size < count:
+            size *= 2
+        if size > len(self.members):
+            more = size - len(self.members)
             self.members = np.concatenate((self.members, np.zeros((more, 2), dtype=np.int64)))
             self.labels = np.concatenate(
                 (self.labels, np.zeros((more, self.labels.shape[1]), dtype=np.int32))
             )
             self.seen = np.concatenate((self.seen, np.zeros(more, dtype=np.int64)))
-        if 2 * room > len(self.table):
+        if 2 * size > len(self.table):
             known = self.members[: self.count].copy()
-            self.table = np.full(4 * room, EMPTY, dtype=np.int64)
+            self.table = np.full(4 * size, EMPTY, dtype=np.int64)
             self.count = 0
             self._number(known, np.ones(len(known), dtype=bool), np.empty((len(known), 1), dtype=np.int32))
 
@@ -149,7 +148,7 @@ class PairMemory(SourceMemory):
         self.count = int(number_pairs(codes, self.table, self.members, self.count, self.limit, add, out))
 
     def state(self, sizes: Capacity) -> State:
-        """The pairs, their labels and how often each was seen."""
+        """Return the pairs, their labels and how often each occurred."""
         return {
             "members": self.members[: self.count],
             "labels": self.labels[: self.count],
@@ -157,15 +156,15 @@ class PairMemory(SourceMemory):
         }
 
     def restore(self, state: State) -> None:
-        """Number the pairs again."""
+        """Take over the pairs, and number them again."""
         members = state["members"]
-        self.make_room(len(members))
+        self.make_space(len(members))
         self._number(members, np.ones(len(members), dtype=bool), np.empty((len(members), 1), dtype=np.int32))
         self.labels[: self.count] = state["labels"]
         self.seen[: self.count] = state["seen"]
 
     def validate(self, state: State, names: Any) -> int:
-        """Pairs of values there are, each once, with labels there are."""
+        """Check that pairs are of known values, each once, with known labels."""
         pairs, length = len(state["seen"]), self.labels.shape[1]
         check_array(state, "members", (pairs, 2), np.int64, 0, len(names.values))
         check_array(state, "labels", (pairs, length), np.int32, 0, max(len(names.classes), 1))

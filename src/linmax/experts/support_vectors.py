@@ -1,4 +1,4 @@
-"""The supports of a dual hypothesis, in arrays that grow."""
+"""The memory of Kernel: support vectors in arrays that grow."""
 
 from __future__ import annotations
 
@@ -24,124 +24,130 @@ from linmax.kernels.forms.support_vectors import (
 )
 from linmax.validation import check_array, require
 
-CHUNK = 256  # trials at a time, for which there must be room
-SPARE = 1 << 14  # supports to have room for that may not come
-UNLIMITED = 2**40  # moves of one recycled instance
-
-
-
-
+MAX_CHUNK = 256  # trials
+MAX_SPARE = 1 << 14  # support vectors for which a chunk reserves space
+UNLIMITED = 2**40  # updates of one recycled instance, at least
 
 
 class SupportVectorMemory(SourceMemory):
-    """Supports, what classes look like, and the trial that is looked at."""
+    """Support vectors, statistics of classes, and intermediate results of the current trial.
+
+    Parameters
+    ----------
+    way : int
+        How instances are compared: PLAIN, FACTORED or GENERAL.
+    statistic : {"first", "mean"}
+        The statistic of classes.
+    sets : int or None
+        The number of sets of classes; None for one per class.
+    budget : int or None
+        The largest number of support vectors.
+    """
 
     binds_weights = True
 
     def __init__(self, way: int, statistic: str, sets: int | None, budget: int | None) -> None:
         self.way = way
-        self.sets = sets  # None: one for each class
+        self.sets = sets
         self.budget = budget
-        self.portraits = ClassStatistics(statistic)
-        self.coming = 0
+        self.statistics = ClassStatistics(statistic)
+        self.reserved = 0
         self.recycled = (0, 0)
         self.rivals: int | None = None
-        self.stale = False
-        self._blank(Capacity(0, 0, 0, 0))
+        self.outdated = False
+        self._allocate(Capacity(0, 0, 0, 0))
 
     @property
     def count(self) -> int:  # type: ignore[override]
-        """Supports, with those that were dropped since the last sweep."""
+        """The number of support vectors, with those that were dropped since the last `compact`."""
         return int(self.supports.numbers[COUNT])
 
-    def _blank(self, room: Capacity) -> None:
-        sets, classes = self.sets or room.classes, room.classes
+    def _allocate(self, capacity: Capacity) -> None:
+        sets, classes = self.sets or capacity.classes, capacity.classes
         table = 0 if self.way == PLAIN else classes
-        size = room.stored
+        size, attributes = capacity.stored, capacity.attributes
         self.supports = Supports(
-            np.zeros((room.attributes, size)), np.zeros(size), np.zeros(size), np.zeros((size, sets)),
+            np.zeros((attributes, size)), np.zeros(size), np.zeros(size), np.zeros((size, sets)),
             np.zeros(size, dtype=np.uint8), np.zeros(size, dtype=np.int64), np.zeros((size, table)),
             np.zeros(size, dtype=np.int64), np.zeros(NUMBERS, dtype=np.int64),
         )  # fmt: skip
         self.scratch = Scratch(
-            np.zeros(room.attributes), np.zeros(room.attributes), np.zeros(room.attributes), np.zeros(size),
+            np.zeros(attributes), np.zeros(attributes), np.zeros(attributes), np.zeros(size),
             np.zeros(size), np.zeros(classes), np.zeros(classes), np.zeros(sets),
         )  # fmt: skip
 
-    # --- room
-
     def configure(self, size: int, updates: int, rivals: int | None) -> None:
-        """How its learner recycles, and on how many rivals it moves at a time (None: all)."""
+        """Set how the learner recycles, and on how many rivals it updates at a time (None: all)."""
         if size and self.budget is not None and updates >= UNLIMITED:
-            raise ValueError("a Kernel with a budget needs Recycled with a limit on updates; 5 is usual")
+            raise ValueError("a Kernel with a budget requires Recycled with a limit on updates; 5 is usual")
         self.recycled = (size, updates)
         self.rivals = rivals
 
     def chunk_size(self, classes: int) -> int:
-        """So many that the room for the supports they can bring is not out of proportion."""
-        trials = CHUNK
-        while trials > 1 and self._brought(trials, classes) > SPARE:
+        """Return a number of trials that can add at most MAX_SPARE support vectors, or 1."""
+        trials = MAX_CHUNK
+        while trials > 1 and self._most_new(trials, classes) > MAX_SPARE:
             trials //= 2
         return trials
 
     def reserve(self, trials: int, classes: int) -> None:
-        """Room for every support that so many trials can bring."""
-        self.coming = self._brought(trials, classes)
+        """Reserve space for every support vector that so many trials can add."""
+        self.reserved = self._most_new(trials, classes)
 
-    def _brought(self, trials: int, classes: int) -> int:
+    def _most_new(self, trials: int, classes: int) -> int:
         size, updates = self.recycled
-        moves = (trials + size) * updates if size and trials else trials
+        updated = (trials + size) * updates if size and trials else trials
         each = classes if self.rivals is None else min(classes, 1 + self.rivals)
-        most = moves * (1 if self.way == PLAIN else each)
+        most = updated * (1 if self.way == PLAIN else each)
         if self.budget is not None:
-            return most  # what was dropped may come again
-        looks = trials + size if self.way == PLAIN else trials * (size + 1) * classes
-        return min(most, looks)  # an instance looks the same all trial, and what looks the same is kept once
+            return most  # one that was dropped may be added again
+        # an instance does not change during a trial, and equal ones are stored once
+        return min(most, trials + size if self.way == PLAIN else trials * (size + 1) * classes)
 
     def capacity_needed(self) -> int:
-        """Those there are, and those that may come."""
-        return self.count + self.coming
+        """Return the number of support vectors, with those that may be added."""
+        return self.count + self.reserved
 
-    def resize(self, room: Capacity) -> None:
-        """Move into larger arrays."""
-        self.portraits.resize(room)
+    def resize(self, capacity: Capacity) -> None:
+        """Copy everything into larger arrays."""
+        self.statistics.resize(capacity)
         before, old = self.supports, self.supports.z.shape
-        if old == (room.attributes, room.stored) and len(self.scratch.part) == room.classes:
+        if old == (capacity.attributes, capacity.stored) and len(self.scratch.part) == capacity.classes:
             return
-        self._blank(room)
+        self._allocate(capacity)
         for name, array in before._asdict().items():
             after = getattr(self.supports, name)
             corner = tuple(slice(min(pair)) for pair in zip(array.shape, after.shape, strict=True))
             after[corner] = array[corner]
 
-    def make_current(self, mercer: Mercer) -> None:
-        """Another tape: no trial of it was looked at; after a file was read, make E again."""
+    def start_trials(self, mercer: Mercer) -> None:
+        """Forget the current trial; after a model file was read, compute the table E again."""
         self.supports.numbers[TRIAL] = -1
-        if self.stale and self.way == FACTORED:
-            renew_table(self.supports, self.portraits.portraits(), mercer, self.scratch.dot)
-        self.stale = False
+        if self.outdated and self.way == FACTORED:
+            renew_table(self.supports, self.statistics.struct(), mercer, self.scratch.dot)
+        self.outdated = False
 
     def compact(self) -> np.ndarray | None:
-        """Let go of what was dropped; the order stays."""
-        self.coming = 0
+        """Remove the support vectors that were dropped; the others keep their order."""
+        self.reserved = 0
         count, alive = self.count, self.supports.alive
         if self.supports.numbers[FULL]:
-            raise RuntimeError("more supports came than there was room for; this is a mistake in linmax")
+            raise RuntimeError(
+                "more support vectors were added than there was space for; please report this bug of linmax"
+            )
         if alive[:count].all():
             return None
-        kept = np.flatnonzero(alive[:count])
+        alive_at = np.flatnonzero(alive[:count])
         for name, array in self.supports._asdict().items():
             if name == "z":
-                array[:, : len(kept)] = array[:, kept]
+                array[:, : len(alive_at)] = array[:, alive_at]
             elif name != "numbers":
-                array[: len(kept)] = array[kept]
-        self.supports.numbers[COUNT] = len(kept)
-        return kept
-
-    # --- as arrays
+                array[: len(alive_at)] = array[alive_at]
+        self.supports.numbers[COUNT] = len(alive_at)
+        return alive_at
 
     def state(self, sizes: Capacity) -> State:
-        """Supports, coefficients and portraits; what follows from them is made again."""
+        """Return support vectors, coefficients and statistics; all else is computed from them."""
         count, sets = self.count, self.sets or sizes.classes
         z, alpha = np.zeros((sizes.attributes, count)), np.zeros((count, sets))
         z[: self.supports.z.shape[0]] = self.supports.z[: sizes.attributes, :count]
@@ -151,23 +157,23 @@ class SupportVectorMemory(SourceMemory):
             "z": z, "alpha": alpha, "norm": self.supports.norm[:count],
             "length": self.supports.length[:count], "born": self.supports.born[:count],
             "numbers": self.supports.numbers[[BORN]],
-            **self.portraits.state(sizes),
+            **self.statistics.state(sizes),
         }  # fmt: skip
 
     def restore(self, state: State) -> None:
-        """Take them up; `resize` makes room."""
-        self.portraits.restore(state)
+        """Take over the arrays of a model file; `resize` makes them larger."""
+        self.statistics.restore(state)
         count, classes = len(state["norm"]), len(state["seen"])
-        self._blank(Capacity(0, classes, len(state["z"]), count))
+        self._allocate(Capacity(0, classes, len(state["z"]), count))
         for name in ("z", "alpha", "norm", "length", "born"):
             getattr(self.supports, name)[...] = state[name]
         self.supports.alive[:] = 1
         self.supports.numbers[[COUNT, ALIVE, BORN]] = count, count, state["numbers"][0]
-        self.stale = True
+        self.outdated = True
 
     def validate(self, state: State, names: Any) -> int:
-        """Shapes, and numbers that a run could have left."""
-        self.portraits.validate(state, names)
+        """Check shapes and ranges."""
+        self.statistics.validate(state, names)
         count, attributes = len(state["norm"]), len(names.attributes)
         check_array(state, "z", (attributes, count), np.float64)
         check_array(state, "alpha", (count, self.sets or len(names.classes)), np.float64)
@@ -175,5 +181,8 @@ class SupportVectorMemory(SourceMemory):
             check_array(state, name, (count,), np.float64)
         check_array(state, "born", (count,), np.int64, 0, 2**62)
         check_array(state, "numbers", (1,), np.int64, 0, 2**62)
-        require(self.budget is None or count <= self.budget, "it has more supports than its budget")
+        require(
+            self.budget is None or count <= self.budget,
+            "there are more support vectors than the budget allows",
+        )
         return count

@@ -1,94 +1,278 @@
-"""Experts' votes, as they come or brought to one scale."""
+"""Sources that read votes: Votes, Thresholds, Split and PerClass."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
-from linmax.experts.base import PLAIN, Capacity, Source, TrialData
+from linmax.experts.base import VOTE_CLAIMS, Capacity, Source, TrialData, expert_key, expert_owner
 from linmax.kernels.forms import Always, Dense, Hard, PerClassVotes, Sparse, SplitVotes
+from linmax.validation import check_choice
 
-WAYS = ("raw", "onehot", "softmax", "rank")
+SCALES = ("raw", "onehot", "softmax", "rank")
 
 
 @dataclass(frozen=True, repr=False)
 class Votes(Source):
-    """One sub-expert per expert.
+    """One sub-expert per expert, which votes as the expert does.
 
-    `as_` brings scores to one scale, expert by expert and item by item, over the classes it gave a score:
-    "onehot" (1 for the best), "softmax", or "rank" (best 1, worst 0, ties share): the forms of 2008's plan
-    for normalisation.
+    Parameters
+    ----------
+    as_ : {"raw", "onehot", "softmax", "rank"}, default "raw"
+        The scale of scores. All but "raw" rescale the scores of each expert and item, over the classes that
+        have a score: "onehot" gives 1 to the best class, "softmax" the probabilities of a softmax, and
+        "rank" 1 to the best and 0 to the worst class, where ties share. Hard votes are the same on every
+        scale.
 
+    Notes
+    -----
+    The key of a weight is the name of the expert; ``("expert", name)`` if the name is a tuple. In an
+    explanation an expert is called ``("expert", name)`` if its name is a tuple, "expert", "threshold",
+    "attribute", "pair", "(remainder)" or a name of a map.
+
+    References
+    ----------
+    C. Mesterharm and D. F. Hsu (2008). Combinatorial fusion with on-line learning algorithms. The scales are
+    those of its plan for normalisation.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from linmax import Fusion, Perceptron
     >>> from linmax.experts import Votes
     >>> scores = np.array([[[9.0, 1.0], [0.1, 0.2]]])
-    >>> Fusion(Perceptron(start="equal").on(Votes("rank")), classes=["a", "b"]).scores(scores)
+    >>> Fusion(Perceptron(start="equal").on(Votes(as_="rank")), classes=["a", "b"]).scores(scores)
     array([[1., 1.]])
     """
 
-    as_: str = "raw"
+    as_: str = field(default="raw", kw_only=True)
 
     needs: ClassVar[str] = "votes"
-    claims: ClassVar[frozenset[str]] = PLAIN
+    claims: ClassVar[frozenset[str]] = VOTE_CLAIMS
     starts_equal: ClassVar[bool] = True
+    once_positional: ClassVar[tuple[str, ...]] = ("as_",)
 
     def __post_init__(self) -> None:
-        """Refuse an unknown way of reading."""
+        """Check the scale."""
         super().__post_init__()
-        if self.as_ not in WAYS:
-            raise ValueError(f'Votes needs as_ "raw", "onehot", "softmax" or "rank" (got {self.as_!r})')
+        check_choice("Votes", "as_", self.as_, SCALES)
 
-    def __repr__(self) -> str:
-        return "Votes()" if self.as_ == "raw" else super().__repr__()
+    @property
+    def single_item(self) -> bool:
+        """Whether single items can be run on prepared arrays; rescaled scores need a form of their own."""
+        return self.as_ == "raw"
 
-    def holds(self, what: str) -> bool:
-        """Scores on another scale are other votes: a constant added to them, say, is not lost."""
-        return self.as_ == "raw" and super().holds(what)
+    def holds(self, claim: str) -> bool:
+        """Whether a mathematical check holds; with rescaled scores a constant may matter, for example."""
+        return self.as_ == "raw" and super().holds(claim)
 
-    def shape(self, room: Capacity) -> tuple[int, ...]:
+    def shape(self, capacity: Capacity) -> tuple[int, ...]:
         """One weight per expert."""
-        return (room.experts,)
+        return (capacity.experts,)
 
-    def form(self, data: TrialData, room: Capacity, names: Any, memory: Any) -> Any:
-        """The votes themselves."""
-        return on_one_scale(data.votes, self.as_)
+    def form(self, data: TrialData, capacity: Capacity, names: Any, memory: Any) -> Any:
+        """Return the votes, rescaled."""
+        return rescale(data.votes, self.as_)
 
     def keys(self, names: Any, memory: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
-        """Weights by expert."""
+        """Yield keys by expert; a name that is no tuple differs from all keys of other sources."""
         for i, expert in enumerate(names.experts.names):
-            yield expert, (i,)
+            yield (("expert", expert) if isinstance(expert, tuple) else expert), (i,)
+
+    def owner(self, key: Any) -> Any:
+        """Return the expert."""
+        return key if isinstance(key, tuple) else expert_owner(key)
 
 
-def on_one_scale(votes: Any, as_: str) -> Any:
-    """Votes read in one of the four ways; a zero score is no score."""
-    if as_ == "raw" or isinstance(votes, Hard):
+@dataclass(frozen=True, repr=False)
+class Thresholds(Source):
+    """One sub-expert per class, which always votes 1 for it. Part of the default source.
+
+    Notes
+    -----
+    The key of a weight is ``("threshold", class)``.
+
+    References
+    ----------
+    C. Mesterharm (2003). Using linear-threshold algorithms to combine multi-class sub-experts, section 2.2.
+
+    Examples
+    --------
+    >>> from linmax import Fusion, Perceptron
+    >>> from linmax.experts import Thresholds
+    >>> fusion = Fusion(Perceptron().on(Thresholds()))
+    >>> run = fusion.learn(None, ["ham", "spam", "spam", "spam"])
+    >>> fusion.weights
+    {('threshold', 'ham'): -1.0, ('threshold', 'spam'): 1.0}
+    """
+
+    claims: ClassVar[frozenset[str]] = VOTE_CLAIMS
+
+    def shape(self, capacity: Capacity) -> tuple[int, ...]:
+        """One weight per class."""
+        return (capacity.classes,)
+
+    def form(self, data: TrialData, capacity: Capacity, names: Any, memory: Any) -> Any:
+        """Return constant votes."""
+        return Always(capacity.classes)
+
+    def keys(self, names: Any, memory: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
+        """Yield keys by class."""
+        for c, name in enumerate(names.classes.names):
+            yield ("threshold", name), (c,)
+
+
+class _OfExperts(Source, abstract=True):
+    """A source with several sub-experts per expert."""
+
+    needs: ClassVar[str] = "votes"
+
+    def owner(self, key: Any) -> Any:
+        """Return the expert."""
+        return key[:2] if key[0] == "expert" else key[0]
+
+
+@dataclass(frozen=True, repr=False)
+class Split(_OfExperts):
+    """Sub-expert (i, c) repeats the votes of expert i for class c and abstains on other classes.
+
+    The paper adds these sub-experts to the original ones: ``Votes() + Split()``.
+
+    Parameters
+    ----------
+    classes : tuple of labels, optional
+        The classes c. Default: all.
+
+    Notes
+    -----
+    The key of a weight is ``(expert, class)``, or ``("expert", expert, class)`` for an expert with a reserved
+    name (see `Votes`).
+
+    References
+    ----------
+    C. Mesterharm (1999). A multi-class linear learning algorithm related to Winnow, section 4.4.
+
+    Examples
+    --------
+    >>> from linmax import Fusion, Perceptron
+    >>> from linmax.experts import Split, Votes
+    >>> fusion = Fusion(Perceptron().on(Votes() + Split()))
+    >>> run = fusion.learn([["a", "b"], ["b", "a"]], ["b", "b"])
+    >>> fusion.weights[1, "b"]
+    1.0
+    """
+
+    classes: tuple[Any, ...] | None = field(default=None, kw_only=True)
+
+    once_positional: ClassVar[tuple[str, ...]] = ("classes",)
+
+    def __post_init__(self) -> None:
+        """Check the classes and make them a tuple, which is hashable."""
+        if self.classes is None:
+            return
+        classes: Any = self.classes
+        given = [] if isinstance(classes, str | int) else list(classes)
+        names = [name.item() if isinstance(name, np.generic) else name for name in given]
+        if not names or len({type(name) for name in names}) > 1 or type(names[0]) not in (int, str, bool):
+            raise ValueError(f"Split requires a tuple of classes (got {self.classes!r}); None is all of them")
+        if len(set(names)) < len(names):
+            raise ValueError(f"Split requires each class once (got {self.classes!r})")
+        object.__setattr__(self, "classes", tuple(names))
+
+    def shape(self, capacity: Capacity) -> tuple[int, ...]:
+        """One weight per expert and class."""
+        return (capacity.experts, capacity.classes)
+
+    def form(self, data: TrialData, capacity: Capacity, names: Any, memory: Any) -> Any:
+        """Return the votes for the chosen classes."""
+        chosen = np.ones(capacity.classes, dtype=np.uint8)
+        if self.classes is not None:
+            chosen[:] = 0
+            chosen[[c for c in map(names.classes.get, self.classes) if c >= 0]] = 1
+        return SplitVotes(data.votes, chosen, capacity.classes)
+
+    def keys(self, names: Any, memory: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
+        """Yield keys by expert and class."""
+        for i, expert in enumerate(names.experts.names):
+            start = expert_key(expert)
+            for c, name in enumerate(names.classes.names):
+                if self.classes is None or name in self.classes:
+                    yield (*start, name), (i, c)
+
+
+@dataclass(frozen=True, repr=False)
+class PerClass(_OfExperts):
+    """Sub-expert (i, a, c) votes for class c whenever expert i votes for class a.
+
+    The votes of an expert for the k classes are read as k attributes of a linear machine: the weights tell
+    what each vote means, so that an expert who confuses two classes is informative.
+
+    Notes
+    -----
+    The key of a weight is ``(expert, vote, class)``, or ``("expert", expert, vote, class)`` for an expert
+    with a reserved name (see `Votes`).
+
+    References
+    ----------
+    C. Mesterharm (1999). A multi-class linear learning algorithm related to Winnow, section 4.
+
+    Examples
+    --------
+    >>> from linmax import Fusion, Perceptron
+    >>> from linmax.experts import PerClass
+    >>> fusion = Fusion(Perceptron().on(PerClass()), classes=["yes", "no"])
+    >>> run = fusion.learn([["yes"], ["no"]] * 5, ["no", "yes"] * 5)  # the expert always says the opposite
+    >>> fusion.predict([["yes"], ["no"]])
+    array(['no', 'yes'], dtype='<U3')
+    """
+
+    def shape(self, capacity: Capacity) -> tuple[int, ...]:
+        """One weight per expert, vote and class."""
+        return (capacity.experts, capacity.classes, capacity.classes)
+
+    def form(self, data: TrialData, capacity: Capacity, names: Any, memory: Any) -> Any:
+        """Return the votes as attributes."""
+        return PerClassVotes(data.votes, capacity.classes)
+
+    def keys(self, names: Any, memory: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
+        """Yield keys by expert, vote and class."""
+        for i, expert in enumerate(names.experts.names):
+            start = expert_key(expert)
+            for a, vote in enumerate(names.classes.names):
+                for c, label in enumerate(names.classes.names):
+                    yield (*start, vote, label), (i, a, c)
+
+
+def rescale(votes: Any, scale: str) -> Any:
+    """Return votes on another scale; a score of 0 is no score."""
+    if scale == "raw" or isinstance(votes, Hard):
         return votes
     if isinstance(votes, Dense):
         trials, experts, classes = votes.values.shape
-        return Dense(_scaled(votes.values.reshape(-1, classes), as_).reshape(trials, experts, classes))
-    return _sparse_scaled(votes, as_)
+        rows = _rescale_rows(votes.values.reshape(-1, classes), scale)
+        return Dense(rows.reshape(trials, experts, classes))
+    return _rescale_sparse(votes, scale)
 
 
-def _scaled(scores: np.ndarray, as_: str) -> np.ndarray:
-    """Each row of a matrix on one scale."""
+def _rescale_rows(scores: np.ndarray, scale: str) -> np.ndarray:
+    """Rescale each row of a matrix."""
     given = scores != 0.0
     if not given.any():
         return scores
     low = np.where(given, scores, -np.inf)
-    if as_ == "onehot":
+    if scale == "onehot":
         best = low.argmax(axis=1)
         scaled = np.zeros_like(scores)
         scaled[np.arange(len(scores)), best] = given.any(axis=1)
         return scaled
-    if as_ == "softmax":
+    if scale == "softmax":
         top = low.max(axis=1, keepdims=True, initial=-1e308)
-        raised = np.where(given, np.exp(np.minimum(low - top, 0.0)), 0.0)
-        raised /= np.maximum(raised.sum(axis=1, keepdims=True), 1e-300)
-        return raised
+        powers = np.where(given, np.exp(np.minimum(low - top, 0.0)), 0.0)
+        powers /= np.maximum(powers.sum(axis=1, keepdims=True), 1e-300)
+        return powers
     below = (low[:, :, None] > low[:, None, :]) & given[:, None, :]
     level = (low[:, :, None] == low[:, None, :]) & given[:, None, :]
     rank = below.sum(axis=2) + (level.sum(axis=2) - 1) / 2
@@ -96,8 +280,8 @@ def _scaled(scores: np.ndarray, as_: str) -> np.ndarray:
     return np.where(given, np.where(most > 0, rank / np.maximum(most, 1), 1.0), 0.0)
 
 
-def _sparse_scaled(votes: Sparse, as_: str) -> Sparse:
-    """The same for sparse votes: a row of the matrix is what one expert gave for one item."""
+def _rescale_sparse(votes: Sparse, scale: str) -> Sparse:
+    """Rescale sparse votes: a row of the matrix has the scores of one expert for one item."""
     entries = len(votes.value)
     if entries == 0:
         return votes
@@ -108,123 +292,7 @@ def _sparse_scaled(votes: Sparse, as_: str) -> Sparse:
     column = np.arange(entries) - np.flatnonzero(new)[row]
     matrix = np.zeros((row[-1] + 1, column.max() + 1))
     matrix[row, column] = votes.value
-    value = _scaled(matrix, as_)[row, column]
-    kept = value != 0.0
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(item[kept], minlength=len(votes.indptr) - 1))))
-    return Sparse(indptr.astype(np.int64), votes.expert[kept], votes.label[kept], value[kept])
-
-
-@dataclass(frozen=True, repr=False)
-class Thresholds(Source):
-    """One sub-expert per class, which always votes 1 for it (2003, section 2.2). Part of the default source.
-
-    >>> from linmax import Fusion, Perceptron
-    >>> from linmax.experts import Thresholds
-    >>> fusion = Fusion(Perceptron().on(Thresholds()))
-    >>> run = fusion.learn(None, ["ham", "spam", "spam", "spam"])
-    >>> fusion.weights
-    {('threshold', 'ham'): -1.0, ('threshold', 'spam'): 1.0}
-    """
-
-    claims: ClassVar[frozenset[str]] = PLAIN
-
-    def shape(self, room: Capacity) -> tuple[int, ...]:
-        """One weight per class."""
-        return (room.classes,)
-
-    def form(self, data: TrialData, room: Capacity, names: Any, memory: Any) -> Any:
-        """Constant votes."""
-        return Always(room.classes)
-
-    def keys(self, names: Any, memory: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
-        """Weights by class."""
-        for c, name in enumerate(names.classes.names):
-            yield ("threshold", name), (c,)
-
-
-@dataclass(frozen=True, repr=False)
-class Split(Source):
-    """Sub-expert (i, c) repeats expert i's vote for class c and is silent on the others.
-
-    1999, section 4.4, adds these beside the originals: `Votes() + Split()`. `classes` limits them to some
-    classes.
-
-    >>> from linmax import Fusion, Perceptron
-    >>> from linmax.experts import Split, Votes
-    >>> fusion = Fusion(Perceptron().on(Votes() + Split()))
-    >>> run = fusion.learn([["a", "b"], ["b", "a"]], ["b", "b"])
-    >>> fusion.weights[1, "b"]
-    1.0
-    """
-
-    classes: tuple[Any, ...] | None = None
-
-    needs: ClassVar[str] = "votes"
-
-    def __post_init__(self) -> None:
-        """Classes are a tuple of names, so that a source is a value."""
-        if self.classes is None:
-            return
-        classes: Any = self.classes
-        given = [] if isinstance(classes, str | int) else list(classes)
-        names = [name.item() if isinstance(name, np.generic) else name for name in given]
-        if not names or len({type(name) for name in names}) > 1 or type(names[0]) not in (int, str, bool):
-            raise ValueError(f"Split needs a tuple of classes (got {self.classes!r}); None is all of them")
-        if len(set(names)) < len(names):
-            raise ValueError(f"Split needs each class once (got {self.classes!r})")
-        object.__setattr__(self, "classes", tuple(names))
-
-    def __repr__(self) -> str:
-        return "Split()" if self.classes is None else super().__repr__()
-
-    def shape(self, room: Capacity) -> tuple[int, ...]:
-        """One weight per expert and class."""
-        return (room.experts, room.classes)
-
-    def form(self, data: TrialData, room: Capacity, names: Any, memory: Any) -> Any:
-        """The votes for the chosen classes."""
-        chosen = np.ones(room.classes, dtype=np.uint8)
-        if self.classes is not None:
-            chosen[:] = 0
-            chosen[[c for c in map(names.classes.get, self.classes) if c >= 0]] = 1
-        return SplitVotes(data.votes, chosen, room.classes)
-
-    def keys(self, names: Any, memory: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
-        """Weights by expert and class."""
-        for i, expert in enumerate(names.experts.names):
-            for c, name in enumerate(names.classes.names):
-                if self.classes is None or name in self.classes:
-                    yield (expert, name), (i, c)
-
-
-@dataclass(frozen=True, repr=False)
-class PerClass(Source):
-    """Sub-expert (i, a, c) votes for class c whenever expert i votes for a: a confused expert is informative.
-
-    An expert's vote is taken as k attributes of the linear machine of 1999; weights by expert, what it says,
-    what it means.
-
-    >>> from linmax import Fusion, Perceptron
-    >>> from linmax.experts import PerClass
-    >>> fusion = Fusion(Perceptron().on(PerClass()), classes=["yes", "no"])
-    >>> run = fusion.learn([["yes"], ["no"]] * 5, ["no", "yes"] * 5)  # it always says the opposite
-    >>> fusion.predict([["yes"], ["no"]])
-    array(['no', 'yes'], dtype='<U3')
-    """
-
-    needs: ClassVar[str] = "votes"
-
-    def shape(self, room: Capacity) -> tuple[int, ...]:
-        """One weight per expert, class said and class meant."""
-        return (room.experts, room.classes, room.classes)
-
-    def form(self, data: TrialData, room: Capacity, names: Any, memory: Any) -> Any:
-        """The votes as attributes."""
-        return PerClassVotes(data.votes, room.classes)
-
-    def keys(self, names: Any, memory: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
-        """Weights by expert, what it says and what it means."""
-        for i, expert in enumerate(names.experts.names):
-            for a, says in enumerate(names.classes.names):
-                for c, means in enumerate(names.classes.names):
-                    yield (expert, says, means), (i, a, c)
+    value = _rescale_rows(matrix, scale)[row, column]
+    nonzero = value != 0.0
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(item[nonzero], minlength=len(votes.indptr) - 1))))
+    return Sparse(indptr.astype(np.int64), votes.expert[nonzero], votes.label[nonzero], value[nonzero])

@@ -1,15 +1,15 @@
-"""Streams that are generated: every one takes a seed and gives the same panel or table again."""
+"""Generated problems: streams of votes or attributes that depend on their parameters and a seed only."""
 
-from linmax.problems._common import Panel, Table
+from linmax.problems._common import AttributeData, VoteData
 from linmax.problems.adversary import adversary
 from linmax.problems.calendar import Calendar, calendar
 from linmax.problems.majority import drifting, majority, panel
 from linmax.problems.sharing import disjoint, penguin, shared
 
 __all__ = [
+    "AttributeData",
     "Calendar",
-    "Panel",
-    "Table",
+    "VoteData",
     "adversary",
     "calendar",
     "disjoint",

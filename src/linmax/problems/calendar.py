@@ -1,4 +1,4 @@
-"""A calendar of meetings, made up: a stand-in for the Calendar Apprentice, whose data are lost."""
+"""A generated calendar of meetings, in place of the data of the Calendar Apprentice, which are lost."""
 
 from __future__ import annotations
 
@@ -17,21 +17,43 @@ DURATIONS = ("30", "60", "90", "120", "180", "240")
 HALF_HOURS = tuple(f"{hour:02}:{minute}" for hour in range(8, 18) for minute in ("00", "30"))
 KINDS, PEOPLE, ROOMS = 10, 24, 12
 TERM = 140  # meetings after which some habits change
-TOLD = ("kind", "with", "group", "position", "department", "size", "known", "seminar", "asked by", "term")
-NOISE = 24  # attributes that say nothing: in all 34
-HABIT = {"day": 0.6, "duration": 0.9, "location": 0.9, "start": 0.9}  # how often a habit is kept
+RELEVANT = ("kind", "with", "group", "position", "department", "size", "known", "seminar", "asked by", "term")
+NOISE = 24  # irrelevant attributes; with the relevant ones 34
+HABIT = {
+    "day": 0.6,
+    "duration": 0.9,
+    "location": 0.9,
+    "start": 0.9,
+}  # the probability that a habit is followed
 
 
 class Calendar(NamedTuple):
-    """Meetings in the order they were entered: what is known of each, and what is to be guessed."""
+    """Meetings in the order of entry, with four targets to predict.
 
-    names: tuple[str, ...]  # of the attributes
-    attributes: Text  # (meetings, attributes)
-    labels: dict[str, Text]  # target: (meetings,)
+    Attributes
+    ----------
+    names : tuple of str
+        The names of the attributes.
+    attributes : ndarray of str, shape (meetings, attributes)
+        The attributes.
+    labels : dict of str to ndarray
+        The labels of each target: day, duration, location and start.
+    """
+
+    names: tuple[str, ...]
+    attributes: Text
+    labels: dict[str, Text]
 
     def task(self, target: str) -> tuple[Text, Text]:
-        """Attributes and labels for one target; the other three labels are attributes, too.
+        """Return attributes and labels for one target; the labels of the other three are attributes, too.
 
+        Parameters
+        ----------
+        target : {"day", "duration", "location", "start"}
+            The target.
+
+        Examples
+        --------
         >>> attributes, labels = calendar(3).task("day")
         >>> attributes.shape, labels.shape
         ((3, 37), (3,))
@@ -43,88 +65,111 @@ class Calendar(NamedTuple):
 
 
 def calendar(meetings: int = 553, *, seed: int = 0) -> Calendar:
-    """Meetings of one person with 34 nominal attributes; guess day, duration, location and start.
+    """Generate meetings of one person, with 34 nominal attributes and four targets.
 
-    Who comes and what for decide the habits: a duration by kind of meeting, a location by kind and group, a
-    day by who comes, a start by kind and day. Habits are kept often, not always. Every term some of them
-    change, and people, kinds and rooms appear as time goes by, so that classes and experts are new at any
-    trial. Ten attributes tell about the meeting, the others are noise.
+    Habits determine the labels: a duration for each kind of meeting, a location for each kind and group, a
+    day for each attendee, a start for each kind and day. A habit is followed with a probability below 1;
+    otherwise the label is random. Every 140 meetings some habits change. Attendees, kinds and rooms appear
+    over time, so that new classes and attribute values occur at any trial. Ten attributes describe the
+    meeting, the others are noise.
 
-    It stands in for the data of Mitchell, Caruana, Freitag, McDermott & Zabowski, Experience with a learning
-    personal assistant, 1994 (user two: 553 meetings, 34 attributes, four targets), on which Mesterharm 2003
-    reports. These are lost; their counts are kept here, and nothing else about them is claimed.
+    Parameters
+    ----------
+    meetings : int, default 553
+        The number of meetings.
+    seed : int, default 0
+        The seed.
 
-    >>> made = calendar()
-    >>> made.attributes.shape, list(made.labels)
+    Returns
+    -------
+    calendar : Calendar
+        The attributes, and the labels of each target.
+
+    Notes
+    -----
+    The original data are lost. This problem has their counts (user two: 553 meetings, 34 attributes, four
+    targets), and makes no other claim about them.
+
+    References
+    ----------
+    T. Mitchell, R. Caruana, D. Freitag, J. McDermott and D. Zabowski (1994). Experience with a learning
+    personal assistant.
+
+    C. Mesterharm (2003). Using linear-threshold algorithms to combine multi-class sub-experts, section 5.2.
+
+    Examples
+    --------
+    >>> from linmax.problems import calendar
+    >>> data = calendar()
+    >>> data.attributes.shape, list(data.labels)
     ((553, 34), ['day', 'duration', 'location', 'start'])
-    >>> [len(set(labels.tolist())) for labels in made.labels.values()]
+    >>> [len(set(labels.tolist())) for labels in data.labels.values()]
     [5, 6, 12, 20]
     >>> from linmax import Fusion, Winnow
     >>> from linmax.experts import Pairs, Thresholds
-    >>> attributes, labels = made.task("duration")
+    >>> attributes, labels = data.task("duration")
     >>> Fusion(Winnow(2.0).on(Pairs() + Thresholds())).learn(attributes=attributes, labels=labels).novel
     6
     """
     check_integer("calendar", "meetings", meetings, 1)
     check_integer("calendar", "seed", seed, 0)
-    living, choosing, keeping, nuisance = np.random.default_rng(seed).spawn(4)
-    people = _people(living)
+    habit_rng, meeting_rng, label_rng, noise_rng = np.random.default_rng(seed).spawn(4)
+    people = _draw_people(habit_rng)
     terms = meetings // TERM + 1
-    habits = {name: _habits(living, name, terms) for name in TARGETS}
+    habits = {name: _draw_habits(habit_rng, name, terms) for name in TARGETS}
     rows, labels = [], []
     for t in range(meetings):
         term = t // TERM
-        kind = _early(choosing, KINDS, t)
-        who = _early(choosing, PEOPLE, t)
+        kind = _draw_known(meeting_rng, KINDS, t)
+        who = _draw_known(meeting_rng, PEOPLE, t)
         group, position, department, asked = people[who]
-        said = _labels(keeping, habits, term, kind, who, group, rooms=min(ROOMS, 5 + t // 60))
+        labels.append(_draw_labels(label_rng, habits, term, kind, who, group, rooms=min(ROOMS, 5 + t // 60)))
         size = "one" if kind % 3 == 0 else "few" if kind % 3 == 1 else "many"
         known = "yes" if who < 6 + 3 * term else "no"
-        told = (kind, who, group, position, department, size, known, kind in (4, 7), asked, term % 3)
-        noise = [f"{i}:{nuisance.integers(2 + i % 7)}" for i in range(NOISE)]
-        rows.append([*(f"{name} {value}" for name, value in zip(TOLD, told, strict=True)), *noise])
-        labels.append(said)
+        values = (kind, who, group, position, department, size, known, kind in (4, 7), asked, term % 3)
+        noise = [f"{i}:{noise_rng.integers(2 + i % 7)}" for i in range(NOISE)]
+        rows.append([*(f"{name} {value}" for name, value in zip(RELEVANT, values, strict=True)), *noise])
     columns = np.array(labels).T
     return Calendar(
-        (*TOLD, *(f"noise {i}" for i in range(NOISE))),
+        (*RELEVANT, *(f"noise {i}" for i in range(NOISE))),
         np.array(rows),
         dict(zip(TARGETS, columns, strict=True)),
     )
 
 
-def _people(living: np.random.Generator) -> list[tuple[int, int, int, int]]:
-    """Group, position, department, and who asks on their behalf."""
+def _draw_people(rng: np.random.Generator) -> list[tuple[int, int, int, int]]:
+    """Draw group, position, department and assistant of each attendee."""
     return [
-        (int(living.integers(4)), int(living.integers(3)), int(living.integers(3)), int(living.integers(5)))
+        (int(rng.integers(4)), int(rng.integers(3)), int(rng.integers(3)), int(rng.integers(5)))
         for _ in range(PEOPLE)
     ]
 
 
-def _habits(living: np.random.Generator, target: str, terms: int) -> NDArray[np.int64]:
-    """By term and by what a target's habit hangs on; one in seven changes from a term to the next."""
-    hangs, values = {
+def _draw_habits(rng: np.random.Generator, target: str, terms: int) -> NDArray[np.int64]:
+    """Draw habits by term and by what they depend on; one in seven changes from a term to the next."""
+    shape, values = {
         "day": ((PEOPLE,), len(DAYS)),
         "duration": ((KINDS,), len(DURATIONS)),
         "location": ((KINDS, 4), ROOMS),
         "start": ((KINDS, len(DAYS)), len(HALF_HOURS)),
     }[target]
-    habit = living.integers(values, size=hangs)
-    made = [habit]
+    habit = rng.integers(values, size=shape)
+    by_term = [habit]
     for _ in range(terms - 1):
-        habit = np.where(living.random(hangs) < 1 / 7, living.integers(values, size=hangs), habit)
-        made.append(habit)
-    return np.stack(made)
+        habit = np.where(rng.random(shape) < 1 / 7, rng.integers(values, size=shape), habit)
+        by_term.append(habit)
+    return np.stack(by_term)
 
 
-def _early(choosing: np.random.Generator, all_: int, t: int) -> int:
-    """One of those who have appeared by now; who came first is met most often."""
-    known = min(all_, 3 + t // 20)
+def _draw_known(rng: np.random.Generator, count: int, t: int) -> int:
+    """Draw one of those that have appeared by trial t; the earlier it appeared, the more probable it is."""
+    known = min(count, 3 + t // 20)
     weights = 1.0 / np.arange(1, known + 1)
-    return int(choosing.choice(known, p=weights / weights.sum()))
+    return int(rng.choice(known, p=weights / weights.sum()))
 
 
-def _labels(
-    keeping: np.random.Generator,
+def _draw_labels(
+    rng: np.random.Generator,
     habits: dict[str, NDArray[np.int64]],
     term: int,
     kind: int,
@@ -133,12 +178,14 @@ def _labels(
     *,
     rooms: int,
 ) -> list[str]:
-    """Day, duration, location and start of a meeting; what is no habit is chance."""
-    kept = {name: keeping.random() < HABIT[name] for name in TARGETS}
-    chance = {"day": len(DAYS), "duration": len(DURATIONS), "location": rooms, "start": len(HALF_HOURS)}
-    drawn = {name: int(keeping.integers(count)) for name, count in chance.items()}
-    day = int(habits["day"][term, who]) if kept["day"] else drawn["day"]
+    """Draw day, duration, location and start of a meeting, by habit or at random."""
+    followed = {name: rng.random() < HABIT[name] for name in TARGETS}
+    counts = {"day": len(DAYS), "duration": len(DURATIONS), "location": rooms, "start": len(HALF_HOURS)}
+    random = {name: int(rng.integers(count)) for name, count in counts.items()}
+    day = int(habits["day"][term, who]) if followed["day"] else random["day"]
     place = {"day": (who,), "duration": (kind,), "location": (kind, group), "start": (kind, day)}
-    found = {name: int(habits[name][(term, *place[name])]) if kept[name] else drawn[name] for name in TARGETS}
-    found["location"] %= rooms  # a room that is not there yet is another one until then
-    return [DAYS[day], DURATIONS[found["duration"]], f"room {found['location']}", HALF_HOURS[found["start"]]]
+    label = {
+        name: int(habits[name][(term, *place[name])]) if followed[name] else random[name] for name in TARGETS
+    }
+    label["location"] %= rooms  # a habit may refer to a room that has not appeared yet
+    return [DAYS[day], DURATIONS[label["duration"]], f"room {label['location']}", HALF_HOURS[label["start"]]]

@@ -1,10 +1,10 @@
-"""The majority learning problem: some of the experts decide, and nobody says which."""
+"""Majority problems: some of the experts determine the label, and the learner is not told which."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from linmax.problems._common import Panel, Ties, blocks, plurality
+from linmax.problems._common import Ties, VoteData, plurality, row_ranges
 from linmax.validation import check_integer, check_panel_size, check_probability
 
 
@@ -18,21 +18,53 @@ def majority(
     speak: float = 1.0,
     ties: Ties = "class",
     seed: int = 0,
-) -> Panel:
-    """Experts name classes at random; the label is the plurality of the first ``relevant`` of them.
+) -> VoteData:
+    """Generate the majority learning problem.
 
-    With probability ``noise`` the label becomes one of the other classes, each equally often. The relevant
-    experts always speak, the others with probability ``speak``. A tie goes to the smallest class in it
-    (``ties="class"``) or to the class named by the lowest relevant expert in it (``ties="expert"``).
+    Every expert votes for a class at random. The label is the plurality of the first `relevant` experts:
 
-    Mesterharm & Hsu, Combinatorial Fusion with On-line Learning Algorithms, 2008: the defaults, with noise.
-    Mesterharm, Using Linear-threshold Algorithms to Combine Multi-class Sub-experts, 2003: ``speak`` below 1
-    and no noise. It prints ``ties="expert"``, under which two relevant experts are one (the label is what
-    expert 0 names); its Figure 1 is reproduced with ``ties="class"``.
+    label = argmax_j |{i < relevant: vote_i = j}|
 
-    Each kind of chance has its own generator: at one seed neither noise, speak nor ties changes what an
-    expert would say, and a shorter stream is the beginning of a longer one.
+    Parameters
+    ----------
+    trials : int
+        The number of trials.
+    relevant : int, default 10
+        The number of relevant experts. They never abstain.
+    experts : int, default 20
+        The number of all experts.
+    classes : int, default 5
+        The number of classes.
+    noise : float, default 0.0
+        The probability that the label is replaced by one of the other classes, all equally likely.
+    speak : float, default 1.0
+        The probability that an expert who is not relevant votes; otherwise it abstains.
+    ties : {"class", "expert"}, default "class"
+        Whether a tie goes to the smallest class or to the class of the first relevant expert in the tie.
+    seed : int, default 0
+        The seed. Votes, abstentions and noise have generators of their own: at one seed, `noise`, `speak` and
+        `ties` do not change what an expert would vote, and a shorter stream is the beginning of a longer one.
 
+    Returns
+    -------
+    data : VoteData
+        The votes and the labels.
+
+    Notes
+    -----
+    The defaults are those of the 2008 paper, which adds noise. The 2003 paper uses `speak` below 1 and no
+    noise. It prints ``ties="expert"``, under which the label of two relevant experts is always the vote of
+    the first one; its Figure 1 is reproduced with ``ties="class"``.
+
+    References
+    ----------
+    C. Mesterharm (2003). Using linear-threshold algorithms to combine multi-class sub-experts.
+
+    C. Mesterharm and D. F. Hsu (2008). Combinatorial fusion with on-line learning algorithms.
+
+    Examples
+    --------
+    >>> from linmax.problems import majority
     >>> votes, labels = majority(4, relevant=3, experts=6, classes=4, speak=0.5)
     >>> votes
     array([[ 3,  3,  0, -1,  3, -1],
@@ -51,25 +83,25 @@ def majority(
     check_probability("majority", "noise", noise)
     check_probability("majority", "speak", speak)
     if ties not in ("class", "expert"):
-        raise ValueError(f'majority needs ties="class" or ties="expert" (got {ties!r})')
+        raise ValueError(f'majority requires ties="class" or ties="expert" (got {ties!r})')
     check_integer("majority", "seed", seed, 0)
 
-    naming, silence, flips, others = np.random.default_rng(seed).spawn(4)
+    vote_rng, abstain_rng, noise_rng, other_rng = np.random.default_rng(seed).spawn(4)
     votes = np.empty((trials, experts), dtype=np.int32)
     labels = np.empty(trials, dtype=np.int64)
-    for rows in blocks(0, trials, experts + classes):
+    for rows in row_ranges(0, trials, experts + classes):
         length = rows.stop - rows.start
-        # int32 also while drawing: narrower types throw bits away at the end of a block
-        named = naming.integers(classes, size=(length, experts), dtype=np.int32)
-        truth = plurality(named[:, :relevant], classes, ties)
-        flipped = flips.random(length) < noise
-        step = others.integers(1, classes, size=length)  # drawn also when unused, to keep the streams in step
-        labels[rows] = np.where(flipped, (truth + step) % classes, truth)
+        # drawn as int32, because narrower types discard random bits at the end of a block
+        drawn = vote_rng.integers(classes, size=(length, experts), dtype=np.int32)
+        truth = plurality(drawn[:, :relevant], classes, ties)
+        noisy = noise_rng.random(length) < noise
+        step = other_rng.integers(1, classes, size=length)  # drawn even if unused, to keep streams in step
+        labels[rows] = np.where(noisy, (truth + step) % classes, truth)
         if speak < 1:
-            silent = silence.random((length, experts - relevant)) >= speak
-            np.copyto(named[:, relevant:], -1, where=silent)
-        votes[rows] = named
-    return Panel(votes, labels)
+            abstains = abstain_rng.random((length, experts - relevant)) >= speak
+            np.copyto(drawn[:, relevant:], -1, where=abstains)
+        votes[rows] = drawn
+    return VoteData(votes, labels)
 
 
 def drifting(
@@ -81,17 +113,35 @@ def drifting(
     noise: float = 0.0,
     every: int = 1000,
     seed: int = 0,
-) -> Panel:
-    """The majority problem whose relevant experts are replaced by a random new set every ``every`` trials.
+) -> VoteData:
+    """Generate the majority problem with concept drift: the relevant experts change every `every` trials.
 
-    The first set is the first ``relevant`` experts, as in ``majority``; each later one is drawn uniformly
-    from all experts, so some of the old may stay. Votes, labels, noise and ties are those of ``majority``.
+    The first relevant experts are the first `relevant` ones, as in `majority`. Each later set is drawn
+    uniformly from all experts, so that some of the old ones may remain.
 
-    The problem of Mesterharm & Hsu, Combinatorial Fusion with On-line Learning Algorithms, 2008, made to
-    drift; the drift is not in the paper.
+    Parameters
+    ----------
+    trials, relevant, experts, classes, noise, seed
+        As in `majority`.
+    every : int, default 1000
+        The number of trials after which the relevant experts are drawn again.
 
-    Who agrees with the label tells who is relevant; here two of six, for 2000 trials each time:
+    Returns
+    -------
+    data : VoteData
+        The votes and the labels.
 
+    References
+    ----------
+    C. Mesterharm and D. F. Hsu (2008). Combinatorial fusion with on-line learning algorithms. The drift is
+    not in the paper.
+
+    Examples
+    --------
+    How often an expert agrees with the label shows whether it is relevant, here two of six for 2000 trials
+    each:
+
+    >>> from linmax.problems import drifting
     >>> votes, labels = drifting(4000, relevant=2, experts=6, every=2000)
     >>> [round(float((votes[:2000, i] == labels[:2000]).mean()), 2) for i in range(6)]
     [0.57, 0.62, 0.21, 0.2, 0.21, 0.21]
@@ -106,27 +156,50 @@ def drifting(
     check_integer("drifting", "seed", seed, 0)
 
     votes, labels = majority(trials, relevant, experts, classes, noise=noise, seed=seed)
-    # all votes are alike in law, so reseating the experts is the same as choosing others to be relevant
-    reseating = np.random.default_rng(seed).spawn(5)[4]  # the first four are majority's own
+    # all experts vote with the same distribution, so permuting them amounts to choosing other relevant ones
+    rng = np.random.default_rng(seed).spawn(5)[4]  # the first four belong to majority
     for start in range(every, trials, every):
-        order = reseating.permutation(experts)
-        for rows in blocks(start, min(start + every, trials), experts):
+        order = rng.permutation(experts)
+        for rows in row_ranges(start, min(start + every, trials), experts):
             votes[rows] = votes[rows, order]
-    return Panel(votes, labels)
+    return VoteData(votes, labels)
 
 
 def panel(
     trials: int, experts: int = 100, size: int = 3, *, signs: Sequence[int] | None = None, seed: int = 0
-) -> Panel:
-    """Experts say -1 or +1 at random, given as the classes 0 and 1; the first ``size`` of them decide.
+) -> VoteData:
+    """Generate a two-class problem in which the majority of a few experts is the label.
 
-    label = sign(u . x),  u = 1 on the panel and 0 elsewhere,  margin 1/size under sum |u| = 1
+    Experts say -1 or +1 at random, given as the classes 0 and 1. With x the vector of what they say,
 
-    ``signs`` such as ``(1, -1, -1)`` puts signs into u: a -1 marks a member who counts for the opposite of
-    what he says, so that no non-negative weights are right. Its length is then the size.
+    label = sign(u . x),  u_i = 1 for i < size and 0 elsewhere,  margin 1/size for sum |u| = 1
 
-    Schapire, COS 511: Theoretical Machine Learning, lecture 15, 2008, section 2 (signs: section 5).
+    Parameters
+    ----------
+    trials : int
+        The number of trials.
+    experts : int, default 100
+        The number of all experts.
+    size : int, default 3
+        The number of experts who determine the label; odd.
+    signs : sequence of {1, -1}, optional
+        The signs of u, such as ``(1, -1, -1)``. The vote of an expert with -1 counts for the other class, so
+        that no non-negative weights are right. `size` is then its length.
+    seed : int, default 0
+        The seed.
 
+    Returns
+    -------
+    data : VoteData
+        The votes and the labels.
+
+    References
+    ----------
+    R. Schapire (2008). COS 511: Theoretical machine learning, lecture 15, section 2 (signs: section 5).
+
+    Examples
+    --------
+    >>> from linmax.problems import panel
     >>> votes, labels = panel(4, experts=6)
     >>> votes
     array([[1, 1, 0, 0, 1, 1],
@@ -143,15 +216,15 @@ def panel(
     if signs is not None:
         wrong = [sign for sign in signs if sign not in (-1, 1)]
         if wrong:
-            raise ValueError(f"panel needs signs that are 1 or -1 (got {wrong[0]})")
+            raise ValueError(f"panel requires signs that are 1 or -1 (got {wrong[0]})")
         size = len(signs)
     check_panel_size("panel", "size" if signs is None else "len(signs)", size, experts)
     if size % 2 == 0:
-        raise ValueError(f"panel needs an odd size, which rules out ties (got {size})")
+        raise ValueError(f"panel requires an odd size, which rules out ties (got {size})")
     check_integer("panel", "seed", seed, 0)
 
     votes, labels = majority(trials, size, experts, classes=2, seed=seed)
     if signs is not None:
-        contrary = np.flatnonzero(np.asarray(signs) == -1)
-        votes[:, contrary] = 1 - votes[:, contrary]  # what he says is as uniform as what he counts for
-    return Panel(votes, labels)
+        negative = np.flatnonzero(np.asarray(signs) == -1)
+        votes[:, negative] = 1 - votes[:, negative]  # a flipped uniform vote is uniform
+    return VoteData(votes, labels)

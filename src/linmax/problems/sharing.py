@@ -1,7 +1,7 @@
-"""Three problems that tell one shared hypothesis from one per class: 64 attributes of -1 or 1, 16 classes.
+"""Problems of hypothesis sharing: 16 classes that share the attributes they depend on, or do not.
 
-Fink, Shalev-Shwartz, Singer & Ullman, Online multiclass learning by interclass hypothesis sharing, 2006, the
-synthetic data of sections 2 and 3. The attributes are 16 blocks of four; a block of four ones stands for 15.
+There are 64 attributes of -1 or 1, in 16 blocks of four. A block stands for a binary number whose first bit
+counts 8; four ones stand for 15.
 """
 
 from typing import Any
@@ -10,23 +10,45 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from linmax.problems._common import Table, blocks
+from linmax.problems._common import AttributeData, row_ranges
 from linmax.validation import check_integer
 
 BLOCKS = 16
-BITS = 4  # in a block, the first counts 8
-ONES = 15  # the number whose bits are all ones; also the last class
+BITS = 4  # per block
+ONES = 15  # the number whose bits are all ones, and the last class
 Numbers = NDArray[np.int32]
 
 
-def shared(trials: int = 8000, *, seed: int = 0) -> Table:
-    """All classes look at the same four attributes: the label is the binary number x1 x2 x3 x4.
+def shared(trials: int = 8000, *, seed: int = 0) -> AttributeData:
+    """Generate a problem in which all classes depend on the same four attributes.
 
-    All 64 attributes are uniform. One vector suffices for all classes: (1/2, 1/2, 1/2, 1/2, 0, ...) on the
-    products of an item with the first item of a class.
+    The 64 attributes are uniform in {-1, 1}. The label is the binary number of the first four:
 
-    Fink, Shalev-Shwartz, Singer & Ullman, 2006, section 2, the first dataset.
+    label = 8 b1 + 4 b2 + 2 b3 + b4,  b_i = (x_i + 1) / 2
 
+    One vector is right for all classes: (1/2, 1/2, 1/2, 1/2, 0, ...) on the products of an item with the
+    first item of a class.
+
+    Parameters
+    ----------
+    trials : int, default 8000
+        The number of trials.
+    seed : int, default 0
+        The seed.
+
+    Returns
+    -------
+    data : AttributeData
+        The attributes and the labels.
+
+    References
+    ----------
+    M. Fink, S. Shalev-Shwartz, Y. Singer and S. Ullman (2006). Online multiclass learning by interclass
+    hypothesis sharing, section 2, the first dataset.
+
+    Examples
+    --------
+    >>> from linmax.problems import shared
     >>> attributes, labels = shared(3)
     >>> attributes[:, :4]
     array([[ 1.,  1., -1., -1.],
@@ -35,49 +57,86 @@ def shared(trials: int = 8000, *, seed: int = 0) -> Table:
     >>> labels
     array([12,  7,  7])
 
-    With a vector per class, each has to find out by itself which four:
+    With one vector per class, each class has to learn which four attributes matter:
 
     >>> from linmax import Fusion, Perceptron
     >>> from linmax.experts import Attributes
     >>> Fusion(Perceptron().on(Attributes())).learn(**shared()._asdict())
     Run(trials=8000, right=7057, mistakes=927, novel=16, ignored=0)
     """
-    table, drawing, _ = _begin("shared", trials, seed)
-    for rows in blocks(0, trials, BLOCKS * BITS):
-        numbers = _drawn(drawing, rows, ONES + 1)
-        _write(table, rows, numbers, numbers[:, 0])
-    return table
+    data, number_rng, _ = _allocate("shared", trials, seed)
+    for rows in row_ranges(0, trials, BLOCKS * BITS):
+        numbers = _draw_numbers(number_rng, rows, ONES + 1)
+        _write(data, rows, numbers, numbers[:, 0])
+    return data
 
 
-def disjoint(trials: int = 8000, *, seed: int = 0) -> Table:
-    """Every class looks at four attributes of its own: class r at block r, which is all ones for it alone.
+def disjoint(trials: int = 8000, *, seed: int = 0) -> AttributeData:
+    """Generate a problem in which every class depends on four attributes of its own.
 
-    The label is uniform; its block is all ones, and every other block is redrawn while it is.
+    The label r is uniform. Its block is all ones, x_{4r+1} = ... = x_{4r+4} = 1; every other block is drawn
+    again while it is all ones.
 
-    Fink, Shalev-Shwartz, Singer & Ullman, 2006, section 2, the second dataset.
+    Parameters
+    ----------
+    trials : int, default 8000
+        The number of trials.
+    seed : int, default 0
+        The seed.
 
+    Returns
+    -------
+    data : AttributeData
+        The attributes and the labels.
+
+    References
+    ----------
+    M. Fink, S. Shalev-Shwartz, Y. Singer and S. Ullman (2006). Online multiclass learning by interclass
+    hypothesis sharing, section 2, the second dataset.
+
+    Examples
+    --------
+    >>> from linmax.problems import disjoint
     >>> attributes, labels = disjoint(1000)
     >>> ones = attributes.reshape(1000, 16, 4).min(axis=2) == 1
     >>> bool((ones.sum(axis=1) == 1).all()), bool((ones.argmax(axis=1) == labels).all())
     (True, True)
     """
-    table, drawing, naming = _begin("disjoint", trials, seed)
-    for rows in blocks(0, trials, BLOCKS * BITS):
-        numbers = _drawn(drawing, rows, ONES)  # uniform without all ones: what redrawing comes to
-        labels = _named(naming, rows)
+    data, number_rng, label_rng = _allocate("disjoint", trials, seed)
+    for rows in row_ranges(0, trials, BLOCKS * BITS):
+        numbers = _draw_numbers(number_rng, rows, ONES)  # uniform without ONES, as drawing again gives
+        labels = _draw_labels(label_rng, rows)
         numbers[np.arange(len(labels)), labels] = ONES
-        _write(table, rows, numbers, labels)
-    return table
+        _write(data, rows, numbers, labels)
+    return data
 
 
-def penguin(trials: int = 8000, *, seed: int = 0) -> Table:
-    """Fifteen classes share the attributes they look at, and the last, the penguin, has its own.
+def penguin(trials: int = 8000, *, seed: int = 0) -> AttributeData:
+    """Generate a problem in which fifteen classes share their attributes and the last has its own.
 
-    The label is uniform. Below 15 it is the binary number x1 x2 x3 x4, and x61 to x64 are redrawn while they
-    are all ones; at 15 these are all ones, and x1 to x4 uniform.
+    The label r is uniform. For r < 15, x_1 ... x_4 are the bits of r, and x_61 ... x_64 are drawn again while
+    they are all ones. For r = 15, the penguin, x_61 = ... = x_64 = 1, and x_1 ... x_4 are uniform.
 
-    Fink, Shalev-Shwartz, Singer & Ullman, 2006, section 3, the third dataset.
+    Parameters
+    ----------
+    trials : int, default 8000
+        The number of trials.
+    seed : int, default 0
+        The seed.
 
+    Returns
+    -------
+    data : AttributeData
+        The attributes and the labels.
+
+    References
+    ----------
+    M. Fink, S. Shalev-Shwartz, Y. Singer and S. Ullman (2006). Online multiclass learning by interclass
+    hypothesis sharing, section 3, the third dataset.
+
+    Examples
+    --------
+    >>> from linmax.problems import penguin
     >>> attributes, labels = penguin(8000)
     >>> bool(((attributes[:, 60:].min(axis=1) == 1) == (labels == 15)).all())
     True
@@ -85,39 +144,41 @@ def penguin(trials: int = 8000, *, seed: int = 0) -> Table:
     >>> bool((number == labels)[labels < 15].all()), round(float((number == labels)[labels == 15].mean()), 2)
     (True, 0.06)
     """
-    table, drawing, naming = _begin("penguin", trials, seed)
-    last = drawing.spawn(1)[0]
-    for rows in blocks(0, trials, BLOCKS * BITS):
-        numbers = _drawn(drawing, rows, ONES + 1)
-        labels = _named(naming, rows)
-        flies = labels < ONES
-        others = last.integers(ONES, size=len(labels), dtype=np.int32)  # uniform without all ones
-        numbers[:, 0] = np.where(flies, labels, numbers[:, 0])
-        numbers[:, -1] = np.where(flies, others, ONES)
-        _write(table, rows, numbers, labels)
-    return table
+    data, number_rng, label_rng = _allocate("penguin", trials, seed)
+    last_rng = number_rng.spawn(1)[0]
+    for rows in row_ranges(0, trials, BLOCKS * BITS):
+        numbers = _draw_numbers(number_rng, rows, ONES + 1)
+        labels = _draw_labels(label_rng, rows)
+        others = labels < ONES
+        last = last_rng.integers(ONES, size=len(labels), dtype=np.int32)  # uniform without ONES
+        numbers[:, 0] = np.where(others, labels, numbers[:, 0])
+        numbers[:, -1] = np.where(others, last, ONES)
+        _write(data, rows, numbers, labels)
+    return data
 
 
-def _begin(who: str, trials: int, seed: int) -> tuple[Table, Generator, Generator]:
-    check_integer(who, "trials", trials, 0)
-    check_integer(who, "seed", seed, 0)
-    drawing, naming = np.random.default_rng(seed).spawn(2)
-    return Table(np.empty((trials, BLOCKS * BITS)), np.empty(trials, dtype=np.int64)), drawing, naming
+def _allocate(problem: str, trials: int, seed: int) -> tuple[AttributeData, Generator, Generator]:
+    """Check the parameters; return empty arrays and the generators of numbers and of labels."""
+    check_integer(problem, "trials", trials, 0)
+    check_integer(problem, "seed", seed, 0)
+    number_rng, label_rng = np.random.default_rng(seed).spawn(2)
+    data = AttributeData(np.empty((trials, BLOCKS * BITS)), np.empty(trials, dtype=np.int64))
+    return data, number_rng, label_rng
 
 
-def _drawn(drawing: Generator, rows: slice, below: int) -> Numbers:
-    """A number for each block of each row."""
-    return drawing.integers(below, size=(rows.stop - rows.start, BLOCKS), dtype=np.int32)
+def _draw_numbers(rng: Generator, rows: slice, below: int) -> Numbers:
+    """Draw a number for each block of each row."""
+    return rng.integers(below, size=(rows.stop - rows.start, BLOCKS), dtype=np.int32)
 
 
-def _named(naming: Generator, rows: slice) -> Numbers:
-    """A class for each row."""
-    labels: Numbers = naming.integers(ONES + 1, size=rows.stop - rows.start, dtype=np.int32)
+def _draw_labels(rng: Generator, rows: slice) -> Numbers:
+    """Draw a class for each row."""
+    labels: Numbers = rng.integers(ONES + 1, size=rows.stop - rows.start, dtype=np.int32)
     return labels
 
 
-def _write(table: Table, rows: slice, numbers: Numbers, labels: NDArray[Any]) -> None:
-    """The bits of the numbers as -1 and 1, the first of a block counting 8."""
+def _write(data: AttributeData, rows: slice, numbers: Numbers, labels: NDArray[Any]) -> None:
+    """Write the bits of the numbers as -1 and 1."""
     bits = numbers[:, :, None] >> np.arange(BITS)[::-1] & 1
-    table.attributes[rows] = (2 * bits - 1).reshape(len(numbers), -1)
-    table.labels[rows] = labels
+    data.attributes[rows] = (2 * bits - 1).reshape(len(numbers), -1)
+    data.labels[rows] = labels
