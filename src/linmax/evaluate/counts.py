@@ -30,9 +30,10 @@ PROBABILITY_TOLERANCE = 1e-9
 class MistakeCounts:
     """Correct predictions of some models, of the plurality of the votes, and of each expert.
 
-    Only trials whose label was a known class count: on the others nobody could be correct. The columns of
-    `correct` and `both_correct` are the models, then the plurality, then the experts. An expert that
-    abstains is not correct. Ties of the plurality, including trials without votes, go to the first class.
+    Only trials whose label was a known class count: on the others no prediction could be correct. The
+    columns of `correct` and `both_correct` are the models, then the plurality, then the experts. An expert
+    that abstains is not correct. Ties of the plurality, including trials without votes, go to the first
+    class.
 
     Parameters
     ----------

@@ -34,8 +34,8 @@ BLOCK_CELLS = 1 << 18
 class Progress:
     """Who was correct on which trial.
 
-    Only items whose label was a known class are trials: on the others nobody could be correct. An expert that
-    abstains is not correct. The progress of consecutive parts of a stream is added with ``+``.
+    Only items whose label was a known class are trials: on the others no prediction could be correct. An
+    expert that abstains is not correct. The progress of consecutive parts of a stream is added with ``+``.
 
     Attributes
     ----------
