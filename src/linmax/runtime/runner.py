@@ -16,7 +16,7 @@ from linmax.runtime.instances import InstanceBuffer
 from linmax.runtime.layout import strip_prefix
 from linmax.runtime.predictor import Predictions, Predictor, RulePredictor, State, TrialChunk
 from linmax.runtime.rule_run import Requests, RuleRun
-from linmax.runtime.sources import Sources
+from linmax.runtime.sources import Sources, sizes_of
 from linmax.spec import Learner
 
 MAX_FROZEN = 1 << 18  # frozen votes in memory at once
@@ -112,7 +112,7 @@ class Runner:
     # --- sizes
 
     def _sizes_with(self, batch: Any) -> Capacity:
-        attributes = len(self.names.attributes) + len(batch.new_attributes)
+        attributes = len(self.names.attributes.names) + len(batch.new_attributes)
         return Capacity(batch.experts_seen, batch.classes_seen, attributes, 0)
 
     def check(self, batch: Any = None) -> None:
@@ -131,8 +131,7 @@ class Runner:
     def resize(self, sizes: Capacity | None = None) -> None:
         """Make space for so many of each; for the names of the session if no sizes are given."""
         if sizes is None:
-            names = self.names
-            sizes = Capacity(len(names.experts), len(names.classes), len(names.attributes), 0)
+            sizes = sizes_of(self.names)
         if sizes == self.sizes and not self.stateful:
             return
         self.sizes = sizes
@@ -146,16 +145,21 @@ class Runner:
     def _add_names(self, batch: Any, classes: int) -> None:
         """Make the newcomers of a batch known to the session, of its classes only the first ones."""
         names = self.names
-        count = classes - len(names.classes)
+        count = classes - len(names.classes.names)
         if count <= 0 and not (batch.new_experts or batch.new_attributes or batch.new_values):
             return
         if count > 0:
             names.classes.extend(batch.new_classes[:count])
             batch.new_classes = batch.new_classes[count:]
-        names.experts.extend(batch.new_experts)
-        names.attributes.extend(batch.new_attributes)
-        names.values.extend(batch.new_values)
-        batch.new_experts, batch.new_attributes, batch.new_values = [], [], []
+        if batch.new_experts:
+            names.experts.extend(batch.new_experts)
+            batch.new_experts = []
+        if batch.new_attributes:
+            names.attributes.extend(batch.new_attributes)
+            batch.new_attributes = []
+        if batch.new_values:
+            names.values.extend(batch.new_values)
+            batch.new_values = []
         self.version += 1
 
     # --- running
@@ -209,14 +213,15 @@ class Runner:
         return [slice(begin, min(begin + chunk, batch.trials)) for begin in range(0, batch.trials, chunk)]
 
     def _run_chunk(self, batch: Any, rows: slice, learn: bool, scores: bool) -> Predictions:
-        with concurrency.deferred_interrupt() if learn else nullcontext():
+        with concurrency.DeferredInterrupt() if learn else nullcontext():
             chunk = self._begin_chunk(batch, rows)
             if learn:
-                known = len(self.names.classes) + len(batch.new_classes)
+                known = len(self.names.classes.names) + len(batch.new_classes)
                 if rows.stop < batch.trials:  # of the classes only those that these trials have named
                     named = np.maximum(chunk.known, chunk.labels + 1)[chunk.labels >= 0]
                     known = min(known, int(named.max(initial=0)))
                 self._add_names(batch, known)
+            self._build_forms()
             found = self._execute(chunk, scores)
             for predictor in self.predictors:
                 predictor.release()
@@ -236,6 +241,7 @@ class Runner:
         chunk = self._begin_chunk(batch, slice(0, batch.trials))
         if learn:
             self._add_names(batch, len(self.names.classes) + len(batch.new_classes))
+        self._build_forms()
         return chunk
 
     def _begin_chunk(self, batch: Any, rows: slice) -> TrialChunk:
@@ -246,9 +252,12 @@ class Runner:
             if sources.stateful:
                 sources.reserve(chunk.length if chunk.learns else 0, chunk.classes)
         self.resize(self._sizes_with(batch))
+        return chunk
+
+    def _build_forms(self) -> None:
+        """Build the form of every source, which depends on the names: sets of classes, for example."""
         for sources in self.sources:
             sources.form = sources.build_form(sources.trials.data)
-        return chunk
 
     def _execute(self, chunk: TrialChunk, scores: bool) -> Predictions:
         for run in self.rule_runs:
