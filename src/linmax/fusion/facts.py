@@ -3,12 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
+from linmax.experts.base import split_key
 from linmax.inputs import Names
 from linmax.kernels.structs import MISTAKES, MOVES, NOVEL, TRIALS
 from linmax.runtime.concurrency import SessionLock
 from linmax.runtime.runner import Runner
+
+
+class WeightRow(NamedTuple):
+    """One weight, as a row of `Fusion.weight_table`.
+
+    Parameters
+    ----------
+    source
+        The source that the weight belongs to, such as "Votes" or "PerClass".
+    expert
+        The expert, attribute, pair of attribute values or support vector; None for a threshold.
+    says
+        The vote that the weight is for; None if it is for any vote.
+    label
+        The class that the weight counts for; None if it is the class of the vote.
+    weight
+        The weight.
+    """
+
+    source: str
+    expert: Any
+    says: Any
+    label: Any
+    weight: float
 
 
 class Facts:
@@ -55,6 +80,28 @@ class Facts:
         with self._lock:
             return self.runner.predictor.weights()
 
+    def weight_table(self) -> list[WeightRow]:
+        """Return the weights that predict as rows: source, expert, says, label, weight.
+
+        Returns
+        -------
+        list of WeightRow
+            In the order of `weights`. ``pandas.DataFrame(fusion.weight_table())`` makes a data frame of it.
+
+        Examples
+        --------
+        >>> from linmax import Fusion, Perceptron
+        >>> from linmax.experts import PerClass, Thresholds, Votes
+        >>> fusion = Fusion(Perceptron().on(Votes() + PerClass() + Thresholds()), classes=["ham", "spam"])
+        >>> run = fusion.learn([{"ann": "ham"}], ["spam"])
+        >>> for row in fusion.weight_table()[:3]:
+        ...     print(*row)
+        Votes ann None None -1.0
+        PerClass ann ham ham -1.0
+        PerClass ann ham spam 1.0
+        """
+        return [_row(key, weight) for key, weight in self.weights.items()]
+
     @property
     def members(self) -> dict[str, float]:
         """The members of an ensemble and the share that each has in a prediction now.
@@ -94,3 +141,21 @@ class Facts:
             if new:
                 self.names.classes.extend(new)
                 self.runner.version += 1
+
+
+def _row(key: Any, weight: float) -> WeightRow:
+    match split_key(key):
+        case (expert,):
+            return WeightRow("Votes", expert, None, None, weight)
+        case (expert, label):
+            return WeightRow("Split", expert, label, label, weight)
+        case (expert, says, label):
+            return WeightRow("PerClass", expert, says, label, weight)
+    match key:
+        case ("threshold", label):
+            return WeightRow("Thresholds", None, None, label, weight)
+        case ("attribute", attribute, *label):
+            return WeightRow("Attributes", attribute, None, label[0] if label else None, weight)
+        case ("pair", *values):
+            return WeightRow("Pairs", tuple(values), None, None, weight)
+    return WeightRow(str(key[0]), key[1] if len(key) == 2 else key[1:], None, None, weight)

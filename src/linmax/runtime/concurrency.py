@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from typing import Any
@@ -104,26 +103,26 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_pool)
 
 
-@contextlib.contextmanager
-def deferred_interrupt() -> Iterator[None]:
+class DeferredInterrupt:
     """Raise a KeyboardInterrupt that comes inside at the end, when the session is consistent again.
 
-    Nothing is done outside the main thread, nor where somebody has installed a handler for SIGINT.
+    Nothing is done outside the main thread, nor where the program has installed a handler for SIGINT.
     """
-    if (
-        threading.current_thread() is not threading.main_thread()
-        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-    ):
-        yield
-        return
-    interrupts: list[Any] = []
-    signal.signal(signal.SIGINT, lambda *what: interrupts.append(what))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    if interrupts:
-        signal.default_int_handler(*interrupts[-1])
+
+    def __enter__(self) -> None:
+        self.interrupts: list[Any] = []
+        self.active = (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        )
+        if self.active:
+            signal.signal(signal.SIGINT, lambda *what: self.interrupts.append(what))
+
+    def __exit__(self, *error: object) -> None:
+        if self.active:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            if self.interrupts:
+                signal.default_int_handler(*self.interrupts[-1])
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -33,6 +34,16 @@ from linmax.runtime.sources import Sources
 from linmax.spec import UNLIMITED, RunOptions
 
 COLUMNS = ("theta", "w", "spoken", "past", "since")
+
+
+@cache
+def _functions(rule: Any, interpreting: bool) -> tuple[Any, ...]:
+    """Return the functions of a class of rules as the kernel takes them: their addresses, once compiled."""
+    return (
+        _jit.reach(rule.update, _jit.UPDATE),
+        _jit.reach(rule.join, _jit.JOIN),
+        _jit.reach(rule.settle, _jit.SETTLE),
+    )
 
 
 @dataclass
@@ -147,9 +158,7 @@ class RuleRun:
             self._settings[interpreting] = (
                 _jit.parameters(rule.parameters()),
                 How(
-                    _jit.reach(rule.update, _jit.UPDATE),
-                    _jit.reach(rule.join, _jit.JOIN),
-                    _jit.reach(rule.settle, _jit.SETTLE),
+                    *_functions(type(rule), interpreting),
                     code,
                     rounds,
                     int(rule.asks_margin),

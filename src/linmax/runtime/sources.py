@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
+import operator
 from collections.abc import Iterator
-from functools import reduce
 from typing import Any, Self
 
 import numpy as np
@@ -26,6 +26,11 @@ def check_size(weights: int, sizes: Capacity) -> None:
             f"{sizes.experts} experts, {sizes.attributes} attributes and {sizes.classes} classes make over"
             f" {MAX_WEIGHTS} weights; is an id column taken for a label?"
         )
+
+
+def sizes_of(names: Any) -> Capacity:
+    """Return how many experts, classes and attributes a session knows."""
+    return Capacity(len(names.experts.names), len(names.classes.names), len(names.attributes.names), 0)
 
 
 class Sources:
@@ -85,15 +90,16 @@ class Sources:
 
     def sizes_of_names(self) -> Capacity:
         """Return how many of each the session knows."""
-        names = self.names
-        stored = max((memory.count for memory in self.stateful), default=0)
-        return Capacity(len(names.experts), len(names.classes), len(names.attributes), stored)
+        stored = max((memory.count for memory in self.stateful), default=0) if self.stateful else 0
+        return sizes_of(self.names)._replace(stored=stored)
 
     def check(self, sizes: Capacity) -> None:
         """Raise a ValueError if the sources cannot serve so many, before anything has changed."""
+        weights = 0
         for part in self.parts:
             part.check(sizes.classes)
-        check_size(sum(math.prod(part.shape(sizes)) for part in self.parts), sizes)
+            weights += math.prod(part.shape(sizes))
+        check_size(weights, sizes)
 
     def resize(self, sizes: Capacity) -> bool:
         """Make space for so many; return whether the capacity has changed."""
@@ -102,8 +108,10 @@ class Sources:
         if sizes == self.sizes:
             return False
         self.sizes = sizes
-        self.active = sum(math.prod(part.shape(sizes)) for part in self.parts)
-        if all(have >= needed for have, needed in zip(self.capacity, sizes, strict=True)):
+        self.active = 0
+        for part in self.parts:
+            self.active += math.prod(part.shape(sizes))
+        if all(map(operator.ge, self.capacity, sizes)):
             return False
         self.capacity = Capacity(*map(doubled, self.capacity, sizes))
         self.layout = WeightLayout(self.parts, self.capacity)
@@ -134,11 +142,10 @@ class Sources:
         """Return trials as kernels read them, all sources side by side."""
         for memory in self.stateful:
             memory.resize(self.capacity)
-        made = [
-            (block.part.form(data, self.capacity, self.names, memory), math.prod(block.shape))
-            for block, memory in zip(self.layout.blocks, self.memories, strict=True)
-        ]
-        whole, _ = reduce(lambda left, right: (Sum(left[0], right[0], left[1]), left[1] + right[1]), made)
+        whole: Any = None
+        for block, memory in zip(self.layout.blocks, self.memories, strict=True):
+            form = block.part.form(data, self.capacity, self.names, memory)
+            whole = form if whole is None else Sum(whole, form, block.at)
         return whole
 
     def keep_frozen(self) -> None:
