@@ -73,6 +73,7 @@ compat-oldest: .cache/compat-oldest
 # Kills a run that writes checkpoints and resumes it, 50 times.
 soak: setup
 	$(BIN)/python -m tests.slow.soak $(ARGS)
+	$(BIN)/python -m tests.slow.thread_stress
 
 reproduce: setup
 	$(BIN)/linmax reproduce $(ARGS)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from linmax import load
+from linmax import Ticket, load
+from linmax._jit import interpreted
 
 FILES = Path(__file__).parent / "model_files"
 EXPECTED: dict[str, Any] = json.loads((FILES / "expected.json").read_text(encoding="utf-8"))
@@ -34,6 +36,12 @@ def test_there_is_a_file_of_every_kind_of_learner() -> None:
         "Votes", "Thresholds", "PerClass", "Split", "Attributes", "Shared", "Kernel", "Pairs",
     ):  # fmt: skip
         assert f"{name}(" in learners, name
+
+
+@pytest.fixture(autouse=True)
+def _without_compilation() -> Iterator[None]:
+    with interpreted():  # there are too many kinds to compile them all
+        yield
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -62,7 +70,5 @@ def test_a_file_of_an_earlier_version_goes_on_as_it_would_have(name: str, tmp_pa
 def test_an_open_ticket_of_an_earlier_version_can_be_answered() -> None:
     fusion = load(FILES / "v1-dicts-00.linmax")
     ((number, _),) = fusion.tickets.waiting.items()
-    from linmax import Ticket
-
     fusion.learn_one(Ticket(number, None), "x")
     assert len(fusion.tickets) == 0

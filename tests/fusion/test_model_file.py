@@ -37,7 +37,7 @@ def sessions() -> dict[str, Fusion]:
     kept.learn(VOTES, LABELS)
     pairs = Fusion(Recycled(Winnow(1.5), size=7).on(Pairs() + Thresholds()))
     pairs.learn(attributes=MEETINGS, labels=ROOMS)
-    rows = Fusion(Recycled(Perceptron(), size=5).on(Attributes() + Thresholds()))
+    rows = Fusion(Recycled(Perceptron(), size=5).on(Attributes()))
     rows.learn(attributes=np.eye(4)[[0, 1, 2, 3] * 5], labels=["w", "x", "y", "z"] * 5)
     return {"plain": plain, "kept": kept, "pairs": pairs, "rows": rows}
 
@@ -57,9 +57,10 @@ def test_a_loaded_session_has_the_same_state(name: str, tmp_path: Path) -> None:
 
 
 def test_pairs_go_on_from_a_file_as_if_nothing_had_happened(tmp_path: Path) -> None:
-    whole = Fusion(Recycled(Winnow(1.5), size=7).on(Pairs()))
+    learner = Recycled(Winnow(1.5), size=7).on(Pairs() + Thresholds())
+    whole = Fusion(learner)
     whole.learn(attributes=MEETINGS, labels=ROOMS)
-    part = Fusion(Recycled(Winnow(1.5), size=7).on(Pairs()))
+    part = Fusion(learner)
     part.learn(attributes=MEETINGS[:13], labels=ROOMS[:13])
     part.save(tmp_path / "m")
     part = load(tmp_path / "m")

@@ -15,6 +15,8 @@ import pytest
 from linmax import Averaged, Fusion, Logistic, Mixture, NaiveBayes, Perceptron, Recycled, Winnow, load
 from linmax.problems import majority
 from linmax.runtime.concurrency import SessionLock
+from tests.slow.thread_stress import LEARNERS as LEARNERS_UNDER_STRESS
+from tests.slow.thread_stress import stress
 
 VOTES, LABELS = majority(400, relevant=3, experts=6, classes=4, noise=0.1)
 ITEMS = [dict(enumerate(row)) for row in VOTES.tolist()]
@@ -259,3 +261,11 @@ def test_a_handler_of_the_program_for_interrupts_stays(monkeypatch: pytest.Monke
         assert signal.getsignal(signal.SIGINT) is handler
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("learner", LEARNERS_UNDER_STRESS)
+def test_a_mixture_of_all_calls_leaves_the_state_of_one_thread(learner: str) -> None:
+    found = stress(learner, seconds=0.7)
+    assert not found.errors
+    assert found.calls > 20
+    assert found.same_state

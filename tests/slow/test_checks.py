@@ -19,4 +19,6 @@ def test_learners_on_kernels_pass_the_common_checks() -> None:
 
 
 def test_learners_that_share_pass_the_common_checks() -> None:
-    check_learner(Averaged(Recycled(Winnow(1.2), size=10)).on(Shared("distance", sets={"s": (0, 1), "t": (1, 2)})))
+    check_learner(
+        Averaged(Recycled(Winnow(1.2), size=10)).on(Shared("distance", sets={"s": (0, 1), "t": (1, 2)}))
+    )
