@@ -1,8 +1,8 @@
 """linmax learns whom to trust: an on-line, mistake-bounded combination of experts' votes.
 
-A panel of experts (classifiers, language models, annotators, rules, attributes) votes on each item. A `Fusion`
-predicts one class with a learned linear combination of the votes, and updates its weights when it is told the
-label.
+A panel of experts (classifiers, language models, annotators, rules, attributes) votes on each item. A
+`Fusion` predicts one class with a learned linear combination of the votes, and updates its weights when the
+label is known.
 
 The session
     `Fusion`, `load`, `Run`, `Ticket`, `Explanation`, `Triplets`
@@ -10,14 +10,15 @@ Rules, which update weights
     `Perceptron`, `Winnow`, `BalancedWinnow`, `Romma`, `Alma`, `PNorm`, `QuasiAdditive`, `PassiveAggressive`,
     `Logistic`
 Techniques and ensembles, which choose the hypothesis that predicts
-    `Averaged`, `Recycled`, `Tempered`, `Voted`, `Combine`, `WeightedMajority`, `Mixture`, `Stacked`, `NaiveBayes`
+    `Averaged`, `Recycled`, `Tempered`, `Voted`, `Combine`, `WeightedMajority`, `Mixture`, `Stacked`,
+    `NaiveBayes`
 Presets
     `recommended`, `standard_bank`, `vr_combine`
 Learners as text
     `parse`, `register`
 
-The submodules `adapters`, `bounds`, `checks`, `evaluate`, `experts`, `problems`, `report`, `streams` and `svm` are
-imported when they are first used.
+The submodules `adapters`, `bounds`, `checks`, `evaluate`, `experts`, `problems`, `report`, `streams` and
+`svm` are imported when they are first used.
 
 Examples
 --------
@@ -35,7 +36,7 @@ from typing import Any
 
 from linmax.fusion import Explanation, Fusion, Run, Ticket, load
 from linmax.inputs import Triplets
-from linmax.rules import Rule, cycle
+from linmax.rules import Cycle, Rule
 from linmax.rules.alma import Alma
 from linmax.rules.balanced_winnow import BalancedWinnow
 from linmax.rules.logistic import Logistic
@@ -86,6 +87,7 @@ __all__ = [
     "Averaged",
     "BalancedWinnow",
     "Combine",
+    "Cycle",
     "Explanation",
     "Fusion",
     "Logistic",
@@ -106,7 +108,6 @@ __all__ = [
     "Voted",
     "WeightedMajority",
     "Winnow",
-    "cycle",
     "load",
     "parse",
     "recommended",

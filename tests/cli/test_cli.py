@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -62,6 +63,40 @@ def test_help_imports_neither_scikit_learn_nor_matplotlib() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_former_names_of_options_are_accepted_and_not_shown(tmp_path: Path) -> None:
+    votes = tmp_path / "votes.csv"
+    votes.write_text("ann,truth\n" + "Spam ,spam\nham,ham\n" * 5)
+    for name in ("--ignore-case", "--fold"):
+        result = run("fuse", str(votes), name, "--json", "--learner", "Winnow(1.2)")
+        assert json.loads(result.stdout)["classes"] == ["spam", "ham"]
+    for name in ("--relearn", "--again"):
+        assert run("fuse", str(votes), name).stderr == "linmax: --relearn requires --from MODEL\n"
+    shown = run("fuse", "--help").output
+    assert "--fold" not in shown
+    assert "--again" not in shown
+
+
+def test_the_program_exits_as_every_python_program_does() -> None:
+    program = (
+        "import atexit, sys\nsys.argv = ['linmax', '--version']\natexit.register(print, 'bye')\n"
+        "from linmax.cli import main\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"linmax {linmax.__version__}\nbye\n")
+
+
+def test_a_command_does_not_hide_pandas_from_pyarrow(tmp_path: Path) -> None:
+    votes = tmp_path / "votes.csv"
+    votes.write_text("ann,truth\na,a\nb,b\n")
+    program = (
+        "import pyarrow\nfrom typer.testing import CliRunner\nfrom linmax.cli import app\n"
+        f"CliRunner().invoke(app, ['fuse', {str(votes)!r}, '--learner', 'Winnow(1.2)'])\n"
+        "print(len(pyarrow.table({'a': [1, 2]}).to_pandas()))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "2\n")
 
 
 def test_learners_shows_the_whole_registry(monkeypatch: pytest.MonkeyPatch) -> None:
