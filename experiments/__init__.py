@@ -1,4 +1,4 @@
-"""The papers' experiments, a folder each: what is claimed (`expected.json`), how it is run, what was found.
+"""The papers' experiments, one folder each: the claims (`expected.json`), the runs, and the results.
 
 `linmax reproduce` runs them. A folder with an `expected.json` whose module has an `EXPERIMENT` is found by
 being there.

@@ -1,4 +1,4 @@
-"""All experiments that are here."""
+"""The list of all experiments."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ HERE = Path(__file__).parent
 
 
 def experiments() -> dict[str, Experiment]:
-    """By name, in the order of the papers, and within a paper of the names."""
+    """Return all experiments by name, in the order of papers and names."""
     folders = sorted(path.parent.name for path in HERE.glob("*/expected.json"))
     found: list[Experiment] = [import_module(f"experiments.{folder}").EXPERIMENT for folder in folders]
     return {one.name: one for one in sorted(found, key=lambda one: (one.paper, one.name))}
 
 
-def chosen(names: list[str]) -> list[Experiment]:
-    """Those that are asked for; `all` are all.
+def select(names: list[str]) -> list[Experiment]:
+    """Return the named experiments; `all` selects all.
 
-    >>> chosen(["fusion-tabel-1"])
+    >>> select(["fusion-tabel-1"])
     Traceback (most recent call last):
     ValueError: there is no experiment 'fusion-tabel-1'; did you mean 'fusion-table-1'?
     """

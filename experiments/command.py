@@ -1,4 +1,4 @@
-"""`linmax reproduce`: list the experiments, or run some and set what they find beside what is claimed."""
+"""`linmax reproduce`: list the experiments, or run some and compare the results with the claims."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from rich.text import Text
 
 from experiments import data as files
 from experiments import pages, runner
-from experiments.catalogue import chosen, experiments
+from experiments.cache import FOLDER, CellCache
+from experiments.catalogue import experiments, select
 from experiments.interface import Experiment
-from experiments.kept import FOLDER, Kept
 from experiments.runner import Done, Job
 
-QUICK = FOLDER / "quick"  # a quick look, or one with fewer runs, never replaces results
-QUICK_RUNS = 3  # with two an interval is too wide to say anything
+QUICK = FOLDER / "quick"  # runs in quick mode, or with fewer runs, never replace results
+QUICK_RUNS = 3  # with two runs intervals are too wide
 STYLES = {
     "reproduced": "green",
     "reproduced in order only": "yellow",
@@ -32,16 +32,16 @@ STYLES = {
 
 
 def listing(console: Console) -> None:
-    """Name the experiments and what became of their claims, as far as results are here."""
+    """Print the experiments, and the outcomes of their claims where results exist."""
     table = Shown(box=None, pad_edge=False)
     table.add_column("experiment", style="cyan", min_width=max(map(len, experiments())))
     for heading in ("what it is", "claims"):
         table.add_column(heading, overflow="fold")
     for name, one in experiments().items():
-        kept = pages.read(one)
-        counts = Counter(verdict.judgement for verdict in one.judge(kept["figures"])) if kept else {}
-        said = ", ".join(f"{count} {judgement}" for judgement, count in counts.items())
-        table.add_row(name, one.title, said or "not run")
+        stored = pages.read(one)
+        counts = Counter(outcome.judgement for outcome in one.judge(stored["figures"])) if stored else {}
+        outcomes = ", ".join(f"{count} {judgement}" for judgement, count in counts.items())
+        table.add_row(name, one.title, outcomes or "not run")
     console.print(table)
     console.print("\nlinmax reproduce NAME ... runs some, linmax reproduce all runs all of them.")
 
@@ -57,27 +57,27 @@ def reproduce(
     console: Console | None = None,
     cache: Path = FOLDER,
 ) -> int:
-    """Run experiments, write and show what they find; how many could not be run for want of data."""
+    """Run experiments, write and print results; return how many lack data."""
     console = console or Console()
     where, without = files.folder(data), 0
     jobs: list[Job] = []
-    counts = {one.name: runs or (QUICK_RUNS if quick else one.runs) for one in chosen(names)}
+    counts = {one.name: runs or (QUICK_RUNS if quick else one.runs) for one in select(names)}
     if folder is not None:
-        _demand_place(folder)
+        _check_writable(folder)
 
     def place(one: Experiment) -> Path:
         return folder or (QUICK if quick or counts[one.name] < one.runs else pages.RESULTS)
 
-    for one in chosen(names):
+    for one in select(names):
         try:
-            files.demand(one.name, one.data, where)
+            files.require_files(one.name, one.data, where)
         except ValueError as error:
             if len(counts) == 1:
                 raise
             console.print(Text(f"linmax: {error}", style="red"), soft_wrap=True)
             without += 1
             continue
-        jobs.append(Job(one, one.cells(counts[one.name], quick), Kept(one, where, cache), where))
+        jobs.append(Job(one, one.cells(counts[one.name], quick), CellCache(one, where, cache), where))
 
     left = {job.experiment.name: len(job.missing()) for job in jobs}
     before = {name for name, count in left.items() if not count}
@@ -89,9 +89,9 @@ def reproduce(
         target = place(one)
         pages.write_all(one, figures, facts, target)
         show(console, one, figures)
-        again = " (every cell was kept from before)" if one.name in before else ""
+        cached = " (from the cache)" if one.name in before else ""
         console.print(
-            Text(f"{one.name}: {job.seconds():.0f} s of work{again}, in {target}\n"), soft_wrap=True
+            Text(f"{one.name}: {job.seconds():.0f} s of work{cached}, in {target}\n"), soft_wrap=True
         )
 
     for job in jobs:
@@ -111,36 +111,36 @@ def reproduce(
     except KeyboardInterrupt:
         cells = sum(len(job.cells) for job in jobs)
         raise KeyboardInterrupt(
-            f"stopped; {cells - sum(left.values())} of {cells} cells are kept,"
-            " and the same command goes on from there"
+            f"stopped; {cells - sum(left.values())} of {cells} cells are cached,"
+            " and the same command continues from there"
         ) from None
     if quick:
-        console.print("This was a quick look: few runs have wide intervals, in which much agrees by chance.")
+        console.print("Quick mode: with few runs intervals are wide, and agreement may be due to chance.")
     return without
 
 
-def _demand_place(folder: Path) -> None:
-    """Refuse a folder that cannot be written to before any work is done."""
+def _check_writable(folder: Path) -> None:
+    """Raise an error if the folder is not writable, before any work is done."""
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
-        raise ValueError(f"results cannot be written to {folder}; name another folder with --folder")
+        raise ValueError(f"results cannot be written to {folder}; pass another folder with --folder")
 
 
 def show(console: Console, experiment: Experiment, figures: dict[str, object]) -> None:
-    """The verdicts on a terminal; the reasons and all tables are on the page."""
+    """Print the outcomes; reasons and tables are on the page."""
     shown = Shown(title=experiment.title, title_justify="left", title_style="bold")
-    for heading in ("claim", "paper", "linmax", "verdict"):
+    for heading in ("claim", "paper", "linmax", "outcome"):
         shown.add_column(heading, overflow="fold")
-    for verdict in experiment.judge(figures):
-        style = STYLES[verdict.judgement]
-        words = (verdict.claim, verdict.paper, verdict.found)
-        shown.add_row(*map(Text, words), Text(verdict.judgement, style=style))
+    for outcome in experiment.judge(figures):
+        style = STYLES[outcome.judgement]
+        words = (outcome.claim, outcome.paper, outcome.found)
+        shown.add_row(*map(Text, words), Text(outcome.judgement, style=style))
     console.print(shown)
 
 
 @contextmanager
 def _progress(console: Console, jobs: list[Job], left: dict[str, int]) -> Iterator[Done]:
-    """A bar for each experiment under way and one for all, with the time left; nothing off a terminal."""
+    """Show a progress bar per running experiment and one for all; none without a terminal."""
     if not console.is_terminal or not sum(left.values()):
         yield lambda job: None
         return

@@ -1,4 +1,4 @@
-"""Curves of mistakes as the papers draw them, named where they end."""
+"""Curves of mistakes as in the papers, with labels at their ends."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 
 from linmax.report.line_chart import spread
 
-# Okabe & Ito's colours, which the colour-blind can tell apart
+# Okabe & Ito's colours, which are distinguishable with colour blindness
 ORANGE, SKY, GREEN, BLUE, RED, PURPLE = "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7"
 BLACK, GREY = "#000000", "#777777"
-DOTS, DASHES, DASH_DOT = (0, (1.5, 1.5)), (0, (6, 2)), (0, (6, 2, 1.5, 2))  # they tell without colour, too
-LINE = 0.05  # the least distance of names at the right, as a part of the frame's height
+DOTS, DASHES, DASH_DOT = (0, (1.5, 1.5)), (0, (6, 2)), (0, (6, 2, 1.5, 2))  # distinguishable without colour
+LINE = 0.05  # smallest distance of labels at the right, relative to the height
 
 
 def thin(curve: Any, points: int = 250) -> list[float]:
-    """A curve at evenly spaced trials, the last among them.
+    """Return a curve at evenly spaced trials, including the last.
 
     >>> thin([1, 2, 3, 4, 5, 6], 3)
     [2, 4, 6]
@@ -28,7 +28,7 @@ def thin(curve: Any, points: int = 250) -> list[float]:
 
 
 def tidy(axes: Any) -> None:
-    """Two axes and faint lines to read heights by."""
+    """Remove two spines and add a light grid."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#EEEEEE", zorder=0)
 
@@ -40,7 +40,7 @@ def plot(
     *,
     small: bool = False,
 ) -> None:
-    """Draw curves given as (name at the end, points, style) over so many trials."""
+    """Draw curves given as (label, points, style) over a number of trials."""
     top = 1.05 * max(max(points) for _, points, _ in curves.values()) or 1.0
     for _, points, style in curves.values():
         at = np.linspace(trials / len(points), trials, len(points))

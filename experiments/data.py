@@ -1,4 +1,4 @@
-"""The folder of data, and a sentence for each file that may be missing from it."""
+"""The folder of data, and the source of each file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "data"  # beside the checkout
-NOWHERE = Path("data")  # what is named when neither an option nor the default says where
+FALLBACK = Path("data")  # named in messages if neither an option nor the default exists
 COVERTYPE = "covtype/covtype_sample93k.npz"
 LETTER = "letter/letter.npz"
 ISOLET = "isolet/isolet.npz"
@@ -20,7 +20,7 @@ UCI = "https://archive.ics.uci.edu/dataset"
 WORDS = "in the arrays indptr, indices and shape of a binary CSR matrix, and y, from https://www.cs.cmu.edu/~enron/"
 SOURCES = {
     LETTER: f"UCI letter recognition in the arrays X and y, in the order of {UCI}/59/letter+recognition",
-    ISOLET: f"UCI ISOLET in the arrays X_times_10000, y and subset (1 to 5); make it from {UCI}/54/isolet",
+    ISOLET: f"UCI ISOLET in the arrays X_times_10000, y and subset (1 to 5); create it from {UCI}/54/isolet",
     KAMINSKI: f"the words of kaminski-v's messages by date {WORDS}",
     BECK: f"the correspondents of beck-s's messages {WORDS}",
     YALEB: "Extended Yale B as 32 x 32 pixels in the arrays X and y, from https://github.com/ma-xu/L21FS",
@@ -29,35 +29,35 @@ SOURCES = {
         for name in KEEL
     },
     COVERTYPE: "a random sample of UCI Covertype in the arrays quant, wilderness, soil and y;"
-    " make it from covtype.data.gz of https://archive.ics.uci.edu/dataset/31/covertype",
+    " create it from covtype.data.gz of https://archive.ics.uci.edu/dataset/31/covertype",
 }
 
 
-def folder(asked: Path | None) -> Path:
-    """Where data are: as asked, else ../shared/data when it is there."""
-    if asked is not None:
-        if not asked.is_dir():
-            raise ValueError(f"there is no folder {asked} with data; name another with --data")
-        return asked
-    return DEFAULT if DEFAULT.is_dir() else NOWHERE
+def folder(given: Path | None) -> Path:
+    """Return the folder of data: the given one, or ../shared/data if it exists."""
+    if given is not None:
+        if not given.is_dir():
+            raise ValueError(f"there is no folder {given} with data; pass another with --data")
+        return given
+    return DEFAULT if DEFAULT.is_dir() else FALLBACK
 
 
-def demand(who: str, files: tuple[str, ...], where: Path) -> None:
-    """Refuse an experiment whose data are not there, with what to get and where.
+def require_files(who: str, files: tuple[str, ...], where: Path) -> None:
+    """Raise an error with the source of the data if a file is missing.
 
-    >>> demand("fusion-figure-4", (COVERTYPE,), Path("nowhere"))
+    >>> require_files("fusion-figure-4", (COVERTYPE,), Path("nowhere"))
     Traceback (most recent call last):
-    ValueError: fusion-figure-4 needs nowhere/covtype/covtype_sample93k.npz, which is not there: ...
+    ValueError: fusion-figure-4 requires nowhere/covtype/covtype_sample93k.npz, which is missing: ...
     """
     for file in files:
         if not (where / file).is_file():
             raise ValueError(
-                f"{who} needs {(where / file).as_posix()}, which is not there: {SOURCES[file]},"
-                " and name the folder with --data"
+                f"{who} requires {(where / file).as_posix()}, which is missing: {SOURCES[file]};"
+                " pass the folder with --data"
             )
 
 
 def arrays(path: Path) -> dict[str, Any]:
-    """The arrays of a file; never objects, which could run code."""
+    """Return the arrays of a file; pickled objects are not allowed."""
     with np.load(path, allow_pickle=False) as file:
         return {name: file[name] for name in file.files}

@@ -1,4 +1,4 @@
-"""What the experiments of 2008 share: their problem, their algorithms, and the paper's names for them."""
+"""The problem of the experiments of 2008, its algorithms, and their names in the paper."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ NOISES = (0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4)
 
 @lru_cache(maxsize=4)  # many learners take the same one
 def stream(noise: float, seed: int, *, trials: int = TRIALS, classes: int = CLASSES) -> Any:
-    """Votes and noisy labels of one run."""
+    """Return votes and noisy labels of one run."""
     return majority(trials, classes=classes, noise=noise, seed=seed)
 
 
 def learn(learner: Any, panel: Any, *, classes: int = CLASSES, seed: int = 0) -> Run:
-    """One pass; all classes are known from the start."""
+    """Learn one pass; all classes are known from the start."""
     return Fusion(learner, classes=range(classes), seed=seed).learn(*panel)
 
 
 def optimum(noise: float, seed: int) -> Any:
-    """Where who knows the target errs: on the labels that noise has changed."""
+    """Return where the target itself is wrong: on the labels changed by noise."""
     return stream(noise, seed).labels != stream(0.0, seed).labels
 
 
 def v_combine(**options: int) -> Combine:
-    """V-Combine over the 62 algorithms."""
+    """Return V-Combine over the 62 algorithms."""
     return Combine(tuple(standard_bank()), **options)
 
 
 def recycling(updates: int | None) -> Combine:
-    """VR-Combine with other limits on how often an instance may serve."""
+    """Return VR-Combine with another limit on the updates per instance."""
     plain = [Recycled(member, updates=updates) for member in bank("B")]
     return Combine((*plain, *map(Averaged, plain)))
 
 
 def bank(family: str) -> list[Any]:
-    """The 31 algorithms B of 2008, plain (B), averaged (A), recycled (R) or both (AR)."""
+    """Return the 31 algorithms of 2008, plain (B), averaged (A), recycled (R) or both (AR)."""
     plain: list[Any] = standard_bank()[:31]
     if "R" in family:
         plain = [Recycled(member) for member in plain]
@@ -60,13 +60,13 @@ def bank(family: str) -> list[Any]:
 
 
 def learner(who: str) -> Any:
-    """By the name that `expected.json` uses."""
+    """Return a learner by its name in `expected.json`."""
     known = {"VR-Combine": vr_combine, "V-Combine": v_combine}
     return known[who]() if who in known else parse(who)
 
 
 def name(learner: Any) -> str:
-    """As in the paper: AR-Perceptron, A-Winnow(1.35), ALMA(2).
+    """Return the name of a learner in the paper: AR-Perceptron, A-Winnow(1.35), ALMA(2).
 
     >>> name(Averaged(Recycled(Alma(2.5))))
     'AR-ALMA(2.5)'

@@ -1,4 +1,4 @@
-"""What an experiment is: claims, cells that can be run apart, and what is made of their numbers."""
+"""The definition of an experiment: claims, independent cells, and functions of their results."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-Cell = dict[str, Any]  # what tells one piece of work from the others: text and numbers only
-Figures = dict[str, Any]  # what JSON can hold; tables, verdicts and the picture are made of it alone
+Cell = dict[str, Any]  # the parameters of one independent run: texts and numbers only
+Figures = dict[str, Any]  # JSON data; tables, outcomes and the plot are computed from it alone
 Judgement = Literal["reproduced", "reproduced in order only", "not reproduced", "data lost"]
 
 
 class Table(NamedTuple):
-    """Lines of text under a head."""
+    """A table of texts."""
 
     title: str
     head: list[str]
@@ -21,11 +21,25 @@ class Table(NamedTuple):
     note: str = ""
 
 
-class Verdict(NamedTuple):
-    """A claim of a paper, what it says, what was found, and what follows."""
+class Outcome(NamedTuple):
+    """A claim of a paper, the result here, and the judgement.
+
+    Parameters
+    ----------
+    claim : str
+        The claim.
+    source : str
+        Where it is in the paper.
+    paper, found : str
+        The figure of the paper, and ours.
+    judgement : str
+        Whether the claim is reproduced.
+    why : str
+        The reason for the judgement.
+    """
 
     claim: str
-    source: str  # where in the paper
+    source: str
     paper: str
     found: str
     judgement: Judgement
@@ -33,7 +47,7 @@ class Verdict(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A cell and what running it gave."""
+    """A cell and its result."""
 
     cell: Cell
     value: Any
@@ -43,22 +57,47 @@ class Found(NamedTuple):
 class Experiment:
     """One table, figure or remark of a paper.
 
-    `cells(runs, quick)` lists the work; `run(cell, data)` does one piece of it, in a process of its own, and
-    gives what JSON can hold; `gather` turns all pieces, in the order of the cells, into figures. Tables,
-    verdicts and the picture come from the figures, so they can be made again from the kept file.
+    Tables, outcomes and the plot are functions of the figures, so they can be rebuilt from the stored file.
+
+    Parameters
+    ----------
+    name : str
+        The name on the command line, such as fusion-table-1.
+    paper : str
+        The year of the paper, or "lecture".
+    title : str
+        The title of the page.
+    cells : callable
+        `cells(runs, quick)` returns the independent runs.
+    run : callable
+        `run(cell, data)` runs one cell, in a process of its own, and returns JSON data.
+    gather : callable
+        Turns the results of all cells, in their order, into figures.
+    tables, judge : callable
+        Turn figures into tables and outcomes.
+    draw : callable, optional
+        Draws figures on an empty matplotlib figure.
+    size : tuple of float
+        The size of that figure in inches.
+    runs : int
+        The number of runs.
+    data, optional : tuple of str
+        Required and optional files, by their path in the folder of data.
+    fitted : str
+        What was chosen because it fits the claims, for the page.
     """
 
-    name: str  # on the command line, such as fusion-table-1
-    paper: str  # its year, and for the lecture its name
+    name: str
+    paper: str
     title: str
     cells: Callable[[int, bool], list[Cell]]
     run: Callable[[Cell, Path], Any]
     gather: Callable[[list[Found]], Figures]
     tables: Callable[[Figures], list[Table]]
-    judge: Callable[[Figures], list[Verdict]]
-    draw: Callable[[Figures, Any], None] | None = None  # onto an empty matplotlib figure
-    size: tuple[float, float] = (8.5, 5.0)  # of that figure, in inches
+    judge: Callable[[Figures], list[Outcome]]
+    draw: Callable[[Figures, Any], None] | None = None
+    size: tuple[float, float] = (8.5, 5.0)
     runs: int = 20
-    data: tuple[str, ...] = ()  # files that must be there, by their path in the folder of data
-    optional: tuple[str, ...] = ()  # files that are used when they are there
-    fitted: str = ""  # what was chosen because it fits, said on the page
+    data: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    fitted: str = ""

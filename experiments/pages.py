@@ -1,4 +1,4 @@
-"""What is left of an experiment: its figures as JSON, a page of Markdown, and the picture as PNG and SVG."""
+"""The files of an experiment: figures as JSON, a page in Markdown, and a plot as PNG and SVG."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from experiments.interface import Experiment, Figures, Table, Verdict
+from experiments.interface import Experiment, Figures, Outcome, Table
 from linmax import __version__
 from linmax._files import write_atomic
 
@@ -21,32 +21,34 @@ LIBRARIES = ("numpy", "numba", "scipy", "scikit-learn")
 
 
 def write_all(experiment: Experiment, figures: Figures, facts: dict[str, Any], folder: Path) -> list[Path]:
-    """Write the files of an experiment; each wholly or not at all."""
+    """Write the files of an experiment, each atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     base = folder / experiment.name
     whole = {"experiment": experiment.name, "title": experiment.title, **facts, "figures": figures}
-    made = {base.with_suffix(".json"): as_json(whole).encode()}
-    made[base.with_suffix(".md")] = page(
+    files = {base.with_suffix(".json"): as_json(whole).encode()}
+    files[base.with_suffix(".md")] = page(
         experiment, figures, facts, drawn=experiment.draw is not None
     ).encode()
-    made |= {base.with_suffix(suffix): content for suffix, content in pictures(experiment, figures).items()}
-    for path, content in made.items():
+    files |= {base.with_suffix(suffix): content for suffix, content in pictures(experiment, figures).items()}
+    for path, content in files.items():
         write_atomic(path, content)
-    return list(made)
+    return list(files)
 
 
-def made_again(experiment: Experiment, folder: Path = RESULTS) -> dict[Path, bytes]:
-    """The page and the pictures as the kept figures would have them now."""
-    kept = read(experiment, folder)
-    if kept is None:
+def rebuilt_files(experiment: Experiment, folder: Path = RESULTS) -> dict[Path, bytes]:
+    """Return the page and the plots, generated from the stored figures."""
+    stored = read(experiment, folder)
+    if stored is None:
         return {}
     base, drawn = folder / experiment.name, experiment.draw is not None
-    made = {base.with_suffix(".md"): page(experiment, kept["figures"], kept, drawn=drawn).encode()}
-    return made | {base.with_suffix(kind): one for kind, one in pictures(experiment, kept["figures"]).items()}
+    files = {base.with_suffix(".md"): page(experiment, stored["figures"], stored, drawn=drawn).encode()}
+    return files | {
+        base.with_suffix(kind): one for kind, one in pictures(experiment, stored["figures"]).items()
+    }
 
 
 def as_json(whole: dict[str, Any]) -> str:
-    """Indented, with lists of numbers on one line.
+    """Return indented JSON with lists of numbers on one line.
 
     >>> print(as_json({"seeds": [0, 1], "curve": {"points": [1.5, None]}}), end="")
     {
@@ -68,22 +70,22 @@ def as_json(whole: dict[str, Any]) -> str:
 
 
 def read(experiment: Experiment, folder: Path = RESULTS) -> dict[str, Any] | None:
-    """The kept results of an experiment; None when there are none."""
+    """Return the stored results of an experiment, or None."""
     path = folder / f"{experiment.name}.json"
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
+        stored = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return kept if isinstance(kept, dict) and "figures" in kept else None
+    return stored if isinstance(stored, dict) and "figures" in stored else None
 
 
 def facts(runs: int, quick: bool, seconds: float) -> dict[str, Any]:
-    """How the figures came about: enough to make them again, and to know what they cost."""
+    """Return how the figures were computed: runs, seeds, run time, versions and machine."""
     return {
         "runs": runs,
         "seeds": list(range(runs)),
         "quick": quick,
-        "seconds": round(seconds, 1),  # of all cells together, on one core
+        "seconds": round(seconds, 1),  # of all cells, on one core
         "versions": {"linmax": __version__, "python": platform.python_version()}
         | {name: version(name) for name in LIBRARIES},
         "machine": {
@@ -95,30 +97,30 @@ def facts(runs: int, quick: bool, seconds: float) -> dict[str, Any]:
 
 
 def page(experiment: Experiment, figures: Figures, facts: dict[str, Any], *, drawn: bool) -> str:
-    """The results as Markdown."""
+    """Return the results as Markdown."""
     count = "1 run" if facts["runs"] == 1 else f"{facts['runs']} runs"
-    kind = "a quick look, not the whole; " if facts["quick"] else ""
-    parts = [f"# {experiment.title}\n\nMade by `linmax reproduce {experiment.name}`: {kind}{count}.\n"]
+    kind = "quick mode; " if facts["quick"] else ""
+    parts = [f"# {experiment.title}\n\nGenerated by `linmax reproduce {experiment.name}`: {kind}{count}.\n"]
     if experiment.fitted:
         parts.append(f"\nFitted: {experiment.fitted}\n")
     if drawn:
         parts.append(f"\n![{experiment.title}]({experiment.name}.png)\n")
-    verdicts = experiment.judge(figures)
-    for table in (summary(verdicts), *experiment.tables(figures)):
+    outcomes = experiment.judge(figures)
+    for table in (summary(outcomes), *experiment.tables(figures)):
         parts.append(f"\n## {table.title}\n\n{markdown(table.head, table.lines)}")
         parts.append(f"\n{table.note}\n" if table.note else "")
     return "".join(parts)
 
 
-def summary(verdicts: Iterable[Verdict]) -> Table:
-    """The claims with what became of them."""
-    head = ["claim", "where", "paper", "linmax", "verdict", "why"]
-    lines = [[v.claim, v.source, v.paper, v.found, v.judgement, v.why] for v in verdicts]
-    return Table("what the paper claims", head, lines)
+def summary(outcomes: Iterable[Outcome]) -> Table:
+    """Return the table of claims and outcomes."""
+    head = ["claim", "where", "paper", "linmax", "outcome", "why"]
+    lines = [[v.claim, v.source, v.paper, v.found, v.judgement, v.why] for v in outcomes]
+    return Table("Claims of the paper", head, lines)
 
 
 def markdown(head: list[str], lines: Iterable[list[str]]) -> str:
-    """A table of Markdown.
+    """Return a table in Markdown.
 
     >>> print(markdown(["who", "|z|"], [["ann", "1"]]), end="")
     | who | \\|z\\| |
@@ -131,18 +133,18 @@ def markdown(head: list[str], lines: Iterable[list[str]]) -> str:
 
 
 def pictures(experiment: Experiment, figures: Figures) -> dict[str, bytes]:
-    """The picture as PNG and SVG, by suffix; the same figures give the same bytes."""
+    """Return the plot as PNG and SVG, by suffix; the same figures give the same bytes."""
     if experiment.draw is None:
         return {}
-    from matplotlib import rc_context  # takes a while to import
+    from matplotlib import rc_context  # slow to import
     from matplotlib.figure import Figure
 
-    made = {}
+    plots = {}
     with rc_context({"svg.hashsalt": experiment.name, "svg.fonttype": "none"}):
         picture = Figure(figsize=experiment.size, dpi=120, layout="constrained")
         experiment.draw(figures, picture)
         for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
             content = io.BytesIO()
             picture.savefig(content, format=kind, metadata=metadata)
-            made[f".{kind}"] = content.getvalue()
-    return made
+            plots[f".{kind}"] = content.getvalue()
+    return plots

@@ -1,4 +1,4 @@
-"""One table over all claims of the papers, made of the kept results alone."""
+"""Tables of all claims of the papers, generated from the stored results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from experiments.catalogue import experiments
-from experiments.interface import Judgement, Verdict
+from experiments.interface import Judgement, Outcome
 from experiments.pages import RESULTS, markdown, read
 
 PAPERS = {
@@ -20,45 +20,47 @@ PAPERS = {
 JUDGEMENTS: tuple[Judgement, ...] = ("reproduced", "reproduced in order only", "not reproduced", "data lost")
 
 
-def claims(folder: Path = RESULTS) -> dict[str, list[tuple[str, Verdict]]]:
-    """The verdicts of each paper with the experiments they are from, judged anew from the kept figures."""
-    found: dict[str, list[tuple[str, Verdict]]] = {}
+def claims(folder: Path = RESULTS) -> dict[str, list[tuple[str, Outcome]]]:
+    """Return the outcomes by paper with their experiments, computed from the stored figures."""
+    found: dict[str, list[tuple[str, Outcome]]] = {}
     for name, one in experiments().items():
-        kept = read(one, folder)
-        if kept is not None:
-            found.setdefault(one.paper, []).extend((name, verdict) for verdict in one.judge(kept["figures"]))
+        stored = read(one, folder)
+        if stored is not None:
+            found.setdefault(one.paper, []).extend(
+                (name, outcome) for outcome in one.judge(stored["figures"])
+            )
     return found
 
 
 def counts(folder: Path = RESULTS) -> str:
-    """How many claims of each paper came to what."""
+    """Return the table of judgements by paper."""
     lines = []
-    for paper, verdicts in claims(folder).items():
-        count = Counter(verdict.judgement for _, verdict in verdicts)
+    for paper, outcomes in claims(folder).items():
+        count = Counter(outcome.judgement for _, outcome in outcomes)
         lines.append([PAPERS[paper], *(str(count[judgement] or "") for judgement in JUDGEMENTS)])
     return markdown(["paper", *JUDGEMENTS], lines)
 
 
 def table(folder: Path = RESULTS, link: str = "../experiments/results/") -> str:
-    """Every claim with the paper's figure, ours, the verdict and why."""
+    """Return the table of all claims: the paper's figure, ours, the outcome and the reason."""
     lines = [
         [
-            verdict.claim,
-            verdict.source,
-            verdict.paper,
-            verdict.found,
-            f"**{verdict.judgement}**" if verdict.judgement == "not reproduced" else verdict.judgement,
-            verdict.why,
+            outcome.claim,
+            outcome.source,
+            outcome.paper,
+            outcome.found,
+            f"**{outcome.judgement}**" if outcome.judgement == "not reproduced" else outcome.judgement,
+            outcome.why,
             f"[{name}]({link}{name}.md)",
         ]
-        for verdicts in claims(folder).values()
-        for name, verdict in verdicts
+        for outcomes in claims(folder).values()
+        for name, outcome in outcomes
     ]
-    return markdown(["claim", "where", "paper", "linmax", "verdict", "why", "more"], lines)
+    return markdown(["claim", "where", "paper", "linmax", "outcome", "why", "more"], lines)
 
 
 def fitted(folder: Path = RESULTS) -> str:
-    """What was chosen because it fits, experiment by experiment."""
+    """Return the table of choices that were fitted to the claims."""
     lines = [
         [f"`{name}`", one.fitted]
         for name, one in experiments().items()

@@ -1,4 +1,4 @@
-"""What the experiments of 2006 share: its three methods, and how they are written here."""
+"""The three methods of the experiments of 2006."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ STYLES: dict[str, dict[str, Any]] = {
 
 
 def sources(feature_map: str) -> dict[str, Source]:
-    """A vector per class, one for all, and both, on attributes."""
+    """Return sources with a vector per class, one for all classes, and both, on attributes."""
     multi, single = Attributes(), Shared(feature_map)
     return {"multi": multi, "single": single, "hybrid": single + multi}
 
 
 def kernels(sigma: float) -> dict[str, Source]:
-    """The same in the space of a Gaussian kernel; all classes share differences to their means (Eq. 11)."""
+    """Return the same with a Gaussian kernel; the shared one uses differences to class means (Eq. 11)."""
     multi, single = Kernel(Gaussian(sigma)), Kernel(Gaussian(sigma), "difference")
     return {"multi": multi, "single": single, "hybrid": multi + single}
 
 
 def learn(source: Source, attributes: Any, labels: Any) -> Run:
-    """One pass of the Perceptron; a class is known from its first instance on."""
+    """Learn one pass with the Perceptron; a class is known from its first instance on."""
     return Fusion(Perceptron().on(source)).learn(attributes=attributes, labels=labels)

@@ -1,4 +1,4 @@
-"""Means with t intervals, and whether two of them agree."""
+"""Means with t intervals, and their comparison."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-WIDE = "A figure whose interval is not known is taken to be as uncertain as linmax's."
+WIDE = "A figure without an interval is assumed to be as uncertain as linmax's."
 AGREE = "Two figures agree when they differ by at most 1.5 sqrt(ci_1^2 + ci_2^2). " + WIDE
 
 
 class Interval(NamedTuple):
-    """A mean and the half-width of its 95 % t interval; None when it is not known, as for a single run."""
+    """A mean and the half-width of its 95 % t interval, or None for a single run."""
 
     mean: float
     half: float | None = None
 
     def agrees(self, other: Interval) -> bool:
-        """Within 1.5 times the two half-widths, added as squares; an unknown one is like the known one."""
+        """Return whether the distance is at most 1.5."""
         return self.distance(other) <= 1.5
 
     def distance(self, other: Interval) -> float:
-        """How far apart the means are, in units of the two half-widths, added as squares."""
+        """Return the difference of the means, in units of the joint half-width."""
         apart = abs(self.mean - other.mean)
         mine, others = self.half, other.half
         if mine is None and others is None:
@@ -33,11 +33,11 @@ class Interval(NamedTuple):
         return apart / scale if scale else (0.0 if apart == 0 else math.inf)
 
     def above(self, value: float = 0.0) -> bool:
-        """Surely more than a value: the whole interval is."""
+        """Return whether the whole interval is above a value."""
         return self.half is not None and self.mean - self.half > value
 
     def text(self, digits: int = 1) -> str:
-        """The mean ± half the interval, where there is one.
+        """Return the mean ± the half-width, if there is one.
 
         >>> Interval(334.0, 12.0).text(), Interval(0.25, None).text(3), Interval(0.0, 0.0).text()
         ('334.0 ± 12.0', '0.250', '0.0')
@@ -47,7 +47,7 @@ class Interval(NamedTuple):
 
 
 def interval(values: Iterable[float]) -> Interval:
-    """The mean of some runs; one run has no interval.
+    """Return the mean of some runs with its interval; one run has none.
 
     >>> interval([1.0, 2.0, 3.0]).text(2), interval([5.0]).text()
     ('2.00 ± 2.48', '5.0')
@@ -60,20 +60,20 @@ def interval(values: Iterable[float]) -> Interval:
 
 
 def difference(ones: Iterable[float], others: Iterable[float]) -> Interval:
-    """How much more the ones are, run by run: the streams are the same, so the runs are pairs."""
+    """Return the mean of paired differences; both have the same streams."""
     return interval([one - other for one, other in zip(ones, others, strict=True)])
 
 
 def claimed(cell: dict[str, Any], value: str = "value", ci: str = "ci") -> Interval | None:
-    """A figure of `expected.json`, if it is there."""
+    """Return a figure of `expected.json`, or None."""
     return Interval(cell[value], cell.get(ci)) if value in cell else None
 
 
 def agreement(found: Interval, said: Interval | None) -> str:
-    """Yes or no; nothing when nothing is said."""
+    """Return "yes", "no", or an empty text without a claimed figure."""
     return "" if said is None else "yes" if found.agrees(said) else "no"
 
 
-def told(said: Interval | None, digits: int = 1) -> str:
-    """A figure that may be missing."""
+def optional_text(said: Interval | None, digits: int = 1) -> str:
+    """Return a figure as text, or an empty text."""
     return "" if said is None else said.text(digits)

@@ -1,4 +1,4 @@
-"""1999, Theorem 1, and 2003, section 4.3: Committee's bound as printed and as it holds, against an adversary.
+"""1999, Theorem 1, and 2003, section 4.3: the published and the provable bound, against an adversary.
 
 Printed are 2 ln n / delta^2 (1999) and ln n / delta^2 (2003), with alpha = (1 - delta)^(-1/2). The adversary
 looks at the weights before every trial; 1 / delta of the experts decide by majority, and are always right.
@@ -12,16 +12,16 @@ from typing import Any
 
 from experiments.committee_bounds.cells import SIZES, cells, multiplier, run
 from experiments.curves import BLACK, BLUE, DASHES, DOTS, RED, tidy
-from experiments.interface import Experiment, Figures, Found, Table, Verdict
-from experiments.verdicts import stated
+from experiments.interface import Experiment, Figures, Found, Outcome, Table
+from experiments.outcomes import statement_outcome
 from linmax import Winnow
-from linmax.bounds import Case, bound, printed_1999, printed_2003
+from linmax.bounds import Case, bound, published_1999, published_2003
 
 EXPECTED = json.loads(Path(__file__).with_name("expected.json").read_text(encoding="utf-8"))
 
 
 def gather(found: list[Found]) -> Figures:
-    """Mistakes beside what is printed and what holds."""
+    """Return the mistakes with the published and the provable bounds."""
     rows = []
     for one in found:
         size, n = one.cell["size"], one.cell["experts"]
@@ -35,16 +35,16 @@ def gather(found: list[Found]) -> Figures:
                 "which": one.cell["alpha"],
                 "alpha": alpha,
                 "mistakes": one.value,
-                "1999": printed_1999(n, delta),
-                "2003": printed_2003(n, delta),
+                "1999": published_1999(n, delta),
+                "2003": published_2003(n, delta),
                 "bound": bound(Winnow(alpha), case),
             }
         )
     return {"rows": rows}
 
 
-def judge(figures: Figures) -> list[Verdict]:
-    """What the adversary refutes, and what he does not."""
+def judge(figures: Figures) -> list[Outcome]:
+    """Return which bounds the adversary refutes."""
     printed = [row for row in figures["rows"] if row["which"] == "printed"]
     best = [row for row in figures["rows"] if row["which"] == "best"]
     claim = "Committee makes at most {} mistakes with alpha = (1 - delta)^(-1/2)"
@@ -60,10 +60,10 @@ def judge(figures: Figures) -> list[Verdict]:
     ]
 
 
-def _against(claim: str, source: str, rows: list[dict[str, Any]], limit: str) -> Verdict:
+def _against(claim: str, source: str, rows: list[dict[str, Any]], limit: str) -> Outcome:
     worst = max(rows, key=lambda row: row["mistakes"] / row[limit])
     holds = worst["mistakes"] <= worst[limit]
-    return stated(
+    return statement_outcome(
         claim,
         source,
         f"{worst['mistakes']} mistakes against {worst[limit]:.1f}"
@@ -75,7 +75,7 @@ def _against(claim: str, source: str, rows: list[dict[str, Any]], limit: str) ->
 
 
 def tables(figures: Figures) -> list[Table]:
-    """Row by row."""
+    """Return the table of mistakes and bounds."""
     lines = [
         [
             f"1/{row['size']}",
@@ -89,12 +89,12 @@ def tables(figures: Figures) -> list[Table]:
         for row in figures["rows"]
     ]
     head = ["delta", "n", "alpha", "mistakes", "printed 2003", "printed 1999", "bound that holds"]
-    note = "The bound that holds is (ln n + sum u ln u) / (eta delta - ln cosh eta), eta = ln alpha."
+    note = "The provable bound is (ln n + sum u ln u) / (eta delta - ln cosh eta), eta = ln alpha."
     return [Table("mistakes against an adversary", head, lines, note)]
 
 
 def draw(figures: Figures, picture: Any) -> None:
-    """Mistakes and bounds over n."""
+    """Draw mistakes and bounds over n."""
     for axes, size in zip(picture.subplots(1, 2), SIZES, strict=True):
         rows = [row for row in figures["rows"] if row["size"] == size and row["which"] == "printed"]
         n = [row["experts"] for row in rows]
@@ -114,7 +114,7 @@ def draw(figures: Figures, picture: Any) -> None:
 EXPERIMENT = Experiment(
     name="committee-bounds",
     paper="1999",
-    title="1999, Theorem 1: Committee's bound as printed and as it holds, against an adversary",
+    title="1999, Theorem 1: the published and the provable bound of Committee, against an adversary",
     cells=cells,
     run=run,
     gather=gather,

@@ -1,4 +1,4 @@
-"""What the adversary gets out of Winnow."""
+"""Mistakes of Winnow against an adversary."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ MOST = 5000
 
 
 def multiplier(which: str, delta: float) -> float:
-    """The papers' alpha, or the one that makes the bound least."""
+    """Return the alpha of the papers, or the one with the smallest bound."""
     return (1 - delta) ** -0.5 if which == "printed" else ((1 + delta) / (1 - delta)) ** 0.5
 
 
 def cells(runs: int, quick: bool) -> list[Cell]:
-    """Nothing is random here: one run each."""
+    """Return the cells; nothing is random, so there is one run each."""
     experts = EXPERTS[:3] if quick else EXPERTS
     return [
         {"size": size, "experts": n, "alpha": alpha}
@@ -31,6 +31,6 @@ def cells(runs: int, quick: bool) -> list[Cell]:
 
 
 def run(cell: Cell, _: Path) -> int:
-    """How many mistakes the adversary gets out of Winnow."""
+    """Return the mistakes of Winnow against the adversary."""
     winnow = Winnow(multiplier(cell["alpha"], 1 / cell["size"])).on(Votes())
     return len(adversary(winnow, MOST, experts=cell["experts"], size=cell["size"]).labels)

@@ -1,4 +1,4 @@
-"""1999, section 4.4: attributes beside sub-experts, and sub-experts split by class.
+"""1999, section 4.4: attributes in addition to sub-experts, and sub-experts split by class.
 
 Three problems of three classes, on which Winnow learns from votes alone, with attributes, with the votes
 split by class, or with all of them:
@@ -25,9 +25,9 @@ from experiments.committee_hybrid.cells import (
     cells,
     run,
 )
-from experiments.interface import Experiment, Figures, Found, Table, Verdict
+from experiments.interface import Experiment, Figures, Found, Outcome, Table
+from experiments.outcomes import statement_outcome
 from experiments.statistics import Interval, difference, interval
-from experiments.verdicts import stated
 from linmax.bounds import Case
 
 EXPECTED = json.loads(Path(__file__).with_name("expected.json").read_text(encoding="utf-8"))
@@ -37,7 +37,7 @@ LARGE = 0.5  # half as many mistakes again are a large effect
 
 
 def gather(found: list[Found]) -> Figures:
-    """By problem: everyone's mistakes, and the differences that matter."""
+    """Return mistakes and differences by problem."""
     figures: Figures = {}
     for problem in PROBLEMS:
         values = [one.value for one in found if one.cell["problem"] == problem]
@@ -51,29 +51,29 @@ def gather(found: list[Found]) -> Figures:
     return figures
 
 
-def judge(figures: Figures) -> list[Verdict]:
-    """Both helpers help where they should, and cost little where they cannot."""
+def judge(figures: Figures) -> list[Outcome]:
+    """Compare both extensions with the claims: useful where intended, cheap elsewhere."""
     mixed, each, votes = (figures[problem] for problem in PROBLEMS)
     gains = [Interval(*mixed[key]) for key in ("less by attributes", "less than attributes")]
     split = Interval(*each["less by splitting"])
     level = {name: value[0] for name, value in votes["mistakes"].items()}
     more, allowed = level["all"] / level["sub-experts"] - 1, _growth() - 1
     return [
-        stated(
+        statement_outcome(
             "a hybrid of sub-experts and attributes learns what neither does alone",
             "1999, section 4.4",
             _levels(mixed, ("sub-experts", "attributes", "sub-experts and attributes")),
             holds=all(gain.above() for gain in gains),
             in_order=all(gain.mean > 0 for gain in gains),
         ),
-        stated(
+        statement_outcome(
             "splitting helps when sub-experts perform better on certain classes",
             "1999, section 4.4",
             _levels(each, ("sub-experts", "sub-experts split")),
             holds=split.above(),
             in_order=split.mean > 0,
         ),
-        stated(
+        statement_outcome(
             "sub-experts that are not needed have no large effect, because of the logarithmic bound",
             "1999, section 4.4",
             f"{100 * more:.0f} % more mistakes with {USELESS} useless ones beside"
@@ -81,15 +81,17 @@ def judge(figures: Figures) -> list[Verdict]:
             f" the bound grows by {100 * allowed:.0f} %",
             holds=more <= LARGE,
             in_order=more <= allowed,
-            why=f"large: more than {100 * LARGE:.0f} %, which is our reading; less than the bound grows",
+            why=f"large: more than {100 * LARGE:.0f} %, our interpretation; less than the bound grows",
         ),
     ]
 
 
 def _growth() -> float:
-    """How much larger the bound of the problem of votes is with the useless sub-experts than without."""
+    """Return the growth of the bound on the votes problem by useless sub-experts."""
     target = [1.0] * RELEVANT + [j / CLASSES for j in range(1, CLASSES)]  # thresholds settle the ties
-    few, many = (Case(n=n, delta=1 / CLASSES, u=target).surprise() for n in (USEFUL, USEFUL + USELESS))
+    few, many = (
+        Case(n=n, delta=1 / CLASSES, u=target).relative_entropy() for n in (USEFUL, USEFUL + USELESS)
+    )
     return many / few
 
 
@@ -98,7 +100,7 @@ def _levels(part: dict[str, Any], names: tuple[str, ...]) -> str:
 
 
 def tables(figures: Figures) -> list[Table]:
-    """Mistakes by problem and source."""
+    """Return the table of mistakes by problem and source."""
     lines = [
         [name, *(Interval(*figures[problem]["mistakes"][name]).text() for problem in PROBLEMS)]
         for name in SOURCES
@@ -115,5 +117,5 @@ EXPERIMENT = Experiment(
     gather=gather,
     tables=tables,
     judge=judge,
-    fitted="the problems are ours, as the paper has none.",
+    fitted="the problems, since the paper has none.",
 )

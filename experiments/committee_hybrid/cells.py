@@ -25,7 +25,7 @@ PROBLEMS = ("mixed", "one class each", "votes")
 
 
 def stream(problem: str, trials: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Votes, attributes and labels; ties go to the first class."""
+    """Return votes, attributes and labels; ties go to the first class."""
     rng = np.random.default_rng(seed)
     attributes = rng.integers(0, 2, (trials, ATTRIBUTES))
     if problem == "one class each":
@@ -42,7 +42,7 @@ def stream(problem: str, trials: int, seed: int) -> tuple[np.ndarray, np.ndarray
 
 
 def cells(runs: int, quick: bool) -> list[Cell]:
-    """A stream each."""
+    """Return a cell per stream."""
     trials = 1000 if quick else TRIALS
     return [
         {"problem": problem, "trials": trials, "seed": seed} for problem in PROBLEMS for seed in range(runs)
@@ -50,7 +50,7 @@ def cells(runs: int, quick: bool) -> list[Cell]:
 
 
 def run(cell: Cell, _: Path) -> dict[str, int]:
-    """Mistakes by source."""
+    """Return the mistakes by source."""
     votes, attributes, labels = stream(cell["problem"], cell["trials"], cell["seed"])
     made = {}
     for name, source in SOURCES.items():

@@ -1,4 +1,4 @@
-"""A linear machine, learned implicitly and with explicit sub-experts."""
+"""A linear machine, learned with implicit and with explicit sub-experts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RELEVANT = 5  # attributes with weights, for each class
 
 
 class Problem(NamedTuple):
-    """Attributes with labels, and the target's normalised weights."""
+    """Attributes with labels, and the normalized weights of the target."""
 
     attributes: np.ndarray  # (trials, m), the last column is 1
     labels: np.ndarray
@@ -27,7 +27,7 @@ class Problem(NamedTuple):
 
 
 def problem(attributes: int, classes: int, trials: int, seed: int) -> Problem:
-    """A linear machine with a margin."""
+    """Generate data of a linear machine with a margin."""
     rng = np.random.default_rng(seed)
     weights = np.zeros((attributes + 1, classes))
     for j in range(classes):
@@ -44,7 +44,7 @@ def problem(attributes: int, classes: int, trials: int, seed: int) -> Problem:
 
 
 def explicit(attributes: np.ndarray, classes: int) -> np.ndarray:
-    """Sub-expert (i, j) votes x_i for class j and nothing for the others."""
+    """Return the votes of explicit sub-experts: (i, j) votes x_i for class j only."""
     votes = np.zeros((len(attributes), attributes.shape[1] * classes, classes))
     for j in range(classes):
         votes[:, j::classes, j] = attributes
@@ -52,7 +52,7 @@ def explicit(attributes: np.ndarray, classes: int) -> np.ndarray:
 
 
 def cells(runs: int, quick: bool) -> list[Cell]:
-    """A target and a stream each."""
+    """Return a cell per target and stream."""
     settings = SETTINGS[:2] if quick else SETTINGS
     return [
         {"attributes": m, "classes": k, "trials": 500 if quick else 2000, "seed": seed}
@@ -62,7 +62,7 @@ def cells(runs: int, quick: bool) -> list[Cell]:
 
 
 def run(cell: Cell, _: Path) -> dict[str, Any]:
-    """Mistakes of both, how far their weights end apart, and the bound."""
+    """Return the mistakes of both, the largest difference of weights, and the bound."""
     k = cell["classes"]
     made = problem(cell["attributes"], k, cell["trials"], cell["seed"])
     winnow = Winnow.for_margin(made.delta)

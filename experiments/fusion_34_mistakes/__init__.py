@@ -10,16 +10,16 @@ import json
 from pathlib import Path
 
 from experiments.fusion_34_mistakes.cells import cells, run
-from experiments.interface import Experiment, Figures, Found, Table, Verdict
-from experiments.statistics import WIDE, Interval, agreement, claimed, interval, told
-from experiments.verdicts import measured, stated
+from experiments.interface import Experiment, Figures, Found, Outcome, Table
+from experiments.outcomes import figure_outcome, statement_outcome
+from experiments.statistics import WIDE, Interval, agreement, claimed, interval, optional_text
 
 EXPECTED = json.loads(Path(__file__).with_name("expected.json").read_text(encoding="utf-8"))
 WHERE = "2008, section VII"
 
 
 def gather(found: list[Found]) -> Figures:
-    """Means by limit."""
+    """Return means by limit."""
     limits = dict.fromkeys(str(one.cell["updates"]) for one in found)
     counts = {at: [one.value for one in found if str(one.cell["updates"]) == at] for at in limits}
     return {"mistakes": {at: {"mean": interval(values), "runs": values} for at, values in counts.items()}}
@@ -29,13 +29,13 @@ def _levels(figures: Figures) -> dict[str, Interval]:
     return {limit: Interval(*level["mean"]) for limit, level in figures["mistakes"].items()}
 
 
-def judge(figures: Figures) -> list[Verdict]:
-    """The remark, as printed and with more recycling, and that more recycling is better without noise."""
+def judge(figures: Figures) -> list[Outcome]:
+    """Check the remark as printed and with more recycling, and that more recycling helps without noise."""
     levels, paper = _levels(figures), Interval(EXPECTED["paper"])
-    verdicts = []
+    outcomes = []
     for limit, level in levels.items():
         what = "without a limit" if limit == "None" else f"with u = {limit}"
-        one = measured(
+        one = figure_outcome(
             f"VR-Combine makes 34 mistakes on average without noise, {what}",
             WHERE,
             paper,
@@ -45,27 +45,27 @@ def judge(figures: Figures) -> list[Verdict]:
         if limit != "5":
             near = one.judgement == "reproduced"
             one = one._replace(
-                why="the paper's experiments say u = 5; this limit was chosen because it fits",
+                why="the paper's experiments say u = 5; this limit was chosen because it agrees",
                 judgement="reproduced in order only" if near else one.judgement,
             )
-        verdicts.append(one)
+        outcomes.append(one)
     best = min(levels, key=lambda limit: levels[limit].mean)
-    verdicts.append(
-        stated(
+    outcomes.append(
+        statement_outcome(
             "without noise more recycling is better", "2008, section VI",
             ", ".join(f"u = {limit}: {level.text()}" for limit, level in levels.items()),
             holds=best != "5" and not levels["5"].agrees(levels[best]),
         )
     )  # fmt: skip
-    return verdicts
+    return outcomes
 
 
 def tables(figures: Figures) -> list[Table]:
-    """Mistakes by limit."""
+    """Return the table of mistakes by limit."""
     lines = []
     for limit, level in _levels(figures).items():
         said = claimed(EXPECTED[limit])
-        lines.append([limit, level.text(), told(said), agreement(level, said)])
+        lines.append([limit, level.text(), optional_text(said), agreement(level, said)])
     return [Table("mistakes over 5000 trials", ["updates", "linmax", "reference", "agrees"], lines, WIDE)]
 
 
@@ -78,5 +78,5 @@ EXPERIMENT = Experiment(
     gather=gather,
     tables=tables,
     judge=judge,
-    fitted="that 34 is a figure of more recycling than the paper's u = 5.",
+    fitted="the interpretation that 34 is for more recycling than the paper's u = 5.",
 )

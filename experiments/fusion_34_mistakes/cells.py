@@ -1,4 +1,4 @@
-"""VR-Combine without noise, by how often an instance may serve."""
+"""VR-Combine without noise, by the limit on updates per instance."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from experiments.interface import Cell
 
 
 def cells(runs: int, quick: bool) -> list[Cell]:
-    """A stream and a limit on how often an instance may serve; null is none."""
+    """Return a cell per stream and limit on updates per instance; null is no limit."""
     limits = (5, 1000) if quick else (5, 1000, None)
     return [{"updates": updates, "seed": seed} for updates in limits for seed in range(runs)]
 
 
 def run(cell: Cell, _: Path) -> int:
-    """Mistakes."""
+    """Return the mistakes."""
     return learn(recycling(cell["updates"]), stream(0.0, cell["seed"])).mistakes

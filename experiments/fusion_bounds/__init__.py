@@ -1,4 +1,4 @@
-"""2008, section II: the bound of a disjunction of five attributes, and what one noisy instance can cost.
+"""2008, section II: the bound of a disjunction of five attributes, and the cost of a noisy instance.
 
 Balanced Winnow, alpha = 1 + delta, is printed to make at most 3.2 (ln 2n + sum |u| ln |u|) / delta^2 + 1.35 N
 mistakes. For a disjunction of five u is 2/11 on each and 1/11 on a constant, so delta = 1/11. Balanced Winnow
@@ -23,11 +23,11 @@ from experiments.fusion_bounds.cells import (
     run,
     target,
 )
-from experiments.interface import Experiment, Figures, Found, Table, Verdict
+from experiments.interface import Experiment, Figures, Found, Outcome, Table
+from experiments.outcomes import statement_outcome
 from experiments.statistics import Interval, interval
-from experiments.verdicts import stated
 from linmax import Fusion, Winnow
-from linmax.bounds import Case, bound, printed_2008
+from linmax.bounds import Case, bound, published_2008
 from linmax.experts import Attributes
 from linmax.svm import instances
 
@@ -35,7 +35,7 @@ EXPECTED = json.loads(Path(__file__).with_name("expected.json").read_text(encodi
 
 
 def gather(found: list[Found]) -> Figures:
-    """Mistakes by width, and the arithmetic of the paper's example."""
+    """Return mistakes by number of attributes, and the arithmetic of the example."""
     rows = []
     for width in dict.fromkeys(one.cell["width"] for one in found):
         values = [one.value for one in found if one.cell["width"] == width]
@@ -48,7 +48,7 @@ def gather(found: list[Found]) -> Figures:
                 "most": max(counts),
                 "extra": interval(extra),
                 "most extra": max(extra),
-                "printed": printed_2008(n, DELTA, target(width)[target(width) > 0]),
+                "printed": published_2008(n, DELTA, target(width)[target(width) > 0]),
                 "simple": 388 * math.log(2 * n),
                 "bound": bound(Winnow(ALPHA), Case(n=2 * n, delta=DELTA, u=target(width)[target(width) > 0])),
             }
@@ -57,7 +57,7 @@ def gather(found: list[Found]) -> Figures:
 
 
 def _noise_of_one() -> float:
-    """By how much the paper's noisy instance raises hinge / delta."""
+    """Return the increase of hinge / delta by the paper's noisy instance."""
     attributes, label = hostile(WIDTHS[0], 0)
     attributes[:, RELEVANT:-1] = 0
     z = instances(Fusion(Winnow(ALPHA).on(Attributes()), classes=[0, 1]), None, label, attributes)
@@ -66,68 +66,68 @@ def _noise_of_one() -> float:
 
 
 def _majority() -> float:
-    """The printed bound of the majority problem, with ln n for ln 2n."""
+    """Return the published bound of the majority problem, with ln n instead of ln 2n."""
     u = [1 / 12] * 10 + [4 / 60, 3 / 60, 2 / 60, 1 / 60]
-    return printed_2008(25, 1 / 60, u) - 3.2 * 60**2 * math.log(2)
+    return published_2008(25, 1 / 60, u) - 3.2 * 60**2 * math.log(2)
 
 
-def judge(figures: Figures) -> list[Verdict]:
-    """The example's arithmetic, that the bound holds on random streams, and what noise costs there."""
+def judge(figures: Figures) -> list[Outcome]:
+    """Check the arithmetic, the bound on random streams, and the cost of noise."""
     rows = figures["rows"]
     part = max(row["most"] / row["simple"] for row in rows)
     noise, extra = figures["noise of one"], max(row["most extra"] for row in rows)
     mean = Interval(*max((row["extra"] for row in rows), key=lambda level: level[0]))
     return [
-        stated(
+        statement_outcome(
             "a disjunction of five of n costs at most 388 ln 2n mistakes without noise",
             "2008, section II",
             f"3.2 / delta^2 = {figures['factor']:.1f}; mistakes made are at most {part:.3f} times that",
             holds=figures["factor"] <= 388 and part <= 1,
             paper="388 ln 2n + 1.35 N",
         ),
-        stated(
+        statement_outcome(
             "one noisy instance can raise N by 10",
             "2008, section II",
             f"by {noise:.2f}",
             holds=abs(noise - 10) < 1e-9,
             paper="10",
         ),
-        stated(
+        statement_outcome(
             "which raises the bound by 13.5 mistakes",
             "2008, section II",
             f"{1.35 * noise:.1f} with the printed coefficient, {_coefficient() * noise:.1f} with the"
-            " one that is proven here",
+            " coefficient proven here",
             holds=abs(1.35 * noise - 13.5) < 1e-9,
             paper="13.5",
-            why="the arithmetic; that 1.35 is enough is printed, not proven here",
+            why="the arithmetic only; the coefficient 1.35 is published, not proven here",
         ),
-        stated(
+        statement_outcome(
             "a single mislabelled instance could cause 14 additional mistakes",
             "2008, section II",
             f"{mean.text()} more on average, {extra} at most, on random streams",
             holds=extra >= 14,
             paper="14",
-            why="a bound limits all mistakes, so those that one instance adds to a run may be more",
+            why="a bound limits all mistakes of a run, so one instance may add more to a run",
         ),
-        stated(
+        statement_outcome(
             "the majority problem of 10 of 20 experts has a bound of 7329",
             "2008, section VII",
             f"{figures['majority']:.0f}",
             holds=round(figures["majority"]) == 7329,
             paper="7329",
-            why="with ln n, as is right for one vector of weights; Eq. 1 has ln 2n",
+            why="with ln n, which is correct for one vector of weights; Eq. 1 has ln 2n",
         ),
     ]
 
 
 def _coefficient() -> float:
-    """Of N in the bound that is proven for this alpha: eta delta / (eta delta - ln cosh eta)."""
+    """Return the coefficient of N in the proven bound: eta delta / (eta delta - ln cosh eta)."""
     eta = math.log(ALPHA)
     return eta * DELTA / (eta * DELTA - math.log(math.cosh(eta)))
 
 
 def tables(figures: Figures) -> list[Table]:
-    """By number of attributes."""
+    """Return the table by number of attributes."""
     lines = [
         [
             str(row["width"]),
@@ -150,14 +150,14 @@ def tables(figures: Figures) -> list[Table]:
         "at most",
     ]
     note = (
-        "Eq. 1 keeps sum |u| ln |u|, which 388 ln 2n leaves out. The noisy instance comes in the middle of"
+        "Eq. 1 includes sum |u| ln |u|, which 388 ln 2n omits. The noisy instance comes in the middle of"
         " the stream and is counted itself; the rest of the stream is the same."
     )
     return [Table("a disjunction of five attributes, Balanced Winnow with alpha = 12/11", head, lines, note)]
 
 
 def draw(figures: Figures, picture: Any) -> None:
-    """Mistakes and bounds over the number of attributes."""
+    """Draw mistakes and bounds over the number of attributes."""
     axes, rows = picture.add_subplot(), figures["rows"]
     widths = [row["width"] for row in rows]
     axes.plot(
@@ -182,7 +182,7 @@ def draw(figures: Figures, picture: Any) -> None:
 EXPERIMENT = Experiment(
     name="fusion-bounds",
     paper="2008",
-    title="2008, section II: the bound of a disjunction, and what a noisy instance costs",
+    title="2008, section II: the bound of a disjunction, and the cost of a noisy instance",
     cells=cells,
     run=run,
     gather=gather,
@@ -190,6 +190,6 @@ EXPERIMENT = Experiment(
     judge=judge,
     draw=draw,
     size=(7.5, 4.8),
-    fitted="how the remark on 14 additional mistakes is read: as what can happen; as a limit it does not"
-    " hold.",
+    fitted="the interpretation of the remark on 14 additional mistakes as a possibility; as a limit it does"
+    " not hold.",
 )

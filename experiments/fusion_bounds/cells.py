@@ -21,7 +21,7 @@ ONES = 1 - 0.5 ** (1 / RELEVANT)  # how often an attribute is 1, for labels of e
 
 
 def stream(width: int, trials: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Attributes with a constant at the end, and whether one of the first five is 1."""
+    """Return attributes with a constant, and whether one of the first five is 1."""
     rng = np.random.default_rng(seed)
     attributes = np.ones((trials, width + 1))
     attributes[:, :width] = rng.random((trials, width)) < ONES
@@ -29,14 +29,14 @@ def stream(width: int, trials: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def hostile(width: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """The instance of the paper: all five relevant attributes are 1 and the label is 0."""
+    """Return the paper's noisy instance: all five relevant attributes are 1 and the label is 0."""
     attributes, labels = stream(width, 1, seed + 1_000_003)
     attributes[:, :RELEVANT] = 1
     return attributes, labels * 0
 
 
 def target(width: int) -> np.ndarray:
-    """u over the weights of class 0, then of class 1, attribute by attribute."""
+    """Return u over the weights of class 0, then of class 1."""
     u = np.zeros((width + 1, 2))
     u[:RELEVANT, 1] = 2 / 11
     u[width, 0] = 1 / 11
@@ -44,13 +44,13 @@ def target(width: int) -> np.ndarray:
 
 
 def cells(runs: int, quick: bool) -> list[Cell]:
-    """A stream each, with and without the noisy instance."""
+    """Return a cell per stream, with and without the noisy instance."""
     widths, trials = (WIDTHS[:2], TRIALS // 2) if quick else (WIDTHS, TRIALS)
     return [{"width": width, "trials": trials, "seed": seed} for width in widths for seed in range(runs)]
 
 
 def run(cell: Cell, _: Path) -> dict[str, Any]:
-    """Mistakes without noise, and how many more after one noisy instance, itself included."""
+    """Return the mistakes without noise, and the additional ones with a noisy instance."""
     width, flip = cell["width"], min(FLIP, cell["trials"] // 2)
     attributes, labels = stream(width, cell["trials"], cell["seed"])
     made = {}

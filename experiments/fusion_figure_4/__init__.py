@@ -1,4 +1,4 @@
-"""2008, Figure 4: the accuracy of Balanced Winnow's hypotheses jumps from trial to trial on forest cover.
+"""2008, Figure 4: the accuracy of Balanced Winnow's hypotheses varies between trials on forest cover.
 
 Spruce or not, alpha = 1.2, accuracy on 10,000 other rows after every trial; with it the average of the
 hypotheses and voting, which the paper offers as cures. The paper says neither how attributes were coded nor
@@ -21,15 +21,15 @@ from experiments.fusion_figure_4.cells import (
     cells,
     run,
 )
-from experiments.interface import Experiment, Figures, Found, Table, Verdict
+from experiments.interface import Experiment, Figures, Found, Outcome, Table
+from experiments.outcomes import statement_outcome
 from experiments.statistics import Interval, difference, interval
-from experiments.verdicts import stated
 
 EXPECTED = json.loads(Path(__file__).with_name("expected.json").read_text(encoding="utf-8"))
 
 
 def gather(found: list[Found]) -> Figures:
-    """The first run's curves to draw; of all runs how steady and how good each is in its second half."""
+    """Return the curves of the first run; and of all runs the variation and accuracy in the second half."""
     figures: Figures = {"trials": found[0].cell["trials"], "never": found[0].value["never"], "learners": {}}
     for name in LEARNERS:
         curves = [np.array(one.value["curve"]) for one in found if one.cell["learner"] == name]
@@ -45,18 +45,18 @@ def gather(found: list[Found]) -> Figures:
     return figures
 
 
-def judge(figures: Figures) -> list[Verdict]:
-    """It jumps; its average and voting do so less."""
+def judge(figures: Figures) -> list[Outcome]:
+    """Check that it varies, and that its average and voting vary less."""
     found = figures["learners"]
     plain = Interval(*found["Balanced"]["spread"])
-    verdicts = [
-        stated(
+    outcomes = [
+        statement_outcome(
             "the accuracy of Balanced Winnow with alpha = 1.2 is unstable",
             "2008, Figure 4",
             f"over the second half 90 % of the trials spread over {_points(plain)} points",
             holds=plain.mean >= EXPECTED["unstable"],
             paper="a curve without figures",
-            why=f"unstable: at least {100 * EXPECTED['unstable']:.0f} points, which is our reading",
+            why=f"unstable: at least {100 * EXPECTED['unstable']:.0f} points, our interpretation",
         ),
     ]
     for name in ("averaged", "voted"):
@@ -65,16 +65,16 @@ def judge(figures: Figures) -> list[Verdict]:
             Interval(*one)
             for one in (found[name]["spread"], found[name]["accuracy"], found["Balanced"]["accuracy"])
         )
-        verdicts.append(
-            stated(
-                f"{name} hypotheses are steadier and more accurate",
+        outcomes.append(
+            statement_outcome(
+                f"{name} hypotheses vary less and are more accurate",
                 "2008, sections IV and V",
                 f"{_points(spread)} points; accuracy {level.text(3)} rather than {plain.text(3)}",
                 holds=less.above() and level.mean > plain.mean,
                 in_order=less.mean > 0,
             )
         )
-    return verdicts
+    return outcomes
 
 
 def _points(part: Interval) -> str:
@@ -82,7 +82,7 @@ def _points(part: Interval) -> str:
 
 
 def tables(figures: Figures) -> list[Table]:
-    """How good, and how steady."""
+    """Return the table of accuracy and variation."""
     lines = [
         [
             name,
@@ -93,14 +93,12 @@ def tables(figures: Figures) -> list[Table]:
         for name, one in figures["learners"].items()
     ]
     head = ["hypothesis", "accuracy", "spread", "accuracy in the end"]
-    note = (
-        "Accuracy on rows that were not learned from, in the second half of the trials; spread: 5 % to 95 %."
-    )
+    note = "Accuracy on rows that were not learned, in the second half of the trials; spread: 5 % to 95 %."
     return [Table(f"spruce or not, {figures['trials']} trials", head, lines, note)]
 
 
 def draw(figures: Figures, picture: Any) -> None:
-    """Accuracy over trials."""
+    """Draw accuracy over trials."""
     axes, trials = picture.add_subplot(), figures["trials"]
     styles = {
         "Balanced": {"color": GREY, "linewidth": 0.5},

@@ -22,7 +22,7 @@ LEARNERS = {"Balanced": Winnow(1.2), "averaged": Averaged(Winnow(1.2)), "voted":
 
 @lru_cache(maxsize=1)
 def rows(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Attributes in [0, 1], a constant among them, and whether the forest is spruce."""
+    """Return attributes in [0, 1] with a constant, and whether the forest is spruce."""
     kept = files.arrays(path)
     low, high = kept["quant"].min(axis=0), kept["quant"].max(axis=0)
     parts = [(kept["quant"] - low) / (high - low)]
@@ -31,13 +31,13 @@ def rows(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cells(runs: int, quick: bool) -> list[Cell]:
-    """A shuffle of the rows each."""
+    """Return a cell per shuffle of the rows."""
     sizes = {"trials": 500, "tested": 2000} if quick else {"trials": TRIALS, "tested": TESTED}
     return [{"learner": name, "seed": seed, **sizes} for name in LEARNERS for seed in range(runs)]
 
 
 def run(cell: Cell, data: Path) -> dict[str, Any]:
-    """Accuracies after every trial, of the steadier ones more seldom; and that of never saying spruce."""
+    """Return accuracies over trials, and that of the constant prediction."""
     attributes, labels = rows(data / files.COVERTYPE)
     order = np.random.default_rng(cell["seed"]).permutation(len(labels))
     tested, order = order[: cell["tested"]], order[cell["tested"] :][: cell["trials"]]
@@ -56,7 +56,7 @@ def run(cell: Cell, data: Path) -> dict[str, Any]:
 
 
 def accuracy(fusion: Fusion, attributes: np.ndarray, labels: np.ndarray) -> float:
-    """As `predict` would have it, ties for class 0, but faster: there are thousands of hypotheses."""
+    """Return the accuracy of many hypotheses, as `predict` would give it; ties go to class 0."""
     weights = fusion.weights
     lead = [
         weights.get(("attribute", i, 1), 0.0) - weights.get(("attribute", i, 0), 0.0)

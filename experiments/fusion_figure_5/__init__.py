@@ -15,9 +15,9 @@ import numpy as np
 from experiments.curves import BLACK, BLUE, DASH_DOT, DASHES, DOTS, GREEN, GREY, PURPLE, RED, plot
 from experiments.fusion import bank, learner, name
 from experiments.fusion_figure_5.cells import COMMITTEES, FAMILIES, TRIALS, cells, run
-from experiments.interface import Experiment, Figures, Found, Table, Verdict
-from experiments.statistics import WIDE, Interval, agreement, claimed, interval, told
-from experiments.verdicts import rising, stated
+from experiments.interface import Experiment, Figures, Found, Outcome, Table
+from experiments.outcomes import increasing, statement_outcome
+from experiments.statistics import WIDE, Interval, agreement, claimed, interval, optional_text
 
 EXPECTED = json.loads(Path(__file__).with_name("expected.json").read_text(encoding="utf-8"))
 STYLES: dict[str, dict[str, Any]] = {
@@ -32,7 +32,7 @@ STYLES: dict[str, dict[str, Any]] = {
 
 
 def gather(found: list[Found]) -> Figures:
-    """The mean curves in the claimed order, of each family its best."""
+    """Return the mean curves in the claimed order, with the best of each family."""
     values = [one.value for one in found]
     every = found[0].cell["every"]
     level = {who: interval([value[who][-1] for value in values]) for who in values[0]}
@@ -57,16 +57,16 @@ def _who(curve: dict[str, Any]) -> str:
 
 
 def in_order(levels: dict[str, Interval], keys: list[str]) -> bool:
-    """Are the levels in the claimed order, the two close ones either way round?"""
+    """Return whether the levels are in the claimed order; the two close ones may be swapped."""
     means = {key: level.mean for key, level in levels.items()}
     first, second = EXPECTED["close"]
     middle = (means[first] + means[second]) / 2
     means[first], means[second] = middle - 1e-9, middle + 1e-9
-    return rising([means[key] for key in keys])
+    return increasing([means[key] for key in keys])
 
 
-def judge(figures: Figures) -> list[Verdict]:
-    """The order of the paper's curves, with ours among them, and how close to optimal the best two are."""
+def judge(figures: Figures) -> list[Outcome]:
+    """Check the order of the curves, and the distance of the best two to the optimum."""
     levels = _levels(figures)
     told_levels = ", ".join(f"{key} {level.text(0)}" for key, level in levels.items())
     printed = [key for key in EXPECTED["order"] if key in EXPECTED["printed"]]
@@ -75,22 +75,22 @@ def judge(figures: Figures) -> list[Verdict]:
     slopes = _last_slopes(figures)
     worst = max(slopes[key] / slopes["optimum"] - 1 for key in EXPECTED["close"])
     return [
-        stated(
+        statement_outcome(
             f"the curves end in the order {' < '.join(printed)}",
             "2008, Figure 5",
             told_levels,
             holds=in_order(levels, printed),
             paper="curves without figures",
-            why="VR-Combine and best AR may change places: the paper calls both close to optimal",
+            why="VR-Combine and the best AR may be swapped: the paper calls both close to optimal",
         ),
-        stated(
+        statement_outcome(
             "VR-Combine and AR-Perceptron are close to optimal with a small increase in mistakes",
             "2008, section VII",
             ", ".join(f"{key} {100 * part:.0f} % more" for key, part in more.items()),
             holds=near,
             why=f"small: at most {100 * EXPECTED['close to optimal']:.0f} %, which is our reading",
         ),
-        stated(
+        statement_outcome(
             "their asymptotic error rate is roughly that of the optimal classifier",
             "2008, section VII",
             f"over the last fifth at most {100 * worst:.0f} % above",
@@ -101,7 +101,7 @@ def judge(figures: Figures) -> list[Verdict]:
 
 
 def _last_slopes(figures: Figures) -> dict[str, float]:
-    """Mistakes over the last fifth of the trials."""
+    """Return the mistakes over the last fifth of the trials."""
     return {
         key: curve["points"][-1] - curve["points"][-len(curve["points"]) // 5]
         for key, curve in figures["curves"].items()
@@ -109,11 +109,11 @@ def _last_slopes(figures: Figures) -> dict[str, float]:
 
 
 def tables(figures: Figures) -> list[Table]:
-    """Where the curves end."""
+    """Return the table of final mistakes."""
     lines = []
     for key, curve in figures["curves"].items():
         found, said = Interval(*curve["mistakes"]), claimed(EXPECTED["mistakes"][key])
-        lines.append([key, _who(curve), found.text(), told(said), agreement(found, said)])
+        lines.append([key, _who(curve), found.text(), optional_text(said), agreement(found, said)])
     order = in_order(_levels(figures), EXPECTED["order"])
     claim = f"{' < '.join(EXPECTED['order'])}; {' and '.join(EXPECTED['close'])} may change places"
     note = f"In the order of the reference ({claim}): {'yes' if order else 'no'}. {WIDE}"
@@ -125,7 +125,7 @@ def tables(figures: Figures) -> list[Table]:
 
 
 def draw(figures: Figures, picture: Any) -> None:
-    """Mistakes over trials."""
+    """Draw mistakes over trials."""
     curves = {}
     for key, curve in figures["curves"].items():
         who = _who(curve)
@@ -145,5 +145,5 @@ EXPERIMENT = Experiment(
     tables=tables,
     judge=judge,
     draw=draw,
-    fitted="what counts as a small increase and as roughly the same was set knowing the figures.",
+    fitted="the thresholds for a small increase and roughly the same were set after the figures were known.",
 )

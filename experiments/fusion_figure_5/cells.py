@@ -1,4 +1,4 @@
-"""Mistakes so far of everyone on one stream of Figure 5."""
+"""Cumulative mistakes of all algorithms on one stream of Figure 5."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ COMMITTEES = ("VR-Combine", "V-Combine")
 
 
 def cells(runs: int, quick: bool) -> list[Cell]:
-    """A stream each; quickly with every tenth member of a family."""
+    """Return a cell per stream; in quick mode with every tenth member of a family."""
     return [{"seed": seed, "every": 10 if quick else 1} for seed in range(runs)]
 
 
 def run(cell: Cell, _: Path) -> dict[str, Any]:
-    """The curves by who makes them, thinned."""
+    """Return the thinned curves by algorithm."""
     panel = stream(NOISE, cell["seed"])
     racing = [repr(one) for family in FAMILIES for one in bank(family)[:: cell["every"]]]
     made = {who: thin(learn(learner(who), panel).curve) for who in (*racing, *COMMITTEES)}

@@ -1,4 +1,4 @@
-"""2008, the remarks around its experiments: what does not work, what does, and what many classes ask for.
+"""2008, remarks on its experiments: averaging of leaders, the leader alone, many classes, random voting.
 
 - An average of the hypotheses of whichever algorithm leads "sometimes degrades performance".
 - Always following the leader (`hypotheses=0`) is what is left of VR-Combine without voting.
@@ -15,21 +15,21 @@ from pathlib import Path
 from typing import Any
 
 from experiments.fusion import name
-from experiments.fusion_remarks.races import RIVALS, SIZES, cells, run
-from experiments.interface import Experiment, Figures, Found, Table, Verdict
+from experiments.fusion_remarks.comparisons import RIVALS, SIZES, cells, run
+from experiments.interface import Experiment, Figures, Found, Outcome, Table
+from experiments.outcomes import statement_outcome
 from experiments.statistics import Interval, difference, interval
-from experiments.verdicts import stated
 
 EXPECTED = json.loads(Path(__file__).with_name("expected.json").read_text(encoding="utf-8"))
 SIGNS = {"many classes": "20 minus 500", "random": "random minus chosen"}  # above zero, if only in the mean
-ELSEWHERE = dict.fromkeys(SIGNS, "elsewhere it is so in the mean, within chance")
+ELSEWHERE = dict.fromkeys(SIGNS, "elsewhere it holds for the mean, but not significantly")
 REMARKS = ("mean of leaders", "leader", "many classes", "random")
 Counts = dict[str, list[int]]  # mistakes run by run
 Row = dict[str, Any]  # intervals are pairs
 
 
 def gather(found: list[Found]) -> Figures:
-    """For each remark a row a setting: all mistakes, the difference that matters, whether it holds."""
+    """Return, for each remark, a row per setting: mistakes, the difference, and whether it holds."""
     figures: Figures = {remark: [] for remark in REMARKS}
     groups: dict[str, list[Found]] = {}
     for one in found:
@@ -81,32 +81,32 @@ ROWS = {"mean of leaders": _averaging, "leader": _following, "many classes": _si
 
 
 def _more(counts: Counts, one: str, other: str) -> Row:
-    """The paired difference, and whether it is above zero beyond chance."""
+    """Return the paired difference, and whether it is significantly positive."""
     found = difference(counts[one], counts[other])
     return {f"{one} minus {other}": found, "holds": "yes" if found.above() else "no"}
 
 
-def judge(figures: Figures) -> list[Verdict]:
-    """A remark holds somewhere or everywhere; in order only, if all means have the claimed sign."""
-    verdicts = []
+def judge(figures: Figures) -> list[Outcome]:
+    """Check where each remark holds; "in order only" if all means have the claimed sign."""
+    outcomes = []
     for remark in REMARKS:
         expected = EXPECTED[remark]
         rows = [row for row in figures[remark] if row["holds"]]
         asked = [row["holds"] for row in rows]
         where, yes = expected["where"], asked.count("yes")
         holds = yes > 0 if where == "somewhere" else yes == len(asked)
-        verdicts.append(
-            stated(
+        outcomes.append(
+            statement_outcome(
                 expected["checked"], expected["source"], f"in {yes} of {len(asked)} settings", holds=holds,
                 in_order=remark in SIGNS and all(row[SIGNS[remark]][0] > 0 for row in rows), paper=where,
-                why="" if holds else ELSEWHERE.get(remark, "elsewhere it is more"),
+                why="" if holds else ELSEWHERE.get(remark, "elsewhere the difference is larger"),
             )
         )  # fmt: skip
-    return verdicts
+    return outcomes
 
 
 def tables(figures: Figures) -> list[Table]:
-    """A table for each remark."""
+    """Return a table for each remark."""
     return [_table(remark, figures[remark]) for remark in REMARKS]
 
 
@@ -122,13 +122,13 @@ def _text(value: Any) -> str:
 
 
 BEYOND = (
-    "A row holds when the 95 % t interval of the paired difference lies above zero; following the leader"
-    " holds when the mean difference is within its tolerance."
+    "A row holds if the 95 % t interval of the paired difference is above zero; following the leader"
+    " holds if the mean difference is within its tolerance."
 )
 NOTES = {
     "mean of leaders": "Members B are the 31 plain algorithms (Combine: V-Combine over 62), R the recycled"
-    " ones (VR-Combine). Leaders: how many algorithms ever led. Average of the last: Averaged() of the"
-    " algorithm that led in the end. Best average: in hindsight, of those that do well in Table I.",
+    " ones (VR-Combine). Leaders: the number of algorithms that ever led. Average of the last: Averaged() of"
+    " the algorithm that led at the end. Best average: in hindsight, of the best algorithms in Table I.",
     "leader": "The leader is the member with the fewest mistakes so far, of 62.",
     "many classes": "10,000 trials. 31: V-Combine over the plain algorithms, 62: over these and their"
     " averages; else voting over one algorithm, and its average. Columns 20, 100, 500: hypotheses.",

@@ -1,4 +1,4 @@
-"""The running mean of the hypotheses of whoever leads: what the paper tried before it added averages."""
+"""The running mean of the leaders' hypotheses, which the paper tried before it added averages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from linmax import Fusion
 
 
 class Means(NamedTuple):
-    """Mistakes of the means, and who led."""
+    """Mistakes of the means, and the leaders."""
 
     raw: int
     scaled: int  # every hypothesis brought to sum |w| = 1 first
@@ -22,7 +22,7 @@ class Means(NamedTuple):
 
 
 def mean_of_leaders(members: Sequence[Any], panel: Any, classes: int) -> Means:
-    """Guess with the mean of the hypotheses that the leaders held at the start of their trials.
+    """Predict with the mean of the leaders' hypotheses at the start of their trials.
 
     The leader of a trial has made the fewest mistakes before it; the current hypothesis is in the mean.
     Members must move on mistakes only, as those of 2008 do when they are not averaged.
@@ -41,7 +41,7 @@ def mean_of_leaders(members: Sequence[Any], panel: Any, classes: int) -> Means:
 def hypotheses(
     members: Sequence[Any], panel: Any, classes: int, wrong: np.ndarray, leader: np.ndarray
 ) -> np.ndarray:
-    """The weights that the leader of each trial held at its start: experts, then one threshold per class.
+    """Return the weights of the leader at the start of each trial: experts, then thresholds.
 
     A first trial that was guessed wrong counts with zeros.
     """
@@ -63,7 +63,7 @@ def hypotheses(
 
 
 def guesses(weights: np.ndarray, votes: np.ndarray, classes: int) -> np.ndarray:
-    """The best-scoring class of each trial, the first of those; row t of the weights is for trial t."""
+    """Return the class with the highest score of each trial; row t of the weights is for trial t."""
     experts = votes.shape[1]
     scores = weights[:, experts:].copy()
     for j in range(classes):

@@ -4,7 +4,7 @@ The error e of the last hypothesis is measured on fresh instances without noise 
 p + e (1 - p - p / (k - 1)), what noisy labels would give, with less variance: the optimum is exactly p.
 
 The paper names the best algorithm of each family, in hindsight. Winners of a close race change from run to
-run, so verdicts are about the named algorithms; who is best here stands beside them.
+run, so outcomes are about the named algorithms; who is best here stands beside them.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any
 
 from experiments.fusion import bank, learner, name
 from experiments.fusion_table_1.cells import COMMITTEES, EXPECTED, FAMILIES, cells, named, run
-from experiments.interface import Experiment, Figures, Found, Table, Verdict
-from experiments.statistics import AGREE, WIDE, Interval, agreement, claimed, interval, told
-from experiments.verdicts import measured, ordered, stated
+from experiments.interface import Experiment, Figures, Found, Outcome, Table
+from experiments.outcomes import figure_outcome, same_order_as_paper, statement_outcome
+from experiments.statistics import AGREE, WIDE, Interval, agreement, claimed, interval, optional_text
 
 TABLE = "2008, Table I"
 
 
 def gather(found: list[Found]) -> Figures:
-    """Means over the streams, by noise and algorithm."""
+    """Return means over the streams, by noise and algorithm."""
     rows: list[dict[str, Any]] = []
     for noise in dict.fromkeys(one.cell["noise"] for one in found):
         values = [one.value for one in found if one.cell["noise"] == noise]
@@ -42,30 +42,30 @@ def gather(found: list[Found]) -> Figures:
     return {"rows": rows}
 
 
-def judge(figures: Figures) -> list[Verdict]:
-    """Every printed figure, and the sentence about the whole."""
-    verdicts = []
+def judge(figures: Figures) -> list[Outcome]:
+    """Check every printed figure, and the statement about all of them."""
+    outcomes = []
     for row in figures["rows"]:
         claims = [cell for cell in EXPECTED["final error"][str(row["noise"])] if "paper" in cell]
         paper = {cell["learner"]: Interval(cell["paper"], cell["paper_ci"]) for cell in claims}
         found = {who: Interval(*row["final error"][who]) for who in paper}
         for cell in claims:
             who = cell["learner"]
-            one = measured(
+            one = figure_outcome(
                 f"final error of {name(learner(who))}, noise {row['noise']:g}",
                 TABLE,
                 paper[who],
                 found[who],
-                in_order=ordered(who, paper, found) and _among_the_best(row, who),
+                in_order=same_order_as_paper(who, paper, found) and _among_the_best(row, who),
                 digits=5,
                 reference=claimed(cell),
             )
-            verdicts.append(one._replace(why="; ".join(filter(None, (one.why, _better(row, who))))))
-    return [*verdicts, *_lowest(figures["rows"]), *_triples(figures["rows"])]
+            outcomes.append(one._replace(why="; ".join(filter(None, (one.why, _better(row, who))))))
+    return [*outcomes, *_lowest(figures["rows"]), *_triples(figures["rows"])]
 
 
 def _among_the_best(row: dict[str, Any], who: str) -> bool:
-    """The paper names it as the best of its family: here it must be as good as the best, within chance."""
+    """Return whether the paper's best of a family is not significantly worse than the best here."""
     family = _family(who)
     if family not in row.get("best", {}):
         return True
@@ -73,24 +73,24 @@ def _among_the_best(row: dict[str, Any], who: str) -> bool:
 
 
 def _better(row: dict[str, Any], who: str) -> str:
-    """Who is the best of the family here, where the paper's best is not."""
+    """Return the best of the family here, if it is not the paper's best."""
     if _family(who) not in row.get("best", {}):
         return ""
     best, level = row["best"][_family(who)]
     return (
         ""
         if best == who
-        else f"the paper's best of its kind; here {name(learner(best))} is: {Interval(*level).text(5)}"
+        else f"the paper's best of its family; here {name(learner(best))} is: {Interval(*level).text(5)}"
     )
 
 
 def _family(who: str) -> str:
-    """AR, A or B; a committee is of none."""
+    """Return the family: AR, A or B; an ensemble has none."""
     told = name(learner(who))
     return "" if who in COMMITTEES else told.split("-")[0] if "-" in told else "B"
 
 
-def _lowest(rows: list[dict[str, Any]]) -> list[Verdict]:
+def _lowest(rows: list[dict[str, Any]]) -> list[Outcome]:
     """The paper: VR-Combine "always gives the lowest error-rate", close to optimal."""
     rows = [row for row in rows if "best" in row]
     if not rows:
@@ -103,10 +103,10 @@ def _lowest(rows: list[dict[str, Any]]) -> list[Verdict]:
         close += ours.mean <= best.mean or ours.agrees(best)
     claim = "VR-Combine always gives the lowest error-rate"
     return [
-        stated(
+        statement_outcome(
             claim,
             "2008, section VII",
-            f"lowest at {lowest} of {len(rows)} levels of noise, beaten within chance at {close - lowest}",
+            f"lowest at {lowest} of {len(rows)} levels of noise, not significantly worse at {close - lowest}",
             holds=lowest == len(rows),
             why="the best of 93 single algorithms is known only in hindsight, and the paper's own table has"
             " AR-B ahead at noise .3",
@@ -114,7 +114,7 @@ def _lowest(rows: list[dict[str, Any]]) -> list[Verdict]:
     ]
 
 
-def _triples(rows: list[dict[str, Any]]) -> list[Verdict]:
+def _triples(rows: list[dict[str, Any]]) -> list[Outcome]:
     """The paper: the basic version "sometimes has a final average error-rate that triples the noise"."""
     rows = [row for row in rows if "best" in row and row["noise"] > 0]
     if not rows:
@@ -122,7 +122,7 @@ def _triples(rows: list[dict[str, Any]]) -> list[Verdict]:
     times, noise = max((row["best"]["B"][1][0] / row["noise"], row["noise"]) for row in rows)
     claim = "the best basic algorithm's final error sometimes triples the noise"
     return [
-        stated(
+        statement_outcome(
             claim,
             "2008, section VII",
             f"{times:.1f} times at noise {noise:g}",
@@ -133,7 +133,7 @@ def _triples(rows: list[dict[str, Any]]) -> list[Verdict]:
 
 
 def tables(figures: Figures) -> list[Table]:
-    """Errors of named algorithms, the best of each family, and mistakes on the way."""
+    """Return the tables of errors, of the best of each family, and of mistakes."""
     errors, best, mistakes = [], [], []
     for row in figures["rows"]:
         noise = f"{row['noise']:g}"
@@ -144,10 +144,10 @@ def tables(figures: Figures) -> list[Table]:
                 noise,
                 name(learner(cell["learner"])),
                 found.text(5),
-                told(said, 5),
+                optional_text(said, 5),
                 agreement(found, said),
             ]
-            errors.append([*line, told(paper, 5), agreement(found, paper)])
+            errors.append([*line, optional_text(paper, 5), agreement(found, paper)])
         for family, (who, level) in row.get("best", {}).items():
             printed = _printed(row["noise"], family)
             best.append(
@@ -162,7 +162,7 @@ def tables(figures: Figures) -> list[Table]:
         for who, level in row["mistakes"].items():
             said = claimed(EXPECTED["mistakes"][str(row["noise"])][who])
             found = Interval(*level)
-            mistakes.append([noise, who, found.text(), told(said), agreement(found, said)])
+            mistakes.append([noise, who, found.text(), optional_text(said), agreement(found, said)])
     head = ["noise", "algorithm", "linmax", "reference", "agrees", "paper", "agrees with paper"]
     made = [Table("final error of named algorithms", head, errors, NOTE)]
     if best:
@@ -173,10 +173,10 @@ def tables(figures: Figures) -> list[Table]:
 
 
 def _printed(noise: float, family: str) -> list[str]:
-    """The paper's best of a family, and its error."""
+    """Return the paper's best of a family, and its error."""
     for cell in EXPECTED["final error"][str(noise)]:
         if "paper" in cell and _family(cell["learner"]) == family:
-            return [name(learner(cell["learner"])), told(claimed(cell, "paper", "paper_ci"), 5)]
+            return [name(learner(cell["learner"])), optional_text(claimed(cell, "paper", "paper_ci"), 5)]
     return ["", ""]
 
 

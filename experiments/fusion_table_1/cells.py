@@ -1,4 +1,4 @@
-"""Final errors and mistakes on the way, of all algorithms on one stream."""
+"""Final errors and mistakes of all algorithms on one stream."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ APART = 1_000_000  # between the seeds of trials and of fresh instances
 
 
 def cells(runs: int, quick: bool) -> list[Cell]:
-    """A stream each; quickly without those that nobody names."""
+    """Return a cell per stream; in quick mode only with the named algorithms."""
     noises = (0.01,) if quick else NOISES
     return [
         {"noise": noise, "seed": seed, "who": "named" if quick else "all"}
@@ -29,12 +29,12 @@ def cells(runs: int, quick: bool) -> list[Cell]:
 
 
 def named(noise: float) -> list[str]:
-    """The algorithms that the paper or the reference tells of."""
+    """Return the algorithms that the paper or the reference names."""
     return [cell["learner"] for cell in EXPECTED["final error"][str(noise)]]
 
 
 def run(cell: Cell, _: Path) -> dict[str, Any]:
-    """[final error, mistakes] of everyone."""
+    """Return [final error, mistakes] of all algorithms."""
     noise, seed = cell["noise"], cell["seed"]
     who = [*named(noise), *COMMITTEES]
     if cell["who"] == "all":
@@ -44,7 +44,7 @@ def run(cell: Cell, _: Path) -> dict[str, Any]:
 
 
 def final(who: str, noise: float, seed: int, fresh: int = FRESH) -> list[float]:
-    """5000 trials, then the error of what was learned, told as noisy labels would show it; and mistakes."""
+    """Return the final error after 5000 trials, converted to noisy labels, and the mistakes."""
     fusion = Fusion(learner(who), classes=range(CLASSES))
     mistakes = fusion.learn(*stream(noise, seed)).mistakes
     votes, labels = clean(seed, fresh)
@@ -54,5 +54,5 @@ def final(who: str, noise: float, seed: int, fresh: int = FRESH) -> list[float]:
 
 @lru_cache(maxsize=1)  # everyone is tried on the same
 def clean(seed: int, fresh: int) -> Any:
-    """Fresh instances without noise."""
+    """Return new instances without noise."""
     return stream(0.0, seed + APART, trials=fresh)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from experiments.curves import BLUE, DASHES, DOTS, GREEN, RED, tidy
-from experiments.interface import Experiment, Figures, Found, Table, Verdict
+from experiments.interface import Experiment, Figures, Found, Outcome, Table
 from experiments.lecture import SIZE, bound
 from experiments.lecture_bounds.cells import RULES, SIGNED, cells, run
-from experiments.statistics import Interval, agreement, claimed, interval, told
-from experiments.verdicts import stated
+from experiments.outcomes import statement_outcome
+from experiments.statistics import Interval, agreement, claimed, interval, optional_text
 
 EXPECTED = json.loads(Path(__file__).with_name("expected.json").read_text(encoding="utf-8"))
 FORMULAS = {"Perceptron": "N k", "Winnow": "2 k^2 ln N", "BalancedWinnow": "2 k^2 ln 2N"}
@@ -32,7 +32,7 @@ STYLES: dict[str, dict[str, Any]] = {
 
 
 def gather(found: list[Found]) -> Figures:
-    """By panel and algorithm: mean, most of all runs, and the bound."""
+    """Return mean, maximum and bound by panel and algorithm."""
     rows = []
     for n, signed in dict.fromkeys((one.cell["experts"], one.cell["signed"]) for one in found):
         values = [one.value for one in found if (one.cell["experts"], one.cell["signed"]) == (n, signed)]
@@ -43,16 +43,16 @@ def gather(found: list[Found]) -> Figures:
     return {"rows": rows}
 
 
-def judge(figures: Figures) -> list[Verdict]:
-    """The bounds hold, they grow as said, and opposites take care of signs."""
+def judge(figures: Figures) -> list[Outcome]:
+    """Check the bounds, their growth, and Balanced Winnow on negative weights."""
     plain = {
         rule: [row for row in figures["rows"] if row["rule"] == rule and not row["signed"]] for rule in RULES
     }
-    verdicts = []
+    outcomes = []
     for rule, rows in plain.items():
         part = max(row["most"] / row["bound"] for row in rows)
-        verdicts.append(
-            stated(
+        outcomes.append(
+            statement_outcome(
                 f"{rule} makes at most {FORMULAS[rule]} mistakes on a panel of k = {SIZE} of N",
                 PLACES[rule],
                 f"at most {part:.2f} times that, N = {rows[0]['experts']} ... {rows[-1]['experts']}",
@@ -61,34 +61,34 @@ def judge(figures: Figures) -> list[Verdict]:
         )
     last = {rule: Interval(*rows[-1]["mistakes"]) for rule, rows in plain.items()}
     n = plain["Winnow"][-1]["experts"]
-    verdicts.append(
-        stated(
+    outcomes.append(
+        statement_outcome(
             "Winnow is much more tolerant of the number of experts",
             "lecture, section 4",
             f"at N = {n} Winnow errs {last['Winnow'].text(0)} times, Perceptron {last['Perceptron'].text(0)}",
             holds=last["Winnow"].mean < last["Perceptron"].mean / 10,
             in_order=last["Winnow"].mean < last["Perceptron"].mean,
-            why="much: less than a tenth, which is our reading; from N = 3162 on the Perceptron is still"
+            why="much: less than a tenth, our interpretation; from N = 3162 on the Perceptron is still"
             " learning when the stream ends",
         )
     )
     signed = {row["rule"]: row for row in figures["rows"] if row["signed"]}
     plainly, balanced = signed["Winnow"], signed["BalancedWinnow"]
-    verdicts.append(
-        stated(
+    outcomes.append(
+        statement_outcome(
             "Balanced Winnow gets rid of the assumption u >= 0",
             "lecture, section 5",
             f"panel (+, -, -) of N = {SIGNED}: Winnow {Interval(*plainly['mistakes']).text(0)}, Balanced"
             f" {Interval(*balanced['mistakes']).text(0)} (bound {balanced['bound']:.0f})",
             holds=balanced["most"] <= balanced["bound"],
-            why="Winnow has no bound here, and errs again and again",
+            why="Winnow has no bound here",
         )
     )
-    return verdicts
+    return outcomes
 
 
 def tables(figures: Figures) -> list[Table]:
-    """Mistakes beside the reference's and the bound."""
+    """Return the table of mistakes, reference and bound."""
     lines = []
     for row in figures["rows"]:
         said = claimed(
@@ -98,15 +98,23 @@ def tables(figures: Figures) -> list[Table]:
         panel = f"{row['experts']}{', signed' if row['signed'] else ''}"
         limit = f"{row['bound']:.0f}" if not row["signed"] or row["rule"] == "BalancedWinnow" else ""
         lines.append(
-            [panel, row["rule"], found.text(), told(said, 0), agreement(found, said), str(row["most"]), limit]
+            [
+                panel,
+                row["rule"],
+                found.text(),
+                optional_text(said, 0),
+                agreement(found, said),
+                str(row["most"]),
+                limit,
+            ]
         )
     head = ["N", "rule", "mistakes", "reference", "agrees", "most of all runs", "bound"]
-    note = "20,000 trials, from N = 1000 on 10,000; eta = 1/2 ln 2; no threshold experts; a tie is a mistake."
+    note = "20,000 trials, 10,000 from N = 1000 on; eta = 1/2 ln 2; no threshold experts; a tie is a mistake."
     return [Table(f"mistakes on a panel of {SIZE} of N", head, lines, note)]
 
 
 def draw(figures: Figures, picture: Any) -> None:
-    """Mistakes and bounds over N, both logarithmic."""
+    """Draw mistakes and bounds over N on logarithmic scales."""
     axes = picture.add_subplot()
     sizes = [row["experts"] for row in figures["rows"] if row["rule"] == "Winnow" and not row["signed"]]
     fine = np.geomspace(sizes[0], sizes[-1], 100)
@@ -144,7 +152,7 @@ EXPERIMENT = Experiment(
     judge=judge,
     draw=draw,
     runs=10,
-    fitted="what counts as much more tolerant was settled after the figures were seen (a first reading,"
+    fitted="the threshold for much more tolerant was set after the figures were seen (a first criterion,"
     " growth within a factor of four of the bounds', held in order only: the Perceptron's streams are too"
     " short).",
 )

@@ -14,12 +14,12 @@ SIGNS = (1, -1, -1)
 
 
 def cells(runs: int, quick: bool) -> list[Cell]:
-    """All three on one stream each; those who may be wrong on purpose are a panel of their own."""
+    """Return a cell per stream, with and without negative weights in the panel."""
     sizes = (10, 100) if quick else SIZES
     plain = [{"experts": n, "signed": False, "seed": seed} for n in sizes for seed in range(runs)]
     return plain + [{"experts": SIGNED, "signed": True, "seed": seed} for seed in range(runs)]
 
 
 def run(cell: Cell, _: Path) -> dict[str, int]:
-    """Mistakes by algorithm."""
+    """Return the mistakes by algorithm."""
     return moves(RULES, cell["experts"], signs=SIGNS if cell["signed"] else None, seed=cell["seed"])

@@ -1,4 +1,4 @@
-"""Schapire's lecture of 2008, Eq. 10 and 11: the bound of Winnow over eta, its best eta, and mistakes made.
+"""Schapire's lecture of 2008, Eq. 10 and 11: the bound of Winnow over eta, and mistakes.
 
 M <= ln N / (eta delta - ln cosh eta), least at eta = 1/2 ln((1 + delta) / (1 - delta))
 """
@@ -13,22 +13,22 @@ from typing import Any
 import numpy as np
 
 from experiments.curves import BLACK, BLUE, DOTS, RED, tidy
-from experiments.interface import Experiment, Figures, Found, Table, Verdict
-from experiments.lecture import BEST, DELTA, SIZE, fall
+from experiments.interface import Experiment, Figures, Found, Outcome, Table
+from experiments.lecture import BEST, DELTA, SIZE, potential_decrease
 from experiments.lecture_eta.cells import EXPERTS, cells, run
+from experiments.outcomes import statement_outcome
 from experiments.statistics import Interval, interval
-from experiments.verdicts import stated
 
 EXPECTED = json.loads(Path(__file__).with_name("expected.json").read_text(encoding="utf-8"))
 
 
 def limit(eta: float) -> float:
-    """Eq. 10."""
-    return math.log(EXPERTS) / fall(eta)
+    """Return the bound of Eq. 10."""
+    return math.log(EXPERTS) / potential_decrease(eta)
 
 
 def gather(found: list[Found]) -> Figures:
-    """By eta, in order."""
+    """Return the results by eta."""
     rows = []
     for eta in sorted({one.cell["eta"] for one in found}):
         them = [one for one in found if one.cell["eta"] == eta]
@@ -46,28 +46,28 @@ def gather(found: list[Found]) -> Figures:
     return {"rows": rows}
 
 
-def judge(figures: Figures) -> list[Verdict]:
-    """The bound holds for every eta, is least where the lecture says, and is what it says there."""
+def judge(figures: Figures) -> list[Outcome]:
+    """Check that the bound holds for every eta, and its minimum."""
     rows = figures["rows"]
     part = max(max(row["most"], row["adversary"]) / row["bound"] for row in rows)
     fine = np.linspace(0.001, 0.69, 100_000)
     least = float(fine[np.argmin([limit(eta) for eta in fine])])
     best = min(rows, key=lambda row: row["adversary"])["eta"]
     return [
-        stated(
+        statement_outcome(
             "Winnow makes at most ln N / (eta delta - ln cosh eta) mistakes",
             "lecture, Eq. 10",
             f"at most {part:.2f} times the bound, on random streams and against an adversary",
             holds=part <= 1,
         ),
-        stated(
-            "the bound is least at eta = 1/2 ln((1 + delta) / (1 - delta))",
+        statement_outcome(
+            "the bound is smallest at eta = 1/2 ln((1 + delta) / (1 - delta))",
             "lecture, Eq. 11",
             f"least at {least:.4f}; the adversary makes fewest mistakes at {best:g}",
             holds=abs(least - BEST) < 1e-4,
             paper=f"{BEST:.4f} at delta = 1/3",
         ),
-        stated(
+        statement_outcome(
             "with this eta the bound is at most 2 ln N / delta^2",
             "lecture, Eq. 11",
             f"{limit(BEST):.1f}",
@@ -78,20 +78,18 @@ def judge(figures: Figures) -> list[Verdict]:
 
 
 def tables(figures: Figures) -> list[Table]:
-    """By eta."""
+    """Return the table by eta."""
     lines = [
         [f"{row['eta']:g}", Interval(*row["random"]).text(), str(row["adversary"]), f"{row['bound']:.1f}"]
         for row in figures["rows"]
     ]
     title = f"mistakes of Winnow on a panel of {SIZE} of {EXPERTS}"
-    note = (
-        "The adversary sees the weights before every trial, and does what he can; the panel is always right."
-    )
+    note = "The adversary knows the weights before every trial; the panel is always right."
     return [Table(title, ["eta", "random streams", "adversary", "bound"], lines, note)]
 
 
 def draw(figures: Figures, picture: Any) -> None:
-    """Mistakes and bound over eta."""
+    """Draw mistakes and bound over eta."""
     axes, rows = picture.add_subplot(), figures["rows"]
     etas = [row["eta"] for row in rows]
     fine = np.linspace(etas[0], etas[-1], 300)

@@ -16,14 +16,14 @@ SMALL = (0.1, 0.35, 0.6)
 
 
 def cells(runs: int, quick: bool) -> list[Cell]:
-    """Each eta on each stream, and once against the adversary."""
+    """Return a cell per eta and stream, and one per eta against the adversary."""
     etas = SMALL if quick else (*ETAS, round(BEST, 6))
     streams = [{"eta": eta, "stream": "random", "seed": seed} for eta in etas for seed in range(runs)]
     return streams + [{"eta": eta, "stream": "adversary", "seed": 0} for eta in etas]
 
 
 def run(cell: Cell, _: Path) -> int:
-    """Mistakes, ties included."""
+    """Return the mistakes, ties included."""
     winnow = learner("Winnow", cell["eta"])
     if cell["stream"] == "adversary":
         return len(adversary(winnow, 5000, experts=EXPERTS, size=SIZE).labels)

@@ -1,4 +1,4 @@
-"""Schapire's lecture of 2008, section 4: the potential RE(u || w) falls by at least C on every mistake.
+"""Schapire's lecture of 2008, section 4: the potential RE(u || w) decreases by at least C per mistake.
 
 C = eta delta - ln cosh eta;  RE(u || w) = sum u ln(u / w) starts at no more than ln N and is never negative
 """
@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from experiments.curves import BLACK, BLUE, DOTS, RED, tidy
-from experiments.interface import Experiment, Figures, Found, Table, Verdict
-from experiments.lecture import BEST, SIZE, fall
+from experiments.interface import Experiment, Figures, Found, Outcome, Table
+from experiments.lecture import BEST, SIZE, potential_decrease
 from experiments.lecture_potential.cells import EXPERTS, cells, run
-from experiments.verdicts import stated
+from experiments.outcomes import statement_outcome
 
 EXPECTED = json.loads(Path(__file__).with_name("expected.json").read_text(encoding="utf-8"))
 ROUNDING = 1e-9
@@ -25,7 +25,7 @@ STREAMS = {"random": {"color": BLUE}, "adversary": {"color": RED, "linestyle": D
 
 
 def gather(found: list[Found]) -> Figures:
-    """The potentials, and the least fall of all mistakes."""
+    """Return the potentials, and the smallest decrease of all mistakes."""
     falls = [np.diff(one.value) * -1 for one in found]
     return {
         "least fall": float(min(one.min() for one in falls)),
@@ -35,17 +35,17 @@ def gather(found: list[Found]) -> Figures:
     }
 
 
-def judge(figures: Figures) -> list[Verdict]:
-    """On every mistake; and it never falls below 0."""
-    least, C = figures["least fall"], fall(BEST)
+def judge(figures: Figures) -> list[Outcome]:
+    """Check the decrease on every mistake, and that the potential stays positive."""
+    least, C = figures["least fall"], potential_decrease(BEST)
     return [
-        stated(
-            f"the potential falls by at least C = {C:.4f} on every mistake",
+        statement_outcome(
+            f"the potential decreases by at least C = {C:.4f} on every mistake",
             "lecture, section 4",
             f"by at least {least:.4f} on all {figures['mistakes']} mistakes",
             holds=least >= C - ROUNDING,
         ),
-        stated(
+        statement_outcome(
             "the potential is never below 0",
             "lecture, section 4",
             f"{figures['least potential']:.4f} at least",
@@ -55,7 +55,7 @@ def judge(figures: Figures) -> list[Verdict]:
 
 
 def tables(figures: Figures) -> list[Table]:
-    """How it begins and ends, stream by stream."""
+    """Return the table of first and last potentials by stream."""
     lines = []
     for one in figures["potentials"]:
         after = one["after"]
@@ -63,13 +63,13 @@ def tables(figures: Figures) -> list[Table]:
         lines.append(
             [one["stream"], str(len(falls)), f"{after[0]:.3f}", f"{after[-1]:.3f}", f"{falls.min():.4f}"]
         )
-    head = ["stream", "mistakes", "potential at the start", "in the end", "least fall"]
+    head = ["stream", "mistakes", "potential at the start", "at the end", "smallest decrease"]
     return [Table(f"Winnow with the best eta on a panel of {SIZE} of {EXPERTS}", head, lines)]
 
 
 def draw(figures: Figures, picture: Any) -> None:
-    """The potential over mistakes, and the line that the proof draws above it."""
-    axes, C = picture.add_subplot(), fall(BEST)
+    """Draw the potential over mistakes, and its upper limit in the proof."""
+    axes, C = picture.add_subplot(), potential_decrease(BEST)
     start = math.log(EXPERTS / SIZE)
     named = set()
     for one in figures["potentials"]:
@@ -97,7 +97,7 @@ def draw(figures: Figures, picture: Any) -> None:
 EXPERIMENT = Experiment(
     name="lecture-potential",
     paper="lecture",
-    title="Lecture: the potential of Winnow falls by at least C on every mistake",
+    title="Lecture: the potential of Winnow decreases by at least C on every mistake",
     cells=cells,
     run=run,
     gather=gather,

@@ -15,12 +15,12 @@ TRIALS = 2000
 
 
 def cells(runs: int, quick: bool) -> list[Cell]:
-    """Random streams, and one made against Winnow."""
+    """Return a cell per random stream, and one for the adversary."""
     return [*({"stream": "random", "seed": seed} for seed in range(runs)), {"stream": "adversary", "seed": 0}]
 
 
 def run(cell: Cell, _: Path) -> list[float]:
-    """The potential at the start and after every mistake."""
+    """Return the potential at the start and after every mistake."""
     winnow = learner("Winnow")
     if cell["stream"] == "adversary":
         votes, labels = adversary(winnow, TRIALS, experts=EXPERTS, size=SIZE)

@@ -1,4 +1,4 @@
-"""2006, Figures 1 and 2: one vector for all classes, one for each, and both, on three made-up problems.
+"""2006, Figures 1 and 2: one vector for all classes, one for each, and both, on generated problems.
 
 8,000 instances of 64 attributes and 16 classes; phi is the product with the first instance of a class
 (Eq. 4). In `shared` all classes hang on the same four attributes, in `disjoint` each on four of its own, in
@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from experiments.curves import plot
-from experiments.interface import Experiment, Figures, Found, Table, Verdict
+from experiments.interface import Experiment, Figures, Found, Outcome, Table
+from experiments.outcomes import statement_outcome
 from experiments.sharing import METHODS, STYLES
 from experiments.sharing_figures.cells import EXPECTED, SETS, TRIALS, cells, run
 from experiments.statistics import interval
-from experiments.verdicts import stated
-from linmax.bounds import complexity, printed_2006
+from linmax.bounds import complexity, published_2006
 
 
 def gather(found: list[Found]) -> Figures:
-    """Mean curves, and the mistakes of each run."""
+    """Return mean curves, and the mistakes of each run."""
     figures: Figures = {}
     for one in SETS:
         values = [value for cell, value in found if cell["set"] == one]
@@ -53,8 +53,8 @@ def _at(figures: Figures, one: str, method: str, part: float) -> float:
     return float(points[round(part * len(points)) - 1])
 
 
-def judge(figures: Figures) -> list[Verdict]:
-    """The orders that the paper reads off its curves, and the bounds it prints."""
+def judge(figures: Figures) -> list[Outcome]:
+    """Check the orders of the curves, and the published bounds."""
     levels = {one: _level(figures, one) for one in SETS}
     first, second, third = (levels[one] for one in SETS)
     halves = (_at(figures, "disjoint", "single", 0.5), _at(figures, "disjoint", "single", 1.0))
@@ -66,47 +66,47 @@ def judge(figures: Figures) -> list[Verdict]:
     }
     u = np.array([0.5] * 4 + [0.0] * 60)
     true = {"single": complexity([u], rho=1, radius=16), "multi": complexity([u] * 16, rho=1, radius=16)}
-    printed = {"single": printed_2006([u], 8.0), "multi": printed_2006([u] * 16, 8.0)}
+    printed = {"single": published_2006([u], 8.0), "multi": published_2006([u] * 16, 8.0)}
     return [
-        stated(
+        statement_outcome(
             "one vector clearly outperforms one per class where all share attributes",
             "2006, Figure 1",
             _said(first),
             holds=first["single"] < first["multi"],
         ),
-        stated(
+        statement_outcome(
             "the opposite where each class has its own",
             "2006, Figure 1",
             _said(second),
             holds=second["multi"] < second["single"],
         ),
-        stated(
+        statement_outcome(
             "there the mistakes of one vector increase linearly",
             "2006, section 2",
             f"{growth:.2f} times as many in the second half as in the first",
             holds=abs(growth - 1) <= EXPECTED["linear"],
         ),
-        stated(
+        statement_outcome(
             "the hybrid is comparable to the better of the two",
             "2006, Figure 1",
             f"{_said(first)}; {_said(second)}",
             holds=near,
-            why="comparable: nearer to the better than to the worse, on a log scale, which is our reading",
+            why="comparable: nearer to the better than to the worse, on a log scale, our interpretation",
         ),
-        stated(
+        statement_outcome(
             "the hybrid outperforms both where most share and one does not",
             "2006, Figure 2",
             _said(third),
             holds=third["hybrid"] < min(third["single"], third["multi"]),
         ),
-        stated(
-            "there one vector errs less in the first half, one per class in the second",
+        statement_outcome(
+            "there one vector makes fewer mistakes in the first half, one per class in the second",
             "2006, section 3",
             f"the mean curves cross at trial {figures['crossing']}",
             holds=ahead[0.5] and not ahead[1.0],
             why="ahead after half of the trials, behind after all",
         ),
-        stated(
+        statement_outcome(
             "the bounds are 128 for one vector and 2048 for one per class",
             "2006, section 2",
             f"{true['single']:.0f} and {true['multi']:.0f}",
@@ -124,7 +124,7 @@ def _nearer(level: dict[str, float]) -> bool:
 
 
 def tables(figures: Figures) -> list[Table]:
-    """Mistakes beside the reference."""
+    """Return the table of mistakes and reference."""
     lines = []
     for one in SETS:
         for method in METHODS:
@@ -149,7 +149,7 @@ def tables(figures: Figures) -> list[Table]:
 
 
 def draw(figures: Figures, picture: Any) -> None:
-    """The paper's two figures, side by side."""
+    """Draw the paper's two figures side by side."""
     for at, one in enumerate(SETS):
         axes = picture.add_subplot(1, 3, at + 1)
         level = _level(figures, one)

@@ -19,12 +19,12 @@ SETS = tuple(EXPECTED["reference"])
 
 
 def cells(runs: int, quick: bool) -> list[Cell]:
-    """A stream of each problem per run."""
+    """Return a cell per run and problem."""
     return [{"set": one, "seed": seed, "trials": TRIALS} for seed in range(runs) for one in SETS]
 
 
 def run(cell: Cell, _: Path) -> dict[str, Any]:
-    """The three curves, and until when one vector was ahead of one for each class."""
+    """Return the three curves, and the last trial at which the shared vector was ahead."""
     attributes, labels = getattr(problems, cell["set"])(cell["trials"], seed=cell["seed"])
     whole = {method: learn(source, attributes, labels).curve for method, source in sources("product").items()}
     ahead = np.flatnonzero(whole["single"] < whole["multi"])

@@ -1,4 +1,4 @@
-"""2006, section 6: would sets of classes that are learned from the confusion pay?
+"""2006, section 6: do sets of classes that are learned from confusions help?
 
 A generous answer: the sets are given from the start, from the confusion of a whole run that came before,
 which no on-line learner has. They are the inner nodes of a tree of classes (average linkage of how often two
@@ -9,14 +9,14 @@ made-up problem in which groups of classes truly share their relevant attributes
 
 from __future__ import annotations
 
-from experiments.interface import Experiment, Figures, Found, Table, Verdict
+from experiments.interface import Experiment, Figures, Found, Outcome, Table
+from experiments.outcomes import statement_outcome
 from experiments.sharing_learned_sets.cells import EXPECTED, GROUPS, NAMES, WAYS, cells, run
 from experiments.statistics import difference, interval
-from experiments.verdicts import stated
 
 
 def gather(found: list[Found]) -> Figures:
-    """By set and way, run by run."""
+    """Return the results by data set and method, run by run."""
     return {
         name: {way: [value[way] for cell, value in found if cell["set"] == name] for way in WAYS}
         for name in NAMES
@@ -24,7 +24,7 @@ def gather(found: list[Found]) -> Figures:
 
 
 def won(figures: Figures, way: str) -> list[str]:
-    """The real sets on which sets of classes are surely better than none, and than the same ones renamed."""
+    """Return the real data sets on which sets of classes help significantly."""
     renamed = way.replace("sets", "renamed,")
     return [
         name
@@ -34,12 +34,12 @@ def won(figures: Figures, way: str) -> list[str]:
     ]
 
 
-def judge(figures: Figures) -> list[Verdict]:
-    """That sets can be learned is no claim of the paper, that known ones help is."""
+def judge(figures: Figures) -> list[Outcome]:
+    """Check that known sets help; that sets can be learned is not claimed."""
     true = difference(figures[GROUPS]["hybrid"], figures[GROUPS]["sets on phi"])
     return [
-        stated(
-            "sets that are known to share are beneficial",
+        statement_outcome(
+            "known sets of similar classes are beneficial",
             "2006, section 4",
             f"true groups spare {true.text(1)} points of {interval(figures[GROUPS]['hybrid']).text(1)}",
             holds=true.above(),
@@ -49,7 +49,7 @@ def judge(figures: Figures) -> list[Verdict]:
 
 
 def tables(figures: Figures) -> list[Table]:
-    """Percent of mistakes, and what sets change."""
+    """Return the table of mistakes, and the effect of sets."""
     lines = []
     for name in NAMES:
         cells_of = [interval(figures[name]["hybrid"]).text(2)]
@@ -58,17 +58,17 @@ def tables(figures: Figures) -> list[Table]:
     head = ["set", "hybrid, %", *(f"{way}: change" for way in WAYS[1:])]
     counts = [f"{way} on {len(won(figures, way))}" for way in ("sets on x", "sets on phi")]
     note = (
-        f"Of {len(EXPECTED['sets'])} real sets, sets from hindsight win {', '.join(counts)}: surely better"
-        " than the hybrid, and than the same sets with classes renamed. The paper leaves learning them to"
-        " future work; linmax has no mode for it."
+        f"Of {len(EXPECTED['sets'])} real data sets, sets chosen in hindsight win {', '.join(counts)}:"
+        " significantly better than the hybrid, and than the same sets with classes renamed. The paper leaves"
+        " learning them to future work; linmax has no mode for it."
     )
-    return [Table("percent of mistakes; changes run by run, negative is better", head, lines, note)]
+    return [Table("percent of mistakes; paired changes, negative is better", head, lines, note)]
 
 
 EXPERIMENT = Experiment(
     name="sharing-learned-sets",
     paper="2006",
-    title="2006, section 6: sets of classes from the confusion",
+    title="2006, section 6: sets of classes from confusions",
     cells=cells,
     run=run,
     gather=gather,

@@ -23,7 +23,7 @@ ALL = 10**9  # trials
 
 
 def groups(seed: int, trials: int = 8000) -> tuple[np.ndarray, np.ndarray]:
-    """Two attributes name one of four groups, three of the group's own name the class in it."""
+    """Generate data: two attributes encode one of four groups, three others the class within it."""
     attributes = np.random.default_rng(seed).choice([-1.0, 1.0], (trials, 64))
     group = 2 * (attributes[:, 0] > 0) + (attributes[:, 1] > 0)
     own = np.stack([attributes[np.arange(trials), 2 + 3 * group + j] > 0 for j in range(3)], axis=1)
@@ -31,7 +31,7 @@ def groups(seed: int, trials: int = 8000) -> tuple[np.ndarray, np.ndarray]:
 
 
 def stream(name: str, seed: int, folder: Path) -> tuple[np.ndarray, np.ndarray, str]:
-    """Attributes with a constant among them, labels in a random order, and the map that goes with them."""
+    """Return attributes with a constant, labels in a random order, and the feature map."""
     if name == GROUPS:
         return *groups(seed), "product"
     found = files.arrays(folder / EXPECTED["sets"][name])
@@ -43,7 +43,7 @@ def stream(name: str, seed: int, folder: Path) -> tuple[np.ndarray, np.ndarray, 
 
 
 def tree_of(guesses: Any, labels: Any) -> dict[str, list[int]]:
-    """The inner nodes of a tree of classes, by how often two are taken for each other; not the whole."""
+    """Return the inner nodes, without the root, of a tree of classes by confusion."""
     classes, codes = np.unique(labels, return_inverse=True)
     k = len(classes)
     counts = np.zeros((k, k))
@@ -62,7 +62,7 @@ def tree_of(guesses: Any, labels: Any) -> dict[str, list[int]]:
 
 
 def source_of(way: str, feature_map: str, sets: dict[str, list[int]], rename: dict[int, int]) -> Source:
-    """The hybrid, or with vectors for some sets of classes."""
+    """Return the hybrid source, with or without vectors for sets of classes."""
     hybrid = Shared(feature_map) + Attributes()
     if way == "hybrid":
         return hybrid
@@ -72,7 +72,7 @@ def source_of(way: str, feature_map: str, sets: dict[str, list[int]], rename: di
 
 
 def cells(runs: int, quick: bool) -> list[Cell]:
-    """A stream each; quickly the beginning of it."""
+    """Return a cell per stream; in quick mode only its beginning."""
     return [
         {"set": name, "seed": seed, "trials": 1500 if quick else ALL}
         for seed in range(runs)
@@ -81,7 +81,7 @@ def cells(runs: int, quick: bool) -> list[Cell]:
 
 
 def run(cell: Cell, data: Path) -> dict[str, float]:
-    """Percent of mistakes for each way."""
+    """Return the percentage of mistakes by method."""
     attributes, labels, feature_map = stream(cell["set"], cell["seed"], data)
     attributes, labels = (part[: cell["trials"]] for part in (attributes, labels))
     classes = np.unique(labels).tolist()

@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from experiments.curves import tidy
-from experiments.interface import Experiment, Figures, Found, Table, Verdict
+from experiments.interface import Experiment, Figures, Found, Outcome, Table
+from experiments.outcomes import lost_data_outcome, statement_outcome
 from experiments.sharing import METHODS, STYLES
 from experiments.sharing_table_1.cells import FILE, cells, run
 from experiments.sharing_table_1.streams import SETS
 from experiments.statistics import interval
-from experiments.verdicts import lost, stated
 
 EXPECTED = json.loads(Path(__file__).with_name("expected.json").read_text())
 
 
 def gather(found: list[Found]) -> Figures:
-    """By set and method: in the order of the file, over permutations, and the seconds."""
+    """Return results by data set and method: file order, permutations, and seconds."""
     figures: Figures = {}
     for name in SETS:
         figures[name] = {}
@@ -41,7 +41,7 @@ def gather(found: list[Found]) -> Figures:
 
 
 def _main(figures: Figures, name: str) -> dict[str, float]:
-    """The figures that stand beside the paper's: in the order of the file, where there is one."""
+    """Return the figures to compare with the paper: in file order, if there is one."""
     found = figures[name]
     return {m: found[m]["file"] if SETS[name].ordered else _mean(found[m]["permuted"]) for m in METHODS}
 
@@ -58,9 +58,9 @@ def _text(levels: dict[str, float]) -> str:
     return " / ".join(f"{levels[method]:.1f}" for method in METHODS)
 
 
-def judge(figures: Figures) -> list[Verdict]:
-    """Levels where they can be compared, orders where not."""
-    verdicts = []
+def judge(figures: Figures) -> list[Outcome]:
+    """Compare levels where possible, else orders."""
+    outcomes = []
     for name, expected in EXPECTED["sets"].items():
         found, paper = _main(figures, name), expected["paper"]
         claim, where, why = f"{name}: multi / single / hybrid", "2006, Table 1, percent", SETS[name].caveat
@@ -68,8 +68,8 @@ def judge(figures: Figures) -> list[Verdict]:
         if "band" in expected:
             near = all(abs(found[m] - paper[m]) <= expected["band"] for m in METHODS)
             close = f"; levels within {expected['band']} points" if near else ""
-            verdicts.append(
-                stated(
+            outcomes.append(
+                statement_outcome(
                     claim,
                     where,
                     _text(found),
@@ -80,11 +80,11 @@ def judge(figures: Figures) -> list[Verdict]:
                 )
             )
         elif name == "Enron1":
-            verdicts.append(lost(claim, where, _text(paper), _text(found), why))
+            outcomes.append(lost_data_outcome(claim, where, _text(paper), _text(found), why))
         else:
             said = "; in the same order" if same_order else f"; in the order {' < '.join(_order(found))}"
-            verdicts.append(
-                stated(
+            outcomes.append(
+                statement_outcome(
                     claim,
                     where,
                     _text(found),
@@ -95,14 +95,14 @@ def judge(figures: Figures) -> list[Verdict]:
                 )
             )
     best = {name: _order(_main(figures, name))[0] for name in ("Enron3", "Enron1", "YaleB")}
-    verdicts.append(
-        stated(
+    outcomes.append(
+        statement_outcome(
             "the hybrid makes the fewest mistakes on e-mail and faces",
             "2006, section 5",
             ", ".join(f"{name}: {method}" for name, method in best.items()),
             holds=set(best.values()) == {"hybrid"},
             in_order=best["Enron3"] == best["YaleB"] == "hybrid",
-            why="of Enron1 only correspondents are left, permuted",
+            why="of Enron1 only correspondents are available, permuted",
         )
     )
     steady = all(
@@ -115,27 +115,27 @@ def judge(figures: Figures) -> list[Verdict]:
         for name in ("LETTER", "ISOLET", "Enron3")
         if _order(_permuted(figures, name)) == _order(_main(figures, name))
     ]
-    verdicts.append(
-        stated(
+    outcomes.append(
+        statement_outcome(
             "results are similar over permutations of the examples",
-            "2006, section 5 (said of Office)",
+            "2006, section 5 (about Office)",
             f"same order of methods on {', '.join(same) or 'none'} of LETTER, ISOLET, Enron3",
             holds=len(same) == 3 and steady,
             in_order=len(same) == 3,
-            why="similar: levels within 2 points, which is our reading",
+            why="similar: levels within 2 points, our interpretation",
         )
     )
-    verdicts += [
-        lost(
+    outcomes += [
+        lost_data_outcome(
             f"{name}: multi / single / hybrid",
             "2006, Table 1, percent",
             " / ".join(map(str, levels)),
             "",
-            "the data are not at hand",
+            "the data are not available",
         )
         for name, levels in EXPECTED["lost"].items()
     ]
-    return verdicts
+    return outcomes
 
 
 def _permuted(figures: Figures, name: str) -> dict[str, float]:
@@ -143,7 +143,7 @@ def _permuted(figures: Figures, name: str) -> dict[str, float]:
 
 
 def tables(figures: Figures) -> list[Table]:
-    """All figures, and what they cost."""
+    """Return the tables of all figures and of run times."""
     lines, costs = [], []
     for name, expected in EXPECTED["sets"].items():
         for method in METHODS:
@@ -167,18 +167,20 @@ def tables(figures: Figures) -> list[Table]:
                 )
     head = ["set", "method", "file order", "permutations", "paper", "reference"]
     return [
-        Table("percent of rounds with a mistake", head, lines, "A class's first round is none."),
+        Table(
+            "percent of rounds with a mistake", head, lines, "The first round of a class is not a mistake."
+        ),
         Table(
             "CPU seconds of one pass, the best of all orders",
             ["set", "method", "linmax", "reference", "ratio"],
             costs,
-            "The reference was measured elsewhere, on one core.",
+            "The reference was measured on another machine, on one core.",
         ),
     ]
 
 
 def draw(figures: Figures, picture: Any) -> None:
-    """Bars by set and method; circles are the paper's."""
+    """Draw bars by data set and method; circles are the paper's figures."""
     axes = picture.add_subplot()
     for at, name in enumerate(SETS):
         levels, paper = _main(figures, name), EXPECTED["sets"][name]["paper"]

@@ -14,7 +14,7 @@ ALL = 10**9  # trials
 
 
 def cells(runs: int, quick: bool) -> list[Cell]:
-    """Every method on every set in the order of the file, if it has one, and in so many random ones."""
+    """Return a cell per method, data set and order: that of the file, and random ones."""
     orders = {name: [FILE] * one.ordered + list(range(runs)) for name, one in SETS.items()}
     return [
         {"set": name, "method": method, "seed": seed, "trials": 1000 if quick else ALL}
@@ -25,7 +25,7 @@ def cells(runs: int, quick: bool) -> list[Cell]:
 
 
 def run(cell: Cell, data: Path) -> dict[str, float]:
-    """Percent of rounds with a mistake, and CPU seconds (it was compiled before, on a few rounds)."""
+    """Return the percentage of mistakes, and CPU seconds without compilation."""
     whole = stream(cell["set"], data)
     whole = whole if cell["seed"] == FILE else shuffled(whole, cell["seed"])
     attributes, labels = (part[: cell["trials"]] for part in whole)

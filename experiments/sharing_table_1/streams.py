@@ -1,4 +1,4 @@
-"""The data of Table 1 that can be had, each with what is not as it was in the paper."""
+"""The available data of Table 1, with their differences from the paper."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Stream(NamedTuple):
 
 
 class Set(NamedTuple):
-    """One line of Table 1."""
+    """One row of Table 1."""
 
     file: str
     load: Callable[[Path], Stream]
@@ -35,27 +35,27 @@ class Set(NamedTuple):
 
 
 def letter(path: Path) -> Stream:
-    """16 features of images of letters; the paper does not say how they were scaled, a tenth was fitted."""
+    """Return 16 features of images of letters; the scaling by 1/10 was fitted."""
     found = files.arrays(path)
     return Stream(found["X"] / 10.0, found["y"])
 
 
 def isolet(path: Path) -> Stream:
-    """617 features of spoken letters, subsets 1 to 4; a tenth, too."""
+    """Return 617 features of spoken letters, subsets 1 to 4, scaled by 1/10."""
     found = files.arrays(path)
     part = found["subset"] <= 4
     return Stream(found["X_times_10000"][part] / 1e5, found["y"][part])
 
 
 def words(path: Path) -> Stream:
-    """A message is the set of its words."""
+    """Return messages as sets of words."""
     found = files.arrays(path)
     ones = np.ones(len(found["indices"]))
     return Stream(csr_array((ones, found["indices"], found["indptr"]), tuple(found["shape"])), found["y"])
 
 
 def faces(path: Path) -> Stream:
-    """The first 60 principal components of each image, every one with standard deviation 1."""
+    """Return the first 60 principal components of each image, scaled to standard deviation 1."""
     found = files.arrays(path)
     people = np.flatnonzero(np.bincount(found["y"]) == IMAGES)[:PEOPLE]
     part = np.isin(found["y"], people)
@@ -103,11 +103,11 @@ SETS = {
 
 @lru_cache(maxsize=2)
 def stream(name: str, folder: Path) -> Stream:
-    """One of them, read once."""
+    """Read a data set once."""
     return SETS[name].load(folder / SETS[name].file)
 
 
 def shuffled(whole: Stream, seed: int) -> Stream:
-    """The same in a random order."""
+    """Return the data set in a random order."""
     order = np.random.default_rng(seed).permutation(len(whole.labels))
     return Stream(whole.attributes[order], whole.labels[order])

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from experiments.curves import BLUE, DASHES, DOTS, GREEN, RED, plot
-from experiments.interface import Experiment, Figures, Found, Table, Verdict
-from experiments.statistics import AGREE, Interval, agreement, claimed, difference, interval, told
+from experiments.interface import Experiment, Figures, Found, Outcome, Table
+from experiments.outcomes import statement_outcome
+from experiments.statistics import AGREE, Interval, agreement, claimed, difference, interval, optional_text
 from experiments.sub_experts_figure_1.cells import GRID, SETTINGS, TIES, cells, run
-from experiments.verdicts import stated
 
 EXPECTED = json.loads(Path(__file__).with_name("expected.json").read_text(encoding="utf-8"))
 RULES = {"class": "ties to the smallest class", "expert": "ties to the lowest expert, as printed"}
@@ -30,7 +30,7 @@ MARKS = (0.25, 0.6, 0.95)  # where the paper, too, shows intervals, as parts of 
 
 
 def gather(found: list[Found]) -> Figures:
-    """By setting and tie rule: where everyone ends, and the curves of the three."""
+    """Return final mistakes and curves by setting and tie rule."""
     rows = []
     for setting in SETTINGS:
         for ties in TIES:
@@ -61,9 +61,9 @@ def _curve(who: str, values: list[dict[str, list[float]]]) -> dict[str, Any]:
     return {"who": who, "points": runs.mean(axis=0).round(1).tolist(), "marks": marks}
 
 
-def judge(figures: Figures) -> list[Verdict]:
-    """Who wins where, under either tie rule."""
-    verdicts = []
+def judge(figures: Figures) -> list[Outcome]:
+    """Check the winner of each setting, under both tie rules."""
+    outcomes = []
     for row in figures["rows"]:
         claim, ties = EXPECTED[row["setting"]]["winner"], row["ties"]
         levels = {curve["who"]: Interval(*row["mistakes"][curve["who"]]) for curve in row["curves"].values()}
@@ -71,11 +71,11 @@ def judge(figures: Figures) -> list[Verdict]:
         surely = Interval(*row["lead"]).above()
         why = FITTED if ties == "class" else ""
         if ties == "expert" and row["setting"].startswith("2 of"):
-            why = "the printed tie rule makes one expert the target, which all learn after two mistakes"
+            why = "with the printed tie rule one expert is the target, which all learn after two mistakes"
         if wins and not surely:
             why = f"ahead of {row['second']} within chance" + (f"; {why}" if why else "")
-        verdicts.append(
-            stated(
+        outcomes.append(
+            statement_outcome(
                 f"{claim} makes the fewest mistakes: {row['setting']}; {RULES[ties]}",
                 "2003, Figure 1",
                 ", ".join(f"{who} {level.text(0)}" for who, level in levels.items()),
@@ -88,8 +88,8 @@ def judge(figures: Figures) -> list[Verdict]:
     winners = {row["winner"] for row in figures["rows"] if row["ties"] == "class"}
     printed = {row["winner"] for row in figures["rows"] if row["ties"] == "expert" and row["lead"][0] > 0}
     return [
-        *verdicts,
-        stated(
+        *outcomes,
+        statement_outcome(
             "none of the three algorithms dominates",
             "2003, section 5.1",
             f"{len(winners)} winners on three settings; {len(printed)} under the printed tie rule",
@@ -101,14 +101,14 @@ def judge(figures: Figures) -> list[Verdict]:
 
 
 def tables(figures: Figures) -> list[Table]:
-    """Everyone's mistakes beside the reference's."""
+    """Return the table of mistakes and reference."""
     made = []
     for row in figures["rows"]:
         lines = []
         for who, level in row["mistakes"].items():
             found = Interval(*level)
             said = claimed(EXPECTED[row["setting"]][row["ties"]].get(who, {}))
-            lines.append([who, found.text(), told(said, 0), agreement(found, said)])
+            lines.append([who, found.text(), optional_text(said, 0), agreement(found, said)])
         title = f"{row['setting']}; {RULES[row['ties']]}: mistakes after {row['trials']:,} trials"
         made.append(Table(title, ["learner", "linmax", "reference", "agrees"], lines))
     made[-1] = made[-1]._replace(note=AGREE)
@@ -116,7 +116,7 @@ def tables(figures: Figures) -> list[Table]:
 
 
 def draw(figures: Figures, picture: Any) -> None:
-    """Three graphs as in the paper, under either tie rule."""
+    """Draw the paper's three graphs, under both tie rules."""
     axes = picture.subplots(2, 3).T.ravel()
     for one, row in zip(axes, figures["rows"], strict=True):
         curves = {}

@@ -1,4 +1,4 @@
-"""Mistakes so far of the three algorithms on one stream of the majority problem of 2003."""
+"""Cumulative mistakes of the three algorithms on one stream of the majority problem of 2003."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ POINTS = 100
 
 
 def cells(runs: int, quick: bool) -> list[Cell]:
-    """A stream each, under either tie rule; quickly a fifth of the trials."""
+    """Return a cell per stream and tie rule; in quick mode a fifth of the trials."""
     return [
         {"setting": setting, "ties": ties, "seed": seed, "trials": TRIALS // 5 if quick else TRIALS}
         for setting in SETTINGS
@@ -32,12 +32,12 @@ def cells(runs: int, quick: bool) -> list[Cell]:
 
 
 def learners() -> list[Any]:
-    """The paper's three algorithms, Winnow with every multiplier of the grid; threshold experts are there."""
+    """Return the paper's three algorithms, Winnow with every multiplier, with threshold experts."""
     return [Perceptron(), Romma(), *map(Winnow, GRID)]
 
 
 def run(cell: Cell, _: Path) -> dict[str, list[float]]:
-    """The curve of each, thinned."""
+    """Return the thinned curve of each algorithm."""
     options = SETTINGS[cell["setting"]]
     panel = majority(cell["trials"], ties=cell["ties"], seed=cell["seed"], **options)
     known = range(options["classes"])

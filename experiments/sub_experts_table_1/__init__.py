@@ -1,7 +1,8 @@
-"""2003, Table 1: four targets of a calendar, guessed by pairs of attribute values.
+"""2003, Table 1: four targets of a calendar, predicted by pairs of attribute values.
 
-The data of the Calendar Apprentice are lost. What is run is a stand-in (`linmax.problems.calendar`), so its
-figures cannot be compared with the paper's; who has the real files can have them read and compared.
+The data of the Calendar Apprentice are lost. The experiment runs on a generated calendar
+(`linmax.problems.calendar`), whose figures cannot be compared with the paper's. The real files are read and
+compared if they exist.
 """
 
 from __future__ import annotations
@@ -9,20 +10,20 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from experiments.interface import Experiment, Figures, Found, Table, Verdict
+from experiments.interface import Experiment, Figures, Found, Outcome, Table
+from experiments.outcomes import figure_outcome, lost_data_outcome, same_order_as_paper, statement_outcome
 from experiments.statistics import Interval, difference, interval
 from experiments.sub_experts_table_1.cells import BASIC, REAL, WHO, cells, run
-from experiments.verdicts import lost, measured, ordered, stated
 from linmax.problems.calendar import TARGETS
 
 EXPECTED = json.loads(Path(__file__).with_name("expected.json").read_text(encoding="utf-8"))
 TABLE = "2003, Table 1"
 ROWS = (*TARGETS, "average")
-LOST = "the Calendar Apprentice data are lost; our figures are those of a made-up calendar"
+LOST = "the Calendar Apprentice data are lost; the figures here are those of a generated calendar"
 
 
 def gather(found: list[Found]) -> Figures:
-    """Accuracies by target and their average over the targets, of the stand-in and of the real calendar."""
+    """Return accuracies by target and their mean, of the generated and the real calendar."""
     made = [one for one in found if one.cell["of"] == "stand-in"]
     runs = {
         (target, who): [one.value[who] for one in made if one.cell["target"] == target]
@@ -44,30 +45,30 @@ def gather(found: list[Found]) -> Figures:
     }
 
 
-def judge(figures: Figures) -> list[Verdict]:
-    """Of the real files, figure by figure; without them the data are lost, whatever the stand-in says."""
+def judge(figures: Figures) -> list[Outcome]:
+    """Compare the real files figure by figure; without them the data are lost."""
     real, made = figures["real"], figures["stand-in"]
     if real:
         tolerance = EXPECTED["tolerance"]
-        verdicts = []
+        outcomes = []
         for row in ROWS:
             paper = {who: Interval(EXPECTED[row][who], tolerance) for who in WHO}
             found = {who: Interval(real[row][who]) for who in WHO}
-            verdicts += [
-                measured(
+            outcomes += [
+                figure_outcome(
                     f"accuracy of {who} on {row}",
                     TABLE,
                     paper[who],
                     found[who],
                     digits=3,
-                    in_order=ordered(who, paper, found),
+                    in_order=same_order_as_paper(who, paper, found),
                 )
                 for who in WHO
             ]
         above = all(real["average"]["combined"] > real["average"][who] for who in BASIC)
-        return [*verdicts, stated(CLAIM, TABLE, f"{real['average']['combined']:.3f}", holds=above)]
-    verdicts = [
-        lost(
+        return [*outcomes, statement_outcome(CLAIM, TABLE, f"{real['average']['combined']:.3f}", holds=above)]
+    outcomes = [
+        lost_data_outcome(
             f"accuracies on {row}",
             TABLE,
             _best({who: Interval(EXPECTED[row][who]) for who in WHO}),
@@ -80,7 +81,7 @@ def judge(figures: Figures) -> list[Verdict]:
     told = (
         f"on the stand-in {100 * ahead.mean:+.1f} ± {100 * (ahead.half or 0):.1f} points to {figures['best']}"
     )
-    return [*verdicts, lost(CLAIM, "2003, section 5.2", "0.657 beside 0.628", told, LOST)]
+    return [*outcomes, lost_data_outcome(CLAIM, "2003, section 5.2", "0.657 against 0.628", told, LOST)]
 
 
 def _best(row: dict[str, Interval]) -> str:
@@ -89,7 +90,7 @@ def _best(row: dict[str, Interval]) -> str:
 
 
 def tables(figures: Figures) -> list[Table]:
-    """As in the paper, for each calendar, and the paper's own."""
+    """Return a table like the paper's for each calendar, and the paper's."""
     paper = [[row, *(f"{EXPECTED[row][who]:.3f}" for who in WHO)] for row in ROWS]
     made = [[row, *(Interval(*figures["stand-in"][row][who]).text(3) for who in WHO)] for row in ROWS]
     found = [Table("the stand-in", ["target", *WHO], made, LOST + ".")]
@@ -104,13 +105,14 @@ CLAIM = "Weighted Majority's average accuracy exceeds that of all basic algorith
 EXPERIMENT = Experiment(
     name="sub-experts-table-1",
     paper="2003",
-    title="2003, Table 1: a calendar's day, duration, location and start, on a stand-in",
+    title="2003, Table 1: a calendar's day, duration, location and start, on generated data",
     cells=cells,
     run=run,
     gather=gather,
     tables=tables,
     judge=judge,
     optional=(REAL,),
-    fitted="how regular the stand-in's habits are: raised once, after a first look, towards the accuracies"
-    f" that the paper prints. The data are lost; who has them puts them into {REAL} of the folder of data.",
+    fitted="the regularity of the generated calendar: increased once, after a first run, towards the"
+    " accuracies of the paper. The data are lost; if you have them, put them into"
+    f" {REAL} of the folder of data.",
 )

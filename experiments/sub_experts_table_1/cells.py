@@ -1,4 +1,4 @@
-"""One target of one calendar: the accuracy of everyone."""
+"""The accuracy of all algorithms on one target of one calendar."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.interface import Cell
-from experiments.sub_experts_table_1.reading import read
+from experiments.sub_experts_table_1.calendar_file import read
 from linmax import Fusion, Perceptron, Romma, WeightedMajority, Winnow
 from linmax.experts import Pairs, Thresholds
 from linmax.problems import calendar
@@ -23,7 +23,7 @@ WHO = ("combined", *BASIC)
 
 
 def cells(runs: int, quick: bool) -> list[Cell]:
-    """A made-up calendar each, and the real one, which is empty where it is not to be had."""
+    """Return a cell per generated calendar, and one for the real files, which may be missing."""
     made = [
         {"of": "stand-in", "target": target, "meetings": 150 if quick else MEETINGS, "seed": seed}
         for target in TARGETS
@@ -33,14 +33,14 @@ def cells(runs: int, quick: bool) -> list[Cell]:
 
 
 def learners() -> dict[str, Any]:
-    """The seven algorithms, and Weighted Majority over them; classes and experts come as they come."""
+    """Return the seven algorithms, and Weighted Majority over them."""
     source = Pairs() + Thresholds()
     basic = {name: rule.on(source) for name, rule in BASIC.items()}
     return {"combined": WeightedMajority(tuple(basic.values()), multiplier=1.5), **basic}
 
 
 def run(cell: Cell, data: Path) -> dict[str, float]:
-    """Right guesses as a part of all meetings: a label that nobody had named before is not guessed."""
+    """Return the accuracy over all meetings; a novel label counts as not predicted."""
     if cell["of"] == "real":
         path = data / REAL
         return accuracies(read(path), cell["target"]) if path.is_file() else {}
@@ -48,7 +48,7 @@ def run(cell: Cell, data: Path) -> dict[str, float]:
 
 
 def accuracies(meetings: Calendar, target: str) -> dict[str, float]:
-    """Of everyone, in one pass."""
+    """Return the accuracy of all algorithms in one pass."""
     attributes, labels = meetings.task(target)
     return {
         name: Fusion(one).learn(attributes=attributes, labels=labels).right / len(labels)

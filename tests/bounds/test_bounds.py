@@ -12,6 +12,7 @@ from linmax import (
     Alma,
     Averaged,
     BalancedWinnow,
+    Cycle,
     Fusion,
     Logistic,
     PassiveAggressive,
@@ -21,7 +22,6 @@ from linmax import (
     Recycled,
     Romma,
     Winnow,
-    cycle,
 )
 from linmax.bounds import Case, bound, mistake_bound, published_2008, tightest
 from linmax.experts import Votes
@@ -34,7 +34,7 @@ ROUNDING = 1e-9  # some bounds are reached exactly, and they are computed in flo
 SEPARABLE = [
     Perceptron(),
     Perceptron(rivals="violators"),
-    Perceptron(rivals=cycle()),
+    Perceptron(rivals=Cycle()),
     Romma(),
     Romma(aggressive=0.5),
     PNorm(2),
@@ -138,7 +138,7 @@ LARGE = Case(n=10, delta=0.2, u=[0.5, 0.5], largest=2.0)
         (PassiveAggressive(1.0, "PA-II"), WITH_NOISE, "squares="),
         (Perceptron(slack=0.5), PLAIN, "slack = 0.5"),
         (Perceptron(rivals="softmax"), PLAIN, "softmax"),
-        (Perceptron(rivals=cycle()), WITH_NOISE, "more than once"),
+        (Perceptron(rivals=Cycle()), WITH_NOISE, "more than once"),
         (Perceptron(start="equal"), PLAIN, "weights that start at 0"),
         (PassiveAggressive(start="equal"), PLAIN, "weights that start at 0"),
         (Recycled(Perceptron(), updates=None), WITH_NOISE, "updates=1"),

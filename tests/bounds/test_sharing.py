@@ -9,7 +9,7 @@ import pytest
 
 from linmax import Perceptron
 from linmax.bounds import Case, bound, complexity, hinge_losses, mixing_bound, overlap, published_2006, radius
-from linmax.problems import Table, disjoint, penguin, shared
+from linmax.problems import AttributeData, disjoint, penguin, shared
 from tests.oracles.sharing import ALL, EACH, MixingOracle, three_methods
 
 CLASSES = range(16)
@@ -18,35 +18,35 @@ SHARED = np.array([0.5] * 4 + [0.0] * 60)
 SEEDS = (0, 1, 2)
 
 
-def first_items(table: Table) -> np.ndarray:
+def first_items(table: AttributeData) -> np.ndarray:
     """p^r, the first item of each class."""
     return table.attributes[[table.labels.tolist().index(r) for r in CLASSES]]
 
 
-def loss(table: Table, u: Any, own: Any) -> float:
+def loss(table: AttributeData, u: Any, own: Any) -> float:
     """L of a comparator with a shared vector u and one of its own for each class."""
     scores = (table.attributes * u) @ first_items(table).T + table.attributes @ np.transpose(own)
     return float(hinge_losses(scores, table.labels).sum())
 
 
-def mistakes(tables: list[Table]) -> dict[str, list[int]]:
+def mistakes(tables: list[AttributeData]) -> dict[str, list[int]]:
     wrong = three_methods([table.attributes for table in tables], [table.labels for table in tables])
     return {method: rows.sum(axis=1).tolist() for method, rows in wrong.items()}
 
 
-def flipped(table: Table, noise: float, seed: int = 0) -> Table:
+def flipped(table: AttributeData, noise: float, seed: int = 0) -> AttributeData:
     """Other labels on some trials, once all classes have come."""
     rng = np.random.default_rng(seed)
     flips = rng.random(len(table.labels)) < noise
     flips[:300] = False
-    return Table(table.attributes, np.where(flips, (table.labels + 1) % 16, table.labels))
+    return AttributeData(table.attributes, np.where(flips, (table.labels + 1) % 16, table.labels))
 
 
 NONE, NOBODY = np.zeros(64), np.zeros((16, 64))
 BLOCKS = np.repeat(np.eye(16) / 2, 4, axis=1)  # class r at 1/2 on its own block: 2 against at most 1
 
 
-def bird(table: Table) -> tuple[np.ndarray, np.ndarray]:
+def bird(table: AttributeData) -> tuple[np.ndarray, np.ndarray]:
     """A shared vector for the birds that fly; the penguin takes its share of it back, and has its own."""
     u, own = 1.5 * SHARED, np.zeros((16, 64))
     own[15] = -u * first_items(table)[15]
@@ -149,7 +149,7 @@ def test_it_holds_for_any_sets_and_maps_and_the_learners_own_vectors(groups: Any
 # --- what is printed
 
 
-def adversary() -> tuple[MixingOracle, Table]:
+def adversary() -> tuple[MixingOracle, AttributeData]:
     """Neighbours (classes one bit apart) begin opposite in all that is irrelevant, so that |z|^2 = 244.
 
     The label is always 15, and the irrelevant attributes make a neighbour of it just as good.
@@ -171,7 +171,7 @@ def adversary() -> tuple[MixingOracle, Table]:
         rows.append(bits[15] + x.tolist())
         labels.append(15)
         wrong = it.learn(rows[-1], 15) != 15
-    return it, Table(np.array(rows, dtype=float), np.array(labels))
+    return it, AttributeData(np.array(rows, dtype=float), np.array(labels))
 
 
 def test_the_128_of_2006_is_false_and_the_256_of_its_equation_is_not() -> None:

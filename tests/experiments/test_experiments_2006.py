@@ -61,7 +61,7 @@ def test_the_figures_of_2006_are_judged_by_who_is_ahead_and_when() -> None:
         if one == "penguin":
             value["multi"] = (levels["multi"][0] * points**0.2).tolist()
         found.append(Found({"set": one, "seed": 0, "trials": 8000}, value | {"ahead": 0}))
-    judged = [verdict.judgement for verdict in sharing_figures.judge(sharing_figures.gather(found))]
+    judged = [outcome.judgement for outcome in sharing_figures.judge(sharing_figures.gather(found))]
     assert judged == ["reproduced"] * 6 + ["not reproduced"]
 
 

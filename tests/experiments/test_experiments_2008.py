@@ -6,7 +6,7 @@ import pytest
 
 from experiments import fusion_34_mistakes, fusion_figure_5, fusion_remarks, fusion_table_1
 from experiments.fusion import CLASSES, NOISES, bank, learn, learner, name, optimum, recycling, stream
-from experiments.fusion_remarks import races
+from experiments.fusion_remarks import comparisons
 from experiments.fusion_remarks.leaders import mean_of_leaders
 from experiments.fusion_table_1.cells import EXPECTED, final
 from experiments.interface import Found
@@ -41,14 +41,14 @@ def test_a_remark_on_mistakes_is_judged_for_each_limit() -> None:
     cells = [{"updates": u, "seed": i} for u, them in limits.items() for i in range(len(them))]
     found = [Found(cell, limits[cell["updates"]][cell["seed"]]) for cell in cells]
     figures = fusion_34_mistakes.gather(found)
-    judgements = [verdict.judgement for verdict in fusion_34_mistakes.judge(figures)]
+    judgements = [outcome.judgement for outcome in fusion_34_mistakes.judge(figures)]
     assert judgements == [
         "not reproduced",
         "reproduced in order only",
         "reproduced in order only",
         "reproduced",
     ]
-    complete(fusion_34_mistakes.EXPERIMENT, figures)
+    complete(fusion_34_mistakes.EXPERIMENT, figures, twice=True)
 
 
 def test_the_optimum_errs_on_noisy_labels_only() -> None:
@@ -110,7 +110,7 @@ def test_averaging_the_hypotheses_of_leaders_degrades() -> None:
 
 def test_twenty_classes_ask_for_more_than_twenty_hypotheses() -> None:
     cells = [{"classes": 20, "noise": 0.05, "voters": "Perceptron", "seed": seed} for seed in range(3)]
-    counts = [races.sizes(cell, trials=5000) for cell in cells]
+    counts = [comparisons.sizes(cell, trials=5000) for cell in cells]
     assert sum(count["500"] for count in counts) < sum(count["20"] for count in counts)
 
 

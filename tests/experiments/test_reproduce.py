@@ -1,4 +1,4 @@
-"""`linmax reproduce`: cells are kept and resumed, errors are a sentence, pages come from figures alone."""
+"""`linmax reproduce`: cells are cached and resumed, errors are one sentence, pages are built from figures."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rich.console import Console
 from typer.testing import CliRunner, Result
 
 import experiments.catalogue
-from experiments import command, kept, pages, papers, runner
-from experiments.catalogue import chosen
-from experiments.interface import Cell, Experiment, Found, Table, Verdict
-from experiments.kept import Kept
-from experiments.verdicts import lost, stated
+from experiments import cache, command, pages, papers, runner
+from experiments.cache import CellCache
+from experiments.catalogue import select
+from experiments.interface import Cell, Experiment, Found, Outcome, Table
+from experiments.outcomes import lost_data_outcome, statement_outcome
 from linmax.cli import app
 
 RAN: list[int] = []  # the cells that were run in this process
@@ -42,8 +42,8 @@ def gather(found: list[Found]) -> dict[str, Any]:
     return {"sum": sum(one.value for one in found)}
 
 
-def judge(figures: dict[str, Any]) -> list[Verdict]:
-    return [stated("the sum is 60", "nowhere", str(figures["sum"]), holds=figures["sum"] == 60)]
+def judge(figures: dict[str, Any]) -> list[Outcome]:
+    return [statement_outcome("the sum is 60", "nowhere", str(figures["sum"]), holds=figures["sum"] == 60)]
 
 
 def tables(figures: dict[str, Any]) -> list[Table]:
@@ -87,7 +87,7 @@ def test_an_experiment_leaves_figures_and_a_page(toy: Experiment, tmp_path: Path
     assert {"linmax", "python", "numba"} <= set(whole["versions"])
     assert whole["machine"]["cores"] >= 1
     page = (tmp_path / "out" / "toy.md").read_text()
-    assert "| the sum is 60 | nowhere | as said | 60 | reproduced |  |" in page
+    assert "| the sum is 60 | nowhere | as stated | 60 | reproduced |  |" in page
 
 
 def test_finished_cells_are_not_run_again(toy: Experiment, tmp_path: Path) -> None:
@@ -95,8 +95,8 @@ def test_finished_cells_are_not_run_again(toy: Experiment, tmp_path: Path) -> No
     assert RAN == [0, 1]
     shown = reproduce(tmp_path, "toy")
     assert RAN == [0, 1, 2, 3]
-    assert "kept from before" not in shown
-    assert "kept from before" in reproduce(tmp_path, "toy")
+    assert "from the cache" not in shown
+    assert "from the cache" in reproduce(tmp_path, "toy")
     assert RAN == [0, 1, 2, 3]
 
 
@@ -105,7 +105,7 @@ def test_an_interrupted_run_says_what_is_kept_and_goes_on_from_there(
 ) -> None:
     install(monkeypatch, replace(TOY, run=interrupted))
     with pytest.raises(
-        KeyboardInterrupt, match="stopped; 2 of 4 cells are kept, and the same command goes on"
+        KeyboardInterrupt, match="stopped; 2 of 4 cells are cached, and the same command continues"
     ):
         reproduce(tmp_path, "toy")
     assert not (tmp_path / "out").exists()
@@ -116,28 +116,28 @@ def test_an_interrupted_run_says_what_is_kept_and_goes_on_from_there(
 
 def test_a_broken_cell_file_is_run_again(toy: Experiment, tmp_path: Path) -> None:
     reproduce(tmp_path, "toy")
-    store = Kept(TOY, Path("nowhere"), tmp_path / "cache")
+    store = CellCache(TOY, Path("nowhere"), tmp_path / "cache")
     assert store.get({"seed": 1}) == 10
     store.path({"seed": 1}).write_text('{"cell": {"seed": 1}, "val')
     reproduce(tmp_path, "toy")
     assert RAN == [0, 1, 2, 3, 1]
 
 
-def test_cells_are_kept_no_longer_than_the_code_and_the_data_behind_them(
+def test_cached_cells_depend_on_the_code_and_the_data(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    before = kept.stamp(TOY, tmp_path)
+    before = cache.stamp(TOY, tmp_path)
     (tmp_path / "rows.txt").write_text("1")
-    with_data = kept.stamp(replace(TOY, optional=("rows.txt",)), tmp_path)
+    with_data = cache.stamp(replace(TOY, optional=("rows.txt",)), tmp_path)
     assert with_data != before
     (tmp_path / "rows.txt").write_text("2")
-    assert kept.stamp(replace(TOY, optional=("rows.txt",)), tmp_path) != with_data
+    assert cache.stamp(replace(TOY, optional=("rows.txt",)), tmp_path) != with_data
     code = tmp_path / "code.py"
     code.write_text("a = 1")
-    monkeypatch.setattr(kept, "behind", lambda run: {code})
-    first = kept.stamp(TOY, tmp_path)
+    monkeypatch.setattr(cache, "source_files", lambda run: {code})
+    first = cache.stamp(TOY, tmp_path)
     code.write_text("a = 2")
-    assert kept.stamp(TOY, tmp_path) != first
+    assert cache.stamp(TOY, tmp_path) != first
 
 
 def test_all_cores_give_what_one_gives(tmp_path: Path) -> None:
@@ -158,26 +158,26 @@ def test_a_bar_shows_the_time_left_on_a_terminal_only(toy: Experiment, tmp_path:
     assert "all cells" not in reproduce(tmp_path, "toy")
 
 
-def test_missing_data_are_one_sentence_and_never_skipped_in_silence(
+def test_missing_data_are_reported_in_one_sentence(
     monkeypatch: pytest.MonkeyPatch, toy: Experiment, tmp_path: Path
 ) -> None:
     forest = replace(TOY, name="forest", data=("covtype/covtype_sample93k.npz",))
     install(monkeypatch, TOY, forest)
     with pytest.raises(
-        ValueError, match=r"^forest needs .*covtype_sample93k.npz, which is not there: .* --data$"
+        ValueError, match=r"^forest requires .*covtype_sample93k.npz, which is missing: .* --data$"
     ):
         reproduce(tmp_path, "forest", data=tmp_path)
     console = Console(file=io.StringIO(), width=100)
     options = {"data": tmp_path, "folder": tmp_path / "out", "cache": tmp_path / "cache", "workers": 1}
     assert command.reproduce(["all"], console=console, **options) == 1
-    assert "forest needs" in console.file.getvalue()  # type: ignore[attr-defined]
+    assert "forest requires" in console.file.getvalue()  # type: ignore[attr-defined]
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["toy.json", "toy.md"]
 
 
-def test_a_folder_of_data_that_is_not_there_is_named() -> None:
+def test_a_missing_folder_of_data_is_named() -> None:
     result = call("reproduce", "fusion-figure-4", "--data", "/nowhere")
     assert result.exit_code == 2
-    assert result.stderr == "linmax: there is no folder /nowhere with data; name another with --data\n"
+    assert result.stderr == "linmax: there is no folder /nowhere with data; pass another with --data\n"
 
 
 def test_without_a_name_the_experiments_are_listed() -> None:
@@ -194,16 +194,16 @@ def test_an_unknown_experiment_is_one_sentence() -> None:
         result.stderr == "linmax: there is no experiment 'fusion-tabel-1'; did you mean 'fusion-table-1'?\n"
     )
     with pytest.raises(ValueError, match="there is no experiment 'x'; there are committee-bounds, "):
-        chosen(["x"])
+        select(["x"])
 
 
 def test_ctrl_c_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt("stopped; 3 of 4 cells are kept")
+        raise KeyboardInterrupt("stopped; 3 of 4 cells are cached")
 
     monkeypatch.setattr(command, "reproduce", stop)
     result = call("reproduce", "all")
-    assert (result.exit_code, result.stderr) == (130, "\nlinmax: stopped; 3 of 4 cells are kept\n")
+    assert (result.exit_code, result.stderr) == (130, "\nlinmax: stopped; 3 of 4 cells are cached\n")
 
 
 def test_a_quick_look_never_replaces_results(
@@ -212,7 +212,7 @@ def test_a_quick_look_never_replaces_results(
     monkeypatch.setattr(command, "QUICK", tmp_path / "quick")
     reproduce(tmp_path, "toy", quick=True, folder=None)
     assert json.loads((tmp_path / "quick" / "toy.json").read_text())["quick"] is True
-    assert "a quick look" in (tmp_path / "quick" / "toy.md").read_text()
+    assert "quick mode" in (tmp_path / "quick" / "toy.md").read_text()
 
 
 def test_verdicts_of_all_papers_are_made_of_kept_figures(
@@ -221,11 +221,11 @@ def test_verdicts_of_all_papers_are_made_of_kept_figures(
     folder = tmp_path / "out"
     assert papers.claims(folder) == {}  # nothing was run, so nothing is claimed
     reproduce(tmp_path, "toy")
-    assert "| the sum is 60 | nowhere | as said | 60 | reproduced |" in papers.table(folder)
+    assert "| the sum is 60 | nowhere | as stated | 60 | reproduced |" in papers.table(folder)
     whole = json.loads((folder / "toy.json").read_text())
     (folder / "toy.json").write_text(json.dumps(whole | {"figures": {"sum": 61}}))
     assert "| 61 | **not reproduced** |" in papers.table(folder)
-    install(monkeypatch, replace(TOY, judge=lambda figures: [lost("a", "b", "c", "d", "gone")]))
+    install(monkeypatch, replace(TOY, judge=lambda figures: [lost_data_outcome("a", "b", "c", "d", "gone")]))
     assert papers.counts(folder).endswith("|  |  |  | 1 |\n")
 
 

@@ -1,4 +1,4 @@
-"""Who makes how many mistakes on the same stream: one race for each remark."""
+"""Mistakes of several learners on the same stream, one comparison for each remark."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Counts = dict[str, int]
 
 
 def cells(runs: int, quick: bool) -> list[Cell]:
-    """Each remark on each setting and stream; quickly one setting each."""
+    """Return a cell per remark, setting and stream; in quick mode one setting each."""
     voters = ("31", "Perceptron", "Winnow(1.2)", "ALMA(2)", "62")
     settings = {
         "mean of leaders": [{"members": b, "noise": p} for b, p in product("BR", (0.0, 0.05, 0.2, 0.4))],
@@ -42,12 +42,12 @@ def cells(runs: int, quick: bool) -> list[Cell]:
 
 
 def run(cell: Cell, _: Path) -> Counts:
-    """Mistakes by who makes them."""
-    return RACES[cell["remark"]](cell)
+    """Return the mistakes by learner."""
+    return COMPARISONS[cell["remark"]](cell)
 
 
 def averaging(cell: Cell) -> Counts:
-    """The mean of leaders, Combine, and averages of the algorithms that do well in Table I.
+    """Compare the mean of leaders, Combine, and averages of the best algorithms in Table I.
 
     `members` is B for algorithms as they are, R for recycled ones.
     """
@@ -61,48 +61,53 @@ def averaging(cell: Cell) -> Counts:
     return counts | {name(one): learn(one, panel).mistakes for one in averages}
 
 
-def following(cell: Cell) -> Counts:
-    """Combine, and its leader alone."""
-    racing = {
+def leader_alone(cell: Cell) -> Counts:
+    """Compare Combine with its leader alone."""
+    learners = {
         "VR-Combine": vr_combine(), "VR-Combine, hypotheses=0": vr_combine(hypotheses=0),
         "V-Combine": v_combine(), "V-Combine, hypotheses=0": v_combine(hypotheses=0),
     }  # fmt: skip
-    return race(racing, cell)
+    return count_mistakes(learners, cell)
 
 
 def sizes(cell: Cell, trials: int = LONG) -> Counts:
-    """By the number of hypotheses; voters are 31 (no averages) or 62 algorithms, or one of `BASIC`."""
-    racing: dict[str, Any] = {}
+    """Compare numbers of hypotheses; voters are 31 or 62 algorithms, or one of `BASIC`."""
+    learners: dict[str, Any] = {}
     who = cell["voters"]
     basic = {name(one): one for one in BASIC}.get(who)
     for size in SIZES:
         if basic is not None:
-            racing[str(size)] = Voted(basic, hypotheses=size)
+            learners[str(size)] = Voted(basic, hypotheses=size)
         else:
             members = {"31": bank("B"), "62": [*bank("B"), *bank("A")]}[who]
-            racing[str(size)] = Combine(tuple(members), hypotheses=size)
+            learners[str(size)] = Combine(tuple(members), hypotheses=size)
     if basic is not None:
-        racing["average"] = Averaged(basic)
-    return race(racing, cell, trials=trials, classes=cell["classes"])
+        learners["average"] = Averaged(basic)
+    return count_mistakes(learners, cell, trials=trials, classes=cell["classes"])
 
 
-def choosing(cell: Cell) -> Counts:
-    """An algorithm, voting with random hypotheses and with chosen ones."""
+def random_hypotheses(cell: Cell) -> Counts:
+    """Compare an algorithm with voting over random and over chosen hypotheses."""
     basic = {name(one): one for one in BASIC}[cell["B"]]
-    racing = {
+    learners = {
         "alone": basic,
         "random": Voted(basic, choose="random", hypotheses=30),
         "chosen": Voted(basic),
         "chosen 30": Voted(basic, hypotheses=30),
     }
-    return race(racing, cell)
+    return count_mistakes(learners, cell)
 
 
-def race(racing: dict[str, Any], cell: Cell, **options: int) -> Counts:
-    """Mistakes of all on the same stream."""
+def count_mistakes(learners: dict[str, Any], cell: Cell, **options: int) -> Counts:
+    """Return the mistakes of all learners on the same stream."""
     seed, classes = cell["seed"], options.get("classes", CLASSES)
     panel = stream(cell["noise"], seed, **options)
-    return {who: learn(one, panel, classes=classes, seed=seed).mistakes for who, one in racing.items()}
+    return {who: learn(one, panel, classes=classes, seed=seed).mistakes for who, one in learners.items()}
 
 
-RACES = {"mean of leaders": averaging, "leader": following, "many classes": sizes, "random": choosing}
+COMPARISONS = {
+    "mean of leaders": averaging,
+    "leader": leader_alone,
+    "many classes": sizes,
+    "random": random_hypotheses,
+}

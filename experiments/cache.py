@@ -1,4 +1,4 @@
-"""Finished cells are kept, each in a file of its own, until the code that made them changes."""
+"""A cache of finished cells, one file each, which is valid until the code or the data change."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ FOLDER = Path(__file__).resolve().parents[1] / ".cache" / "experiments"
 SHOWS = {"cli", "report", "checks", "adapters"}  # layers that no number can depend on
 
 
-class Kept:
-    """The cells of one experiment on one folder of data."""
+class CellCache:
+    """The cached cells of one experiment on one folder of data."""
 
     def __init__(self, experiment: Experiment, data: Path, folder: Path = FOLDER) -> None:
         self.folder = folder / experiment.name
         self.stamp = stamp(experiment, data)
 
     def path(self, cell: Cell) -> Path:
-        """The file of a cell: the name says all that its numbers depend on."""
+        """Return the file of a cell; its name is a digest of all that the result depends on."""
         told = json.dumps([self.stamp, cell], sort_keys=True)
         return self.folder / f"{hashlib.sha256(told.encode()).hexdigest()[:32]}.json"
 
     def get(self, cell: Cell) -> Any:
-        """What running the cell gave, or None."""
+        """Return the result of a cell, or None."""
         return self._read(cell).get("value")
 
     def seconds(self, cell: Cell) -> float:
-        """How long it took."""
+        """Return the run time of a cell."""
         return float(self._read(cell).get("seconds", 0.0))
 
     def put(self, cell: Cell, value: Any, seconds: float) -> None:
-        """Keep what running the cell gave; None would mean that it never ran."""
+        """Store the result of a cell, which must not be None."""
         self.folder.mkdir(parents=True, exist_ok=True)
         whole = {"cell": cell, "value": value, "seconds": round(seconds, 3)}
         write_atomic(self.path(cell), json.dumps(whole).encode())
@@ -54,11 +54,11 @@ class Kept:
 
 
 def stamp(experiment: Experiment, data: Path) -> str:
-    """A digest of the library, of the code that runs the cells, and of the data they read."""
+    """Return a digest of the library, of the code of the cells, and of their data."""
     home = Path(linmax.__file__).parent
     files = [path for path in home.rglob("*.py") if path.relative_to(home).parts[0] not in SHOWS]
     digest = hashlib.sha256()
-    for path in (*sorted(files), *sorted(behind(experiment.run))):
+    for path in (*sorted(files), *sorted(source_files(experiment.run))):
         digest.update(path.name.encode() + path.read_bytes())
     for name in (*experiment.data, *experiment.optional):
         file = data / name
@@ -66,11 +66,11 @@ def stamp(experiment: Experiment, data: Path) -> str:
     return digest.hexdigest()
 
 
-def behind(run: Any) -> set[Path]:
-    """The files of `run` and of whatever it takes from other modules of the experiments.
+def source_files(run: Any) -> set[Path]:
+    """Return the source files of `run` and of the modules of the experiments that it imports.
 
     >>> from experiments.fusion_table_1 import EXPERIMENT
-    >>> sorted(path.name for path in behind(EXPERIMENT.run))
+    >>> sorted(path.name for path in source_files(EXPERIMENT.run))
     ['cells.py', 'fusion.py']
     """
     waiting, seen = [sys.modules[inspect.unwrap(run).__module__]], set()
@@ -78,11 +78,11 @@ def behind(run: Any) -> set[Path]:
         module = waiting.pop()
         if module not in seen:
             seen.add(module)
-            waiting += _taken(module)
+            waiting += _imported_modules(module)
     return {Path(module.__file__) for module in seen if module.__file__}
 
 
-def _taken(module: ModuleType) -> Iterator[ModuleType]:
+def _imported_modules(module: ModuleType) -> Iterator[ModuleType]:
     for value in vars(module).values():
         name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
         if isinstance(name, str) and name.startswith("experiments.") and name in sys.modules:
