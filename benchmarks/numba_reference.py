@@ -150,7 +150,7 @@ def scale_alma(p, s):
 
 @njit(cache=True)
 def move_alma(p, s, theta, w, index, z, count):
-    """z|_p.|Update theta += eta z / |z|_p.|z|_p."""
+    """Update theta += eta z / |z|_p."""
     length = math.pow(float(count), 1.0 / p)  # |z|_p, as every z is 1 or -1
     step = math.sqrt(2.0) / (math.sqrt(p - 1.0) * math.sqrt(s[COUNT])) / (length * s[A])
     high = math.pow(10.0, 250.0 / p)

@@ -56,7 +56,7 @@ def losses(rows: list[Row]) -> str:
         if filed and filed["mean"] < 0:
             points = f"{-100 * filed['mean']:.2f}"
             lines.append(f"- {row['name']}: {filed['best']} by {points} points in file order.\n")
-    return "".join(lines) or "Nowhere.\n"
+    return "".join(lines) or "None.\n"
 
 
 def late_losses(rows: list[Row]) -> str:
@@ -67,8 +67,8 @@ def late_losses(rows: list[Row]) -> str:
         known = {name: mean_mistakes(of) for name, of in late.items() if name.startswith(("VW", "River"))}
         best = min(known, key=lambda name: known[name]) if known else None
         if best and known[best] < ours:
-            lines.append(f"- {row['name']}: {best}, {known[best]:.1f} mistakes beside {ours:.1f}.\n")
-    return "".join(lines) or "Nobody.\n"
+            lines.append(f"- {row['name']}: {best}, {known[best]:.1f} mistakes against {ours:.1f}.\n")
+    return "".join(lines) or "None.\n"
 
 
 def plurality_better(rows: list[Row]) -> str:

@@ -90,7 +90,7 @@ def test_a_peer_that_is_ahead_is_listed_in_every_order(panel: Panel, tmp_path: P
     row = row_of(panel, peers, 2)
     assert row["mistakes"]["VW oaa"] == {AS_FILED: 0, "0": 0, "1": 0}
     assert wins_and_losses.losses([row]).count("tiny: VW oaa by ") == 2
-    assert wins_and_losses.losses([row | {"best peer": row["against"]["River"]}]) == "Nowhere.\n"
+    assert wins_and_losses.losses([row | {"best peer": row["against"]["River"]}]) == "None.\n"
 
 
 def test_without_the_peers_linmax_runs_alone(panel: Panel, tmp_path: Path) -> None:
