@@ -21,6 +21,7 @@ MAX_LENGTH = 20_000  # characters that `parse` reads
 UNLIMITED = 2**62  # updates of a recycled instance where there is no limit
 
 _registry: dict[str, Any] = {}
+_names: dict[Any, str] = {}
 
 
 # --- the registry
@@ -67,6 +68,7 @@ def register(name: Any) -> Any:
                 f"{name!r} is registered already, by {'.'.join(_origin(other))}; choose another name"
             )
         _registry[name] = thing
+        _names.setdefault(thing, name)
         return thing
 
     return add
@@ -85,6 +87,9 @@ def restore_registry(things: dict[str, Any]) -> None:
     """Make the registry what `registered` has returned earlier."""
     _registry.clear()
     _registry.update(things)
+    _names.clear()
+    for name, thing in things.items():
+        _names.setdefault(thing, name)
 
 
 def find(name: str) -> Any:
@@ -94,7 +99,7 @@ def find(name: str) -> Any:
 
 def name_of(thing: Any) -> str | None:
     """Return the name under which something is registered, or None."""
-    return next((name for name, other in _registry.items() if other is thing), None)
+    return _names.get(thing)
 
 
 # --- values

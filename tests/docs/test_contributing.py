@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import linmax
 from linmax import Fusion, parse
-from linmax import spec as _registry
+from linmax import spec
 from linmax.checks import check_rule
 from linmax.cli import app
 from linmax.report import catalogue
@@ -39,7 +39,8 @@ def files() -> dict[str, str]:
 
 @pytest.fixture
 def forgetful(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(_registry, "_things", _registry.registered())
+    monkeypatch.setattr(spec, "_registry", spec.registered())
+    monkeypatch.setattr(spec, "_names", dict(spec._names))
     path = tmp_path / "forgetful.py"
     path.write_text(files()["src/linmax/rules/forgetful.py"], encoding="utf-8")
     spec = importlib.util.spec_from_file_location(NAME, path)

@@ -7,6 +7,7 @@ runner-up.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterable
 from typing import Any, Self
@@ -138,7 +139,7 @@ class MistakeCounts:
 
     def copy(self) -> MistakeCounts:
         """Return an independent copy."""
-        return self._minus(MistakeCounts(self.models))
+        return copy.deepcopy(self)
 
     def since(self, earlier: MistakeCounts) -> MistakeCounts:
         """Return the counts of the trials after an earlier copy.
@@ -154,10 +155,10 @@ class MistakeCounts:
         """Return the difference; `other` may have fewer experts."""
         difference = MistakeCounts(self.models)
         difference.trials = self.trials - other.trials
-        pad = len(self.voted) - len(other.voted)
-        difference.correct = self.correct - np.pad(other.correct, (0, pad))
-        difference.both_correct = self.both_correct - np.pad(other.both_correct, (0, pad))
-        difference.voted = self.voted - np.pad(other.voted, (0, pad))
+        for name in ("correct", "both_correct", "voted"):
+            column, earlier = getattr(self, name).copy(), getattr(other, name)
+            column[: len(earlier)] -= earlier
+            setattr(difference, name, column)
         return difference
 
     @property
