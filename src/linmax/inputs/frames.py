@@ -100,7 +100,7 @@ def _encode_text(series: Series, what: str) -> CodedArray:
     codes, distinct = _dictionary(series)
     encoder = ValueEncoder(what)
     labels = encoder.encode(distinct)
-    if not np.array_equal(labels, np.arange(len(labels))):  # a missing value, or two values of one label
+    if len(encoder.names) < len(labels):  # a missing value, or two values of one label
         codes = np.append(labels, np.int32(-1))[codes]
     return encoder.coded(codes)
 
@@ -112,7 +112,7 @@ def _dictionary(series: Series) -> tuple[NDArray[Any], list[Any]]:
         codes, distinct = series.to_native().factorize()
         return codes, list(distinct)
     if _has_pyarrow():
-        array: Any = series.to_arrow()
+        array: Any = series.to_native() if series.implementation.is_pyarrow() else series.to_arrow()
         if hasattr(array, "chunks"):
             array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
         coded = array if hasattr(array, "dictionary") else array.dictionary_encode("encode")
