@@ -20,6 +20,8 @@ from linmax.rules.perceptron import Perceptron
 from linmax.spec import Learner
 from linmax.validation import require_extra
 
+__all__ = ["Instances", "SvmFusion", "comparator", "instances", "simplex_comparator"]
+
 CELLS = 1 << 20  # size of the buffer that the kernel fills in one call
 
 
