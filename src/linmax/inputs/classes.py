@@ -270,9 +270,9 @@ def _code_table(coded: CodedArray, classes: NameIndex, new: dict[Label, int]) ->
     """Return the code of each name; new names get the codes after the index, and are added to `new`."""
     table = []
     for name in coded.names:
-        code = -1 if name is None else classes.get(name)
+        code = -1 if name is None else classes.codes.get(name, -1)
         if code < 0 and name is not None:
-            code = new.setdefault(name, len(classes) + len(new))
+            code = new.setdefault(name, len(classes.names) + len(new))
         table.append(code)
     return table
 

@@ -22,6 +22,8 @@ DICT_SIZE = 1 << 12  # arrays with at most this many cells are encoded with a di
 NUMPY_SIZE = 1 << 16  # outputs with at most this many cells are written by numpy, which needs no loading
 COLUMNS_AT_ONCE = 4  # the cells that one row gets from four columns are in one cache line
 
+SCALARS = {str, int, bool, float, type(None)}
+
 
 class CodedArray(NamedTuple):
     """An array of codes, and the name of each code.
@@ -157,7 +159,8 @@ def to_array(data: Any, what: str) -> NDArray[Any]:
         return np.where(np.ma.getmaskarray(data), np.array(None), data.data.astype(object))
     if isinstance(data, list | tuple):
         array = np.array(data, dtype=object)
-        if array.ndim == 1 and any(map(_is_row, data)):
+        kinds = set(map(type, data))  # far fewer than cells
+        if array.ndim == 1 and not kinds <= SCALARS and any(map(_is_row, data)):
             lengths = sorted({len(row) if _is_row(row) else 1 for row in data})
             shown = " and ".join(map(str, lengths[:2]))
             raise ValueError(f"{what} must have rows of one length (got {shown})")

@@ -73,11 +73,16 @@ class NameIndex:
         for name in map(self._checked, self._as_list(names)):
             if name in self.codes or name in new:
                 raise ValueError(f"{self.what} {name!r} is named twice")
-            new[name] = len(self) + len(new)
+            new[name] = len(self.names) + len(new)
         if self.what == "class":
             check_one_kind([("classes", [*self.names[:1], *new])])
         self.names += new
         self.codes |= new
+
+    def append_checked(self, names: list[Any]) -> None:
+        """Add names that are unknown, distinct and valid, as those that encoding a batch has found."""
+        self.codes.update(zip(names, range(len(self.names), len(self.names) + len(names)), strict=True))
+        self.names += names
 
     def _as_list(self, names: Any) -> list[Any]:
         try:
@@ -144,7 +149,7 @@ class StagedIndex:
         self._codes: dict[Any, int] = {}
 
     def __len__(self) -> int:
-        return len(self.index) + len(self.new)
+        return len(self.index.names) + len(self.new)
 
     def find(self, name: Hashable) -> int:
         """Return the code of a name; -1 if it is neither in the index nor among the new ones."""
@@ -155,7 +160,7 @@ class StagedIndex:
         """Return the code of a name, after adding the name if it is unknown."""
         code = self.find(name)
         if code < 0:
-            code = self._codes[name] = len(self)
+            code = self._codes[name] = len(self.index.names) + len(self.new)
             self.new.append(to_python(name))
         return code
 
@@ -165,12 +170,16 @@ class StagedIndex:
 
     def column_codes(self, width: int, table: str) -> list[int]:
         """Return the codes of unnamed columns: the index in its order or, if it is empty, 0, 1, ..."""
-        if len(self.index) and width not in (0, len(self.index)):
+        known = len(self.index.names)
+        if known and width not in (0, known):
             raise ValueError(
-                f"{table} have {width} columns but {len(self.index)} {self.index.what}s are known"
+                f"{table} have {width} columns but {known} {self.index.what}s are known"
                 f" ({quote_list(self.index.names)}); name the columns: pass a data frame or dicts"
             )
-        return list(range(width)) if len(self.index) else [self.code(name) for name in range(width)]
+        if not known and not self.new:
+            self.new = list(range(width))
+            self._codes = dict(zip(self.new, self.new, strict=True))
+        return list(range(width)) if known or len(self.new) == width else list(map(self.code, range(width)))
 
 
 def to_label(value: Any, what: str) -> Label | None:

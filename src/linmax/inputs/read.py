@@ -136,7 +136,8 @@ def _to_table(data: Any, what: str) -> Any:
     if isinstance(data, Mapping):
         raise ValueError(f"{what} must be a list of dicts, one per item (got one dict); write [{what}]")
     if isinstance(data, list | tuple):
-        dicts = sum(isinstance(row, Mapping) for row in data)
+        mappings = [kind for kind in set(map(type, data)) if issubclass(kind, Mapping)]
+        dicts = sum(type(row) in mappings for row in data) if mappings else 0
         if dicts and dicts == len(data):
             return DictRows(data)
         if dicts:

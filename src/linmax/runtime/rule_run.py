@@ -20,11 +20,11 @@ from linmax.kernels.structs import (
     NEXT,
     SILENT,
     TRIALS,
-    History,
-    How,
+    AverageState,
     Hypothesis,
-    Out,
-    Work,
+    Outputs,
+    RunSettings,
+    Workspace,
 )
 from linmax.rules import base
 from linmax.rules.base import OWN, SCALARS, SCALE, SLACK
@@ -101,7 +101,7 @@ class RuleRun:
         self.requests = Requests()
         self.outputs: Any = None
         self.before: RuleRun | None = None
-        self._settings: dict[bool, tuple[np.ndarray, How]] = {}
+        self._settings: dict[bool, tuple[np.ndarray, RunSettings]] = {}
         self._allocate(sources.layout)
 
     def average(self) -> None:
@@ -116,7 +116,7 @@ class RuleRun:
         self.layout = layout
         self.columns = self.empty_columns(layout)
         n, classes = layout.size, layout.sizes.classes + 1  # the spare slot takes the scores of abstentions
-        self.work = Work(
+        self.work = Workspace(
             np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1),
             np.zeros(classes), np.zeros(classes), np.zeros(classes), np.zeros(SCALARS), np.zeros(n + 1),
         )  # fmt: skip
@@ -149,15 +149,15 @@ class RuleRun:
 
     # --- running
 
-    def settings(self) -> tuple[np.ndarray, How]:
+    def settings(self) -> tuple[np.ndarray, RunSettings]:
         """Return the parameters and functions of the rule as the kernel takes them."""
         interpreting = _jit.interpreting()
         if interpreting not in self._settings:
             rule = self.rule
-            code, rounds = base.code(rule.rivals)
+            code, rounds = base.rivals_code(rule.rivals)
             self._settings[interpreting] = (
                 _jit.parameters(rule.parameters()),
-                How(
+                RunSettings(
                     *_functions(type(rule), interpreting),
                     code,
                     rounds,
@@ -176,7 +176,7 @@ class RuleRun:
         c = self.columns
         return (
             Hypothesis(c["theta"], c["w"], c["first"], c["spoken"], parameters, self.s),
-            History(c["past"], c["since"], self.total),
+            AverageState(c["past"], c["since"], self.total),
             buffer,
             self.work,
             settings,
@@ -194,7 +194,7 @@ class RuleRun:
         ring[:held] = np.arange(trials.buffered - held, trials.buffered)
         used[ring[:held]] = self.used[:held]
         sketched = self.s[SLACK] < 0.0 and not self.sources.stateful
-        votes = form.most_marks() if sketched else -1
+        votes = form.sketch_votes() if sketched else -1
         slots, weights = (size, len(self.columns["w"])) if votes >= 0 else (0, 0)
         return Buffer(
             ring, used, np.zeros(size, dtype=np.int64),
@@ -206,7 +206,7 @@ class RuleRun:
         """Allocate what was requested for a chunk."""
         requests = self.requests
         self.before = self.twin() if requests.replay else None
-        self.outputs = Out(
+        self.outputs = Outputs(
             np.empty(length, dtype=np.int32),
             np.empty(length if self.averages else 0, dtype=np.int32),
             np.zeros((length if requests.scores else 0, classes)),

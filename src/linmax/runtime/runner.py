@@ -149,16 +149,16 @@ class Runner:
         if count <= 0 and not (batch.new_experts or batch.new_attributes or batch.new_values):
             return
         if count > 0:
-            names.classes.extend(batch.new_classes[:count])
+            names.classes.append_checked(batch.new_classes[:count])
             batch.new_classes = batch.new_classes[count:]
         if batch.new_experts:
-            names.experts.extend(batch.new_experts)
+            names.experts.append_checked(batch.new_experts)
             batch.new_experts = []
         if batch.new_attributes:
-            names.attributes.extend(batch.new_attributes)
+            names.attributes.append_checked(batch.new_attributes)
             batch.new_attributes = []
         if batch.new_values:
-            names.values.extend(batch.new_values)
+            names.values.append_checked(batch.new_values)
             batch.new_values = []
         self.version += 1
 

@@ -13,7 +13,7 @@ from linmax.experts.base import TrialData
 from linmax.inputs.abstain import read_abstain
 from linmax.kernels import trial as trials
 from linmax.kernels.forms import Sparse, SparseRows
-from linmax.kernels.structs import MISTAKES, TRIALS, Out
+from linmax.kernels.structs import MISTAKES, TRIALS, Outputs
 from linmax.runtime.predictor import NO_SCORES, Predictor, TrialChunk
 from linmax.runtime.rule_run import RuleRun
 from linmax.runtime.runner import Runner
@@ -206,7 +206,7 @@ class SingleItem:
     def _run_call(self, run: RuleRun) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         outputs = self._outputs[run]
         unused = np.zeros(1, dtype=np.int32)
-        out = Out(
+        out = Outputs(
             outputs.get("own", unused),
             outputs.get("mean", unused if run.averages else unused[:0]),
             outputs.get("own_scores", NO_SCORES),
