@@ -156,7 +156,7 @@ def _cache_class() -> Any:
         def _index(self) -> Any:
             # numba compares the stamp only after it has unpickled the index, which may name removed classes
             try:
-                return self._read_index()
+                return self._read_index()  # type: ignore[no-untyped-call]
             except Exception:
                 return {}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
@@ -25,6 +26,15 @@ def is_number(value: Any) -> bool:
     (True, True, False, False)
     """
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_finite(value: Any) -> bool:
+    """Whether a value is an int or a float (not a bool) that a float can hold.
+
+    >>> is_finite(3), is_finite(float("inf")), is_finite(10**400)
+    (True, False, False)
+    """
+    return is_number(value) and abs(value) <= sys.float_info.max
 
 
 def is_integer(value: Any, least: int | None = None, most: int | None = None) -> bool:

@@ -11,6 +11,7 @@ from linmax import (
     Alma,
     Averaged,
     BalancedWinnow,
+    Cycle,
     Fusion,
     Logistic,
     Perceptron,
@@ -19,7 +20,6 @@ from linmax import (
     Rule,
     Winnow,
     checks,
-    cycle,
 )
 from linmax.bounds import Case, bound
 from linmax.checks import behaviour
@@ -31,7 +31,7 @@ VARIANTS = [
     Perceptron(start="equal", ties=True),
     Perceptron(slack=0.5, rivals="violators"),
     BalancedWinnow(1.3, rivals="softmax"),
-    Winnow(1.3, rivals=cycle(2)),
+    Winnow(1.3, rivals=Cycle(2)),
     Romma(aggressive=0.1),
     Alma(3.0, 0.9),
     Logistic(0.3, decay="sqrt", start="equal"),
@@ -40,7 +40,19 @@ VARIANTS = [
 
 @pytest.mark.parametrize("rule", own_rules().values(), ids=lambda rule: rule.__name__)
 def test_every_rule_passes_every_check(rule: type[Rule]) -> None:
-    checks.check_rule(rule())
+    checks.check_learner(rule())
+    checks.check_learner(Averaged(Recycled(rule(), size=10, updates=2)))
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        pytest.param(rule(), id=name, marks=() if name == "Winnow" else pytest.mark.slow)
+        for name, rule in own_rules().items()
+    ],
+)
+def test_every_rule_passes_every_check_with_every_technique(rule: Rule) -> None:
+    checks.check_rule(rule)
 
 
 @pytest.mark.parametrize("rule", VARIANTS, ids=repr)

@@ -21,7 +21,7 @@ from linmax.inputs import encode as laying
 from linmax.inputs import read
 from linmax.inputs.encode import CodedArray
 from linmax.inputs.names import Names
-from linmax.kernels.forms import Always, Hard, Last, Mean, Sum
+from linmax.kernels.forms import ConstantVotes, Hard, LastWeights, MeanWeights, Sum
 from linmax.runtime import concurrency
 from linmax.streams import StreamError, open_stream
 from linmax.streams.arrow import validate_array
@@ -289,9 +289,9 @@ def test_rows_are_selected_as_by_hand(cells: int, monkeypatch: pytest.MonkeyPatc
 
 def test_two_hypotheses_are_tallied_at_a_time_as_one_after_the_other() -> None:
     rng = np.random.default_rng(1)
-    form = Sum(Hard(rng.integers(-1, 3, (5, 7)).astype(np.int32)), Always(3), 7)
+    form = Sum(Hard(rng.integers(-1, 3, (5, 7)).astype(np.int32)), ConstantVotes(3), 7)
     w, past, since = rng.random((3, 10))
-    last, mean = Last(w), Mean(w, past, since, 3.0, 0.1)
+    last, mean = LastWeights(w), MeanWeights(w, past, since, 3.0, 0.1)
     for t in range(5):
         one, other, first, second = np.zeros((4, 4))
         form.add_scores(t, 3, last, 0, one)

@@ -6,7 +6,6 @@ on which anything would be decided by less than NEAR, in the oracle, is given to
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import random
 from collections.abc import Iterable, Iterator
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from linmax import Averaged, Fusion, Recycled, Rule, Triplets, cycle
+from linmax import Averaged, Cycle, Fusion, Recycled, Rule, Triplets
 from linmax.spec import registered
 from tests.oracles import rules as oracles
 from tests.oracles.session import Session
@@ -54,7 +53,7 @@ def oracle_of(rule: Rule) -> oracles.Rule:
     fields = [field for field in dataclasses.fields(rule) if field.name != "experts"]
     positional = [getattr(rule, field.name) for field in fields if not field.kw_only]
     options = {field.name: getattr(rule, field.name) for field in fields if field.kw_only}
-    if isinstance(rule.rivals, cycle):
+    if isinstance(rule.rivals, Cycle):
         options |= {"rivals": "cycle", "rounds": rule.rivals.rounds}
     slow: oracles.Rule = getattr(oracles, type(rule).__name__)(*positional, **options)
     return slow
@@ -122,17 +121,6 @@ def agree(fusion: Fusion, session: Session, *, exact: bool, where: str) -> None:
         assert near, f"{where}: the weight of {key} is {weight}, not {truth}"
 
 
-def twin(session: Session) -> Session:
-    """A copy that can go on by itself; hypotheses once held do not change."""
-    other = copy.copy(session)
-    other.rule = copy.copy(session.rule)
-    other.rule.theta = dict(session.rule.theta)
-    other.sources = copy.deepcopy(session.sources)
-    other.hypotheses, other.classes = list(session.hypotheses), list(session.classes)
-    other.buffer = [dict(entry) for entry in session.buffer]
-    return other
-
-
 def follow(
     fusion: Fusion,
     session: Session,
@@ -144,7 +132,7 @@ def follow(
     """Give both the same trials; how many there were."""
     done = 0
     for t, (item, y) in enumerate(stream):
-        rehearsal = twin(session)
+        rehearsal = session.twin()
         rehearsal.closest = 1.0
         guess = rehearsal.trial(item, y)
         if not exact and rehearsal.closest < NEAR:

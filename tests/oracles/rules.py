@@ -7,6 +7,7 @@ A vote matrix is `{sub_expert: {class: value}}`; a `z` is `{sub_expert: value}`.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -42,6 +43,12 @@ class Rule:
     ) -> None:
         self.slack, self.ties, self.start, self.rivals, self.rounds = slack, ties, start, rivals, rounds
         self.theta: Vector = {}  # one entry for each sub-expert that has spoken
+
+    def twin(self) -> Any:
+        """A copy that can go on by itself."""
+        other = copy.copy(self)
+        vars(other).update({name: dict(it) for name, it in vars(self).items() if isinstance(it, dict)})
+        return other
 
     def first(self) -> Any:
         """The theta whose weight is 1, where all start equal."""
@@ -203,8 +210,19 @@ class Logistic(Rule):
     def __init__(self, eta: float = 0.1, decay: str = "constant", **options: Any) -> None:
         super().__init__(**{"rivals": "softmax", "slack": math.inf, **options})
         self.eta, self.decay, self.t = eta, decay, 1
+        self.squares: Vector = {}  # AdaGrad: 1 for a weight that starts at 1, plus all squares of its z
+
+    def speak(self, i: Any, *, from_votes: bool = True) -> None:
+        super().speak(i, from_votes=from_votes)
+        self.squares.setdefault(i, self.theta[i])
 
     def update(self, z: Vector) -> bool:
+        if self.decay == "adagrad":
+            for i, value in z.items():
+                self.squares[i] = self.squares.get(i, 0.0) + value**2
+                step = self.eta / math.sqrt(1 + self.squares[i])
+                self.theta[i] = self.theta.get(i, 0.0) + step * value
+            return True
         eta = self.eta / math.sqrt(self.t) if self.decay == "sqrt" else self.eta
         self.t += 1
         return super().update({i: eta * value for i, value in z.items()})

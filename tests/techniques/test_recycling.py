@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from linmax import Alma, Averaged, BalancedWinnow, Fusion, Perceptron, PNorm, Recycled, Rule, Winnow, cycle
+from linmax import Alma, Averaged, BalancedWinnow, Cycle, Fusion, Perceptron, PNorm, Recycled, Rule, Winnow
 from linmax._jit import interpreted
 from linmax.kernels import recycling
 from linmax.kernels import recycling as sketch
@@ -17,6 +17,7 @@ from linmax.kernels import update as moving
 from linmax.kernels.forms import Hard
 from linmax.kernels.recycling import Buffer
 from linmax.problems import majority
+from tests.helpers.examples import examples
 from tests.oracles import rules as oracles
 from tests.oracles.drive import CLASSES, EXPERTS, follow, items, own_rules
 from tests.oracles.session import Session
@@ -24,7 +25,7 @@ from tests.oracles.session import Session
 RULES = [
     *(rule() for rule in own_rules().values()),
     Winnow(1.01), Winnow(1.6), Winnow(50.0), Winnow(1e6), BalancedWinnow(30.0), Alma(9.0), PNorm(9.0),
-    Perceptron(start="equal"), Perceptron(slack=1.0), Perceptron(ties=True), Winnow(1.2, rivals=cycle(3)),
+    Perceptron(start="equal"), Perceptron(slack=1.0), Perceptron(ties=True), Winnow(1.2, rivals=Cycle(3)),
 ]  # fmt: skip
 
 
@@ -53,12 +54,12 @@ def learned(learner: Any, votes: np.ndarray, labels: np.ndarray, cuts: int = 1) 
 def plainly(learner: Any, votes: np.ndarray, labels: np.ndarray) -> tuple[Any, ...]:
     """The same with every score added up."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Hard, "most_marks", lambda self: -1)
+        patch.setattr(Hard, "sketch_votes", lambda self: -1)
         return learned(learner, votes, labels)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=repr)
-@settings(max_examples=8)
+@examples(3)
 @given(st.integers(0, 10**6), st.sampled_from([1, 7, 30, 100]), st.sampled_from([1, 5, None]), st.booleans())
 def test_sketches_change_no_bit(
     rule: Rule, seed: int, size: int, updates: int | None, averaged: bool
@@ -97,7 +98,7 @@ def test_sketches_are_the_same_when_interpreted(rule: Rule) -> None:
             assert learned(learner, votes, labels) == compiled
 
 
-@settings(max_examples=25)
+@examples(10)
 @given(st.integers(0, 10**6), st.sampled_from([1, 3, 12]), st.sampled_from([1, 2, 5]))
 def test_recycled_perceptrons_are_the_oracles(seed: int, size: int, updates: int) -> None:
     """Trial by trial, so that all instances come from an earlier tape."""
@@ -112,16 +113,16 @@ def test_most_instances_are_passed_over_without_scores(monkeypatch: pytest.Monke
     counts = dict.fromkeys(("sketched", "plain"), 0)
 
     def counted(kind: str) -> None:
-        def tally(*arguments: Any) -> None:
+        def score_classes(*arguments: Any) -> None:
             counts[kind] += 1
-            moving.tally(*arguments)
+            moving.score_classes(*arguments)
 
-        monkeypatch.setattr(recycling, "tally", tally)
+        monkeypatch.setattr(recycling, "score_classes", score_classes)
         with interpreted():
             Fusion(Recycled(Perceptron()), classes=range(5)).learn(votes, labels)
 
     counted("sketched")
-    monkeypatch.setattr(Hard, "most_marks", lambda self: -1)
+    monkeypatch.setattr(Hard, "sketch_votes", lambda self: -1)
     counted("plain")
     assert 0 < 5 * counts["sketched"] < counts["plain"]
 
@@ -131,7 +132,7 @@ def drawn(k: int, weights: Any) -> bool:
     none = np.zeros(0, dtype=np.int64)
     q, off, rough = np.zeros(len(weights), dtype=np.int64), np.zeros(len(weights)), np.ones(sketch.ROUGH)
     shifts = np.zeros((0, 0), dtype=np.int64)
-    sketch.draw(k, np.array(weights), Buffer(none, none, none, shifts, q, off, rough))
+    sketch.make_sketch(k, np.array(weights), Buffer(none, none, none, shifts, q, off, rough))
     return bool(rough[sketch.UNIT] > 0.0)
 
 

@@ -11,7 +11,7 @@ from linmax.bounds.sharing import mixing_bound
 from linmax.rules import Rule
 from linmax.rules.alma import Alma
 from linmax.rules.balanced_winnow import BalancedWinnow
-from linmax.rules.base import cycle
+from linmax.rules.base import Cycle
 from linmax.rules.passive_aggressive import PassiveAggressive
 from linmax.rules.perceptron import Perceptron
 from linmax.rules.pnorm import PNorm
@@ -72,8 +72,8 @@ def require_mistake_driven(rule: Rule, case: Case) -> None:
         'rivals="softmax" also updates on correct predictions; rivals="top" and "violators" have a bound',
     )
     require(
-        case.hinge == 0 or not isinstance(rule.rivals, cycle),
-        "cycle meets the noise of a trial more than once; without noise it has the bound",
+        case.hinge == 0 or not isinstance(rule.rivals, Cycle),
+        "Cycle counts the noise of a trial more than once; it has a bound without noise",
     )
     require(
         rule.slack == 0 or isinstance(rule, PassiveAggressive),

@@ -8,7 +8,7 @@ from typing import Any
 from linmax.checks import behaviour, mathematics, mistake_bounds
 from linmax.checks.fixtures import needs_of, nested_learners, rules_of, sources_of
 from linmax.experts import Kernel, Pairs
-from linmax.rules import Rule, cycle
+from linmax.rules import Cycle, Rule
 from linmax.spec import Learner
 from linmax.techniques import Averaged, Recycled
 
@@ -125,7 +125,7 @@ def _conservative(learner: Any) -> bool:
 def _permutes(learner: Any) -> bool:
     """Recycled learners are excluded: on a second visit the margin may equal the threshold exactly."""
     rules = rules_of(learner)
-    declared = all("permutes" in rule.claims and not isinstance(rule.rivals, cycle) for rule in rules)
+    declared = all("permutes" in rule.claims and not isinstance(rule.rivals, Cycle) for rule in rules)
     techniques = [type(layer) for layer in nested_learners(learner)]
     return declared and Recycled not in techniques and mathematics.holds(learner, "permutes")
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from linmax import _jit
 from linmax.experts.base import Capacity, Source, SourceMemory, State, TrialData
-from linmax.kernels.forms import Portraits, SharedFeatures, Sharing
+from linmax.kernels.forms import SharedFeatures, Sharing, StatisticArrays
 from linmax.spec import find, name_of, show
 from linmax.validation import check_array, check_choice
 
@@ -144,9 +144,9 @@ class ClassStatistics(SourceMemory):
             self.total[: total.shape[0], : total.shape[1]] = total
             self.seen[: len(seen)] = seen
 
-    def struct(self) -> Portraits:
+    def struct(self) -> StatisticArrays:
         """Return the arrays as kernels read them."""
-        return Portraits(self.total, self.seen, self.first)
+        return StatisticArrays(self.total, self.seen, self.first)
 
     def state(self, sizes: Capacity) -> State:
         """Return sums and counts."""

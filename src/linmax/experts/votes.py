@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from linmax.experts.base import VOTE_CLAIMS, Capacity, Source, TrialData, expert_key, expert_owner
-from linmax.kernels.forms import Always, Dense, Hard, PerClassVotes, Sparse, SplitVotes
+from linmax.kernels.forms import ConstantVotes, Dense, Hard, PerClassVotes, Sparse, SplitVotes
 from linmax.validation import check_choice
 
 SCALES = ("raw", "onehot", "softmax", "rank")
@@ -117,7 +117,7 @@ class Thresholds(Source):
 
     def form(self, data: TrialData, capacity: Capacity, names: Any, memory: Any) -> Any:
         """Return constant votes."""
-        return Always(capacity.classes)
+        return ConstantVotes(capacity.classes)
 
     def keys(self, names: Any, memory: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
         """Yield keys by class."""

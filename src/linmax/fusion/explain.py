@@ -10,9 +10,9 @@ from linmax import _jit
 from linmax.fusion.results import Explanation
 from linmax.inputs import Batch, NameIndex, Names
 from linmax.kernels import trial as trials
-from linmax.kernels.forms.base import voices
+from linmax.kernels.forms.base import append_votes
 from linmax.kernels.recycling import NoBuffer
-from linmax.kernels.update import best
+from linmax.kernels.update import best_class
 from linmax.runtime.predictor import Attribution
 from linmax.runtime.rule_run import RuleRun
 from linmax.runtime.runner import Runner
@@ -43,7 +43,7 @@ def explain(runner: Runner, batch: Batch) -> Explanation:
             attribution = runner.predictor.explain(item)
     finally:
         runner.resize()
-    code = item.best(attribution.scores)
+    code = item.best_class(attribution.scores)
     return Explanation(
         classes[code] if code >= 0 else None,
         dict(zip(classes, attribution.scores.tolist(), strict=True)),
@@ -82,9 +82,9 @@ class ExplainedItem:
         self.known = int(batch.known[0])
         self.chunk = runner.prepare(batch)
 
-    def best(self, scores: np.ndarray) -> int:
+    def best_class(self, scores: np.ndarray) -> int:
         """Return the code of the class with the highest score."""
-        return int(best(scores, len(scores)))
+        return int(best_class(scores, len(scores)))
 
     def of_run(self, run: RuleRun, mean: bool) -> Attribution:
         """Attribute the scores of a rule run; new experts have the weight with which they would start."""
@@ -94,11 +94,11 @@ class ExplainedItem:
         form.begin_trial(0)
         joined = 0
         if run.tracks_spoken:
-            joined = trials.enlist(form, 0, self.known, h, history, work, settings, counts)
+            joined = trials.add_new_experts(form, 0, self.known, h, history, work, settings, counts)
         newcomers = work.index[:joined].copy()
         attribution = self.of_vector(run.sources, run.weights(mean=mean))
         work.index[:joined] = newcomers
-        trials.dismiss(h, history, work, settings, counts, joined)
+        trials.remove_new_experts(h, history, work, settings, counts, joined)
         h.s[:] = saved
         return attribution
 
@@ -112,7 +112,7 @@ class ExplainedItem:
         scores, parts = np.zeros(self.known), dict[Any, np.ndarray]()
         for label in range(self.known):
             q[label] = 1.0  # with a single class in q, `voices` gives every sub-expert's vote for it
-            count = voices(form, 0, self.known, q, 0, index, value, 0)
+            count = append_votes(form, 0, self.known, q, 0, index, value, 0)
             q[label] = 0.0
             for at, x in zip(index[:count].tolist(), value[:count].tolist(), strict=True):
                 part = float(vector[at]) * x

@@ -1,21 +1,21 @@
-"""The kernels that make one probability of many: mixing, stacking, and a temperature that is learned."""
+"""Kernels of ensembles: mixtures, stacking, Weighted Majority, and a learned temperature."""
 
 import math
 
 from linmax._jit import Kernel, inline
-from linmax.kernels.update import best
+from linmax.kernels.update import best_class
 
-LEAST = 1e-300
-FLOOR = -20.0  # a member's log-probability counts no less than this in a stack
-SKIP = 1e-4  # classes this improbable teach a stack nothing
-HEAT, CURVATURE = 0, 1  # in `state` of a temperature
-PACE = 0.1
-LEAP = 0.5
+SMALLEST = 1e-300
+FLOOR = -20.0  # the smallest log-probability of a member in a stack
+SKIP = 1e-4  # less probable classes do not change the curvature of a stack
+HEAT, CURVATURE = 0, 1  # indices in `state` of a temperature
+RATE = 0.1
+MAX_STEP = 0.5
 
 
 @inline
 def log_softmax(scores, k, out):
-    """log p, where p is the soft-max of the scores."""
+    """Write log p, where p is the softmax of the scores."""
     top = -math.inf
     for c in range(k):
         top = max(top, scores[c])
@@ -28,65 +28,68 @@ def log_softmax(scores, k, out):
 
 
 @inline
-def tell(scores, k, t, guesses, board):
-    """The guess of trial t and, where they are wanted, the scores behind it."""
-    guesses[t] = best(scores, k)
-    if len(board) > 0:
+def write_prediction(scores, k, t, guesses, out_scores):
+    """Write the prediction of trial t and, if they are wanted, its scores."""
+    guesses[t] = best_class(scores, k)
+    if len(out_scores) > 0:
         for c in range(k):
-            board[t, c] = scores[c]
+            out_scores[t, c] = scores[c]
 
 
-def mix_trials(boards, labels, known, logs, step, share, p, guesses, board):
-    """p = sum over members of v_m p_m, log v = `logs`; who guesses wrong loses, and a share is spread."""
-    members = boards.shape[0]
-    whole = p[members]
-    for t in range(boards.shape[1]):
+def mix_trials(member_scores, labels, known, logs, step, share, p, guesses, out_scores):
+    """Predict with p = sum over members of v_m p_m, where log v = `logs`.
+
+    A wrong prediction lowers the log-weight of a member by `step`; `share` of all weight is then spread.
+    """
+    members = member_scores.shape[0]
+    mixed = p[members]
+    for t in range(member_scores.shape[1]):
         k = known[t]
         y = labels[t]
         for c in range(k):
-            whole[c] = 0.0
+            mixed[c] = 0.0
         for m in range(members):
-            log_softmax(boards[m, t], k, p[m])
+            log_softmax(member_scores[m, t], k, p[m])
             for c in range(k):
-                whole[c] += math.exp(logs[m] + p[m, c])
+                mixed[c] += math.exp(logs[m] + p[m, c])
         for c in range(k):
-            whole[c] = math.log(max(whole[c], LEAST))
-        tell(whole, k, t, guesses, board)
+            mixed[c] = math.log(max(mixed[c], SMALLEST))
+        write_prediction(mixed, k, t, guesses, out_scores)
         if 0 <= y < k:
             top = -math.inf
             for m in range(members):
-                logs[m] -= step * (best(boards[m, t], k) != y)
+                logs[m] -= step * (best_class(member_scores[m, t], k) != y)
                 top = max(top, logs[m])
             total = 0.0
             for m in range(members):
                 total += math.exp(logs[m] - top)
             for m in range(members):
                 v = math.exp(logs[m] - top) / total
-                logs[m] = math.log(max((1.0 - share) * v + share / members, LEAST))
+                logs[m] = math.log(max((1.0 - share) * v + share / members, SMALLEST))
 
 
 mix = Kernel(mix_trials)
 
 
-def stack_trials(boards, labels, known, v, P, prior, forget, x, scores, work, guesses, board):
-    """Soft-max regression on the members' log-probabilities x: scores = v . x, v moved by Newton's steps.
+def stack_trials(member_scores, labels, known, v, P, prior, forget, x, scores, work, guesses, out_scores):
+    """Softmax regression on the log-probabilities x of the members: scores = v . x, with Newton steps for v.
 
-    P is the inverse of the curvature so far; a little of it is forgotten on every trial.
+    P is the inverse of the curvature so far; `forget` of it is replaced by the prior on every trial.
     """
-    members = boards.shape[0]
+    members = member_scores.shape[0]
     mean, d, Pd = work[0], work[1], work[2]
-    for t in range(boards.shape[1]):
+    for t in range(member_scores.shape[1]):
         k = known[t]
         y = labels[t]
         for c in range(k):
             scores[0, c] = 0.0
         for m in range(members):
-            log_softmax(boards[m, t], k, x[m])
+            log_softmax(member_scores[m, t], k, x[m])
             for c in range(k):
                 x[m, c] = max(x[m, c], FLOOR)
                 scores[0, c] += v[m] * x[m, c]
         log_softmax(scores[0], k, scores[1])
-        tell(scores[1], k, t, guesses, board)
+        write_prediction(scores[1], k, t, guesses, out_scores)
         if not 0 <= y < k:
             continue
         for m in range(members):
@@ -96,7 +99,7 @@ def stack_trials(boards, labels, known, v, P, prior, forget, x, scores, work, gu
         for c in range(k):
             p = math.exp(scores[1, c])
             if p >= SKIP:
-                curve(P, p, x, c, mean, d, Pd)
+                update_inverse(P, p, x, c, mean, d, Pd)
         for m in range(members):
             for n in range(members):
                 v[m] += P[m, n] * (x[n, y] - mean[n])
@@ -107,8 +110,8 @@ def stack_trials(boards, labels, known, v, P, prior, forget, x, scores, work, gu
 
 
 @inline
-def curve(P, p, x, c, mean, d, Pd):
-    """The inverse of (curvature + p d d'), d = x[:, c] - mean (Sherman & Morrison)."""
+def update_inverse(P, p, x, c, mean, d, Pd):
+    """Update P to the inverse of (curvature + p d d'), d = x[:, c] - mean (Sherman & Morrison)."""
     members = len(mean)
     along = 0.0
     for m in range(members):
@@ -126,8 +129,8 @@ def curve(P, p, x, c, mean, d, Pd):
 stack = Kernel(stack_trials)
 
 
-def temper_trials(scores, labels, known, state, x, p, board):
-    """Multiply scores by exp(u), u following the log-loss in steps that shrink with its curvature."""
+def temper_trials(scores, labels, known, state, x, p, out_scores):
+    """Multiply scores by exp(u); u follows the gradient of the log-loss, divided by its curvature."""
     for t in range(scores.shape[0]):
         k = known[t]
         y = labels[t]
@@ -137,7 +140,7 @@ def temper_trials(scores, labels, known, state, x, p, board):
         heat = math.exp(state[HEAT])
         for c in range(k):
             x[c] = heat * (scores[t, c] - top)
-            board[t, c] = x[c]
+            out_scores[t, c] = x[c]
         if 0 <= y < k:
             log_softmax(x, k, p)
             mean = 0.0
@@ -146,19 +149,19 @@ def temper_trials(scores, labels, known, state, x, p, board):
                 mean += math.exp(p[c]) * x[c]
                 square += math.exp(p[c]) * x[c] * x[c]
             state[CURVATURE] += max(square - mean * mean, 0.0)
-            step = PACE * (x[y] - mean) / (1.0 + PACE * state[CURVATURE])
-            state[HEAT] += min(max(step, -LEAP), LEAP)
+            step = RATE * (x[y] - mean) / (1.0 + RATE * state[CURVATURE])
+            state[HEAT] += min(max(step, -MAX_STEP), MAX_STEP)
 
 
 temper = Kernel(temper_trials)
 
 
-NEW, SPOKEN = 0, 1  # a newcomer starts at the mean weight of those who have spoken
+NEW, SPOKEN = 0, 1  # a new expert starts at the mean weight of those that have voted
 
 
 @inline
 def mean_log(logs, spoken):
-    """The log of the mean of the weights of those who have spoken; 0 when there are none."""
+    """Return the log of the mean weight of the experts that have voted; 0 if there are none."""
     top = -math.inf
     for i in range(len(logs)):
         if spoken[i] != NEW:
@@ -174,37 +177,37 @@ def mean_log(logs, spoken):
     return top + math.log(total / count)
 
 
-def weigh_trials(ballots, labels, known, logs, spoken, step, scores, guesses, board):
-    """Weighted Majority over what members (or experts) guess, -1 when they abstain."""
-    for t in range(ballots.shape[0]):
+def weigh_trials(votes, labels, known, logs, spoken, step, scores, guesses, out_scores):
+    """Weighted Majority over the predictions of members or the votes of experts; -1 is an abstention."""
+    for t in range(votes.shape[0]):
         k = known[t]
         y = labels[t]
-        join = math.nan
+        first_log = math.nan
         top = -math.inf
-        for i in range(ballots.shape[1]):
-            if ballots[t, i] >= 0:
+        for i in range(votes.shape[1]):
+            if votes[t, i] >= 0:
                 if spoken[i] == NEW:
-                    if math.isnan(join):
-                        join = mean_log(logs, spoken)
-                    logs[i] = join
+                    if math.isnan(first_log):
+                        first_log = mean_log(logs, spoken)
+                    logs[i] = first_log
                 top = max(top, logs[i])
         for c in range(k):
             scores[c] = 0.0
-        for i in range(ballots.shape[1]):
-            if ballots[t, i] >= 0:
-                scores[ballots[t, i]] += math.exp(logs[i] - top)  # the heaviest who speaks counts 1
-        guesses[t] = best(scores, k)
-        if len(board) > 0:
+        for i in range(votes.shape[1]):
+            if votes[t, i] >= 0:
+                scores[votes[t, i]] += math.exp(logs[i] - top)  # the largest weight counts 1
+        guesses[t] = best_class(scores, k)
+        if len(out_scores) > 0:
             for c in range(k):
-                board[t, c] = scores[c]
-        for i in range(ballots.shape[1]):
-            if ballots[t, i] >= 0:
+                out_scores[t, c] = scores[c]
+        for i in range(votes.shape[1]):
+            if votes[t, i] >= 0:
                 if y >= 0:
                     spoken[i] = SPOKEN
-                    if y < k and ballots[t, i] != y:
+                    if y < k and votes[t, i] != y:
                         logs[i] -= step
                 elif spoken[i] == NEW:
-                    logs[i] = 0.0  # a prediction leaves no trace
+                    logs[i] = 0.0  # a prediction does not change the state
 
 
 weigh = Kernel(weigh_trials)

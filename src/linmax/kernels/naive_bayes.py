@@ -1,8 +1,7 @@
-"""The kernels of counting: what each expert said when the truth was this or that.
+"""The kernel of Naive Bayes: counts of the votes of each expert under each label.
 
-A table N[i, j, a] holds how often expert i said a when the truth was j; the pooled table of all experts
-is what an expert is taken for before it has been heard, and what it is drawn towards later. An expert
-that gives scores is counted in parts: max(x, 0) over their sum.
+A table N[i, j, a] holds how often expert i voted for a when the label was j. The table of all experts
+together is the prior of each expert. Scores are counted as fractions: max(x, 0) divided by their sum.
 """
 
 import math
@@ -11,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from linmax._jit import Kernel, dispatched, inline
-from linmax.kernels.ensembles import tell
+from linmax.kernels.ensembles import write_prediction
 
-POOL = 10.0  # so many judgements the first idea of an expert is worth
-TRUST = 0.6  # and it is: right this often, else wrong in any way
+POOL = 10.0  # the strength of the prior of the pooled table, in pseudo-counts
+TRUST = 0.6  # the accuracy of an expert under that prior; errors are spread evenly
 
 
 @dispatched
@@ -28,23 +27,37 @@ def count_vote(counts, i, a, part, y):
 
 
 class Tables(NamedTuple):
-    """What each expert said under each truth."""
+    """Counts of the votes of each expert under each label.
 
-    said: np.ndarray  # (experts, truths, labels)
-    heard: np.ndarray  # (experts, truths): its sums
-    pooled: np.ndarray  # (truths, labels)
-    pool: np.ndarray  # (truths,): its sums
-    truths: np.ndarray  # (truths,): how often each was the truth
+    Parameters
+    ----------
+    said : ndarray of shape (experts, labels, votes)
+        How often an expert voted for a class when the label was j.
+    heard : ndarray of shape (experts, labels)
+        The sums of `said` over the votes.
+    pooled : ndarray of shape (labels, votes)
+        The sums of `said` over the experts.
+    pool : ndarray of shape (labels,)
+        The sums of `pooled` over the votes.
+    truths : ndarray of shape (labels,)
+        How often each class was the label.
+    """
+
+    said: np.ndarray
+    heard: np.ndarray
+    pooled: np.ndarray
+    pool: np.ndarray
+    truths: np.ndarray
 
     def add_log_odds(self, i, a, part, k, shrink, r):
-        """Add to r the log-probability of saying a under each truth."""
+        """Add the log-probability of a vote for a under each label."""
         for j in range(k):
             first = TRUST if j == a else (1.0 - TRUST) / max(k - 1, 1)
             g = (POOL * first + self.pooled[j, a]) / (POOL + self.pool[j])
             r[j] += part * math.log((shrink * g + self.said[i, j, a]) / (shrink + self.heard[i, j]))
 
     def count_vote(self, i, a, part, y):
-        """Expert i said a, in part, and the truth was y."""
+        """Count the vote."""
         self.said[i, y, a] += part
         self.heard[i, y] += part
         self.pooled[y, a] += part
@@ -52,21 +65,31 @@ class Tables(NamedTuple):
 
 
 class Accuracies(NamedTuple):
-    """How often each expert was right."""
+    """Counts of the correct votes of each expert.
 
-    right: np.ndarray  # (experts,)
-    heard: np.ndarray  # (experts,)
-    pooled: np.ndarray  # (2,): both, of all experts together
-    truths: np.ndarray  # (truths,)
+    Parameters
+    ----------
+    right, heard : ndarray of shape (experts,)
+        Correct votes, and all votes, on labelled trials.
+    pooled : ndarray of shape (2,)
+        The sums of both over the experts.
+    truths : ndarray of shape (labels,)
+        How often each class was the label.
+    """
+
+    right: np.ndarray
+    heard: np.ndarray
+    pooled: np.ndarray
+    truths: np.ndarray
 
     def add_log_odds(self, i, a, part, k, shrink, r):
-        """Add to r the log-odds of a against any other class."""
+        """Add the log-odds of a against any other class."""
         g = (POOL * TRUST + self.pooled[0]) / (POOL + self.pooled[1])
         p = (shrink * g + self.right[i]) / (shrink + self.heard[i])
         r[a] += part * math.log(p * max(k - 1, 1) / (1.0 - p))
 
     def count_vote(self, i, a, part, y):
-        """Expert i said a, in part, and the truth was y."""
+        """Count the vote."""
         self.right[i] += part * (a == y)
         self.heard[i] += part
         self.pooled[0] += part * (a == y)
@@ -74,8 +97,8 @@ class Accuracies(NamedTuple):
 
 
 @inline
-def end_of(votes, begin, end):
-    """Where the entries of the next expert begin."""
+def end_of_expert(votes, begin, end):
+    """Return the end of the votes of the expert whose votes start at `begin`."""
     i = votes.expert[begin]
     while begin < end and votes.expert[begin] == i:
         begin += 1
@@ -83,8 +106,8 @@ def end_of(votes, begin, end):
 
 
 @inline
-def total_of(votes, begin, end):
-    """The sum of one expert's scores that are above 0."""
+def positive_sum(votes, begin, end):
+    """Return the sum of the positive scores of one expert."""
     total = 0.0
     for e in range(begin, end):
         if votes.label[e] >= 0:
@@ -93,14 +116,14 @@ def total_of(votes, begin, end):
 
 
 @inline
-def says(votes, begin, end, k, shrink, book, r):
-    """What one expert's votes add to each class, the best at 0: before any label, equal counts tie."""
-    total = total_of(votes, begin, end)
+def add_expert(votes, begin, end, k, shrink, counts, r):
+    """Write what the votes of one expert add to each class; the largest is 0, so that equal counts tie."""
+    total = positive_sum(votes, begin, end)
     for c in range(k):
         r[c] = 0.0
     for e in range(begin, end):
         if votes.label[e] >= 0 and votes.value[e] > 0.0:
-            add_log_odds(book, votes.expert[e], votes.label[e], votes.value[e] / total, k, shrink, r)
+            add_log_odds(counts, votes.expert[e], votes.label[e], votes.value[e] / total, k, shrink, r)
     top = -math.inf
     for c in range(k):
         top = max(top, r[c])
@@ -109,37 +132,37 @@ def says(votes, begin, end, k, shrink, book, r):
 
 
 @inline
-def hear(votes, begin, end, y, book):
-    """Count what one expert said, now that the truth is known."""
-    total = total_of(votes, begin, end)
+def count_expert(votes, begin, end, y, counts):
+    """Count the votes of one expert on a labelled trial."""
+    total = positive_sum(votes, begin, end)
     for e in range(begin, end):
         if votes.label[e] >= 0 and votes.value[e] > 0.0:
-            count_vote(book, votes.expert[e], votes.label[e], votes.value[e] / total, y)
+            count_vote(counts, votes.expert[e], votes.label[e], votes.value[e] / total, y)
 
 
-def count_trials(votes, begin, labels, known, shrink, book, r, scores, guesses, board):
-    """Naive Bayes: the log of how frequent each class is, and what every expert's word adds to it."""
+def count_trials(votes, begin, labels, known, shrink, counts, r, scores, guesses, out_scores):
+    """Run Naive Bayes: the log of the class frequency, plus what the votes of each expert add."""
     for t in range(len(guesses)):
         k = known[begin + t]
         y = labels[begin + t]
         first, last = votes.indptr[begin + t], votes.indptr[begin + t + 1]
         for c in range(k):
-            scores[c] = math.log(1.0 + book.truths[c])
-        at = first
-        while at < last:
-            until = end_of(votes, at, last)
-            says(votes, at, until, k, shrink, book, r)
+            scores[c] = math.log(1.0 + counts.truths[c])
+        begin_expert = first
+        while begin_expert < last:
+            end_expert = end_of_expert(votes, begin_expert, last)
+            add_expert(votes, begin_expert, end_expert, k, shrink, counts, r)
             for c in range(k):
                 scores[c] += r[c]
-            at = until
-        tell(scores, k, t, guesses, board)
+            begin_expert = end_expert
+        write_prediction(scores, k, t, guesses, out_scores)
         if 0 <= y < k:
-            book.truths[y] += 1.0
-            at = first
-            while at < last:
-                until = end_of(votes, at, last)
-                hear(votes, at, until, y, book)
-                at = until
+            counts.truths[y] += 1.0
+            begin_expert = first
+            while begin_expert < last:
+                end_expert = end_of_expert(votes, begin_expert, last)
+                count_expert(votes, begin_expert, end_expert, y, counts)
+                begin_expert = end_expert
 
 
 count = Kernel(count_trials)

@@ -1,4 +1,8 @@
-"""Recycling: after a move, pass over the latest instances again until none of them moves anything."""
+"""Recycling: after an update, pass over the latest instances until a pass changes nothing.
+
+Most recycled instances are predicted correctly. A sketch decides that fast, where votes are 0 or 1: weights
+are rounded to integers, and the scores of all classes are bit fields of one word.
+"""
 
 import math
 from typing import NamedTuple
@@ -6,19 +10,19 @@ from typing import NamedTuple
 import numpy as np
 
 from linmax._jit import dispatched, inline, separate
-from linmax.kernels.forms import Last
+from linmax.kernels.forms import LastWeights
 from linmax.kernels.forms.base import constant_sketch, write_shifts
 from linmax.kernels.structs import HELD, NEXT, SILENT
-from linmax.kernels.update import best, learn, tally
+from linmax.kernels.update import best_class, learn, score_classes
 from linmax.rules.base import SLACK
 
 
 @separate
-def mark(form, labels, k, buffer, counts):
-    """Write down for whom the instances vote that came in since the last time, and the truth."""
+def write_new_shifts(form, labels, k, buffer, counts):
+    """Write the bit shifts of the instances that were stored since the last call."""
     size, bits = len(buffer.ring), int(buffer.rough[BITS])
-    for come in range(max(int(buffer.rough[MARKED]), counts[NEXT] - counts[HELD]), counts[NEXT]):
-        slot = come % size
+    for number in range(max(int(buffer.rough[MARKED]), counts[NEXT] - counts[HELD]), counts[NEXT]):
+        slot = number % size
         t = buffer.ring[slot]
         write_shifts(form, t, bits, bits * k, buffer.shifts[slot])
         buffer.shifts[slot, -1] = bits * labels[t]
@@ -26,22 +30,22 @@ def mark(form, labels, k, buffer, counts):
 
 
 @separate
-def live_ones(buffer, how, counts):
-    """List where those held instances are that may still be used, oldest first; return how many."""
+def list_usable(buffer, settings, counts):
+    """List the slots of the instances that may still be used, oldest first; return their number."""
     size = len(buffer.ring)
     slot = (counts[NEXT] - counts[HELD]) % size
     count = 0
     for _ in range(counts[HELD]):
-        buffer.live[count] = slot
-        count += 1 * (buffer.used[buffer.ring[slot]] < how.updates)
+        buffer.usable[count] = slot
+        count += 1 * (buffer.used[buffer.ring[slot]] < settings.updates)
         slot += 1
         slot *= 1 * (slot < size)
     return count
 
 
 @inline
-def certain(scores, k, y):
-    """Is y the guess? Branch-free, as `best` cannot be; no where a score is not a number."""
+def is_predicted(scores, k, y):
+    """Tell whether y is predicted, without branches, unlike `best_class`; False if a score is NaN."""
     own = scores[y]
     beaten = 0
     for c in range(k):
@@ -50,9 +54,9 @@ def certain(scores, k, y):
 
 
 @inline
-def pass_over(form, labels, k, w, buffer, updates, j, end, scores):
-    """From place j on, the first live instance before `end` that is guessed wrong; its scores are left."""
-    ring, live, shifts, q = buffer.ring, buffer.live, buffer.shifts, buffer.q
+def next_mistake(form, labels, k, w, buffer, updates, j, end, scores):
+    """Return the position of the first wrongly predicted instance in j <= position < end."""
+    ring, usable, shifts, q = buffer.ring, buffer.usable, buffer.shifts, buffer.q
     sketched = len(q) > 0 and buffer.rough[UNIT] > 0.0
     bits, mask, ones, high, start, below = 1, 0, 0, 0, 0, 0
     if sketched:
@@ -62,136 +66,154 @@ def pass_over(form, labels, k, w, buffer, updates, j, end, scores):
             ones += 1 << (bits * c)
         high = ones << (bits - 1)
         start = (ones << (bits - 2)) + constant_sketch(form, k, 0, bits, q)
-        least = math.ceil(buffer.rough[OFF]) + 2  # the truth must lead by so much: 1 more than all roundings
-        below = high - least * ones
+        lead = math.ceil(buffer.rough[OFF]) + 2  # the label must lead by more than all rounding errors
+        below = high - lead * ones
     votes, top = shifts.shape[1] - 1, 1 << (bits - 1)
     while j < end:
-        while sketched and j < end:  # nothing but this in the loop, so that registers suffice for most of it
-            slot = live[j]
+        while sketched and j < end:  # a tight loop: its variables fit into registers
+            slot = usable[j]
             rough = start
             for i in range(votes):
                 rough += int(q[i]) << int(shifts[slot, i])
             truth = int(shifts[slot, votes])
-            # the highest bit of a field is set where that class is so far behind; the truth never is
+            # the highest bit of a field is set if that class is far enough behind the label
             if ((((rough >> truth) & mask) * ones + below - rough) & high) + (top << truth) != high:
                 break
             j += 1
         if j >= end:
             break
-        t = ring[live[j]]
+        t = ring[usable[j]]
         if buffer.used[t] < updates:
-            tally(form, t, k, Last(w), scores)
-            if not certain(scores, k, int(labels[t])):
+            score_classes(form, t, k, LastWeights(w), scores)
+            if not is_predicted(scores, k, int(labels[t])):
                 break
         j += 1
     return j
 
 
 @separate
-def pass_until_still(form, labels, k, h, history, buffer, work, how, counts):
-    """Pass over the held instances, oldest first, until a pass moves nothing; say whether any did."""
+def recycle_until_stable(form, labels, k, h, average, buffer, work, settings, counts):
+    """Pass over the stored instances, oldest first, until a pass changes nothing; return whether any did."""
     sketches = len(buffer.q) > 0
     if sketches:
-        draw(k, h.w, buffer)
-        sketches = buffer.rough[UNIT] > 0.0  # if not now, then not after a move either: nothing is marked
+        make_sketch(k, h.w, buffer)
+        sketches = buffer.rough[UNIT] > 0.0  # if impossible now, it stays so during this call
     if sketches:
-        mark(form, labels, k, buffer, counts)
-    count = live_ones(buffer, how, counts)
-    due = count
-    ever = False
-    for _ in range(how.passes):
-        again = False
-        end = due  # while nothing moves: all after were right with these very weights
+        write_new_shifts(form, labels, k, buffer, counts)
+    count = list_usable(buffer, settings, counts)
+    last_change = count
+    any_change = False
+    for _ in range(settings.passes):
+        changed = False
+        end = last_change  # without a change: all instances after it were correct with these weights
         j = 0
         while True:
             if h.s[SLACK] < 0.0:
-                j = pass_over(form, labels, k, h.w, buffer, how.updates, j, end, work.scores)
+                j = next_mistake(form, labels, k, h.w, buffer, settings.updates, j, end, work.scores)
             if j >= end:
                 break
-            t = buffer.ring[buffer.live[j]]
+            t = buffer.ring[buffer.usable[j]]
             j += 1
             if h.s[SLACK] >= 0.0:
-                if buffer.used[t] >= how.updates:
+                if buffer.used[t] >= settings.updates:
                     continue
-                tally(form, t, k, Last(h.w), work.scores)
-            guess = best(work.scores, k)
-            wrong = guess != labels[t]
+                score_classes(form, t, k, LastWeights(h.w), work.scores)
+            predicted = best_class(work.scores, k)
+            wrong = predicted != labels[t]
             if wrong or h.s[SLACK] >= 0.0:
-                moved = learn(form, t, k, labels[t], guess, h, history, work, how, counts[SILENT])
+                moved = learn(form, t, k, labels[t], predicted, h, average, work, settings, counts[SILENT])
                 buffer.used[t] += 1 * (wrong or moved)
-                again |= moved
-                due = j
+                changed |= moved
+                last_change = j
                 end = count
                 if sketches and work.moved[0] >= 0.0:
-                    redraw(k, h.w, work.index, int(work.moved[0]), buffer)
+                    update_sketch(k, h.w, work.index, int(work.moved[0]), buffer)
                 elif sketches:
-                    draw(k, h.w, buffer)
-        ever |= again
-        if not again:
+                    make_sketch(k, h.w, buffer)
+        any_change |= changed
+        if not changed:
             break
-    return ever
+    return any_change
 
 
 @dispatched
-def recycle(buffer, form, t, labels, k, h, history, work, how, counts, again):
-    """Store trial t and, if `again`, update on the stored instances; return whether any update was made."""
+def recycle(buffer, form, t, labels, k, h, average, work, settings, counts, changed):
+    """Store trial t and, if `changed`, update on the stored instances; return whether any update was made."""
 
 
 class Buffer(NamedTuple):
-    """What recycling keeps: a ring of trials, and how often each was used for an update."""
+    """The stored instances: a ring of trials, and how often each was used for an update.
 
-    ring: np.ndarray  # (size,) int64: trials of the tape
-    used: np.ndarray  # (trials,) int64
-    live: np.ndarray  # (size,) int64: scratch, where those are that may still be used
-    shifts: np.ndarray  # (size or 0, votes + 1) int64: the fields of all votes in a sketch, and the truth's
-    q: np.ndarray  # (weights or 0,) int64: in units
-    off: np.ndarray  # (weights or 0,): how much of a unit each is off
-    rough: np.ndarray  # (numbers or 0,): what goes with them
+    Parameters
+    ----------
+    ring : ndarray of shape (size,), int64
+        The stored trials.
+    used : ndarray of shape (trials,), int64
+        How many updates each trial has caused.
+    usable : ndarray of shape (size,), int64
+        Scratch: the slots that may still be used.
+    shifts : ndarray of shape (size or 0, votes + 1), int64
+        The bit shifts of all votes in a sketch, and of the label.
+    q : ndarray of shape (weights or 0,), int64
+        The weights in units.
+    off : ndarray of shape (weights or 0,)
+        The rounding error of each, in units.
+    rough : ndarray of shape (ROUGH,)
+        The numbers of the sketch, see below.
+    """
 
-    def recycle(self, form, t, labels, k, h, history, work, how, counts, again):
-        """Keep trial t and, if there is reason to go over the others `again`, do; say whether that moved."""
+    ring: np.ndarray
+    used: np.ndarray
+    usable: np.ndarray
+    shifts: np.ndarray
+    q: np.ndarray
+    off: np.ndarray
+    rough: np.ndarray
+
+    def recycle(self, form, t, labels, k, h, average, work, settings, counts, changed):
+        """Store trial t, and recycle if it `changed` the hypothesis or was a mistake."""
         self.ring[counts[NEXT] % len(self.ring)] = t
         counts[NEXT] += 1
         counts[HELD] = min(counts[HELD] + 1, len(self.ring))
-        if not again:
+        if not changed:
             return False
         self.used[t] += 1
-        return pass_until_still(form, labels, k, h, history, self, work, how, counts)
+        return recycle_until_stable(form, labels, k, h, average, self, work, settings, counts)
 
 
 class NoBuffer(NamedTuple):
-    """Nothing is recycled: a type of its own, so that kernels without recycling compile in half the time."""
+    """No recycling; a type of its own, so that kernels without recycling compile in half the time."""
 
     nothing: int
 
-    def recycle(self, form, t, labels, k, h, history, work, how, counts, again):
-        """Nothing to do."""
+    def recycle(self, form, t, labels, k, h, average, work, settings, counts, changed):
+        """Do nothing."""
         return False
 
 
-# in `rough`: so many units make a weight of 1 (0: there are no sketches just now), the sum of all weights in
-# units and what it may be, the sum of all roundings, the bits of a field, and how many instances are marked
+# indices in `rough`: the units of a weight of 1 (0: no sketch at the moment), the sum of all weights in units
+# and its limit, the sum of all rounding errors, the bits of a field, and how many instances have shifts
 UNIT, NORM, SPAN, OFF, BITS, MARKED = 0, 1, 2, 3, 4, 5
 ROUGH = 6
 FULL = 0.9  # of the span, when a unit is chosen
 
 
 @separate
-def draw(k, w, buffer):
-    """All words anew; no unit when fields would be too narrow, or weights are not finite."""
+def make_sketch(k, w, buffer):
+    """Recompute the sketch of all weights; no unit if fields are too narrow or weights are not finite."""
     rough = buffer.rough
     norm = 0.0
     for i in range(len(w)):
         norm += abs(w[i])
-    bits = min(60 // int(k), 24)  # int: uncompiled, a narrow k would make narrow fields
-    span = 2.0 ** (bits - 2) - len(w) - 4.0  # a bit for the sign and one to compare with; roundings fit, too
+    bits = min(60 // int(k), 24)  # int: an interpreted int32 would overflow
+    span = 2.0 ** (bits - 2) - len(w) - 4.0  # two bits for sign and comparison; rounding errors fit
     rough[UNIT] = 0.0
     if span < 4.0 * len(w) or not 1e-250 < norm < 1e250:
         return
-    unit = 2.0 ** math.floor(math.log2(FULL * span / norm))  # a power of two: whole weights are not rounded
+    unit = 2.0 ** math.floor(math.log2(FULL * span / norm))  # a power of two: integer weights are not rounded
     for i in range(len(w)):
         if unit * w[i] != math.floor(unit * w[i]):
-            unit = FULL * span / norm  # others are: the more units the better
+            unit = FULL * span / norm  # other weights are rounded: as many units as fit
             break
     if rough[BITS] != bits:
         rough[BITS], rough[MARKED] = bits, 0.0
@@ -206,8 +228,8 @@ def draw(k, w, buffer):
 
 
 @inline
-def redraw(k, w, index, count, buffer):
-    """The words of those that moved; all anew when the sum of all weights is no more in the span."""
+def update_sketch(k, w, index, count, buffer):
+    """Update the sketch of the weights that changed; recompute it if their sum has left the span."""
     rough = buffer.rough
     unit = rough[UNIT]
     norm, off = rough[NORM], rough[OFF]
@@ -226,4 +248,4 @@ def redraw(k, w, index, count, buffer):
         buffer.q[i] = q
     rough[NORM], rough[OFF] = norm, off
     if not fits or not 0.3 * rough[SPAN] <= norm <= rough[SPAN]:
-        draw(k, w, buffer)
+        make_sketch(k, w, buffer)

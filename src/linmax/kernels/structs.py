@@ -1,37 +1,70 @@
-"""What the trial kernel is handed, by what it is for."""
+"""The structures of arrays and numbers that the trial kernel works on."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-# in `counts`
+# indices in `counts`
 TRIALS, MISTAKES, NOVEL, MOVES, SILENT, HELD, NEXT = 0, 1, 2, 3, 4, 5, 6
-KEPT = 4  # the first four are facts; the others follow from the rest of the state
+KEPT = 4  # the first four are saved; the others follow from the rest of the state
 COUNTS = 7
 MOST_PASSES = 1000  # of recycling without a limit on updates
 
 
 class Hypothesis(NamedTuple):
-    """A rule's state over all sub-experts."""
+    """The state of a rule over all sub-experts; the hypothesis is s[SCALE] w.
+
+    Parameters
+    ----------
+    theta, w : ndarray of shape (weights,)
+        The state of the rule, and the weights.
+    first : ndarray of shape (weights,)
+        theta of a sub-expert before its first update.
+    spoken : ndarray of shape (weights,), uint8
+        Whether a sub-expert has voted on a labelled trial.
+    p, s : ndarray
+        The parameters and the scalars of the rule.
+    """
 
     theta: np.ndarray
-    w: np.ndarray  # the hypothesis is s[SCALE] w
-    first: np.ndarray  # theta at a sub-expert's first vote
-    spoken: np.ndarray  # uint8
+    w: np.ndarray
+    first: np.ndarray
+    spoken: np.ndarray
     p: np.ndarray
     s: np.ndarray
 
 
-class History(NamedTuple):
-    """What averaging keeps; empty arrays when nothing is averaged."""
+class AverageState(NamedTuple):
+    """The running sums of averaging (see `MeanWeights`); empty arrays without averaging.
+
+    Parameters
+    ----------
+    past, since : ndarray of shape (weights,)
+        The sum of a weight up to its last update, and the cumulated scale at that time.
+    total : ndarray of shape (1,)
+        The cumulated scale.
+    """
 
     past: np.ndarray
     since: np.ndarray
-    total: np.ndarray  # (1,): the cumulated scale
+    total: np.ndarray
 
 
-class Work(NamedTuple):
-    """Scratch: z as index and value; scores and shares of classes, with a spare slot for abstentions."""
+class Workspace(NamedTuple):
+    """Scratch arrays of a trial.
+
+    Parameters
+    ----------
+    index, value : ndarray
+        The non-zero coordinates of z.
+    scores, mean, q : ndarray of shape (classes + 1,)
+        Scores of the last hypothesis and of the mean, and the shares of the classes in z; the last slot is
+        for abstentions.
+    saved : ndarray
+        A copy of `s`, to undo a prediction.
+    moved : ndarray of shape (1,)
+        How many coordinates the last z had, at the start of `index`; -1 if all weights may have changed.
+    """
 
     index: np.ndarray  # type: ignore[assignment]
     value: np.ndarray
@@ -39,29 +72,57 @@ class Work(NamedTuple):
     mean: np.ndarray
     q: np.ndarray
     saved: np.ndarray
-    moved: np.ndarray  # [0]: how many weights the last z was about, at the start of `index`; -1: all
+    moved: np.ndarray
 
 
-class How(NamedTuple):
-    """What the rule and the techniques ask for."""
+class RunSettings(NamedTuple):
+    """The settings of a run, from the rule and the techniques around it.
+
+    Parameters
+    ----------
+    update, join, settle : int
+        The addresses of the functions of the rule.
+    rivals, rounds : int
+        How rivals are chosen (see `rules/base.py`), and the largest number of rounds of a cycle.
+    margin : int
+        Whether the rule uses the margin w . z.
+    tracks_new_experts : int
+        Whether the first vote of a sub-expert matters.
+    averages : int
+        Whether the mean of all hypotheses predicts.
+    updates : int
+        The largest number of updates of a recycled instance; 0 without recycling.
+    passes : int
+        The largest number of passes over the recycled instances.
+    """
 
     update: int
     join: int
     settle: int
     rivals: int
     rounds: int
-    margin: int  # does the rule want to know w . z?
-    hears: int  # must sub-experts be told apart by whether they have spoken?
+    margin: int
+    tracks_new_experts: int
     averages: int
-    updates: int  # per recycled instance; 0: no recycling
-    passes: int  # at most, over the recycled instances
+    updates: int
+    passes: int
 
 
-class Out(NamedTuple):
-    """Where the results go; what is not asked for is empty."""
+class Outputs(NamedTuple):
+    """The results of a run, one row per trial; arrays that are not wanted have no rows.
 
-    own: np.ndarray  # (trials,) int32: guesses of the last hypothesis
-    mean: np.ndarray  # (trials or 0,) int32: guesses of the mean
-    own_scores: np.ndarray  # (trials or 0, classes) float64
-    mean_scores: np.ndarray  # (trials or 0, classes) float64
-    moved: np.ndarray  # (trials or 0,) uint8: did the rule move, on the trial itself or on a recycled one?
+    Parameters
+    ----------
+    own, mean : ndarray of shape (trials,), int32
+        Predictions of the last hypothesis and of the mean.
+    own_scores, mean_scores : ndarray of shape (trials, classes)
+        Their scores.
+    moved : ndarray of shape (trials,), uint8
+        Whether an update was made, on the trial itself or on a recycled instance.
+    """
+
+    own: np.ndarray
+    mean: np.ndarray
+    own_scores: np.ndarray
+    mean_scores: np.ndarray
+    moved: np.ndarray

@@ -1,4 +1,4 @@
-"""How a hypothesis moves: the rival, z, and the rule's own update."""
+"""One update: scores of the classes, the rival, z, and the call of the rule."""
 
 import math
 
@@ -18,16 +18,16 @@ from linmax.rules.base import (
 
 
 @inline
-def tally(form, t, k, w, scores):
-    """The scores of the k known classes."""
+def score_classes(form, t, k, w, scores):
+    """Write the scores of the k known classes."""
     for c in range(k):
         scores[c] = 0.0
     add_scores(form, t, k, w, 0, scores)
 
 
 @inline
-def tally_both(form, t, k, w, v, scores, others):
-    """The same with two hypotheses."""
+def score_classes_with_both(form, t, k, w, v, scores, others):
+    """Write the scores of the k known classes for two hypotheses."""
     for c in range(k):
         scores[c] = 0.0
         others[c] = 0.0
@@ -35,22 +35,22 @@ def tally_both(form, t, k, w, v, scores, others):
 
 
 @inline
-def best(scores, k):
-    """The class with the highest score, the first of those that tie; -1 when no class is known."""
+def best_class(scores, k):
+    """Return the class with the highest score, the first in a tie; -1 if no class is known."""
     if k == 0:
         return -1
-    guess = 0
+    predicted = 0
     top = scores[0]
     for c in range(1, k):
         if scores[c] > top:
             top = scores[c]
-            guess = c
-    return guess
+            predicted = c
+    return predicted
 
 
 @inline
 def best_rival(scores, k, y):
-    """The best class but y; -1 when there is no other."""
+    """Return the best class other than y; -1 if there is none."""
     rival = -1
     for c in range(k):
         if c != y and (rival < 0 or scores[c] > scores[rival]):
@@ -59,10 +59,10 @@ def best_rival(scores, k, y):
 
 
 @inline
-def shares(scores, k, y, rival, scale, rivals, q):
-    """Write into q what z is made of: +1 for the truth, and -1 shared among its rivals."""
+def rival_shares(scores, k, y, rival, scale, rivals, q):
+    """Write the shares of the classes in z into q: +1 for the label, and -1 in total for its rivals."""
     if rivals == SOFTMAX:
-        top = scores[best(scores, k)]
+        top = scores[best_class(scores, k)]
         total = 0.0
         for c in range(k):
             q[c] = math.exp(scale * (scores[c] - top))
@@ -86,47 +86,47 @@ def shares(scores, k, y, rival, scale, rivals, q):
 
 
 @inline
-def flush(history, w, index, count):
-    """Bring the running sums of these coordinates up to date, before they move."""
-    total = history.total[0]
+def update_sums(average, w, index, count):
+    """Bring the running sums of these coordinates up to date, before they change."""
+    total = average.total[0]
     for j in range(count):
         i = index[j]
-        history.past[i] += w[i] * (total - history.since[i])
-        history.since[i] = total
+        average.past[i] += w[i] * (total - average.since[i])
+        average.since[i] = total
 
 
 @inline
-def flush_all(history, w):
-    """Bring every running sum up to date and count the scale from zero again."""
-    total = history.total[0]
+def update_all_sums(average, w):
+    """Bring every running sum up to date, and reset the cumulated scale."""
+    total = average.total[0]
     for i in range(len(w)):
-        if history.since[i] != total:  # else it has just moved, and may be far beyond until it is settled
-            history.past[i] += w[i] * (total - history.since[i])
-        history.since[i] = 0.0
-    history.total[0] = 0.0
+        if average.since[i] != total:  # else it has just changed, and may be capped until `settle`
+            average.past[i] += w[i] * (total - average.since[i])
+        average.since[i] = 0.0
+    average.total[0] = 0.0
 
 
 @inline
-def move(h, history, work, how, count, wrong):
-    """Give z to the rule; say whether it moved."""
+def apply_update(h, average, work, settings, count, wrong):
+    """Call the rule with z; return whether it made an update."""
     if count == 0:
-        return False  # nobody voted for either: dividing by |z| would be the classic NaN
+        return False  # z = 0, by which some rules would divide
     margin = 0.0
-    if how.margin:
+    if settings.margin:
         for j in range(count):
             margin += h.w[work.index[j]] * work.value[j]
         margin *= h.s[SCALE]
     if wrong:
-        margin = min(margin, 0.0)  # by the scores it is; a sum in another order may be off in the last bit
-    if how.averages:
-        flush(history, h.w, work.index, count)
-    update = update_at(how.update)
-    settle = settle_at(how.settle)
+        margin = min(margin, 0.0)  # as the scores say; a sum in another order may differ in the last bit
+    if settings.averages:
+        update_sums(average, h.w, work.index, count)
+    update = update_at(settings.update)
+    settle = settle_at(settings.settle)
     answer = update(h.p, h.s, h.theta, h.w, work.index[:count], work.value[:count], margin)
     if answer >= MOVED_AND_SETTLE:
         work.moved[0] = -1.0
-        if how.averages:
-            flush_all(history, h.w)
+        if settings.averages:
+            update_all_sums(average, h.w)
         settle(h.p, h.s, h.theta, h.w, h.spoken)
         if answer == SETTLE_AND_ASK_AGAIN:
             margin = 0.0
@@ -135,8 +135,8 @@ def move(h, history, work, how, count, wrong):
 
 
 @inline
-def existing(work, spoken, count):
-    """Drop from z who has not spoken on a real trial; only a recycled item can name such."""
+def drop_new_experts(work, spoken, count):
+    """Drop from z the sub-experts without a vote so far; only recycled instances can contain them."""
     kept = 0
     for j in range(count):
         if spoken[work.index[j]] == 1:
@@ -147,11 +147,11 @@ def existing(work, spoken, count):
 
 
 @separate
-def visit(form, t, k, y, h, history, work, how, silent):
-    """Move on every rival that is not beaten, round after round (2003, section 4.4)."""
+def update_each_rival(form, t, k, y, h, average, work, settings, silent):
+    """Update against every rival that the label does not beat, in rounds (ICML 2003, section 4.4)."""
     q = work.q
     moved = False
-    for _ in range(how.rounds):
+    for _ in range(settings.rounds):
         again = False
         for c in range(k):
             if c == y:
@@ -161,13 +161,13 @@ def visit(form, t, k, y, h, history, work, how, silent):
             count = append_z(form, t, k, q, 0, work.index, work.value, 0)
             q[y] = 0.0
             q[c] = 0.0
-            if how.updates > 0 and silent > 0:
-                count = existing(work, h.spoken, count)
+            if settings.updates > 0 and silent > 0:
+                count = drop_new_experts(work, h.spoken, count)
             lead = 0.0
             for j in range(count):
                 lead += h.w[work.index[j]] * work.value[j]
             if h.s[SCALE] * lead <= max(h.s[SLACK], 0.0):
-                again |= move(h, history, work, how, count, lead <= 0.0)
+                again |= apply_update(h, average, work, settings, count, lead <= 0.0)
         moved |= again
         if not again:
             break
@@ -175,32 +175,32 @@ def visit(form, t, k, y, h, history, work, how, silent):
 
 
 @inline
-def learn(form, t, k, y, guess, h, history, work, how, silent):
-    """Move by trial t, whose scores are in `work`, if there is reason to; say whether the rule moved.
+def learn(form, t, k, y, predicted, h, average, work, settings, silent):
+    """Update on trial t, whose scores are in `work`, if it is due; return whether an update was made.
 
-    `silent`: how many sub-experts have not spoken yet; a recycled instance may name them.
+    `silent` is the number of sub-experts without a vote so far; a recycled instance may contain them.
     """
-    wrong = guess != y
-    rival = guess if wrong else best_rival(work.scores, k, y)
+    wrong = predicted != y
+    rival = predicted if wrong else best_rival(work.scores, k, y)
     if rival < 0 or (not wrong and h.s[SCALE] * (work.scores[y] - work.scores[rival]) > h.s[SLACK]):
         return False
     q = work.q
-    if how.rivals == CYCLE:
+    if settings.rivals == CYCLE:
         work.moved[0] = -1.0
-        return visit(form, t, k, y, h, history, work, how, silent)
-    if how.rivals == TOP:
+        return update_each_rival(form, t, k, y, h, average, work, settings, silent)
+    if settings.rivals == TOP:
         q[y] = 1.0
         q[rival] = -1.0
     else:
-        shares(work.scores, k, y, rival, h.s[SCALE], how.rivals, q)
+        rival_shares(work.scores, k, y, rival, h.s[SCALE], settings.rivals, q)
     count = append_z(form, t, k, q, 0, work.index, work.value, 0)
-    if how.rivals == TOP:
+    if settings.rivals == TOP:
         q[y] = 0.0
         q[rival] = 0.0
     else:
         for c in range(k):
             q[c] = 0.0
-    if how.updates > 0 and silent > 0:
-        count = existing(work, h.spoken, count)
+    if settings.updates > 0 and silent > 0:
+        count = drop_new_experts(work, h.spoken, count)
     work.moved[0] = count
-    return move(h, history, work, how, count, wrong and how.rivals != SOFTMAX)
+    return apply_update(h, average, work, settings, count, wrong and settings.rivals != SOFTMAX)

@@ -1,7 +1,7 @@
-"""The kernel of voting: who guesses, which hypotheses are saved, and when to start again (2008, section V.B).
+"""The kernel of voting: which hypotheses are saved, how they predict, when to restart (2008, section V.B).
 
-It follows one leader for a while, trial by trial: the leader's run is gone through again from where it was,
-so that its hypothesis of every moment is at hand.
+It follows one leader, the member with the fewest mistakes, for a range of trials. The run of the leader is
+repeated trial by trial, so that its hypothesis at every trial is available.
 """
 
 from typing import NamedTuple
@@ -9,33 +9,54 @@ from typing import NamedTuple
 import numpy as np
 
 from linmax._jit import Kernel, inline, separate
-from linmax.kernels.forms import Last, Mean
+from linmax.kernels.forms import LastWeights, MeanWeights
 from linmax.kernels.forms.base import begin_trial, observe, weight_of
 from linmax.kernels.structs import TRIALS
-from linmax.kernels.trial import tally, trials
-from linmax.kernels.update import best
+from linmax.kernels.trial import trials
+from linmax.kernels.update import best_class, score_classes
 from linmax.rules.base import SCALE
 
-# in `numbers`
-AGE, SPACING, SLOT, SAVED, RESTARTS, VOTING, TOLD = 0, 1, 2, 3, 4, 5, 6
+# indices in `numbers`
+AGE, SPACING, SLOT, SAVED, RESTARTS, VOTING, LABELLED = 0, 1, 2, 3, 4, 5, 6
 NUMBERS = 7
 
-EASY, HARD, TRIED = 0, 1, 2  # in `missed`
+EASY, HARD, TRIED = (
+    0,
+    1,
+    2,
+)  # in `last_result`: correct, wrong, or correct in this search
 
 
-class Ballot(NamedTuple):
-    """What voting keeps."""
+class SavedHypotheses(NamedTuple):
+    """The saved hypotheses and the counters of voting.
 
-    saved: np.ndarray  # (hypotheses, weights): in the order they were saved
-    total: np.ndarray  # (weights,): their sum
-    figure: np.ndarray  # (hypotheses,): the accuracy each was saved with
-    origin: np.ndarray  # (hypotheses,) int64: whose it was
-    moment: np.ndarray  # (hypotheses,) int64: after which trial
-    since: np.ndarray  # (members,) int64: mistakes at the last restart
-    numbers: np.ndarray  # int64: trials since then, g, j, how many are saved, restarts, voting's mistakes ...
+    Parameters
+    ----------
+    saved : ndarray of shape (hypotheses, weights)
+        The hypotheses, in the order they were saved.
+    total : ndarray of shape (weights,)
+        Their sum.
+    figure : ndarray of shape (hypotheses,)
+        The accuracy each was saved with.
+    origin, moment : ndarray of shape (hypotheses,), int64
+        The member each comes from, and the labelled trial after which it was saved.
+    since : ndarray of shape (members,), int64
+        The mistakes of each member at the last restart.
+    numbers : ndarray of shape (NUMBERS,), int64
+        Trials since the restart, spacing g, slot j, the number of saved hypotheses, restarts, the mistakes of
+        voting since the restart, and all labelled trials.
+    """
+
+    saved: np.ndarray
+    total: np.ndarray
+    figure: np.ndarray
+    origin: np.ndarray
+    moment: np.ndarray
+    since: np.ndarray
+    numbers: np.ndarray
 
 
-class Rules(NamedTuple):
+class VotingSettings(NamedTuple):
     """The parameters of voting."""
 
     hypotheses: int
@@ -46,37 +67,61 @@ class Rules(NamedTuple):
     seed: int
 
 
-class Record(NamedTuple):
-    """What the members did before each trial and at the end: mistakes, right guesses since the last move."""
+class MemberRecord(NamedTuple):
+    """The record of the members before each trial, and after the last.
 
-    leader: np.ndarray  # (trials + 1,) int64
-    mistakes: np.ndarray  # (trials + 1, members) int64
-    streak: np.ndarray  # (trials + 1, members) int64
-    drawn: np.ndarray  # (trials + 1, hypotheses) uint8, or empty: which slots take the leader's hypothesis
+    Parameters
+    ----------
+    leader : ndarray of shape (trials + 1,), int64
+        The member with the fewest mistakes.
+    mistakes, streak : ndarray of shape (trials + 1, members), int64
+        Mistakes, and correct predictions since the last update.
+    drawn : ndarray of shape (trials + 1, hypotheses), uint8
+        Which slots take the hypothesis of the leader; may be empty.
+    """
+
+    leader: np.ndarray
+    mistakes: np.ndarray
+    streak: np.ndarray
+    drawn: np.ndarray
 
 
 class Leader(NamedTuple):
-    """Who is followed: a member, where its source begins among all weights, and which reading it is."""
+    """The leader: a member, its first weight, whether its mean predicts, and whether its run is repeated."""
 
     member: int
     at: int
     mean: int
-    again: int  # must its run be gone through?
+    again: int
 
 
-class Sheet(NamedTuple):
-    """Scratch, and where the guesses go."""
+class VotingWorkspace(NamedTuple):
+    """Scratch arrays and results of voting.
 
-    candidate: np.ndarray  # (weights of the leader,)
+    Parameters
+    ----------
+    candidate : ndarray
+        The hypothesis of the leader.
+    scores, other : ndarray of shape (classes + 1,)
+        Scores of voting, and of one hypothesis.
+    guesses : ndarray of shape (trials,)
+        The predictions.
+    out_scores : ndarray of shape (trials or 0, classes)
+        The scores behind them.
+    last_result : ndarray of uint8
+        Per trial: EASY, HARD or TRIED, from the last hypothesis that was tried on it.
+    """
+
+    candidate: np.ndarray
     scores: np.ndarray
     other: np.ndarray
-    guesses: np.ndarray  # (trials,)
-    board: np.ndarray  # (trials or 0, classes)
-    missed: np.ndarray  # (trials of the tape,) uint8: was it guessed wrong when a hypothesis was last tried?
+    guesses: np.ndarray
+    out_scores: np.ndarray
+    last_result: np.ndarray
 
 
-def keep_record(guesses, moved, labels, known, mistakes, streak, record):
-    """Count every member's mistakes and right guesses since it moved; the leader has the fewest mistakes."""
+def record_members(guesses, moved, labels, known, mistakes, streak, record):
+    """Count the mistakes of every member, and its correct predictions since its last update."""
     members = guesses.shape[0]
     for t in range(guesses.shape[1] + 1):
         leader = 0
@@ -93,11 +138,11 @@ def keep_record(guesses, moved, labels, known, mistakes, streak, record):
         record.leader[t] = leader
 
 
-count_mistakes = Kernel(keep_record)
+count_mistakes = Kernel(record_members)
 
 
 def uniform(seed: int, t: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """Numbers in [0, 1) that depend on their arguments alone (the finaliser of splitmix64)."""
+    """Return numbers in [0, 1) that depend on the arguments alone (the finaliser of splitmix64)."""
     seeds = np.array([seed % 2**64], dtype=np.uint64)
     z = seeds * np.uint64(0x9E3779B97F4A7C15)
     z = z + t.astype(np.uint64) * np.uint64(0xBF58476D1CE4E5B9)
@@ -109,93 +154,93 @@ def uniform(seed: int, t: np.ndarray, j: np.ndarray) -> np.ndarray:
 
 
 @inline
-def write_down(leader, h, history, hypotheses, candidate):
-    """The leader's hypothesis of now."""
-    mean = Mean(h.w, history.past, history.since, history.total[0], h.s[SCALE])
+def copy_hypothesis(leader, h, average, hypotheses, candidate):
+    """Copy the current hypothesis of the leader."""
+    mean = MeanWeights(h.w, average.past, average.since, average.total[0], h.s[SCALE])
     for i in range(len(h.w)):
         candidate[i] = weight_of(mean, i) / hypotheses if leader.mean else h.s[SCALE] * h.w[i]
 
 
 @inline
-def misses(form, places, first, last, labels, k, candidate, sheet, hard, most):
-    """How many of the instances marked so are guessed wrong; stop when it is more than `most`."""
+def count_misses(form, labelled, first, last, labels, k, candidate, scratch, hard, most):
+    """Count wrong predictions on the instances with this last result; stop above `most`."""
     wrong = 0
     for j in range(first, last):
-        t = places[j]
-        if sheet.missed[t] == hard:
-            tally(form, t, k, Last(candidate), sheet.scores)
-            if best(sheet.scores, k) != labels[t]:
+        t = labelled[j]
+        if scratch.last_result[t] == hard:
+            score_classes(form, t, k, LastWeights(candidate), scratch.scores)
+            if best_class(scratch.scores, k) != labels[t]:
                 wrong += 1
-                sheet.missed[t] = HARD
+                scratch.last_result[t] = HARD
                 if wrong > most:
                     break
             elif hard == HARD:
-                sheet.missed[t] = TRIED
+                scratch.last_result[t] = TRIED
     return wrong
 
 
 @separate
-def accuracy(form, places, first, last, labels, k, candidate, sheet, least):
-    """The part of some instances that a hypothesis guesses right, or -1 when it is no more than `least`.
+def accuracy(form, labelled, first, last, labels, k, candidate, scratch, least):
+    """Return the accuracy of a hypothesis on some instances, or -1 if it is at most `least`.
 
-    Those that were missed the last time are tried first: they tell soonest that a hypothesis is no better.
+    Instances that were predicted wrongly the last time are tried first, which decides most cases early.
     """
     count = last - first
     most = count if least < 0.0 else -1
     while most + 1 <= count and (count - most - 1) / count > least:
         most += 1
-    wrong = misses(form, places, first, last, labels, k, candidate, sheet, HARD, most)
+    wrong = count_misses(form, labelled, first, last, labels, k, candidate, scratch, HARD, most)
     if wrong <= most:
-        wrong += misses(form, places, first, last, labels, k, candidate, sheet, EASY, most - wrong)
+        wrong += count_misses(form, labelled, first, last, labels, k, candidate, scratch, EASY, most - wrong)
     for j in range(first, last):
-        if sheet.missed[places[j]] == TRIED:
-            sheet.missed[places[j]] = EASY
+        if scratch.last_result[labelled[j]] == TRIED:
+            scratch.last_result[labelled[j]] = EASY
     return (count - wrong) / count if wrong <= most else -1.0
 
 
 @inline
-def put(ballot, slot, leader, candidate, figure):
-    """A hypothesis takes its place."""
-    for i in range(ballot.saved.shape[1]):
-        ballot.saved[slot, i] = 0.0
+def save_hypothesis(store, slot, leader, candidate, figure):
+    """Save a hypothesis in a slot."""
+    for i in range(store.saved.shape[1]):
+        store.saved[slot, i] = 0.0
     for i in range(len(candidate)):
-        ballot.saved[slot, leader.at + i] = candidate[i]
-    ballot.figure[slot] = figure
-    ballot.origin[slot] = leader.member
-    ballot.moment[slot] = ballot.numbers[TOLD]
+        store.saved[slot, leader.at + i] = candidate[i]
+    store.figure[slot] = figure
+    store.origin[slot] = leader.member
+    store.moment[slot] = store.numbers[LABELLED]
 
 
 @inline
-def add_up(ballot):
-    """The sum of what is saved, in the order of the slots."""
-    for i in range(len(ballot.total)):
-        ballot.total[i] = 0.0
-    for slot in range(ballot.numbers[SAVED]):
-        for i in range(len(ballot.total)):
-            ballot.total[i] += ballot.saved[slot, i]
+def sum_saved(store):
+    """Add up the saved hypotheses, in the order of the slots."""
+    for i in range(len(store.total)):
+        store.total[i] = 0.0
+    for slot in range(store.numbers[SAVED]):
+        for i in range(len(store.total)):
+            store.total[i] += store.saved[slot, i]
 
 
 @inline
-def thin_out(ballot, hypotheses):
+def thin_out(store, hypotheses):
     """Keep every second hypothesis and double the spacing."""
     kept = hypotheses // 2
     for slot in range(kept):
-        for i in range(ballot.saved.shape[1]):
-            ballot.saved[slot, i] = ballot.saved[2 * slot + 1, i]
-        ballot.figure[slot] = ballot.figure[2 * slot + 1]
-        ballot.origin[slot] = ballot.origin[2 * slot + 1]
-        ballot.moment[slot] = ballot.moment[2 * slot + 1]
-    ballot.numbers[SAVED] = kept
-    ballot.numbers[SPACING] *= 2
-    ballot.numbers[SLOT] = kept + 1
+        for i in range(store.saved.shape[1]):
+            store.saved[slot, i] = store.saved[2 * slot + 1, i]
+        store.figure[slot] = store.figure[2 * slot + 1]
+        store.origin[slot] = store.origin[2 * slot + 1]
+        store.moment[slot] = store.moment[2 * slot + 1]
+    store.numbers[SAVED] = kept
+    store.numbers[SPACING] *= 2
+    store.numbers[SLOT] = kept + 1
 
 
 @inline
-def start_again(ballot, mistakes):
-    """Drop what is saved and count mistakes anew."""
+def restart(store, mistakes):
+    """Remove the saved hypotheses, and count mistakes from 0."""
     for m in range(len(mistakes)):
-        ballot.since[m] = mistakes[m]
-    n = ballot.numbers
+        store.since[m] = mistakes[m]
+    n = store.numbers
     n[AGE], n[SPACING], n[SLOT], n[SAVED], n[VOTING] = 0, 1, 1, 0, 0
     n[RESTARTS] += 1
 
@@ -204,116 +249,119 @@ step = separate(trials)
 
 
 @inline
-def poll(whole, t, k, ballot, sheet):
-    """One voice for each saved hypothesis."""
+def count_hypothesis_votes(whole, t, k, store, scratch):
+    """Write one vote per saved hypothesis."""
     for c in range(k):
-        sheet.scores[c] = 0.0
-    for slot in range(ballot.numbers[SAVED]):
-        tally(whole, t, k, Last(ballot.saved[slot]), sheet.other)
-        sheet.scores[best(sheet.other, k)] += 1.0
+        scratch.scores[c] = 0.0
+    for slot in range(store.numbers[SAVED]):
+        score_classes(whole, t, k, LastWeights(store.saved[slot]), scratch.other)
+        scratch.scores[best_class(scratch.other, k)] += 1.0
 
 
 @inline
-def guess(whole, t, k, own, scores, fewer, ballot, rules, sheet, row):
-    """Guess a trial whose leader guesses `own` with `scores`; return the guess of voting."""
-    n = ballot.numbers
-    if rules.random:
-        poll(whole, t, k, ballot, sheet)
+def predict(whole, t, k, own, scores, fewer, store, options, scratch, row):
+    """Predict a trial for which the leader predicts `own` with `scores`; return the prediction of voting."""
+    n = store.numbers
+    if options.random:
+        count_hypothesis_votes(whole, t, k, store, scratch)
     else:
-        tally(whole, t, k, Last(ballot.total), sheet.scores)
+        score_classes(whole, t, k, LastWeights(store.total), scratch.scores)
         for c in range(k):
-            sheet.scores[c] += scores[c]
-    vote = best(sheet.scores, k)
+            scratch.scores[c] += scores[c]
+    vote = best_class(scratch.scores, k)
     follows = fewer < n[VOTING]
-    if rules.random:
+    if options.random:
         follows = n[SAVED] == 0
-    sheet.guesses[row] = own if follows else vote
-    if len(sheet.board) > 0:
+    scratch.guesses[row] = own if follows else vote
+    if len(scratch.out_scores) > 0:
         for c in range(k):
-            sheet.board[row, c] = scores[c] if follows else sheet.scores[c]
+            scratch.out_scores[row, c] = scores[c] if follows else scratch.scores[c]
     return own if n[SAVED] == 0 else vote
 
 
 @inline
-def draw(leader, h, history, counts, ballot, rules, drawn, sheet):
-    """Every slot holds a hypothesis drawn from all trials so far (a reservoir of one)."""
+def draw_hypotheses(leader, h, average, counts, store, options, drawn, scratch):
+    """Fill every slot with a hypothesis drawn from all trials so far (a reservoir of one)."""
     written = False
-    for slot in range(rules.hypotheses):
+    for slot in range(options.hypotheses):
         if drawn[slot]:
             if not written:
-                write_down(leader, h, history, counts[TRIALS] + 1, sheet.candidate)
+                copy_hypothesis(leader, h, average, counts[TRIALS] + 1, scratch.candidate)
                 written = True
-            put(ballot, slot, leader, sheet.candidate, 0.0)
-    ballot.numbers[SAVED] = rules.hypotheses
+            save_hypothesis(store, slot, leader, scratch.candidate, 0.0)
+    store.numbers[SAVED] = options.hypotheses
 
 
 @inline
-def search(form, labels, places, told, k, leader, h, history, counts, ballot, rules, streak, sheet):
-    """In a window, save the leader's hypothesis or replace the saved one by a better."""
-    n = ballot.numbers
+def search_window(
+    form, labels, labelled, n_labelled, k, leader, h, average, counts, store, options, streak, scratch
+):
+    """In a window, save the hypothesis of the leader, or replace the saved one by a better one."""
+    n = store.numbers
     g, j = n[SPACING], n[SLOT]
-    half = min(rules.window, g // 2) // 2
+    half = min(options.window, g // 2) // 2
     begins, ends = j * g - half, j * g + half
     if not begins <= n[AGE] <= ends:
         return
-    least = -2.0 if n[AGE] == begins else ballot.figure[j - 1]
+    least = -2.0 if n[AGE] == begins else store.figure[j - 1]
     figure = float(streak)
-    write_down(leader, h, history, counts[TRIALS] + 1, sheet.candidate)
-    if rules.recent > 0:
-        first = max(told - rules.recent, 0)
-        figure = accuracy(form, places, first, told, labels, k, sheet.candidate, sheet, least)
+    copy_hypothesis(leader, h, average, counts[TRIALS] + 1, scratch.candidate)
+    if options.recent > 0:
+        first = max(n_labelled - options.recent, 0)
+        figure = accuracy(form, labelled, first, n_labelled, labels, k, scratch.candidate, scratch, least)
     if figure > least:
-        put(ballot, j - 1, leader, sheet.candidate, figure)
+        save_hypothesis(store, j - 1, leader, scratch.candidate, figure)
         n[SAVED] = j
-        add_up(ballot)
+        sum_saved(store)
     if n[AGE] == ends:
         n[SLOT] += 1
-        if j == rules.hypotheses:
-            thin_out(ballot, rules.hypotheses)
-            add_up(ballot)
+        if j == options.hypotheses:
+            thin_out(store, options.hypotheses)
+            sum_saved(store)
 
 
 def follow_leader(
-    whole, form, labels, known, places, told, held, begin, end, leader,
-    h, history, buffer, work, how, counts, out, ballot, rules, record, sheet,
+    whole, form, labels, known, labelled, n_labelled, held, begin, end, leader,
+    h, average, buffer, work, settings, counts, out, store, options, record, scratch,
 ):  # fmt: skip
-    """Trials begin <= t < end of a stretch: first what is left to do of the one before, then guess and learn.
+    """Run the trials begin <= t < end: finish the trial before, then predict and learn.
 
-    `told[t]` labelled instances lie before trial t, at `places`; the trial after the last is only looked back
-    from.
+    `n_labelled[t]` labelled instances come before trial t, at the positions `labelled`. The trial after the
+    last only finishes the one before.
     """
-    n = ballot.numbers
+    n = store.numbers
     for t in range(begin, end):
         place = held + t
         if t > 0 and labels[place - 1] >= 0:
-            fewer = record.mistakes[t, leader.member] - ballot.since[leader.member]
-            if rules.random:
-                draw(leader, h, history, counts, ballot, rules, record.drawn[t], sheet)
+            fewer = record.mistakes[t, leader.member] - store.since[leader.member]
+            if options.random:
+                draw_hypotheses(leader, h, average, counts, store, options, record.drawn[t], scratch)
             else:
                 k = max(known[place - 1], labels[place - 1] + 1)
                 streak = record.streak[t, leader.member]
-                search(
-                    form, labels, places, told[t], k, leader, h, history, counts, ballot, rules, streak, sheet
+                search_window(
+                    form, labels, labelled, n_labelled[t], k, leader, h, average, counts, store, options,
+                    streak, scratch,
                 )  # fmt: skip
-                if fewer < n[VOTING] and n[AGE] >= rules.patience * 2 ** n[RESTARTS]:
-                    start_again(ballot, record.mistakes[t])
-                    add_up(ballot)
+                if fewer < n[VOTING] and n[AGE] >= options.patience * 2 ** n[RESTARTS]:
+                    restart(store, record.mistakes[t])
+                    sum_saved(store)
         if place == len(labels):
             break
         k, y = known[place], labels[place]
         row = t
         if leader.again:
-            step(form, labels, known, place, place + 1, h, history, buffer, work, how, counts, out)
+            step(form, labels, known, place, place + 1, h, average, buffer, work, settings, counts, out)
             row = 0
         own = out.mean[row] if leader.mean else out.own[row]
         scores = out.mean_scores[row] if leader.mean else out.own_scores[row]
-        fewer = record.mistakes[t, leader.member] - ballot.since[leader.member]
+        fewer = record.mistakes[t, leader.member] - store.since[leader.member]
         begin_trial(whole, place)
-        vote = guess(whole, place, k, own, scores, fewer, ballot, rules, sheet, t)
+        vote = predict(whole, place, k, own, scores, fewer, store, options, scratch, t)
         if y >= 0:
             n[VOTING] += 1 * (y < k and vote != y)
             n[AGE] += 1
-            n[TOLD] += 1
+            n[LABELLED] += 1
             observe(whole, place, y)
 
 

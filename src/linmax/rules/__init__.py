@@ -1,11 +1,11 @@
-"""Update rules, one per file; a file that is here is registered."""
+"""Update rules, one per file; every file in this folder is imported, which registers its rule."""
 
 import importlib
 import pkgutil
 
-from linmax.rules.base import MOVED, MOVED_AND_SETTLE, OWN, SCALE, STILL, Rule, cycle
+from linmax.rules.base import MOVED, MOVED_AND_SETTLE, OWN, SCALE, STILL, Cycle, Rule
 
 for module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{module.name}")
 
-__all__ = ["MOVED", "MOVED_AND_SETTLE", "OWN", "SCALE", "STILL", "Rule", "cycle"]
+__all__ = ["MOVED", "MOVED_AND_SETTLE", "OWN", "SCALE", "STILL", "Cycle", "Rule"]

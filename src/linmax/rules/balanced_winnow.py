@@ -1,10 +1,11 @@
-"""Balanced Winnow: multiplicative, and free to distrust."""
+"""Balanced Winnow, the multiplicative rule with weights of both signs."""
 
 import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from linmax.rules.base import MOVED, MOVED_AND_SETTLE, SCALE, Rule, check_start, is_number, need
+from linmax.rules.base import MOVED, MOVED_AND_SETTLE, SCALE, Rule, check_start
+from linmax.validation import is_finite, require
 
 ETA = 0  # in p
 MASS, SHIFT, PEAK = 2, 3, 4  # in s: the sum of cosh, the exponent that is subtracted, the largest sum so far
@@ -15,12 +16,29 @@ LOST = 2.0**-16
 
 @dataclass(frozen=True, repr=False)
 class BalancedWinnow(Rule):
-    """Winnow on every vote and its opposite, so that weights may be negative.
+    """Apply Winnow to every vote and its opposite, so that weights may be negative.
 
-    theta += z;  w = sinh(eta theta) / (sum of cosh(eta theta) over those who have spoken),  eta = ln alpha
+    theta += z;  w = sinh(eta theta) / (sum of cosh(eta theta) over the experts that have voted),
+    eta = ln alpha
 
-    Littlestone 1989; Schapire's lecture of 2008, section 5; Figure 1 of Mesterharm & Hsu 2008.
+    Parameters
+    ----------
+    alpha : float, default 1.2
+        The factor of an update, alpha > 1; typical values are 1.05 to 1.5.
+    start : {"zero", "equal"}, default "zero"
+        The weight of an expert before its first update: 0, or 1, so that the first prediction is the
+        plurality.
+    slack, rivals, ties, experts
+        See `linmax.Rule`.
 
+    References
+    ----------
+    Littlestone, Mistake bounds and logarithmic linear-threshold learning algorithms, 1989.
+
+    Schapire, lecture notes of 2008, section 5; Mesterharm & Hsu 2008, Figure 1.
+
+    Examples
+    --------
     >>> from linmax import BalancedWinnow, Fusion
     >>> from linmax.problems import panel
     >>> votes, labels = panel(1000, signs=(1, -1, -1))
@@ -28,36 +46,36 @@ class BalancedWinnow(Rule):
     33
     """
 
-    alpha: float = 1.2  # > 1
-    start: str = field(default="zero", kw_only=True)  # "equal": the first guess is the plurality
+    alpha: float = 1.2
+    start: str = field(default="zero", kw_only=True)
 
     joins: ClassVar[bool] = True
     asks_margin: ClassVar[bool] = False
     claims: ClassVar[frozenset[str]] = Rule.claims | {"theta adds z", "bound", "shift"}
 
     def check(self) -> None:
-        """`alpha` is above 1."""
-        need(
-            is_number(self.alpha) and self.alpha > 1,
-            f"BalancedWinnow needs alpha > 1 (got {self.alpha!r}); 1.05 to 1.5 is usual",
+        """Require alpha > 1."""
+        require(
+            is_finite(self.alpha) and self.alpha > 1,
+            f"BalancedWinnow requires alpha > 1 (got {self.alpha!r}); typical values are 1.05 to 1.5",
         )
         check_start("BalancedWinnow", self.start)
 
     def parameters(self) -> tuple[float, ...]:
-        """Eta = ln alpha."""
+        """Return eta = ln alpha."""
         return (math.log(self.alpha),)
 
     def scalars(self) -> tuple[float, ...]:
-        """The sum of cosh, the shift of the exponents, and the peak of the sum."""
+        """Return the sum of cosh, the shift of the exponents, and the largest sum so far."""
         return (0.0, 0.0, 0.0)
 
     def first(self) -> float:
-        """Where sinh(eta theta) is 1, when all start equal."""
+        """Return the theta with sinh(eta theta) = 1 if all experts start with equal weights."""
         return math.asinh(1.0) / math.log(self.alpha) if self.start == "equal" else 0.0
 
     @staticmethod
     def join(p: Any, s: Any, theta: Any, w: Any, index: Any) -> None:
-        """A newcomer adds its cosh to the sum."""
+        """Add the cosh of new experts to the sum."""
         for i in index:
             up = math.exp(p[ETA] * theta[i] - s[SHIFT])
             down = math.exp(-p[ETA] * theta[i] - s[SHIFT])
@@ -89,7 +107,7 @@ class BalancedWinnow(Rule):
 
     @staticmethod
     def settle(p: Any, s: Any, theta: Any, w: Any, spoken: Any) -> None:
-        """Shift by the largest exponent and add the sum up anew."""
+        """Subtract the largest exponent from all, and recompute the sum."""
         largest = 0.0
         for i in range(len(theta)):
             if spoken[i] == 1:

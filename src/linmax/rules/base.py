@@ -1,9 +1,8 @@
-"""Against whom the truth is compared when a rule moves."""
+"""The contract of an update rule, its options, and how the rivals of a label are chosen."""
 
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -12,78 +11,101 @@ import numpy as np
 
 from linmax import _jit
 from linmax.spec import Learner, Term, register
+from linmax.validation import check_choice, is_finite, is_integer, require
 
 TOP, VIOLATORS, SOFTMAX, CYCLE = 0, 1, 2, 3
-MOST_ROUNDS = 1000  # votes that contradict each other would cycle for ever
+RIVALS = {"top": TOP, "violators": VIOLATORS, "softmax": SOFTMAX}
+MOST_ROUNDS = 1000  # votes that contradict each other would cycle without end
 
-_codes = {"top": TOP, "violators": VIOLATORS, "softmax": SOFTMAX}
+# what `update` returns
+STILL, MOVED, MOVED_AND_SETTLE, SETTLE_AND_ASK_AGAIN = 0, 1, 2, 3
+ANSWERS = range(4)
+
+# in `s`: the hypothesis is s[SCALE] w, the rule is called when the margin is at most s[SLACK], and the rule's
+# own numbers begin at s[OWN]
+SCALE, SLACK, OWN = 0, 1, 2
+SCALARS = 8
+
+STARTS = ("zero", "equal")
 
 
-@register("cycle")
 @dataclass(frozen=True, repr=False)
-class _Cycle(Term):
-    """Visit every rival and move on each that is not beaten, until a round moves nothing (2003, section 4.4).
+class Cycle(Term):
+    """Update against every rival that the label does not beat, in rounds, until a round changes nothing.
 
-    >>> from linmax import Perceptron, cycle
-    >>> Perceptron(rivals=cycle(1))
-    Perceptron(rivals=cycle(1))
+    Parameters
+    ----------
+    rounds : int, optional
+        The largest number of rounds over all rivals. Default: until the label beats all rivals.
+
+    References
+    ----------
+    Mesterharm, Using linear-threshold algorithms to combine multi-class sub-experts, ICML 2003, section 4.4.
+
+    Examples
+    --------
+    >>> from linmax import Cycle, Perceptron
+    >>> Perceptron(rivals=Cycle(1))
+    Perceptron(rivals=Cycle(1))
     """
 
-    rounds: int | None = None  # None: until all are beaten
+    rounds: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse a number of rounds below one."""
         super().__post_init__()
-        if self.rounds is not None and (
-            not isinstance(self.rounds, int) or isinstance(self.rounds, bool) or self.rounds < 1
-        ):
-            raise ValueError(f"cycle needs rounds >= 1 or None (got {self.rounds!r})")
-
-
-cycle = _Cycle
-
-
-def check_rivals(rule: str, rivals: str | _Cycle) -> None:
-    """Refuse a way of choosing rivals that does not exist."""
-    if not (isinstance(rivals, _Cycle) or (isinstance(rivals, str) and rivals in _codes)):
-        raise ValueError(
-            f'{rule} needs rivals "top", "violators", "softmax" or cycle(rounds) (got {rivals!r})'
+        require(
+            self.rounds is None or is_integer(self.rounds, 1),
+            f"Cycle requires an integer rounds >= 1 or None (got {self.rounds!r}); None is usual",
         )
 
 
-def code(rivals: str | _Cycle) -> tuple[int, int]:
-    """The kernel's number for a way of choosing rivals, and how many rounds it may take."""
-    if isinstance(rivals, _Cycle):
+register("cycle")(Cycle)  # its name in texts and model files of earlier versions
+
+
+def rivals_code(rivals: str | Cycle) -> tuple[int, int]:
+    """Return a kernel's number for the choice of rivals, and the largest number of rounds."""
+    if isinstance(rivals, Cycle):
         return CYCLE, rivals.rounds or MOST_ROUNDS
-    return _codes[rivals], 1
-
-
-STILL, MOVED, MOVED_AND_SETTLE, SETTLE_AND_ASK_AGAIN = 0, 1, 2, 3
-SCALE, SLACK, OWN = (
-    0,
-    1,
-    2,
-)  # s[SCALE] w is the hypothesis; s[SLACK] see below; from s[OWN] on a rule's own numbers
-SCALARS = 8
+    return RIVALS[rivals], 1
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Rule(Learner, abstract=True):
-    """How weights move on `z = x^y - x^rival`.
+    """How weights are updated along `z = x^y - x^rival`.
 
-    A rule of your own is one file: subclass this, decorate with `@dataclass(frozen=True)` and
-    `@linmax.register("MyRule")`, and write `update`. It is compiled; it then works with every source of
-    experts, every technique and every check.
+    To define a rule, subclass this, decorate the class with `@dataclass(frozen=True, repr=False)` and
+    `@linmax.register`, and write `update`. It is compiled, and works with every source of experts, every
+    technique and every check.
 
-    `update(p, s, theta, w, index, value, margin)` is told z as its non-zero coordinates (`index`, `value`)
-    and the margin `w . z` it had. It changes `theta` and `w` on those coordinates only, sets `s[SCALE]` if
-    the hypothesis is `w` times a scale, and returns MOVED or STILL. `p` are the numbers of `parameters()`,
-    `s` those of `scalars()`.
+    Parameters
+    ----------
+    slack : float, default 0
+        Also update when the prediction is right with a margin of at most this (ICML 2003, section 4.4).
+    rivals : str or Cycle, default "top"
+        The classes that the label is compared with: "top", the best other class; "violators", all classes
+        that score at least as much, in equal shares; "softmax", all classes in the shares of the softmax of
+        their scores; or `Cycle(rounds)`, one after the other.
+    ties : bool, default False
+        Also update when the label is predicted only because it comes first among equal scores.
+    experts : Source, optional
+        The source of sub-experts, set with `.on(...)`. Default: votes and thresholds.
 
+    Attributes
+    ----------
+    joins : bool
+        Whether `join` must be called when a sub-expert votes for the first time.
+    asks_margin : bool
+        Whether `update` uses the margin; if not, it is given 0.
+    claims : frozenset of str
+        The mathematical checks that the rule has to pass.
+
+    Examples
+    --------
     >>> from dataclasses import dataclass
     >>> import linmax
     >>> from linmax.rules import MOVED, Rule
-    >>> @linmax.register("Half")
+    >>> @linmax.register
     ... @dataclass(frozen=True, repr=False)
     ... class Half(Rule):
     ...     '''The Perceptron with steps of a half.'''
@@ -97,96 +119,101 @@ class Rule(Learner, abstract=True):
     2
     """
 
-    slack: float = 0.0  # also move when the margin is at most this (nonconservative, 2003 section 4.4)
-    rivals: str | cycle = "top"  # "top", "violators", "softmax" or cycle(rounds)
-    ties: bool = False  # also move when y wins only by the order of the classes
-    experts: Any = field(
-        default=None, repr=False
-    )  # the source of sub-experts, set with `.on(...)`; None: votes and thresholds
+    slack: float = 0.0
+    rivals: str | Cycle = "top"
+    ties: bool = False
+    experts: Any = field(default=None, repr=False)
 
-    joins: ClassVar[bool] = False  # must be told when a sub-expert speaks for the first time
-    asks_margin: ClassVar[bool] = True  # False: `update` makes no use of the margin, and is given 0
-    claims: ClassVar[frozenset[str]] = frozenset(
-        {"conservative", "permutes"}
-    )  # the mathematical checks that apply
+    joins: ClassVar[bool] = False
+    asks_margin: ClassVar[bool] = True
+    claims: ClassVar[frozenset[str]] = frozenset({"conservative", "permutes"})
 
     def __post_init__(self) -> None:
         """Refuse parameters out of range."""
         super().__post_init__()
-        need(
-            self.slack == math.inf or (is_number(self.slack) and self.slack >= 0),
-            f"{self._name()} needs slack >= 0 (got {self.slack!r}); 0 moves on mistakes only",
+        name = self._name()
+        require(
+            self.slack == math.inf or (is_finite(self.slack) and self.slack >= 0),
+            f"{name} requires slack >= 0 (got {self.slack!r}); 0 updates on mistakes only",
         )
-        need(isinstance(self.ties, bool), f"{self._name()} needs ties True or False (got {self.ties!r})")
-        check_rivals(self._name(), self.rivals)
+        require(isinstance(self.ties, bool), f"{name} requires ties to be True or False (got {self.ties!r})")
+        require(
+            isinstance(self.rivals, Cycle) or (isinstance(self.rivals, str) and self.rivals in RIVALS),
+            f'{name} requires rivals "top", "violators", "softmax" or Cycle(rounds) (got {self.rivals!r})',
+        )
         for part in getattr(self.experts, "parts", ()):
             part.check_rule(self)
         self.check()
 
     def __repr__(self) -> str:
-        made = super().__repr__()
-        return made if self.experts is None else f"{made}.on({self.experts!r})"
+        text = super().__repr__()
+        return text if self.experts is None else f"{text}.on({self.experts!r})"
 
     def check(self) -> None:
-        """Raise a ValueError of one sentence when a parameter is out of range."""
+        """Raise a ValueError of one sentence if a parameter is out of range."""
 
     def parameters(self) -> tuple[float | Callable[[float], float], ...]:
-        """The numbers (or functions of one number) that `update` finds in `p`."""
+        """Return the numbers, or functions of one number, that `update` finds in `p`."""
         return (0.0,)
 
     def scalars(self) -> tuple[float, ...]:
-        """What `s[OWN:]` holds at the start."""
+        """Return what `s[OWN:]` holds at the start."""
         return ()
 
     def threshold(self) -> float:
-        """The margin at or under which the rule is asked to move although the guess was right."""
+        """Return the largest margin at which the rule is called although the prediction was right."""
         if self.slack > 0:
             return self.slack
         if self.rivals == "softmax":
-            return math.inf  # shares of all rivals: there is something to learn from right guesses, too
+            return math.inf  # z is not 0 when the prediction is right
         return 0.0 if self.ties else -math.inf
 
     def first(self) -> float:
-        """The `theta` an expert that starts at equal weight begins with; 0 when all start at nothing."""
+        """Return the `theta` that an expert starts with; 0 if it starts with weight 0."""
         return 0.0
 
     @staticmethod
     def update(p: Any, s: Any, theta: Any, w: Any, index: Any, value: Any, margin: Any) -> int:
-        """Move by z."""
+        """Update the weights along z.
+
+        Parameters
+        ----------
+        p : ndarray
+            The numbers of `parameters()`.
+        s : ndarray
+            `s[SCALE]` is the scale of the hypothesis, `s[OWN:]` are the numbers of `scalars()`.
+        theta, w : ndarray
+            State and weights of all sub-experts; only the coordinates in `index` may change.
+        index, value : ndarray
+            The non-zero coordinates of z.
+        margin : float
+            `s[SCALE] w . z` before the update.
+
+        Returns
+        -------
+        int
+            MOVED, STILL (nothing changed) or MOVED_AND_SETTLE (`settle` must be called).
+        """
         raise NotImplementedError
 
     @staticmethod
     def join(p: Any, s: Any, theta: Any, w: Any, index: Any) -> None:
-        """These sub-experts speak for the first time; `theta` holds where they begin."""
+        """Set `w` of sub-experts that vote for the first time; `theta` holds their first value."""
         for i in index:
             w[i] = theta[i]
 
     @staticmethod
     def settle(p: Any, s: Any, theta: Any, w: Any, spoken: Any) -> None:
-        """Rebuild `w` and `s` from `theta`, in the order of the coordinates."""
-
-
-def need(condition: bool, sentence: str) -> None:
-    """A ValueError of one sentence unless the condition holds."""
-    if not condition:
-        raise ValueError(sentence)
-
-
-def is_number(value: Any) -> bool:
-    """A finite number, not a bool."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+        """Recompute `w` and `s` from `theta`, in the order of the coordinates."""
 
 
 def check_start(rule: str, start: str) -> None:
-    """`start` is "zero" or "equal"."""
-    need(start in ("zero", "equal"), f'{rule} needs start="zero" or start="equal" (got {start!r})')
-
-
-ANSWERS = range(4)
+    """Require `start` "zero" or "equal"."""
+    check_choice(rule, "start", start, STARTS)
 
 
 def rehearse(rule: Rule) -> None:
-    """Let a user's rule move once over three sub-experts; what goes wrong is a ValueError of one sentence."""
+    """Try a user's rule on three sub-experts, as Python; raise a ValueError of one sentence if it fails."""
     if type(rule).__module__.startswith("linmax.") and type(rule) is not Rule:
         return
     name = type(rule).__name__
@@ -201,10 +228,13 @@ def rehearse(rule: Rule) -> None:
             answer = rule.update(p, s, theta, w, np.arange(2), np.array([1.0, -1.0]), 0.0)
             rule.settle(p, s, theta, w, spoken)
     except NotImplementedError:
-        raise ValueError(f"{name} has no update; write how its weights move") from None
+        raise ValueError(
+            f"{name} has no update; define update(p, s, theta, w, index, value, margin)"
+        ) from None
     except Exception as error:
-        raise ValueError(f"{name} fails when it is tried: {type(error).__name__}: {error}") from None
-    if answer not in ANSWERS:
-        raise ValueError(f"{name}.update must return MOVED, STILL or MOVED_AND_SETTLE (got {answer!r})")
-    if not (np.isfinite(w).all() and np.isfinite(theta).all()):
-        raise ValueError(f"{name}.update makes weights that are not finite ({w.tolist()})")
+        raise ValueError(f"{name} fails in a trial update: {type(error).__name__}: {error}") from None
+    require(answer in ANSWERS, f"{name}.update must return MOVED, STILL or MOVED_AND_SETTLE (got {answer!r})")
+    require(
+        bool(np.isfinite(w).all() and np.isfinite(theta).all()),
+        f"{name}.update makes weights that are not finite ({w.tolist()})",
+    )

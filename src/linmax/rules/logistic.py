@@ -1,10 +1,11 @@
-"""Logistic regression on votes, one step per trial."""
+"""Logistic regression on votes, learned on-line."""
 
 import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from linmax.rules.base import MOVED, Rule, check_start, cycle, is_number, need
+from linmax.rules.base import MOVED, Cycle, Rule, check_start
+from linmax.validation import is_finite, require
 
 ETA, DECAYS = 0, 1  # in p
 STEPS = 2  # in s
@@ -13,58 +14,78 @@ DECAY = {"constant": 0.0, "sqrt": 1.0, "adagrad": 2.0}
 
 @dataclass(frozen=True, repr=False)
 class Logistic(Rule):
-    """Follow the gradient of the log-loss of the soft-max of the scores, on every trial.
+    """Follow the gradient of the log-loss of the softmax of the scores, on every trial.
 
     z = x^y - sum_j p_j x^j,  p = softmax(s);  w += eta z  (or eta z / sqrt t)
 
-    `decay="adagrad"` gives every weight its own step, eta / sqrt(1 + the sum of its z^2 so far), which
-    `theta` then holds (Duchi, Hazan & Singer 2011): experts who speak seldom learn as fast as those who
-    always do.
+    It is logistic regression, learned on-line. The papers do not contain it; ICML 2003, section 2.4,
+    conjectures that linear combinations of rivals give a family of algorithms.
 
-    Not from the papers: 2003 (section 2.4) conjectures that linear combinations of rivals give a family of
-    algorithms; these are the shares that make it on-line logistic regression.
+    Parameters
+    ----------
+    eta : float, default 0.1
+        The step, eta > 0; typical values are 0.01 to 1.
+    decay : {"constant", "sqrt", "adagrad"}, default "constant"
+        "sqrt" divides the step by sqrt(t) at update t. "adagrad" gives every weight its own step, eta /
+        sqrt(1 + the sum of its z^2 so far), so that experts who vote rarely learn as fast as those who always
+        vote; `theta` then holds that sum, which begins at 1 with start="equal".
+    slack : float, default inf
+        Update when the margin is at most this; inf updates on every trial.
+    rivals : str, default "softmax"
+        "softmax", "top" or "violators", see `linmax.Rule`; rivals in turn (`Cycle`) would never end.
+    start : {"zero", "equal"}, default "zero"
+        The weight of an expert before its first update: 0, or 1, so that the first prediction is the
+        plurality.
+    slack, rivals, ties, experts
+        See `linmax.Rule`.
 
+    References
+    ----------
+    Duchi, Hazan & Singer, Adaptive subgradient methods for online learning, JMLR 2011 (AdaGrad).
+
+    Examples
+    --------
     >>> from linmax import Fusion, Logistic
     >>> from linmax.problems import majority
     >>> Fusion(Logistic(0.1)).learn(*majority(1000, noise=0)).mistakes
     86
     """
 
-    eta: float = 0.1  # > 0
-    decay: str = field(default="constant", kw_only=True)  # "sqrt": eta / sqrt t; "adagrad": see above
-    slack: float = field(default=math.inf, kw_only=True)  # moves on every trial
-    rivals: str | cycle = field(default="softmax", kw_only=True)
+    eta: float = 0.1
+    decay: str = field(default="constant", kw_only=True)
+    slack: float = field(default=math.inf, kw_only=True)
+    rivals: str | Cycle = field(default="softmax", kw_only=True)
     start: str = field(default="zero", kw_only=True)
 
     asks_margin: ClassVar[bool] = False
     claims: ClassVar[frozenset[str]] = frozenset({"permutes"})
 
     def check(self) -> None:
-        """`eta` is positive, `decay` one of two words."""
-        need(
-            is_number(self.eta) and self.eta > 0,
-            f"Logistic needs eta > 0 (got {self.eta!r}); 0.01 to 1 is usual",
+        """Require eta > 0, a known decay, and rivals that are not cycled."""
+        require(
+            is_finite(self.eta) and self.eta > 0,
+            f"Logistic requires eta > 0 (got {self.eta!r}); typical values are 0.01 to 1",
         )
-        need(
+        require(
             self.decay in DECAY,
-            f'Logistic needs decay="constant", "sqrt" or "adagrad" (got {self.decay!r})',
+            f'Logistic requires decay="constant", "sqrt" or "adagrad" (got {self.decay!r})',
         )
-        need(
+        require(
             isinstance(self.rivals, str),
-            f"Logistic moves on every trial and would cycle for ever (got {self.rivals!r})",
+            f"Logistic requires rivals given by name (got {self.rivals!r}); a cycle would never end",
         )
         check_start("Logistic", self.start)
 
     def parameters(self) -> tuple[float, ...]:
-        """The step, and whether it shrinks."""
+        """Return the step and how it decays."""
         return (self.eta, DECAY[self.decay])
 
     def scalars(self) -> tuple[float, ...]:
-        """No steps yet."""
+        """Return the number of steps so far."""
         return (0.0,)
 
     def first(self) -> float:
-        """Weight 1 when all start equal."""
+        """Return 1 if all experts start with equal weights."""
         return 1.0 if self.start == "equal" else 0.0
 
     @staticmethod

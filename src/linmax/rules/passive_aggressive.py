@@ -3,56 +3,75 @@
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from linmax.rules.base import MOVED, STILL, Rule, check_start, is_number, need
+from linmax.rules.base import MOVED, STILL, Rule, check_start
+from linmax.validation import is_finite, require
 
-CAP, SOFT, HINGE = 0, 1, 2  # in p: the largest step (PA-I), 1 / (2C) (PA-II), the margin the hinge asks for
+CAP, SOFT, HINGE = 0, 1, 2  # in p: the largest step (PA-I), 1 / (2C) (PA-II), the margin of the hinge
 
 
 @dataclass(frozen=True, repr=False)
 class PassiveAggressive(Rule):
-    """Move just far enough for a margin of 1.
+    """Make the smallest update that reaches a margin of 1.
 
     loss = max(0, 1 - w.z);  tau = loss / |z|^2 (PA), min(C, loss / |z|^2) (PA-I), loss / (|z|^2 + 1/(2C))
     (PA-II);  w += tau z
 
-    Crammer, Dekel, Keshet, Shalev-Shwartz & Singer, JMLR 2006. `slack` is the margin the hinge asks for.
+    Parameters
+    ----------
+    C : float, default 1
+        The aggressiveness, C > 0: a limit on the size of one update; typical values are 0.01 to 1.
+    kind : {"PA", "PA-I", "PA-II"}, default "PA-I"
+        The variant; "PA" does not use C.
+    slack : float, default 1
+        The margin of the hinge loss, in place of the 1 in the formula.
+    start : {"zero", "equal"}, default "zero"
+        The weight of an expert before its first update: 0, or 1, so that the first prediction is the
+        plurality.
+    slack, rivals, ties, experts
+        See `linmax.Rule`.
 
+    References
+    ----------
+    Crammer, Dekel, Keshet, Shalev-Shwartz & Singer, Online passive-aggressive algorithms, JMLR 2006.
+
+    Examples
+    --------
     >>> from linmax import Fusion, PassiveAggressive
     >>> from linmax.problems import majority
     >>> Fusion(PassiveAggressive(0.1)).learn(*majority(1000, noise=0)).mistakes
     132
     """
 
-    C: float = 1.0  # > 0; how much one item may move the weights
-    kind: str = "PA-I"  # "PA", "PA-I" or "PA-II"
+    C: float = 1.0
+    kind: str = "PA-I"
     slack: float = field(default=1.0, kw_only=True)
     start: str = field(default="zero", kw_only=True)
 
     claims: ClassVar[frozenset[str]] = frozenset({"permutes", "shift", "bound"})
 
     def check(self) -> None:
-        """`C` is positive, `kind` one of three, and the hinge asks for something."""
-        need(
-            is_number(self.C) and self.C > 0,
-            f"PassiveAggressive needs C > 0 (got {self.C!r}); 0.01 to 1 is usual",
+        """Require C > 0, a known kind and slack > 0."""
+        require(
+            is_finite(self.C) and self.C > 0,
+            f"PassiveAggressive requires C > 0 (got {self.C!r}); typical values are 0.01 to 1",
         )
-        need(
+        require(
             self.kind in ("PA", "PA-I", "PA-II"),
-            f'PassiveAggressive needs kind "PA", "PA-I" or "PA-II" (got {self.kind!r})',
+            f'PassiveAggressive requires kind "PA", "PA-I" or "PA-II" (got {self.kind!r})',
         )
-        need(
-            is_number(self.slack) and self.slack > 0,
-            f"PassiveAggressive needs slack > 0 (got {self.slack!r}); 1 is usual",
+        require(
+            is_finite(self.slack) and self.slack > 0,
+            f"PassiveAggressive requires slack > 0 (got {self.slack!r}); 1 is usual",
         )
         check_start("PassiveAggressive", self.start)
 
     def parameters(self) -> tuple[float, ...]:
-        """The step's limits and the margin."""
+        """Return the limits of the step, and the margin."""
         cap = self.C if self.kind == "PA-I" else 1e300
         return (cap, 0.5 / self.C if self.kind == "PA-II" else 0.0, self.slack)
 
     def first(self) -> float:
-        """Weight 1 when all start equal."""
+        """Return 1 if all experts start with equal weights."""
         return 1.0 if self.start == "equal" else 0.0
 
     @staticmethod

@@ -12,9 +12,22 @@ class Perceptron(Rule):
 
     w += z
 
-    Rosenblatt 1962; Mesterharm, Using linear-threshold algorithms to combine multi-class sub-experts, ICML
-    2003.
+    Parameters
+    ----------
+    start : {"zero", "equal"}, default "zero"
+        The weight of an expert before its first update: 0, or 1, so that the first prediction is the
+        plurality.
+    slack, rivals, ties, experts
+        See `linmax.Rule`.
 
+    References
+    ----------
+    Rosenblatt, Principles of Neurodynamics, 1962.
+
+    Mesterharm, Using linear-threshold algorithms to combine multi-class sub-experts, ICML 2003.
+
+    Examples
+    --------
     >>> from linmax import Fusion, Perceptron
     >>> from linmax.problems import majority
     >>> Fusion(Perceptron()).learn(*majority(1000, noise=0)).mistakes
@@ -29,11 +42,11 @@ class Perceptron(Rule):
     claims: ClassVar[frozenset[str]] = Rule.claims | {"theta adds z", "bound", "shift"}
 
     def check(self) -> None:
-        """`start` is one of two words."""
+        """Require a known start."""
         check_start("Perceptron", self.start)
 
     def first(self) -> float:
-        """Weight 1 when all start equal."""
+        """Return 1 if all experts start with equal weights."""
         return 1.0 if self.start == "equal" else 0.0
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Quasi-additive algorithms: any link between what was added up and the weights."""
+"""Quasi-additive algorithms: weights are a link function of the sum of all z."""
 
 import inspect
 import math
@@ -6,40 +6,54 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from linmax import spec as _registry
 from linmax._jit import link_at
-from linmax.rules.base import MOVED, Rule, need
+from linmax.rules.base import MOVED, Rule
+from linmax.spec import find, register
+from linmax.validation import require
 
 LINK = 0  # in p
 
 
-@_registry.register("identity")
+@register("identity")
 def identity(theta: float) -> float:
-    """The Perceptron's link."""
+    """Return theta: the link of the Perceptron."""
     return theta
 
 
-@_registry.register("sinh")
+@register("sinh")
 def sinh(theta: float) -> float:
-    """Balanced Winnow's link, alpha = e, not normalised; cut where it would overflow."""
+    """Return sinh(theta): the link of Balanced Winnow with alpha = e, not normalised, capped at 700."""
     return math.sinh(max(-700.0, min(700.0, theta)))
 
 
-@_registry.register("square")
+@register("square")
 def square(theta: float) -> float:
-    """sgn(theta) theta^2: the p-norm link of p = 3, not normalised."""
+    """Return sgn(theta) theta^2: the link of PNorm(3), not normalised."""
     return theta * abs(theta)
 
 
 @dataclass(frozen=True, repr=False)
 class QuasiAdditive(Rule):
-    """Add z up, and let a monotone odd link make weights of it.
+    """Add z to theta, and compute weights with a monotone odd link.
 
     theta += z;  w_i = link(theta_i)
 
-    Grove, Littlestone & Schuurmans, COLT 1997; 2003, section 4.4. The link is a registered name ("identity",
-    "sinh", "square", or your own with `@linmax.register`) or a function of one number; it is compiled.
+    Parameters
+    ----------
+    link : str or function, default "sinh"
+        A registered name ("identity", "sinh", "square", or one added with `linmax.register`) or a function of
+        one number. It must be odd and must not decrease; it is compiled.
+    slack, rivals, ties, experts
+        See `linmax.Rule`.
 
+    References
+    ----------
+    Grove, Littlestone & Schuurmans, General convergence results for linear discriminant updates, COLT 1997.
+
+    Mesterharm, Using linear-threshold algorithms to combine multi-class sub-experts, ICML 2003, section 4.4.
+
+    Examples
+    --------
     >>> from linmax import Fusion, QuasiAdditive
     >>> from linmax.problems import majority
     >>> Fusion(QuasiAdditive("square")).learn(*majority(1000, noise=0)).mistakes
@@ -52,17 +66,17 @@ class QuasiAdditive(Rule):
     claims: ClassVar[frozenset[str]] = Rule.claims | {"theta adds z", "shift"}
 
     def check(self) -> None:
-        """The link exists, is odd and does not fall."""
+        """Require a link that exists, is odd and does not decrease."""
         if isinstance(self.link, str):
-            named = _registry.find(self.link)
-            need(
+            named = find(self.link)
+            require(
                 callable(named) and not isinstance(named, type),
                 f"there is no link {self.link!r}; register it with @linmax.register({self.link!r})",
             )
         else:
-            need(
+            require(
                 inspect.isfunction(self.link),
-                f"QuasiAdditive needs the name of a link or a plain Python function (got {self.link!r})",
+                f"QuasiAdditive requires the name of a link or a plain Python function (got {self.link!r})",
             )
         link = self.function()
         points = [0.0, 0.25, 1.0, 2.0, 5.0]
@@ -70,16 +84,18 @@ class QuasiAdditive(Rule):
             values = [float(link(point)) for point in points]
             mirror = [float(link(-point)) for point in points]
         except Exception as error:
-            raise ValueError(f"QuasiAdditive needs a link of one number: {error}") from None
+            raise ValueError(f"QuasiAdditive requires a link of one number: {error}") from None
         odd = all(math.isclose(x, -y, abs_tol=1e-12) for x, y in zip(mirror, values, strict=True))
-        need(odd and sorted(values) == values, "QuasiAdditive needs a link that is odd and never falls")
+        require(
+            odd and sorted(values) == values, "QuasiAdditive requires a link that is odd and never decreases"
+        )
 
     def function(self) -> Callable[[float], float]:
-        """The link itself."""
-        return _registry.find(self.link) if isinstance(self.link, str) else self.link
+        """Return the link as a function."""
+        return find(self.link) if isinstance(self.link, str) else self.link
 
     def parameters(self) -> tuple[Callable[[float], float]]:
-        """The link."""
+        """Return the link."""
         return (self.function(),)
 
     @staticmethod

@@ -4,58 +4,65 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from linmax.rules.base import (
-    MOVED,
-    MOVED_AND_SETTLE,
-    SCALE,
-    SETTLE_AND_ASK_AGAIN,
-    STILL,
-    Rule,
-    is_number,
-    need,
-)
+from linmax.rules.base import MOVED, MOVED_AND_SETTLE, SCALE, SETTLE_AND_ASK_AGAIN, STILL, Rule
+from linmax.validation import is_finite, require
 
-NORM2, ERASE, MOVES = 2, 3, 4  # in s: |w|^2, whether `settle` is to forget everything, the number of moves
+NORM2, ERASE, MOVES = 2, 3, 4  # in s: |w|^2, whether `settle` sets w to 0, updates since |w|^2 was recomputed
 PARALLEL = 1e-12  # D under this part of |z|^2 |w|^2 is rounding, not an angle
-OFTEN = 4096.0  # moves after which |w|^2 is added up anew
+OFTEN = 4096.0  # updates after which |w|^2 is recomputed
 
 
 @dataclass(frozen=True, repr=False)
 class Romma(Rule):
-    """The shortest w with w . z >= 1 that also keeps what the last w had promised.
+    """Find the shortest w with w . z >= 1 that also satisfies the constraint of the previous w.
 
     c = (|z|^2 |w|^2 - w.z) / D,  d = |w|^2 (1 - w.z) / D,  D = |z|^2 |w|^2 - (w.z)^2;  w = c w + d z
 
-    From nothing (and when z and w are parallel) w = z / |z|^2; the paper of 2003 prints z / |z| there, which
-    breaks w . z = 1. Li & Long, NIPS 1999; Mesterharm, ICML 2003. `w` is kept as a scale times a vector, so a
-    move costs what z costs.
+    If w is 0, or parallel to z, then w = z / |z|^2 (ICML 2003 prints z / |z|, which violates w . z = 1). `w`
+    is stored as a scale times a vector, so the cost of an update does not depend on the number of experts.
 
+    Parameters
+    ----------
+    aggressive : float, optional
+        e in (0, 1]: also update when w . z < 1 - e. Default: update on mistakes only.
+    slack, rivals, ties, experts
+        See `linmax.Rule`.
+
+    References
+    ----------
+    Li & Long, The relaxed online maximum margin algorithm, NIPS 1999.
+
+    Mesterharm, Using linear-threshold algorithms to combine multi-class sub-experts, ICML 2003.
+
+    Examples
+    --------
     >>> from linmax import Fusion, Romma
     >>> from linmax.problems import majority
     >>> Fusion(Romma()).learn(*majority(1000, noise=0)).mistakes
     123
     """
 
-    aggressive: float | None = field(default=None, kw_only=True)  # e in (0, 1]: also move when w . z < 1 - e
+    aggressive: float | None = field(default=None, kw_only=True)
 
     claims: ClassVar[frozenset[str]] = Rule.claims | {"bound", "shift"}
 
     def check(self) -> None:
-        """`aggressive` is None or in (0, 1]; rivals come one at a time."""
-        need(
-            self.aggressive is None or (is_number(self.aggressive) and 0 < self.aggressive <= 1),
-            f"Romma needs aggressive in (0, 1] or None (got {self.aggressive!r}); None is usual",
+        """Require aggressive in (0, 1] or None, and one rival at a time."""
+        require(
+            self.aggressive is None or (is_finite(self.aggressive) and 0 < self.aggressive <= 1),
+            f"Romma requires aggressive in (0, 1] or None (got {self.aggressive!r}); None is usual",
         )
-        need(
-            self.rivals != "softmax", 'Romma takes one rival at a time (got rivals="softmax"); "top" is usual'
+        require(
+            self.rivals != "softmax",
+            'Romma requires one rival at a time (got rivals="softmax"); "top" is usual',
         )
 
     def scalars(self) -> tuple[float, ...]:
-        """|w|^2, nothing to forget, no moves yet."""
+        """Return |w|^2 = 0, no reset, no updates."""
         return (0.0, 0.0, 0.0)
 
     def threshold(self) -> float:
-        """An aggressive ROMMA moves below 1 - e."""
+        """Return a margin just below 1 - e if the rule is aggressive."""
         if self.aggressive is None:
             return super().threshold()
         return max(math.nextafter(1.0 - self.aggressive, -1.0), self.slack)
@@ -64,7 +71,7 @@ class Romma(Rule):
     def update(p: Any, s: Any, theta: Any, w: Any, index: Any, value: Any, margin: Any) -> int:
         """w = c w + d z."""
         if margin >= 1.0:
-            return STILL  # there already
+            return STILL  # the constraint holds
         zz = 0.0
         for z in value:
             zz += z * z
@@ -93,7 +100,7 @@ class Romma(Rule):
 
     @staticmethod
     def settle(p: Any, s: Any, theta: Any, w: Any, spoken: Any) -> None:
-        """Put the scale into the vector, or forget the vector."""
+        """Multiply the scale into the vector, or set the vector to 0."""
         factor = s[SCALE] * (1.0 - s[ERASE])
         total = 0.0
         for i in range(len(theta)):

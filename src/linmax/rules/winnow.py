@@ -4,88 +4,101 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from linmax.rules.base import MOVED, MOVED_AND_SETTLE, SCALE, Rule, is_number, need
+from linmax.rules.base import MOVED, MOVED_AND_SETTLE, SCALE, Rule
+from linmax.validation import is_finite, require
 
 ETA = 0  # in p
-MASS, SHIFT, PEAK = (
-    2,
-    3,
-    4,
-)  # in s: S, the exponent that is subtracted, the largest S since it was last added up
-HIGH = 1e130  # far from overflow
-FAR = 600.0  # the exponent of a weight that one large vote threw beyond HIGH, until all is settled
-LOST = 2.0**-16  # S may fall to this part of its peak before cancellation could cost more than 16 of 53 bits
+# in s: the sum S of the weights, the exponent that is subtracted, the largest S since it was last recomputed
+MASS, SHIFT, PEAK = 2, 3, 4
+HIGH = 1e130  # S is recomputed above this, far from overflow
+FAR = 600.0  # the largest exponent; one large vote may reach it, and S is recomputed then
+LOST = 2.0**-16  # S is recomputed below this part of its peak: cancellation costs at most 16 of 53 bits
 
 
 @dataclass(frozen=True, repr=False)
 class Winnow(Rule):
-    """Multiply the weights of those who voted for the truth, divide those of who misled.
+    """Multiply the weights of experts that voted for the label, divide those that voted for the rival.
 
-    theta += z;  w = alpha ** theta / (sum over those who have spoken)
+    theta += z;  w = alpha ** theta / (sum over the experts that have voted)
 
-    Mesterharm, A multi-class linear learning algorithm related to Winnow, NIPS 1999 ("Committee");
-    Littlestone 1989. The first guess is the plurality. Weights live in the exponent, so they neither overflow
-    nor depend on the order of the multiplications.
+    The first prediction is the plurality. Weights are stored as exponents, so they do not overflow and do not
+    depend on the order of the multiplications. Applied to sub-experts, it is the algorithm Committee.
 
+    Parameters
+    ----------
+    alpha : float, default 1.2
+        The factor of an update, alpha > 1; typical values are 1.05 to 1.5. The best bound at margin delta
+        has alpha = sqrt((1 + delta) / (1 - delta)), see `for_margin`.
+    slack, rivals, ties, experts
+        See `linmax.Rule`.
+
+    References
+    ----------
+    Mesterharm, A multi-class linear learning algorithm related to Winnow, NIPS 1999 ("Committee").
+
+    Littlestone, Mistake bounds and logarithmic linear-threshold learning algorithms, 1989.
+
+    Examples
+    --------
     >>> from linmax import Fusion, Winnow
     >>> from linmax.problems import majority
     >>> Fusion(Winnow(1.2)).learn(*majority(1000, noise=0)).mistakes
     153
     """
 
-    alpha: float = 1.2  # > 1; sqrt((1 + delta) / (1 - delta)) is what the bound asks for
+    alpha: float = 1.2
 
     joins: ClassVar[bool] = True
     asks_margin: ClassVar[bool] = False
     claims: ClassVar[frozenset[str]] = Rule.claims | {"theta adds z", "bound", "shift"}
 
     def check(self) -> None:
-        """`alpha` is above 1."""
-        need(
-            is_number(self.alpha) and self.alpha > 1,
-            f"Winnow needs alpha > 1 (got {self.alpha!r}); 1.05 to 1.5 is usual",
+        """Require alpha > 1."""
+        require(
+            is_finite(self.alpha) and self.alpha > 1,
+            f"Winnow requires alpha > 1 (got {self.alpha!r}); typical values are 1.05 to 1.5",
         )
 
     @classmethod
     def from_eta(cls, eta: float, **options: Any) -> "Winnow":
-        """The same rule by its learning rate, eta = ln alpha.
+        """Return the rule with the learning rate eta = ln alpha.
 
         >>> from linmax import Winnow
         >>> Winnow.from_eta(0.25)
         Winnow(1.2840254166877414)
         """
-        need(
-            is_number(eta) and 0 < eta < 700,
-            f"Winnow.from_eta needs 0 < eta < 700 (got {eta!r}); 0.01 to 1 is usual",
+        require(
+            is_finite(eta) and 0 < eta < 700,
+            f"Winnow.from_eta requires 0 < eta < 700 (got {eta!r}); typical values are 0.01 to 1",
         )
         return cls(math.exp(eta), **options)
 
     @classmethod
     def for_margin(cls, delta: float, **options: Any) -> "Winnow":
-        """The alpha with the best bound at margin delta: eta = 1/2 ln((1 + delta) / (1 - delta)).
+        """Return the rule with the best bound at margin delta: eta = 1/2 ln((1 + delta) / (1 - delta)).
 
         >>> from linmax import Winnow
         >>> Winnow.for_margin(0.6)
         Winnow(2.0)
         """
-        need(is_number(delta) and 0 < delta < 1, f"Winnow.for_margin needs 0 < delta < 1 (got {delta!r})")
+        require(
+            is_finite(delta) and 0 < delta < 1, f"Winnow.for_margin requires 0 < delta < 1 (got {delta!r})"
+        )
         return cls(math.sqrt((1 + delta) / (1 - delta)), **options)
 
     def parameters(self) -> tuple[float, ...]:
-        """Eta = ln alpha."""
+        """Return eta = ln alpha."""
         return (math.log(self.alpha),)
 
     def scalars(self) -> tuple[float, ...]:
-        """S, the shift of the exponents, and the peak of S."""
+        """Return S, the shift of the exponents, and the peak of S."""
         return (0.0, 0.0, 0.0)
 
     @staticmethod
     def join(p: Any, s: Any, theta: Any, w: Any, index: Any) -> None:
-        """A newcomer begins at alpha ** 0."""
+        """Start new experts at alpha ** theta."""
         for i in index:
-            w[i] = math.exp(
-                min(p[ETA] * theta[i] - s[SHIFT], FAR)
-            )  # when all others fell: they are nothing to it
+            w[i] = math.exp(min(p[ETA] * theta[i] - s[SHIFT], FAR))  # capped if all others are tiny
             s[MASS] += w[i]
         s[PEAK] = max(s[PEAK], s[MASS])
         s[SCALE] = 1.0 / s[MASS]
@@ -109,7 +122,7 @@ class Winnow(Rule):
 
     @staticmethod
     def settle(p: Any, s: Any, theta: Any, w: Any, spoken: Any) -> None:
-        """Shift by the largest exponent and add S up anew."""
+        """Subtract the largest exponent from all, and recompute S."""
         largest = -math.inf
         for i in range(len(theta)):
             if spoken[i] == 1:

@@ -10,7 +10,7 @@ import numpy as np
 
 from linmax.experts import Votes
 from linmax.experts.base import Capacity
-from linmax.kernels.naive_bayes import Accuracies, Tables, count, end_of, says
+from linmax.kernels.naive_bayes import Accuracies, Tables, add_expert, count, end_of_expert
 from linmax.runtime.predictor import Attribution, Predictions, Predictor, State, TrialChunk
 from linmax.runtime.sources import Sources, check_size
 from linmax.spec import Learner
@@ -182,9 +182,9 @@ class NaiveBayesPredictor(Predictor):
         parts: dict[Any, np.ndarray] = {"(prior)": np.log1p(self.counts.truths[:k])}
         at, last = 0, int(votes.indptr[1])
         while at < last:
-            until = end_of(votes, at, last)
+            until = end_of_expert(votes, at, last)
             parts[owners[int(votes.expert[at])]] = r = np.zeros(k)
-            says(votes, at, until, k, self.learner.shrink, self.counts, r)
+            add_expert(votes, at, until, k, self.learner.shrink, self.counts, r)
             at = until
         return Attribution(sum(parts.values(), np.zeros(k)), parts)
 

@@ -8,19 +8,19 @@ import numpy as np
 
 from linmax.kernels import trial as trials
 from linmax.kernels.recycling import Buffer, NoBuffer
-from linmax.kernels.structs import Out
+from linmax.kernels.structs import Outputs
 from linmax.kernels.voting import (
+    LABELLED,
     NUMBERS,
     SAVED,
     SLOT,
     SPACING,
-    TOLD,
     VOTING,
-    Ballot,
     Leader,
-    Record,
-    Rules,
-    Sheet,
+    MemberRecord,
+    SavedHypotheses,
+    VotingSettings,
+    VotingWorkspace,
     count_mistakes,
     follow,
     uniform,
@@ -57,7 +57,7 @@ class VotingPredictor(Predictor):
         self.learner = learner
         self.members = members
         self.recent = learner.recent if learner.hypotheses else 0
-        self.rules = Rules(
+        self.rules = VotingSettings(
             learner.hypotheses, learner.window, learner.recent, learner.patience,
             int(learner.choose == "random"), runner.seed,
         )  # fmt: skip
@@ -81,15 +81,15 @@ class VotingPredictor(Predictor):
         self.ballot = self._empty(self.layout)
         self.ballot.numbers[[SPACING, SLOT]] = 1
 
-    def _empty(self, layout: WeightLayout) -> Ballot:
+    def _empty(self, layout: WeightLayout) -> SavedHypotheses:
         slots, members = self.rules.hypotheses, len(self.members)
-        return Ballot(
+        return SavedHypotheses(
             np.zeros((slots, layout.size)), np.zeros(layout.size), np.zeros(slots),
             np.zeros(slots, dtype=np.int64), np.zeros(slots, dtype=np.int64),
             np.zeros(members, dtype=np.int64), np.zeros(NUMBERS, dtype=np.int64),
         )  # fmt: skip
 
-    def _copy(self, ballot: Ballot, old: WeightLayout, new: WeightLayout) -> Ballot:
+    def _copy(self, ballot: SavedHypotheses, old: WeightLayout, new: WeightLayout) -> SavedHypotheses:
         """Return the same in another layout; later experts and classes have weight 0 in what is saved."""
         copy = self._empty(new)
         before = {str(i): row for i, row in enumerate((*ballot.saved, ballot.total))}
@@ -165,7 +165,7 @@ class VotingPredictor(Predictor):
                 self.sources.form, form, sequence.labels, sequence.known, places, learned,
                 sequence.buffered, begin, end, leader, *state, out, self.ballot, self.rules, record, sheet,
             )  # fmt: skip
-        return Predictions(sheet.guesses, sheet.board)
+        return Predictions(sheet.guesses, sheet.out_scores)
 
     def _start(self, member: RulePredictor) -> int:
         """Return the index at which the weights of a member's sources begin."""
@@ -173,13 +173,13 @@ class VotingPredictor(Predictor):
         before = self.member_parts[: self.member_parts.index(parts)]
         return sum(WeightLayout(other, self.sources.capacity).size for other in before)
 
-    def _record(self, chunk: TrialChunk) -> Record:
+    def _record(self, chunk: TrialChunk) -> MemberRecord:
         codes = np.stack([member.predictions(chunk).codes for member in self.members])
         moved = np.zeros((0, 0), dtype=np.uint8)
         if self._counts_right() and chunk.learns:
             moved = np.stack([member.run.outputs.moved for member in self.members])
         shape = (chunk.length + 1, len(self.members))
-        record = Record(
+        record = MemberRecord(
             np.zeros(shape[0], dtype=np.int64),
             np.zeros(shape, dtype=np.int64),
             np.zeros(shape, dtype=np.int64),
@@ -188,7 +188,7 @@ class VotingPredictor(Predictor):
         count_mistakes(codes, moved, chunk.labels, chunk.known, self.mistakes, self.streak, record)
         return record
 
-    def _of_leaders(self, chunk: TrialChunk, record: Record) -> Predictions:
+    def _of_leaders(self, chunk: TrialChunk, record: MemberRecord) -> Predictions:
         found = [member.predictions(chunk) for member in self.members]
         trial = np.arange(chunk.length)
         codes = np.stack([one.codes for one in found])[record.leader[:-1], trial]
@@ -199,13 +199,13 @@ class VotingPredictor(Predictor):
         """Return which slots take the hypothesis before each trial: with probability 1/t after t trials."""
         if not self.rules.random:
             return np.zeros((0, 0), dtype=np.uint8)
-        learned = int(self.ballot.numbers[TOLD]) + np.concatenate(([0], np.cumsum(chunk.labels >= 0)))
+        learned = int(self.ballot.numbers[LABELLED]) + np.concatenate(([0], np.cumsum(chunk.labels >= 0)))
         chance = uniform(self.rules.seed, learned[:, None], np.arange(1, self.rules.hypotheses + 1)[None, :])
         return np.asarray(chance * learned[:, None] < 1.0, dtype=np.uint8)
 
-    def _sheet(self, chunk: TrialChunk) -> Sheet:
+    def _sheet(self, chunk: TrialChunk) -> VotingWorkspace:
         classes = self.sources.capacity.classes + 1
-        return Sheet(
+        return VotingWorkspace(
             np.zeros(0), np.zeros(classes), np.zeros(classes), np.empty(chunk.length, dtype=np.int32),
             np.zeros((chunk.length if self.scores_wanted else 0, chunk.classes)),
             np.zeros(len(chunk.trials.labels), dtype=np.uint8),
@@ -274,7 +274,7 @@ class VotingPredictor(Predictor):
         """Take over what `state` returned."""
         trimmed = WeightLayout(self.sources.parts, self.sources.sizes_of_names())
         self.layout = self.sources.layout
-        self.ballot = self._copy(Ballot(*(state[name] for name in Ballot._fields)), trimmed, self.layout)
+        self.ballot = self._copy(SavedHypotheses(*(state[name] for name in SavedHypotheses._fields)), trimmed, self.layout)
         self.mistakes[:], self.streak[:] = state["mistakes"], state["streak"]
 
     def validate(self, state: State, sizes: Any) -> None:
@@ -308,7 +308,7 @@ class Replay:
         self.runs: dict[RuleRun, tuple[Any, RuleRun, Buffer | NoBuffer]] = {}
         self.reached: dict[RuleRun, int] = {}
 
-    def advance(self, run: RuleRun, begin: int, end: int) -> tuple[Any, tuple[Any, ...], Out]:
+    def advance(self, run: RuleRun, begin: int, end: int) -> tuple[Any, tuple[Any, ...], Outputs]:
         """Return the form, kernel state and outputs of a run before trial `begin`; it is used until `end`."""
         sequence, form = run.sources.trials, run.sources.form
         if run.before is None:
@@ -328,9 +328,9 @@ class Replay:
         self.reached[run] = min(end, self.chunk.length)
         return form, state, self._outputs(1, 1)
 
-    def _outputs(self, length: int, scores: int) -> Out:
+    def _outputs(self, length: int, scores: int) -> Outputs:
         classes = self.chunk.classes
-        return Out(
+        return Outputs(
             np.zeros(length, dtype=np.int32), np.zeros(length, dtype=np.int32),
             np.zeros((scores, classes)), np.zeros((scores, classes)), np.zeros(0, dtype=np.uint8),
         )  # fmt: skip

@@ -1,22 +1,21 @@
 """Forms: what a trial looks like to a kernel. `forms/base.py` defines their contract."""
 
 from linmax.kernels.forms.attributes import Complement, LinearMachine, RememberedPairs, Rows, SparseRows
-from linmax.kernels.forms.base import Last, Mean, Sum
+from linmax.kernels.forms.base import LastWeights, MeanWeights, Sum
 from linmax.kernels.forms.dual import DualVotes
-from linmax.kernels.forms.shared import Portraits, SharedFeatures, Sharing
-from linmax.kernels.forms.votes import Always, Dense, Hard, PerClassVotes, Sparse, SplitVotes
+from linmax.kernels.forms.shared import SharedFeatures, Sharing, StatisticArrays
+from linmax.kernels.forms.votes import ConstantVotes, Dense, Hard, PerClassVotes, Sparse, SplitVotes
 
 __all__ = [
-    "Always",
     "Complement",
+    "ConstantVotes",
     "Dense",
     "DualVotes",
     "Hard",
-    "Last",
+    "LastWeights",
     "LinearMachine",
-    "Mean",
+    "MeanWeights",
     "PerClassVotes",
-    "Portraits",
     "RememberedPairs",
     "Rows",
     "SharedFeatures",
@@ -24,5 +23,6 @@ __all__ = [
     "Sparse",
     "SparseRows",
     "SplitVotes",
+    "StatisticArrays",
     "Sum",
 ]

@@ -1,4 +1,4 @@
-"""Plain attributes as sub-experts: the linear machine of 1999, and its two-class short form."""
+"""Forms of attributes: the linear machine of 1999, its two-class variant, and pairs of values."""
 
 from typing import Any, NamedTuple
 
@@ -8,7 +8,7 @@ from linmax._jit import Kernel
 from linmax.kernels.forms.base import (
     attribute_at,
     n_entries,
-    one_by_one,
+    one_pass_each,
     weight_of,
     without_memory,
     without_sketch,
@@ -19,7 +19,7 @@ EMPTY = -1  # in the hash table of pairs, and the number of a pair without one
 
 @Kernel
 def number_pairs(codes, table, members, count, limit, add, out):
-    """Give every pair of values of an item its number (open addressing, linear probing)."""
+    """Number every pair of values of an item (open addressing, linear probing); return the number."""
     mask = len(table) - 1
     for t in range(codes.shape[0]):
         j = 0
@@ -45,9 +45,9 @@ def number_pairs(codes, table, members, count, limit, add, out):
 
 
 class Rows(NamedTuple):
-    """Numeric attributes, every one of them on every trial."""
+    """Numeric attributes, all of them on every trial: values of shape (trials, attributes)."""
 
-    values: np.ndarray  # (trials, attributes) float64
+    values: np.ndarray
 
     def n_entries(self, t):
         return self.values.shape[1]
@@ -60,11 +60,11 @@ class Rows(NamedTuple):
 
 
 class SparseRows(NamedTuple):
-    """The attributes that are not zero, row by row, in the order of the attributes."""
+    """The non-zero attributes of each trial, in order, as CSR arrays (`index` is int32)."""
 
-    indptr: np.ndarray  # (trials + 1,) int64
-    index: np.ndarray  # type: ignore[assignment]  # int32
-    value: np.ndarray  # float64
+    indptr: np.ndarray
+    index: np.ndarray  # type: ignore[assignment]
+    value: np.ndarray
 
     def n_entries(self, t):
         return self.indptr[t + 1] - self.indptr[t]
@@ -87,36 +87,36 @@ class SparseRows(NamedTuple):
 
 @without_memory
 @without_sketch
-@one_by_one
+@one_pass_each
 class LinearMachine(NamedTuple):
     """Sub-expert (a, c) votes for class c with the value of attribute a: a weight per attribute and class."""
 
     rows: Any
     stride: int
 
-    def add_scores(self, t, k, w, at, scores):
+    def add_scores(self, t, k, w, offset, scores):
         for j in range(n_entries(self.rows, t)):
             a, x = attribute_at(self.rows, t, j)
             if x != 0.0:
-                base = at + a * self.stride
+                base = offset + a * self.stride
                 for c in range(k):
                     scores[c] += weight_of(w, base + c) * x
 
-    def append_z(self, t, k, q, at, index, value, count):
+    def append_z(self, t, k, q, offset, index, value, count):
         for c in range(k):
             if q[c] != 0.0:
                 for j in range(n_entries(self.rows, t)):
                     a, x = attribute_at(self.rows, t, j)
-                    index[count] = at + a * self.stride + c
+                    index[count] = offset + a * self.stride + c
                     value[count] = q[c] * x
                     count += 1 * (x != 0.0)
         return count
 
-    def append_new_experts(self, t, k, at, spoken, index, count):
+    def append_new_experts(self, t, k, offset, spoken, index, count):
         for j in range(n_entries(self.rows, t)):
             a, x = attribute_at(self.rows, t, j)
             if x != 0.0:
-                base = at + a * self.stride
+                base = offset + a * self.stride
                 for c in range(k):
                     if spoken[base + c] == 0:
                         index[count] = base + c
@@ -126,52 +126,65 @@ class LinearMachine(NamedTuple):
 
 @without_memory
 @without_sketch
-@one_by_one
+@one_pass_each
 class Complement(NamedTuple):
     """Sub-expert a votes x for the first of two classes and 1 - x for the second (1999, section 4.3)."""
 
-    values: np.ndarray  # (trials, attributes) float64
+    values: np.ndarray
 
-    def add_scores(self, t, k, w, at, scores):
+    def add_scores(self, t, k, w, offset, scores):
         for a in range(self.values.shape[1]):
-            scores[0] += weight_of(w, at + a) * self.values[t, a]
-            scores[1] += weight_of(w, at + a) * (1.0 - self.values[t, a])
+            scores[0] += weight_of(w, offset + a) * self.values[t, a]
+            scores[1] += weight_of(w, offset + a) * (1.0 - self.values[t, a])
 
-    def append_z(self, t, k, q, at, index, value, count):
+    def append_z(self, t, k, q, offset, index, value, count):
         for a in range(self.values.shape[1]):
             z = q[0] * self.values[t, a] + q[1] * (1.0 - self.values[t, a])
-            index[count] = at + a
+            index[count] = offset + a
             value[count] = z
             count += 1 * (z != 0.0)
         return count
 
-    def append_new_experts(self, t, k, at, spoken, index, count):
+    def append_new_experts(self, t, k, offset, spoken, index, count):
         for a in range(self.values.shape[1]):
-            if spoken[at + a] == 0:  # x and 1 - x are never both zero
-                index[count] = at + a
+            if spoken[offset + a] == 0:  # x and 1 - x are never both zero
+                index[count] = offset + a
                 count += 1
         return count
 
 
 @without_sketch
-@one_by_one
+@one_pass_each
 class RememberedPairs(NamedTuple):
-    """Each pair votes for the label that came most often of late; those that tie share the vote.
+    """Each pair votes for the label it had most often recently; labels that tie share the vote.
 
-    A trial's votes are frozen when it is entered, so a recycled instance keeps the votes of its own time.
+    Votes are computed when a trial begins, so a recycled instance keeps the votes of its own trial.
+
+    Parameters
+    ----------
+    pair : ndarray of shape (trials, pairs), int32
+        The sub-expert; -1 for none.
+    voted_labels : ndarray of shape (trials, pairs, memory), int32
+        The labels it votes for.
+    n_labels : ndarray of shape (trials, pairs), int32
+        How many of them.
+    memory : ndarray of shape (capacity, memory), int32
+        The last labels of each pair, a ring.
+    seen : ndarray of shape (capacity,), int64
+        How often each pair has occurred.
     """
 
-    pair: np.ndarray  # (trials, pairs) int32: the sub-expert, -1 for none
-    favourite: np.ndarray  # (trials, pairs, memory) int32: the labels it votes for
-    tied: np.ndarray  # (trials, pairs) int32: how many of them
-    memory: np.ndarray  # (capacity, memory) int32: the last labels, a ring
-    seen: np.ndarray  # (capacity,) int64: how often the pair has occurred
+    pair: np.ndarray
+    voted_labels: np.ndarray
+    n_labels: np.ndarray
+    memory: np.ndarray
+    seen: np.ndarray
 
     def begin_trial(self, t):
         length = self.memory.shape[1]
         for j in range(self.pair.shape[1]):
             i = self.pair[t, j]
-            self.tied[t, j] = 0
+            self.n_labels[t, j] = 0
             if i < 0:
                 continue
             recent = min(self.seen[i], length)
@@ -186,10 +199,10 @@ class RememberedPairs(NamedTuple):
                         first &= b >= a
                 if first and times > most:
                     most = times
-                    self.tied[t, j] = 0
+                    self.n_labels[t, j] = 0
                 if first and times == most:
-                    self.favourite[t, j, self.tied[t, j]] = label
-                    self.tied[t, j] += 1
+                    self.voted_labels[t, j, self.n_labels[t, j]] = label
+                    self.n_labels[t, j] += 1
 
     def observe(self, t, y):
         for j in range(self.pair.shape[1]):
@@ -198,31 +211,31 @@ class RememberedPairs(NamedTuple):
                 self.memory[i, self.seen[i] % self.memory.shape[1]] = y
                 self.seen[i] += 1
 
-    def add_scores(self, t, k, w, at, scores):
+    def add_scores(self, t, k, w, offset, scores):
         for j in range(self.pair.shape[1]):
-            ties = self.tied[t, j]
+            ties = self.n_labels[t, j]
             if ties > 0:
                 share = 1.0 / ties
-                weight = weight_of(w, at + self.pair[t, j])
+                weight = weight_of(w, offset + self.pair[t, j])
                 for a in range(ties):
-                    scores[self.favourite[t, j, a]] += weight * share
+                    scores[self.voted_labels[t, j, a]] += weight * share
 
-    def append_z(self, t, k, q, at, index, value, count):
+    def append_z(self, t, k, q, offset, index, value, count):
         for j in range(self.pair.shape[1]):
-            ties = self.tied[t, j]
+            ties = self.n_labels[t, j]
             if ties > 0:
                 share = 1.0 / ties
                 z = 0.0
                 for a in range(ties):
-                    z += q[self.favourite[t, j, a]] * share
-                index[count] = at + self.pair[t, j]
+                    z += q[self.voted_labels[t, j, a]] * share
+                index[count] = offset + self.pair[t, j]
                 value[count] = z
                 count += 1 * (z != 0.0)
         return count
 
-    def append_new_experts(self, t, k, at, spoken, index, count):
+    def append_new_experts(self, t, k, offset, spoken, index, count):
         for j in range(self.pair.shape[1]):
-            if self.tied[t, j] > 0 and spoken[at + self.pair[t, j]] == 0:
-                index[count] = at + self.pair[t, j]
+            if self.n_labels[t, j] > 0 and spoken[offset + self.pair[t, j]] == 0:
+                index[count] = offset + self.pair[t, j]
                 count += 1
         return count

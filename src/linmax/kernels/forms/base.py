@@ -2,7 +2,7 @@
 
 A form is a NamedTuple of arrays. Kernels call the generic functions of this file, and a form implements each
 as a method of the same name: `add_scores(form, t, ...)` calls `form.add_scores(t, ...)`. In all of them `t`
-is the trial, `k` the number of known classes, and `at` the index of the form's first weight.
+is the trial, `k` the number of known classes, and `offset` the index of the form's first weight.
 Decorators such as `without_memory` supply the methods that do nothing in most forms.
 """
 
@@ -23,7 +23,7 @@ def begin_trial(form, t):
 
 
 @dispatched
-def add_scores(form, t, k, w, at, scores):
+def add_scores(form, t, k, w, offset, scores):
     """Add this form's part of `w . x` to the scores of the k known classes.
 
     `scores` has one more slot than there are classes: the votes of an abstention (-1) go there.
@@ -31,12 +31,12 @@ def add_scores(form, t, k, w, at, scores):
 
 
 @dispatched
-def add_both_scores(form, t, k, w, v, at, scores, others):
+def add_both_scores(form, t, k, w, v, offset, scores, others):
     """Do what `add_scores` does for two hypotheses in one pass: w into `scores`, v into `others`."""
 
 
 @dispatched
-def append_z(form, t, k, q, at, index, value, count):
+def append_z(form, t, k, q, offset, index, value, count):
     """Append the non-zero coordinates of `z = sum over classes c of q[c] x^c`, each once.
 
     They are written from `index[count]` and `value[count]` on; returns the new count.
@@ -44,7 +44,7 @@ def append_z(form, t, k, q, at, index, value, count):
 
 
 @dispatched
-def append_new_experts(form, t, k, at, spoken, index, count):
+def append_new_experts(form, t, k, offset, spoken, index, count):
     """Append the sub-experts that vote for the first time: `spoken` is 0; returns the new count."""
 
 
@@ -59,7 +59,7 @@ def write_shifts(form, t, bits, blank, shifts):
 
 
 @dispatched
-def constant_sketch(form, k, at, bits, q):
+def constant_sketch(form, k, offset, bits, q):
     """Return the part of a sketch that is the same in every trial."""
 
 
@@ -102,14 +102,14 @@ def _observe(self, t, y):
     pass
 
 
-def without_entrance(form: Form) -> Form:
-    """Give a form that freezes nothing the verb `enter` that does nothing."""
+def without_begin(form: Form) -> Form:
+    """Add a `begin_trial` that does nothing."""
     form.begin_trial = _begin_trial  # type: ignore[attr-defined]
     return form
 
 
 def without_memory(form: Form) -> Form:
-    """Give a form the verbs `enter` and `observe` that do nothing."""
+    """Add a `begin_trial` and an `observe` that do nothing."""
     form.begin_trial, form.observe = _begin_trial, _observe  # type: ignore[attr-defined]
     return form
 
@@ -118,61 +118,62 @@ def _write_shifts(self, t, bits, blank, shifts):
     pass
 
 
-def _constant_sketch(self, k, at, bits, q):
+def _constant_sketch(self, k, offset, bits, q):
     return 0
 
 
-def _no_marks(self):
+def _no_sketch(self):
     return -1
 
 
 def without_sketch(form: Form) -> Form:
-    """Give a form whose votes are not all 0 or 1 the verbs of sketches, which are never used."""
-    form.write_shifts, form.constant_sketch, form.most_marks = _write_shifts, _constant_sketch, _no_marks  # type: ignore[attr-defined]
+    """Add the methods of sketches to a form whose votes are not all 0 or 1; they are never used."""
+    form.write_shifts, form.constant_sketch = _write_shifts, _constant_sketch  # type: ignore[attr-defined]
+    form.sketch_votes = _no_sketch  # type: ignore[attr-defined]
     return form
 
 
-def _one_by_one(self, t, k, w, v, at, scores, others):
-    add_scores(self, t, k, w, at, scores)
-    add_scores(self, t, k, v, at, others)
+def _one_by_one(self, t, k, w, v, offset, scores, others):
+    add_scores(self, t, k, w, offset, scores)
+    add_scores(self, t, k, v, offset, others)
 
 
-def one_by_one(form: Form) -> Form:
-    """Give a form the verb `tally_both` that tallies twice."""
+def one_pass_each(form: Form) -> Form:
+    """Add an `add_both_scores` that calls `add_scores` twice."""
     form.add_both_scores = _one_by_one  # type: ignore[attr-defined]
     return form
 
 
-def voices(form, t, k, q, at, index, value, count):
-    """What each sub-expert votes: what `gap` says of all sources but those whose z is a new coordinate."""
+def append_votes(form, t, k, q, offset, index, value, count):
+    """Append what each sub-expert votes, for an explanation: `append_z`, except in dual forms."""
     if isinstance(form, Sum):
-        count = voices(form.a, t, k, q, at, index, value, count)
-        return voices(form.b, t, k, q, at + form.split, index, value, count)
-    return getattr(form, "voices", form.append_z)(t, k, q, at, index, value, count)
+        count = append_votes(form.a, t, k, q, offset, index, value, count)
+        return append_votes(form.b, t, k, q, offset + form.split, index, value, count)
+    return getattr(form, "append_votes", form.append_z)(t, k, q, offset, index, value, count)
 
 
 class Sum(NamedTuple):
-    """The verbs of both parts; the second part's weights start at `split`."""
+    """The sum of two forms; the weights of the second start at `split`."""
 
     a: Any
     b: Any
     split: int
 
-    def add_scores(self, t, k, w, at, scores):
-        add_scores(self.a, t, k, w, at, scores)
-        add_scores(self.b, t, k, w, at + self.split, scores)
+    def add_scores(self, t, k, w, offset, scores):
+        add_scores(self.a, t, k, w, offset, scores)
+        add_scores(self.b, t, k, w, offset + self.split, scores)
 
-    def add_both_scores(self, t, k, w, v, at, scores, others):
-        add_both_scores(self.a, t, k, w, v, at, scores, others)
-        add_both_scores(self.b, t, k, w, v, at + self.split, scores, others)
+    def add_both_scores(self, t, k, w, v, offset, scores, others):
+        add_both_scores(self.a, t, k, w, v, offset, scores, others)
+        add_both_scores(self.b, t, k, w, v, offset + self.split, scores, others)
 
-    def append_z(self, t, k, q, at, index, value, count):
-        count = append_z(self.a, t, k, q, at, index, value, count)
-        return append_z(self.b, t, k, q, at + self.split, index, value, count)
+    def append_z(self, t, k, q, offset, index, value, count):
+        count = append_z(self.a, t, k, q, offset, index, value, count)
+        return append_z(self.b, t, k, q, offset + self.split, index, value, count)
 
-    def append_new_experts(self, t, k, at, spoken, index, count):
-        count = append_new_experts(self.a, t, k, at, spoken, index, count)
-        return append_new_experts(self.b, t, k, at + self.split, spoken, index, count)
+    def append_new_experts(self, t, k, offset, spoken, index, count):
+        count = append_new_experts(self.a, t, k, offset, spoken, index, count)
+        return append_new_experts(self.b, t, k, offset + self.split, spoken, index, count)
 
     def begin_trial(self, t):
         begin_trial(self.a, t)
@@ -185,15 +186,17 @@ class Sum(NamedTuple):
     def write_shifts(self, t, bits, blank, shifts):
         write_shifts(self.a, t, bits, blank, shifts)
 
-    def constant_sketch(self, k, at, bits, q):
-        return constant_sketch(self.a, k, at, bits, q) + constant_sketch(self.b, k, at + self.split, bits, q)
+    def constant_sketch(self, k, offset, bits, q):
+        return constant_sketch(self.a, k, offset, bits, q) + constant_sketch(
+            self.b, k, offset + self.split, bits, q
+        )
 
-    def most_marks(self):
-        return self.a.most_marks() if self.b.most_marks() == 0 else -1  # votes first, then what is constant
+    def sketch_votes(self):
+        return self.a.sketch_votes() if self.b.sketch_votes() == 0 else -1  # hard votes, then constants
 
 
-class Last(NamedTuple):
-    """The hypothesis of this moment."""
+class LastWeights(NamedTuple):
+    """The last hypothesis."""
 
     w: np.ndarray
 
@@ -201,12 +204,12 @@ class Last(NamedTuple):
         return self.w[i]
 
 
-class Mean(NamedTuple):
+class MeanWeights(NamedTuple):
     """The sum of the hypotheses held at the start of each trial, the current one included.
 
     A coordinate's sum is brought up to date only when it moves: `past` holds what it had gathered then,
     `since` the cumulated scale of then, and `total` that of now; the current hypothesis, with its own
-    `scale`, comes on top. Dividing by the number of trials changes no guess.
+    `scale`, comes on top. Dividing by the number of trials would change no prediction.
     """
 
     w: np.ndarray

@@ -1,16 +1,23 @@
-"""The dual Perceptron (2006): sub-experts are earlier instances, which vote by how near they are."""
+"""The form of the dual Perceptron (2006): sub-experts are support vectors, which vote K(x, z_j)."""
 
 import math
 from typing import Any, NamedTuple
 
 from linmax._jit import inline, separate
 from linmax.kernels.forms.base import (
-    one_by_one,
+    one_pass_each,
     weight_of,
-    without_entrance,
+    without_begin,
     without_sketch,
 )
-from linmax.kernels.forms.shared import Portraits, Sharing, find, instances, remember, without_zeros
+from linmax.kernels.forms.shared import (
+    Sharing,
+    StatisticArrays,
+    add_instance,
+    find,
+    n_instances,
+    without_zeros,
+)
 from linmax.kernels.forms.support_vectors import (
     ALIVE,
     BORN,
@@ -22,40 +29,40 @@ from linmax.kernels.forms.support_vectors import (
     Mercer,
     Scratch,
     Supports,
-    directly,
-    enter_factor,
+    compare,
+    direct_kernel,
+    feature_vector,
     kernel_with,
-    load,
-    look_at,
-    picture,
-    portrait_dot,
-    renew,
+    load_attributes,
+    set_factor,
     squared,
+    statistic_product,
+    update_factors,
 )
 
 
 @separate
-def compared(form, j, c):
-    """K(phi(x, c), z_j) for the trial that is looked at."""
+def kernel_value(form, j, c):
+    """Return K(phi(x, c), z_j) for the current trial."""
     supports, scratch = form.supports, form.scratch
     if form.way == PLAIN:
         return scratch.near[j]
     if form.way != FACTORED:
         return supports.table[j, c]
     if scratch.near[j] < 0.0 or scratch.lift[c] < 0.0 or supports.table[j, c] < 0.0:
-        return directly(supports, form.portraits, form.mercer, scratch, j, c)
+        return direct_kernel(supports, form.statistics, form.mercer, scratch, j, c)
     return scratch.near[j] * supports.table[j, c] * scratch.lift[c]
 
 
 @inline
-def speaks_for(form, c):
-    """Has class c features? What does not depend on the class always has."""
-    return form.way == PLAIN or instances(form.portraits, c) > 0
+def has_features(form, c):
+    """Tell whether class c has features: always, if features do not depend on the class."""
+    return form.way == PLAIN or n_instances(form.statistics, c) > 0
 
 
 @separate
-def same(z, j, u):
-    """Is z_j this very vector?"""
+def is_equal(z, j, u):
+    """Tell whether z_j equals u."""
     a = 0
     while a < len(u) and z[a, j] == u[a]:
         a += 1
@@ -63,13 +70,13 @@ def same(z, j, u):
 
 
 @separate
-def place_of(form, u):
-    """The support that is u: one that is there, or a new one; -1 if there is no room, which cannot be."""
+def find_or_add(form, u):
+    """Return the index of the support vector u, added if it is new; -1 if the arrays are full."""
     supports = form.supports
     numbers = supports.numbers
     uu = squared(u)
     for j in range(numbers[COUNT]):
-        if supports.norm[j] == uu and supports.alive[j] == 1 and same(supports.z, j, u):
+        if supports.norm[j] == uu and supports.alive[j] == 1 and is_equal(supports.z, j, u):
             return j
     j = numbers[COUNT]
     if j == len(supports.norm):
@@ -87,16 +94,16 @@ def place_of(form, u):
     supports.odd[j] = 0
     for c in range(supports.table.shape[1]):
         supports.table[j, c] = 0.0
-        if form.way == FACTORED and instances(form.portraits, c) > 0:
-            enter_factor(
-                supports, j, c, -2.0 * form.mercer.a * portrait_dot(form.portraits, c, supports.z, j)
+        if form.way == FACTORED and n_instances(form.statistics, c) > 0:
+            set_factor(
+                supports, j, c, -2.0 * form.mercer.a * statistic_product(form.statistics, c, supports.z, j)
             )
     return j
 
 
 @separate
-def forget(supports, before):
-    """Let go of those that came since, if what moved them cancelled out."""
+def remove_unused(supports, before):
+    """Remove support vectors added since `before` whose coefficients are all 0."""
     for j in range(before, supports.numbers[COUNT]):
         largest = 0.0
         for s in range(supports.alpha.shape[1]):
@@ -107,8 +114,8 @@ def forget(supports, before):
 
 
 @separate
-def drop(form):
-    """Let go of supports beyond the budget: the oldest, or those that contribute least."""
+def apply_budget(form):
+    """Remove support vectors beyond the budget: the oldest, or those that contribute least."""
     supports = form.supports
     while supports.numbers[ALIVE] > form.budget:
         least = -1
@@ -128,30 +135,32 @@ def drop(form):
         supports.numbers[ALIVE] -= 1
 
 
-@without_entrance
+@without_begin
 @without_sketch
-@one_by_one
+@one_pass_each
 class DualVotes(NamedTuple):
-    """Sub-expert (j, tau) votes K(phi(x, r), z_j) for every class r in tau; a move makes a new support.
+    """Sub-expert (j, tau) votes K(phi(x, r), z_j) for every class r in tau; an update adds a support vector.
 
-    In these coordinates z is the coefficient of the instance itself, so only a rule that adds z may move it.
+    z is the coefficient of the instance itself, so only a rule that adds z is correct here. `each` is 1 if
+    there is a set for each class, `alone` if one set has all classes, and `smallest` if the budget removes
+    what contributes least instead of the oldest.
     """
 
     rows: Any
     sharing: Sharing
-    portraits: Portraits
+    statistics: StatisticArrays
     supports: Supports
     scratch: Scratch
     mercer: Mercer
     map: int
     way: int
-    each: int  # is there a set for each class?
-    alone: int  # is there one set, with all classes?
+    each: int
+    alone: int
     budget: int
-    smallest: int  # drop what contributes least, not the oldest
+    smallest: int
 
-    def add_scores(self, t, k, w, at, scores):
-        look_at(self, t, k)
+    def add_scores(self, t, k, w, offset, scores):
+        compare(self, t, k)
         supports, scratch, starts, sets = self.supports, self.scratch, self.sharing.starts, self.sharing.sets
         stride = supports.alpha.shape[1]
         used = k if self.each else stride
@@ -164,7 +173,7 @@ class DualVotes(NamedTuple):
         for j in range(supports.numbers[COUNT]):
             if supports.alive[j] == 0:
                 continue
-            base = at + j * stride
+            base = offset + j * stride
             if self.way == PLAIN:
                 for s in range(used):
                     scratch.sums[s] += weight_of(w, base + s) * scratch.near[j]
@@ -174,8 +183,8 @@ class DualVotes(NamedTuple):
                     scratch.part[c] += weight * supports.table[j, c]
             else:
                 for c in range(k):
-                    if speaks_for(self, c):
-                        near = compared(self, j, c)
+                    if has_features(self, c):
+                        near = kernel_value(self, j, c)
                         for s in range(starts[c], starts[c + 1]):
                             scores[c] += weight_of(w, base + sets[s]) * near
         for c in range(k):
@@ -185,10 +194,10 @@ class DualVotes(NamedTuple):
                 for s in range(starts[c], starts[c + 1]):
                     scores[c] += scratch.sums[sets[s]]
 
-    def append_z(self, t, k, q, at, index, value, count):
+    def append_z(self, t, k, q, offset, index, value, count):
         supports, scratch, starts, sets = self.supports, self.scratch, self.sharing.starts, self.sharing.sets
         stride = supports.alpha.shape[1]
-        load(self.rows, t, scratch.x)
+        load_attributes(self.rows, t, scratch.x)
         if self.way == PLAIN:
             moved = 0.0
             for s in range(stride):
@@ -198,53 +207,53 @@ class DualVotes(NamedTuple):
                     scratch.sums[sets[s]] += q[c]
             for s in range(stride):
                 moved = max(moved, abs(scratch.sums[s]))
-            j = place_of(self, scratch.x) if moved > 0.0 else -1
+            j = find_or_add(self, scratch.x) if moved > 0.0 else -1
             for s in range(stride * (j >= 0)):
-                index[count] = at + j * stride + s
+                index[count] = offset + j * stride + s
                 value[count] = scratch.sums[s]
                 supports.alpha[j, s] += scratch.sums[s]
                 count += 1 * (scratch.sums[s] != 0.0)
         else:
             first, before = count, supports.numbers[COUNT]
             for c in range(k):
-                if q[c] == 0.0 or instances(self.portraits, c) == 0 or starts[c] == starts[c + 1]:
+                if q[c] == 0.0 or n_instances(self.statistics, c) == 0 or starts[c] == starts[c + 1]:
                     continue
-                picture(self.portraits, self.map, scratch.x, c, scratch.u)
-                j = place_of(self, scratch.u)
+                feature_vector(self.statistics, self.map, scratch.x, c, scratch.u)
+                j = find_or_add(self, scratch.u)
                 for s in range(starts[c], starts[c + 1] if j >= 0 else starts[c]):
-                    i = at + j * stride + sets[s]
+                    i = offset + j * stride + sets[s]
                     place = find(index, first, count, i)
-                    if place == count:  # classes that look the same move the same support
+                    if place == count:  # equal feature vectors of classes share a support vector
                         index[count] = i
                         value[count] = 0.0
                         count += 1
                     value[place] += q[c]
                     supports.alpha[j, sets[s]] += q[c]
             count = without_zeros(index, value, first, count)
-            forget(supports, before)
-        drop(self)
+            remove_unused(supports, before)
+        apply_budget(self)
         return count
 
-    def append_new_experts(self, t, k, at, spoken, index, count):
-        return count  # a support is there from its first moment on
+    def append_new_experts(self, t, k, offset, spoken, index, count):
+        return count  # a support vector has its weight from the start
 
     def observe(self, t, y):
         supports = self.supports
         supports.numbers[TRIAL] = -1
         if self.way != PLAIN:
-            remember(self.portraits, self.rows, t, y)
+            add_instance(self.statistics, self.rows, t, y)
         if self.way == FACTORED:
-            renew(supports, self.portraits, self.mercer, y, self.scratch.dot)
+            update_factors(supports, self.statistics, self.mercer, y, self.scratch.dot)
 
-    def voices(self, t, k, q, at, index, value, count):
-        """What each sub-expert votes, for an explanation; `gap` says how it would move."""
-        look_at(self, t, k)
+    def append_votes(self, t, k, q, offset, index, value, count):
+        """Append what each sub-expert votes, for an explanation; `append_z` is the update."""
+        compare(self, t, k)
         stride = self.supports.alpha.shape[1]
         for j in range(self.supports.numbers[COUNT]):
             for c in range(k):
-                if q[c] != 0.0 and self.supports.alive[j] == 1 and speaks_for(self, c):
+                if q[c] != 0.0 and self.supports.alive[j] == 1 and has_features(self, c):
                     for s in range(self.sharing.starts[c], self.sharing.starts[c + 1]):
-                        index[count] = at + j * stride + self.sharing.sets[s]
-                        value[count] = q[c] * compared(self, j, c)
+                        index[count] = offset + j * stride + self.sharing.sets[s]
+                        value[count] = q[c] * kernel_value(self, j, c)
                         count += 1
         return count

@@ -1,4 +1,4 @@
-"""Class-dependent features that classes share (2006): what a class looks like says what to look at."""
+"""The form of shared features phi(x, p^r) (2006), the maps phi, and the statistics p^r of the classes."""
 
 from typing import Any, NamedTuple
 
@@ -9,9 +9,9 @@ from linmax.kernels.forms.base import (
     attribute_at,
     attribute_value,
     n_entries,
-    one_by_one,
+    one_pass_each,
     weight_of,
-    without_entrance,
+    without_begin,
     without_sketch,
 )
 from linmax.spec import register
@@ -21,19 +21,19 @@ COMMON, RARE = 0.2, 0.02  # Eq. 10
 
 @register("plain")
 def plain(x: float, p: float) -> float:
-    """x itself, whatever the class: for sets of classes."""
+    """Return x, for every class."""
     return x
 
 
 @register("product")
 def product(x: float, p: float) -> float:
-    """x p (Eq. 4)."""
+    """Return x p (Eq. 4)."""
     return x * p
 
 
 @register("ternary")
 def ternary(x: float, p: float) -> float:
-    """2 for what is common in the class, -1 for what is rare in it (Eq. 10)."""
+    """Return 2 if x = 1 is common in the class, -1 if it is rare, else 0 (Eq. 10)."""
     if x != 1.0:
         return 0.0
     return 2.0 if p >= COMMON else -1.0 if p <= RARE else 0.0
@@ -41,50 +41,60 @@ def ternary(x: float, p: float) -> float:
 
 @register("distance")
 def distance(x: float, p: float) -> float:
-    """|x - p|."""
+    """Return |x - p|."""
     return abs(x - p)
 
 
 @register("difference")
 def difference(x: float, p: float) -> float:
-    """x - p: what Eq. 11 compares."""
+    """Return x - p (Eq. 11)."""
     return x - p
 
 
 class Sharing(NamedTuple):
-    """Which sets tau a class is in."""
+    """The sets tau of each class: `sets[starts[c]:starts[c + 1]]`."""
 
-    starts: np.ndarray  # (classes + 1,) int64
-    sets: np.ndarray  # int64: those of class c from starts[c] on
+    starts: np.ndarray
+    sets: np.ndarray
 
 
-class Portraits(NamedTuple):
-    """The statistics p^r: of each class the first instance, or the running mean of all."""
+class StatisticArrays(NamedTuple):
+    """The statistics p^r: the first instance of each class, or the running mean of all.
 
-    total: np.ndarray  # (attributes, classes): what was added up
-    seen: np.ndarray  # (classes,) int64: instances of each class so far
-    first: int  # is only the first one added?
+    Parameters
+    ----------
+    total : ndarray of shape (attributes, classes)
+        The sum of the instances.
+    seen : ndarray of shape (classes,), int64
+        The number of instances of each class.
+    first : int
+        Whether only the first instance is added.
+    """
+
+    total: np.ndarray
+    seen: np.ndarray
+    first: int
 
 
 @inline
-def instances(portraits, c):
-    """Of how many instances the portrait of a class is made; 0: it has none yet."""
-    return min(portraits.seen[c], 1) if portraits.first else portraits.seen[c]
+def n_instances(statistics, c):
+    """Return the number of instances in the statistics of a class."""
+    return min(statistics.seen[c], 1) if statistics.first else statistics.seen[c]
 
 
 @inline
-def remember(portraits, rows, t, y):
-    """Take trial t into the portrait of its class."""
-    if portraits.seen[y] == 0 or not portraits.first:
+def add_instance(statistics, rows, t, y):
+    """Add trial t to the statistics of its class."""
+    if statistics.seen[y] == 0 or not statistics.first:
         for j in range(n_entries(rows, t)):
             a, x = attribute_at(rows, t, j)
-            portraits.total[a, y] += x
-    portraits.seen[y] += 1
+            statistics.total[a, y] += x
+    statistics.seen[y] += 1
 
 
 @inline
 def find(index, first, count, i):
-    """Where i is among the entries from `first` on; `count` if it is not."""
+    """Return the position of i among the entries from `first` on; `count` if it is absent."""
     place = first
     while place < count and index[place] != i:
         place += 1
@@ -93,7 +103,7 @@ def find(index, first, count, i):
 
 @inline
 def without_zeros(index, value, first, count):
-    """Drop the entries from `first` on that are 0; return how many are left in all."""
+    """Drop the entries from `first` on that are 0; return the new count."""
     kept = first
     for place in range(first, count):
         index[kept] = index[place]
@@ -103,14 +113,14 @@ def without_zeros(index, value, first, count):
 
 
 @inline
-def extent(form, t):
-    """How many attributes of a trial to go over."""
+def n_visited(form, t):
+    """Return the number of attributes of a trial to visit."""
     return form.absent if form.absent > 0 else n_entries(form.rows, t)
 
 
 @inline
-def attribute(form, t, j):
-    """One of them, and its value."""
+def visited_attribute(form, t, j):
+    """Return the j-th attribute to visit, and its value."""
     if form.absent > 0:
         return j, attribute_value(form.rows, t, j)
     return attribute_at(form.rows, t, j)
@@ -118,72 +128,73 @@ def attribute(form, t, j):
 
 @inline
 def feature(form, a, x, c):
-    """phi(x_a, p_a^c): 0 for a class without portrait, and where absent attributes say nothing."""
-    n = instances(form.portraits, c)
+    """Return phi(x_a, p_a^c); 0 for a class without instances, and for absent attributes if phi(0, p) = 0."""
+    n = n_instances(form.statistics, c)
     if n == 0 or (x == 0.0 and form.absent == 0):
         return 0.0
-    return feature_at(form.map)(x, form.portraits.total[a, c] / n)
+    return feature_at(form.map)(x, form.statistics.total[a, c] / n)
 
 
-@without_entrance
+@without_begin
 @without_sketch
-@one_by_one
+@one_pass_each
 class SharedFeatures(NamedTuple):
-    """Sub-expert (tau, a) votes for class r in tau with phi(x_a, p_a^r); a class without portrait has none.
+    """Sub-expert (tau, a) votes phi(x_a, p_a^r) for class r in tau, and 0 for a class without instances.
 
-    Where phi(0, p) = 0 for every p the cost follows the attributes that are there.
+    If phi(0, p) = 0 for every p, the cost is proportional to the non-zero attributes. `stride` is the number
+    of weights of a set; `absent` is the number of attributes to visit if zeros have features, else 0.
     """
 
     rows: Any
     sharing: Sharing
-    portraits: Portraits
+    statistics: StatisticArrays
     map: int
-    stride: int  # of a set's weights: the room of attributes
-    absent: int  # how many attributes to go over where those that are 0 have features, too; else 0
+    stride: int
+    absent: int
 
-    def add_scores(self, t, k, w, at, scores):
+    def add_scores(self, t, k, w, offset, scores):
         starts, sets = self.sharing.starts, self.sharing.sets
-        for j in range(extent(self, t)):
-            a, x = attribute(self, t, j)
+        for j in range(n_visited(self, t)):
+            a, x = visited_attribute(self, t, j)
             for c in range(k):
                 phi = feature(self, a, x, c)
                 if phi != 0.0:
                     for s in range(starts[c], starts[c + 1]):
-                        scores[c] += weight_of(w, at + sets[s] * self.stride + a) * phi
+                        scores[c] += weight_of(w, offset + sets[s] * self.stride + a) * phi
 
-    def append_z(self, t, k, q, at, index, value, count):
+    def append_z(self, t, k, q, offset, index, value, count):
         starts, sets = self.sharing.starts, self.sharing.sets
-        for j in range(extent(self, t)):
-            a, x = attribute(self, t, j)
+        for j in range(n_visited(self, t)):
+            a, x = visited_attribute(self, t, j)
             first = count
             for c in range(k):
                 phi = feature(self, a, x, c) if q[c] != 0.0 else 0.0
                 if phi == 0.0:
                     continue
                 for s in range(starts[c], starts[c + 1]):
-                    place = find(index, first, count, at + sets[s] * self.stride + a)
-                    if place == count:  # rules that need |z| want every coordinate once
-                        index[count] = at + sets[s] * self.stride + a
+                    place = find(index, first, count, offset + sets[s] * self.stride + a)
+                    if place == count:  # each coordinate once, for rules that compute |z|
+                        index[count] = offset + sets[s] * self.stride + a
                         value[count] = 0.0
                         count += 1
                     value[place] += q[c] * phi
             count = without_zeros(index, value, first, count)
         return count
 
-    def append_new_experts(self, t, k, at, spoken, index, count):
+    def append_new_experts(self, t, k, offset, spoken, index, count):
         starts, sets = self.sharing.starts, self.sharing.sets
-        for j in range(extent(self, t)):
-            a, x = attribute(self, t, j)
+        for j in range(n_visited(self, t)):
+            a, x = visited_attribute(self, t, j)
             first = count
             for c in range(k):
                 if feature(self, a, x, c) == 0.0:
                     continue
                 for s in range(starts[c], starts[c + 1]):
-                    i = at + sets[s] * self.stride + a
+                    i = offset + sets[s] * self.stride + a
                     if spoken[i] == 0 and find(index, first, count, i) == count:
                         index[count] = i
                         count += 1
         return count
 
     def observe(self, t, y):
-        remember(self.portraits, self.rows, t, y)
+        add_instance(self.statistics, self.rows, t, y)
