@@ -170,8 +170,8 @@ def test_frames_name_the_experts() -> None:
 def test_minus_one_abstains_unless_it_is_a_label() -> None:
     silent = VoteClassifier(AVERAGED).fit([[1, -1], [0, 1]], [1, 0])
     assert 1 not in silent.explain([[1, -1]]).contributions
-    heard = VoteClassifier(AVERAGED).fit([[1, -1], [-1, 1]], [1, -1])
-    assert set(heard.explain([[1, -1]]).contributions) >= {0, 1}
+    model = VoteClassifier(AVERAGED).fit([[1, -1], [-1, 1]], [1, -1])
+    assert set(model.explain([[1, -1]]).contributions) >= {0, 1}
 
 
 def test_votes_and_labels_of_two_kinds_are_compared_as_texts() -> None:

@@ -1,4 +1,4 @@
-"""FusionClassifier: votes that nobody could look up, and estimators that go on learning."""
+"""FusionClassifier: out-of-fold votes, and estimators that continue to learn."""
 
 from __future__ import annotations
 
@@ -115,8 +115,8 @@ def test_an_estimator_may_know_fewer_classes_than_all(iris: Any) -> None:
         panel = [("narrow", narrow), ("wide", wide)]
         model = FusionClassifier(panel, AVERAGED, prefit=True, votes=votes).fit(rows, labels)
         assert model.score(rows, labels) > 0.9
-    told = FusionClassifier([("wide", wide)], AVERAGED, prefit=True).fit(rows[some], labels[some])
-    assert told.classes_.tolist() == sorted(set(labels)), "what an estimator knows is known"
+    model = FusionClassifier([("wide", wide)], AVERAGED, prefit=True).fit(rows[some], labels[some])
+    assert model.classes_.tolist() == sorted(set(labels)), "the classes of prefit estimators are known"
 
 
 def test_fitted_estimators_are_never_changed(iris: Any) -> None:
@@ -217,22 +217,22 @@ def test_metadata_is_routed_where_it_was_requested(iris: Any) -> None:
                 name,
                 GaussianNB().set_fit_request(sample_weight=asks).set_partial_fit_request(sample_weight=asks),
             )
-            for name, asks in (("told", True), ("deaf", False))
+            for name, asks in (("weighted", True), ("unweighted", False))
         ]
         model = FusionClassifier(panel, AVERAGED, cv=GroupKFold(3))
         model.fit(rows, labels, sample_weight=weights, groups=groups)
-        told, deaf = model.estimators_
-        assert told.class_count_.sum() == 75
-        assert deaf.class_count_.sum() == 150
+        weighted, unweighted = model.estimators_
+        assert weighted.class_count_.sum() == 75
+        assert unweighted.class_count_.sum() == 150
         model.partial_fit(rows, labels, sample_weight=weights)
-        assert told.class_count_.sum() == 150
-        assert deaf.class_count_.sum() == 300
+        assert weighted.class_count_.sum() == 150
+        assert unweighted.class_count_.sum() == 300
 
 
 def test_two_jobs_give_the_same_result_as_one(iris: Any) -> None:
     one, two = (FusionClassifier(PANEL, AVERAGED, cv=2, n_jobs=jobs).fit(*iris) for jobs in (1, 2))
     assert one.fusion_.weights == two.fusion_.weights
-    assert cross_val_score(two, *iris, cv=2).min() > 0.8
+    assert cross_val_score(one, *iris, cv=2).min() > 0.8
 
 
 def test_the_default_learner_gives_probabilities(iris: Any) -> None:

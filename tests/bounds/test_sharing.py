@@ -42,7 +42,7 @@ def flipped(table: AttributeData, noise: float, seed: int = 0) -> AttributeData:
     return AttributeData(table.attributes, np.where(flips, (table.labels + 1) % 16, table.labels))
 
 
-NONE, NOBODY = np.zeros(64), np.zeros((16, 64))
+NONE, NO_OWN = np.zeros(64), np.zeros((16, 64))
 BLOCKS = np.repeat(np.eye(16) / 2, 4, axis=1)  # class r at 1/2 on its own block: 2 against at most 1
 
 
@@ -60,7 +60,7 @@ def test_on_the_first_set_one_shared_vector_has_a_bound_of_256_mistakes() -> Non
     for i, table in enumerate(tables):
         R = radius(table.attributes[:, None] * first_items(table))
         assert R == radius(table.attributes) == 16
-        assert loss(table, SHARED, NOBODY) == 0
+        assert loss(table, SHARED, NO_OWN) == 0
         assert made["single"][i] <= mixing_bound(0, complexity([SHARED], rho=1, radius=R)) == 256
         own = SHARED * first_items(table)
         assert loss(table, NONE, own) == 0
@@ -72,7 +72,7 @@ def test_the_bound_of_the_hybrid_is_twice_that_of_either_part() -> None:
     tables = [shared(2000, seed=seed) for seed in SEEDS] + [disjoint(2000, seed=seed) for seed in SEEDS]
     made = mistakes(tables)["hybrid"]
     for i, table in enumerate(tables[:3]):
-        halves = [SHARED, *NOBODY], [NONE, *(SHARED * first_items(table))]
+        halves = [SHARED, *NO_OWN], [NONE, *(SHARED * first_items(table))]
         promised = [complexity(u, rho=rho, radius=16) for u in halves]
         assert promised == [512, 8192]
         assert made[i] <= mixing_bound(0, promised[0])
@@ -107,12 +107,12 @@ def test_under_noise_the_bound_includes_the_loss(noise: float) -> None:
     tables = [flipped(make(2000, seed=seed), noise, seed) for make in (shared, disjoint) for seed in SEEDS]
     made = mistakes(tables)
     for i, table in enumerate(tables[:3]):
-        L = loss(table, SHARED, NOBODY)
+        L = loss(table, SHARED, NO_OWN)
         own = SHARED * first_items(table)
         assert L == loss(table, NONE, own) >= (table.labels != shared(2000, seed=i).labels).sum() > 0
         assert made["single"][i] <= mixing_bound(L, complexity([SHARED], rho=1, radius=16))
         assert made["multi"][i] <= mixing_bound(L, complexity(own, rho=1, radius=16))
-        assert made["hybrid"][i] <= mixing_bound(L, complexity([SHARED, *NOBODY], rho=2, radius=16))
+        assert made["hybrid"][i] <= mixing_bound(L, complexity([SHARED, *NO_OWN], rho=2, radius=16))
     for i, table in enumerate(tables[3:], start=3):
         L = loss(table, NONE, BLOCKS)
         assert L > 0
@@ -176,7 +176,7 @@ def adversary() -> tuple[MixingOracle, AttributeData]:
 
 def test_the_128_of_2006_is_false_and_the_256_of_its_equation_is_not() -> None:
     it, table = adversary()
-    assert loss(table, SHARED, NOBODY) == 0
+    assert loss(table, SHARED, NO_OWN) == 0
     assert it.mistakes == 216
     assert published_2006([SHARED], length=8) == 128
     assert complexity([SHARED], rho=1, radius=radius(table.attributes)) == 256
