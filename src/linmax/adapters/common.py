@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linmax.experts import Source
-from linmax.fusion import Fusion
 from linmax.spec import Learner, parse, short
 from linmax.techniques import recommended
 
@@ -63,14 +61,6 @@ def base_learners(learner: Any) -> list[Any]:
     if getattr(learner, "members", None) is not None:
         return [base for member in learner.members for base in base_learners(member)]
     return base_learners(learner.inner) if hasattr(learner, "inner") else [learner]
-
-
-def add_classes(fusion: Fusion, classes: Iterable[Any]) -> None:
-    """Add those of the classes that the session does not know yet."""
-    new = [name for name in classes if fusion.names.classes.get(name) < 0]
-    if new:
-        fusion.names.classes.extend(new)
-        fusion.runner.version += 1
 
 
 def softmax(scores: Scores) -> Scores:

@@ -1,4 +1,4 @@
-"""Items whose label comes later."""
+"""Tickets: items that were predicted and whose label comes later."""
 
 from __future__ import annotations
 
@@ -8,16 +8,40 @@ from typing import Any, NamedTuple
 
 
 class Ticket(NamedTuple):
-    """The guess for an item, and the number under which its votes are kept until the label is known."""
+    """The prediction for an item whose label is still to come.
+
+    Parameters
+    ----------
+    number
+        The number under which the session stores the votes of the item.
+    guess
+        The predicted class.
+    session
+        The session that has issued the ticket.
+    """
 
     number: int
     guess: Any
-    session: str = ""  # whose it is
+    session: str = ""
 
 
 class Tickets:
-    """A bounded store of votes; the oldest expire, and are counted.
+    """The items of a session whose label is still to come; the oldest expire, and are counted.
 
+    Parameters
+    ----------
+    limit
+        How many items are stored at most.
+
+    Attributes
+    ----------
+    expired : int
+        How many items have been dropped because there were too many.
+    given : int
+        How many tickets have been issued.
+
+    Examples
+    --------
     >>> from linmax import Fusion, Winnow
     >>> fusion = Fusion(Winnow(1.2))
     >>> ticket = fusion.predict_one({"ann": "cat", "bob": "dog"}, ticket=True)
@@ -40,20 +64,22 @@ class Tickets:
 
     @property
     def limit(self) -> int:
-        """How many items wait at most."""
+        """How many items are stored at most."""
         return self._limit
 
     @limit.setter
     def limit(self, limit: int) -> None:
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
-            raise ValueError(f"tickets need a whole number as their limit (got {limit!r}); 10000 is usual")
+            raise ValueError(
+                f"tickets require a whole number as their limit (got {limit!r}); a typical value is 10000"
+            )
         self._limit = limit
 
     def __len__(self) -> int:
         return len(self.waiting)
 
     def issue(self, guess: Any, votes: Any, attributes: Any) -> Ticket:
-        """Keep an item; forget the oldest when there are too many."""
+        """Store an item; drop the oldest if there are too many."""
         ticket = Ticket(self.given, guess, self.session)
         self.waiting[ticket.number] = (_copy(votes), _copy(attributes))
         self.given += 1
@@ -67,7 +93,7 @@ class Tickets:
         del self.waiting[ticket.number]
 
     def item(self, ticket: Ticket) -> tuple[Any, Any]:
-        """The votes and attributes behind a ticket."""
+        """Return the votes and attributes of a ticket."""
         if ticket.session not in ("", self.session):
             raise ValueError(f"ticket {ticket.number} is from another session; learn it there")
         if ticket.number in self.waiting:

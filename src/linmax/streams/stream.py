@@ -55,6 +55,17 @@ class Stream:
     Streams are opened by `open_stream`. A stream can be read once; it is also a context manager that closes
     the file.
 
+    Parameters
+    ----------
+    source : ByteSource
+        The open file.
+    schema : Schema
+        The columns of the file and their roles.
+    chunks : iterator of Chunk
+        The items.
+    rows_total : int or None
+        Number of items of the file, if the format stores it.
+
     Attributes
     ----------
     schema : Schema

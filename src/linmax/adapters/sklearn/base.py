@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from linmax.adapters.common import Scores, add_classes, softmax
+from linmax.adapters.common import Scores, softmax
 from linmax.fusion import Fusion
 from linmax.inputs.names import Label, to_label
 from linmax.spec import short
@@ -130,7 +130,7 @@ class SessionPredictorMixin:
         """Merge labels into `classes_` and, unless the session learns them itself, into the session."""
         self.classes_ = merge_classes(labels, *([self.classes_] if hasattr(self, "classes_") else []))
         if to_session:
-            add_classes(self.fusion_, [self._key(label) for label in self.classes_])
+            self.fusion_.add_classes(self._key(label) for label in self.classes_)
 
 
 def validate_rows(model: Any, X: Any, *, reset: bool, **options: Any) -> Any:
