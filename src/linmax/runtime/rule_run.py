@@ -27,7 +27,7 @@ from linmax.kernels.structs import (
     Workspace,
 )
 from linmax.rules import base
-from linmax.rules.base import OWN, SCALARS, SCALE, SLACK
+from linmax.rules.base import OWN, SCALARS, SCALE, SLACK, Rule
 from linmax.runtime.instances import TrialSequence
 from linmax.runtime.layout import WeightLayout, copy_columns
 from linmax.runtime.sources import Sources
@@ -37,7 +37,7 @@ COLUMNS = ("theta", "w", "spoken", "past", "since")
 
 
 @cache
-def _functions(rule: Any, interpreting: bool) -> tuple[Any, ...]:
+def _functions(rule: type[Rule], interpreting: bool) -> tuple[Any, Any, Any]:
     """Return the functions of a class of rules as the kernel takes them: their addresses, once compiled."""
     return (
         _jit.reach(rule.update, _jit.UPDATE),

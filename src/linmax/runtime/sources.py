@@ -140,8 +140,8 @@ class Sources:
 
     def build_form(self, data: TrialData) -> Any:
         """Return trials as kernels read them, all sources side by side."""
-        for memory in self.stateful:
-            memory.resize(self.capacity)
+        for stored in self.stateful:
+            stored.resize(self.capacity)
         whole: Any = None
         for block, memory in zip(self.layout.blocks, self.memories, strict=True):
             form = block.part.form(data, self.capacity, self.names, memory)
