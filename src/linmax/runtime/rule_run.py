@@ -153,7 +153,7 @@ class RuleRun:
         """Return the parameters and functions of the rule as the kernel takes them."""
         interpreting = _jit.interpreting()
         if interpreting not in self._settings:
-            rule = self.rule
+            rule: Rule = self.rule
             code, rounds = base.rivals_code(rule.rivals)
             self._settings[interpreting] = (
                 _jit.parameters(rule.parameters()),
