@@ -6,8 +6,12 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-settings.register_profile("linmax", deadline=None, derandomize=True)  # a first call compiles: no deadline
-settings.load_profile("linmax")
+from tests.helpers.examples import EVERYTHING
+
+# a first call compiles: no deadline
+settings.register_profile("linmax", deadline=None, derandomize=True, max_examples=25)
+settings.register_profile("everything", settings.get_profile("linmax"), max_examples=100)
+settings.load_profile("everything" if EVERYTHING else "linmax")
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -44,14 +45,17 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "check"),
-    [
-        pytest.param(name, check, id=f"{name}-{number}-{check.__name__}")
-        for name, model in MODELS.items()
-        for number, check in enumerate(checks.yield_checks(model))
-    ],
-)
+def river_checks() -> Iterator[Any]:
+    """Yield River's checks of all models; River runs each on several data sets, all but the first are slow."""
+    for name, model in MODELS.items():
+        seen: set[str] = set()
+        for number, check in enumerate(checks.yield_checks(model)):
+            marks = pytest.mark.slow if check.__name__ in seen else ()
+            seen.add(check.__name__)
+            yield pytest.param(name, check, id=f"{name}-{number}-{check.__name__}", marks=marks)
+
+
+@pytest.mark.parametrize(("name", "check"), list(river_checks()))
 def test_river_s_own_checks_pass(name: str, check: Any) -> None:
     check(MODELS[name].clone())
 

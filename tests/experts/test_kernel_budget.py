@@ -11,6 +11,7 @@ from safetensors.numpy import save as bytes_of
 from linmax import (
     Averaged,
     Combine,
+    Cycle,
     Fusion,
     Logistic,
     Mixture,
@@ -19,7 +20,6 @@ from linmax import (
     Voted,
     WeightedMajority,
     Winnow,
-    cycle,
     load,
     parse,
 )
@@ -27,8 +27,7 @@ from linmax._jit import interpreted
 from linmax.experts import Gaussian, Kernel, Linear, Polynomial, Shared, Source, Thresholds, Votes
 from linmax.fusion.model_file import digest
 from tests.experts.test_kernel import KINDS, cells, follow, memories, stream
-from tests.fusion.test_model_file import unpack
-from tests.helpers import streams as alongside
+from tests.helpers.sessions import different, same, unpack
 from tests.oracles.kernels import Dual
 from tests.oracles.sharing import ALL, EACH
 
@@ -74,9 +73,14 @@ def test_there_is_room_for_all_supports_that_recycling_can_bring() -> None:
         xs = rng.normal(size=(40, 2))
         ys = [*reversed(range(k)), *rng.integers(0, k, 40 - k).tolist()]
         with interpreted():
-            fusion = Fusion(Recycled(Perceptron(), size=size, updates=updates).on(source), classes=range(k))
+            learner = Recycled(Perceptron(), size=size, updates=updates).on(source)
+            whole, ones = Fusion(learner, classes=range(k)), Fusion(learner, classes=range(k))
+            whole.learn(attributes=xs, labels=ys)
             for x, y in zip(xs, ys, strict=True):
-                fusion.learn(attributes=x[None], labels=[y])
+                ones.learn(attributes=x[None], labels=[y])
+        assert same(whole, ones), different(whole, ones)
+        count = memories(ones)[0].count
+        assert count == source.budget if source.budget else count > 20
 
 
 def test_what_is_dropped_makes_room_also_between_chunks() -> None:
@@ -90,7 +94,7 @@ def test_what_is_dropped_makes_room_also_between_chunks() -> None:
         for begin in range(0, 600, 97):
             pieces.learn(attributes=xs[begin : begin + 97], labels=ys[begin : begin + 97])
             assert memories(pieces)[0].count <= 7
-    assert alongside.same(whole, pieces), alongside.different(whole, pieces)
+    assert same(whole, pieces), different(whole, pieces)
     assert memories(whole)[0].count == 7
     assert len(memories(whole)[0].supports.norm) <= 1024  # the room does not follow the trials
 
@@ -147,7 +151,7 @@ def test_only_a_perceptron_learns_on_a_kernel() -> None:
         with pytest.raises(ValueError, match=r"only Perceptron\(\) can learn on a Kernel \(got"):
             make()
     with pytest.raises(ValueError, match="rivals"):
-        Perceptron(rivals=cycle(2)).on(source)
+        Perceptron(rivals=Cycle(2)).on(source)
     with pytest.raises(ValueError, match="limit on updates"):
         Fusion(Recycled(Perceptron(), size=5, updates=None).on(Kernel(budget=5)))
 
@@ -176,7 +180,7 @@ def test_majorities_take_kernels(kind: Any, tmp_path: Path) -> None:
             if t == 11:
                 part.save(tmp_path / "m")
                 part = load(tmp_path / "m")
-    assert alongside.same(whole, part)
+    assert same(whole, part)
     assert 0 < whole.mistakes < 30
 
 

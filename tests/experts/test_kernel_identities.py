@@ -13,7 +13,7 @@ from linmax._jit import interpreted
 from linmax.experts import Attributes, Gaussian, Kernel, Linear, Polynomial, Shared, Source, Thresholds
 from linmax.spec import Learner
 from tests.experts.test_kernel import KINDS, cells, follow, memories, stream
-from tests.helpers import streams as alongside
+from tests.helpers.sessions import different, same
 from tests.oracles.kernels import Dual
 from tests.oracles.sharing import ALL, EACH, KernelOracle
 
@@ -169,7 +169,7 @@ def test_pieces_items_shapes_and_files_are_the_whole(source: Source, way: str, t
         scores = [it.scores(attributes=xs).tobytes() for it in (once, single, pieces, csr)]
     assert found == [guesses] * 3
     for other in (single, pieces, csr):
-        assert alongside.same(once, other), alongside.different(once, other)
+        assert same(once, other), different(once, other)
     assert len(set(scores)) == 1
     assert memories(once)[0].count > 3
 
@@ -180,4 +180,4 @@ def test_minus_zero_is_zero() -> None:
         one, other = (Fusion(Perceptron().on(Kernel(Gaussian(0.5))), classes="ba") for _ in range(2))
         one.learn(attributes=xs, labels=ys)
         other.learn(attributes=sparse.csr_matrix(xs), labels=ys)
-    assert alongside.same(one, other), alongside.different(one, other)
+    assert same(one, other), different(one, other)

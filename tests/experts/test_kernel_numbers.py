@@ -57,8 +57,8 @@ def test_what_a_polynomial_would_make_infinite_is_refused_and_nothing_is_lost() 
         ):
             with pytest.raises(ValueError, match="scale attributes to about 1"):
                 refused()
+        assert np.isfinite(fusion.scores(attributes=points)).all()
     assert before == {name: array.tobytes() for name, array in fusion.state().items()}
-    assert np.isfinite(fusion.scores(attributes=points)).all()
 
 
 def test_a_linear_kernel_is_not_bothered_by_what_a_polynomial_is() -> None:

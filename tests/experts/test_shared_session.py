@@ -14,6 +14,7 @@ from linmax._jit import interpreted
 from linmax.experts import Attributes, Shared, Source, Thresholds, Votes
 from linmax.spec import Learner
 from tests.helpers import streams as alongside
+from tests.helpers.sessions import different, same
 
 KINDS = {"left": ("a", "b"), "right": ("c", "d"), "odd": ("a", "c")}
 SOURCES: list[Source] = [
@@ -52,7 +53,7 @@ def test_dense_sparse_and_dicts_are_the_same_to_the_bit(source: Source, wrap: An
         for other_form in (sparse.csr_matrix(xs), [dict(enumerate(row)) for row in xs.tolist()]):
             other, others = taught(wrap(Perceptron()).on(source), other_form, ys)
             assert others == guesses
-            assert alongside.same(one, other)
+            assert same(one, other)
             assert (one.scores(attributes=xs) == other.scores(attributes=xs)).all()
         late, others = taught(
             wrap(Perceptron()).on(source), named, ys
@@ -109,9 +110,9 @@ def test_pieces_items_tickets_and_files_are_the_whole(
             found[2].append(ticket.guess)
             later.learn_one(ticket, y)
     assert found == [guesses] * 3
-    assert alongside.same(whole, pieces)
-    assert alongside.same(whole, single)
-    assert alongside.same(whole, later)
+    assert same(whole, pieces)
+    assert same(whole, single)
+    assert same(whole, later)
 
 
 # --- committees
@@ -134,7 +135,7 @@ def test_a_committee_that_votes_is_the_oracles(committee: Learner) -> None:
         assert len(given) > 15
         whole = Fusion(committee)
         alongside.at_once(whole, given)
-    assert alongside.same(whole, fusion), alongside.different(whole, fusion)
+    assert same(whole, fusion), different(whole, fusion)
 
 
 @pytest.mark.parametrize("kind", [WeightedMajority, Mixture])
@@ -148,7 +149,7 @@ def test_majorities_take_members_that_share(kind: Any, tmp_path: Path) -> None:
         alongside.at_once(fusion, stream[20:])
         whole = Fusion(kind(BANK))
         alongside.at_once(whole, stream)
-    assert alongside.same(whole, fusion)
+    assert same(whole, fusion)
     assert 0 < whole.mistakes < whole.trials
 
 
@@ -164,7 +165,7 @@ def test_a_saved_committee_goes_on_as_if_nothing_had_been(tmp_path: Path) -> Non
             fusion.save(tmp_path / "m")
             fusion = load_session(tmp_path / "m")
             alongside.at_once(fusion, stream[cut:])
-            assert alongside.same(whole, fusion), alongside.different(whole, fusion)
+            assert same(whole, fusion), different(whole, fusion)
 
 
 # --- explanations, and all the rest

@@ -17,13 +17,9 @@ from linmax import Averaged, Fusion, Logistic, Perceptron, Recycled, Triplets, W
 from linmax._jit import interpreted
 from linmax.experts import Attributes, Pairs, PerClass, Split, Thresholds, Votes
 from linmax.problems import majority
+from tests.helpers.sessions import same
 
 VOTES, LABELS = majority(200, noise=0.1)
-
-
-def same(one: Fusion, other: Fusion) -> bool:
-    mine, theirs = one.state(), other.state()
-    return mine.keys() == theirs.keys() and all(np.array_equal(mine[x], theirs[x]) for x in mine)
 
 
 def trained(learner: Any = None) -> Fusion:

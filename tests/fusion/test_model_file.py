@@ -4,30 +4,25 @@ import copy
 import json
 import os
 import pickle
-import struct
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from safetensors.numpy import load as tensors_of
 from safetensors.numpy import save as bytes_of
 
 from linmax import Averaged, Fusion, Perceptron, QuasiAdditive, Recycled, Winnow, load
 from linmax.experts import Attributes, Pairs, Thresholds, Votes
 from linmax.fusion.model_file import digest
 from linmax.problems import majority
+from tests.helpers.examples import examples
+from tests.helpers.sessions import same, unpack
 
 VOTES, LABELS = majority(300, noise=0.1)
 MEETINGS = [["mon", "ann"], ["tue", "bob"], ["mon", "bob"], ["mon", "ann"]] * 10
 ROOMS = ["a", "b", "b", "a"] * 10
-
-
-def same(one: Fusion, other: Fusion) -> bool:
-    mine, theirs = one.state(), other.state()
-    return mine.keys() == theirs.keys() and all(np.array_equal(mine[x], theirs[x]) for x in mine)
 
 
 def sessions() -> dict[str, Fusion]:
@@ -167,11 +162,6 @@ def good() -> dict[str, bytes]:
     return files
 
 
-def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    length = struct.unpack("<Q", content[:8])[0]
-    return json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["linmax"]), tensors_of(content)
-
-
 def opens_or_says_why(path: Path, content: bytes) -> None:
     """Any content either loads to a session that can predict, or is a ValueError of one sentence."""
     path.write_bytes(content)
@@ -187,7 +177,7 @@ def opens_or_says_why(path: Path, content: bytes) -> None:
 
 
 @given(st.data())
-@settings(max_examples=60)
+@examples(15)
 def test_a_damaged_file_is_one_clear_error(
     good: dict[str, bytes], tmp_path_factory: Any, data: st.DataObject
 ) -> None:
@@ -201,7 +191,7 @@ def test_a_damaged_file_is_one_clear_error(
 
 
 @given(st.data())
-@settings(max_examples=150)
+@examples(40)
 def test_hostile_numbers_are_refused_before_a_kernel_sees_them(
     good: dict[str, bytes], tmp_path_factory: Any, data: st.DataObject
 ) -> None:

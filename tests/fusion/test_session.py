@@ -16,16 +16,10 @@ import linmax
 from linmax import Averaged, Fusion, Perceptron, Recycled, Romma, Triplets, Winnow
 from linmax._jit import interpreted
 from linmax.experts import Thresholds, Votes
+from tests.helpers.sessions import same
 from tests.oracles import rules as oracles
 from tests.oracles.drive import CLASSES, EXPERTS, TECHNIQUES, follow, items
 from tests.oracles.session import Session
-
-
-def same(one: Fusion, other: Fusion) -> bool:
-    here, there = one.state(), other.state()
-    alike = here.keys() == there.keys() and all(here[k].tobytes() == there[k].tobytes() for k in here)
-    return alike and one.classes == other.classes and one.experts == other.experts
-
 
 # --- any stream
 

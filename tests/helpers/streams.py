@@ -167,19 +167,6 @@ def _scores(fusion: Fusion, item: Any, scores: dict[Any, Any], where: str) -> No
     assert np.allclose(ours[0], theirs, rtol=0, atol=1e-9 * size), f"{where}: scores {ours[0]}, not {theirs}"
 
 
-def same(one: Fusion, other: Fusion) -> bool:
-    """Are both in the same state, bit for bit?"""
-    here, there = one.state(), other.state()
-    alike = here.keys() == there.keys() and all(here[k].tobytes() == there[k].tobytes() for k in here)
-    return alike and one.classes == other.classes and one.experts == other.experts
-
-
-def different(one: Fusion, other: Fusion) -> list[str]:
-    """The names of the arrays in which two states differ."""
-    here, there = one.state(), other.state()
-    return [k for k in here if k not in there or here[k].tobytes() != there[k].tobytes()]
-
-
 def as_labels(votes: Any) -> Any:
     """Votes as labels if each is a score of 1 for one class, for which kernels are compiled anyway."""
     if votes is None or not all(

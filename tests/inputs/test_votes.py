@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from linmax.inputs import Dense, Triplets, decode_classes, read
@@ -192,7 +192,6 @@ def test_labels_may_come_in_many_ways(labels):
     assert [type(name) for name in batch.new_classes] == [int, int]
 
 
-@settings(max_examples=30)
 @given(st.lists(st.lists(st.sampled_from([*"abc", None]), min_size=2, max_size=2), min_size=1, max_size=5))
 def test_text_of_numpys_own_kind_is_text(rows):
     kind = np.dtypes.StringDType(na_object=None)

@@ -8,13 +8,12 @@ Random choice, Weighted Majority and the mixture are in `oracles_majorities.py`.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from tests.oracles.rules import Rule, Vector
-from tests.oracles.session import Session, Votes_, best, tally
+from tests.oracles.session import Session, Votes_, best, tally, twin_of
 
 Item = dict[str, Any]
 
@@ -69,7 +68,7 @@ class Member(Session):
         x = {i: vote for part in parts for i, vote in part.items() if any(vote.values())}
         if w is not None:
             return tally(w, x, classes)
-        before = copy.deepcopy(self.rule)
+        before = self.rule.twin()
         self.hear(x)
         scores = tally(self.weights(), x, classes)
         self.rule = before
@@ -160,8 +159,7 @@ class Committee:
 
     def twin(self) -> Any:
         """A copy that can go on by itself; what never changes is shared."""
-        fixed = [it for session in self.sessions() for it in (*session.hypotheses, *session.seen)]
-        return copy.deepcopy(self, {id(it): it for it in fixed})
+        return twin_of(self)
 
 
 # --- V-Combine

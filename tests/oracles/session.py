@@ -12,9 +12,26 @@ from collections import Counter, defaultdict
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from tests.oracles.rules import Rule, Vector
 
 Votes_ = dict[Any, dict[Any, Any]]
+
+
+def twin_of(it: Any) -> Any:
+    """A copy of an object with copies of its lists, dictionaries and arrays, and of all that has a twin."""
+    other = copy.copy(it)
+    vars(other).update({name: _part(part) for name, part in vars(it).items()})
+    return other
+
+
+def _part(it: Any) -> Any:
+    if hasattr(it, "twin"):
+        return it.twin()
+    if isinstance(it, list):
+        return [one.twin() if hasattr(one, "twin") else one for one in it]
+    return it.copy() if isinstance(it, dict | np.ndarray) else it
 
 
 class Votes:
@@ -162,6 +179,13 @@ class Session:
         self.trials = self.mistakes = self.right = self.novel = 0
         self.closest = math.inf
 
+    def twin(self) -> Any:
+        """A copy that can go on by itself; hypotheses once held do not change."""
+        other = twin_of(self)
+        other.sources = copy.deepcopy(self.sources)
+        other.buffer = [dict(entry) for entry in self.buffer]
+        return other
+
     # the hypothesis
     def mean(self, hypotheses: list[Vector]) -> Vector:
         keys = {i for h in hypotheses for i in h}
@@ -222,7 +246,7 @@ class Session:
             self.rule.speak(i, from_votes=i[0] == "vote")
 
     def predict(self, x: Votes_, classes: list[Any]) -> Any:
-        before = copy.deepcopy(self.rule)
+        before = self.rule.twin()
         self.hear(x)
         scores = tally(self.weights(), x, classes)
         self.rule = before

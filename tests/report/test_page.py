@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -94,12 +95,17 @@ def read(text: str) -> Reader:
     return reader
 
 
+@functools.cache
+def usual_page() -> str:
+    return page(findings())
+
+
 def sections(text: str) -> list[str]:
     return re.findall(r'<section id="([a-z]+)"', text)
 
 
 def test_a_page_has_all_its_sections() -> None:
-    text = page(findings())
+    text = usual_page()
     read(text)
     assert sections(text) == SECTIONS
     for told in ("votes.csv", "Averaged(Winnow(1.2))", "At most 400 mistakes", "rows are sorted", "a remark"):
@@ -109,7 +115,7 @@ def test_a_page_has_all_its_sections() -> None:
 
 
 def test_every_picture_and_table_has_a_name() -> None:
-    reader = read(page(findings()))
+    reader = read(usual_page())
     for tag, given in reader.seen:
         if given.get("role") in ("img", "region"):
             assert given.get("aria-label")
@@ -152,25 +158,45 @@ def test_a_dollar_is_a_dollar_in_figures() -> None:
     assert text.count(">$a_1$") >= 4
 
 
-@pytest.mark.parametrize(
-    ("changes", "omitted"),
-    [
-        ({"experts": [], "agreement": Agreement([], [])}, {"agreement", "contributions"}),
-        ({"agreement": Agreement(["ann"], [[1.0]])}, {"agreement"}),
-        ({"agreement": Agreement(["ann", "bob"], [[None] * 2] * 2)}, {"agreement"}),
-        ({"classes": ["ham"], "confusion": Confusion(["ham"], [[1000]], 0)}, set()),
-        ({"confusion": Confusion(["ham", "spam"], [[0, 0], [0, 0]], 9)}, {"confusion"}),
-        ({"coverage": []}, {"coverage"}),
-        ({"coverage": [CoveragePoint(1.0, 0.8, 0.0)]}, {"coverage"}),
-        ({"hardest": [], "next_labels": []}, {"hardest", "next"}),
-        ({"curves": Curves([1], [1], [0], [0], [0], [[0]] * 4)}, {"mistakes"}),
-        ({"curves": Curves([], [], [], [], [], [])}, {"mistakes"}),
-        ({"trust_history": TrustHistory([32], [[0.25]] * 4)}, set()),
-        ({"trust_history": TrustHistory([32, 64], [])}, set()),
-        ({"members": {}, "bound": "", "data_warnings": [], "notes": []}, {"notes"}),
-        ({"comparisons": [], "results": []}, {"results"}),
-    ],
-)
+OMITTED: list[tuple[dict[str, Any], set[str]]] = [
+    (
+        {
+            "experts": [],
+            "agreement": Agreement([], []),
+            "coverage": [],
+            "hardest": [],
+            "next_labels": [],
+            "trust_history": TrustHistory([32], [[0.25]] * 4),
+        },
+        {"agreement", "contributions", "coverage", "hardest", "next"},
+    ),
+    (
+        {
+            "agreement": Agreement(["ann"], [[1.0]]),
+            "coverage": [CoveragePoint(1.0, 0.8, 0.0)],
+            "curves": Curves([1], [1], [0], [0], [0], [[0]] * 4),
+            "classes": ["ham"],
+            "confusion": Confusion(["ham"], [[1000]], 0),
+        },
+        {"agreement", "coverage", "mistakes"},
+    ),
+    (
+        {
+            "agreement": Agreement(["ann", "bob"], [[None] * 2] * 2),
+            "confusion": Confusion(["ham", "spam"], [[0, 0], [0, 0]], 9),
+            "curves": Curves([], [], [], [], [], []),
+            "trust_history": TrustHistory([32, 64], []),
+        },
+        {"agreement", "confusion", "mistakes"},
+    ),
+    (
+        {"comparisons": [], "results": [], "members": {}, "bound": "", "data_warnings": [], "notes": []},
+        {"results", "notes"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "omitted"), OMITTED)
 def test_sections_without_content_are_omitted(changes: dict[str, Any], omitted: set[str]) -> None:
     text = page(findings(**changes))
     read(text)
@@ -206,7 +232,7 @@ def test_numbers_that_are_not_finite_are_dashes() -> None:
 
 
 def test_losses_and_prices_are_shown_if_any_expert_has_them() -> None:
-    assert "square loss" not in page(findings())
+    assert "square loss" not in usual_page()
     rich = expert("ann", 0, 1)._replace(square_loss=0.123, log_loss=0.456, price=7.0)
     text = page(findings(experts=[rich, expert("bob", 1, 2)]))
     for told in ("square loss", "0.123", "log loss", "0.456", "price", ">7<"):
@@ -260,7 +286,7 @@ def test_a_page_is_small_and_deterministic() -> None:
 def test_settings_of_matplotlib_do_not_change_the_page() -> None:
     import matplotlib
 
-    before = page(findings())
+    before = usual_page()
     with matplotlib.rc_context({"text.usetex": True, "axes.grid": True, "font.size": 30.0}):
         assert page(findings()) == before
         assert matplotlib.rcParams["text.usetex"]
@@ -269,7 +295,7 @@ def test_settings_of_matplotlib_do_not_change_the_page() -> None:
 def test_a_page_is_written_completely_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     write_page(findings(), path)
-    assert path.read_text(encoding="utf-8") == page(findings())
+    assert path.read_text(encoding="utf-8") == usual_page()
     assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
     with pytest.raises(ValueError, match="cannot write"):
         write_page(findings(), tmp_path / "no" / "report.html")

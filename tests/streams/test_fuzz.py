@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from linmax.streams import StreamError, data_warnings, open_stream
+from tests.helpers.examples import examples
 from tests.streams.test_streams import FILES
 
 HOSTILE = Path(__file__).parent / "hostile_files"
@@ -57,7 +58,7 @@ def count_rows(file: io.BytesIO, **options: Any) -> int:
 
 
 @given(data=st.binary(max_size=300), name=st.sampled_from([None, *GOOD]))
-@settings(max_examples=300)
+@examples(80)
 def test_any_bytes_are_read_or_refused(data: bytes, name: str | None) -> None:
     read(data, name, chunk_size=3)
 
@@ -89,7 +90,7 @@ def damaged(draw: st.DrawFn, data: bytes) -> bytes:
 @pytest.mark.parametrize("name", GOOD)
 def test_a_damaged_file_is_read_or_refused(name: str) -> None:
     @given(data=damaged(GOOD[name]))
-    @settings(max_examples=60)
+    @examples(20)
     def attempt(data: bytes) -> None:
         read(data, name, chunk_size=50)
 
@@ -97,7 +98,7 @@ def test_a_damaged_file_is_read_or_refused(name: str) -> None:
 
 
 @given(seed=st.sampled_from(SEEDS), name=st.sampled_from([None, *GOOD]), ignore_case=st.booleans())
-@settings(max_examples=150)
+@examples(40)
 def test_a_file_with_a_wrong_name_is_read_or_refused(
     seed: bytes, name: str | None, ignore_case: bool
 ) -> None:
@@ -113,7 +114,7 @@ LETTERS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\
     size=st.integers(1, 40),
 )
 @example(rows=[["a", 'b"', "c"], ['d"\n', "", '"']], sign=",", size=1)
-@settings(max_examples=150)
+@examples(40)
 def test_csv_files_are_read_back_with_their_lines_in_blocks_of_any_size(
     rows: list[list[str]], sign: str, size: int
 ) -> None:
@@ -143,7 +144,7 @@ def test_csv_files_are_read_back_with_their_lines_in_blocks_of_any_size(
         st.tuples(st.integers(0, 5), st.sampled_from("ab"), st.sampled_from(["x", "y", ""])), max_size=20
     )
 )
-@settings(max_examples=100)
+@examples(30)
 def test_long_files_are_read_if_sorted_by_item_and_refused_otherwise(
     rows: list[tuple[int, str, str]],
 ) -> None:

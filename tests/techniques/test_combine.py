@@ -18,7 +18,8 @@ from linmax import (
 )
 from linmax._jit import interpreted
 from linmax.experts import Attributes, Pairs, PerClass, Thresholds, Votes
-from tests.helpers.streams import at_once, different, follow, lively, same
+from tests.helpers.sessions import different, same
+from tests.helpers.streams import at_once, follow, lively
 from tests.oracles.drive import CLASSES
 
 P = Perceptron()
@@ -91,7 +92,12 @@ SOURCES: dict[str, tuple[list[Any], dict[str, Any]]] = {
     ),
     "attributes alone": ([P.on(Attributes()), R.on(Attributes() + Thresholds())], {"parts": "attributes"}),
     "readings": (
-        [P, P.on(Votes(as_="rank")), Averaged(W).on(Votes(as_="softmax") + Thresholds()), R.on(Votes(as_="onehot"))],
+        [
+            P,
+            P.on(Votes(as_="rank")),
+            Averaged(W).on(Votes(as_="softmax") + Thresholds()),
+            R.on(Votes(as_="onehot")),
+        ],
         {"scores": True},
     ),
     "pairs": ([R.on(Pairs()), Averaged(R).on(Pairs())], {"parts": "words"}),

@@ -13,9 +13,9 @@ from safetensors.numpy import save as bytes_of
 
 from linmax import Fusion, WeightedMajority, load
 from linmax.fusion.model_file import digest
-from tests.fusion.test_model_file import unpack
 from tests.helpers.committees import COMMITTEES, STREAM, each, learned
-from tests.helpers.streams import at_once, different, same
+from tests.helpers.sessions import different, same, unpack
+from tests.helpers.streams import at_once
 
 
 @each

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from linmax._jit import interpreted
 from linmax.experts import Attributes, Source
 from linmax.fusion import Fusion, Run
 from linmax.inputs import Triplets
 from linmax.runtime.runner import DEFAULT_SOURCE
 from linmax.spec import Learner
+from linmax.techniques import Averaged, Recycled
 
 EXPERTS = 5
 COLUMNS = 3
@@ -95,6 +98,18 @@ def sources_of(learner: Learner) -> list[Source]:
 def needs_of(learner: Learner) -> set[str]:
     """Return the inputs that the learner needs: "votes", "rows" or "nominal"."""
     return {part.needs for part in sources_of(learner) if part.needs}
+
+
+def uncompiled_if_rare(learner: Learner) -> AbstractContextManager[None]:
+    """Interpret kernels inside this context, unless the learner is one run of a rule on the default source.
+
+    Each format of votes needs a kernel of its own for each source. For the default source they are compiled
+    anyway; for another one, or for an ensemble, compiling takes longer than running a short stream as Python.
+    """
+    *techniques, rule = nested_learners(learner)
+    usual = all(isinstance(technique, Averaged | Recycled) for technique in techniques)
+    source = getattr(rule, "experts", None) or DEFAULT_SOURCE
+    return nullcontext() if usual and source == DEFAULT_SOURCE else interpreted()
 
 
 def make_data(learner: Learner, trials: int, *, seed: int = 0, noise: float = 0.2) -> CheckData:
