@@ -158,7 +158,7 @@ class RuleRun:
             self._settings[interpreting] = (
                 _jit.parameters(rule.parameters()),
                 RunSettings(
-                    *_functions(type(rule), interpreting),
+                    *_functions(type(rule), interpreting),  # type: ignore[arg-type]
                     code,
                     rounds,
                     int(rule.asks_margin),
