@@ -46,7 +46,7 @@ MODELS = {
 
 
 def river_checks() -> Iterator[Any]:
-    """Yield River's checks of all models; River runs each on several data sets, all but the first are slow."""
+    """Yield River's checks of all models; those on a second data set are slow."""
     for name, model in MODELS.items():
         seen: set[str] = set()
         for number, check in enumerate(checks.yield_checks(model)):
