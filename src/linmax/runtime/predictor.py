@@ -247,7 +247,7 @@ def mix_attributions(
     votes = np.zeros(item.known)
     for member, share in members:
         attribution = member.explain(item)
-        code = item.best(attribution.scores)
+        code = item.best_class(attribution.scores)
         below = attribution.members or ((member.learner, 1.0, code),)
         described += [(learner, share * part, own) for learner, part, own in below]
         if code >= 0:

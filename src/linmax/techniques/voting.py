@@ -243,7 +243,7 @@ class VotingPredictor(Predictor):
     def explain(self, item: Any) -> Attribution:
         """Return what each sub-expert adds through all hypotheses that predict, and the members."""
         members = tuple(
-            (member.learner, share, item.best(member.explain(item).scores))
+            (member.learner, share, item.best_class(member.explain(item).scores))
             for member, share in self.shares()
             if share > 0.0
         )
@@ -258,7 +258,7 @@ class VotingPredictor(Predictor):
             return Attribution(saved.scores + own.scores, parts, members)
         scores = np.zeros(item.known)
         for row in self.ballot.saved:
-            scores[item.best(item.of_vector(self.sources, row).scores)] += 1.0
+            scores[item.best_class(item.of_vector(self.sources, row).scores)] += 1.0
         parts = item.of_vector(self.sources, self.vector()).parts
         return Attribution(scores, with_remainder(parts, scores), members)
 
