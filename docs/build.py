@@ -1,4 +1,4 @@
-"""Rewrite the generated tables of the README and this folder; with --check only tell if they are current."""
+"""Rewrite the generated tables of the README and of this folder; with --check, only report outdated pages."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.quality.pages import summary
+from benchmarks.quality.page import summary
 from docs.figures import figures
 from experiments import papers
-from linmax import recommended
-from linmax import spec as _registry
+from linmax import recommended, spec
 from linmax.bounds.theorems import THEOREMS
 from linmax.report import Entry, catalogue, options
 
@@ -24,7 +23,7 @@ PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def rules() -> str:
-    """Every rule with its formula, its own parameters, and the checks it claims."""
+    """Every rule with its formula, its parameters and the mathematical checks that hold for it."""
     rows = [
         (
             code(entry.name),
@@ -36,15 +35,15 @@ def rules() -> str:
         for entry in catalogue(own=True)
         if entry.kind == "rule"
     ]
-    shared = f"\nEvery rule also takes {', '.join(map(code, options()))}.\n"
-    return table(("rule", "formula", "parameters", "checks it claims", "bound"), rows) + shared
+    shared = f"\nEvery rule also has the options {', '.join(map(code, options()))}.\n"
+    return table(("rule", "formula", "parameters", "claims", "bound"), rows) + shared
 
 
 def bounds() -> str:
     """The theorem of every rule that has one."""
-    named = {_registry.name_of(rule) or rule.__name__: theorem for rule, theorem in THEOREMS.items()}
+    named = {spec.name_of(rule) or rule.__name__: theorem for rule, theorem in THEOREMS.items()}
     rows = [(code(name), code(named[name].formula), named[name].source) for name in sorted(named)]
-    return table(("rule", "mistakes at most", "from"), rows)
+    return table(("rule", "bound on the number of mistakes", "reference"), rows)
 
 
 def techniques() -> str:
@@ -53,30 +52,30 @@ def techniques() -> str:
 
 
 def sources() -> str:
-    """Every source of sub-experts, with the mathematical checks that hold on it."""
+    """Every source of sub-experts, with the mathematical checks that hold for it."""
     rows = [
         (code(entry.name), parameters(entry), ", ".join(sorted(entry.claims)), entry.summary)
         for entry in catalogue(own=True)
         if entry.kind == "source"
     ]
-    return table(("source", "parameters", "checks that hold on it", "what it does"), rows)
+    return table(("source", "parameters", "claims", "description"), rows)
 
 
 def committees() -> str:
-    """Every committee, and those that are ready made."""
-    return listing("committee") + "\n" + listing("ready made")
+    """Every ensemble and every preset."""
+    return listing("ensemble") + "\n" + listing("preset")
 
 
 def bank() -> str:
-    """The members of the default, and what each is there for."""
+    """The members of the default learner, and the purpose of each."""
     members = recommended().members[1].members  # type: ignore[attr-defined]
-    rows = [(code(repr(member)), why) for member, why in zip(members, REASONS, strict=True)]
-    return table(("member", "what it is there for"), rows)
+    rows = [(code(repr(member)), purpose) for member, purpose in zip(members, PURPOSES, strict=True)]
+    return table(("member", "purpose"), rows)
 
 
 def members() -> str:
-    """The default, its members and the default without each, panel by panel."""
-    panels = kept("members")["panels"]
+    """The accuracy of the default learner, of its members, and of the default without each of them."""
+    panels = stored("members")["panels"]
     names = list(panels[0]["accuracy"])
     order = [
         "plurality",
@@ -94,38 +93,38 @@ def members() -> str:
 
 
 def peers() -> str:
-    """linmax against the best of each peer on real panels."""
-    return summary([row for row in kept("quality")["problems"] if row["kind"] == "panel"])
+    """linmax and the best method of each other library, on real panels."""
+    return summary([row for row in stored("quality")["problems"] if row["kind"] == "panel"])
 
 
 def sharing() -> str:
-    """What hypothesis sharing costs: on made-up clouds as trials go by, and kernels on LETTER."""
-    found = kept("sharing")
+    """The cost of hypothesis sharing: on generated clusters over time, and with kernels on LETTER."""
+    found = stored("sharing")
     rows = []
-    for where, many in (("clouds", found["clouds"]), ("LETTER", found.get("letter", {}))):
+    for where, many in (("clusters", found["clouds"]), ("LETTER", found.get("letter", {}))):
         for name, one in many.items():
             costs = one["microseconds"]
             span = f"{costs[0]:.0f} to {costs[-1]:.0f}" if len(costs) > 1 else f"{costs[0]:.0f} on average"
             supports = str(one["supports"][-1]) if "kernel" in name else ""
             rows.append((where, name, span, supports, f"{one['megabytes']:.1f}"))
-    return table(("data", "source", "microseconds a trial", "supports", "MB in memory"), rows)
+    return table(("data", "source", "microseconds per trial", "supports", "memory in MB"), rows)
 
 
 def adapters_sklearn() -> str:
-    """FusionClassifier beside scikit-learn's ensembles."""
-    return ensembles(kept("adapters")["scikit-learn"], "fit seconds", "{:.2g}")
+    """FusionClassifier compared with the ensembles of scikit-learn."""
+    return ensembles(stored("adapters")["scikit-learn"], "fit seconds", "{:.2g}")
 
 
 def adapters_river() -> str:
-    """FusionClassifier beside River's ensembles."""
-    return ensembles(kept("adapters")["river"], "us", "{:.0f}")
+    """FusionClassifier compared with the ensembles of River."""
+    return ensembles(stored("adapters")["river"], "us", "{:.0f}")
 
 
 def adapters_losses() -> str:
-    """Where the default, asked for labels or for probabilities, is less accurate than somebody else."""
+    """The data sets on which the default learner is less accurate than another method."""
     lines = []
     for library in ("scikit-learn", "river"):
-        for where, methods in kept("adapters")[library].items():
+        for where, methods in stored("adapters")[library].items():
             accuracy = {name: one["accuracy"] for name, one in methods.items()}
             ours = max(accuracy[f"linmax, {way}"] for way in ("labels", "probabilities"))
             others = {name: figure for name, figure in accuracy.items() if not name.startswith("linmax")}
@@ -140,7 +139,7 @@ def adapters_losses() -> str:
 
 
 def adapters_overhead() -> str:
-    """What a call of an adapter costs beside the session's."""
+    """The cost of a call of an adapter, compared with the same call of the session."""
     rows = [
         (
             code(one["call"]),
@@ -150,13 +149,13 @@ def adapters_overhead() -> str:
             f"{one['ratio']:.2f}",
             f"{one['limit']:.0f}",
         )
-        for one in kept("adapters")["overhead"]
+        for one in stored("adapters")["overhead"]
     ]
-    return table(("call", "learner", "adapter", "session", "ratio", "at most"), rows)
+    return table(("call", "learner", "adapter", "session", "ratio", "limit"), rows)
 
 
 def ensembles(found: dict[str, Any], cost: str, form: str) -> str:
-    """Accuracy and cost, a row per method and a column per data set."""
+    """Accuracy and cost, with one row per method and one column per data set."""
     rows = []
     for name in next(iter(found.values())):
         cells = [
@@ -168,23 +167,23 @@ def ensembles(found: dict[str, Any], cost: str, form: str) -> str:
     return table(("", *found), rows)
 
 
-def kept(name: str) -> Any:
-    """The results of a benchmark."""
+def stored(name: str) -> Any:
+    """The stored results of a benchmark."""
     return json.loads((HERE.parent / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
 
 
-REASONS = (
-    "small steps: steady panels",
-    "larger steps: drift",
-    "large steps, averaged: rules that fire seldom",
-    "a large margin: many good experts",
-    "one weight for each thing an expert may say, with steps of its own: confused and sleeping experts",
-    "the same by counting: fast for experts who speak seldom",
-    "how often an expert is right: many experts who know nothing",
+PURPOSES = (
+    "small steps, for panels that do not change",
+    "larger steps, for drift",
+    "large steps, averaged, for rules that vote rarely",
+    "a large margin, for many good experts",
+    "a weight with its own step size per vote, for experts that confuse classes or abstain often",
+    "the same by counting, which learns fast about experts that vote rarely",
+    "the accuracy of each expert, for many uninformative experts",
 )
 
 PARTS: dict[str, Callable[[], str]] = {
-    "figures": lambda: table(("", "linmax", "beside it"), figures()),
+    "figures": lambda: table(("", "linmax", "other libraries"), figures()),
     "committees": committees,
     "bank": bank,
     "members": members,
@@ -205,13 +204,19 @@ PARTS: dict[str, Callable[[], str]] = {
 
 
 def listing(kind: str) -> str:
-    """The entries of one kind, with what they do."""
+    """The entries of one kind, with their descriptions."""
     rows = [
-        (code(entry.name), parameters(entry), entry.summary)
+        (code(entry.name), parameters(entry), description(entry))
         for entry in catalogue(own=True)
         if entry.kind == kind
     ]
-    return table((kind, "parameters", "what it does"), rows)
+    return table((kind, "parameters", "description"), rows)
+
+
+def description(entry: Entry) -> str:
+    """The summary; that of a function begins with the word Return."""
+    text = entry.summary.removeprefix("Return ")
+    return text[0].upper() + text[1:]
 
 
 def parameters(entry: Entry) -> str:
@@ -220,28 +225,28 @@ def parameters(entry: Entry) -> str:
 
 
 def proven(entry: Entry) -> str:
-    """Whether a theorem bounds a rule's mistakes."""
-    return "[yes](bounds.md)" if _registry.find(entry.name) in THEOREMS else "none known"
+    """Whether there is a bound on the mistakes of a rule."""
+    return "[yes](bounds.md)" if spec.find(entry.name) in THEOREMS else "none known"
 
 
 def code(text: str) -> str:
-    """Text as code, safe in a table."""
+    """Text as code, escaped for a table."""
     return f"`{text}`".replace("|", "\\|") if text else ""
 
 
-def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    """A table of Markdown."""
-    lines = [head, tuple("---" for _ in head), *rows]
+def table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """A Markdown table."""
+    lines = [header, tuple("---" for _ in header), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def rebuilt(page: str) -> str:
-    """A page with its generated parts as they should be now."""
+    """A page with its generated parts replaced by current ones."""
     return PART.sub(lambda part: part[1] + PARTS[part[2]]() + part[3], page)
 
 
 def main() -> int:
-    """Rewrite the pages; the number of those that were out of date when only asked to check."""
+    """Rewrite the pages; with --check, return the number of outdated pages instead."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--check", action="store_true", help="change nothing; fail if a page is out of date")
     check = options.parse_args().check
@@ -250,7 +255,7 @@ def main() -> int:
         text = page.read_text(encoding="utf-8")
         if rebuilt(text) != text:
             stale += 1
-            print(f"{page.name} {'is out of date: run make docs' if check else 'is rewritten'}")
+            print(f"{page.name} {'is out of date: run make docs' if check else 'has been rewritten'}")
             if not check:
                 page.write_text(rebuilt(text), encoding="utf-8")
     return stale if check else 0

@@ -1,4 +1,4 @@
-"""The figures of the README, out of what the benchmarks have kept."""
+"""The figures of the README, computed from the stored results of the benchmarks."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ VERDICTS = ("ahead", "level", "behind")
 TABLE = {
     "plain C": "C Winnow",
     "Vowpal Wabbit csoaa_ldf": "VW csoaa_ldf, file",
-    "its oaa": "VW oaa, file",
+    "Vowpal Wabbit oaa": "VW oaa, file",
     "scikit-learn in chunks": "scikit-learn SGDClassifier, chunks",
 }
 ONE = {
     "Vowpal Wabbit csoaa_ldf": "VW csoaa_ldf, Python",
-    "its oaa": "VW oaa, Python",
+    "Vowpal Wabbit oaa": "VW oaa, Python",
     "River": "River one against the rest",
 }
 ROWS = {
@@ -30,7 +30,7 @@ ROWS = {
 
 
 def figures() -> list[tuple[str, str, str]]:
-    """What was measured, linmax, and who stands beside it."""
+    """What was measured, the figure of linmax, and those of other libraries."""
     return [*_speed(), *_file(), *_quality(), *_start()]
 
 
@@ -38,12 +38,12 @@ def _short(ratio: float) -> str:
     return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2g}"
 
 
-def _kept(name: str) -> Any:
+def _stored(name: str) -> Any:
     return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def _speed() -> list[tuple[str, str, str]]:
-    (methods,) = (one["methods"] for one in _kept("speed")["votes"] if (one["n"], one["k"]) == ROW)
+    (methods,) = (one["methods"] for one in _stored("speed")["votes"] if (one["n"], one["k"]) == ROW)
 
     def took(name: str) -> float:
         return float(methods[name]["more"]["wall"][0]) / 1000
@@ -56,32 +56,32 @@ def _speed() -> list[tuple[str, str, str]]:
 
 
 def _file() -> list[tuple[str, str, str]]:
-    found = _kept("fuse")
+    found = _stored("fuse")
     largest = max(found["runs"], key=lambda one: one["rows"])
     ratio = found["against VW"]["VW, squared"]["wall, times linmax"]
     what = f"{largest['rows'] // 10**6} million rows of {ROW[0]} votes from Parquet, `{largest['program']}`"
-    peer = f"Vowpal Wabbit csoaa_ldf {ratio:.3g} times as long, reckoned from a tenth of the rows"
+    peer = f"Vowpal Wabbit csoaa_ldf {ratio:.3g} times as long, extrapolated from a tenth of the rows"
     return [(what, f"{largest['wall'][0]:.1f} s, {largest['megabytes'][0]:.0f} MB", peer)]
 
 
 def _quality() -> list[tuple[str, str, str]]:
     kinds = {
-        "panel": "mistakes on real panels, on which it was tuned: `Fusion()` beside the best of all peers",
-        "stream": "mistakes on real streams of attributes: an averaged Perceptron beside the best",
+        "panel": "mistakes on real panels, on which `Fusion()` was tuned; the best other method",
+        "stream": "mistakes of an averaged Perceptron on real streams of attributes; the best other method",
     }
     rows = []
     for kind, what in kinds.items():
-        found = [one["best peer"] for one in _kept("quality")["problems"] if one["kind"] == kind]
+        found = [one["best peer"] for one in _stored("quality")["problems"] if one["kind"] == kind]
         counts = Counter(one["verdict"] for one in found)
-        told = ", ".join(f"{verdict} on {counts[verdict]}" for verdict in VERDICTS if counts[verdict])
+        told = "linmax is " + ", ".join(f"{one} on {counts[one]}" for one in VERDICTS if counts[one])
         filed = [one["filed"]["mean"] for one in found if "filed" in one]
-        told += f"; in file order ahead on {sum(one > 0 for one in filed)} of {len(filed)}"
-        rows.append((what, f"{len(found)} of them", told))
+        told += f"; in the order of the file, ahead on {sum(one > 0 for one in filed)} of {len(filed)}"
+        rows.append((what, f"{len(found)} {kind}s", told))
     return rows
 
 
 def _start() -> list[tuple[str, str, str]]:
-    found = _kept("startup")
+    found = _stored("startup")
     took = {one["name"]: f"{one['wall'][0]:.2f} s" for one in found["starts"]}
     ever = {one["name"]: f"{one['wall'][0]:.0f} s" for one in found["cold"]}
     return [
@@ -92,12 +92,12 @@ def _start() -> list[tuple[str, str, str]]:
             f" Vowpal Wabbit {took['import vowpalwabbit']}",
         ),
         (
-            "the first call ever on a machine, which compiles",
+            "first call on a machine, including compilation",
             f"{ever['linmax, Winnow(1.2)']}, `Fusion()` {ever['linmax, default']}",
-            "nobody else compiles",
+            "no compilation",
         ),
         (
-            "a file of 1000 rows by the command line, default",
+            "`linmax fuse` on a file of 1000 rows, default learner",
             took["linmax fuse, default"],
             f"Vowpal Wabbit {took['VW, --csoaa_ldf']}",
         ),
