@@ -12,6 +12,9 @@ READY := $(VENV)/.ready
 NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 export NUMBA_CACHE_DIR
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Python keeps the bytecode that it compiles, whatever the environment says: tests start many processes.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/pyc
 
 .PHONY: demo test test-all lint bench bench-guard bench-fuse bench-sharing bench-adapters compat compat-newest \
   compat-oldest reproduce soak docs lock setup clean
@@ -19,13 +22,15 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 demo: setup
 	$(BIN)/linmax demo $(ARGS)
 
-# All tests except those marked slow; -rs prints why a test is skipped.
+# All tests except those marked slow; -rs prints why a test is skipped. Kernels are compiled first, in two processes,
+# unless ARGS selects some tests.
 PYTEST := MPLBACKEND=Agg $(BIN)/python -m pytest -rs -n 2 --dist worksteal
 test: setup
+	$(if $(ARGS),,$(BIN)/python -m tests.helpers.warm_up)
 	$(PYTEST) -m "not slow" $(ARGS)
 
 test-all: setup
-	$(PYTEST) $(ARGS)
+	LINMAX_TEST_ALL=1 $(PYTEST) $(ARGS)
 
 lint: setup
 	$(BIN)/ruff format --check .
