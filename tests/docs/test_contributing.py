@@ -1,15 +1,20 @@
-"""The rule that CONTRIBUTING.md adds: its files work as shown, and the statements about them hold."""
+"""CONTRIBUTING.md: the rule that it adds works as shown, and its other statements hold."""
 
 from __future__ import annotations
 
 import doctest
 import importlib.util
+import re
 import sys
 import tomllib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import orc
 from typer.testing import CliRunner
 
 import linmax
@@ -17,6 +22,10 @@ from linmax import Fusion, parse, spec
 from linmax.checks import check_rule
 from linmax.cli import app
 from linmax.report import catalogue
+from linmax.streams import StreamError, open_stream
+from linmax.streams.columns import TableBatch
+from linmax.streams.source import MAGIC_BYTES, SUFFIXES, ByteSource
+from linmax.streams.stream import TABLE_READERS
 from tests.helpers.pages import ROOT, blocks
 from tests.oracles import rules as oracles
 from tests.oracles.drive import CLASSES, EXPERTS, FORMS, TECHNIQUES, follow, items, oracle_of
@@ -100,10 +109,79 @@ def test_forgetting_without_end_is_no_overflow(forgetful: Any) -> None:
 
 def test_the_claims_on_the_page_are_those_that_rules_make(forgetful: Any) -> None:
     claimed = set().union(*(entry.claims for entry in catalogue() if entry.kind == "rule"))
-    told = {
-        line.split("`")[1] for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")
-    }
-    assert told == claimed
+    text = PAGE.read_text(encoding="utf-8")
+    section = text[text.index("## Add a rule") : text.index("## Add a committee")]
+    assert {line.split("`")[1] for line in section.splitlines() if line.startswith("| `")} == claimed
+
+
+class OrcReader:
+    """A reader of ORC files, as the page describes readers."""
+
+    format, unit = "ORC", "row"
+
+    def __init__(self, source: ByteSource) -> None:
+        self.roles: dict[str, Any] = {}
+        self.file = orc.ORCFile(source.seekable_file())
+        self.arrow_schema = self.file.schema
+        self.num_rows = self.file.nrows
+
+    def batches(self, columns: Sequence[str], max_rows: int) -> Iterator[TableBatch]:
+        table = self.file.read(list(columns))
+        for start in range(0, len(table), max_rows):
+            part = table.slice(start, max_rows)
+            yield TableBatch(part, np.arange(start + 1, start + 1 + len(part)))
+
+
+def test_a_file_format_is_a_reader_and_its_entries_in_two_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "votes.orc"
+    orc.write_table(
+        pa.table({"ann": ["a", "b", "a"], "bob": ["b", "b", "b"], "truth": ["b", "b", None]}), path
+    )
+    with pytest.raises(StreamError, match="unknown format"):
+        open_stream(path)
+    monkeypatch.setitem(TABLE_READERS, "ORC", OrcReader)
+    monkeypatch.setitem(SUFFIXES, "orc", "ORC")
+    monkeypatch.setitem(MAGIC_BYTES, b"ORC", "ORC")
+    stream = open_stream(path)
+    assert str(stream.schema) == "votes.orc: ORC, wide: 2 experts (ann, bob), label truth"
+    assert stream.rows_total == 3
+    fusion = Fusion("Winnow(1.2)")
+    assert [fusion.learn(chunk.votes, chunk.labels).trials for chunk in stream] == [2]
+    assert fusion.experts == ["ann", "bob"]
+    result = CliRunner().invoke(app, ["fuse", str(path), "--learner", "Winnow(1.2)"])
+    assert result.exit_code == 0
+    assert "ORC, wide: 2 experts" in result.output
+
+
+def test_the_files_and_names_on_the_page_exist() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    package = ROOT / "src" / "linmax"
+    for name in set(re.findall(r"`((?:\w+/)+(?:\w+\.(?:py|md))?)`", text)):
+        assert any((folder / name).exists() for folder in (ROOT, package, package.parent)), name
+    for file, names in {
+        "streams/stream.py": ["TABLE_READERS"],
+        "streams/source.py": ["SUFFIXES", "MAGIC_BYTES"],
+        "streams/columns.py": ["class TableReader"],
+        "streams/arrow.py": ["class ParquetReader"],
+        "cli/commands.py": ["@app.command()", "@expand_options", "with exit_on_error()"],
+        "cli/options.py": ["class ReadOptions"],
+        "techniques/mixture.py": ["class Mixture(Committee)", "class ScoreEnsemble(Predictor)"],
+        "kernels/ensembles.py": ["mix = Kernel("],
+    }.items():
+        source = (package / file).read_text(encoding="utf-8")
+        assert file in text
+        for name in names:
+            assert name in source
+            assert re.search(rf"\b{re.split(r'[ (]', name.removeprefix('class '))[0].lstrip('@')}\b", text)
+
+
+def test_every_command_of_the_makefile_is_on_the_page() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.search(r"\.PHONY: (.*?[^\\])\n", makefile, re.DOTALL)[1].replace("\\", " ").split())  # type: ignore[index]
+    shown = set(re.findall(r"^make (\S+)", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+    assert targets - {"setup", "clean", "compat-newest", "compat-oldest"} == shown
 
 
 def test_the_layers_on_the_page_are_those_that_are_checked() -> None:
