@@ -5,8 +5,7 @@ a generic function of the methods of NamedTuples, and `reach` turns a rule's fun
 one compiled kernel serves every rule. `interpreted()` runs the same source as Python, with the same results.
 
 Machine code is cached on disk. numba stamps a cached function with its own file only; here the stamp also
-holds a digest of all files that kernels are compiled from (`COMPILED`), so an edit never runs old machine
-code.
+holds a digest of all files that kernels are compiled from (`linmax._stamp`).
 
 A change of numba must not break linmax: where one of its internals is missing, linmax warns once and runs
 without the disk cache, or as Python (see `CompilationWarning`).
@@ -15,25 +14,19 @@ without the disk cache, or as Python (see `CompilationWarning`).
 import contextlib
 import ctypes
 import functools
-import hashlib
 import inspect
-import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 import numpy as np
 from numba import types
 
+from linmax._stamp import code_stamp, is_digested, sources_digest
+
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-COMPILED = ("_jit.py", "rules/*.py", "kernels/*.py", "kernels/forms/*.py")
-
-# modules that change only together with the version of Python, numpy, numba or linmax
-STABLE_MODULES = {*sys.stdlib_module_names, "numpy", "numba", "linmax"}
-
 
 class CompilationWarning(RuntimeWarning):
     """An internal of numba that linmax relies on is missing; results are the same, runs are slower."""
@@ -44,10 +37,10 @@ class _State:
 
     compiles = not getattr(numba.config, "DISABLE_JIT", 0)  # set by NUMBA_DISABLE_JIT=1
     caches = True
-    interpreting = False
     # kernels allocate nothing, and counting references to the arrays they are given costs atomic operations
     options: dict[str, Any] = {"error_model": "numpy", "_nrt": False}  # noqa: RUF012
     warned: set[str] = set()  # noqa: RUF012
+    thread = threading.local()  # `interpreting` in the threads that are inside `interpreted()`
 
 
 def _warn(consequence: str, error: object) -> None:
@@ -81,62 +74,20 @@ except ImportError as missing:
 
 @contextlib.contextmanager
 def interpreted() -> Iterator[None]:
-    """Run kernels and rules as Python inside this context."""
-    before, _State.interpreting = _State.interpreting, True
+    """Run kernels and rules as Python inside this context, in this thread."""
+    before, _State.thread.interpreting = getattr(_State.thread, "interpreting", False), True
     try:
         yield
     finally:
-        _State.interpreting = before
+        _State.thread.interpreting = before
 
 
 def interpreting() -> bool:
     """Tell whether kernels run as Python at the moment."""
-    return _State.interpreting or not _State.compiles
+    return not _State.compiles or getattr(_State.thread, "interpreting", False)
 
 
 # --- the disk cache
-
-
-@functools.cache
-def sources_digest() -> str:
-    """Return a digest of all files that kernels are compiled from."""
-    digest = hashlib.sha256()
-    home = Path(__file__).parent
-    for path in sorted(path for part in COMPILED for path in home.glob(part)):
-        digest.update(path.relative_to(home).as_posix().encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-def _is_digested(thing: Any) -> bool:
-    """Tell whether a function or class is defined in a file that `sources_digest` covers."""
-    module = str(getattr(thing, "__module__", ""))
-    return module.startswith(("linmax.rules.", "linmax.kernels.")) or module == "linmax._jit"
-
-
-def _code_stamp(function: Callable[..., Any], callers: tuple[Any, ...] = ()) -> tuple[Any, ...]:
-    """Return all that is compiled into a function from outside the digested files, itself included.
-
-    Raises TypeError when something in it cannot be stamped; the function is then compiled in each process.
-    """
-    if _is_digested(function) or function in callers:
-        return ()
-    code = function.__code__
-    if code.co_freevars or any(inspect.iscode(constant) for constant in code.co_consts):
-        raise TypeError("a function defined inside a function has no stamp")
-    found: list[Any] = [code.co_code, repr(code.co_consts)]
-    for name in code.co_names:
-        thing = function.__globals__.get(name)
-        if inspect.isfunction(thing):
-            found.append((name, _code_stamp(thing, (*callers, function))))
-        elif inspect.ismodule(thing):
-            if thing.__name__.split(".")[0] not in STABLE_MODULES:
-                raise TypeError(f"{thing.__name__} may change")
-        elif name in function.__globals__ and not _is_digested(thing):
-            if not isinstance(thing, int | float | str | tuple | None):
-                raise TypeError(f"{name} has no stamp")
-            found.append((name, repr(thing)))
-    return tuple(found)
 
 
 @functools.cache
@@ -148,7 +99,7 @@ def _cache_class() -> Any:
         def __init__(self, function: Callable[..., Any]) -> None:
             super().__init__(function)  # type: ignore[no-untyped-call]
             file = self._cache_file
-            file._source_stamp = (file._source_stamp, sources_digest(), _code_stamp(function))
+            file._source_stamp = (file._source_stamp, sources_digest(), code_stamp(function))
             self._read_index = file._load_index
             self._read: Any = self._load_overload
             file._load_index = self._index  # type: ignore[method-assign]
@@ -187,7 +138,7 @@ def _add_cache(compiled: Any, function: Callable[..., Any]) -> None:
     if not _State.caches:
         return
     try:
-        _code_stamp(function)
+        code_stamp(function)
     except TypeError:
         return
     try:
@@ -310,20 +261,6 @@ def dispatched(stub: Function) -> Function:
     ----------
     stub : function
         Name, parameters and documentation; it has no body.
-
-    Examples
-    --------
-    >>> from typing import NamedTuple
-    >>> from linmax._jit import dispatched
-    >>> @dispatched
-    ... def area(shape):
-    ...     '''Return the area.'''
-    >>> class Square(NamedTuple):
-    ...     side: float
-    ...     def area(self):
-    ...         return self.side * self.side
-    >>> area(Square(3.0))
-    9.0
     """
     name = stub.__name__
 
@@ -403,24 +340,9 @@ def _reason(error: Exception) -> str:
 
 @functools.cache
 def pointer(function: Callable[..., Any], signature: Any) -> Any:
-    """Compile a function to a fixed signature.
+    """Compile a function to a fixed signature; its machine code is at the `address` of the result.
 
-    Parameters
-    ----------
-    function : function
-        A plain Python function that numba can compile.
-    signature : numba signature
-        One of `UPDATE`, `JOIN`, `SETTLE`, `LINK`, `FEATURE` and `MERCER`.
-
-    Returns
-    -------
-    numba.core.ccallback.CFunc or None
-        The machine code is at its `address`; None if numba compiles nothing at all.
-
-    Raises
-    ------
-    ValueError
-        If numba compiles other functions, but not this one.
+    The result is None if numba compiles nothing at all; a ValueError says why it does not compile this one.
     """
     _link_newest("exp", "pow")
     try:
@@ -429,7 +351,7 @@ def pointer(function: Callable[..., Any], signature: Any) -> Any:
     except Exception as error:
         if _drop_reference_option():
             return pointer.__wrapped__(function, signature)
-        if not _is_digested(function) and pointer(_half, LINK) is not None:
+        if not is_digested(function) and pointer(_half, LINK) is not None:
             raise ValueError(
                 f"{function.__module__}.{function.__qualname__} cannot be compiled: {_reason(error)}"
             ) from None

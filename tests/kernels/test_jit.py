@@ -15,7 +15,7 @@ import pytest
 import linmax
 import linmax.evaluate
 import linmax.svm
-from linmax import Alma, Fusion, Perceptron, QuasiAdditive, Winnow, _jit
+from linmax import Alma, Fusion, Perceptron, QuasiAdditive, Winnow, _jit, _stamp
 from linmax.kernels import naive_bayes, recycling, trial
 from linmax.kernels.forms import base, shared
 from linmax.problems import majority
@@ -301,15 +301,15 @@ def test_every_kernel_can_be_stamped_and_so_cached() -> None:
     assert {"linmax.kernels.trial.trials", "linmax.svm.fill"} <= set(kernels)
     for name, kernel in kernels.items():
         digested = kernel.python.__module__.startswith("linmax.kernels.")
-        assert (_jit._code_stamp(kernel.python) == ()) == digested, name
+        assert (_stamp.code_stamp(kernel.python) == ()) == digested, name
     for phi in ("plain", "product", "ternary", "distance", "difference"):
-        assert _jit._code_stamp(getattr(shared, phi)) == ()
+        assert _stamp.code_stamp(getattr(shared, phi)) == ()
 
 
 def test_the_stamp_changes_with_the_files_that_kernels_are_compiled_from_alone(tmp_path: Path) -> None:
     home = tmp_path / "home"
     shutil.copytree(SOURCES, home / "linmax", ignore=shutil.ignore_patterns("__pycache__"))
-    code = "from linmax import _jit; print(_jit.sources_digest())"
+    code = "from linmax import _stamp; print(_stamp.sources_digest())"
     before = run(code, home, tmp_path)
     for name in ("svm.py", "experts/shared.py", "runtime/rule_run.py", "validation.py", "__init__.py"):
         path = home / "linmax" / name

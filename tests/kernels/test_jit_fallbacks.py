@@ -1,12 +1,13 @@
 """linmax runs with the same results where internals of numba are missing, and warns once."""
 
+import ast
 import os
 import subprocess
 import sys
 import textwrap
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -22,6 +23,45 @@ numba.cfunc("float64(float64)")(lambda x: x * 0.5)
 {change}
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
+    {work}
+print(*results)
+print([str(w.message) for w in caught if w.category.__name__ == "CompilationWarning"])
+print([str(w.message) for w in caught if w.category.__name__ != "CompilationWarning"])
+"""
+
+# a small kernel that uses everything: generic functions, a function by address, the cache, a direct call
+SMALL_KERNEL = """
+import numpy as np
+from linmax import Perceptron
+from linmax._jit import UPDATE, Kernel, parameters, reach, update_at
+from linmax.kernels.forms import Hard
+from linmax.kernels.forms.base import append_z
+
+def loop(form, q, index, value, p, s, theta, w, address):
+    update = update_at(address)
+    for t in range(len(form.codes)):
+        count = append_z(form, t, 2, q, 0, index, value, 0)
+        update(p, s, theta, w, index[:count], value[:count], 0.0)
+
+kernel = Kernel(loop)
+
+def main():
+    form = Hard(np.array([[0, 1], [1, 0], [0, 0]], dtype=np.int32))
+    theta, w, s = np.zeros(2), np.zeros(2), np.ones(8)
+    address = reach(Perceptron.update, UPDATE)
+    arguments = (
+        form, np.array([1.0, -0.5, 0.0]), np.zeros(3, dtype=np.int64), np.zeros(3),
+        parameters(Perceptron().parameters()), s, theta, w, address,
+    )
+    kernel(*arguments)
+    kernel.entry(*arguments)(*arguments)
+    return w.tobytes().hex()
+"""
+SMALL = """
+    import small_kernel
+    results = [small_kernel.main()]
+"""
+WHOLE = """
     from linmax import Averaged, Fusion, QuasiAdditive, Winnow
     from linmax.problems import majority
     votes, labels = majority(40, noise=0.1)
@@ -32,9 +72,6 @@ with warnings.catch_warnings(record=True) as caught:
         for row, label in zip(votes[30:].tolist(), labels[30:].tolist()):
             fusion.learn_one(dict(enumerate(row)), label)
         results.append(fusion.state()["w"].tobytes().hex())
-print(*results)
-print([str(w.message) for w in caught if w.category.__name__ == "CompilationWarning"])
-print([str(w.message) for w in caught if w.category.__name__ != "CompilationWarning"])
 """
 
 # what a later version of numba may do, and what linmax then says of itself
@@ -146,13 +183,14 @@ CHANGES = {
 }  # fmt: skip
 
 
-def run(change: str, cache: Path) -> list[str]:
+def run(change: str, work: str, folder: Path, cache: Path) -> list[str]:
     """What a fresh process prints after a change of numba."""
+    program = PROGRAM.replace("{change}", textwrap.dedent(change)).replace("    {work}\n", work.lstrip("\n"))
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM.replace("{change}", textwrap.dedent(change))],
+        [sys.executable, "-c", program],
         env={
             **os.environ,
-            "PYTHONPATH": str(Path(linmax.__file__).parents[1]),
+            "PYTHONPATH": os.pathsep.join([str(Path(linmax.__file__).parents[1]), str(folder)]),
             "NUMBA_CACHE_DIR": str(cache),
         },
         capture_output=True,
@@ -163,27 +201,38 @@ def run(change: str, cache: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.fixture(scope="module")
-def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+class Expected(NamedTuple):
     """The results with numba as it is, and a cache that holds the machine code behind them."""
-    cache = tmp_path_factory.mktemp("cache")
-    results, warned, others = run("", cache)
+
+    results: str
+    work: str
+    folder: Path
+    cache: Path
+
+
+@pytest.fixture(
+    scope="module", params=[SMALL, pytest.param(WHOLE, marks=pytest.mark.slow)], ids=["small", "whole"]
+)
+def expected(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Expected:
+    folder, cache = tmp_path_factory.mktemp("program"), tmp_path_factory.mktemp("cache")
+    (folder / "small_kernel.py").write_text(SMALL_KERNEL)
+    results, warned, others = run("", request.param, folder, cache)
     assert (warned, others) == ("[]", "[]")
-    return results, cache
+    return Expected(results, request.param, folder, cache)
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_of_numba_gives_one_warning_and_the_same_results(
-    change: str, expected: tuple[str, Path], tmp_path: Path
+    change: str, expected: Expected, tmp_path: Path
 ) -> None:
-    results, cache = expected
     consequence, code = CHANGES[change]
     # what is loaded from disk is not compiled: only an empty cache shows that compiling fails
     cold = consequence in (SLOWER, UNCOMPILED) or "save" in change
-    found, warned, others = run(code, tmp_path if cold else cache)
-    assert found == results
+    cache = tmp_path if cold else expected.cache
+    found, warned, others = run(code, expected.work, expected.folder, cache)
+    assert found == expected.results
     assert others == "[]"
-    sentences = eval(warned)
+    sentences = ast.literal_eval(warned)
     assert len(sentences) == 1, sentences
     assert consequence in sentences[0]
     assert "results are the same" in sentences[0]

@@ -10,6 +10,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from typing import Any
 
+from linmax._jit import interpreting
+
 MIN_TRIALS = 64  # below this, handing work to a thread costs more than it saves
 
 
@@ -77,7 +79,7 @@ def thread_count() -> int:
 
 def run_all(tasks: list[Callable[[], None]], trials: int) -> None:
     """Run all tasks, in threads if that is worth it, and return when the last is done."""
-    if len(tasks) < 2 or trials < MIN_TRIALS or thread_count() == 1:
+    if len(tasks) < 2 or trials < MIN_TRIALS or interpreting() or thread_count() == 1:
         for task in tasks:
             task()
         return
