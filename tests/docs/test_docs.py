@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
+import re
 from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
@@ -11,6 +13,8 @@ import pytest
 
 from linmax._jit import interpreted
 from linmax.cli import app
+from linmax.evaluate import Findings, Gain
+from linmax.evaluate.findings import BaselineComparison, ExpertSummary, ModelResult
 from tests.helpers.pages import ROOT, blocks, commands, run_page
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -45,6 +49,18 @@ def test_every_command_has_a_place_on_the_page_of_commands() -> None:
     for command in app.registered_commands:
         name = command.name or command.callback.__name__  # type: ignore[union-attr]
         assert f"`linmax {name}`" in text, name
+
+
+def test_the_page_of_commands_lists_all_json_keys() -> None:
+    text = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    section = text[text.index("### JSON") : text.index("## linmax compare")]
+    rows = [line.split(" | ") for line in section.splitlines() if line.startswith("| `")]
+    keys = {key for row in rows for key in re.findall(r"`(\w+)`", row[0])}
+    assert keys == {field.name for field in dataclasses.fields(Findings)} | {"finished"}
+    described = {row[0].strip("| `"): set(re.findall(r"`([^`]+)`", row[1])) for row in rows}
+    assert described["results"] == set(ModelResult._fields)
+    assert described["comparisons"] == {*BaselineComparison._fields, *Gain._fields} - {"trials"}
+    assert described["experts"] - {"as voted", "remapped", "ignored"} == set(ExpertSummary._fields)
 
 
 CSV = """\
