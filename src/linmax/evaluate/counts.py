@@ -115,7 +115,7 @@ class MistakeCounts:
         predictions = np.ascontiguousarray(predictions.reshape(self.models, len(truth)))
         votes = np.ascontiguousarray(votes)
         trials = int(_count_trials(votes, truth, known, predictions, support, hits, expert_hits, winners))
-        wrong, both = np.hstack((hits, expert_hits[:2]))
+        wrong, both = np.concatenate((hits, expert_hits[:2]), axis=1)
         columns = self.first_expert + n  # fewer than all, if these votes know fewer experts
         self.trials += trials
         self.correct[:columns] += wrong + both
@@ -139,7 +139,10 @@ class MistakeCounts:
 
     def copy(self) -> MistakeCounts:
         """Return an independent copy."""
-        return copy.deepcopy(self)
+        other = copy.copy(self)
+        other.correct, other.both_correct = self.correct.copy(), self.both_correct.copy()
+        other.voted = self.voted.copy()
+        return other
 
     def since(self, earlier: MistakeCounts) -> MistakeCounts:
         """Return the counts of the trials after an earlier copy.

@@ -101,6 +101,8 @@ class RuleRun:
         self.requests = Requests()
         self.outputs: Any = None
         self.before: RuleRun | None = None
+        self._buffer: Any = None
+        self._arguments: tuple[Any, ...] = ()
         self._settings: dict[bool, tuple[np.ndarray, RunSettings]] = {}
         self._allocate(sources.layout)
 
@@ -232,6 +234,11 @@ class RuleRun:
         )
         if isinstance(self._buffer, Buffer) and (trials.labels[trials.buffered :] >= 0).any():
             self.used = self._buffer.used[trials.latest(self.buffer_size)]
+
+    def release(self) -> None:
+        """Forget the chunk."""
+        self.outputs = self.before = self._buffer = None
+        self._arguments = ()
 
     def twin(self) -> Self:
         """Return a run in the same state that goes its own way."""

@@ -222,11 +222,13 @@ class Runner:
                     known = min(known, int(named.max(initial=0)))
                 self._add_names(batch, known)
             self._build_forms()
-            found = self._execute(chunk, scores)
-            for predictor in self.predictors:
-                predictor.release()
-            self.resize()
-        return found
+            try:
+                return self._execute(chunk, scores)
+            finally:
+                parts: list[Any] = [*self.predictors, *self.rule_runs, *self.sources]
+                for part in parts:
+                    part.release()
+                self.resize()
 
     def prepare(self, batch: Any, *, learn: bool = False) -> TrialChunk:
         """Return all trials of a batch as one chunk, in the form of every source; nothing is run.

@@ -155,6 +155,10 @@ class Sources:
             if len(places):
                 self.frozen = take(TrialData(frozen=self.trials.data.frozen), places).frozen
 
+    def release(self) -> None:
+        """Forget the chunk."""
+        self.trials, self.form = NO_TRIALS, None
+
     def named_weights(self, names: Any = None) -> Iterator[tuple[Any, Any, int]]:
         """Yield every sub-expert: the key of its weight, its owner, and its index among the weights."""
         names = names or self.names
