@@ -18,7 +18,7 @@ from linmax import (
     WeightedMajority,
     Winnow,
 )
-from tests.helpers.streams import as_labels, at_once, lively
+from tests.helpers.streams import at_once, lively
 
 P = Perceptron()
 R = Recycled(P, size=6, updates=2)
@@ -36,7 +36,7 @@ COMMITTEES = {
     "nested": WeightedMajority([VR, Mixture([P, W]), Voted(P, hypotheses=2), WeightedMajority()]),
 }
 each = pytest.mark.parametrize("name", COMMITTEES)
-STREAM = [({"votes": as_labels(item["votes"])}, y) for item, y in lively(90, 12)]
+STREAM = lively(90, 12)
 
 
 def learned(name: str, stream: Any = STREAM, seed: int = 5) -> Fusion:

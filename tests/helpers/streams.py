@@ -145,7 +145,7 @@ def follow(
         votes, attributes = item.get("votes"), item.get("attributes")
         if scores is not None:
             _scores(fusion, item, scores, where)
-        found = fusion.learn_one(as_labels(votes), y, attributes=attributes)
+        found = fusion.learn_one(copy.deepcopy(votes), y, attributes=attributes)
         assert found == guess, f"{where}: another guess"
         oracle = rehearsal
         given.append((item, y))
@@ -160,25 +160,16 @@ def follow(
 def _scores(fusion: Fusion, item: Any, scores: dict[Any, Any], where: str) -> None:
     votes, attributes = item.get("votes"), item.get("attributes")
     ours = fusion.scores(
-        None if votes is None else [as_labels(votes)], attributes=None if attributes is None else [attributes]
+        None if votes is None else [votes], attributes=None if attributes is None else [attributes]
     )
     theirs = [float(scores[c]) for c in fusion.classes]
     size = max(map(abs, theirs), default=1.0) + 1e-12
     assert np.allclose(ours[0], theirs, rtol=0, atol=1e-9 * size), f"{where}: scores {ours[0]}, not {theirs}"
 
 
-def as_labels(votes: Any) -> Any:
-    """Votes as labels if each is a score of 1 for one class, for which kernels are compiled anyway."""
-    if votes is None or not all(
-        isinstance(vote, dict) and list(vote.values()) == [1] for vote in votes.values()
-    ):
-        return copy.deepcopy(votes)
-    return {expert: next(iter(vote)) for expert, vote in votes.items()}
-
-
 def at_once(fusion: Fusion, stream: Stream) -> list[Any]:
     """The whole stream in one call; the guesses."""
     first = stream[0][0]
-    votes = [as_labels(item["votes"]) for item, _ in stream] if "votes" in first else None
+    votes = [item["votes"] for item, _ in stream] if "votes" in first else None
     attributes = [item["attributes"] for item, _ in stream] if "attributes" in first else None
     return fusion.learn(votes, [y for _, y in stream], attributes=attributes).guesses.tolist()

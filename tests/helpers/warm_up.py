@@ -17,8 +17,9 @@ def compile_votes() -> None:
     for source, kind, form, buffer in RUNS:
         if _is_of_votes(form):
             run(learner_of(form, buffer).on(source), inputs(kind))
-    for learner in VOTERS.values():
-        run(learner, inputs("labels"))
+    for kind in ("labels", "triplets"):
+        for learner in VOTERS.values():
+            run(learner, inputs(kind))
 
 
 def compile_attributes() -> None:

@@ -157,19 +157,14 @@ VOTERS = {
 }
 
 
-@pytest.mark.parametrize("buffer", VOTERS)
-def test_compiled_voting_is_the_interpreted_one(buffer: str, monkeypatch: Any) -> None:
-    kernels = kernels_of(VOTERS[buffer], "labels", monkeypatch)
-    assert ("Sum(Hard, ConstantVotes)", buffer) in kernels["follow"]
+VOTES = {"labels": "Hard", "triplets": "Sparse", "scores": "Dense"}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["triplets", "scores"])
+@pytest.mark.parametrize("kind", ["labels", "triplets", pytest.param("scores", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("buffer", VOTERS)
-def test_compiled_voting_on_scores_is_the_interpreted_one(buffer: str, kind: str, monkeypatch: Any) -> None:
-    form = {"triplets": "Sum(Sparse, ConstantVotes)", "scores": "Sum(Dense, ConstantVotes)"}[kind]
+def test_compiled_voting_is_the_interpreted_one(buffer: str, kind: str, monkeypatch: Any) -> None:
     kernels = kernels_of(VOTERS[buffer], kind, monkeypatch)
-    assert (form, buffer) in kernels["follow"]
+    assert (f"Sum({VOTES[kind]}, ConstantVotes)", buffer) in kernels["follow"]
 
 
 def test_every_form_is_compiled_above() -> None:
