@@ -126,7 +126,8 @@ def test_sources_that_share_names_do_not_share_weights() -> None:
     with interpreted():
         fusion, _, _ = follow(learner, lively(30), exact=True)
     head: Any = fusion.runner.predictor
-    assert len(head.sources) == 2
+    assert len(head.member_parts) == 2
+    assert head.layout.size == sum(member.run.layout.size for member in head.members)
     assert sum(map(abs, fusion.weights.values())) == pytest.approx(1)
 
 

@@ -113,7 +113,7 @@ def says_why(path: Path) -> bool:
         ("head.0.origin", np.full(4, 9), "origin has values out of range"),
         ("head.0.figure", np.full(4, np.nan), "figure has numbers that are not finite"),
         ("head.0.numbers", np.array([0, 1, 9, 0, 0, 0, 0]), "numbers are out of range"),
-        ("head.0.numbers", np.array([0, 1, 1, 9, 0, 0, 0]), "more hypotheses than there are places"),
+        ("head.0.numbers", np.array([0, 1, 1, 9, 0, 0, 0]), "more hypotheses than there are slots"),
         ("head.0.mistakes", np.full(4, -1), "mistakes has values out of range"),
         ("head.0.since", np.zeros(3, dtype=np.int64), "since has the wrong shape"),
         ("run.1.theta", np.zeros(1), "theta has the wrong shape"),

@@ -121,15 +121,21 @@ def test_a_member_in_two_places_learns_once() -> None:
     [
         (
             lambda: Mixture(OURS, multiplier=1),
-            "Mixture needs 1 < multiplier <= 1e100 (got 1); 1.2 to 1.5 is usual",
+            "Mixture requires 1 < multiplier <= 1e100 (got 1); typical values are 1.2 to 1.5",
         ),
-        (lambda: Mixture(OURS, share=2), "Mixture needs 0 <= share <= 1 (got 2); 0.0001 is usual"),
-        (lambda: Stacked(OURS, prior=-1.0), "Stacked needs 0 <= prior <= 1 (got -1.0); 0.02 is usual"),
-        (lambda: NaiveBayes("table"), 'NaiveBayes needs of="tables" or of="accuracies" (got \'table\')'),
-        (lambda: NaiveBayes(shrink=0), "NaiveBayes needs 0 < shrink <= 1e9 (got 0); 5 is usual"),
+        (
+            lambda: Mixture(OURS, share=2),
+            "Mixture requires 0 <= share <= 1 (got 2); a typical value is 0.0001",
+        ),
+        (
+            lambda: Stacked(OURS, prior=-1.0),
+            "Stacked requires 0 <= prior <= 1 (got -1.0); a typical value is 0.02",
+        ),
+        (lambda: NaiveBayes("table"), 'NaiveBayes requires of="tables" or of="accuracies" (got \'table\')'),
+        (lambda: NaiveBayes(shrink=0), "NaiveBayes requires 0 < shrink <= 1e9 (got 0); a typical value is 5"),
     ],
 )
 def test_bad_parameters_are_named(make: Any, sentence: str) -> None:
-    with pytest.raises(ValueError, match="needs") as error:
+    with pytest.raises(ValueError, match="requires") as error:
         make()
     assert str(error.value) == sentence

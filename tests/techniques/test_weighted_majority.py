@@ -144,7 +144,7 @@ def test_hard_votes_scores_and_triplets_are_the_same_experts() -> None:
 
 def test_members_pay_whether_or_not_the_whole_is_right() -> None:
     members = [P, Averaged(P), Winnow(1.3)]
-    fusion, stream = Fusion(WeightedMajority(members, 1.5)), lively(80, 2)
+    fusion, stream = Fusion(WeightedMajority(members, multiplier=1.5)), lively(80, 2)
     at_once(fusion, stream)
     alone = [Fusion(member) for member in members]
     for session in alone:
@@ -209,13 +209,13 @@ def test_the_scores_of_a_mixture_are_the_logarithms_of_probabilities() -> None:
 @pytest.mark.parametrize("bad", [1, 1.0, 0.5, -2, math.nan, math.inf, 1e101, True, "2", None])
 def test_a_multiplier_that_punishes_nobody_is_refused(bad: Any) -> None:
     for make in (WeightedMajority, lambda **it: WeightedMajority([P], **it), lambda **it: Mixture([P], **it)):
-        with pytest.raises(ValueError, match=r"needs .*multiplier") as caught:
+        with pytest.raises(ValueError, match=r"requires .*multiplier") as caught:
             make(multiplier=bad)
         assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.5, math.nan, "x", True, None])
 def test_a_mixture_refuses_a_share_out_of_range(share: Any) -> None:
-    with pytest.raises(ValueError, match=r"Mixture needs .*share") as caught:
+    with pytest.raises(ValueError, match=r"Mixture requires .*share") as caught:
         Mixture([P], share=share)
     assert "\n" not in str(caught.value)
