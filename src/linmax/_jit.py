@@ -28,6 +28,7 @@ from linmax._stamp import code_stamp, is_digested, sources_digest
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+
 class CompilationWarning(RuntimeWarning):
     """An internal of numba that linmax relies on is missing; results are the same, runs are slower."""
 

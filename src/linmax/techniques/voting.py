@@ -78,8 +78,8 @@ class VotingPredictor(Predictor):
         self.mistakes = np.zeros(len(members), dtype=np.int64)
         self.streak = np.zeros(len(members), dtype=np.int64)
         self.layout: WeightLayout = self.sources.layout
-        self.ballot = self._empty(self.layout)
-        self.ballot.numbers[[SPACING, SLOT]] = 1
+        self.hypotheses = self._empty(self.layout)
+        self.hypotheses.numbers[[SPACING, SLOT]] = 1
 
     def _empty(self, layout: WeightLayout) -> SavedHypotheses:
         slots, members = self.rules.hypotheses, len(self.members)
@@ -89,20 +89,20 @@ class VotingPredictor(Predictor):
             np.zeros(members, dtype=np.int64), np.zeros(NUMBERS, dtype=np.int64),
         )  # fmt: skip
 
-    def _copy(self, ballot: SavedHypotheses, old: WeightLayout, new: WeightLayout) -> SavedHypotheses:
+    def _copy(self, saved: SavedHypotheses, old: WeightLayout, new: WeightLayout) -> SavedHypotheses:
         """Return the same in another layout; later experts and classes have weight 0 in what is saved."""
         copy = self._empty(new)
-        before = {str(i): row for i, row in enumerate((*ballot.saved, ballot.total))}
+        before = {str(i): row for i, row in enumerate((*saved.saved, saved.total))}
         after = {str(i): row for i, row in enumerate((*copy.saved, copy.total))}
         copy_columns(before, old, after, new)
-        for target, source in zip(copy[2:], ballot[2:], strict=True):
+        for target, source in zip(copy[2:], saved[2:], strict=True):
             target[...] = source
         return copy
 
     def resize(self) -> None:
         """Follow the capacity of the sources."""
         if self.layout is not self.sources.layout:
-            self.ballot = self._copy(self.ballot, self.layout, self.sources.layout)
+            self.hypotheses = self._copy(self.hypotheses, self.layout, self.sources.layout)
             self.layout = self.sources.layout
 
     @property
@@ -114,10 +114,10 @@ class VotingPredictor(Predictor):
     def leader_predicts(self) -> bool:
         """Return whether the leader predicts alone, because it has made fewer mistakes than voting."""
         best = int(self.mistakes.argmin())
-        numbers = self.ballot.numbers
+        numbers = self.hypotheses.numbers
         if self.rules.random or not self.rules.hypotheses:
             return not numbers[SAVED]
-        return bool(self.mistakes[best] - self.ballot.since[best] < numbers[VOTING])
+        return bool(self.mistakes[best] - self.hypotheses.since[best] < numbers[VOTING])
 
     def _counts_right(self) -> bool:
         """Are hypotheses compared by the right predictions that were made while they were current?"""
@@ -147,7 +147,7 @@ class VotingPredictor(Predictor):
         record = self._record(chunk)
         if not self.rules.hypotheses:
             return self._of_leaders(chunk, record)
-        sheet = self._sheet(chunk)
+        workspace = self._workspace(chunk)
         sequence = self.sources.trials
         record = record._replace(drawn=self._drawn(chunk))
         labelled = sequence.labels >= 0
@@ -160,12 +160,13 @@ class VotingPredictor(Predictor):
             member = self.members[number]
             form, state, out = replay.advance(member.run, begin, end)
             leader = Leader(number, self._start(member), int(member.mean), int(member.run.before is not None))
-            sheet = sheet._replace(candidate=np.zeros(len(member.run.columns["w"])))
+            workspace = workspace._replace(candidate=np.zeros(len(member.run.columns["w"])))
             follow(
                 self.sources.form, form, sequence.labels, sequence.known, places, learned,
-                sequence.buffered, begin, end, leader, *state, out, self.ballot, self.rules, record, sheet,
+                sequence.buffered, begin, end, leader, *state, out,
+                self.hypotheses, self.rules, record, workspace,
             )  # fmt: skip
-        return Predictions(sheet.guesses, sheet.out_scores)
+        return Predictions(workspace.guesses, workspace.out_scores)
 
     def _start(self, member: RulePredictor) -> int:
         """Return the index at which the weights of a member's sources begin."""
@@ -199,11 +200,11 @@ class VotingPredictor(Predictor):
         """Return which slots take the hypothesis before each trial: with probability 1/t after t trials."""
         if not self.rules.random:
             return np.zeros((0, 0), dtype=np.uint8)
-        learned = int(self.ballot.numbers[LABELLED]) + np.concatenate(([0], np.cumsum(chunk.labels >= 0)))
+        learned = int(self.hypotheses.numbers[LABELLED]) + np.concatenate(([0], np.cumsum(chunk.labels >= 0)))
         chance = uniform(self.rules.seed, learned[:, None], np.arange(1, self.rules.hypotheses + 1)[None, :])
         return np.asarray(chance * learned[:, None] < 1.0, dtype=np.uint8)
 
-    def _sheet(self, chunk: TrialChunk) -> VotingWorkspace:
+    def _workspace(self, chunk: TrialChunk) -> VotingWorkspace:
         classes = self.sources.capacity.classes + 1
         return VotingWorkspace(
             np.zeros(0), np.zeros(classes), np.zeros(classes), np.empty(chunk.length, dtype=np.int32),
@@ -216,9 +217,9 @@ class VotingPredictor(Predictor):
     def vector(self) -> np.ndarray:
         """Return the hypothesis that predicts: the leader's, with the saved ones unless it predicts alone."""
         alone = self.leader_predicts()
-        vector = np.zeros(len(self.ballot.total)) if alone else self.ballot.total.copy()
+        vector = np.zeros(len(self.hypotheses.total)) if alone else self.hypotheses.total.copy()
         if self.rules.random and not alone:
-            return self.ballot.saved.sum(axis=0)  # type: ignore[no-any-return]
+            return self.hypotheses.saved.sum(axis=0)  # type: ignore[no-any-return]
         at, own = self._start(self.leader), self.leader.vector()
         vector[at : at + len(own)] += own
         return vector
@@ -228,7 +229,7 @@ class VotingPredictor(Predictor):
         shares = np.zeros(len(self.members))
         alone = self.leader_predicts()
         if not alone:
-            np.add.at(shares, self.ballot.origin[: self.ballot.numbers[SAVED]], 1.0)
+            np.add.at(shares, self.hypotheses.origin[: self.hypotheses.numbers[SAVED]], 1.0)
         if alone or not self.rules.random:
             shares[int(self.mistakes.argmin())] += 1.0
         return list(zip(self.members, (shares / shares.sum()).tolist(), strict=True))
@@ -251,13 +252,13 @@ class VotingPredictor(Predictor):
             return self.leader.explain(item)._replace(members=members)
         if not self.rules.random:
             own = self.leader.explain(item)
-            saved = item.of_vector(self.sources, self.ballot.total)
+            saved = item.of_vector(self.sources, self.hypotheses.total)
             parts = dict(saved.parts)
             for owner, row in own.parts.items():
                 parts[owner] = parts.get(owner, 0.0) + row
             return Attribution(saved.scores + own.scores, parts, members)
         scores = np.zeros(item.known)
-        for row in self.ballot.saved:
+        for row in self.hypotheses.saved:
             scores[item.best_class(item.of_vector(self.sources, row).scores)] += 1.0
         parts = item.of_vector(self.sources, self.vector()).parts
         return Attribution(scores, with_remainder(parts, scores), members)
@@ -267,14 +268,16 @@ class VotingPredictor(Predictor):
     def state(self) -> State:
         """Return the saved hypotheses without spare capacity, and the counts."""
         trimmed = WeightLayout(self.sources.parts, self.sources.sizes_of_names())
-        state = self._copy(self.ballot, self.layout, trimmed)._asdict()
+        state = self._copy(self.hypotheses, self.layout, trimmed)._asdict()
         return state | {"mistakes": self.mistakes, "streak": self.streak}
 
     def restore(self, state: State) -> None:
         """Take over what `state` returned."""
         trimmed = WeightLayout(self.sources.parts, self.sources.sizes_of_names())
         self.layout = self.sources.layout
-        self.ballot = self._copy(SavedHypotheses(*(state[name] for name in SavedHypotheses._fields)), trimmed, self.layout)
+        self.hypotheses = self._copy(
+            SavedHypotheses(*(state[name] for name in SavedHypotheses._fields)), trimmed, self.layout
+        )
         self.mistakes[:], self.streak[:] = state["mistakes"], state["streak"]
 
     def validate(self, state: State, sizes: Any) -> None:
