@@ -1,6 +1,6 @@
 """Compilation with numba; no other file of linmax uses numba.
 
-`Kernel` compiles a loop over trials, `inline` and `separate` mark the functions it calls, `dispatched` makes
+`CompiledKernel` compiles a loop over trials, `inline` and `separate` mark the functions it calls, `dispatched` makes
 a generic function of the methods of NamedTuples, and `reach` turns a rule's function into an address, so that
 one compiled kernel serves every rule. `interpreted()` runs the same source as Python, with the same results.
 
@@ -157,7 +157,7 @@ def _add_cache(compiled: Any, function: Callable[..., Any]) -> None:
 # --- kernels and the functions they call
 
 
-class Kernel:
+class CompiledKernel:
     """A compiled loop: cached on disk, run without the GIL, never with fast-math.
 
     Parameters

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from linmax._jit import Kernel
+from linmax._jit import CompiledKernel
 from linmax.fusion import Fusion
 from linmax.inputs import DEFAULT
 from linmax.kernels.forms.base import append_z, begin_trial, observe
@@ -68,7 +68,7 @@ def fill(form, labels, k, begin, widest, q, index, value, ends, trial, rival):  
     return t, row, count
 
 
-_fill = Kernel(fill)
+_fill = CompiledKernel(fill)
 
 
 def instances(learner: Fusion | Learner, votes: Any, labels: Any, attributes: Any = None) -> Instances:

@@ -101,7 +101,7 @@ CASES: list[tuple[Source, str, str, tuple[str, ...]]] = [
 RUNS = [(source, kind, form, buffer) for source, kind, form, buffers in CASES for buffer in buffers]
 
 
-def compiled_for(kernel: _jit.Kernel) -> set[tuple[str, str]]:
+def compiled_for(kernel: _jit.CompiledKernel) -> set[tuple[str, str]]:
     """Form and buffer of all that this process has compiled a kernel for."""
     found = set()
     for signature in kernel.compiled.signatures:

@@ -24,7 +24,7 @@ SOURCES = Path(linmax.__file__).parent
 
 # a kernel that compiles in a moment: it calls one method of a form, in another file
 SMALL_KERNEL = """
-from linmax._jit import Kernel
+from linmax._jit import CompiledKernel
 from linmax.kernels.forms.base import append_z
 
 
@@ -32,7 +32,7 @@ def differences(form, q, index, value):
     append_z(form, 0, 2, q, 0, index, value, 0)
 
 
-run = Kernel(differences)
+run = CompiledKernel(differences)
 """
 SMALL = """
 import numpy as np
@@ -296,7 +296,7 @@ def test_every_kernel_can_be_stamped_and_so_cached() -> None:
         for name, module in list(sys.modules.items())
         if name.startswith("linmax.")
         for kernel in vars(module).values()
-        if isinstance(kernel, _jit.Kernel)
+        if isinstance(kernel, _jit.CompiledKernel)
     }
     assert {"linmax.kernels.trial.trials", "linmax.svm.fill"} <= set(kernels)
     for name, kernel in kernels.items():

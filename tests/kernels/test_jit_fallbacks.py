@@ -33,7 +33,7 @@ print([str(w.message) for w in caught if w.category.__name__ != "CompilationWarn
 SMALL_KERNEL = """
 import numpy as np
 from linmax import Perceptron
-from linmax._jit import UPDATE, Kernel, parameters, reach, update_at
+from linmax._jit import UPDATE, CompiledKernel, parameters, reach, update_at
 from linmax.kernels.forms import Hard
 from linmax.kernels.forms.base import append_z
 
@@ -43,7 +43,7 @@ def loop(form, q, index, value, p, s, theta, w, address):
         count = append_z(form, t, 2, q, 0, index, value, 0)
         update(p, s, theta, w, index[:count], value[:count], 0.0)
 
-kernel = Kernel(loop)
+kernel = CompiledKernel(loop)
 
 def main():
     form = Hard(np.array([[0, 1], [1, 0], [0, 0]], dtype=np.int32))
@@ -239,7 +239,7 @@ def test_a_change_of_numba_gives_one_warning_and_the_same_results(
 
 
 def test_a_dispatcher_without_overloads_is_called_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel = _jit.Kernel(lambda x: 2.0 * x)
+    kernel = _jit.CompiledKernel(lambda x: 2.0 * x)
     monkeypatch.setattr(_jit._State, "warned", set())
     monkeypatch.setattr(kernel, "_compiled", lambda x: 2.0 * x)
     with pytest.warns(_jit.CompilationWarning, match="single items a little slower"):
@@ -255,7 +255,7 @@ def test_a_kernel_that_fails_after_it_was_compiled_raises() -> None:
             raise ZeroDivisionError("seen")
         return x
 
-    kernel = _jit.Kernel(fail)
+    kernel = _jit.CompiledKernel(fail)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(ZeroDivisionError, match="seen"):

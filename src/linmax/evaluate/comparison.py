@@ -133,7 +133,7 @@ def mcnemar(better: int, worse: int) -> float:
     # Importing scipy.stats takes a second and scipy.special 0.2 s, so a small sum is made of integers.
     n, least = better + worse, min(better, worse)
     if n <= SMALL_TEST:
-        return min(1.0, 2 * sum(math.comb(n, k) for k in range(least + 1)) / 2**n)
+        return min(1.0, 2 * sum(math.comb(n, k) for k in range(least + 1)) / float(2**n))
     from scipy.special import betainc
 
     return min(1.0, 2.0 * float(betainc(n - least, least + 1, 0.5)))

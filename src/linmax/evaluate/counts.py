@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax._jit import Kernel
+from linmax._jit import CompiledKernel
 
 Codes = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -404,5 +404,5 @@ def write_margins(scores, known, out):  # type: ignore[no-untyped-def]
             out[t] = 0.0
 
 
-_count_trials = Kernel(count_trials)
-_write_margins = Kernel(write_margins)
+_count_trials = CompiledKernel(count_trials)
+_write_margins = CompiledKernel(write_margins)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax._jit import Kernel
+from linmax._jit import CompiledKernel
 from linmax.inputs import Batch
 
 if TYPE_CHECKING:  # reading files needs pyarrow
@@ -414,4 +414,4 @@ def _same_width(parts: list[SampleRows]) -> list[Codes]:
     ]
 
 
-_mark_rows = Kernel(mark_rows)
+_mark_rows = CompiledKernel(mark_rows)

@@ -39,7 +39,7 @@ def explain(runner: Runner, batch: Batch) -> Explanation:
     classes = names.classes.names
     try:
         with _jit.interpreted():
-            item = ExplainedItem(runner, batch, names)
+            item = AttributedItem(runner, batch, names)
             attribution = runner.predictor.explain(item)
     finally:
         runner.resize()
@@ -64,7 +64,7 @@ def _members(attribution: Attribution, classes: list[Any]) -> dict[str, tuple[fl
     return members
 
 
-class ExplainedItem:
+class AttributedItem:
     """One item in the form of every source, for predictors to explain.
 
     Parameters

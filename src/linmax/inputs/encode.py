@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax._jit import Kernel, interpreting
+from linmax._jit import CompiledKernel, interpreting
 from linmax.inputs.names import Label, check_one_kind, label_error, to_label
 
 Array = NDArray[Any]
@@ -295,7 +295,7 @@ def write_four_columns(a, b, c, d, lows, sizes, tables, targets, out):  # type: 
     return len(out)
 
 
-_write_four = Kernel(write_four_columns)
+_write_four = CompiledKernel(write_four_columns)
 
 
 def _encode_integers(

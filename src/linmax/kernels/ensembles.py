@@ -2,7 +2,7 @@
 
 import math
 
-from linmax._jit import Kernel, inline
+from linmax._jit import CompiledKernel, inline
 from linmax.kernels.update import best_class
 
 SMALLEST = 1e-300
@@ -68,7 +68,7 @@ def mix_trials(member_scores, labels, known, logs, step, share, p, guesses, out_
                 logs[m] = math.log(max((1.0 - share) * v + share / members, SMALLEST))
 
 
-mix = Kernel(mix_trials)
+mix = CompiledKernel(mix_trials)
 
 
 def stack_trials(member_scores, labels, known, v, P, prior, forget, x, scores, work, guesses, out_scores):
@@ -126,7 +126,7 @@ def update_inverse(P, p, x, c, mean, d, Pd):
             P[m, n] -= p / (1.0 + p * along) * Pd[m] * Pd[n]
 
 
-stack = Kernel(stack_trials)
+stack = CompiledKernel(stack_trials)
 
 
 def temper_trials(scores, labels, known, state, x, p, out_scores):
@@ -153,7 +153,7 @@ def temper_trials(scores, labels, known, state, x, p, out_scores):
             state[HEAT] += min(max(step, -MAX_STEP), MAX_STEP)
 
 
-temper = Kernel(temper_trials)
+temper = CompiledKernel(temper_trials)
 
 
 NEW, SPOKEN = 0, 1  # a new expert starts at the mean weight of those that have voted
@@ -210,4 +210,4 @@ def weigh_trials(votes, labels, known, logs, spoken, step, scores, guesses, out_
                     logs[i] = 0.0  # a prediction does not change the state
 
 
-weigh = Kernel(weigh_trials)
+weigh = CompiledKernel(weigh_trials)

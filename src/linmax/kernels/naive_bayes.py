@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linmax._jit import Kernel, dispatched, inline
+from linmax._jit import CompiledKernel, dispatched, inline
 from linmax.kernels.ensembles import write_prediction
 
 POOL = 10.0  # the strength of the prior of the pooled table, in pseudo-counts
@@ -165,4 +165,4 @@ def count_trials(votes, begin, labels, known, shrink, counts, r, scores, guesses
                 begin_expert = end_expert
 
 
-count = Kernel(count_trials)
+count = CompiledKernel(count_trials)

@@ -4,7 +4,7 @@ It is compiled once per form; rules are given as addresses, techniques as number
 arrays and single items, and predicts: a trial without a label is a prediction and changes nothing.
 """
 
-from linmax._jit import Kernel, inline, join_at, separate
+from linmax._jit import CompiledKernel, inline, join_at, separate
 from linmax.kernels.forms import LastWeights, MeanWeights
 from linmax.kernels.forms.base import append_new_experts, begin_trial, observe
 from linmax.kernels.recycling import recycle
@@ -113,4 +113,4 @@ def trials(form, labels, known, begin, end, h, average, buffer, work, settings, 
         observe(form, t, y)
 
 
-run = Kernel(trials)
+run = CompiledKernel(trials)

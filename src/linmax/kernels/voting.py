@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linmax._jit import Kernel, inline, separate
+from linmax._jit import CompiledKernel, inline, separate
 from linmax.kernels.forms import LastWeights, MeanWeights
 from linmax.kernels.forms.base import begin_trial, observe, weight_of
 from linmax.kernels.structs import TRIALS
@@ -138,7 +138,7 @@ def record_members(guesses, moved, labels, known, mistakes, streak, record):
         record.leader[t] = leader
 
 
-count_mistakes = Kernel(record_members)
+count_mistakes = CompiledKernel(record_members)
 
 
 def uniform(seed: int, t: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -365,4 +365,4 @@ def follow_leader(
             observe(whole, place, y)
 
 
-follow = Kernel(follow_leader)
+follow = CompiledKernel(follow_leader)

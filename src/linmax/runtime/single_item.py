@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linmax._jit import Kernel, interpreting
+from linmax._jit import CompiledKernel, interpreting
 from linmax.experts.base import TrialData
 from linmax.inputs.abstain import read_abstain
 from linmax.kernels import trial as trials
@@ -184,7 +184,7 @@ class SingleItem:
                 self.bind(member, np.zeros(1, dtype=np.int32), scores)
         return self._stacked[key]
 
-    def call(self, kernel: Kernel, *arguments: Any) -> None:
+    def call(self, kernel: CompiledKernel, *arguments: Any) -> None:
         """Call a kernel with these very arrays for every item.
 
         Parameters

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linmax._jit import Kernel
+from linmax._jit import CompiledKernel
 from linmax.kernels.ensembles import mix, stack
 from linmax.runtime.predictor import (
     Attribution,
@@ -81,7 +81,7 @@ class ScoreEnsemble(Predictor):
         The predictors of its members.
     """
 
-    kernel: Kernel
+    kernel: CompiledKernel
     single_item: ClassVar[bool] = True
     combines_scores: ClassVar[bool] = True
 

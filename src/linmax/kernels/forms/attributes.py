@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linmax._jit import Kernel
+from linmax._jit import CompiledKernel
 from linmax.kernels.forms.base import (
     attribute_at,
     n_entries,
@@ -17,7 +17,7 @@ from linmax.kernels.forms.base import (
 EMPTY = -1  # in the hash table of pairs, and the number of a pair without one
 
 
-@Kernel
+@CompiledKernel
 def number_pairs(codes, table, members, count, limit, add, out):
     """Number every pair of values of an item (open addressing, linear probing); return the number."""
     mask = len(table) - 1

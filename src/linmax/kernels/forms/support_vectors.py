@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linmax._jit import Kernel, feature_at, inline, mercer_at, separate
+from linmax._jit import CompiledKernel, feature_at, inline, mercer_at, separate
 from linmax.kernels.forms.base import (
     attribute_at,
     n_entries,
@@ -183,7 +183,7 @@ def update_factors(supports, statistics, mercer, c, dot):
         set_factor(supports, j, c, -2.0 * mercer.a * (dot[j] / n))
 
 
-@Kernel
+@CompiledKernel
 def renew_table(supports, statistics, mercer, dot):
     """Recompute E of every class with instances."""
     for c in range(len(statistics.seen)):
