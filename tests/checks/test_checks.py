@@ -25,7 +25,7 @@ from linmax.bounds import Case, bound
 from linmax.checks import behaviour
 from linmax.experts import PerClass, Thresholds, Votes
 from linmax.rules import MOVED, STILL
-from tests.oracles.drive import own_rules
+from tests.helpers.compare_rules import own_rules
 
 VARIANTS = [
     Perceptron(start="equal", ties=True),

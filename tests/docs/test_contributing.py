@@ -26,9 +26,9 @@ from linmax.streams import StreamError, open_stream
 from linmax.streams.columns import TableBatch
 from linmax.streams.source import MAGIC_BYTES, SUFFIXES, ByteSource
 from linmax.streams.stream import TABLE_READERS
+from tests.helpers.compare_rules import CLASSES, EXPERTS, FORMS, TECHNIQUES, follow, items, oracle_of
 from tests.helpers.pages import ROOT, blocks
 from tests.oracles import rules as oracles
-from tests.oracles.drive import CLASSES, EXPERTS, FORMS, TECHNIQUES, follow, items, oracle_of
 from tests.oracles.session import Session
 
 PAGE = ROOT / "CONTRIBUTING.md"

@@ -13,9 +13,9 @@ from linmax import Alma, Averaged, Fusion, Logistic, Perceptron, Recycled, Rule,
 from linmax._jit import interpreted
 from linmax.checks import applicable, check_learner
 from linmax.experts import Attributes, Pairs, PerClass, Shared, Source, Split, Thresholds, Votes
-from tests.oracles import class_statistics as oracles_portraits
+from tests.helpers.compare_rules import CLASSES, TECHNIQUES, follow, items, oracle_of
+from tests.oracles import class_statistics
 from tests.oracles import session as slow
-from tests.oracles.drive import CLASSES, TECHNIQUES, follow, items, oracle_of
 from tests.oracles.session import Session
 
 Stream = Iterator[tuple[dict[str, Any], Any]]
@@ -113,32 +113,32 @@ CASES: dict[str, Case] = {
         lambda: [slow.Votes(), slow.PerClass(), slow.Attributes(), slow.Thresholds()],
         numbers,
     ),
-    "one vector": (Shared("product"), lambda: [oracles_portraits.Shared("product")], without_votes),
-    "common and rare words": (Shared("ternary"), lambda: [oracles_portraits.Shared("ternary")], present),
-    "distances": (Shared("distance"), lambda: [oracles_portraits.Shared("distance")], without_votes),
+    "one vector": (Shared("product"), lambda: [class_statistics.Shared("product")], without_votes),
+    "common and rare words": (Shared("ternary"), lambda: [class_statistics.Shared("ternary")], present),
+    "distances": (Shared("distance"), lambda: [class_statistics.Shared("distance")], without_votes),
     "sets of classes": (
         Shared("product", sets=KINDS, statistic="mean"),
-        lambda: [oracles_portraits.Shared("product", "mean", KINDS)],
+        lambda: [class_statistics.Shared("product", "mean", KINDS)],
         without_votes,
     ),
     "hybrid": (
         Shared("product") + Attributes(),
-        lambda: [oracles_portraits.Shared("product"), slow.Attributes()],
+        lambda: [class_statistics.Shared("product"), slow.Attributes()],
         without_votes,
     ),
     "general mixing": (
         Shared("distance", sets=KINDS) + Shared("plain", sets=OTHERS) + Shared("ternary") + Thresholds(),
         lambda: [
-            oracles_portraits.Shared("distance", None, KINDS),
-            oracles_portraits.Shared("plain", None, OTHERS),
-            oracles_portraits.Shared("ternary"),
+            class_statistics.Shared("distance", None, KINDS),
+            class_statistics.Shared("plain", None, OTHERS),
+            class_statistics.Shared("ternary"),
             slow.Thresholds(),
         ],
         present,
     ),
     "votes and differences": (
         Votes() + Shared("difference", statistic="first") + Thresholds(),
-        lambda: [slow.Votes(), oracles_portraits.Shared("difference", "first"), slow.Thresholds()],
+        lambda: [slow.Votes(), class_statistics.Shared("difference", "first"), slow.Thresholds()],
         numbers,
     ),
 }

@@ -12,7 +12,7 @@ from linmax import Averaged, Fusion, Perceptron, Recycled
 from linmax._jit import interpreted
 from linmax.experts import Gaussian, Kernel, Linear, Polynomial, Source
 from linmax.spec import Learner
-from tests.oracles.drive import NEAR
+from tests.helpers.compare_rules import NEAR
 from tests.oracles.kernels import Dual
 from tests.oracles.sharing import ALL, EACH
 
@@ -55,9 +55,9 @@ def follow(learner: Learner, dual: Dual, items: Iterator[Item], classes: Any = (
     for t, (x, y) in enumerate(items):
         where = f"{learner!r}, item {t}"
         rehearsal = dual.twin()
-        rehearsal.closest = 1.0
+        rehearsal.smallest_gap = 1.0
         scores, guess = dual.scores(x), rehearsal.learn(x, y)
-        if rehearsal.closest < NEAR:
+        if rehearsal.smallest_gap < NEAR:
             continue
         dual, done = rehearsal, done + 1
         ours = fusion.scores(attributes=[cells(x)])[0]

@@ -13,7 +13,7 @@ from linmax import load as load_session
 from linmax._jit import interpreted
 from linmax.experts import Attributes, Shared, Source, Thresholds, Votes
 from linmax.spec import Learner
-from tests.helpers import streams as alongside
+from tests.helpers import compare_committees
 from tests.helpers.sessions import different, same
 
 KINDS = {"left": ("a", "b"), "right": ("c", "d"), "odd": ("a", "c")}
@@ -129,42 +129,42 @@ def test_pieces_items_tickets_and_files_are_the_whole(
     ids=["combine", "plain combine", "voted", "random"],
 )
 def test_a_committee_that_votes_is_the_oracles(committee: Learner) -> None:
-    stream = alongside.lively(60, 3, parts="attributes")
+    stream = compare_committees.random_stream(60, 3, parts="attributes")
     with interpreted():
-        fusion, _, given = alongside.follow(committee, stream)
+        fusion, _, given = compare_committees.follow(committee, stream)
         assert len(given) > 15
         whole = Fusion(committee)
-        alongside.at_once(whole, given)
+        compare_committees.at_once(whole, given)
     assert same(whole, fusion), different(whole, fusion)
 
 
 @pytest.mark.parametrize("kind", [WeightedMajority, Mixture])
 def test_majorities_take_members_that_share(kind: Any, tmp_path: Path) -> None:
-    stream = alongside.lively(50, 4, parts="attributes")
+    stream = compare_committees.random_stream(50, 4, parts="attributes")
     with interpreted():
         fusion = Fusion(kind(BANK))
-        alongside.at_once(fusion, stream[:20])
+        compare_committees.at_once(fusion, stream[:20])
         fusion.save(tmp_path / "m")
         fusion = load_session(tmp_path / "m")
-        alongside.at_once(fusion, stream[20:])
+        compare_committees.at_once(fusion, stream[20:])
         whole = Fusion(kind(BANK))
-        alongside.at_once(whole, stream)
+        compare_committees.at_once(whole, stream)
     assert same(whole, fusion)
     assert 0 < whole.mistakes < whole.trials
 
 
 def test_a_saved_committee_goes_on_as_if_nothing_had_been(tmp_path: Path) -> None:
     committee = Combine(BANK, hypotheses=4, window=6, recent=5, patience=9)
-    stream = alongside.lively(50, 5, parts="attributes")
+    stream = compare_committees.random_stream(50, 5, parts="attributes")
     with interpreted():
         whole = Fusion(committee)
-        alongside.at_once(whole, stream)
+        compare_committees.at_once(whole, stream)
         for cut in (1, 13, 37):
             fusion = Fusion(committee)
-            alongside.at_once(fusion, stream[:cut])
+            compare_committees.at_once(fusion, stream[:cut])
             fusion.save(tmp_path / "m")
             fusion = load_session(tmp_path / "m")
-            alongside.at_once(fusion, stream[cut:])
+            compare_committees.at_once(fusion, stream[cut:])
             assert same(whole, fusion), different(whole, fusion)
 
 

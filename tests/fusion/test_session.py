@@ -16,9 +16,9 @@ import linmax
 from linmax import Averaged, Fusion, Perceptron, Recycled, Romma, Triplets, Winnow
 from linmax._jit import interpreted
 from linmax.experts import Thresholds, Votes
+from tests.helpers.compare_rules import CLASSES, EXPERTS, TECHNIQUES, follow, items
 from tests.helpers.sessions import same
 from tests.oracles import rules as oracles
-from tests.oracles.drive import CLASSES, EXPERTS, TECHNIQUES, follow, items
 from tests.oracles.session import Session
 
 # --- any stream

@@ -18,7 +18,7 @@ from linmax import (
     WeightedMajority,
     Winnow,
 )
-from tests.helpers.streams import at_once, lively
+from tests.helpers.compare_committees import at_once, random_stream
 
 P = Perceptron()
 R = Recycled(P, size=6, updates=2)
@@ -36,7 +36,7 @@ COMMITTEES = {
     "nested": WeightedMajority([VR, Mixture([P, W]), Voted(P, hypotheses=2), WeightedMajority()]),
 }
 each = pytest.mark.parametrize("name", COMMITTEES)
-STREAM = lively(90, 12)
+STREAM = random_stream(90, 12)
 
 
 def learned(name: str, stream: Any = STREAM, seed: int = 5) -> Fusion:

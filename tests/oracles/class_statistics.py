@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from tests.oracles.session import Recomputed, Votes_
+from tests.oracles.session import Recomputed, VoteMatrix
 from tests.oracles.sharing import MAPS
 
 Sets = dict[str, Any]
@@ -20,17 +20,17 @@ class Shared(Recomputed):
         self.sets = sets
         self.seen: dict[Any, list[dict[Any, float]]] = defaultdict(list)  # the instances of every class
 
-    def portrait(self, r: Any, a: Any) -> float:
+    def statistic_of(self, r: Any, a: Any) -> float:
         values = [cells.get(a, 0.0) for cells in self.seen[r]]
         return values[0] if self.first else sum(values) / len(values)
 
-    def sub_experts(self, item: dict[str, Any], classes: list[Any]) -> Votes_:
+    def sub_experts(self, item: dict[str, Any], classes: list[Any]) -> VoteMatrix:
         given = item.get("attributes", {})
         known = [r for r in classes if r in self.seen]  # a class nobody has seen has no features
         attributes = {**given, **{a: 0 for r in known for cells in self.seen[r] for a in cells}}
-        votes: Votes_ = {}
+        votes: VoteMatrix = {}
         for a in attributes:
-            features = {r: self.phi(given.get(a, 0.0), self.portrait(r, a)) for r in known}
+            features = {r: self.phi(given.get(a, 0.0), self.statistic_of(r, a)) for r in known}
             if self.sets is None:
                 votes["shared", self.name, a] = features
             for name, members in (self.sets or {}).items():

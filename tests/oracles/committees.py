@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from tests.oracles.rules import Rule, Vector
-from tests.oracles.session import Session, Votes_, best, tally, twin_of
+from tests.oracles.session import Session, VoteMatrix, best, tally, twin_of
 
 Item = dict[str, Any]
 
@@ -49,12 +49,12 @@ class Member(Session):
         self.moves += moved
         return moved
 
-    def doubt(self, scores: Vector) -> None:
+    def note_gap(self, scores: Vector) -> None:
         """Whole numbers are the same in any program: no doubt about their ties."""
         if not all(isinstance(score, int) for score in scores.values()):
-            super().doubt(scores)
+            super().note_gap(scores)
 
-    def look(self, item: Item) -> tuple[list[Any], list[Votes_]]:
+    def look(self, item: Item) -> tuple[list[Any], list[VoteMatrix]]:
         """The classes known once these votes are, and each source's sub-experts."""
         votes = item.get("votes", {})
         experts = dict.fromkeys([*self.experts, *votes])
@@ -69,7 +69,7 @@ class Member(Session):
         if w is not None:
             return tally(w, x, classes)
         before = self.rule.twin()
-        self.hear(x)
+        self.add_sub_experts(x)
         scores = tally(self.weights(), x, classes)
         self.rule = before
         return scores
@@ -93,7 +93,7 @@ class Member(Session):
         w, latest, right = self.weights(), self.seen[-recent:], 0
         for entry in latest:
             scores = tally(w, self.old_votes(entry), self.classes)
-            self.doubt(scores)
+            self.note_gap(scores)
             right += best(scores) == entry["y"]
         return Fraction(right, len(latest))
 
@@ -121,7 +121,7 @@ class Committee:
 
     def trial(self, item: Item, y: Any) -> Any:
         scores = self.scores(item)
-        self.doubt(scores)
+        self.note_gap(scores)
         guess, novel = best(scores), y not in scores
         if y is None:
             return guess
@@ -145,17 +145,17 @@ class Committee:
         return self.sessions()[0].classes
 
     @property
-    def closest(self) -> float:
+    def smallest_gap(self) -> float:
         """The smallest relative difference that decided anything, as in Session; set it to start anew."""
-        return min(session.closest for session in self.sessions())
+        return min(session.smallest_gap for session in self.sessions())
 
-    @closest.setter
-    def closest(self, value: float) -> None:
+    @smallest_gap.setter
+    def smallest_gap(self, value: float) -> None:
         for session in self.sessions():
-            session.closest = value
+            session.smallest_gap = value
 
-    def doubt(self, scores: Vector) -> None:
-        self.sessions()[0].doubt(scores)
+    def note_gap(self, scores: Vector) -> None:
+        self.sessions()[0].note_gap(scores)
 
     def twin(self) -> Any:
         """A copy that can go on by itself; what never changes is shared."""
@@ -241,7 +241,7 @@ class Combine(Committee):
 
     def step(self, item: Item, y: Any, novel: bool) -> None:
         scores = self.vote(item)
-        self.doubt(scores)
+        self.note_gap(scores)
         vote = best(scores)
         self.leaders.append(self.leader)
         self.votes.append(vote)

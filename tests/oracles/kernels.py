@@ -64,7 +64,7 @@ class Dual(Oracle):
         self.past: list[Hypothesis] = []
         self.buffer: list[Entry] = []
         self.reading: Hypothesis | None = None  # what scores are read with; None: the supports as they are
-        self.closest = math.inf
+        self.smallest_gap = math.inf
 
     # hypotheses
     def now(self) -> Hypothesis:
@@ -103,7 +103,7 @@ class Dual(Oracle):
             while self.budget is not None and len(those) > self.budget:
                 sizes = [sum(map(abs, held.alpha.values())) * math.sqrt(K(held.z, held.z)) for held in those]
                 if self.drop == "smallest":
-                    self.doubt(dict(enumerate([-size for size in sizes])), exact=True)
+                    self.note_gap(dict(enumerate([-size for size in sizes])), exact=True)
                 those.pop(0 if self.drop == "oldest" else sizes.index(min(sizes)))
 
     # one trial
@@ -117,7 +117,7 @@ class Dual(Oracle):
     def learn(self, x: Iterable[Any], y: Class, *, imposed: Class | None = None) -> Class | None:
         x = self.read(x)
         scores = self.scores(x)
-        self.doubt(scores)
+        self.note_gap(scores)
         guess = max(self.classes, key=scores.__getitem__) if scores else None
         if self.averaged:
             self.past.append(self.now())
@@ -149,7 +149,7 @@ class Dual(Oracle):
     def visit(self, x: Vector, y: Class) -> tuple[bool, bool]:
         """Guess with the hypothesis of now, and move if that is wrong; was it, and did anything move?"""
         scores = {r: self.score(x, r) for r in self.classes}
-        self.doubt(scores)
+        self.note_gap(scores)
         rival = max(self.classes, key=scores.__getitem__)
         if rival == y:
             return False, False
@@ -176,12 +176,12 @@ class Dual(Oracle):
                 found[members, tuple(phi)] = found.get((members, tuple(phi)), 0) + shares[r]
         return [(members, step, list(phi)) for (members, phi), step in found.items() if step]
 
-    def doubt(self, scores: dict[Any, Any], *, exact: bool = False) -> None:
+    def note_gap(self, scores: dict[Any, Any], *, exact: bool = False) -> None:
         """Remember how near the two best were; two zeros, or two `exact` equals, are so in any program."""
         first, *second = sorted(scores.values(), reverse=True)[:2] or [0]
         if second and (first or second[0]) and not (exact and first == second[0]):
             size = max(abs(first), abs(second[0]), 1.0)  # sums that cancel leave rounding behind
-            self.closest = min(self.closest, abs(first - second[0]) / size)
+            self.smallest_gap = min(self.smallest_gap, abs(first - second[0]) / size)
 
     def twin(self) -> Dual:
         """A copy that can go on by itself."""

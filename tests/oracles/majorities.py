@@ -21,7 +21,7 @@ def uniform(seed: int, t: int, j: int) -> float:
     return ((z ^ z >> 31) >> 11) / 2**53
 
 
-class Drawn(Combine):
+class RandomCombine(Combine):
     """The majority of h hypotheses drawn from all past trials (Littlestone 1995); slots j = 1..h."""
 
     def __init__(
@@ -37,7 +37,7 @@ class Drawn(Combine):
         counts: Vector = dict.fromkeys(mine, 0)
         for it in self.saved:
             scores = self.members[it.member].scores(item, it.weights)
-            self.doubt(scores)
+            self.note_gap(scores)
             if scores:
                 counts[best(scores)] += 1
         return counts
@@ -72,7 +72,7 @@ class WeightedMajority(Committee):
         self.multiplier = multiplier
         self.logs: dict[Any, float] = dict.fromkeys(range(len(self.members)), 0.0)
 
-    def ballots(self, item: Item) -> dict[Any, Any]:
+    def predictions(self, item: Item) -> dict[Any, Any]:
         """Who guesses what; who abstains is left out."""
         guesses = {m: best(member.scores(item)) for m, member in enumerate(self.members)}
         return {m: guess for m, guess in guesses.items() if guess is not None}
@@ -80,24 +80,24 @@ class WeightedMajority(Committee):
     def known(self, item: Item) -> list[Any]:
         return self.sessions()[0].look(item)[0]
 
-    def heard(self, ballots: dict[Any, Any]) -> dict[Any, float]:
+    def with_newcomers(self, predictions: dict[Any, Any]) -> dict[Any, float]:
         """The log weights, newcomers included: they start at the mean of those who were there."""
         there = self.logs.values()
         mean = log_sum(there) - math.log(len(there)) if there else 0.0
-        return {**self.logs, **{who: mean for who in ballots if who not in self.logs}}
+        return {**self.logs, **{who: mean for who in predictions if who not in self.logs}}
 
     def scores(self, item: Item) -> Vector:
-        ballots = self.ballots(item)
-        logs = self.heard(ballots)
+        predictions = self.predictions(item)
+        logs = self.with_newcomers(predictions)
         scores: Vector = dict.fromkeys(self.known(item), 0)
-        for who, guess in ballots.items():  # the heaviest who speaks has 1: else all could be too small
-            scores[guess] += math.exp(logs[who] - max(logs[other] for other in ballots))
+        for who, guess in predictions.items():  # the heaviest who speaks has 1: else all could be too small
+            scores[guess] += math.exp(logs[who] - max(logs[other] for other in predictions))
         return scores
 
     def step(self, item: Item, y: Any, novel: bool) -> None:
-        ballots = self.ballots(item)
-        self.logs = self.heard(ballots)
-        for who, guess in ballots.items():
+        predictions = self.predictions(item)
+        self.logs = self.with_newcomers(predictions)
+        for who, guess in predictions.items():
             if not novel and guess != y:
                 self.logs[who] -= math.log(self.multiplier)
         for member in self.members:
@@ -118,7 +118,7 @@ class WeightedMajorityOfExperts(WeightedMajority):
         super().__init__([Member(Still(), sources or [Votes()])], multiplier, classes)  # it keeps the books
         self.logs = {}
 
-    def ballots(self, item: Item) -> dict[Any, Any]:
+    def predictions(self, item: Item) -> dict[Any, Any]:
         classes, parts = self.sessions()[0].look(item)
         x = {
             who: {c: vote[c] for c in classes if vote.get(c)} for part in parts for who, vote in part.items()
@@ -152,10 +152,10 @@ class Mixture(Committee):
         told = self.told(item)
         return {c: log_sum(a + p[c] for a, p in zip(self.logs, told, strict=True)) for c in told[0]}
 
-    def doubt(self, scores: Vector) -> None:
+    def note_gap(self, scores: Vector) -> None:
         """While no member has an opinion all classes are alike, in any program."""
         if len(set(scores.values())) > 1:
-            super().doubt(scores)
+            super().note_gap(scores)
 
     def step(self, item: Item, y: Any, novel: bool) -> None:
         wrong = [best(member.scores(item)) != y for member in self.members]

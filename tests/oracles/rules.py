@@ -54,7 +54,7 @@ class Rule:
         """The theta whose weight is 1, where all start equal."""
         return 1
 
-    def speak(self, i: Any, *, from_votes: bool = True) -> None:
+    def add_sub_expert(self, i: Any, *, from_votes: bool = True) -> None:
         self.theta.setdefault(i, self.first() if self.start == "equal" and from_votes else 0)
 
     def weights(self) -> Vector:
@@ -212,8 +212,8 @@ class Logistic(Rule):
         self.eta, self.decay, self.t = eta, decay, 1
         self.squares: Vector = {}  # AdaGrad: 1 for a weight that starts at 1, plus all squares of its z
 
-    def speak(self, i: Any, *, from_votes: bool = True) -> None:
-        super().speak(i, from_votes=from_votes)
+    def add_sub_expert(self, i: Any, *, from_votes: bool = True) -> None:
+        super().add_sub_expert(i, from_votes=from_votes)
         self.squares.setdefault(i, self.theta[i])
 
     def update(self, z: Vector) -> bool:

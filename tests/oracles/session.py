@@ -16,7 +16,7 @@ import numpy as np
 
 from tests.oracles.rules import Rule, Vector
 
-Votes_ = dict[Any, dict[Any, Any]]
+VoteMatrix = dict[Any, dict[Any, Any]]
 
 
 def twin_of(it: Any) -> Any:
@@ -40,7 +40,7 @@ class Votes:
     def __init__(self, as_: str = "raw") -> None:
         self.as_ = as_
 
-    def sub_experts(self, item: dict[str, Any], classes: list[Any]) -> Votes_:
+    def sub_experts(self, item: dict[str, Any], classes: list[Any]) -> VoteMatrix:
         given = {i: {c: v for c, v in vote.items() if v} for i, vote in item.get("votes", {}).items()}
         return {("vote", i): self.read(vote, classes) for i, vote in given.items()}
 
@@ -58,7 +58,7 @@ class Votes:
         equal = {c: sum(b == v for b in values) - 1 for c, v in vote.items()}
         return {c: (below[c] + equal[c] / 2) / (len(values) - 1) for c in vote}
 
-    def again(self, item: dict[str, Any], frozen: Votes_, classes: list[Any]) -> Votes_:
+    def again(self, item: dict[str, Any], frozen: VoteMatrix, classes: list[Any]) -> VoteMatrix:
         """The sub-experts of a recycled item: the votes of its own trial."""
         return frozen
 
@@ -69,12 +69,12 @@ class Votes:
 class Recomputed(Votes):
     """A source whose old items vote with today's classes."""
 
-    def again(self, item: dict[str, Any], frozen: Votes_, classes: list[Any]) -> Votes_:
+    def again(self, item: dict[str, Any], frozen: VoteMatrix, classes: list[Any]) -> VoteMatrix:
         return self.sub_experts(item, classes)
 
 
 class Thresholds(Recomputed):
-    def sub_experts(self, item: dict[str, Any], classes: list[Any]) -> Votes_:
+    def sub_experts(self, item: dict[str, Any], classes: list[Any]) -> VoteMatrix:
         return {("threshold", c): {c: 1} for c in classes}
 
 
@@ -82,7 +82,7 @@ class Attributes(Recomputed):
     def __init__(self, complement: bool = False) -> None:
         self.complement = complement
 
-    def sub_experts(self, item: dict[str, Any], classes: list[Any]) -> Votes_:
+    def sub_experts(self, item: dict[str, Any], classes: list[Any]) -> VoteMatrix:
         given = item.get("attributes", {})
         if self.complement:
             first, second = classes
@@ -96,7 +96,7 @@ class Split(Votes):
     def __init__(self, classes: list[Any] | None = None) -> None:
         self.classes = classes
 
-    def sub_experts(self, item: dict[str, Any], classes: list[Any]) -> Votes_:
+    def sub_experts(self, item: dict[str, Any], classes: list[Any]) -> VoteMatrix:
         chosen = classes if self.classes is None else self.classes
         given = item.get("votes", {})
         return {("split", i, c): {c: vote[c]} for i, vote in given.items() for c in chosen if vote.get(c)}
@@ -105,7 +105,7 @@ class Split(Votes):
 class PerClass(Recomputed):
     """Expert i says a: an attribute (i, a) with a weight for every class."""
 
-    def sub_experts(self, item: dict[str, Any], classes: list[Any]) -> Votes_:
+    def sub_experts(self, item: dict[str, Any], classes: list[Any]) -> VoteMatrix:
         said = {(i, a): x for i, vote in item.get("votes", {}).items() for a, x in vote.items()}
         return {("says", i, a, c): {c: x} for (i, a), x in said.items() for c in classes}
 
@@ -119,7 +119,7 @@ class Pairs(Votes):
         given = {(a, v) for a, v in item.get("attributes", {}).items() if v is not None}
         return [frozenset(pair) for pair in itertools.combinations(given, 2)]
 
-    def sub_experts(self, item: dict[str, Any], classes: list[Any]) -> Votes_:
+    def sub_experts(self, item: dict[str, Any], classes: list[Any]) -> VoteMatrix:
         votes = {}
         for pair in self.pairs(item):
             counts = Counter(self.seen[pair][-self.memory :])
@@ -138,7 +138,7 @@ def softmax(scores: Vector) -> Vector:
     return {c: value / sum(raised.values()) for c, value in raised.items()}
 
 
-def tally(w: Vector, x: Votes_, classes: list[Any]) -> Vector:
+def tally(w: Vector, x: VoteMatrix, classes: list[Any]) -> Vector:
     scores: Vector = dict.fromkeys(classes, 0)
     for i, vote in x.items():
         for c, value in vote.items():
@@ -151,7 +151,7 @@ def best(scores: Vector, but: Any = None) -> Any:
     return max((c for c in scores if c != but), key=scores.__getitem__, default=None)
 
 
-def difference(x: Votes_, y: Any, shares: Vector) -> Vector:
+def difference(x: VoteMatrix, y: Any, shares: Vector) -> Vector:
     """z = x^y - sum of shares_j x^j, without its zeros."""
     z = {i: vote.get(y, 0) - sum(p * vote.get(j, 0) for j, p in shares.items()) for i, vote in x.items()}
     return {i: value for i, value in z.items() if value != 0}
@@ -177,7 +177,7 @@ class Session:
         self.buffer: list[dict[str, Any]] = []  # {"item", "frozen", "y", "counter"}
         self.hypotheses: list[Vector] = []
         self.trials = self.mistakes = self.right = self.novel = 0
-        self.closest = math.inf
+        self.smallest_gap = math.inf
 
     def twin(self) -> Any:
         """A copy that can go on by itself; hypotheses once held do not change."""
@@ -216,13 +216,13 @@ class Session:
         if y is None:  # predict only: what these votes named and who spoke is forgotten again
             return self.predict(x, classes)
         self.classes, self.experts = classes, experts
-        self.hear(x)
+        self.add_sub_experts(x)
         if self.averaged:
             self.hypotheses.append(self.rule.weights())
             scores = tally(self.mean(self.hypotheses), x, classes)
         else:
             scores = tally(self.rule.weights(), x, classes)
-        self.doubt(scores)
+        self.note_gap(scores)
         guess = best(scores)
         self.trials += 1
         entry = {"item": item, "frozen": frozen, "y": y, "counter": 0}
@@ -241,13 +241,13 @@ class Session:
             source.observe(item, y)
         return guess
 
-    def hear(self, x: Votes_) -> None:
+    def add_sub_experts(self, x: VoteMatrix) -> None:
         for i in x:
-            self.rule.speak(i, from_votes=i[0] == "vote")
+            self.rule.add_sub_expert(i, from_votes=i[0] == "vote")
 
-    def predict(self, x: Votes_, classes: list[Any]) -> Any:
+    def predict(self, x: VoteMatrix, classes: list[Any]) -> Any:
         before = self.rule.twin()
-        self.hear(x)
+        self.add_sub_experts(x)
         scores = tally(self.weights(), x, classes)
         self.rule = before
         return best(scores)
@@ -264,17 +264,17 @@ class Session:
             if not moved:
                 return
 
-    def old_votes(self, entry: dict[str, Any]) -> Votes_:
+    def old_votes(self, entry: dict[str, Any]) -> VoteMatrix:
         parts = zip(self.sources, entry["frozen"], strict=True)
         again = [source.again(entry["item"], frozen, self.classes) for source, frozen in parts]
         return {i: vote for part in again for i, vote in part.items() if i in self.rule.theta}
 
     # one visit to an instance, real or recycled
-    def visit(self, x: Votes_, y: Any) -> tuple[bool, bool]:
+    def visit(self, x: VoteMatrix, y: Any) -> tuple[bool, bool]:
         """Guess, and move if the rule asks for it; was the guess wrong, did anything move?"""
         rule = self.rule
         scores = tally(rule.weights(), x, self.classes)
-        self.doubt(scores)
+        self.note_gap(scores)
         wrong, rival = best(scores) != y, best(scores, but=y)
         if rival is None or not (wrong or self.close(scores, x, y, rival)):
             return wrong, False
@@ -288,14 +288,14 @@ class Session:
             shares = dict.fromkeys(violators, Fraction(1, len(violators)))
         return wrong, self.move(difference(x, y, shares))
 
-    def close(self, scores: Vector, x: Votes_, y: Any, j: Any) -> bool:
+    def close(self, scores: Vector, x: VoteMatrix, y: Any, j: Any) -> bool:
         margin, z = scores[y] - scores[j], difference(x, y, {j: 1})
         limit = self.rule.limit(z)
         if limit not in (None, 0, math.inf):
-            self.closest = min(self.closest, abs(margin - limit) / abs(limit))
+            self.smallest_gap = min(self.smallest_gap, abs(margin - limit) / abs(limit))
         return self.rule.close(margin, z)
 
-    def cycle(self, x: Votes_, y: Any) -> bool:
+    def cycle(self, x: VoteMatrix, y: Any) -> bool:
         """Every rival in turn, those that tie included, until a round moves nothing."""
         moved_at_all = False
         for _ in range(self.rule.rounds or 1000):
@@ -305,7 +305,7 @@ class Session:
                 if j != y and (scores[y] <= scores[j] or self.close(scores, x, y, j)):
                     moved = self.move(difference(x, y, {j: 1})) or moved
                 if j != y:
-                    self.doubt({y: scores[y], j: scores[j]})
+                    self.note_gap({y: scores[y], j: scores[j]})
             moved_at_all = moved_at_all or moved
             if not moved:
                 break
@@ -314,8 +314,10 @@ class Session:
     def move(self, z: Vector) -> bool:
         return bool(z) and self.rule.update(z)
 
-    def doubt(self, scores: Vector) -> None:
+    def note_gap(self, scores: Vector) -> None:
         """Remember how near the two best scores were; two exact zeros are zero in any program."""
         first, *second = sorted(scores.values(), reverse=True)[:2] or [0]
         if second and (first or second[0]):
-            self.closest = min(self.closest, abs(first - second[0]) / max(abs(first), abs(second[0])))
+            self.smallest_gap = min(
+                self.smallest_gap, abs(first - second[0]) / max(abs(first), abs(second[0]))
+            )

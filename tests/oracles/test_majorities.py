@@ -10,14 +10,20 @@ import pytest
 
 from tests.helpers.panels import CLASSES, bank, panel, run
 from tests.oracles.committees import Combine, Committee, Item, Member, items
-from tests.oracles.majorities import Drawn, Mixture, WeightedMajority, WeightedMajorityOfExperts, uniform
+from tests.oracles.majorities import (
+    Mixture,
+    RandomCombine,
+    WeightedMajority,
+    WeightedMajorityOfExperts,
+    uniform,
+)
 from tests.oracles.rules import Perceptron
 from tests.oracles.session import best
 
 
 def test_before_any_class_is_known_the_guess_is_none() -> None:
     silent: Item = {"votes": {}}
-    for it in (Combine(bank()), Drawn(bank()), WeightedMajority(bank()), Mixture(bank())):
+    for it in (Combine(bank()), RandomCombine(bank()), WeightedMajority(bank()), Mixture(bank())):
         assert (it.predict(silent), it.learn(silent, "a"), it.predict(silent)) == (None, None, "a")
     assert WeightedMajorityOfExperts().learn(silent, "a") is None
 
@@ -27,7 +33,7 @@ def committees() -> list[Committee]:
     mixture = Mixture([*bank(), Combine(bank(), hypotheses=2)], classes=CLASSES, share=0.1)
     return [
         Combine(bank(), CLASSES, hypotheses=4, patience=5),
-        Drawn(bank(), CLASSES, hypotheses=5),
+        RandomCombine(bank(), CLASSES, hypotheses=5),
         weighted,
         WeightedMajorityOfExperts(),
         mixture,
@@ -46,7 +52,7 @@ def test_predicting_changes_nothing_and_a_twin_goes_on_alone(it: Any) -> None:
     assert it.trials == 15
     run(it, stream[15:])
     assert it.guesses == twin.guesses
-    assert it.closest == twin.closest
+    assert it.smallest_gap == twin.smallest_gap
     assert (it.trials, it.right + it.mistakes + it.novel) == (25, 25)
     scores = twin.scores(stream[0][0])
     assert scores == it.scores(stream[0][0])
@@ -61,14 +67,14 @@ def test_splitmix64_is_the_published_one() -> None:
 
 
 def test_a_drawn_hypothesis_is_uniform_over_the_past() -> None:
-    it = run(Drawn([Member(Perceptron())], CLASSES, hypotheses=3000), panel(5))
+    it = run(RandomCombine([Member(Perceptron())], CLASSES, hypotheses=3000), panel(5))
     counts = Counter(it.positions)
     assert sorted(counts) == [1, 2, 3, 4, 5]
     assert all(abs(count - 600) < 5 * math.sqrt(480) for count in counts.values())
 
 
 def test_the_majority_of_drawn_hypotheses_guesses() -> None:
-    it = Drawn(bank(), CLASSES, hypotheses=6, seed=3)
+    it = RandomCombine(bank(), CLASSES, hypotheses=6, seed=3)
     for t, (item, y) in enumerate(panel(30), 1):
         if t == 1:
             expected = best(it.members[0].scores(item))

@@ -25,8 +25,7 @@ from linmax import (
     parse,
 )
 from linmax import experts as sources
-from tests.oracles import rules as oracles
-from tests.oracles.drive import (
+from tests.helpers.compare_rules import (
     CLASSES,
     EXPERTS,
     FORMS,
@@ -39,6 +38,7 @@ from tests.oracles.drive import (
     own_rules,
     renamed,
 )
+from tests.oracles import rules as oracles
 from tests.oracles.session import Session, Votes, tally
 
 DEFAULTS = [rule() for rule in own_rules().values()]
@@ -284,7 +284,7 @@ def test_weights_are_the_oracles_after_sums_were_added_up_anew(rule: Rule, techn
             ("vote", e): dict(zip(CLASSES, scores[t, i].tolist(), strict=True)) for i, e in enumerate(EXPERTS)
         }
         x |= {("threshold", c): {c: 1} for c in CLASSES}
-        session.hear(x)
+        session.add_sub_experts(x)
         hypothesis = slow.weights()
         total = {i: total.get(i, 0.0) + w for i, w in hypothesis.items()}
         found = tally(hypothesis, x, CLASSES)

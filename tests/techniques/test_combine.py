@@ -18,9 +18,9 @@ from linmax import (
 )
 from linmax._jit import interpreted
 from linmax.experts import Attributes, Pairs, PerClass, Thresholds, Votes
+from tests.helpers.compare_committees import at_once, follow, random_stream
+from tests.helpers.compare_rules import CLASSES
 from tests.helpers.sessions import different, same
-from tests.helpers.streams import at_once, follow, lively
-from tests.oracles.drive import CLASSES
 
 P = Perceptron()
 R = Recycled(P, size=6, updates=2)
@@ -64,7 +64,7 @@ def pieces_are_the_whole(learner: Any, fusion: Fusion, given: Any, classes: Any,
 def test_members_with_whole_weights_are_the_oracles_exactly(options: dict[str, Any]) -> None:
     learner = Combine(WHOLE, **options)
     for seed, classes in ((3, ()), (7, CLASSES)):
-        stream = lively(100, seed)
+        stream = random_stream(100, seed)
         with interpreted():
             fusion, oracle, given = follow(learner, stream, classes, exact=True)
         assert len(given) == 100
@@ -77,7 +77,7 @@ def test_members_with_whole_weights_are_the_oracles_exactly(options: dict[str, A
 def test_members_of_all_kinds_are_the_oracles(options: dict[str, Any]) -> None:
     learner = Combine(MIXED, **options)
     with interpreted():
-        fusion, oracle, given = follow(learner, lively(100, 2), ["b"])
+        fusion, oracle, given = follow(learner, random_stream(100, 2), ["b"])
     assert len(given) > 50
     assert oracle.novel
     assert len(set(oracle.leaders)) > 1
@@ -115,7 +115,7 @@ def test_members_on_different_sources_are_the_oracles(source: str) -> None:
     for order, options in ((members, OPTIONS[4]), (members[::-1], OPTIONS[6])):
         learner = Combine(order, **options)
         with interpreted():
-            fusion, _, given = follow(learner, lively(60, 3, **kind))
+            fusion, _, given = follow(learner, random_stream(60, 3, **kind))
             assert len(given) > 30
             pieces_are_the_whole(learner, fusion, given, ())
 
@@ -124,7 +124,7 @@ def test_sources_that_share_names_do_not_share_weights() -> None:
     """Votes() + Thresholds() and Votes() + PerClass() both have an expert's own weight."""
     learner = Combine([P, P.on(Votes() + PerClass())], hypotheses=3, window=0)
     with interpreted():
-        fusion, _, _ = follow(learner, lively(30), exact=True)
+        fusion, _, _ = follow(learner, random_stream(30), exact=True)
     head: Any = fusion.runner.predictor
     assert len(head.member_parts) == 2
     assert head.layout.size == sum(member.run.layout.size for member in head.members)
@@ -137,7 +137,7 @@ def test_sources_that_share_names_do_not_share_weights() -> None:
 @pytest.mark.parametrize("options", [OPTIONS[0], OPTIONS[1], OPTIONS[2], OPTIONS[4]], ids=named)
 @pytest.mark.parametrize("inner", [P, Averaged(W), Averaged(R)], ids=repr)
 def test_voted_is_combine_with_one_member(inner: Any, options: dict[str, Any]) -> None:
-    stream = lively(80, 4)
+    stream = random_stream(80, 4)
     one, other = Fusion(Voted(inner, **options)), Fusion(Combine([inner], **options))
     assert at_once(one, stream) == at_once(other, stream)
     assert same(one, other)
@@ -147,7 +147,9 @@ def test_voted_is_combine_with_one_member(inner: Any, options: dict[str, Any]) -
 @pytest.mark.parametrize("inner", [P, Averaged(P), R, W], ids=repr)
 def test_voted_is_the_oracles(inner: Any) -> None:
     with interpreted():
-        _, oracle, given = follow(Voted(inner, hypotheses=4, window=12, recent=7, patience=3), lively(80, 5))
+        _, oracle, given = follow(
+            Voted(inner, hypotheses=4, window=12, recent=7, patience=3), random_stream(80, 5)
+        )
     assert len(given) > 60
     assert oracle.restarts
 
@@ -159,22 +161,22 @@ def test_voted_is_the_oracles(inner: Any) -> None:
 @pytest.mark.parametrize("seed", [0, 3])
 def test_hypotheses_drawn_at_random_are_the_oracles_exactly(hypotheses: int, seed: int) -> None:
     learner = Combine(WHOLE, hypotheses=hypotheses, choose="random")
-    fusion, oracle, given = follow(learner, lively(80, seed), exact=True, seed=seed)
+    fusion, oracle, given = follow(learner, random_stream(80, seed), exact=True, seed=seed)
     assert len({it.trial for it in oracle.saved}) > (hypotheses > 1)
     pieces_are_the_whole(learner, fusion, given, (), seed)
 
 
 def test_hypotheses_of_many_members_drawn_at_random_are_the_oracles() -> None:
     learner = Voted(Averaged(W), hypotheses=5, choose="random")
-    fusion, _, given = follow(learner, lively(80, 6), CLASSES, seed=1)
+    fusion, _, given = follow(learner, random_stream(80, 6), CLASSES, seed=1)
     assert len(given) > 40
     pieces_are_the_whole(learner, fusion, given, CLASSES, 1)
     learner = Combine(MIXED, hypotheses=5, choose="random")  # type: ignore[assignment]
-    follow(learner, lively(80, 6), CLASSES)
+    follow(learner, random_stream(80, 6), CLASSES)
 
 
 def test_another_seed_draws_others() -> None:
-    stream = lively(60)
+    stream = random_stream(60)
     moments = []
     for seed in (0, 0, 1):
         fusion = Fusion(Voted(P, hypotheses=30, choose="random"), seed=seed)
@@ -201,7 +203,7 @@ def test_a_learner_and_its_average_are_one_run() -> None:
 def test_members_are_what_they_would_be_alone() -> None:
     plain = [Recycled(rule, size=8, updates=3) for rule in (W, P, Alma(3.0))]
     members = [*plain, *map(Averaged, plain), P, Averaged(P), Winnow(1.1), Averaged(Alma(2.0))]
-    fusion, stream = Fusion(Combine(members, hypotheses=4, window=12)), lively(120, 7)
+    fusion, stream = Fusion(Combine(members, hypotheses=4, window=12)), random_stream(120, 7)
     alone = [Fusion(member) for member in members]
     for begin in range(0, 120, 6):
         at_once(fusion, stream[begin : begin + 6])

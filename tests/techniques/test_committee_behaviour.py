@@ -9,9 +9,9 @@ import pytest
 from linmax import Fusion, Voted
 from linmax._jit import interpreted
 from tests.helpers.committees import COMMITTEES, STREAM, each, learned, members_of, one_by_one
+from tests.helpers.compare_committees import at_once
+from tests.helpers.compare_rules import CLASSES
 from tests.helpers.sessions import different, same
-from tests.helpers.streams import at_once
-from tests.oracles.drive import CLASSES
 
 # --- the same bits
 

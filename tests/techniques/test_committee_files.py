@@ -14,8 +14,8 @@ from safetensors.numpy import save as bytes_of
 from linmax import Fusion, WeightedMajority, load
 from linmax.fusion.model_file import digest
 from tests.helpers.committees import COMMITTEES, STREAM, each, learned
+from tests.helpers.compare_committees import at_once
 from tests.helpers.sessions import different, same, unpack
-from tests.helpers.streams import at_once
 
 
 @each

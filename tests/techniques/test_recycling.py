@@ -17,9 +17,9 @@ from linmax.kernels import update as moving
 from linmax.kernels.forms import Hard
 from linmax.kernels.recycling import Buffer
 from linmax.problems import majority
+from tests.helpers.compare_rules import CLASSES, EXPERTS, follow, items, own_rules
 from tests.helpers.examples import examples
 from tests.oracles import rules as oracles
-from tests.oracles.drive import CLASSES, EXPERTS, follow, items, own_rules
 from tests.oracles.session import Session
 
 RULES = [

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from linmax import Averaged, Fusion, Logistic, Mixture, NaiveBayes, Perceptron, Stacked, Tempered, Winnow
+from tests.helpers.compare_rules import NEAR
 from tests.helpers.panels import CLASSES, panel
 from tests.oracles import majorities as oracles_majorities
 from tests.oracles import rules as oracles
 from tests.oracles import stacks as oracles_stacks
 from tests.oracles.committees import Committee, Item, Member
-from tests.oracles.drive import NEAR
 
 OURS = [Perceptron(start="equal"), Averaged(Winnow(1.3)), Logistic(0.3, start="equal")]
 
@@ -31,10 +31,10 @@ def follow(fusion: Fusion, oracle: Committee, stream: list[tuple[Item, Any]], *,
     done = 0
     for item, y in stream:
         rehearsal = oracle.twin()
-        rehearsal.closest = 1.0
+        rehearsal.smallest_gap = 1.0
         scores = rehearsal.scores(item)
         guess = rehearsal.trial(item, y)
-        if rehearsal.closest < NEAR:
+        if rehearsal.smallest_gap < NEAR:
             continue
         oracle = rehearsal
         done += 1

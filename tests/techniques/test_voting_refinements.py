@@ -10,7 +10,7 @@ from linmax import Averaged, Combine, Fusion, Perceptron, Recycled, Voted
 from linmax._jit import interpreted
 from linmax.experts import Votes
 from linmax.kernels.voting import RESTARTS, SAVED, SLOT, SPACING, VOTING
-from tests.helpers.streams import at_once, lively, slow
+from tests.helpers.compare_committees import at_once, random_stream, slow
 
 P = Perceptron().on(Votes())
 EQUAL = Perceptron(start="equal").on(Votes())
@@ -42,10 +42,10 @@ class Watched:
         return self
 
     def count(self, which: int) -> int:
-        return int(self.head.ballot.numbers[which])
+        return int(self.head.hypotheses.numbers[which])
 
     def kept(self, what: str) -> list[Any]:
-        found: list[Any] = getattr(self.head.ballot, what)[: self.count(SAVED)].tolist()
+        found: list[Any] = getattr(self.head.hypotheses, what)[: self.count(SAVED)].tolist()
         return found
 
 
@@ -74,9 +74,9 @@ def test_the_hypothesis_of_trial_16_is_used_until_480_when_there_are_30() -> Non
     stream = [({"votes": {"ann": said}}, y) for said, y in one_voice(480 * "+")]
     at_once(fusion, stream[:479])
     head: Any = fusion.runner.predictor
-    assert head.ballot.moment[: head.ballot.numbers[SAVED]].tolist() == list(range(16, 479, 16))
+    assert head.hypotheses.moment[: head.hypotheses.numbers[SAVED]].tolist() == list(range(16, 479, 16))
     at_once(fusion, stream[479:])
-    assert head.ballot.moment[: head.ballot.numbers[SAVED]].tolist() == list(range(32, 481, 32))
+    assert head.hypotheses.moment[: head.hypotheses.numbers[SAVED]].tolist() == list(range(32, 481, 32))
 
 
 @pytest.mark.parametrize(("window", "opens", "closes"), [(100, 352, 416), (12, 378, 390), (0, 384, 384)])
@@ -91,7 +91,7 @@ def test_a_window_is_half_the_spacing_wide_or_as_wide_as_asked_for(
     for begin, end in itertools.pairwise((0, opens - 1, opens, closes - 1, closes)):
         if begin < end:
             at_once(fusion, stream[begin:end])
-        facts.append(head.ballot.numbers[[SPACING, SLOT, SAVED]].tolist())
+        facts.append(head.hypotheses.numbers[[SPACING, SLOT, SAVED]].tolist())
     assert facts[0] == [128, 3, 2]
     assert facts[1] == ([128, 3, 3] if window else [128, 4, 3])
     assert facts[-1] == [128, 4, 3]
@@ -160,13 +160,13 @@ def test_without_recent_instances_right_guesses_since_the_last_move_count() -> N
 def test_the_plain_figure_counts_right_guesses_since_the_run_last_moved(inner: Any) -> None:
     it, member = Fusion(Voted(inner, hypotheses=20, window=0, recent=0, patience=FOR_EVER)), slow(inner)
     figures = []
-    for item, y in lively(20, 1):
+    for item, y in random_stream(20, 1):
         it.learn([item["votes"]], [y])
         member.trial(item, y)
         if y is not None:
             figures.append(float(member.held))
     head: Any = it.runner.predictor
-    assert head.ballot.figure[: len(figures)].tolist() == figures
+    assert head.hypotheses.figure[: len(figures)].tolist() == figures
     assert len(set(figures)) > 2
 
 
@@ -208,8 +208,8 @@ def test_voting_starts_again_when_the_basic_algorithm_is_ahead_after_its_patienc
     it.run(one_voice("--"))
     assert it.count(RESTARTS) == 1
     assert (it.count(SAVED), it.count(SPACING), it.count(SLOT), it.count(VOTING)) == (0, 1, 1, 0)
-    assert not it.head.ballot.total.any()
-    assert it.head.ballot.since.tolist() == it.head.mistakes.tolist()
+    assert not it.head.hypotheses.total.any()
+    assert it.head.hypotheses.since.tolist() == it.head.mistakes.tolist()
     it.run(one_voice("-"))
     assert it.kept("moment") == [15]  # from then on, only what is new votes
 

@@ -22,10 +22,10 @@ from linmax import (
 from linmax._jit import interpreted
 from linmax.experts import PerClass, Votes
 from linmax.problems import panel
+from tests.helpers.compare_committees import agree, at_once, follow, random_stream
+from tests.helpers.compare_rules import CLASSES, items
 from tests.helpers.sessions import different, same
-from tests.helpers.streams import agree, at_once, follow, lively
 from tests.oracles import majorities as slow
-from tests.oracles.drive import CLASSES, items
 
 P = Perceptron()
 L = Logistic(0.3, start="equal")
@@ -73,7 +73,7 @@ def test_committees_are_the_oracles(learner: Any, kind: str) -> None:
     for seed, classes in ((0, ()), (1, CLASSES)):
         with interpreted():
             fusion, oracle, given = follow(
-                learner, lively(80, seed, scores=kind == "scores"), classes, agreed=weights_agree
+                learner, random_stream(80, seed, scores=kind == "scores"), classes, agreed=weights_agree
             )
         assert len(given) > 20
         assert oracle.mistakes
@@ -87,7 +87,7 @@ def test_committees_are_the_oracles(learner: Any, kind: str) -> None:
 def test_members_that_draw_at_random_are_the_oracles(seed: int) -> None:
     drawing = Voted(P, hypotheses=3, choose="random")
     for learner in (WeightedMajority([drawing, P, Winnow(1.3)]), Mixture([drawing, Averaged(P)])):
-        _, _, given = follow(learner, lively(50, seed), seed=seed, agreed=weights_agree)
+        _, _, given = follow(learner, random_stream(50, seed), seed=seed, agreed=weights_agree)
         assert len(given) > 30
 
 
@@ -144,7 +144,7 @@ def test_hard_votes_scores_and_triplets_are_the_same_experts() -> None:
 
 def test_members_pay_whether_or_not_the_whole_is_right() -> None:
     members = [P, Averaged(P), Winnow(1.3)]
-    fusion, stream = Fusion(WeightedMajority(members, multiplier=1.5)), lively(80, 2)
+    fusion, stream = Fusion(WeightedMajority(members, multiplier=1.5)), random_stream(80, 2)
     at_once(fusion, stream)
     alone = [Fusion(member) for member in members]
     for session in alone:
@@ -200,7 +200,7 @@ def test_a_mixture_stays_finite_and_comes_back_when_a_member_was_hopeless() -> N
 
 def test_the_scores_of_a_mixture_are_the_logarithms_of_probabilities() -> None:
     fusion = Fusion(Mixture([P, L, Winnow(1.3)]), classes=CLASSES)
-    stream = lively(40)
+    stream = random_stream(40)
     at_once(fusion, stream)
     scores = fusion.scores([item["votes"] for item, _ in stream[:20]])
     assert np.exp(scores).sum(axis=1) == pytest.approx(np.ones(20))

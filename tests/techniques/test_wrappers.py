@@ -14,9 +14,9 @@ from linmax._jit import interpreted
 from linmax.checks import check_rule
 from linmax.problems import majority
 from linmax.rules import MOVED
+from tests.helpers.compare_rules import CLASSES, EXPERTS, TECHNIQUES, follow, items, oracle_of, own_rules
 from tests.helpers.sessions import same
 from tests.oracles import rules as oracles
-from tests.oracles.drive import CLASSES, EXPERTS, TECHNIQUES, follow, items, oracle_of, own_rules
 from tests.oracles.session import Session, Thresholds, Votes
 
 

@@ -13,16 +13,16 @@ from linmax import Averaged, Combine, Fusion, Mixture, Recycled, Voted, Weighted
 from linmax.experts import Shared, Thresholds, Votes
 from linmax.kernels.voting import RESTARTS, SAVED, SLOT, SPACING, VOTING
 from linmax.spec import Learner
-from tests.oracles import class_statistics as oracles_portraits
+from tests.helpers.compare_rules import CLASSES, EXPERTS, NEAR, oracle_of, renamed
+from tests.oracles import class_statistics
 from tests.oracles import committees as oracles_committees
 from tests.oracles import majorities as oracles_majorities
 from tests.oracles import session as oracles_session
-from tests.oracles.drive import CLASSES, EXPERTS, NEAR, oracle_of, renamed
 
 Stream = list[tuple[dict[str, Any], Any]]
 
 
-def lively(count: int, seed: int = 0, *, scores: bool = False, parts: str = "votes") -> Stream:
+def random_stream(count: int, seed: int = 0, *, scores: bool = False, parts: str = "votes") -> Stream:
     """Experts and classes come one after the other; votes and labels are missing; some labels are novel."""
     rng = random.Random(seed)
     stream: Stream = []
@@ -65,7 +65,7 @@ def slow(learner: Any, classes: Iterable[Any] = (), seed: int = 0) -> Any:
             members, classes, multiplier=learner.multiplier, share=learner.share
         )
     if learner.choose == "random":
-        return oracles_majorities.Drawn(members, classes, hypotheses=learner.hypotheses, seed=seed)
+        return oracles_majorities.RandomCombine(members, classes, hypotheses=learner.hypotheses, seed=seed)
     return oracles_committees.Combine(
         members, classes, hypotheses=learner.hypotheses, window=learner.window, recent=learner.recent,
         patience=learner.patience,
@@ -84,7 +84,7 @@ def _member(learner: Any) -> oracles_committees.Member:
     for part in (learner.experts or Votes() + Thresholds()).parts:
         if isinstance(part, Shared):
             sets = None if part.sets is None else dict(part.sets)
-            sources.append(oracles_portraits.Shared(part.map, part.statistic, sets))
+            sources.append(class_statistics.Shared(part.map, part.statistic, sets))
             continue
         kind = getattr(oracles_session, type(part).__name__)
         sources.append(kind(part.as_) if isinstance(part, Votes) else kind())
@@ -92,33 +92,39 @@ def _member(learner: Any) -> oracles_committees.Member:
 
 
 def agree(fusion: Any, oracle: Any, *, exact: bool, where: str) -> None:
-    """Everything that a voter keeps (a session's, or a head): leader, counts, saved hypotheses, their sum."""
-    head: Any = fusion.runner.predictor if isinstance(fusion, Fusion) else fusion
-    ballot, n = head.ballot, head.ballot.numbers
-    assert [int(x) for x in head.mistakes] == [m.mistakes for m in oracle.members], f"{where}: other mistakes"
-    assert head.members.index(head.leader) == oracle.leader, f"{where}: another leader"
+    """All that a voter stores: leader, counts, saved hypotheses and their sum."""
+    predictor: Any = fusion.runner.predictor if isinstance(fusion, Fusion) else fusion
+    hypotheses, n = predictor.hypotheses, predictor.hypotheses.numbers
+    assert [int(x) for x in predictor.mistakes] == [m.mistakes for m in oracle.members], (
+        f"{where}: other mistakes"
+    )
+    assert predictor.members.index(predictor.leader) == oracle.leader, f"{where}: another leader"
     if not oracle.h:
         return
     count = len(oracle.saved)
     assert n[SAVED] == count, f"{where}: {n[SAVED]} hypotheses are saved, not {count}"
-    assert ballot.moment[:count].tolist() == [it.trial for it in oracle.saved], f"{where}: other moments"
-    assert ballot.origin[:count].tolist() == [it.member for it in oracle.saved], f"{where}: other members"
-    if not head.rules.random:
+    assert hypotheses.moment[:count].tolist() == [it.trial for it in oracle.saved], f"{where}: other moments"
+    assert hypotheses.origin[:count].tolist() == [it.member for it in oracle.saved], f"{where}: other members"
+    if not predictor.rules.random:
         facts = (oracle.restarts, oracle.g, oracle.j, oracle.voting)
         assert tuple(n[[RESTARTS, SPACING, SLOT, VOTING]].tolist()) == facts, f"{where}: other counts"
-        assert ballot.figure[:count].tolist() == [float(f) for f in oracle.figures], f"{where}: other figures"
-        assert head.leader_predicts() == oracle.ahead, f"{where}: another is ahead"
-    total = np.zeros(len(ballot.total))
+        assert hypotheses.figure[:count].tolist() == [float(f) for f in oracle.figures], (
+            f"{where}: other figures"
+        )
+        assert predictor.leader_predicts() == oracle.ahead, f"{where}: another is ahead"
+    total = np.zeros(len(hypotheses.total))
     for slot, saved in enumerate(oracle.saved):
-        leaf = head.members[saved.member]
-        row, at = np.zeros(len(total)), head._start(leaf)
+        leaf = predictor.members[saved.member]
+        row, at = np.zeros(len(total)), predictor._start(leaf)
         for key, _, place in leaf.run.sources.named_weights():
             row[at + place] = float(saved.weights.get(renamed(key), 0))
         size = 0.0 if exact else 1e-9 * np.abs(row).max()
-        assert np.abs(ballot.saved[slot] - row).max() <= size, f"{where}: another hypothesis in slot {slot}"
-        total += ballot.saved[slot]
-    if not head.rules.random:
-        assert ballot.total.tobytes() == total.tobytes(), f"{where}: another sum"
+        assert np.abs(hypotheses.saved[slot] - row).max() <= size, (
+            f"{where}: another hypothesis in slot {slot}"
+        )
+        total += hypotheses.saved[slot]
+    if not predictor.rules.random:
+        assert hypotheses.total.tobytes() == total.tobytes(), f"{where}: another sum"
 
 
 def follow(
@@ -136,10 +142,10 @@ def follow(
     for t, (item, y) in enumerate(stream):
         rehearsal = oracle if exact else oracle.twin()
         if not exact:
-            rehearsal.closest = 1.0
+            rehearsal.smallest_gap = 1.0
         scores = oracle.scores(item) if t % 5 == 0 else None
         guess = rehearsal.trial(item, y)
-        if not exact and rehearsal.closest < NEAR:
+        if not exact and rehearsal.smallest_gap < NEAR:
             continue
         where = f"{learner!r}, item {t}"
         votes, attributes = item.get("votes"), item.get("attributes")

@@ -133,9 +133,9 @@ def follow(
     done = 0
     for t, (item, y) in enumerate(stream):
         rehearsal = session.twin()
-        rehearsal.closest = 1.0
+        rehearsal.smallest_gap = 1.0
         guess = rehearsal.trial(item, y)
-        if not exact and rehearsal.closest < NEAR:
+        if not exact and rehearsal.smallest_gap < NEAR:
             continue
         session = rehearsal
         done += 1
