@@ -2,8 +2,8 @@
 
 `CompiledKernel` compiles a loop over trials, `inline` and `separate` mark the functions it calls,
 `dispatched` makes a generic function of the methods of NamedTuples, and `reach` turns a rule's function into
-an address, so that one compiled kernel serves every rule. `interpreted()` runs the same source as Python, with
-the same results.
+an address, so that one compiled kernel serves every rule. `interpreted()` runs the same source as Python,
+with the same results.
 
 Machine code is cached on disk. numba stamps a cached function with its own file only; here the stamp also
 holds a digest of all files that kernels are compiled from (`linmax._stamp`).

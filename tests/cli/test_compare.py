@@ -14,7 +14,8 @@ from linmax import Averaged, Fusion, Perceptron, Winnow, parse
 from linmax.cli import compare as compare_command
 from linmax.cli.inputs import parse_learner
 from linmax.evaluate import counts, progressive
-from linmax.evaluate.comparison import LearnerComparison, gain
+from linmax.evaluate.comparison import LearnerComparison
+from linmax.evaluate.significance import gain
 from linmax.report.line_chart import draw_comparison
 from linmax.spec import Learner
 from linmax.streams import open_stream

@@ -13,13 +13,13 @@ import pytest
 from linmax import Fusion, Winnow
 from linmax.evaluate.audit import Audit
 from linmax.evaluate.checkpoint import LearnedPrefix, RestoredAudit, StreamFingerprint, audit_state
-from linmax.evaluate.comparison import gain, mcnemar
 from linmax.evaluate.counts import SNAPSHOTS, MistakeCounts
 from linmax.evaluate.experts import ablate_each, drop_expert
 from linmax.evaluate.findings import Findings
 from linmax.evaluate.losses import MIN_PROBABILITY, ProbabilityLosses
 from linmax.evaluate.resumable_run import ResumableRun
 from linmax.evaluate.sample import Sample, SampleRows, row_keys
+from linmax.evaluate.significance import gain, mcnemar
 from linmax.evaluate.summary import _coverage, summarize
 from linmax.inputs import Dense, Hard, Sparse
 from linmax.inputs.batch import Batch

@@ -21,7 +21,8 @@ from linmax.inputs import encode as laying
 from linmax.inputs import read
 from linmax.inputs.encode import CodedArray
 from linmax.inputs.names import Names
-from linmax.kernels.forms import ConstantVotes, Hard, LastWeights, MeanWeights, Sum
+from linmax.kernels.averaging import MeanWeights
+from linmax.kernels.forms import ConstantVotes, Hard, LastWeights, Sum
 from linmax.runtime import concurrency
 from linmax.streams import StreamError, open_stream
 from linmax.streams.arrow import validate_array

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from linmax.evaluate.audit import Milestone
-from linmax.evaluate.comparison import gain
+from linmax.evaluate.significance import gain
 from linmax.evaluate.findings import (
     Agreement,
     BaselineComparison,

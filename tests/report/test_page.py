@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from linmax.evaluate.comparison import gain
+from linmax.evaluate.significance import gain
 from linmax.evaluate.findings import Agreement, Confusion, CoveragePoint, Curves, TrustHistory
 from linmax.report.page import page, write_page
 from tests.helpers.findings import comparisons, expert, findings, nothing, results

@@ -15,7 +15,8 @@ from linmax.cli.errors import as_options
 from linmax.cli.inputs import Labeller, check_needs, name_rows, open_labelled, parse_learner
 from linmax.cli.options import CompareOptions, ReadOptions
 from linmax.cli.output import print_message, progress_bar, shorten
-from linmax.evaluate.comparison import ComparisonResult, Gain, LearnerComparison
+from linmax.evaluate.comparison import ComparisonResult, LearnerComparison
+from linmax.evaluate.significance import Gain
 from linmax.spec import Learner
 from linmax.streams import Chunk, Stream, data_warnings
 from linmax.streams.chunk import shuffle_items

@@ -1,11 +1,12 @@
 """Evaluation: progressive validation, audits of streams, and comparisons of learners."""
 
 from linmax.evaluate.audit import Audit
-from linmax.evaluate.comparison import Gain, LearnerComparison, gain
+from linmax.evaluate.comparison import LearnerComparison
 from linmax.evaluate.experts import Trust, trust
 from linmax.evaluate.findings import Findings
 from linmax.evaluate.progressive import Progress, plurality, progressive, voted_classes
 from linmax.evaluate.resumable_run import ResumableRun
+from linmax.evaluate.significance import Gain, gain
 from linmax.evaluate.summary import summarize
 
 __all__ = [

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from linmax.evaluate.audit import Milestone
-from linmax.evaluate.comparison import Gain
 from linmax.evaluate.sample import ItemRecord
+from linmax.evaluate.significance import Gain
 
 
 class ModelResult(NamedTuple):

@@ -9,7 +9,6 @@ import numpy as np
 
 from linmax.bounds import Case, mistake_bound, tightest
 from linmax.evaluate.audit import Audit
-from linmax.evaluate.comparison import gain
 from linmax.evaluate.counts import MistakeCounts
 from linmax.evaluate.experts import Ablation, Trust, ablate_each, decode_labels, trust_of_codes
 from linmax.evaluate.findings import (
@@ -25,6 +24,7 @@ from linmax.evaluate.findings import (
 )
 from linmax.evaluate.progressive import mistakes_in_hindsight
 from linmax.evaluate.sample import SampleRows
+from linmax.evaluate.significance import gain
 from linmax.fusion import Fusion
 from linmax.rules.winnow import Winnow
 from linmax.svm import comparator, instances, simplex_comparator

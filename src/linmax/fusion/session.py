@@ -51,7 +51,8 @@ class Fusion(Facts):
         What happens to votes and labels for unknown classes: "add" makes the class known, "error" raises a
         ValueError, "ignore" leaves them out.
     abstain
-        Votes that mean an abstention. The default is -1 among numbers; an empty cell always abstains.
+        A vote that means an abstention, such as 0; the default is -1 among numbers and "" among texts. A
+        missing vote (None, NaN) always abstains.
     seed
         Seed for learners that draw at random.
 

@@ -34,22 +34,6 @@ class Hypothesis(NamedTuple):
     s: np.ndarray
 
 
-class AverageState(NamedTuple):
-    """The running sums of averaging (see `MeanWeights`); empty arrays without averaging.
-
-    Parameters
-    ----------
-    past, since : ndarray of shape (weights,)
-        The sum of a weight up to its last update, and the cumulated scale at that time.
-    total : ndarray of shape (1,)
-        The cumulated scale.
-    """
-
-    past: np.ndarray
-    since: np.ndarray
-    total: np.ndarray
-
-
 class Workspace(NamedTuple):
     """Scratch arrays of a trial.
 

@@ -5,14 +5,13 @@ arrays and single items, and predicts: a trial without a label is a prediction a
 """
 
 from linmax._jit import CompiledKernel, inline, join_at, separate
-from linmax.kernels.forms import LastWeights, MeanWeights
+from linmax.kernels.averaging import count_hypothesis, mean_weights
+from linmax.kernels.forms import LastWeights
 from linmax.kernels.forms.base import append_new_experts, begin_trial, observe
 from linmax.kernels.recycling import recycle
 from linmax.kernels.structs import MISTAKES, MOVES, NOVEL, SILENT, TRIALS
-from linmax.kernels.update import best_class, learn, score_classes, score_classes_with_both, update_all_sums
+from linmax.kernels.update import best_class, learn, score_classes, score_classes_with_both
 from linmax.rules.base import SCALE, SLACK
-
-MOST_SCALE = 2.0**20  # the largest cumulated scale, in multiples of the current scale
 
 
 @separate
@@ -56,7 +55,7 @@ def copy(source, target):
 def predict_trial(form, t, k, h, average, work, settings, hypotheses, row, out):
     """Predict trial t with the last hypothesis and, if averaging, with the mean; return both predictions."""
     if settings.averages:
-        mean = MeanWeights(h.w, average.past, average.since, average.total[0], h.s[SCALE])
+        mean = mean_weights(h, average)
         score_classes_with_both(form, t, k, LastWeights(h.w), mean, work.scores, work.mean)
     else:
         score_classes(form, t, k, LastWeights(h.w), work.scores)
@@ -94,9 +93,7 @@ def trials(form, labels, known, begin, end, h, average, buffer, work, settings, 
             continue
         counts[TRIALS] += 1
         if settings.averages:
-            if average.total[0] > MOST_SCALE * h.s[SCALE]:
-                update_all_sums(average, h.w)  # or rounding of the total would lose this hypothesis
-            average.total[0] += h.s[SCALE]
+            count_hypothesis(h, average)
         wrong = False
         moved = False
         if y >= k:

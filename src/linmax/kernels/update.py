@@ -3,12 +3,13 @@
 import math
 
 from linmax._jit import inline, separate, settle_at, update_at
+from linmax.kernels.averaging import update_all_sums, update_sums
 from linmax.kernels.forms.base import add_both_scores, add_scores, append_z
 from linmax.rules.base import (
     CYCLE,
     MOVED_AND_SETTLE,
     SCALE,
-    SETTLE_AND_ASK_AGAIN,
+    SETTLE_AND_REPEAT,
     SLACK,
     SOFTMAX,
     STILL,
@@ -86,27 +87,6 @@ def rival_shares(scores, k, y, rival, scale, rivals, q):
 
 
 @inline
-def update_sums(average, w, index, count):
-    """Bring the running sums of these coordinates up to date, before they change."""
-    total = average.total[0]
-    for j in range(count):
-        i = index[j]
-        average.past[i] += w[i] * (total - average.since[i])
-        average.since[i] = total
-
-
-@inline
-def update_all_sums(average, w):
-    """Bring every running sum up to date, and reset the cumulated scale."""
-    total = average.total[0]
-    for i in range(len(w)):
-        if average.since[i] != total:  # else it has just changed, and may be capped until `settle`
-            average.past[i] += w[i] * (total - average.since[i])
-        average.since[i] = 0.0
-    average.total[0] = 0.0
-
-
-@inline
 def apply_update(h, average, work, settings, count, wrong):
     """Call the rule with z; return whether it made an update."""
     if count == 0:
@@ -128,7 +108,7 @@ def apply_update(h, average, work, settings, count, wrong):
         if settings.averages:
             update_all_sums(average, h.w)
         settle(h.p, h.s, h.theta, h.w, h.spoken)
-        if answer == SETTLE_AND_ASK_AGAIN:
+        if answer == SETTLE_AND_REPEAT:
             margin = 0.0
             answer = update(h.p, h.s, h.theta, h.w, work.index[:count], work.value[:count], margin)
     return answer != STILL

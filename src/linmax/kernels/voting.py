@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from linmax._jit import CompiledKernel, inline, separate
-from linmax.kernels.forms import LastWeights, MeanWeights
+from linmax.kernels.averaging import mean_weights
+from linmax.kernels.forms import LastWeights
 from linmax.kernels.forms.base import begin_trial, observe, weight_of
 from linmax.kernels.structs import TRIALS
 from linmax.kernels.trial import trials
@@ -156,7 +157,7 @@ def uniform(seed: int, t: np.ndarray, j: np.ndarray) -> np.ndarray:
 @inline
 def copy_hypothesis(leader, h, average, hypotheses, candidate):
     """Copy the current hypothesis of the leader."""
-    mean = MeanWeights(h.w, average.past, average.since, average.total[0], h.s[SCALE])
+    mean = mean_weights(h, average)
     for i in range(len(h.w)):
         candidate[i] = weight_of(mean, i) / hypotheses if leader.mean else h.s[SCALE] * h.w[i]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from linmax.evaluate.comparison import BETTER, NO_DIFFERENCE, WORSE, Gain
 from linmax.evaluate.findings import BaselineComparison, Findings, ModelResult
+from linmax.evaluate.significance import BETTER, NO_DIFFERENCE, WORSE, Gain
 from linmax.report.text import SPACE, finite, label, p_value, percent, points, things
 
 VERBS = {
@@ -40,7 +40,7 @@ def compared(found: list[BaselineComparison]) -> str:
 
     Examples
     --------
-    >>> from linmax.evaluate.comparison import gain
+    >>> from linmax.evaluate.significance import gain
     >>> one = BaselineComparison("plurality", "", "all", gain(1000, 60, 30))
     >>> other = BaselineComparison("best expert", "ann", "all", gain(1000, 30, 60))
     >>> print(compared([one, other]))
@@ -148,7 +148,7 @@ def interval(gain: Gain) -> str:
 
     Examples
     --------
-    >>> from linmax.evaluate.comparison import gain
+    >>> from linmax.evaluate.significance import gain
     >>> interval(gain(1000, 60, 30))
     '+1.1 to +4.9'
     """

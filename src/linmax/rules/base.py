@@ -18,7 +18,7 @@ RIVALS = {"top": TOP, "violators": VIOLATORS, "softmax": SOFTMAX}
 MOST_ROUNDS = 1000  # votes that contradict each other would cycle without end
 
 # what `update` returns
-STILL, MOVED, MOVED_AND_SETTLE, SETTLE_AND_ASK_AGAIN = 0, 1, 2, 3
+STILL, MOVED, MOVED_AND_SETTLE, SETTLE_AND_REPEAT = 0, 1, 2, 3
 ANSWERS = range(4)
 
 # in `s`: the hypothesis is s[SCALE] w, the rule is called when the margin is at most s[SLACK], and the rule's
@@ -192,7 +192,8 @@ class Rule(Learner, abstract=True):
         Returns
         -------
         int
-            MOVED, STILL (nothing changed) or MOVED_AND_SETTLE (`settle` must be called).
+            MOVED, STILL (nothing changed), MOVED_AND_SETTLE (`settle` must be called) or SETTLE_AND_REPEAT
+            (nothing changed: `settle` must be called, and then `update` again with margin 0).
         """
         raise NotImplementedError
 
@@ -212,7 +213,7 @@ def check_start(rule: str, start: str) -> None:
     check_choice(rule, "start", start, STARTS)
 
 
-def rehearse(rule: Rule) -> None:
+def try_rule(rule: Rule) -> None:
     """Try a user's rule on three sub-experts, as Python; raise a ValueError of one sentence if it fails."""
     if type(rule).__module__.startswith("linmax.") and type(rule) is not Rule:
         return

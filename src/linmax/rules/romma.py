@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from linmax.rules.base import MOVED, MOVED_AND_SETTLE, SCALE, SETTLE_AND_ASK_AGAIN, STILL, Rule
+from linmax.rules.base import MOVED, MOVED_AND_SETTLE, SCALE, SETTLE_AND_REPEAT, STILL, Rule
 from linmax.validation import is_finite, require
 
 NORM2, ERASE, MOVES = 2, 3, 4  # in s: |w|^2, whether `settle` sets w to 0, updates since |w|^2 was recomputed
@@ -80,7 +80,7 @@ class Romma(Rule):
         D = both - margin * margin
         if ww > 0.0 and (both * PARALLEL >= D or margin >= both):
             s[ERASE] = 1.0
-            return SETTLE_AND_ASK_AGAIN
+            return SETTLE_AND_REPEAT
         if ww == 0.0:
             c = 1.0
             d = 1.0 / zz

@@ -1,1 +1,1 @@
-"""A learner at work: state, growth, chunks, threads, and the single-item path."""
+"""The state of a learner and its control flow: growth, chunks, threads, and the single-item path."""

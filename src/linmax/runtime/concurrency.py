@@ -19,9 +19,9 @@ class SessionLock:
     """Order among the threads that share a session.
 
     `learning` is held for a whole call that learns, so that such calls follow one another. The state is
-    locked for one chunk of trials at a time, so that a prediction beside a long `learn` waits for one chunk
-    at most: who waits for the state does so in a queue, which the thread that learns joins again before
-    every chunk. A thread that holds the state may lock it again.
+    locked for one chunk of trials at a time. Waiting threads form a queue, and a thread that learns goes to
+    its end before each chunk, so a prediction beside a long `learn` waits for one chunk at most. A thread
+    that holds the state may lock it again.
 
     Examples
     --------
@@ -106,7 +106,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class DeferredInterrupt:
-    """Raise a KeyboardInterrupt that comes inside at the end, when the session is consistent again.
+    """Delay a KeyboardInterrupt that arrives inside the block until its end.
 
     Nothing is done outside the main thread, nor where the program has installed a handler for SIGINT.
     """

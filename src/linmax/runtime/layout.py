@@ -1,4 +1,4 @@
-"""The layout of weights: one block per source in every column over the sub-experts, with spare capacity."""
+"""The layout of weights: each array over the weights has one block per source, with spare capacity."""
 
 from __future__ import annotations
 

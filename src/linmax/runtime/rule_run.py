@@ -1,4 +1,4 @@
-"""One rule at work: its weights over all sub-experts, averaged and recycled as the learner asks."""
+"""The run of one rule: its weights over all sub-experts, averaged and recycled as the learner asks."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from linmax import _jit
 from linmax.kernels import trial
+from linmax.kernels.averaging import AverageState
 from linmax.kernels.recycling import ROUGH, Buffer, NoBuffer
 from linmax.kernels.structs import (
     COUNTS,
@@ -20,7 +21,6 @@ from linmax.kernels.structs import (
     NEXT,
     SILENT,
     TRIALS,
-    AverageState,
     Hypothesis,
     Outputs,
     RunSettings,
@@ -83,7 +83,7 @@ class RuleRun:
         self.rule = rule
         self.sources = sources
         self.averages = False
-        base.rehearse(rule)
+        base.try_rule(rule)
         self.buffer_size = options.buffer
         self.updates = options.updates
         self.tracks_spoken = rule.joins or rule.first() != 0.0 or self.buffer_size > 0

@@ -1,4 +1,4 @@
-"""A learner at work: rule runs, the sources they share, the predictor on top, and chunks of trials."""
+"""The runner of a learner: it takes batches through rule runs and predictors, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Runner:
     counts : ndarray
         Trials, mistakes, novel labels and updates.
     version : int
-        Changes with the names and the capacity; whatever holds arrays of an older version is void.
+        Changes with the names and the capacity: what is bound to older arrays must be rebuilt.
     """
 
     def __init__(self, learner: Learner, names: Any, seed: int = 0) -> None:
@@ -117,11 +117,9 @@ class Runner:
 
     def check(self, batch: Any = None) -> None:
         """Raise a ValueError if a batch (or the present names) cannot be served, before anything changes."""
+        sizes = sizes_of(self.names) if batch is None else self._sizes_with(batch)
         for sources in self.sources:
-            if batch is None:
-                sizes = sources.sizes_of_names()
-            else:
-                sizes = self._sizes_with(batch)
+            if batch is not None:
                 for part in sources.parts:
                     part.check_rows(batch.rows)
             sources.check(sizes)
@@ -143,7 +141,7 @@ class Runner:
             predictor.resize()
 
     def _add_names(self, batch: Any, classes: int) -> None:
-        """Make the newcomers of a batch known to the session, of its classes only the first ones."""
+        """Add the new names of a batch to the session, but of its classes only the first `classes`."""
         names = self.names
         count = classes - len(names.classes.names)
         if count <= 0 and not (batch.new_experts or batch.new_attributes or batch.new_values):
@@ -187,7 +185,7 @@ class Runner:
         """
         chunks = self._chunks(batch)
         codes = np.empty(batch.trials if len(chunks) > 1 else 0, dtype=np.int32)
-        board = np.zeros((batch.trials if len(chunks) > 1 and scores else 0, batch.classes_seen))
+        all_scores = np.zeros((batch.trials if len(chunks) > 1 and scores else 0, batch.classes_seen))
         for rows in chunks:
             with lock:
                 found = self._run_chunk(batch, rows, learn, scores)
@@ -195,8 +193,8 @@ class Runner:
                 return found
             codes[rows] = found.codes
             if scores:
-                board[rows] = found.scores
-        return Predictions(codes, board)
+                all_scores[rows] = found.scores
+        return Predictions(codes, all_scores)
 
     def _chunks(self, batch: Any) -> list[slice]:
         chunk = CHUNK
@@ -295,7 +293,7 @@ class Runner:
     # --- as arrays
 
     def _owners(self) -> Iterator[tuple[str, Any]]:
-        """Yield whatever has a state, with the prefix of its arrays."""
+        """Yield whatever has a state, with the prefix of its arrays, as it is in model files."""
         yield "", self.buffer
         for what, owners in (("ground", self.sources), ("run", self.rule_runs), ("head", self.predictors)):
             for i, owner in enumerate(owners):

@@ -27,9 +27,9 @@ class SingleItem:
     """Predicts and learns single items that are given as dicts of known names.
 
     The arrays of one item are allocated once and bound to compiled kernels; they are made anew when the
-    names or the capacity of the runner change. Whatever this class does not know (a new name, an odd value,
-    an error, a learner that keeps several items) is left to the general path: `run` then returns None, and
-    nothing has changed.
+    names or the capacity of the runner change. Whatever this class does not know (a new name, a value that
+    needs checking, a learner that keeps several items) is left to the general path: `run` then returns None,
+    and nothing has changed.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The sources of a learner at work: capacity, memories, and the form of trials that kernels read."""
+"""The state of sources: capacity, memories, and the form of trials that kernels read."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class Sources:
         return min((memory.chunk_size(classes) for memory in self.stateful), default=1 << 62)
 
     def load(self, trials: TrialSequence, batch: Any, rows: slice) -> None:
-        """Take the trials of a chunk; a memory that freezes votes adds those of now."""
+        """Take the trials of a chunk; a memory that freezes votes adds its votes on them."""
         if self.freezing is not None and batch.nominal is not None:
             labelled = trials.labels[trials.buffered :] >= 0
             frozen = TrialData(frozen=self.freezing.freeze(batch.nominal.codes[rows], labelled))

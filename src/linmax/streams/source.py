@@ -30,7 +30,10 @@ SUFFIXES = {
     "ipc": "Arrow", "svm": "svmlight", "svmlight": "svmlight", "libsvm": "svmlight",
     "npy": "npy", "npz": "npz",
 }  # fmt: skip
-USUAL_SUFFIXES = {"CSV": "csv", "TSV": "tsv", "JSONL": "jsonl", "Parquet": "parquet", "Arrow": "arrow"}
+USUAL_SUFFIXES = {
+    "CSV": "csv", "TSV": "tsv", "JSONL": "jsonl", "Parquet": "parquet", "Arrow": "arrow",
+    "svmlight": "svm", "npy": "npy", "npz": "npz",
+}  # fmt: skip
 MAGIC_BYTES = {
     b"PAR1": "Parquet", b"ARROW1": "Arrow", b"\xff\xff\xff\xff": "Arrow",
     b"\x93NUMPY": "npy", b"PK\x03\x04": "npz",
@@ -257,9 +260,7 @@ def detect_format(source: ByteSource) -> str:
         if start != b"{":
             raise _contradiction(name, suffix, content)
     if not suffix and not content:
-        raise StreamError(
-            f"{name}: unknown format; name it .csv, .tsv, .jsonl, .parquet, .arrow, .svm, .npy or .npz"
-        )
+        raise StreamError(f"{name}: unknown format; name it .{', .'.join(USUAL_SUFFIXES.values())}")
     return suffix or content
 
 

@@ -1,7 +1,7 @@
 """Forms: what a trial looks like to a kernel. `forms/base.py` defines their contract."""
 
 from linmax.kernels.forms.attributes import Complement, LinearMachine, RememberedPairs, Rows, SparseRows
-from linmax.kernels.forms.base import LastWeights, MeanWeights, Sum
+from linmax.kernels.forms.base import LastWeights, Sum
 from linmax.kernels.forms.dual import DualVotes
 from linmax.kernels.forms.shared import SharedFeatures, Sharing, StatisticArrays
 from linmax.kernels.forms.votes import ConstantVotes, Dense, Hard, PerClassVotes, Sparse, SplitVotes
@@ -14,7 +14,6 @@ __all__ = [
     "Hard",
     "LastWeights",
     "LinearMachine",
-    "MeanWeights",
     "PerClassVotes",
     "RememberedPairs",
     "Rows",

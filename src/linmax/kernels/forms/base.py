@@ -202,21 +202,3 @@ class LastWeights(NamedTuple):
 
     def weight_of(self, i):
         return self.w[i]
-
-
-class MeanWeights(NamedTuple):
-    """The sum of the hypotheses held at the start of each trial, the current one included.
-
-    A coordinate's sum is brought up to date only when it moves: `past` holds what it had gathered then,
-    `since` the cumulated scale of then, and `total` that of now; the current hypothesis, with its own
-    `scale`, comes on top. Dividing by the number of trials would change no prediction.
-    """
-
-    w: np.ndarray
-    past: np.ndarray
-    since: np.ndarray
-    total: float
-    scale: float
-
-    def weight_of(self, i):
-        return self.past[i] + self.w[i] * (self.total - self.since[i]) + self.w[i] * self.scale

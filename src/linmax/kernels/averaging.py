@@ -1,0 +1,91 @@
+"""Averaging: the mean of all hypotheses, kept as running sums that only touched coordinates update.
+
+The mean is over the hypotheses held at the start of each trial, the current one included. With s[SCALE] w the
+current hypothesis, the sum of coordinate i is
+
+    past_i + w_i (total - since_i) + w_i s[SCALE]
+
+where `past_i` is the sum up to the last update of w_i, `since_i` the cumulated scale at that time and `total`
+the cumulated scale now. The kernel of a trial divides the scores of the sum by the number of hypotheses.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from linmax._jit import inline
+from linmax.rules.base import SCALE
+
+MOST_SCALE = 2.0**20  # the largest cumulated scale, in multiples of the current scale
+
+
+class AverageState(NamedTuple):
+    """The running sums of averaging of the hypotheses; empty arrays without averaging.
+
+    Parameters
+    ----------
+    past, since : ndarray of shape (weights,)
+        The sum of a weight up to its last update, and the cumulated scale at that time.
+    total : ndarray of shape (1,)
+        The cumulated scale.
+    """
+
+    past: np.ndarray
+    since: np.ndarray
+    total: np.ndarray
+
+
+class MeanWeights(NamedTuple):
+    """The mean of all hypotheses, times their number: the scale changes no prediction.
+
+    Parameters
+    ----------
+    w, past, since : ndarray of shape (weights,)
+        The current hypothesis, and the arrays of `AverageState`.
+    total, scale : float
+        The cumulated scale, and the scale of the current hypothesis.
+    """
+
+    w: np.ndarray
+    past: np.ndarray
+    since: np.ndarray
+    total: float
+    scale: float
+
+    def weight_of(self, i):
+        return self.past[i] + self.w[i] * (self.total - self.since[i]) + self.w[i] * self.scale
+
+
+@inline
+def mean_weights(h, average):
+    """Return the mean of all hypotheses, the current one included."""
+    return MeanWeights(h.w, average.past, average.since, average.total[0], h.s[SCALE])
+
+
+@inline
+def count_hypothesis(h, average):
+    """Add the hypothesis at the start of a trial to the sums."""
+    if average.total[0] > MOST_SCALE * h.s[SCALE]:
+        update_all_sums(average, h.w)  # or rounding of the total would lose this hypothesis
+    average.total[0] += h.s[SCALE]
+
+
+@inline
+def update_sums(average, w, index, count):
+    """Bring the running sums of these coordinates up to date, before they change."""
+    total = average.total[0]
+    for j in range(count):
+        i = index[j]
+        average.past[i] += w[i] * (total - average.since[i])
+        average.since[i] = total
+
+
+@inline
+def update_all_sums(average, w):
+    """Bring every running sum up to date, and reset the cumulated scale."""
+    total = average.total[0]
+    for i in range(len(w)):
+        if average.since[i] != total:  # else it has just changed, and may be capped until `settle`
+            average.past[i] += w[i] * (total - average.since[i])
+        average.since[i] = 0.0
+    average.total[0] = 0.0
