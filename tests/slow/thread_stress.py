@@ -27,8 +27,10 @@ class Outcome(NamedTuple):
     same_state: bool
 
 
-def stress(learner: str, seconds: float, threads: int = 8, seed: int = 0) -> Outcome:
-    """Let threads predict, explain, learn, save and copy at random for some seconds."""
+def stress(
+    learner: str, *, seconds: float = 60.0, most: int = 2**62, threads: int = 8, seed: int = 0
+) -> Outcome:
+    """Let threads predict, explain and learn at random for some seconds, or some calls each."""
     votes, labels = majority(2000, relevant=3, experts=6, classes=4, noise=0.1, seed=seed)
     items = [dict(enumerate(row)) for row in votes.tolist()]
     fusion = Fusion(parse(learner), classes=CLASSES, experts=EXPERTS)
@@ -56,7 +58,7 @@ def stress(learner: str, seconds: float, threads: int = 8, seed: int = 0) -> Out
     def work(number: int) -> None:
         chance = random.Random(f"{seed} {number}")
         try:
-            while time.monotonic() < end and not errors:
+            while time.monotonic() < end and calls[number] < most and not errors:
                 row = chance.randrange(len(items) - 20)
                 slices.rows = (row, row + 1)
                 match chance.randrange(12):
@@ -106,7 +108,7 @@ def main() -> int:
     options = parser.parse_args()
     wrong = 0
     for learner in LEARNERS:
-        found = stress(learner, options.seconds, options.threads)
+        found = stress(learner, seconds=options.seconds, threads=options.threads)
         print(
             f"{learner}: {found.calls} calls of {options.threads} threads, {found.learned} of them learned;"
             f" {len(found.errors)} errors {found.errors[:1]};"
