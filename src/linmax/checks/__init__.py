@@ -9,7 +9,7 @@ Behaviour:
 - `check_inputs_unchanged`: inputs are never written to
 - `check_predict_is_pure`: predictions change no state
 - `check_chunks_equal_whole`: one array, chunks, single items and tickets give the same result
-- `check_saving_changes_nothing`: a session saved and loaded between two trials continues as if uninterrupted
+- `check_saving_changes_nothing`: a session resumed after any trial continues as if uninterrupted
 - `check_vote_formats_agree`: hard votes, one-hot scores and triplets give the same result
 - `check_deterministic`: the same trials give the same result
 - `check_compiles_once`: other parameters compile nothing new

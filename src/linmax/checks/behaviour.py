@@ -150,7 +150,9 @@ def check_chunks_equal_whole(learner: Learner) -> None:
 
 
 def check_saving_changes_nothing(learner: Learner) -> None:
-    """Check that a session saved and loaded between two trials continues as if uninterrupted.
+    """Check that a session resumed after any trial continues as if uninterrupted.
+
+    After every trial it is resumed from its state in memory, after some also from a file.
 
     Parameters
     ----------
@@ -160,18 +162,21 @@ def check_saving_changes_nothing(learner: Learner) -> None:
     data = make_data(learner, 24)
     whole = data.session(learner)
     predictions = data.learn(whole).guesses
+    fusion, first = data.session(learner), list[Any]()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "session.linmax"
-        for cut in SAVED_AFTER:
-            fusion = data.session(learner)
-            first = data.rows(0, cut).learn(fusion).guesses
-            fusion.save(path)
-            resumed = load(path)
-            second = data.rows(cut).learn(resumed).guesses
-            what = f"{learner!r} saved after {cut} of {len(data.labels)} trials"
-            assert_true(resumed.learner == learner, f"{what} is loaded as {resumed.learner!r}")
-            assert_same_predictions(predictions, [*first, *second], what)
-            assert_same_session(whole, resumed, what)
+        for cut in range(len(data.labels) + 1):
+            copies = {"copied": copy.deepcopy(fusion)}
+            if cut in SAVED_AFTER:
+                fusion.save(path)
+                copies["saved"] = load(path)
+            for how, resumed in copies.items():
+                what = f"{learner!r} {how} after {cut} of {len(data.labels)} trials"
+                second = data.rows(cut).learn(resumed).guesses
+                assert_true(resumed.learner == learner, f"{what} is loaded as {resumed.learner!r}")
+                assert_same_predictions(predictions, [*first, *second], what)
+                assert_same_session(whole, resumed, what)
+            first += data.rows(cut, cut + 1).learn(fusion).guesses.tolist()
 
 
 def check_vote_formats_agree(learner: Learner) -> None:
