@@ -10,7 +10,10 @@ from linmax._jit import interpreted
 
 @pytest.fixture(autouse=True)
 def _interpret_examples_of_sources(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Interpret the short examples of linmax.experts: each would compile a kernel of its own, for seconds."""
-    in_docstring = isinstance(request.node, pytest.DoctestItem)
-    with interpreted() if in_docstring and "experts" in request.path.parts else nullcontext():
+    """Interpret the short examples of linmax.experts.votes: each would compile a kernel of its own."""
+    short = isinstance(request.node, pytest.DoctestItem) and request.path.parts[-2:] == (
+        "experts",
+        "votes.py",
+    )
+    with interpreted() if short else nullcontext():
         yield

@@ -256,5 +256,5 @@ def test_many_updates_of_recycled_instances_take_smaller_chunks_not_more_room() 
         fusion = Fusion(learner)
         fusion.learn(attributes=xs, labels=ys)
     (memory,) = fusion.runner.sources[0].stateful
-    assert memory.chunk(4) < 256
+    assert memory.chunk_size(4) < 256
     assert memory.supports.z.shape[1] <= 1 << 15

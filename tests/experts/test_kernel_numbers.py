@@ -80,7 +80,7 @@ def test_there_is_no_bound_with_a_budget() -> None:
 def test_rho_is_counted_of_lists_dicts_and_the_sets_of_a_source() -> None:
     sets = {"water": ["cod", "duck"], "air": ["duck", "owl"]}
     assert overlap(sets) == overlap(list(sets.values())) == overlap(Shared("plain", sets=sets).sets) == 2
-    with pytest.raises(ValueError, match="needs sets of classes"):
+    with pytest.raises(ValueError, match="requires sets of classes"):
         overlap(3)  # type: ignore[arg-type]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from linmax import Averaged, Fusion, Mixture, Perceptron, WeightedMajority, Winnow, recommended
+from linmax._jit import interpreted
 from linmax.evaluate.experts import vote_weights
 from linmax.experts import Attributes, PerClass, Shared, Split, Thresholds, Votes
 from linmax.experts.base import expert_of_owner, split_key
@@ -28,7 +29,8 @@ LABELS = ["b", "a", "b", "a"] * 5
 
 def learned(source: Any, names: list[Any], **options: Any) -> Fusion:
     fusion = Fusion(Perceptron().on(source), classes=["a", "b"], experts=names)
-    fusion.learn(ROWS, LABELS, **options)
+    with interpreted():
+        fusion.learn(ROWS, LABELS, **options)
     return fusion
 
 
@@ -75,9 +77,11 @@ def test_an_attribute_may_have_the_name_of_an_expert() -> None:
     source = Votes() + Split() + Attributes() + Shared("product") + Thresholds()
     fusion = Fusion(Perceptron().on(source), experts=["ann", "product"], classes=["a", "b"])
     frame = [{"ann": x, "product": y, "a": 1.0} for x, y in attributes.tolist()]
-    fusion.learn(ROWS, LABELS, attributes=frame)
+    with interpreted():
+        fusion.learn(ROWS, LABELS, attributes=frame)
+        item = {"ann": "a", "product": "b"}
+        why = fusion.explain_one(item, attributes={"ann": 1.0, "product": 2.0, "a": 1.0})
     assert len(fusion.weights) == 2 + 4 + 3 * 2 + 3 + 2
-    why = fusion.explain_one({"ann": "a", "product": "b"}, attributes={"ann": 1.0, "product": 2.0, "a": 1.0})
     assert {"ann", ("expert", "product"), ("attribute", "ann"), ("attribute", "product")} <= set(
         why.contributions
     )
@@ -90,9 +94,9 @@ def test_keys_tell_the_expert_and_what_is_not_one() -> None:
         found = [split_key(key) for key in fusion.weights]
         assert found.count(None) == 2  # the thresholds
         assert [key[0] for key in found if key is not None].count(name) == 1 + 2 + 4
-        owners = [
-            expert_of_owner(owner) for owner in fusion.explain_one({name: "a", "bob": "b"}).contributions
-        ]
+        with interpreted():
+            contributions = fusion.explain_one({name: "a", "bob": "b"}).contributions
+        owners = [expert_of_owner(owner) for owner in contributions]
         assert sorted(map(str, owners)) == sorted(["None", "bob", str(name)])
 
 

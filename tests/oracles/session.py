@@ -213,9 +213,10 @@ class Session:
         classes = list(dict.fromkeys([*self.classes, *named]))
         frozen = [source.sub_experts(item, classes) for source in self.sources]
         x = {i: vote for part in frozen for i, vote in part.items() if any(vote.values())}
+        self.experts = experts  # in this order they name classes
         if y is None:  # predict only: what these votes named and who spoke is forgotten again
             return self.predict(x, classes)
-        self.classes, self.experts = classes, experts
+        self.classes = classes
         self.add_sub_experts(x)
         if self.averaged:
             self.hypotheses.append(self.rule.weights())

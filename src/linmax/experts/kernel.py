@@ -182,8 +182,8 @@ class Kernel(Source):
         """Check the kernel, the map, the sets and the budget."""
         super().__post_init__()
         check_map(self.map, "Kernel")
+        check_mercer(self.kernel)  # as Python: what fails there is not compiled
         find_mercer(self.kernel)
-        check_mercer(self.kernel)
         object.__setattr__(self, "sets", read_sets(self.sets, "Kernel"))
         if self.budget is not None and not is_integer(self.budget, 1, MAX_BUDGET):
             raise ValueError(
