@@ -257,12 +257,7 @@ def dispatched(stub: Function) -> Function:
     """Make a generic function: it calls the method of this name of its first argument, a NamedTuple.
 
     Compiled, the method is looked up by type, at compile time. Nothing is registered on a type, so fields and
-    methods of other NamedTuples are unaffected.
-
-    Parameters
-    ----------
-    stub : function
-        Name, parameters and documentation; it has no body.
+    methods of other NamedTuples are unaffected. The stub has no body.
     """
     name = stub.__name__
 
@@ -353,7 +348,12 @@ def pointer(function: Callable[..., Any], signature: Any) -> Any:
     except Exception as error:
         if _drop_reference_option():
             return pointer.__wrapped__(function, signature)
-        if not is_digested(function) and pointer(_half, LINK) is not None:
+        own_rule = is_digested(function) and signature in (
+            UPDATE,
+            JOIN,
+            SETTLE,
+        )  # it compiles, unless numba changed
+        if not own_rule and function is not _half and pointer(_half, LINK) is not None:
             raise ValueError(
                 f"{function.__module__}.{function.__qualname__} cannot be compiled: {_reason(error)}"
             ) from None
