@@ -63,7 +63,7 @@ def panel(path: Path, *, rows: int = ROWS, unlabelled: int = 10) -> Path:
 def trained(path: Path, votes: Path, learner: Any = None) -> Fusion:
     """A session that has learned a file and was saved."""
     fusion = Fusion(learner or Averaged(Winnow(1.2)))
-    for piece in open_stream(votes):
-        fusion.learn(piece.votes, piece.labels, attributes=piece.attributes)
+    for chunk in open_stream(votes):
+        fusion.learn(chunk.votes, chunk.labels, attributes=chunk.attributes)
     fusion.save(path)
     return fusion
