@@ -57,7 +57,9 @@ print(sorted(imported - BASE - sys.stdlib_module_names))
     done = run_with_base_only(program, tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     # Cython's and editable installs' own helpers are no distributions
-    assert [name for name in eval_list(done.stdout) if not name.startswith(("_", "cython", "sitecustomize"))] == []
+    assert [
+        name for name in eval_list(done.stdout) if not name.startswith(("_", "cython", "sitecustomize"))
+    ] == []
 
 
 def eval_list(text: str) -> list[str]:
