@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from linmax.evaluate.audit import Milestone
-from linmax.evaluate.significance import gain
 from linmax.evaluate.findings import (
     Agreement,
     BaselineComparison,
@@ -19,6 +18,7 @@ from linmax.evaluate.findings import (
     TrustHistory,
 )
 from linmax.evaluate.sample import ItemRecord
+from linmax.evaluate.significance import gain
 
 NAMES = ("ann", "bob", "eve", "joe")
 CLASSES = ("ham", "spam", "eggs")

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from linmax.evaluate.significance import gain
 from linmax.evaluate.findings import Agreement, Confusion, CoveragePoint, Curves, TrustHistory
+from linmax.evaluate.significance import gain
 from linmax.report.page import page, write_page
 from tests.helpers.findings import comparisons, expert, findings, nothing, results
 
