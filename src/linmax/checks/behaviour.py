@@ -173,7 +173,7 @@ def check_saving_changes_nothing(learner: Learner) -> None:
             for how, resumed in copies.items():
                 what = f"{learner!r} {how} after {cut} of {len(data.labels)} trials"
                 # no empty array is learned: its format is another one, with a kernel of its own
-                second = data.rows(cut).learn(resumed).guesses if cut < len(data.labels) else []
+                second: Any = data.rows(cut).learn(resumed).guesses if cut < len(data.labels) else []
                 assert_true(resumed.learner == learner, f"{what} is loaded as {resumed.learner!r}")
                 assert_same_predictions(predictions, [*first, *second], what)
                 assert_same_session(whole, resumed, what)
