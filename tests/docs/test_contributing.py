@@ -168,7 +168,7 @@ def test_the_files_and_names_on_the_page_exist() -> None:
         "cli/commands.py": ["@app.command()", "@expand_options", "with exit_on_error()"],
         "cli/options.py": ["class ReadOptions"],
         "techniques/mixture.py": ["class Mixture(Committee)", "class ScoreEnsemble(Predictor)"],
-        "kernels/ensembles.py": ["mix = Kernel("],
+        "kernels/ensembles.py": ["mix = CompiledKernel("],
     }.items():
         source = (package / file).read_text(encoding="utf-8")
         assert file in text
