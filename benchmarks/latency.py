@@ -35,17 +35,17 @@ def by_part(items: int, rounds: int) -> list[dict[str, Any]]:
     single.run(stream[0], None, None)
     calls = label_calls(fusion, single._calls)
 
-    def repeat(kernel: Any, arguments: Any) -> None:
+    def repeat(call: Any) -> None:
         for _ in range(items):
-            kernel(*arguments)
+            call()
 
     works = {"learn_one": partial(time_call, learn), "predict_one": partial(time_call, predict)}
-    for number, (_, kernel, arguments) in enumerate(calls):
-        works[str(number)] = partial(time_call, partial(repeat, kernel, arguments))
+    for number, (_, call) in enumerate(calls):
+        works[str(number)] = partial(time_call, partial(repeat, call))
     costs = in_turn(works, rounds)
     us = {name: 1e6 * median(one.cpu for one in found) / items for name, found in costs.items()}
     parts: dict[str, float] = {}
-    for number, (name, _, _) in enumerate(calls):
+    for number, (name, _) in enumerate(calls):
         parts[name] = parts.get(name, 0.0) + us[str(number)]
     rows = [{"part": name, "us": us[name]} for name in ("learn_one", "predict_one")]
     rows += [{"part": f"of it {name}", "us": took} for name, took in parts.items()]
@@ -53,8 +53,8 @@ def by_part(items: int, rounds: int) -> list[dict[str, Any]]:
     return [*rows, {"part": "of it reading the votes, and Python", "us": rest}]
 
 
-def label_calls(fusion: Fusion, calls: list[tuple[Any, Any]]) -> list[tuple[str, Any, Any]]:
+def label_calls(fusion: Fusion, calls: list[Any]) -> list[tuple[str, Any]]:
     """Return the kernel calls of a trial with labels: first the rules, then what combines their scores."""
     rules = [f"the run of {run.rule!r}" for run in fusion.runner.rule_runs]
     others = ["tempering, counting, stacking and mixing"] * (len(calls) - len(rules))
-    return [(name, *call) for name, call in zip(rules + others, calls, strict=True)]
+    return list(zip(rules + others, calls, strict=True))

@@ -214,14 +214,15 @@ def test_a_session_that_waits_in_a_queue_is_served_before_the_one_that_comes_aga
 
     def chunks() -> None:
         for i in range(3):
-            with lock.chunk:
+            lock.let_others_go_first()
+            with lock.state:
                 order.append(f"chunk {i}")
                 holds.set()
                 time.sleep(0.02)
 
     def prediction() -> None:
         holds.wait()
-        with lock:
+        with lock, lock.state:
             order.append("prediction")
 
     in_threads([chunks, prediction])
@@ -233,7 +234,7 @@ def test_a_copy_of_a_session_has_a_lock_of_its_own() -> None:
 
     fusion = trained(Winnow(1.2))
     other = copy.deepcopy(fusion)
-    with fusion._lock:
+    with fusion._lock, fusion._lock.state:
         found = in_threads([lambda: other.predict_one(ITEMS[0])])
     assert found == [fusion.predict_one(ITEMS[0])]
 

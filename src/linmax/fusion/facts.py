@@ -71,13 +71,13 @@ class Facts:
     @property
     def moves(self) -> int:
         """The number of updates of all rules in the learner."""
-        with self._lock:
+        with self._lock, self._lock.state:
             return int(self.runner.totals()[MOVES])
 
     @property
     def weights(self) -> dict[Any, float]:
         """The weights that predict, by key: an expert's name, or a tuple such as ``("threshold", class)``."""
-        with self._lock:
+        with self._lock, self._lock.state:
             return self.runner.predictor.weights()
 
     def weight_table(self) -> list[WeightRow]:
@@ -115,7 +115,7 @@ class Facts:
         {'Perceptron()': 0.5, 'Winnow(1.2)': 0.5}
         """
         shares: dict[str, float] = {}
-        with self._lock:
+        with self._lock, self._lock.state:
             for member, share in self.runner.predictor.leaves():
                 shares[repr(member.learner)] = shares.get(repr(member.learner), 0.0) + share
         return shares
@@ -136,7 +136,7 @@ class Facts:
         >>> fusion.classes
         ['cat', 'dog']
         """
-        with self._lock.learning, self._lock:
+        with self._lock.learning, self._lock, self._lock.state:
             new = [name for name in classes if self.names.classes.get(name) < 0]
             if new:
                 self.names.classes.extend(new)

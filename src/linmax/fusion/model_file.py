@@ -133,7 +133,7 @@ def save(fusion: Fusion, path: str | os.PathLike[str]) -> None:
         raise ValueError(f"{learner} cannot be saved; give what it uses a name with @linmax.register")
     if parse(learner) != fusion.learner:
         raise ValueError(f"{learner} does not parse back to the learner, so it cannot be saved")
-    with fusion._lock:
+    with fusion._lock, fusion._lock.state:
         arrays = {name: np.ascontiguousarray(array) for name, array in fusion.state().items()}
         try:
             check_state(fusion.runner, arrays)

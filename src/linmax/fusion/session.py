@@ -134,7 +134,7 @@ class Fusion(Facts):
 
     def __getstate__(self) -> dict[str, Any]:
         derived = ("runner", "needs", "_single", "_lock")
-        with self._lock:
+        with self._lock, self._lock.state:
             own = {name: deepcopy(value) for name, value in vars(self).items() if name not in derived}
             return {**own, "state": self.runner.state()}
 
@@ -199,7 +199,7 @@ class Fusion(Facts):
         ndarray
             One class per item.
         """
-        with self._lock:
+        with self._lock, self._lock.state:
             batch = self.read(votes, attributes=attributes)
             codes = self.runner.run(batch, learn=False).codes
         return inputs.decode_classes(codes, self.names.classes, batch.unknown_classes)
@@ -217,7 +217,7 @@ class Fusion(Facts):
         ndarray
             Items by classes, columns in the order of `classes`.
         """
-        with self._lock:
+        with self._lock, self._lock.state:
             batch = self.read(votes, attributes=attributes)
             return self.runner.run(batch, learn=False, scores=True).scores[:, : len(self.names.classes)]
 
@@ -258,7 +258,7 @@ class Fusion(Facts):
         """
         with self._lock.learning:
             self.ignored += batch.ignored
-            return self.runner.run(batch, learn=True, scores=scores, lock=self._lock.chunk)
+            return self.runner.run(batch, learn=True, scores=scores, lock=self._lock)
 
     def predict_batch(self, batch: Batch, *, scores: bool = False) -> Predictions:
         """Predict items that `read` has just encoded; nothing is learned.
@@ -275,7 +275,7 @@ class Fusion(Facts):
         Predictions
             The codes of the predicted classes, and the scores.
         """
-        with self._lock:
+        with self._lock, self._lock.state:
             return self.runner.run(batch, learn=False, scores=scores)
 
     # --- one item
@@ -297,9 +297,7 @@ class Fusion(Facts):
         class or Ticket
         """
         lock = self._lock
-        if not lock.try_acquire(False):
-            lock.acquire()
-        try:
+        with lock, lock.state:
             if type(votes) is Ticket:
                 votes, attributes = self.tickets.item(votes)
             code = self._single.run(votes, attributes, None)
@@ -308,8 +306,6 @@ class Fusion(Facts):
             else:
                 predicted = self.names.classes.names[code]
             return self.tickets.issue(predicted, votes, attributes) if ticket else predicted
-        finally:
-            lock.release()
 
     def learn_one(self, votes: Any, label: Any, *, attributes: Any = None) -> Any:
         """Predict one item, then learn its label.
@@ -337,12 +333,8 @@ class Fusion(Facts):
                     self.tickets.answered(votes)
                 return predicted
             if label is not None:
-                if not lock.try_acquire(False):
-                    lock.acquire()
-                try:
+                with lock, lock.state:
                     code = self._single.run(votes, attributes, label)
-                finally:
-                    lock.release()
                 if code is not None:
                     return self.names.classes.names[code]
             return _to_python(self.learn(_one(votes), [label], attributes=_one(attributes)).guesses[0])
@@ -367,7 +359,7 @@ class Fusion(Facts):
         >>> fusion.explain_one({"ann": "cat", "bob": "dog", "eve": "dog"})
         Explanation(guess='dog', scores={'cat': 1.0, 'dog': 2.0}, contributions={'ann': {'cat': 1.0}, ...})
         """
-        with self._lock:
+        with self._lock, self._lock.state:
             return explain(self.runner, self.read(_one(votes), attributes=_one(attributes)))
 
     # --- saving
@@ -392,7 +384,7 @@ class Fusion(Facts):
         dict of str to ndarray
             Two sessions with the same learner, names and equal states go on alike.
         """
-        with self._lock:
+        with self._lock, self._lock.state:
             return self.runner.state()
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
@@ -12,56 +14,61 @@ from typing import Any
 
 from linmax._jit import interpreting
 
+PAUSE, PATIENCE = 5e-5, 2000  # seconds, and how many such pauses a chunk makes for threads that wait
 MIN_TRIALS = 64  # below this, handing work to a thread costs more than it saves
 
 
 class SessionLock:
     """Order among the threads that share a session.
 
-    `learning` is held for a whole call that learns, so that such calls follow one another. The state is
-    locked for one chunk of trials at a time. Waiting threads form a queue, and a thread that learns goes to
-    its end before each chunk, so a prediction beside a long `learn` waits for one chunk at most. A thread
-    that holds the state may lock it again.
+    `learning` is held for a whole call that learns, so that such calls follow one another. `state` is held
+    for one chunk of trials at a time, and by predictions. A thread that learns lets those that wait go first
+    before each chunk, so a prediction beside a long `learn` waits for one chunk at most. A thread that holds
+    a lock may take it again.
+
+    The locks are taken by ``with`` alone, as they are: between the acquisition by a ``with`` statement and
+    its block Python handles no signal, so Ctrl-C cannot leave a lock behind.
+
+    Attributes
+    ----------
+    learning, state : RLock
+    waiting : deque
+        Has one entry per thread that waits for the state or holds it, made by ``with lock``. It is a hint: an
+        entry that an interrupt leaves behind costs a short wait.
 
     Examples
     --------
     >>> lock = SessionLock()
-    >>> with lock.learning, lock.chunk:
-    ...     with lock:
-    ...         pass
+    >>> with lock, lock.state:
+    ...     len(lock.waiting)
+    1
     """
 
     def __init__(self) -> None:
         self.learning = threading.RLock()
-        self.chunk = _QueuedLock()
-        self.release = self.chunk.state.release
-        self.try_acquire = self.chunk.state.acquire
-
-    def acquire(self) -> None:
-        """Lock the state: at once if it is free or this thread's own, else after those who wait."""
-        if not self.try_acquire(False):
-            self.chunk.__enter__()
-
-    def __enter__(self) -> None:
-        self.acquire()
-
-    def __exit__(self, *error: object) -> None:
-        self.release()
-
-
-class _QueuedLock:
-    """A lock that is taken in the order of a queue."""
-
-    def __init__(self) -> None:
         self.state = threading.RLock()
-        self.queue = threading.Lock()
+        self.waiting: deque[None] = deque()
+        self.served: deque[None] = deque(maxlen=1000)  # entries that have left, since a chunk looked
 
     def __enter__(self) -> None:
-        with self.queue:
-            self.state.acquire()
+        self.waiting.append(None)
 
     def __exit__(self, *error: object) -> None:
-        self.state.release()
+        if self.waiting:
+            self.waiting.pop()
+        self.served.append(None)
+
+    def let_others_go_first(self) -> None:
+        """Wait, before a chunk is learned, until the threads that wait for the state have been served."""
+        if not self.waiting:
+            return
+        self.served.clear()
+        there = len(self.waiting)
+        for _ in range(PATIENCE):
+            if not self.waiting or len(self.served) >= there:
+                return
+            time.sleep(PAUSE)
+        self.waiting.clear()  # the state was free: whoever waited would have been served
 
 
 _pool: ThreadPoolExecutor | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -168,7 +168,7 @@ class Runner:
         *,
         learn: bool,
         scores: bool = False,
-        lock: AbstractContextManager[Any] = nullcontext(),  # noqa: B008 - it holds no state
+        lock: concurrency.SessionLock | None = None,
     ) -> Predictions:
         """Run a batch, chunk by chunk.
 
@@ -181,13 +181,15 @@ class Runner:
         scores
             Whether scores are returned, too.
         lock
-            Held while a chunk is run, and released between chunks.
+            Its `state` is held while a chunk is run, and released between chunks.
         """
         chunks = self._chunks(batch)
         codes = np.empty(batch.trials if len(chunks) > 1 else 0, dtype=np.int32)
         all_scores = np.zeros((batch.trials if len(chunks) > 1 and scores else 0, batch.classes_seen))
         for rows in chunks:
-            with lock:
+            if lock is not None:
+                lock.let_others_go_first()
+            with nullcontext() if lock is None else lock.state:
                 found = self._run_chunk(batch, rows, learn, scores)
             if len(chunks) == 1:
                 return found

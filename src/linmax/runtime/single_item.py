@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import operator
+from collections import deque
 from collections.abc import Callable, Set
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -96,13 +98,14 @@ class SingleItem:
         except (KeyError, TypeError):  # an unknown name, or one that cannot be a key
             return None
         self.label[0] = code
-        for kernel, arguments in self._calls:
-            kernel(*arguments)
-        predicted: int = self._code.item()
-        if self._counts is not None and code >= 0:
-            self._counts[TRIALS] += 1
-            self._counts[MISTAKES] += predicted != code
-        return predicted
+        kernels = map(operator.call, self._calls)
+        try:
+            deque(kernels, 0)  # runs them all without a chance for Ctrl-C between two
+        finally:
+            if self._counts is not None and code >= 0:
+                self._counts[TRIALS] += 1
+                self._counts[MISTAKES] += self._code[0] != code
+        return self._code.item()
 
     # --- the arrays of an item, and the kernels over them
 
@@ -143,7 +146,7 @@ class SingleItem:
 
     def _bind_all(self) -> None:
         runner = self.runner
-        self._calls: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
+        self._calls: list[Callable[[], Any]] = []
         self._bound: dict[Predictor, tuple[np.ndarray, np.ndarray]] = {}
         self._stacked: dict[tuple[Predictor, ...], np.ndarray] = {}
         self._outputs: dict[RuleRun, dict[str, np.ndarray]] = {run: {} for run in runner.rule_runs}
@@ -168,7 +171,7 @@ class SingleItem:
         if predictor in self._bound:
             for target, source in zip((codes, scores), self._bound[predictor], strict=True):
                 if len(target):
-                    self._calls.append((np.copyto, (target, source)))
+                    self._calls.append(partial(target.__setitem__, slice(None), source))
             return
         if predictor.scores_wanted and not len(scores):
             scores = np.zeros((1, int(self.known[0])))
@@ -194,7 +197,7 @@ class SingleItem:
         *arguments
             Its arguments.
         """
-        self._calls.append((kernel.entry(*arguments), arguments))
+        self._calls.append(partial(kernel.entry(*arguments), *arguments))
 
     def write_run(self, run: RuleRun, mean: bool, codes: np.ndarray, scores: np.ndarray) -> None:
         """Let a rule run write its predictions, or those of its mean, here."""
@@ -203,7 +206,7 @@ class SingleItem:
         if len(scores):
             outputs["mean_scores" if mean else "own_scores"] = scores
 
-    def _run_call(self, run: RuleRun) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    def _run_call(self, run: RuleRun) -> Callable[[], Any]:
         outputs = self._outputs[run]
         unused = np.zeros(1, dtype=np.int32)
         out = Outputs(
@@ -216,7 +219,7 @@ class SingleItem:
         form = run.sources.build_form(TrialData(self.votes, self.rows))
         state = run.kernel_state(run.recycling_buffer(NO_TRIALS, form))
         arguments = (form, self.label, self.known, 0, 1, *state, out)
-        return trials.run.entry(*arguments), arguments
+        return partial(trials.run.entry(*arguments), *arguments)
 
     # --- an item into the arrays
 
