@@ -270,3 +270,29 @@ def test_a_mixture_of_all_calls_leaves_the_state_of_one_thread(learner: str) -> 
     assert not found.errors
     assert found.calls == 6 * 20
     assert found.same_state
+
+
+def test_an_interrupt_neither_tears_a_learned_item_nor_keeps_the_lock() -> None:
+    import signal
+
+    fusion = trained(LEARNERS["mixture"])
+    fusion.learn_one(ITEMS[0], int(LABELS[0]))
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    before, hits, end = signal.signal(signal.SIGALRM, interrupt), 0, time.monotonic() + 20
+    try:
+        while hits < 40 and time.monotonic() < end:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.003)
+                while True:
+                    fusion.learn_one(ITEMS[hits], int(LABELS[hits]))
+            except KeyboardInterrupt:
+                hits += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert hits == 40
+    assert {int(run.counts[0]) for run in fusion.runner.rule_runs} == {fusion.trials}
+    assert in_threads([lambda: fusion.predict_one(ITEMS[0])]) == [fusion.predict_one(ITEMS[0])]
