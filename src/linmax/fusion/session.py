@@ -37,7 +37,8 @@ class Fusion(Facts):
     A session may be shared by threads. Calls that learn follow one another; a prediction sees the state
     before or after such a call (or a whole chunk of 65,536 trials of it; 8,192 for an ensemble), and waits
     for one chunk at most. While it learns in the main thread, Ctrl-C is deferred to the end of the chunk,
-    unless the program has installed a handler for SIGINT.
+    unless the program has installed a handler for SIGINT: if that raises, a committee may be left in the
+    middle of a chunk.
 
     Parameters
     ----------
