@@ -98,11 +98,14 @@ class SingleItem:
         except (KeyError, TypeError):  # an unknown name, or one that cannot be a key
             return None
         self.label[0] = code
+        if self._counts is None:  # a single run of a rule, which counts by itself
+            self._calls[0]()
+            return self._code.item()
         kernels = map(operator.call, self._calls)
         try:
             deque(kernels, 0)  # runs them all without a chance for Ctrl-C between two
         finally:
-            if self._counts is not None and code >= 0:
+            if code >= 0:
                 self._counts[TRIALS] += 1
                 self._counts[MISTAKES] += self._code[0] != code
         return self._code.item()
