@@ -42,7 +42,7 @@ class _State:
     # kernels allocate nothing, and counting references to the arrays they are given costs atomic operations
     options: dict[str, Any] = {"error_model": "numpy", "_nrt": False}  # noqa: RUF012
     warned: set[str] = set()  # noqa: RUF012
-    thread = threading.local()  # `interpreting` in the threads that are inside `interpreted()`
+    thread: Any = type("Thread", (threading.local,), {"interpreting": False})()  # True inside `interpreted()`
 
 
 def _warn(consequence: str, error: object) -> None:
@@ -77,7 +77,7 @@ except ImportError as missing:
 @contextlib.contextmanager
 def interpreted() -> Iterator[None]:
     """Run kernels and rules as Python inside this context, in this thread."""
-    before, _State.thread.interpreting = getattr(_State.thread, "interpreting", False), True
+    before, _State.thread.interpreting = _State.thread.interpreting, True
     try:
         yield
     finally:
@@ -86,7 +86,7 @@ def interpreted() -> Iterator[None]:
 
 def interpreting() -> bool:
     """Tell whether kernels run as Python at the moment."""
-    return not _State.compiles or getattr(_State.thread, "interpreting", False)
+    return _State.thread.interpreting or not _State.compiles
 
 
 # --- the disk cache
