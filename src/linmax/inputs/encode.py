@@ -6,8 +6,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax._jit import CompiledKernel, interpreting
+from linmax._jit import interpreting
 from linmax.inputs.names import Label, check_one_kind, label_error, to_label
+from linmax.kernels.columns import write_four
 
 Array = NDArray[Any]
 Codes = NDArray[np.int32]
@@ -258,7 +259,7 @@ def write_columns(columns: Sequence[CodedArray], tables: Tables, targets: Sequen
             row[: len(tables[i])] = tables[i]
         lows = np.array([columns[i].low for i in four])
         codes = [_kernel_codes(columns[i].codes, small) for i in four]
-        invalid = _write_four(*codes, lows, sizes, table, np.array([targets[i] for i in four]), out)
+        invalid = write_four(*codes, lows, sizes, table, np.array([targets[i] for i in four]), out)
         if invalid < len(out):
             raise IndexError(f"a code in row {invalid} of {len(out)} has no name")
 
@@ -276,26 +277,6 @@ def _kernel_codes(codes: Array, small: bool) -> Array:
     view: Array = np.ascontiguousarray(codes, np.int8 if small else np.int32).view()
     view.flags.writeable = False  # always read-only, so that the kernel is compiled for one type
     return view
-
-
-def write_four_columns(a, b, c, d, lows, sizes, tables, targets, out):  # type: ignore[no-untyped-def]
-    """Recode four columns; return the first row with a code that is outside of its table."""
-    i, j, k, l = targets[0], targets[1], targets[2], targets[3]  # noqa: E741
-    for t in range(len(out)):
-        at_i = np.uint64(a[t] - lows[0])  # a negative index becomes a very large one
-        at_j = np.uint64(b[t] - lows[1])
-        at_k = np.uint64(c[t] - lows[2])
-        at_l = np.uint64(d[t] - lows[3])
-        if at_i >= sizes[0] or at_j >= sizes[1] or at_k >= sizes[2] or at_l >= sizes[3]:
-            return t
-        out[t, i] = tables[0, at_i]
-        out[t, j] = tables[1, at_j]
-        out[t, k] = tables[2, at_k]
-        out[t, l] = tables[3, at_l]
-    return len(out)
-
-
-_write_four = CompiledKernel(write_four_columns)
 
 
 def _encode_integers(
