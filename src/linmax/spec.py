@@ -211,6 +211,22 @@ class Learner(Term, abstract=True):
         return learner
 
 
+def check_source(owner: str, source: Any) -> None:
+    """Require a source of sub-experts, which a learner is put on.
+
+    Parameters
+    ----------
+    owner
+        The name of the learner.
+    source
+        What ``.on(...)`` was given.
+    """
+    if not isinstance(source, Term) or not isinstance(getattr(source, "parts", None), tuple):
+        raise ValueError(
+            f"{owner} requires a source in .on(...), such as Votes() + PerClass() (got {short(source)})"
+        )
+
+
 def show(value: Any) -> str:
     """Return the text of a value inside a term."""
     if callable(value) and not isinstance(value, type):

@@ -33,7 +33,7 @@ VARIANTS = [
     BalancedWinnow(1.3, rivals="softmax"),
     Winnow(1.3, rivals=Cycle(2)),
     Romma(aggressive=0.1),
-    Alma(3.0, 0.9),
+    Alma(3.0, alpha=0.9),
     Logistic(0.3, decay="sqrt", start="equal"),
 ]
 

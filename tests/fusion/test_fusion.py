@@ -276,7 +276,7 @@ def test_explain_needs_an_item() -> None:
 
 HARDY = [
     Perceptron(), Winnow(1.5), linmax.BalancedWinnow(1.5), linmax.Romma(), linmax.Romma(aggressive=0.5),
-    linmax.Alma(2.0, 0.5), linmax.Alma(100.0), linmax.PNorm(3.0), linmax.PNorm(100.0),
+    linmax.Alma(2.0, alpha=0.5), linmax.Alma(100.0), linmax.PNorm(3.0), linmax.PNorm(100.0),
     linmax.QuasiAdditive("square"), linmax.PassiveAggressive(), Logistic(1.0),
 ]  # fmt: skip
 

@@ -106,7 +106,7 @@ def test_other_parameters_and_other_rules_compile_no_kernel() -> None:
     votes, labels = majority(200, noise=0.1)
     Fusion(Winnow(1.2), classes=range(5)).learn(votes, labels)
     before = trial.run.compilations()
-    for learner in (Winnow(1.3), Perceptron(slack=0.5), Alma(3.5, 0.9), QuasiAdditive("square")):
+    for learner in (Winnow(1.3), Perceptron(slack=0.5), Alma(3.5, alpha=0.9), QuasiAdditive("square")):
         Fusion(learner, classes=range(5)).learn(votes, labels)
     assert trial.run.compilations() == before
 

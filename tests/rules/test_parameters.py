@@ -1,5 +1,6 @@
-"""Parameters: refused with their value when out of range."""
+"""Parameters: refused with their value when out of range; options have names."""
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import linmax
 from linmax import Averaged, Fusion, Logistic, Perceptron, Recycled, Winnow
 from linmax.experts import Attributes, Pairs, Split, Votes
 from linmax.problems import majority
+from linmax.spec import Learner, registered
 
 VOTES, LABELS = majority(200, noise=0.1)
 
@@ -31,10 +33,10 @@ VOTES, LABELS = majority(200, noise=0.1)
         (lambda: linmax.Cycle(0), "rounds >= 1"),
         (lambda: linmax.Romma(aggressive=2.0), "aggressive"),
         (lambda: linmax.Alma(1.5), "2 <= p"),
-        (lambda: linmax.Alma(2, 0.0), "alpha"),
+        (lambda: linmax.Alma(2, alpha=0.0), "alpha"),
         (lambda: linmax.PNorm(float("nan")), "2 <= p"),
         (lambda: linmax.PassiveAggressive(0), "C > 0"),
-        (lambda: linmax.PassiveAggressive(1, "PA-3"), "kind"),
+        (lambda: linmax.PassiveAggressive(1, kind="PA-3"), "kind"),
         (lambda: Logistic(-1), "eta > 0"),
         (lambda: Logistic(rivals=linmax.Cycle()), "would never end"),
         (lambda: linmax.QuasiAdditive("nothing"), "no link"),
@@ -56,7 +58,7 @@ VOTES, LABELS = majority(200, noise=0.1)
         (lambda: Perceptron(ties=2), "ties"),
         (lambda: linmax.Romma(rivals="softmax"), "one rival"),
         (lambda: linmax.QuasiAdditive(np.sinh), "plain Python function"),
-        (lambda: linmax.QuasiAdditive(lambda a, b: a), "one number"),
+        (lambda: linmax.QuasiAdditive(lambda a, b: a), "a number to a number"),
         (lambda: Split(classes=()), "tuple of classes"),
         (lambda: Split(classes=("a", "a")), "each class once"),
         (lambda: Attributes(complement="x"), "complement"),
@@ -74,3 +76,55 @@ VOTES, LABELS = majority(200, noise=0.1)
 def test_a_parameter_out_of_range_is_named_with_its_value(make: Any, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         make()
+
+
+LEARNERS = [
+    thing for thing in registered().values() if isinstance(thing, type) and issubclass(thing, Learner)
+]
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: learner.__name__)
+def test_all_parameters_but_the_main_one_are_keyword_only(learner: Any) -> None:
+    parameters = inspect.signature(learner).parameters.values()
+    assert sum(one.kind is not one.KEYWORD_ONLY for one in parameters) <= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("Alma(2.5, 1.0)", linmax.Alma(2.5)),
+        ("Alma(2.5, 0.9)", linmax.Alma(2.5, alpha=0.9)),
+        ("PassiveAggressive(0.5, 'PA-I')", linmax.PassiveAggressive(0.5)),
+        (
+            "PassiveAggressive(0.5, 'PA-II', start='equal')",
+            linmax.PassiveAggressive(0.5, kind="PA-II", start="equal"),
+        ),
+    ],
+)
+def test_texts_of_earlier_versions_may_give_options_by_position(text: str, rule: Any) -> None:
+    assert linmax.parse(text) == rule == linmax.parse(repr(rule))
+
+
+@pytest.mark.parametrize("source", [3, "Votes()", Winnow(1.2), Votes, [Votes(), Split()]], ids=repr)
+@pytest.mark.parametrize(
+    "learner",
+    [
+        Winnow(1.2),
+        Averaged(Recycled(Winnow(1.2))),
+        linmax.Mixture([Winnow(1.2), Perceptron()]),
+        linmax.NaiveBayes(),
+        linmax.WeightedMajority(),
+    ],
+    ids=lambda learner: type(learner).__name__,
+)
+def test_a_learner_is_put_on_a_source_only(learner: Any, source: Any) -> None:
+    with pytest.raises(ValueError, match=r"requires a source in \.on\(\.\.\.\), such as Votes\(\) .*\(got"):
+        learner.on(source)
+
+
+@pytest.mark.parametrize(
+    "text", ["Winnow(1.2).on(3)", "Winnow(1.2).on(Winnow(1.2))", "Winnow(1.2, experts=3)"]
+)
+def test_a_text_with_a_wrong_source_is_refused_when_it_is_parsed(text: str) -> None:
+    with pytest.raises(ValueError, match="requires a source"):
+        linmax.parse(text)

@@ -48,14 +48,14 @@ VARIANTS = [
     BalancedWinnow(1.5, start="equal"),
     Romma(aggressive=0.2),
     Alma(3.5),
-    Alma(2.5, 0.9),
+    Alma(2.5, alpha=0.9),
     PNorm(3.5),
     PNorm(6, start="equal"),
     QuasiAdditive("square"),
     PassiveAggressive(0.05),
-    PassiveAggressive(0.5, "PA"),
-    PassiveAggressive(0.5, "PA-II", start="equal"),
-    PassiveAggressive(0.2, "PA-II", slack=0.5),
+    PassiveAggressive(0.5, kind="PA"),
+    PassiveAggressive(0.5, kind="PA-II", start="equal"),
+    PassiveAggressive(0.2, kind="PA-II", slack=0.5),
     Logistic(0.3, decay="sqrt", start="equal"),
     Logistic(0.3, decay="adagrad"),
     Logistic(0.3, decay="adagrad", start="equal"),
@@ -106,7 +106,7 @@ def test_weights_are_the_oracles(rule: Rule, technique: str, form: str) -> None:
     assert run(rule, technique, form, 40 if form == "hard" else 20) >= (5 if form == "hard" else 10)
 
 
-MIXED = [*DEFAULTS, Alma(2.5, 0.9), PassiveAggressive(0.5, "PA-II")]
+MIXED = [*DEFAULTS, Alma(2.5, alpha=0.9), PassiveAggressive(0.5, kind="PA-II")]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,9 @@ def test_the_first_guess_of_winnow_is_the_plurality() -> None:
     assert Fusion(Perceptron(start="equal"), classes=CLASSES).predict_one(votes) == "b"
 
 
-@pytest.mark.parametrize("rule", [Romma(), Romma(aggressive=0.5), PassiveAggressive(1.0, "PA")], ids=repr)
+@pytest.mark.parametrize(
+    "rule", [Romma(), Romma(aggressive=0.5), PassiveAggressive(1.0, kind="PA")], ids=repr
+)
 def test_one_move_reaches_a_margin_of_one(rule: Rule) -> None:
     fusion = Fusion(rule, classes=CLASSES)
     votes = {"e0": {"a": 2.0, "b": 0.5}, "e1": {"b": 1.0, "c": 0.25}}

@@ -1,7 +1,7 @@
 """ALMA(p), the approximate large margin algorithm."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from linmax.rules.base import MOVED, MOVED_AND_SETTLE, SCALE, STILL, Rule
@@ -47,9 +47,10 @@ class Alma(Rule):
     """
 
     p: float = 2.0
-    alpha: float = 1.0
+    alpha: float = field(default=1.0, kw_only=True)
 
     claims: ClassVar[frozenset[str]] = Rule.claims | {"bound", "shift"}
+    once_positional: ClassVar[tuple[str, ...]] = ("alpha",)
 
     def check(self) -> None:
         """Require 2 <= p <= 100 and 0 < alpha <= 1."""

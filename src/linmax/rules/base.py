@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from linmax import _jit
-from linmax.spec import Learner, Term, register
+from linmax.spec import Learner, Term, check_source, register
 from linmax.validation import check_choice, is_finite, is_integer, require
 
 TOP, VIOLATORS, SOFTMAX, CYCLE = 0, 1, 2, 3
@@ -141,8 +141,10 @@ class Rule(Learner, abstract=True):
             isinstance(self.rivals, Cycle) or (isinstance(self.rivals, str) and self.rivals in RIVALS),
             f'{name} requires rivals "top", "violators", "softmax" or Cycle(rounds) (got {self.rivals!r})',
         )
-        for part in getattr(self.experts, "parts", ()):
-            part.check_rule(self)
+        if self.experts is not None:
+            check_source(name, self.experts)
+            for part in self.experts.parts:
+                part.check_rule(self)
         self.check()
 
     def __repr__(self) -> str:
@@ -234,8 +236,11 @@ def try_rule(rule: Rule) -> None:
         ) from None
     except Exception as error:
         raise ValueError(f"{name} fails in a trial update: {type(error).__name__}: {error}") from None
-    require(answer in ANSWERS, f"{name}.update must return MOVED, STILL or MOVED_AND_SETTLE (got {answer!r})")
+    require(
+        answer in ANSWERS,
+        f"{name}.update must return MOVED, STILL, MOVED_AND_SETTLE or SETTLE_AND_REPEAT (got {answer!r})",
+    )
     require(
         bool(np.isfinite(w).all() and np.isfinite(theta).all()),
-        f"{name}.update makes weights that are not finite ({w.tolist()})",
+        f"{name}.update makes weights that are not finite (got {w.tolist()}); check it for overflow",
     )

@@ -72,7 +72,8 @@ class Logistic(Rule):
         )
         require(
             isinstance(self.rivals, str),
-            f"Logistic requires rivals given by name (got {self.rivals!r}); a cycle would never end",
+            f'Logistic requires rivals "top", "violators" or "softmax" (got {self.rivals!r});'
+            " a cycle would never end",
         )
         check_start("Logistic", self.start)
 

@@ -27,7 +27,7 @@ class PassiveAggressive(Rule):
     start : {"zero", "equal"}, default "zero"
         The weight of an expert before its first update: 0, or 1, so that the first prediction is the
         plurality.
-    slack, rivals, ties, experts
+    rivals, ties, experts
         See `linmax.Rule`.
 
     References
@@ -43,11 +43,12 @@ class PassiveAggressive(Rule):
     """
 
     C: float = 1.0
-    kind: str = "PA-I"
+    kind: str = field(default="PA-I", kw_only=True)
     slack: float = field(default=1.0, kw_only=True)
     start: str = field(default="zero", kw_only=True)
 
     claims: ClassVar[frozenset[str]] = frozenset({"permutes", "shift", "bound"})
+    once_positional: ClassVar[tuple[str, ...]] = ("kind",)
 
     def check(self) -> None:
         """Require C > 0, a known kind and slack > 0."""

@@ -111,7 +111,7 @@ class PNorm(Rule):
         """Require 2 <= p <= 100."""
         require(
             is_finite(self.p) and 2 <= self.p <= 100,
-            f"PNorm requires 2 <= p <= 100 (got {self.p!r}); 2 ln n is close to Winnow",
+            f"PNorm requires 2 <= p <= 100 (got {self.p!r}); 2 is the Perceptron, 2 ln n is close to Winnow",
         )
         check_start("PNorm", self.start)
 

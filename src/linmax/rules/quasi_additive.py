@@ -71,7 +71,7 @@ class QuasiAdditive(Rule):
             named = find(self.link)
             require(
                 callable(named) and not isinstance(named, type),
-                f"there is no link {self.link!r}; register it with @linmax.register({self.link!r})",
+                f"there is no link {self.link!r}; register a function with @linmax.register({self.link!r})",
             )
         else:
             require(
@@ -84,10 +84,13 @@ class QuasiAdditive(Rule):
             values = [float(link(point)) for point in points]
             mirror = [float(link(-point)) for point in points]
         except Exception as error:
-            raise ValueError(f"QuasiAdditive requires a link of one number: {error}") from None
+            raise ValueError(
+                f"QuasiAdditive requires a link from a number to a number; {self.link!r} fails: {error}"
+            ) from None
         odd = all(math.isclose(x, -y, abs_tol=1e-12) for x, y in zip(mirror, values, strict=True))
         require(
-            odd and sorted(values) == values, "QuasiAdditive requires a link that is odd and never decreases"
+            odd and sorted(values) == values,
+            f"QuasiAdditive requires a link that is odd and never decreases, as sinh (got {self.link!r})",
         )
 
     def function(self) -> Callable[[float], float]:

@@ -13,7 +13,7 @@ from linmax.experts.base import Capacity
 from linmax.kernels.naive_bayes import Accuracies, Tables, add_expert, count, end_of_expert
 from linmax.runtime.predictor import Attribution, Predictions, Predictor, State, TrialChunk
 from linmax.runtime.sources import Sources, check_size
-from linmax.spec import Learner
+from linmax.spec import Learner, check_source
 from linmax.validation import check_array, require
 
 KINDS: dict[str, Any] = {"tables": Tables, "accuracies": Accuracies}
@@ -78,8 +78,9 @@ class NaiveBayes(Learner):
         Parameters
         ----------
         source
-            Not used.
+            A source of `linmax.experts`. It is not used.
         """
+        check_source("NaiveBayes", source)
         return self
 
     @property

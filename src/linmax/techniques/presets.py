@@ -29,7 +29,7 @@ def standard_bank() -> list[Learner]:
     >>> from linmax import standard_bank
     >>> bank = standard_bank()
     >>> len(bank), bank[0], bank[-1]
-    (62, Winnow(1.01), Averaged(Alma(9.0, 1.0)))
+    (62, Winnow(1.01), Averaged(Alma(9.0)))
     """
     plain = _plain()
     return [*plain, *map(Averaged, plain)]

@@ -21,7 +21,7 @@ from linmax.runtime.predictor import (
     mix_attributions,
 )
 from linmax.runtime.sources import Sources
-from linmax.spec import Learner
+from linmax.spec import Learner, check_source
 from linmax.techniques.base import Committee, check_multiplier
 from linmax.validation import check_array
 
@@ -81,6 +81,7 @@ class WeightedMajority(Committee):
         source
             A source of `linmax.experts`, or a sum of them.
         """
+        check_source("WeightedMajority", source)
         return self if self.members is None else super().on(source)
 
     def predictor(self, runner: Any) -> Predictor:
