@@ -296,3 +296,58 @@ def test_an_interrupt_neither_tears_a_learned_item_nor_keeps_the_lock() -> None:
     assert hits == 40
     assert {int(run.counts[0]) for run in fusion.runner.rule_runs} == {fusion.trials}
     assert in_threads([lambda: fusion.predict_one(ITEMS[0])]) == [fusion.predict_one(ITEMS[0])]
+
+
+def test_an_item_beside_learn_is_learned_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linmax.runtime.runner.CHUNK", 10)
+    fusion = trained(Winnow(1.2))
+    before, inside, counts = fusion.trials, threading.Event(), list[int]()
+    execute = fusion.runner._execute
+
+    def slow(*arguments: Any) -> Any:
+        inside.set()
+        time.sleep(0.002)
+        return execute(*arguments)
+
+    fusion.runner._execute = slow  # type: ignore[method-assign]
+
+    def learn_one() -> None:
+        inside.wait()
+        fusion.learn_one(ITEMS[0], int(LABELS[0]))
+        counts.append(fusion.trials - before)
+
+    run, _ = in_threads([lambda: fusion.learn(VOTES, LABELS), learn_one])
+    assert run.trials == len(VOTES)
+    assert counts == [len(VOTES) + 1]
+
+
+def test_an_interrupt_of_a_prediction_that_waits_leaves_the_lock_free() -> None:
+    import signal
+
+    fusion = trained(Winnow(1.2))
+    expected = fusion.predict_one(ITEMS[0])
+    held, leave = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with fusion._lock.state:
+            held.set()
+            leave.wait(20)
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    thread = threading.Thread(target=hold)
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        thread.start()
+        held.wait()
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        with pytest.raises(KeyboardInterrupt):
+            fusion.predict_one(ITEMS[0])
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        leave.set()
+        thread.join()
+    assert in_threads([lambda: fusion.predict_one(ITEMS[0])] * 2) == [expected] * 2
+    assert not fusion._lock.waiting

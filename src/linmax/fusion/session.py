@@ -126,8 +126,8 @@ class Fusion(Facts):
     def _start(self) -> None:
         self.runner = Runner(self.learner, self.names, self.seed)
         self.needs = frozenset(part.needs for part in self.runner.parts if part.needs)
-        self._single = SingleItem(self.runner, self.needs, self.abstain)
         self._lock = SessionLock()
+        self._single = SingleItem(self.runner, self.needs, self.abstain, self._lock)
 
     def __repr__(self) -> str:
         known = f"classes={self.classes!r}, experts={len(self.experts)}, trials={self.trials}"
@@ -171,12 +171,12 @@ class Fusion(Facts):
         passes = _whole_number("passes", passes, 1)
         if labels is None:
             raise ValueError("learn needs labels; without them use predict")
-        with self._lock.learning:
+        with self._lock.learning, self._lock.exclusive:
             before, ignored = self.runner.totals(), self.ignored
             found, wrong = [], []
             for _ in range(passes):
                 batch = self.read(votes, labels, attributes=attributes)
-                codes = self.learn_batch(batch).codes
+                codes = self._learn_batch(batch).codes
                 found.append((codes, batch.unknown_classes))
                 wrong.append((codes != batch.labels) & (batch.labels >= 0) & (batch.labels < batch.known))
             counts = self.runner.totals() - before
@@ -257,9 +257,12 @@ class Fusion(Facts):
         Predictions
             The codes of the predicted classes, and the scores.
         """
-        with self._lock.learning:
-            self.ignored += batch.ignored
-            return self.runner.run(batch, learn=True, scores=scores, lock=self._lock)
+        with self._lock.learning, self._lock.exclusive:
+            return self._learn_batch(batch, scores)
+
+    def _learn_batch(self, batch: Batch, scores: bool = False) -> Predictions:
+        self.ignored += batch.ignored
+        return self.runner.run(batch, learn=True, scores=scores, lock=self._lock)
 
     def predict_batch(self, batch: Batch, *, scores: bool = False) -> Predictions:
         """Predict items that `read` has just encoded; nothing is learned.
@@ -297,16 +300,19 @@ class Fusion(Facts):
         -------
         class or Ticket
         """
-        lock = self._lock
-        with lock, lock.state:
+        if ticket or type(votes) is Ticket:
+            return self._predict_ticket(votes, attributes, ticket)
+        code = self._single.run(votes, attributes, None)
+        if code is None:
+            return _to_python(self.predict(_one(votes), attributes=_one(attributes))[0])
+        return self.names.classes.names[code]
+
+    def _predict_ticket(self, votes: Any, attributes: Any, issue: bool) -> Any:
+        with self._lock, self._lock.state:
             if type(votes) is Ticket:
                 votes, attributes = self.tickets.item(votes)
-            code = self._single.run(votes, attributes, None)
-            if code is None:
-                predicted = _to_python(self.predict(_one(votes), attributes=_one(attributes))[0])
-            else:
-                predicted = self.names.classes.names[code]
-            return self.tickets.issue(predicted, votes, attributes) if ticket else predicted
+            predicted = self.predict_one(votes, attributes=attributes)
+            return self.tickets.issue(predicted, votes, attributes) if issue else predicted
 
     def learn_one(self, votes: Any, label: Any, *, attributes: Any = None) -> Any:
         """Predict one item, then learn its label.
@@ -325,20 +331,20 @@ class Fusion(Facts):
         class
             The prediction, made before the label was seen.
         """
-        lock = self._lock
-        with lock.learning:
-            if type(votes) is Ticket:
-                stored, attributes = self.tickets.item(votes)
-                predicted = self.learn_one(stored, label, attributes=attributes)
-                if label is not None:
-                    self.tickets.answered(votes)
-                return predicted
-            if label is not None:
-                with lock, lock.state:
-                    code = self._single.run(votes, attributes, label)
-                if code is not None:
-                    return self.names.classes.names[code]
+        if type(votes) is Ticket:
+            return self._learn_ticket(votes, label)
+        code = None if label is None else self._single.run(votes, attributes, label)
+        if code is None:
             return _to_python(self.learn(_one(votes), [label], attributes=_one(attributes)).guesses[0])
+        return self.names.classes.names[code]
+
+    def _learn_ticket(self, ticket: Ticket, label: Any) -> Any:
+        with self._lock.learning:
+            votes, attributes = self.tickets.item(ticket)
+            predicted = self.learn_one(votes, label, attributes=attributes)
+            if label is not None:
+                self.tickets.answered(ticket)
+            return predicted
 
     def explain_one(self, votes: Any = None, *, attributes: Any = None) -> Explanation:
         """Return what each expert adds to the score of each class for one item.

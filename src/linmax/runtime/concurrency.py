@@ -21,20 +21,24 @@ MIN_TRIALS = 64  # below this, handing work to a thread costs more than it saves
 class SessionLock:
     """Order among the threads that share a session.
 
-    `learning` is held for a whole call that learns, so that such calls follow one another. `state` is held
-    for one chunk of trials at a time, and by predictions. A thread that learns lets those that wait go first
-    before each chunk, so a prediction beside a long `learn` waits for one chunk at most. A thread that holds
-    a lock may take it again.
+    `state` protects the session: it is held for one chunk of trials, or for one item. `learning` is held for
+    a whole call that learns many items, so that such calls follow one another. Whoever takes both takes
+    `learning` first. A thread that learns lets those that wait for the state go first before each chunk, so
+    a prediction beside a long `learn` waits for one chunk at most. A thread that holds a lock may take it
+    again.
 
-    The locks are taken by ``with`` alone, as they are: between the acquisition by a ``with`` statement and
-    its block Python handles no signal, so Ctrl-C cannot leave a lock behind.
+    The locks are taken by ``with`` on the lock itself, or by `acquire` as the first call inside of a ``try``:
+    Python handles no signal between the acquisition and the block, so Ctrl-C cannot leave a lock behind.
 
     Attributes
     ----------
     learning, state : RLock
+    learns : bool
+        Whether a call that learns many items is under way: a single item is then learned after it. It
+        changes inside of ``with lock.exclusive`` only.
     waiting : deque
-        Has one entry per thread that waits for the state or holds it, made by ``with lock``. It is a hint: an
-        entry that an interrupt leaves behind costs a short wait.
+        Has one entry per thread that waits for the state. It is a hint: an entry that an interrupt leaves
+        behind costs a short wait.
 
     Examples
     --------
@@ -47,6 +51,8 @@ class SessionLock:
     def __init__(self) -> None:
         self.learning = threading.RLock()
         self.state = threading.RLock()
+        self.learns = False
+        self.exclusive = _Exclusive(self)
         self.waiting: deque[None] = deque()
         self.served: deque[None] = deque(maxlen=1000)  # entries that have left, since a chunk looked
 
@@ -57,6 +63,11 @@ class SessionLock:
         if self.waiting:
             self.waiting.pop()
         self.served.append(None)
+
+    def acquire_in_turn(self) -> None:
+        """Acquire the state, which another thread holds; a chunk that follows waits for this thread."""
+        with self:
+            self.state.acquire()
 
     def let_others_go_first(self) -> None:
         """Wait, before a chunk is learned, until the threads that wait for the state have been served."""
@@ -69,6 +80,21 @@ class SessionLock:
                 return
             time.sleep(PAUSE)
         self.waiting.clear()  # the state was free: whoever waited would have been served
+
+
+class _Exclusive:
+    """Inside of this block, entered by one thread at a time, no other thread learns a single item."""
+
+    def __init__(self, lock: SessionLock) -> None:
+        self.lock = lock
+
+    def __enter__(self) -> None:
+        self.lock.learns = True
+        with self.lock.state:
+            pass  # an item that was being learned is done
+
+    def __exit__(self, *error: object) -> None:
+        self.lock.learns = False
 
 
 _pool: ThreadPoolExecutor | None = None

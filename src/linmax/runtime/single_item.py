@@ -6,6 +6,7 @@ import operator
 from collections import deque
 from collections.abc import Callable, Set
 from functools import partial
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from linmax.inputs.abstain import read_abstain
 from linmax.kernels import trial as trials
 from linmax.kernels.forms import Sparse, SparseRows
 from linmax.kernels.structs import MISTAKES, TRIALS, Outputs
+from linmax.runtime.concurrency import SessionLock
 from linmax.runtime.predictor import NO_SCORES, Predictor, TrialChunk
 from linmax.runtime.rule_run import RuleRun
 from linmax.runtime.runner import Runner
@@ -41,6 +43,8 @@ class SingleItem:
         What the learner reads: "votes", "rows" or "nominal".
     abstain
         The votes that abstain, as given to the session.
+    lock
+        The lock of the session.
 
     Attributes
     ----------
@@ -51,12 +55,14 @@ class SingleItem:
         The votes and attributes of the item.
     """
 
-    def __init__(self, runner: Runner, needs: Set[str], abstain: Any) -> None:
+    def __init__(self, runner: Runner, needs: Set[str], abstain: Any, lock: SessionLock) -> None:
         self.runner = runner
         self.abstain = abstain
         self._votes_type = dict if "votes" in needs else type(None)
         self._attributes_type = dict if "rows" in needs else type(None)
-        self._version: Any = None
+        self._lock = lock
+        self._acquire, self._release = lock.state.acquire, lock.state.release
+        self._version, self._interpreted = -1, False
         self._ready = False
         self._supported = (
             all(predictor.single_item for predictor in runner.predictors)
@@ -79,14 +85,26 @@ class SingleItem:
         int or None
             The code of the predicted class; None if the item must take the general path.
         """
-        if self._version != (self.runner.version, interpreting()):
-            self._prepare()
-        if (
-            not self._ready
-            or type(votes) is not self._votes_type
-            or type(attributes) is not self._attributes_type
-        ):
-            return None
+        try:
+            if not self._acquire(False):
+                self._lock.acquire_in_turn()
+            if self._version != self.runner.version or self._interpreted is not interpreting():
+                self._prepare()
+            if (
+                not self._ready
+                or type(votes) is not self._votes_type
+                or type(attributes) is not self._attributes_type
+                or (label is not None and self._lock.learns)
+            ):
+                return None
+            return self._run(votes, attributes, label)
+        finally:
+            try:  # noqa: SIM105 (contextlib.suppress takes as long as the lock)
+                self._release()
+            except RuntimeError:
+                pass  # an interrupt came while it waited for the lock
+
+    def _run(self, votes: Any, attributes: Any, label: Any) -> int | None:
         try:
             code = PREDICT_ONLY if label is None else self._classes[label]
             if label is not None and self._int_classes and type(label) is bool:
@@ -120,7 +138,7 @@ class SingleItem:
             runner.resize()
             self._allocate(len(names.experts), len(names.classes), len(names.attributes))
             self._bind_all()
-        self._version = (runner.version, interpreting())
+        self._version, self._interpreted = runner.version, interpreting()
 
     def _allocate(self, experts: int, classes: int, attributes: int) -> None:
         names = self.runner.names
@@ -139,6 +157,7 @@ class SingleItem:
             np.zeros(2, dtype=np.int64), np.zeros(cells, dtype=np.int32),
             np.zeros(cells, dtype=np.int32), np.ones(cells),
         )  # fmt: skip
+        self._labels: Any = self.votes.label.data
         self.rows = SparseRows(
             np.zeros(2, dtype=np.int64), np.zeros(columns, dtype=np.int32), np.zeros(columns)
         )
@@ -241,7 +260,7 @@ class SingleItem:
         if not self._all_ones:
             self.votes.value.fill(1.0)
             self._all_ones = True
-        self.votes.label[: len(labels)] = labels
+        self._pack(self._labels, 0, *labels)
         return True
 
     def _write_panel(self, panel: tuple[Any, ...]) -> bool:
@@ -249,6 +268,7 @@ class SingleItem:
         if len(experts) > len(self.votes.expert) or any(map(operator.gt, experts, experts[1:])):
             return False
         self._panel = panel
+        self._pack = Struct(f"{len(panel)}i").pack_into  # half the time of an assignment to a slice
         self.votes.indptr[1] = len(experts)
         self.votes.expert[: len(experts)] = experts
         return True
