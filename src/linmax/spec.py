@@ -124,6 +124,8 @@ class Term:
         super().__init_subclass__(**options)
         if cls.__module__.startswith("linmax.") and not (abstract or cls.__name__.startswith("_")):
             register(cls.__name__)(cls)
+        if "__hash__" not in vars(cls):  # otherwise the dataclass would generate one, without the cache
+            cls.__hash__ = Term.__hash__  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
         """Turn numbers of numpy into Python's own, so that a term prints as it parses."""
@@ -131,6 +133,19 @@ class Term:
             value = getattr(self, field.name)
             if isinstance(value, np.generic):
                 object.__setattr__(self, field.name, value.item())
+
+    def __hash__(self) -> int:
+        """Return the hash of the fields, computed once: nested learners are looked up often."""
+        found: int | None = self.__dict__.get("_hash")
+        if found is None:
+            fields = dataclasses.fields(self)  # type: ignore[arg-type]
+            found = hash((type(self), *(getattr(self, one.name) for one in fields if one.compare)))
+            object.__setattr__(self, "_hash", found)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the hash, which differs between processes."""
+        return {name: value for name, value in vars(self).items() if name != "_hash"}
 
     @classmethod
     def _name(cls) -> str:

@@ -1,6 +1,7 @@
 """Parameters: refused with their value when out of range; options have names."""
 
 import inspect
+import pickle
 from typing import Any
 
 import numpy as np
@@ -128,3 +129,12 @@ def test_a_learner_is_put_on_a_source_only(learner: Any, source: Any) -> None:
 def test_a_text_with_a_wrong_source_is_refused_when_it_is_parsed(text: str) -> None:
     with pytest.raises(ValueError, match="requires a source"):
         linmax.parse(text)
+
+
+def test_equal_learners_have_equal_hashes_and_a_pickle_has_none() -> None:
+    """Text hashes differently in another process, so a stored hash would be wrong there."""
+    one, other = linmax.recommended(), linmax.parse(repr(linmax.recommended()))
+    assert (one, hash(one)) == (other, hash(other))
+    assert hash(one) != hash(one.on(Votes()))
+    assert "_hash" in vars(one)
+    assert "_hash" not in vars(pickle.loads(pickle.dumps(one)))
