@@ -6,7 +6,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,24 @@ SMALLEST_NUMBER = 1e-60
 """Scores and attributes with a smaller absolute value are read as 0."""
 
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "river": "River"}
+
+
+class DataWarning(NamedTuple):
+    """Something in the data that a user should know before believing a result.
+
+    Attributes
+    ----------
+    code : str
+        A fixed name, such as "sorted-by-label"; `docs/warnings.md` lists all of them.
+    severity : {"grave", "note"}
+        With a grave warning there is no verdict.
+    text : str
+        One sentence, without a full stop.
+    """
+
+    code: str
+    severity: Literal["grave", "note"]
+    text: str
 
 
 def is_number(value: Any) -> bool:
