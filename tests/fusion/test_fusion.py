@@ -234,6 +234,19 @@ def test_a_ticket_can_be_guessed_again_before_its_label_comes() -> None:
     assert (ticket.guess, fusion.predict_one(ticket)) == ("b", "a")
 
 
+def test_a_ticket_is_explained_as_its_item_is() -> None:
+    item, numbers = {"x": "a", "y": {"b": 0.5}}, {"length": 2.0}
+    fusion = Fusion(Perceptron().on(Votes() + Attributes()))
+    fusion.learn_one(item, "b", attributes=numbers)
+    ticket = fusion.predict_one(item, attributes=numbers, ticket=True)
+    explained = fusion.explain_one(ticket)
+    assert explained == fusion.explain_one(item, attributes=numbers)
+    assert explained.guess == ticket.guess
+    assert len(fusion.tickets) == 1  # its label is still to come
+    with pytest.raises(ValueError, match="another session"):
+        Fusion(Perceptron()).explain_one(ticket)
+
+
 def test_a_ticket_of_another_session_is_refused() -> None:
     mine, yours = trained(), trained()
     ticket = mine.predict_one({"x": "a"}, ticket=True)

@@ -367,6 +367,8 @@ class Fusion(Facts):
         Explanation(guess='dog', scores={'cat': 1.0, 'dog': 2.0}, contributions={'ann': {'cat': 1.0}, ...})
         """
         with self._lock, self._lock.state:
+            if type(votes) is Ticket:
+                votes, attributes = self.tickets.item(votes)
             return explain(self.runner, self.read(_one(votes), attributes=_one(attributes)))
 
     # --- saving

@@ -95,7 +95,7 @@ class Tickets:
     def item(self, ticket: Ticket) -> tuple[Any, Any]:
         """Return the votes and attributes of a ticket."""
         if ticket.session not in ("", self.session):
-            raise ValueError(f"ticket {ticket.number} is from another session; learn it there")
+            raise ValueError(f"ticket {ticket.number} is from another session; pass it to that one")
         if ticket.number in self.waiting:
             return self.waiting[ticket.number]
         oldest = next(iter(self.waiting), self.given)
