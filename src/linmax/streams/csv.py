@@ -16,15 +16,19 @@ from numpy.typing import NDArray
 
 from linmax.streams.columns import TableBatch
 from linmax.streams.schema import UNNAMED, StreamError, short_repr
-from linmax.streams.source import BOM, ByteSource, TextBlock, text_blocks
+from linmax.streams.source import BOM, HEAD_SIZE, ByteSource, TextBlock, text_blocks
 
 MAX_COLUMNS = 10_000
-DELIMITERS = (b",", b";", b"\t")
+DELIMITERS = (b"\t", b";", b"|", b",")
+SAMPLE_LINES = 20  # from which the delimiter is found
+SEP_LINE = re.compile(rb'"?sep=([^\r\n"])"?[;,\t|]*\r?\n', re.IGNORECASE)  # written by spreadsheets
+QUOTED = re.compile(rb'"(?:[^"]|"")*"')
+DECIMAL_COMMA = re.compile(rb"(?<=\d),(?=\d)")
 NEWLINE, RETURN, QUOTE = b'\n\r"'
 
 
 class CsvReader:
-    """A file whose first row names the columns; cells are separated by commas, semicolons or tabs.
+    """A file whose first row names the columns; cells are separated by commas, semicolons, tabs or bars.
 
     pyarrow parses the cells. Rows are located here as well, because every item of a stream is known by the
     line at which it starts, and pyarrow (26) does not report lines: `invalid_row_handler` numbers rows, not
@@ -37,18 +41,29 @@ class CsvReader:
     source : ByteSource
         The file.
     format : {"CSV", "TSV"}
-        "TSV" for tabs; the delimiter of "CSV" is found in the header.
+        "TSV" for tabs; the delimiter of "CSV" is found in the first lines.
+    header : bool
+        Whether the first row names the columns; otherwise they are named "column 1", "column 2", ...
+    repeated : {"refuse", "number"}
+        What happens if two columns have the same name: an error, or "name" and "name.2".
+
+    Attributes
+    ----------
+    repeated_names : list of str
+        The names that occur more than once in the header.
     """
 
     unit = "line"
     num_rows = None
 
-    def __init__(self, source: ByteSource, format: str) -> None:
+    def __init__(
+        self, source: ByteSource, format: str, *, header: bool = True, repeated: str = "refuse"
+    ) -> None:
         self.format, self.name = format, source.name
+        self.header, self._number_repeated = header, repeated == "number"
+        self.repeated_names: list[str] = []
         self.roles: dict[str, Any] = {}
-        header = source.head.lstrip(BOM + b"\r\n").split(b"\n", 1)[0]
-        found = next((sign for sign in DELIMITERS if sign in header), b",")
-        self.delimiter = b"\t" if format == "TSV" else found
+        self.delimiter = find_delimiter(source.head, format)
         before_quote = rb"(?:(?<=[\r\n" + re.escape(self.delimiter) + rb"])|\A)"
         self._quoted_cell = re.compile(before_quote + rb'"(?:[^"]|"")*(?:"|\Z)')
         self._beside_quotes = np.frombuffer(self.delimiter + b'\r\n"', np.uint8)
@@ -104,8 +119,9 @@ class CsvReader:
             row, sign = invalid[0], short_repr(self.delimiter.decode()).replace("'\\t'", "a tab")
             cells = f"{row.actual_columns} cell{'s' * (row.actual_columns != 1)}"
             raise StreamError(
-                f"{self.name}, line {lines[row.number - 1]}: {cells} where the header has"
-                f" {row.expected_columns}; fix the row (a cell that contains {sign} needs quotes)"
+                f"{self.name}, line {lines[row.number - 1]}: {cells} where the"
+                f" {'header' if self.header else 'first row'} has {row.expected_columns};"
+                f" fix the row (a cell that contains {sign} needs quotes)"
             ) from error
 
     def _unreadable(self, block: TextBlock) -> StreamError:
@@ -168,6 +184,8 @@ class CsvReader:
         if not data:
             raise StreamError(f"{self.name} is empty; it needs a header or at least one row")
         line = block.line + block.data.count(b"\n", 0, len(block.data) - len(data))
+        if separator := SEP_LINE.match(data):
+            data, line = data[separator.end() :], line + 1
         end = int(np.append(self._row_ends(data), len(data))[0])
         header = data[:end].decode(errors="replace").rstrip("\r\n")
         if "\r" in header:
@@ -177,13 +195,18 @@ class CsvReader:
             raise StreamError(
                 f"{self.name}, line {line}: {len(names)} columns; at most {MAX_COLUMNS} are read"
             )
+        if not self.header:
+            names = [UNNAMED.format(i + 1) for i in range(len(names))]
+            return names, TextBlock(data, line)
         names = [name or UNNAMED.format(i + 1) for i, name in enumerate(names)]
-        repeated = next((name for name, count in Counter(names).items() if count > 1), None)
-        if repeated is not None:
+        self.repeated_names = [name for name, count in Counter(names).items() if count > 1]
+        if self.repeated_names and not self._number_repeated:
             raise StreamError(
-                f"{self.name}, line {line}: two columns {short_repr(repeated)};"
+                f"{self.name}, line {line}: two columns {short_repr(self.repeated_names[0])};"
                 " rename one, or add a header if there is none"
             )
+        if self.repeated_names:
+            names = number_repeated(names)
         return names, TextBlock(data[end:], line + data.count(b"\n", 0, end))
 
     def _split_header(self, header: str) -> list[str]:
@@ -192,3 +215,63 @@ class CsvReader:
             return next(csv.reader(io.StringIO(header, newline=""), delimiter=sign), [""])
         except csv.Error:  # a cell is longer than the csv module allows
             return header.split(sign)
+
+
+def find_delimiter(head: bytes, format: str = "CSV") -> bytes:
+    r"""Find the delimiter of a text from its first lines.
+
+    A first line `sep=;` names it. Otherwise it is a sign of the first line which occurs as often in the next
+    lines; commas in numbers such as 0,5 do not count if another sign does.
+
+    Parameters
+    ----------
+    head : bytes
+        The first bytes of the file.
+    format : {"CSV", "TSV"}
+        The format; "TSV" prefers a tab.
+
+    Returns
+    -------
+    bytes
+
+    Examples
+    --------
+    >>> find_delimiter(b"a,b\n1,2\n"), find_delimiter(b"sep=|\na,b|c\n"), find_delimiter(b"0,5;0,7\n")
+    (b',', b'|', b';')
+    """
+    text = head.removeprefix(BOM).lstrip(b"\r\n")
+    if separator := SEP_LINE.match(text):
+        return separator[1]
+    lines = QUOTED.sub(b'""', text).split(b"\n")
+    if len(head) >= HEAD_SIZE and len(lines) > 1:
+        lines.pop()  # it is cut off
+    lines = [line for line in lines if line.strip()][:SAMPLE_LINES] or [b""]
+    signs = [sign for sign in DELIMITERS if sign in lines[0]]
+    if format == "TSV" and (b"\t" in signs or not signs):
+        return b"\t"
+    if len(signs) < 2:
+        return signs[0] if signs else b","
+    regular = [sign for sign in signs if len({line.count(sign) for line in lines}) == 1]
+    if any(sign != b"," for sign in regular) and not any(b"," in DECIMAL_COMMA.sub(b"", x) for x in lines):
+        regular = [sign for sign in regular if sign != b","]
+    return max(regular or signs, key=lines[0].count)
+
+
+def number_repeated(names: Sequence[str]) -> list[str]:
+    """Make names distinct: the second column `name` becomes `name.2`.
+
+    Examples
+    --------
+    >>> number_repeated(["vote", "vote", "vote.2", "vote"])
+    ['vote', 'vote.3', 'vote.2', 'vote.4']
+    """
+    taken, counts, distinct = set(names), Counter[str](), []
+    for name in names:
+        counts[name] += 1
+        new = name
+        while counts[name] > 1 and new in taken:
+            new = f"{name}.{counts[name]}"
+            counts[name] += new in taken
+        taken.add(new)
+        distinct.append(new)
+    return distinct

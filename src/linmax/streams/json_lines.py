@@ -80,17 +80,17 @@ class JsonLinesReader:
 
     def _parse_line(self, text: str, line: int) -> dict[str, Any]:
         try:
-            row = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
+            row = json.loads(text, object_pairs_hook=unique_keys, parse_constant=_refuse_constant)
         except RecursionError:
             problem = "nested too deep; write one flat object"
-        except _ContentError as error:
+        except ContentError as error:
             problem = str(error)
         except json.JSONDecodeError as error:
             problem = f"not valid JSON from column {error.colno} on ({error.msg}); fix the line"
         except ValueError:  # an integer with more digits than Python reads
             problem = "a number too long to read; shorten it"
         else:
-            if "\\u" in text and not _is_unicode(row):
+            if "\\u" in text and not is_unicode(row):
                 problem = "half of a surrogate pair (\\ud...); fix the text"
             elif not isinstance(row, dict):
                 problem = f"{short_repr(row)} is not an object; write {{...}} on each line"
@@ -278,26 +278,28 @@ class JsonItemReader:
         return StreamError(f"{self.reader.name}, line {line}: {message}")
 
 
-class _ContentError(Exception):
+class ContentError(Exception):
     """Valid JSON that cannot be used."""
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the pairs of a JSON object as a dict; refuse a key that occurs twice."""
     row = dict(pairs)
     if len(row) != len(pairs):
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise _ContentError(f"two values for {short_repr(key)}; keep one")
+                raise ContentError(f"two values for {short_repr(key)}; keep one")
             seen.add(key)
     return row
 
 
 def _refuse_constant(constant: str) -> Any:
-    raise _ContentError(f"{constant} is not a number; write null for a missing value")
+    raise ContentError(f"{constant} is not a number; write null for a missing value")
 
 
-def _is_unicode(row: Any) -> bool:
+def is_unicode(row: Any) -> bool:
+    """Return whether no text in a JSON value has half of a surrogate pair."""
     try:
         json.dumps(row, ensure_ascii=False).encode()
     except UnicodeEncodeError:

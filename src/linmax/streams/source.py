@@ -23,15 +23,15 @@ BOM = b"\xef\xbb\xbf"
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 COMPRESSED_SUFFIXES = (".gz", ".zst", ".gzip", ".zstd")
-TEXT_FORMATS = ("CSV", "TSV", "JSONL", "svmlight")
+TEXT_FORMATS = ("CSV", "TSV", "JSONL", "JSON", "svmlight")
 SUFFIXES = {
-    "csv": "CSV", "tsv": "TSV", "tab": "TSV", "jsonl": "JSONL", "ndjson": "JSONL",
+    "csv": "CSV", "tsv": "TSV", "tab": "TSV", "jsonl": "JSONL", "ndjson": "JSONL", "json": "JSON",
     "parquet": "Parquet", "pq": "Parquet", "arrow": "Arrow", "feather": "Arrow", "arrows": "Arrow",
     "ipc": "Arrow", "svm": "svmlight", "svmlight": "svmlight", "libsvm": "svmlight",
     "npy": "npy", "npz": "npz",
 }  # fmt: skip
 USUAL_SUFFIXES = {
-    "CSV": "csv", "TSV": "tsv", "JSONL": "jsonl", "Parquet": "parquet", "Arrow": "arrow",
+    "CSV": "csv", "TSV": "tsv", "JSONL": "jsonl", "JSON": "json", "Parquet": "parquet", "Arrow": "arrow",
     "svmlight": "svm", "npy": "npy", "npz": "npz",
 }  # fmt: skip
 MAGIC_BYTES = {
@@ -39,6 +39,8 @@ MAGIC_BYTES = {
     b"\x93NUMPY": "npy", b"PK\x03\x04": "npz",
 }  # fmt: skip
 SVMLIGHT_LINE = re.compile(rb"[-+.\w]+([ \t]+(qid:)?\d+:[-+.\w]+)+[ \t]*(#.*)?\r?")
+
+JSON_LIST = re.compile(rb'\[\s*([\[{"\d\]]|$)')
 
 
 class ByteSource:
@@ -59,6 +61,8 @@ class ByteSource:
         How the file is compressed.
     bytes_read, bytes_total : int
         Compressed bytes read so far, and the size of the file (None for a pipe).
+    bytes_unpacked : int
+        Bytes returned by `read` so far.
 
     Examples
     --------
@@ -74,7 +78,7 @@ class ByteSource:
         # a finalizer also closes the file of a stream that is dropped half-read
         self._close = weakref.finalize(self, self.raw.close if owned else bool)
         self.bytes_total = _size(self.raw)
-        self.bytes_read = 0
+        self.bytes_read = self.bytes_unpacked = 0
         self.closed = False
         self._raw_head = self._read_raw(HEAD_SIZE)
         self.compression = next(
@@ -91,10 +95,11 @@ class ByteSource:
     def read(self, size: int) -> bytes:
         """Read `size` bytes; fewer only at the end of the file."""
         data, self._buffer = self._buffer[:size], self._buffer[size:]
-        if len(data) == size:
-            return data
-        read = self._read_raw if self._decompressor is None else self._decompress
-        return data + read(size - len(data))
+        if len(data) < size:
+            read = self._read_raw if self._decompressor is None else self._decompress
+            data += read(size - len(data))
+        self.bytes_unpacked += len(data)
+        return data
 
     @property
     def seekable(self) -> bool:
@@ -251,14 +256,12 @@ def detect_format(source: ByteSource) -> str:
     content = _format_of_text(head)
     if suffix and suffix not in TEXT_FORMATS:
         raise _contradiction(name, suffix, content)
-    if suffix in ("CSV", "TSV") and content == "JSONL":
+    if suffix in ("CSV", "TSV") and content in ("JSONL", "JSON"):
         raise _contradiction(name, suffix, content)
-    if suffix == "JSONL" and content != "JSONL":
-        start = head.lstrip(BOM + b" \t\r\n")[:1]
-        if start == b"[":
-            raise StreamError(f"{name} is one JSON list; write one object per line")
-        if start != b"{":
+    if suffix in ("JSONL", "JSON"):
+        if not head.lstrip(BOM + b" \t\r\n").startswith((b"[", b"{")):
             raise _contradiction(name, suffix, content)
+        return content or suffix
     if not suffix and not content:
         raise StreamError(f"{name}: unknown format; name it .{', .'.join(USUAL_SUFFIXES.values())}")
     return suffix or content
@@ -273,19 +276,24 @@ def _format_of_suffix(name: str) -> str:
 
 def _format_of_text(head: bytes) -> str:
     """Return the format that the first line of a text looks like, or ""."""
-    line = head.removeprefix(BOM).lstrip().split(b"\n", 1)[0]
+    text = head.removeprefix(BOM).lstrip()
+    line, _, more = text.partition(b"\n")
+    if JSON_LIST.match(text):
+        return "JSON"
     if line.startswith(b"{"):
         try:
             return "JSONL" if isinstance(json.loads(line), dict) else ""
         except (ValueError, RecursionError):  # broken JSON; reading it reports the line
-            return "JSONL" if b'"' in line else ""
+            if more and line.rstrip().endswith((b"{", b"[", b",", b":")):
+                return "JSON"
+            return "JSONL" if b'"' in line and more else ""
     if b"\0" in head[:1024]:
         return ""
     if SVMLIGHT_LINE.fullmatch(line):
         return "svmlight"
     if b"\t" in line:
         return "TSV"
-    return "CSV" if b"," in line or b";" in line else ""
+    return "CSV" if any(sign in line for sign in (b",", b";", b"|")) else ""
 
 
 def _contradiction(name: str, suffix: str, content: str) -> StreamError:

@@ -28,11 +28,18 @@ from linmax.streams.schema import (
     short_list,
     short_repr,
 )
-from linmax.streams.source import ByteSource, detect_format
+from linmax.streams.source import BOM, ByteSource, detect_format
 from linmax.streams.svmlight import SvmlightReader
 from linmax.streams.wide_format import read_wide
 
 T = TypeVar("T")
+
+
+def _refuse_json(source: ByteSource) -> TableReader:
+    start = source.head.lstrip(BOM + b" \t\r\n")[:1]
+    what = "list" if start == b"[" else "object"
+    raise StreamError(f"{source.name} is one JSON {what}; write one object per line")
+
 
 TABLE_READERS: dict[str, Callable[[ByteSource], TableReader]] = {
     "CSV": lambda source: CsvReader(source, "CSV"),
@@ -41,6 +48,7 @@ TABLE_READERS: dict[str, Callable[[ByteSource], TableReader]] = {
     "Arrow": ArrowReader,
     "npy": NpyReader,
     "npz": NpzReader,
+    "JSON": _refuse_json,
 }
 MAX_CLASSES = 100_000  # more distinct labels than that are ids
 CHUNK_SIZE = 100_000

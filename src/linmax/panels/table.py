@@ -1,0 +1,134 @@
+"""Tables: whole files of any format, read into memory as plain columns."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linmax.panels.json_tables import read_json, read_json_lines
+from linmax.panels.limits import DEFAULT_LIMIT, Loaded, ReadLimit
+from linmax.panels.text_tables import read_csv
+from linmax.streams.schema import StreamError
+from linmax.streams.source import ByteSource, detect_format
+
+
+@dataclass(frozen=True, eq=False)
+class RawTable:
+    """The records of a file, before the roles of its columns are known.
+
+    Parameters
+    ----------
+    file : str
+        Name of the file, for messages.
+    format : str
+        Name of its format, such as "CSV".
+    compression : str
+        How it is compressed, "" if it is not.
+    data : pyarrow.Table
+        The records, in columns of type string, int64, float64 or bool. All cells of a CSV file are strings;
+        null is a missing value.
+    lines : ndarray of int64
+        The line or row of the file at which each record starts, counted from 1.
+    unit : {"line", "row"}
+        What `lines` counts.
+    notes : tuple of str
+        What a user should know about the reading, one sentence each.
+    complete : bool
+        Whether this is the whole file, not only its first rows.
+    expert : str or None
+        The panel member whose votes the file contains, from its name.
+    hints : dict
+        Roles that the format itself fixes, for example {"label": "y", "id": "doc_id"} or
+        {"shape": "long", "columns": (item, expert, vote)}.
+
+    Examples
+    --------
+    >>> import io
+    >>> load_table(io.BytesIO(b"ann,truth\\nham,spam\\n"))
+    RawTable(file='the open file', format='CSV', 1 rows, columns=['ann', 'truth'])
+    """
+
+    file: str
+    format: str
+    compression: str
+    data: Any
+    lines: NDArray[np.int64]
+    unit: Literal["line", "row"]
+    notes: tuple[str, ...] = ()
+    complete: bool = True
+    expert: str | None = None
+    hints: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return (
+            f"RawTable(file={self.file!r}, format={self.format!r}, {len(self.data)} rows,"
+            f" columns={self.data.column_names})"
+        )
+
+
+def load_table(
+    path: str | os.PathLike[str] | BinaryIO, *, header: bool = True, limit_bytes: int = DEFAULT_LIMIT
+) -> RawTable:
+    """Read a file into memory.
+
+    Parameters
+    ----------
+    path : str, path-like or binary file
+        A path, "-" for standard input, or an open file.
+    header : bool
+        Whether the first row of a text file names the columns. Otherwise they are "column 1", "column 2", ...
+    limit_bytes : int
+        Bytes after decompression beyond which only the first 100,000 rows are read, as they are of standard
+        input.
+
+    Returns
+    -------
+    RawTable
+
+    Raises
+    ------
+    StreamError
+        If the file cannot be read. The message is one sentence with the place and the fix.
+
+    Examples
+    --------
+    >>> import io
+    >>> table = load_table(io.BytesIO(b'[{"votes": {"ann": "ham"}, "y": 1}, {"votes": {"ann": "spam"}, "y": 2}]'))
+    >>> table.format, table.data.column_names, table.data["votes.ann"].to_pylist()
+    ('JSON', ['votes.ann', 'y'], ['ham', 'spam'])
+    """
+    source = ByteSource(path)
+    try:
+        limit = ReadLimit(source, limit_bytes, head_only=source.bytes_total is None or path == "-")
+        format = detect_format(source)
+        loaded = _load(source, format, limit, header=header)
+        if not len(loaded.data) or not loaded.data.num_columns:
+            raise StreamError(f"{source.name} has no rows; it needs at least one below the header")
+        return RawTable(
+            source.name,
+            format,
+            source.compression,
+            loaded.data,
+            loaded.lines,
+            "line" if loaded.unit == "line" else "row",
+            tuple(loaded.notes),
+            loaded.complete,
+            None,
+            loaded.hints,
+        )
+    finally:
+        source.close()
+
+
+def _load(source: ByteSource, format: str, limit: ReadLimit, *, header: bool) -> Loaded:
+    if format in ("CSV", "TSV"):
+        return read_csv(source, format, limit, header=header)
+    if format == "JSONL":
+        return read_json_lines(source, limit)
+    if format == "JSON":
+        return read_json(source, limit, header=header)
+    raise StreamError(f"{source.name}: {format} is not read yet")

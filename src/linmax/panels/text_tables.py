@@ -1,0 +1,134 @@
+"""CSV and TSV files read as a whole: doubtful headers and decimal commas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from linmax.panels.limits import HEAD_ROWS, Loaded, ReadLimit
+from linmax.streams.columns import single_chunk
+from linmax.streams.csv import CsvReader
+from linmax.streams.schema import StreamError, short_list, short_repr
+from linmax.streams.source import ByteSource
+
+DECIMAL = r"^\s*[-+]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?([eE][-+]?\d+)?\s*$"
+"""A number with a decimal comma, and perhaps with points between thousands, or an integer."""
+HEADER_ROWS = 1000  # with which the header is compared
+
+
+def read_csv(source: ByteSource, format: str, limit: ReadLimit, *, header: bool) -> Loaded:
+    """Read a CSV or TSV file as columns of text, with null for empty cells.
+
+    Parameters
+    ----------
+    source : ByteSource
+        The file.
+    format : {"CSV", "TSV"}
+        Its format.
+    limit : ReadLimit
+        How much of it is read.
+    header : bool
+        Whether its first row names the columns.
+
+    Returns
+    -------
+    Loaded
+    """
+    reader = CsvReader(source, format, header=header, repeated="number")
+    names = reader.arrow_schema.names
+    tables, lines, rows, complete = [], [], 0, True
+    for batch in reader.batches(names, HEAD_ROWS):
+        tables.append(batch.table)
+        lines.append(batch.lines)
+        rows += len(batch.lines)
+        if limit.reached(rows):
+            complete = False
+            break
+    data = pa.concat_tables(tables) if tables else reader.arrow_schema.empty_table()
+    places = np.concatenate(lines) if lines else np.empty(0, np.int64)
+    if not complete:
+        data, places = data.slice(0, HEAD_ROWS), places[:HEAD_ROWS]
+    notes = _check_header(reader, data, source.name) if header else []
+    data = data.combine_chunks()
+    if reader.delimiter != b",":
+        data, converted = convert_decimal_commas(data)
+        if converted:
+            notes.append(f"decimal commas are read as points in {short_list(converted)}")
+    return Loaded(data, places, "line", notes, complete)
+
+
+def convert_decimal_commas(data: Any) -> tuple[Any, list[str]]:
+    """Write numbers with decimal commas with points, in columns of text that consist of such numbers.
+
+    Cells without a digit, such as NA, may be among them.
+
+    Parameters
+    ----------
+    data : pyarrow.Table
+        Columns of text.
+
+    Returns
+    -------
+    data : pyarrow.Table
+        The same columns.
+    converted : list of str
+        The columns with decimal commas.
+
+    Examples
+    --------
+    >>> data, converted = convert_decimal_commas(pa.table({"a": ["0,5", "1", "NA"], "b": ["1,2,3", "x", "y"]}))
+    >>> converted, data["a"].to_pylist()
+    (['a'], ['0.5', '1', 'NA'])
+    """
+    converted = []
+    for i, name in enumerate(data.column_names):
+        column = single_chunk(data.column(i))
+        sample = column.slice(0, HEADER_ROWS)
+        if pc.any(pc.match_substring(sample, ",")).as_py() is not True or not _is_decimal(sample):
+            continue
+        if not _is_decimal(column):
+            continue
+        number = pc.match_substring_regex(column, DECIMAL)
+        with_points = pc.replace_substring(pc.replace_substring(column, ".", ""), ",", ".")
+        comma = pc.and_(number, pc.match_substring(column, ","))
+        data = data.set_column(i, name, pc.if_else(comma, with_points, column))
+        converted.append(name)
+    return data, converted
+
+
+def _is_decimal(column: Any) -> bool:
+    """Return whether at least half of the cells are numbers, and no other cell contains a digit."""
+    number = pc.match_substring_regex(column, DECIMAL)
+    count = pc.sum(number).as_py() or 0
+    if 2 * count < len(column) - column.null_count or not count:
+        return False
+    others = column.filter(pc.invert(number))
+    return pc.any(pc.match_substring_regex(others, r"\d")).as_py() is not True
+
+
+def _check_header(reader: CsvReader, data: Any, file: str) -> list[str]:
+    """Return notes on the header; refuse one that is a row of data."""
+    head = data.slice(0, HEADER_ROWS)
+    like_data = 0
+    for name in data.column_names[:HEADER_ROWS]:
+        if not name.startswith("column "):
+            like_data += pc.any(pc.equal(head.column(name), name)).as_py() is True
+    is_data = len(data) > 0 and 2 * like_data >= data.num_columns
+    repeated = reader.repeated_names
+    if repeated and is_data:
+        raise StreamError(
+            f"{file}: the first row repeats {short_repr(repeated[0])} and looks like data, not like names of"
+            " columns; add a header, or read it with --no-header (header=False)"
+        )
+    notes = []
+    if is_data:
+        notes.append(
+            f"the first row ({short_list(data.column_names, 3)}) may be data, not names of columns; if so,"
+            " read the file with --no-header"
+        )
+    if repeated:
+        notes.append(f"several columns are named {short_list(repeated)}: the second is {repeated[0]}.2")
+    return notes
