@@ -19,7 +19,6 @@ from linmax.evaluate.findings import Findings
 from linmax.evaluate.losses import MIN_PROBABILITY, ProbabilityLosses
 from linmax.evaluate.resumable_run import ResumableRun
 from linmax.evaluate.sample import Sample, SampleRows, row_keys
-from linmax.evaluate.significance import gain, mcnemar
 from linmax.evaluate.summary import _coverage, summarize
 from linmax.inputs import Dense, Hard, Sparse
 from linmax.inputs.batch import Batch
@@ -297,36 +296,6 @@ def test_the_rows_of_a_sample_are_evenly_spread() -> None:
     expected = len(row) / 10
     assert np.all(abs(parts - expected) < 5 * math.sqrt(expected))
     assert len(set(row_keys(np.arange(1000)).tolist())) == 1000
-
-
-# --- tests of differences
-
-
-@pytest.mark.parametrize(
-    ("better", "worse"),
-    [(0, 0), (1, 0), (5, 3), (60, 30), (400, 460), (10_000, 9_700), (0, 2000), (10**6, 10**7)],
-)
-def test_mcnemar_is_the_exact_binomial_test(better: int, worse: int) -> None:
-    from scipy.stats import binomtest
-
-    want = binomtest(better, better + worse, 0.5).pvalue if better + worse else 1.0
-    assert math.isclose(mcnemar(better, worse), want, rel_tol=1e-9, abs_tol=1e-300)
-
-
-def test_the_interval_covers_the_true_difference_about_as_often_as_it_says() -> None:
-    rng = np.random.default_rng(0)
-    draws = rng.multinomial(200, [0.15, 0.1, 0.75], size=4000)
-    hits = [
-        found.ci_low <= 0.05 <= found.ci_high
-        for found in (gain(200, int(up), int(down)) for up, down, _ in draws)
-    ]
-    assert 0.935 < np.mean(hits) < 0.97
-
-
-def test_the_conclusion_names_the_direction_of_a_significant_difference() -> None:
-    assert gain(100, 30, 2).conclusion == "significantly better"
-    assert gain(100, 2, 30).conclusion == "significantly worse"
-    assert gain(100, 5, 4).conclusion == "no significant difference"
 
 
 # --- losses of probability votes

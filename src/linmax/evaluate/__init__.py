@@ -4,6 +4,7 @@ from linmax.evaluate.audit import Audit
 from linmax.evaluate.comparison import LearnerComparison
 from linmax.evaluate.experts import Trust, trust
 from linmax.evaluate.findings import Findings
+from linmax.evaluate.order import LabelOrder, label_order
 from linmax.evaluate.progressive import Progress, plurality, progressive, voted_classes
 from linmax.evaluate.resumable_run import ResumableRun
 from linmax.evaluate.significance import Gain, gain
@@ -13,11 +14,13 @@ __all__ = [
     "Audit",
     "Findings",
     "Gain",
+    "LabelOrder",
     "LearnerComparison",
     "Progress",
     "ResumableRun",
     "Trust",
     "gain",
+    "label_order",
     "plurality",
     "progressive",
     "summarize",
