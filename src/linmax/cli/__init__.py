@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +12,19 @@ from linmax.validation import require_extra
 if TYPE_CHECKING:
     from linmax.cli.commands import app
 
-__all__ = ["app", "main"]
+__all__ = ["app", "load_app", "main", "run_app"]
 
 READS_FILES = ("fuse", "predict", "compare", "explain")
 """Commands that read files with pyarrow."""
 
 
 def main() -> None:
-    """Run the `linmax` program."""
+    """Run the command in `sys.argv`."""
+    run_app(load_app())
+
+
+def load_app() -> Any:
+    """Import the commands, and pyarrow if the one in `sys.argv` reads files; exit if an extra is missing."""
     try:
         _require_cli()
     except ImportError as error:
@@ -28,8 +34,17 @@ def main() -> None:
 
     if sys.argv[1:2] and sys.argv[1] in READS_FILES:
         _start_arrow()
+    return app
+
+
+def run_app(app: Any) -> None:
+    """Run the command in `sys.argv`."""
+    if sys.stdout is None:  # closed by the shell: linmax ... >&-
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the end
     try:
         app()
+    except KeyboardInterrupt:  # between commands.py and Python's exit; a command handles its own
+        sys.exit(130)
     finally:
         gc.freeze()  # skips the last collections of the interpreter: 0.25 s less at exit
 
