@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "data"  # beside the checkout
-FALLBACK = Path("data")  # named in messages if neither an option nor the default exists
+DEFAULT = Path("data")
 COVERTYPE = "covtype/covtype_sample93k.npz"
 LETTER = "letter/letter.npz"
 ISOLET = "isolet/isolet.npz"
@@ -34,12 +33,12 @@ SOURCES = {
 
 
 def folder(given: Path | None) -> Path:
-    """Return the folder of data: the given one, or ../shared/data if it exists."""
+    """Return the folder of data: the given one, or data in the current folder."""
     if given is not None:
         if not given.is_dir():
-            raise ValueError(f"there is no folder {given} with data; pass another with --data")
+            raise ValueError(f"there is no folder {given}; pass another with --data, or in LINMAX_DATA")
         return given
-    return DEFAULT if DEFAULT.is_dir() else FALLBACK
+    return DEFAULT
 
 
 def require_files(who: str, files: tuple[str, ...], where: Path) -> None:
@@ -53,7 +52,7 @@ def require_files(who: str, files: tuple[str, ...], where: Path) -> None:
         if not (where / file).is_file():
             raise ValueError(
                 f"{who} requires {(where / file).as_posix()}, which is missing: {SOURCES[file]};"
-                " pass the folder with --data"
+                " pass the folder with --data, or in LINMAX_DATA"
             )
 
 

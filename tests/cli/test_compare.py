@@ -276,7 +276,7 @@ def test_what_cannot_be_compared_is_one_sentence(votes: Path, tmp_path: Path) ->
         ((votes, "Winow(1.2)"), "there is no 'Winow'; did you mean 'Winnow'?"),
         ((votes, "Averaged(winnow(1.2))"), "there is no 'winnow'; did you mean 'Winnow'?"),
         ((votes, "Winnow(0.9)"), "Winnow requires alpha > 1 (got 0.9); typical values are 1.05 to 1.5"),
-        ((votes, "Winnow(1.2, 3)"), "Winnow is written Winnow(alpha), with options by name"),
+        ((votes, "Winnow(1.2, 3)"), "Winnow takes only alpha by position (got 2"),
         ((votes, "Winnow(beta=2)"), "Winnow has no parameter 'beta'"),
         ((votes, "Votes()"), "Votes() is not a learner; write one like Winnow(1.2)"),
         ((votes, "import os"), "is not a learner; write it like Averaged(Winnow(1.2))"),

@@ -165,7 +165,7 @@ def test_the_files_and_names_on_the_page_exist() -> None:
         "streams/source.py": ["SUFFIXES", "MAGIC_BYTES"],
         "streams/columns.py": ["class TableReader"],
         "streams/arrow.py": ["class ParquetReader"],
-        "cli/commands.py": ["@app.command()", "@expand_options", "with exit_on_error()"],
+        "cli/commands.py": ["@command"],
         "cli/options.py": ["class ReadOptions"],
         "techniques/mixture.py": ["class Mixture(Committee)", "class ScoreEnsemble(Predictor)"],
         "kernels/ensembles.py": ["mix = CompiledKernel("],

@@ -164,7 +164,7 @@ def test_missing_data_are_reported_in_one_sentence(
     forest = replace(TOY, name="forest", data=("covtype/covtype_sample93k.npz",))
     install(monkeypatch, TOY, forest)
     with pytest.raises(
-        ValueError, match=r"^forest requires .*covtype_sample93k.npz, which is missing: .* --data$"
+        ValueError, match=r"^forest requires .*covtype_sample93k.npz, which is missing: .* LINMAX_DATA$"
     ):
         reproduce(tmp_path, "forest", data=tmp_path)
     console = Console(file=io.StringIO(), width=100)
@@ -177,7 +177,8 @@ def test_missing_data_are_reported_in_one_sentence(
 def test_a_missing_folder_of_data_is_named() -> None:
     result = call("reproduce", "fusion-figure-4", "--data", "/nowhere")
     assert result.exit_code == 2
-    assert result.stderr == "linmax: there is no folder /nowhere with data; pass another with --data\n"
+    sentence = "there is no folder /nowhere; pass another with --data, or in LINMAX_DATA"
+    assert result.stderr == f"linmax: {sentence}\n"
 
 
 def test_without_a_name_the_experiments_are_listed() -> None:

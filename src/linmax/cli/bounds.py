@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
-from typing import NamedTuple
 
 from rich.console import Console
 from rich.table import Table
@@ -21,6 +19,8 @@ from linmax.cli.bounds_panel import (
     read_panel,
 )
 from linmax.cli.inputs import parse_learner
+from linmax.cli.options import PanelOptions
+from linmax.cli.output import stdout_console
 from linmax.rules import Rule
 from linmax.validation import require_extra
 
@@ -28,20 +28,11 @@ MAX_NOISE = 1e12
 """The largest noise; a trial contributes at most 2."""
 
 
-class PanelOptions(NamedTuple):
-    """A file, its column of labels, the number of items to use, and C of the SVM."""
-
-    path: Path
-    label: str | None = None
-    first: int | None = None
-    C: float = 1.0
-
-
 def print_bounds(
     rule: str | None, n: int, margin: float, noise: float, console: Console | None = None
 ) -> None:
     """Print the bound of one rule with its theorem, or the bounds of all rules that have one."""
-    console = console or Console(highlight=False)
+    console = console or stdout_console()
     if not MIN_MARGIN <= margin <= 1:  # also refuses NaN
         raise ValueError(
             f"--margin must be in {MIN_MARGIN:f} <= margin <= 1, because sum |u| = 1 and |z_i| <= 1"
@@ -94,18 +85,19 @@ def _print_all_bounds(case: Case, console: Console) -> None:
 
 def print_panel_bounds(panel: PanelOptions, rule: str | None = None, console: Console | None = None) -> None:
     """Print bounds on a panel next to the mistakes there, of one rule or of all that have a bound."""
-    console = console or Console(highlight=False)
+    console = console or stdout_console()
     only = None if rule is None else parse_learner(rule, "rule")
     if not (only is None or isinstance(only, Rule)):
         inner = getattr(only, "rule", None)
         such = repr(inner) if isinstance(inner, Rule) else "Winnow(1.2)"
         raise ValueError(f"--panel requires a rule, and {rule} is a technique; pass a rule like {such}")
     require_extra("sklearn", "sklearn", "linmax bounds --panel")
-    votes = read_panel(panel.path, panel.label, panel.first)
+    assert panel.panel is not None
+    votes = read_panel(panel.open_file(panel.panel), panel.first)
     with console.status("Fitting comparators and learning ..."):
-        found = panel_bounds(votes, panel.C, only)
+        found = panel_bounds(votes, 1.0 if panel.C is None else panel.C, only)
     trials = sum(one is not None for one in votes.labels)
-    console.print(_panel_table(found, f"{panel.path.name}: {trials} trials, {len(votes.classes)} classes"))
+    console.print(_panel_table(found, f"{votes.file}: {trials} trials, {len(votes.classes)} classes"))
     for one in found:
         if one.bound is None:
             console.print(Text(f"{_format_rule(one.rule)}: {one.reason}"), soft_wrap=True)

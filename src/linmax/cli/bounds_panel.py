@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ from linmax.rules.perceptron import Perceptron
 from linmax.rules.pnorm import PNorm
 from linmax.rules.romma import Romma
 from linmax.rules.winnow import Winnow
-from linmax.streams import open_stream
+from linmax.streams import Stream
 from linmax.svm import Instances, comparator, instances, simplex_comparator
 
 MAX_ITEMS = 20_000
@@ -44,6 +43,8 @@ class PanelVotes(NamedTuple):
 
     Attributes
     ----------
+    file : str
+        The name of the file.
     rows : list of dict
         The votes on each item.
     labels : list
@@ -56,6 +57,7 @@ class PanelVotes(NamedTuple):
         The number of items in the file, of which these are the first.
     """
 
+    file: str
     rows: list[dict[str, Any]]
     labels: list[Any]
     classes: list[Any]
@@ -116,14 +118,14 @@ def bounded_rules(n: int, delta: float) -> list[Rule]:
     ]
 
 
-def read_panel(path: Path, label: str | None = None, first: int | None = None) -> PanelVotes:
+def read_panel(stream: Stream, first: int | None = None) -> PanelVotes:
     """Read the first items of a file; -1 is no vote, unless it is a label."""
     rows: list[dict[str, Any]] = []
     labels: list[Any] = []
-    with open_stream(path, label=label) as stream:
-        label = stream.schema.label
+    with stream:
+        file, label = stream.schema.file, stream.schema.label
         if label is None:
-            raise ValueError(f"{path} has no column of labels; name it with --label")
+            raise ValueError(f"{file} has no column of labels; name it with --label")
         for chunk in stream:
             part = chunk.slice(0, (first or MAX_ITEMS) - len(rows))
             rows += part.vote_dicts()
@@ -135,8 +137,9 @@ def read_panel(path: Path, label: str | None = None, first: int | None = None) -
         ]
     names = [*labels, *(name for row in rows for vote in row.values() for name in _voted_classes(vote))]
     classes = [one for one in dict.fromkeys(names) if one is not None]
-    votes = PanelVotes(rows, labels, classes, len({name for row in rows for name in row}), stream.rows_read)
-    _check_panel(votes, path, label)
+    experts = len({name for row in rows for name in row})
+    votes = PanelVotes(file, rows, labels, classes, experts, stream.rows_read)
+    _check_panel(votes, label)
     return votes
 
 
@@ -144,23 +147,23 @@ def _voted_classes(vote: Any) -> list[Any]:
     return list(vote) if isinstance(vote, dict) else [vote]
 
 
-def _check_panel(votes: PanelVotes, path: Path, label: str) -> None:
+def _check_panel(votes: PanelVotes, label: str) -> None:
     """Require labels, votes, and votes for labels: without them there is no comparator."""
     voted = {name: None for row in votes.rows for vote in row.values() for name in _voted_classes(vote)}
     known = {one: None for one in votes.labels if one is not None}
     if not votes.rows:
-        raise ValueError(f"{path} has no items; it needs a header and a line per item")
+        raise ValueError(f"{votes.file} has no items; it needs a header and a line per item")
     if not known:
-        raise ValueError(f"no item of {path} has a label in {label!r}; name another column with --label")
+        raise ValueError(f"no item of {votes.file} has a label in {label!r}; name another with --label")
     if not voted:
-        raise ValueError(f"no expert votes in {path}; the columns other than {label!r} must hold votes")
+        raise ValueError(f"no expert votes in {votes.file}; the columns other than {label!r} must hold votes")
     if not voted.keys() & known.keys():
         raise ValueError(
-            f"no vote in {path} is equal to a label: votes are like {next(iter(voted))!r}, labels like"
+            f"no vote in {votes.file} is equal to a label: votes are like {next(iter(voted))!r}, labels like"
             f" {next(iter(known))!r}; write them alike, or name the column of labels with --label"
         )
     if len(votes.classes) == 1:
-        raise ValueError(f"{path} has only the class {votes.classes[0]!r}; a bound requires two classes")
+        raise ValueError(f"{votes.file} has only the class {votes.classes[0]!r}; a bound requires two")
 
 
 def panel_bounds(votes: PanelVotes, C: float = 1.0, only: Rule | None = None) -> list[PanelBound]:

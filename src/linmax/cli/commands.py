@@ -1,4 +1,8 @@
-"""The commands. Each imports what it needs when it is called, so that `linmax --help` is quick."""
+"""The commands: their parameters, options and help.
+
+To add one, write a function with the decorator `command`. It imports what it needs when it is called, so that
+`linmax --help` is quick, and it raises errors as they are: `CommandGroup` prints them.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,8 @@ from typing import Annotated
 
 import typer
 
-from linmax.cli.errors import current_name, exit_on_error, exit_on_sigterm
+from linmax.cli.errors import current_name
+from linmax.cli.group import CommandGroup, command
 from linmax.cli.options import (
     CompareOptions,
     ExplainOptions,
@@ -15,15 +20,14 @@ from linmax.cli.options import (
     Json,
     Learner,
     Model,
+    PanelOptions,
     ReadOptions,
-    expand_options,
 )
 
 app = typer.Typer(
     name="linmax",
     help="Learn whom to trust: an on-line, mistake-bounded combination of experts' votes.",
-    no_args_is_help=True,
-    add_completion=False,
+    cls=CommandGroup,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": current_name},
 )
@@ -47,7 +51,7 @@ def linmax(
     """Learn whom to trust: an on-line, mistake-bounded combination of experts' votes."""
 
 
-@app.command()
+@command
 def demo(
     seed: Annotated[
         int, typer.Option(min=0, max=2**32 - 1, help="The seed of the panel and of the order of the digits.")
@@ -59,26 +63,22 @@ def demo(
     ] = 6.0,
 ) -> None:
     """Watch linmax learn whom to trust among twelve weak classifiers (requires the extra sklearn)."""
-    with exit_on_error():
-        from linmax.cli.demo import run_demo
+    from linmax.cli.demo import run_demo
 
-        run_demo(seed=seed, learner=learner, picture=picture, seconds=seconds)
+    run_demo(seed=seed, learner=learner, picture=picture, seconds=seconds)
 
 
-@app.command()
-@expand_options
+@command
 def fuse(read: ReadOptions, options: FuseOptions) -> None:
     """Learn whom to trust from a file of votes and labels, in one pass, and report the result."""
-    with exit_on_error(), exit_on_sigterm():
-        from linmax.cli.fuse import fuse as run
+    from linmax.cli.fuse import fuse as run
 
-        finished = run(read, options)
+    finished = run(read, options)
     if not finished:
         raise typer.Exit(130)
 
 
-@app.command()
-@expand_options
+@command
 def predict(
     model: Model,
     read: ReadOptions,
@@ -91,54 +91,48 @@ def predict(
     ] = None,
 ) -> None:
     """Predict the class of every row of a file; the model does not learn."""
-    with exit_on_error(), exit_on_sigterm():
-        from linmax.cli.predict import predict as run
+    from linmax.cli.predict import predict as run
 
-        run(model, read, output)
+    run(model, read, output)
 
 
-@app.command()
+@command
 def inspect(model: Model, json: Json = False) -> None:
     """Show what a model has learned, and from how many items."""
-    with exit_on_error():
-        from linmax.cli.inspect import inspect as run
+    from linmax.cli.inspect import inspect as run
 
-        run(model, json=json)
+    run(model, json=json)
 
 
-@app.command()
-@expand_options
+@command
 def explain(model: Model, read: ExplainOptions, json: Json = False) -> None:
     """Explain the prediction for one item of a file: each expert's vote, and what it contributed."""
-    with exit_on_error():
-        from linmax.cli.explain import explain_item, print_explanation
-        from linmax.cli.output import print_json, stdout_console
+    from linmax.cli.explain import explain_item, print_explanation
+    from linmax.cli.output import print_json, stdout_console
 
-        found = explain_item(model, read)
-        if json:
-            print_json(found.as_dict())
-        else:
-            print_explanation(found, stdout_console())
+    found = explain_item(model, read)
+    if json:
+        print_json(found.as_dict())
+    else:
+        print_explanation(found, stdout_console())
 
 
-@app.command()
-@expand_options
+@command
 def compare(read: ReadOptions, options: CompareOptions) -> None:
     """Compare several learners on one file, together with the plurality and the best expert."""
-    with exit_on_error():
-        from linmax.cli.compare import compare_learners, print_comparison, to_dict
-        from linmax.cli.output import print_json, stdout_console
+    from linmax.cli.compare import compare_learners, print_comparison, to_dict
+    from linmax.cli.output import print_json, stdout_console
 
-        outcome = compare_learners(read, options)
-        if options.json:
-            print_json(to_dict(outcome))
-        else:
-            print_comparison(outcome, stdout_console())
-        if not outcome.complete:
-            raise KeyboardInterrupt(f"stopped after {outcome.items} items: the result is incomplete")
+    outcome = compare_learners(read, options)
+    if options.json:
+        print_json(to_dict(outcome))
+    else:
+        print_comparison(outcome, stdout_console())
+    if not outcome.complete:
+        raise KeyboardInterrupt(f"stopped after {outcome.items} items: the result is incomplete")
 
 
-@app.command()
+@command
 def reproduce(
     names: Annotated[
         list[str] | None,
@@ -154,7 +148,8 @@ def reproduce(
         bool, typer.Option("--quick", help="Run few cells, a few times; results are stored separately.")
     ] = False,
     data: Annotated[
-        Path | None, typer.Option(help="The folder with the data.", show_default="../shared/data")
+        Path | None,
+        typer.Option(envvar="LINMAX_DATA", help="The folder with the data.", show_default="./data"),
     ] = None,
     folder: Annotated[
         Path | None, typer.Option(help="The folder for the results.", show_default="experiments/results")
@@ -164,16 +159,16 @@ def reproduce(
     ] = None,
 ) -> None:
     """Run the papers' experiments and compare the results with what the papers report."""
-    with exit_on_error():
-        from linmax.cli.reproduce import reproduce as run
+    from linmax.cli.reproduce import reproduce as run
 
-        without_data = run(names or [], runs=runs, quick=quick, data=data, folder=folder, cores=cores)
+    without_data = run(names or [], runs=runs, quick=quick, data=data, folder=folder, cores=cores)
     if without_data:
         raise typer.Exit(1)
 
 
-@app.command()
+@command
 def bounds(
+    panel: PanelOptions,
     rule: Annotated[
         str | None,
         typer.Argument(metavar="[RULE]", help="Such as 'Winnow(1.2)'.", show_default="all that have a bound"),
@@ -189,66 +184,35 @@ def bounds(
     noise: Annotated[
         float | None, typer.Option(help="The hinge loss of u, summed over the trials.", show_default="0")
     ] = None,
-    panel: Annotated[
-        Path | None,
-        typer.Option(
-            help="Find margin and noise in a file of votes and labels instead (requires the extra sklearn)."
-        ),
-    ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option(help="With --panel: the column of labels.", show_default="truth, label, gold or target"),
-    ] = None,
-    first: Annotated[
-        int | None, typer.Option(min=1, help="With --panel: use only the first items.", show_default="20000")
-    ] = None,
-    C: Annotated[
-        float | None,
-        typer.Option(
-            "--C",
-            help="With --panel: C of the SVM that finds u; a larger C means less noise.",
-            show_default="1",
-        ),
-    ] = None,
 ) -> None:
     """Show how many mistakes a rule can make: in a given case, or on a panel, next to its actual mistakes."""
-    with exit_on_error():
-        from linmax.cli.bounds import PanelOptions, print_bounds, print_panel_bounds
+    from linmax.cli.bounds import print_bounds, print_panel_bounds
 
-        if panel is None:
-            _refuse({"--label": label, "--first": first, "--C": C}, "requires --panel FILE")
-            print_bounds(
-                rule,
-                100 if n is None else n,
-                0.1 if margin is None else margin,
-                0.0 if noise is None else noise,
-            )
-        else:
-            _refuse(
-                {"--n": n, "--margin": margin, "--noise": noise},
-                "cannot be combined with --panel, which computes it from the file; leave out one of them",
-            )
-            print_panel_bounds(PanelOptions(panel, label, first, 1.0 if C is None else C), rule)
-
-
-def _refuse(options: dict[str, object], why: str) -> None:
-    """Refuse options that would have no effect."""
-    for name, value in options.items():
+    if panel.panel is None:
+        panel.check_unused()
+        print_bounds(
+            rule, 100 if n is None else n, 0.1 if margin is None else margin, 0.0 if noise is None else noise
+        )
+        return
+    for name, value in (("--n", n), ("--margin", margin), ("--noise", noise)):
         if value is not None:
-            raise ValueError(f"{name} {value} {why}")
+            raise ValueError(
+                f"{name} {value} cannot be combined with --panel, which computes it from the file;"
+                " leave out one of them"
+            )
+    print_panel_bounds(panel, rule)
 
 
-@app.command()
+@command
 def learners(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="One of them, to be described in full.")
     ] = None,
 ) -> None:
     """List the rules, techniques and sources of experts that a learner is built from, or describe one."""
-    with exit_on_error():
-        from linmax.cli.learners import describe_entry, list_entries
+    from linmax.cli.learners import describe_entry, list_entries
 
-        if name is None:
-            list_entries()
-        else:
-            describe_entry(name)
+    if name is None:
+        list_entries()
+    else:
+        describe_entry(name)

@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 
@@ -17,29 +17,77 @@ RENAMED = {"again": "relearn", "fold": "ignore-case"}
 """Former names of options, which are still accepted."""
 
 
+UsageError: type[Any] = typer.BadParameter.__mro__[1]
+"""What typer raises for an unknown option, a missing argument or a bad value."""
+
+
 @contextmanager
 def exit_on_error() -> Iterator[None]:
     """Turn an exception into one line on standard error and an exit code.
 
-    A ValueError and a missing extra exit with 2, Ctrl-C exits with 130, and a closed pipe (`| head`) with 0.
+    A ValueError, a wrong option, a missing extra and a failed read or write exit with 2, Ctrl-C with 130, and
+    a closed pipe (`| head`) with 0.
     """
     try:
-        yield
+        try:
+            yield
+        finally:
+            sys.stdout.flush()  # an error of the last write is reported here, and not by Python at exit
     except BrokenPipeError:
-        with suppress(OSError, ValueError):  # otherwise Python reports the closed pipe again at exit
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_stdout()
         raise typer.Exit(0) from None
+    except OSError as error:
+        _discard_stdout()
+        _exit(describe_os_error(error))
     except ValueError as error:
-        typer.echo(f"linmax: {as_options(str(error))}", err=True)
-        raise typer.Exit(2) from None
+        _exit(as_options(str(error)))
+    except UsageError as error:
+        _exit(describe_usage_error(error))
     except ImportError as error:
         if "pip install 'linmax[" not in str(error):
             raise
-        typer.echo(f"linmax: {error}", err=True)
-        raise typer.Exit(2) from None
+        _exit(str(error))
     except KeyboardInterrupt as interrupt:
         typer.echo(f"\nlinmax: {str(interrupt) or 'stopped'}", err=True)
         raise typer.Exit(130) from None
+
+
+def _exit(message: str) -> NoReturn:
+    typer.echo(f"linmax: {message}", err=True)
+    raise typer.Exit(2) from None
+
+
+def _discard_stdout() -> None:
+    """Discard what could not be written; otherwise Python tries again at exit, and prints the error."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def describe_os_error(error: OSError) -> str:
+    """One sentence on a failed read or write.
+
+    >>> describe_os_error(PermissionError(13, "Permission denied", "votes.csv"))
+    'cannot read or write votes.csv: Permission denied; check the path and its permissions'
+    >>> describe_os_error(OSError(28, "No space left on device"))
+    'cannot write the output: No space left on device; write it elsewhere, or free some space'
+    """
+    reason = error.strerror or str(error)
+    if error.filename is None:
+        return f"cannot write the output: {reason}; write it elsewhere, or free some space"
+    return f"cannot read or write {error.filename}: {reason}; check the path and its permissions"
+
+
+def describe_usage_error(error: Any) -> str:
+    """One sentence on a wrong option or argument.
+
+    >>> describe_usage_error(typer.BadParameter("7 is too large."))
+    'invalid value: 7 is too large; linmax --help lists the options'
+    """
+    program = error.ctx.command_path if error.ctx else "linmax"
+    if close := getattr(error, "possibilities", None):
+        return f"there is no option {error.option_name}; did you mean {close[0]}?"
+    text = " ".join(error.format_message().split()).rstrip(".")
+    return f"{text[:1].lower()}{text[1:]}; {program} --help lists the options"
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -75,8 +76,49 @@ class Interrupted(Exception):  # noqa: N818 - not an error
     """Ctrl-C was pressed: the model is complete, and files that are only partly written are removed."""
 
 
+@dataclass
+class Pass:
+    """One pass over a file.
+
+    Attributes
+    ----------
+    run : ResumableRun
+        What learns.
+    start : Start
+        Where it begins.
+    stream : Stream
+        The file.
+    options : FuseOptions
+        What to do with it.
+    saved : int or None
+        Rows that the model in the file of --save has learned; None if nothing is saved yet.
+    """
+
+    run: ResumableRun
+    start: Start
+    stream: Stream
+    options: FuseOptions
+    saved: int | None = None
+
+    @property
+    def way_on(self) -> str:
+        """What was saved, and how to resume."""
+        if self.saved is None:
+            return "nothing was saved; with --save MODEL it could be resumed"
+        model = self.options.save
+        return f"{model} has learned {self.saved:,} rows; resume with --from {model}"
+
+    @contextmanager
+    def explain_interrupt(self, when: str) -> Iterator[None]:
+        """Add to a Ctrl-C what was saved."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(f"stopped {when}; {self.way_on}") from None
+
+
 def fuse(read: ReadOptions, options: FuseOptions, console: Console | None = None) -> bool:
-    """Run the pass and print the result; return whether the end of the file was reached."""
+    """Run the pass and print the result; return whether nothing is missing because of Ctrl-C."""
     console = console or stdout_console()
     costs = parse_costs(options.cost or [])
     check_options(read, options)
@@ -102,16 +144,22 @@ def fuse(read: ReadOptions, options: FuseOptions, console: Console | None = None
             every=options.checkpoint,
             fingerprint=options.save is not None,
         )
+        one = Pass(run, start, stream, options)
         with MilestoneTable(console, stream, quiet=options.json) as table:
-            with chunks, catch_interrupt(chunks) as interrupts:
-                finished = _learn(run, start, stream, options, table, interrupts)
-            if not finished and options.save is not None:
-                save_model(run, start, stream, options, finished=False)
-            found = _summarize(run, start, stream, costs, warnings, table, ablation=finished)
-    report_result(console, found, options, run, finished)
-    if finished and options.save is not None:
-        save_model(run, start, stream, options, finished=True)
-    return finished
+            with one.explain_interrupt("before the end of the file"):
+                with chunks, catch_interrupt(chunks) as interrupts:
+                    learned = _learn(one, table, interrupts)
+                if not learned and options.save is not None:
+                    save_model(one, finished=False)
+            with one.explain_interrupt("before the result was complete"):
+                ablation = learned and not interrupts
+                found, ablated = _summarize(one, costs, warnings, table, ablation=ablation)
+    missing = ["rows"] * (not learned) + ["ablation"] * (not ablated)
+    with one.explain_interrupt("before the result was complete"):
+        report_result(console, found, one, missing)
+        if not missing and options.save is not None:
+            save_model(one, finished=True)
+    return not missing
 
 
 def check_options(read: ReadOptions, options: FuseOptions) -> None:
@@ -230,15 +278,9 @@ def _output_notes(start: Start, options: FuseOptions) -> list[str]:
     return [f"{options.output} will contain only the predictions after row {start.prefix.rows:,}"]
 
 
-def _learn(
-    run: ResumableRun,
-    start: Start,
-    stream: Stream,
-    options: FuseOptions,
-    table: MilestoneTable,
-    interrupts: list[int],
-) -> bool:
+def _learn(one: Pass, table: MilestoneTable, interrupts: list[int]) -> bool:
     """Run the pass to its end, or to Ctrl-C; return whether it was the end."""
+    run, start, options = one.run, one.start, one.options
     with ExitStack() as stack, suppress(Interrupted):
         writer = stack.enter_context(PredictionWriter(options.output)) if options.output else None
         for outcome in run:
@@ -246,90 +288,83 @@ def _learn(
             if writer is not None:
                 writer.write(outcome.chunk, outcome.guesses, outcome.margins, outcome.chunk.labels)
             if options.checkpoint and run.audit.items % options.checkpoint == 0:
-                save_model(run, start, stream, options, finished=False)
+                save_model(one, finished=False)
             if interrupts:
                 raise Interrupted
         if not run.audit.items and start.prefix.rows:
             raise ValueError(
-                f"{options.start} has learned all {start.prefix.rows:,} rows of {stream.schema.file};"
+                f"{options.start} has learned all {start.prefix.rows:,} rows of {one.stream.schema.file};"
                 " add rows, or learn them again with --relearn"
             )
         if options.save is not None:  # inside the writer's context: if saving fails, no predictions remain
-            save_model(run, start, stream, options, finished=False)  # the findings are not printed yet
+            save_model(one, finished=False)  # the findings are not printed yet
         return True
     return False
 
 
-def save_model(
-    run: ResumableRun, start: Start, stream: Stream, options: FuseOptions, *, finished: bool
-) -> None:
+def save_model(one: Pass, *, finished: bool) -> None:
     """Write the model, with a note on how far it has come."""
+    run, options = one.run, one.options
     assert options.save is not None
     notes = {
-        "file": stream.schema.file,
+        "file": one.stream.schema.file,
         "rows": run.fingerprint.rows,
         "base": run.fingerprint.rows - run.audit.items,
         "digest": run.fingerprint.digest,
-        "head": list(start.head),
+        "head": list(one.start.head),
         "shuffle": options.shuffle,
     }
     run.fusion.notes[NOTE] = notes if finished else {**notes, "audit": audit_state(run.audit)}
     run.fusion.save(options.save)
+    one.saved = run.fingerprint.rows
 
 
 def _summarize(
-    run: ResumableRun,
-    start: Start,
-    stream: Stream,
-    costs: dict[str, float],
-    warnings: list[str],
-    table: MilestoneTable,
-    *,
-    ablation: bool,
-) -> Findings:
-    """The findings; Ctrl-C during the ablation of experts skips only the ablation."""
+    one: Pass, costs: dict[str, float], warnings: list[str], table: MilestoneTable, *, ablation: bool
+) -> tuple[Findings, bool]:
+    """The findings, and whether they include the ablation of experts; Ctrl-C during it skips only this."""
 
     def findings(ablation: bool) -> Findings:
         return summarize(
-            run.audit,
-            run.fusion,
-            file=stream.schema.file,
-            source=str(stream.schema),
+            one.run.audit,
+            one.run.fusion,
+            file=one.stream.schema.file,
+            source=str(one.stream.schema),
             prices=costs,
             data_warnings=warnings,
-            repeated=start.relearns,
+            repeated=one.start.relearns,
             ablation=ablation,
             on_progress=lambda i, n: table.update_status("ablation of each expert", i, n),
         )
 
     try:
-        return findings(ablation)
+        return findings(ablation), ablation
     except KeyboardInterrupt:
-        return findings(False)
+        return findings(False), False
 
 
-def report_result(
-    console: Console, found: Findings, options: FuseOptions, run: ResumableRun, finished: bool
-) -> None:
+def report_result(console: Console, found: Findings, one: Pass, missing: list[str]) -> None:
     """Write the report, print the findings, and list the files that were written."""
+    options = one.options
     if options.report is not None:
         from linmax.report.page import write_page
 
         write_page(found, options.report)
     if options.json:
-        print_json({**vars(found), "finished": finished})
+        print_json({**vars(found), "finished": not missing, "missing": missing})
         return
     print_summary(console, found)
     for what, path in (
         ("Model", options.save),
-        ("Predictions", options.output if finished else None),
+        ("Predictions", None if "rows" in missing else options.output),
         ("Report", options.report),
     ):
         if path is not None:
             console.print(Text(f"{what}: {path}"), soft_wrap=True)
-    if not finished:
-        way = f"; resume with --from {options.save}" if options.save else ""
-        console.print(Text(f"Stopped after {run.audit.items:,} items{way}.", style="bold"), soft_wrap=True)
+    if missing:
+        items = f"{one.run.audit.items:,} items"
+        done = f"after {items}" if "rows" in missing else f"during the ablation of experts, after all {items}"
+        console.print(Text(f"Stopped {done}; {one.way_on}.", style="bold"), soft_wrap=True)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -21,25 +20,15 @@ from linmax.streams.schema import short_list, split_score_column
 
 
 def parse_learner(text: str, what: str = "learner") -> Any:
-    """The learner that a term describes; an error shows how the term is written.
+    """The learner that a text describes.
 
     >>> parse_learner("Averaged(Winnow(1.2))")
     Averaged(Winnow(1.2))
-    >>> parse_learner("Winnow(1.2, 3)")
+    >>> parse_learner("Votes()")
     Traceback (most recent call last):
-    ValueError: Winnow is written Winnow(alpha), with options by name (got Winnow(1.2, 3))
+    ValueError: Votes() is not a learner; write one like Winnow(1.2)
     """
-    try:
-        made = spec.parse(text)
-    except ValueError as error:
-        if "__init__()" not in str(error):
-            raise
-        name = str(error).partition(" ")[0]
-        parameters = inspect.signature(spec.find(name)).parameters.values()
-        positional = ", ".join(one.name for one in parameters if one.kind is not one.KEYWORD_ONLY)
-        raise ValueError(
-            f"{name} is written {name}({positional}), with options by name (got {text})"
-        ) from None
+    made = spec.parse(text)
     if not isinstance(made, Learner):
         raise ValueError(f"{text} is not a {what}; write one like Winnow(1.2)")
     return made

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from linmax import Perceptron, Winnow, spec
+from linmax.cli.output import stdout_console
 from linmax.report import Entry, catalogue, options
 from linmax.spec import Learner
 
@@ -29,7 +30,7 @@ SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
 
 def list_entries(console: Console | None = None) -> None:
     """Print all parts, a table per kind."""
-    console = console or Console()
+    console = console or stdout_console()
     entries = catalogue()
     for kind in dict.fromkeys([*KINDS, *(entry.kind for entry in entries)]):
         some = [entry for entry in entries if entry.kind == kind]
@@ -50,7 +51,7 @@ def list_entries(console: Console | None = None) -> None:
 
 def describe_entry(name: str, console: Console | None = None) -> None:
     """Print one part: its description, its parameters and an example."""
-    console = console or Console(highlight=False)
+    console = console or stdout_console()
     entry = find_entry(name)
     thing = spec.find(entry.name)
     text, _ = split_docstring(thing)

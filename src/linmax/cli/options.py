@@ -1,18 +1,14 @@
 """The options of the commands that read a file, each declared once, as fields of frozen dataclasses.
 
-`expand_options` turns a command whose parameters are such dataclasses into one with an option per field.
-Nothing here imports the packages that do the work, so that `linmax --help` is quick.
+A command whose parameter is such a dataclass has an option per field. Nothing here imports the packages that
+do the work, so that `linmax --help` is quick.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import functools
-import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -48,17 +44,10 @@ Shuffle = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class ReadOptions:
-    """A file, and what its columns are; None is detected."""
+@dataclass(frozen=True, kw_only=True)
+class ColumnOptions:
+    """What the columns of a file are; None is detected."""
 
-    path: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="CSV, TSV, JSONL, Parquet, Arrow, svmlight or numpy; also .gz, .zst; - is standard input.",
-        ),
-    ]
     label: Annotated[
         str | None,
         typer.Option("--label", help="The column of labels.", show_default="truth, label, gold or target"),
@@ -86,12 +75,12 @@ class ReadOptions:
         bool, typer.Option("--ignore-case", help="Strip whitespace around votes and labels and ignore case.")
     ] = False
 
-    def open(self) -> Stream:
-        """Open the file as a stream of chunks."""
+    def open_file(self, path: Path) -> Stream:
+        """Open a file as a stream of chunks; - is standard input."""
         from linmax.streams import open_stream
 
         return open_stream(
-            str(self.path) if str(self.path) == "-" else self.path,
+            str(path) if str(path) == "-" else path,
             label=self.label,
             id=self.id,
             attributes=split_names(self.attributes) or (),
@@ -99,6 +88,23 @@ class ReadOptions:
             shape=self.shape,
             ignore_case=self.ignore_case,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadOptions(ColumnOptions):
+    """A file, and what its columns are."""
+
+    path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV, TSV, JSONL, Parquet, Arrow, svmlight or numpy; also .gz, .zst; - is standard input.",
+        ),
+    ]
+
+    def open(self) -> Stream:
+        """Open the file as a stream of chunks."""
+        return self.open_file(self.path)
 
 
 @dataclass(frozen=True)
@@ -175,7 +181,7 @@ class CompareOptions:
     json: Json = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ExplainOptions(ReadOptions):
     """A file, and which of its items `linmax explain` explains."""
 
@@ -189,49 +195,39 @@ class ExplainOptions(ReadOptions):
     ] = None
 
 
-def expand_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace each parameter of a command that is a dataclass by one parameter per field.
+@dataclass(frozen=True, kw_only=True)
+class PanelOptions(ColumnOptions):
+    """A panel for `linmax bounds`, and how its margin and noise are found."""
 
-    >>> @dataclass(frozen=True)
-    ... class Size:
-    ...     width: int = 3
-    >>> @expand_options
-    ... def draw(name: str, size: Size) -> None:
-    ...     print(name, size)
-    >>> str(inspect.signature(draw))
-    '(*, name: str, width: int = 3)'
-    >>> draw(name="box", width=5)
-    box Size(width=5)
-    """
-    hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, tuple[type[Any], dict[str, Any]]] = {}
-    parameters: list[inspect.Parameter] = []
-    for name, parameter in inspect.signature(command).parameters.items():
-        if not dataclasses.is_dataclass(hints[name]):
-            parameters.append(parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY))
-            continue
-        fields = get_type_hints(hints[name], include_extras=True)
-        groups[name] = (hints[name], fields)
-        for field in dataclasses.fields(hints[name]):
-            default = inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
-            parameters.append(
-                inspect.Parameter(
-                    field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=fields[field.name]
-                )
-            )
+    panel: Annotated[
+        Path | None,
+        typer.Option(
+            "--panel",
+            metavar="FILE",
+            help="Find margin and noise in a file of votes and labels instead (requires the extra sklearn).",
+        ),
+    ] = None
+    first: Annotated[
+        int | None,
+        typer.Option("--first", min=1, help="With --panel: use only the first items.", show_default="20000"),
+    ] = None
+    C: Annotated[
+        float | None,
+        typer.Option(
+            "--C",
+            help="With --panel: C of the SVM that finds u; a larger C means less noise.",
+            show_default="1",
+        ),
+    ] = None
 
-    @functools.wraps(command)
-    def expanded(**values: Any) -> None:
-        made = {
-            name: kind(**{field: values.pop(field) for field in fields if field in values})
-            for name, (kind, fields) in groups.items()
-        }
-        command(**values, **made)
-
-    expanded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    expanded.__annotations__ = {one.name: one.annotation for one in parameters}
-    del expanded.__wrapped__
-    return expanded
+    def check_unused(self) -> None:
+        """Refuse options that have no effect without --panel."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value != field.default:
+                name = field.name.replace("_", "-")
+                text = "" if value is True else f" {','.join(value) if isinstance(value, list) else value}"
+                raise ValueError(f"--{name}{text} requires --panel FILE")
 
 
 def split_names(names: list[str] | None) -> list[str] | None:

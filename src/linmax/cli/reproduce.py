@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import linmax
+from linmax.cli.output import stdout_console
 
 
 def import_experiments(root: Path | None = None) -> Any:
@@ -38,9 +39,7 @@ def reproduce(
     cores: int | None,
 ) -> int:
     """List the experiments, or run the named ones; return how many could not run because data are missing."""
-    from rich.console import Console
-
-    command, console = import_experiments(), Console()
+    command, console = import_experiments(), stdout_console()
     if not names:
         command.listing(console)
         return 0

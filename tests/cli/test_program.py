@@ -1,0 +1,188 @@
+"""The program: commands that are built when they are called, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from linmax import Fusion, Winnow
+from linmax.cli import app, group
+from linmax.cli.group import COMMANDS
+
+PROGRAM = "import sys\nfrom linmax_program import main\nsys.argv[0] = 'linmax'\nmain()"
+FULL = Path("/dev/full")
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, list(words))
+
+
+def start(*words: str, **options: Any) -> subprocess.Popen[str]:
+    """The program in a process of its own, which hears Ctrl-C also if the tests run in the background."""
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, *words],
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        **options,
+    )
+
+
+# --- commands
+
+
+def test_only_the_command_that_is_called_is_built() -> None:
+    group.build_command.cache_clear()
+    assert run("learners", "Winnow").exit_code == 0
+    assert group.build_command.cache_info().currsize == 1
+
+
+def test_the_help_lists_all_commands_with_their_first_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    shown = run("--help").output
+    for name, function in COMMANDS.items():
+        line = next(line for line in shown.splitlines() if line.split()[1:2] == [name])
+        assert (function.__doc__ or "").split(".")[0][:60] in line
+
+
+def test_a_function_with_the_decorator_is_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group, "COMMANDS", dict(COMMANDS))
+
+    @group.command
+    def warm_up(times: int = 1) -> None:
+        """Say a number."""
+        raise ValueError(f"{times} is refused")
+
+    assert (run("warm-up", "--times", "3").exit_code, run("warm-up").stderr) == (2, "linmax: 1 is refused\n")
+    assert "Say a number." in run("--help").output
+
+
+@pytest.mark.parametrize(
+    ("words", "found"), [("linmax f", ["fuse"]), ("linmax fuse --lab", ["--label", "--labels"])]
+)
+def test_the_shell_completes_commands_and_options(
+    words: str, found: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("_LINMAX_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    assert CliRunner().invoke(app, prog_name="linmax").output.split() == found
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["fus", "votes.csv"], "there is no command 'fus'; did you mean 'fuse'?"),
+        (["xyz"], "there is no command 'xyz'; linmax --help lists all commands"),
+        (["fuse", "a.csv", "--lable", "x"], "there is no option --lable; did you mean --label?"),
+        (["--nothing"], "no such option: --nothing; linmax --help lists the options"),
+        (["fuse"], "missing argument 'FILE'; linmax fuse --help lists the options"),
+        (["fuse", "a.csv", "--seed", "-1"], "invalid value for '--seed': "),
+        (["fuse", "a.csv", "--seed", "x"], "invalid value for '--seed': "),
+        (["fuse", "a.csv", "--label"], "option '--label' requires an argument; "),
+        (["inspect", "a", "b"], "got unexpected extra argument"),
+    ],
+)
+def test_a_wrong_word_is_one_line(words: list[str], sentence: str) -> None:
+    result = CliRunner().invoke(app, words, prog_name="linmax")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith(f"linmax: {sentence}")
+    assert result.stderr.count("\n") == 1
+
+
+def test_no_default_is_a_path_of_one_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    for name in COMMANDS:
+        assert ".." + os.sep not in run(name, "--help").output
+    assert "LINMAX_DATA" in run("reproduce", "--help").output
+    monkeypatch.setenv("LINMAX_DATA", "/nowhere")
+    assert "there is no folder /nowhere" in run("reproduce", "fusion-figure-4").stderr
+
+
+# --- how it ends
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("files")
+    (folder / "votes.csv").write_text("ann,bob,truth\n" + "a,b,a\nb,b,b\na,a,a\n" * 10)
+    fusion = Fusion(Winnow(1.2))
+    fusion.learn([{"ann": "a", "bob": "b"}, {"ann": "b", "bob": "b"}], ["a", "b"])
+    fusion.save(folder / "panel.linmax")
+    return {"votes": str(folder / "votes.csv"), "model": str(folder / "panel.linmax"), "folder": str(folder)}
+
+
+ALL = {
+    "demo": "--seconds 0 --learner Winnow(1.2) --picture {folder}/demo.png",
+    "fuse": "{votes} --learner Winnow(1.2)",
+    "predict": "{model} {votes}",
+    "inspect": "{model}",
+    "explain": "{model} {votes} --row 1",
+    "compare": "{votes} Winnow(1.2)",
+    "reproduce": "",
+    "bounds": "",
+    "learners": "",
+    "--help": "",
+    "--version": "",
+}
+
+
+def test_every_command_is_tried_with_a_full_disk() -> None:
+    assert set(COMMANDS) <= set(ALL)
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("name", ALL)
+def test_a_full_disk_is_one_sentence(
+    name: str, files: dict[str, str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with FULL.open("w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        with pytest.raises(SystemExit) as end:
+            app([name, *ALL[name].format(**files).split()], prog_name="linmax")
+        monkeypatch.undo()
+    assert end.value.code == 2
+    assert capfd.readouterr().err.splitlines()[-1].startswith("linmax: cannot write ")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full")
+def test_a_full_disk_is_not_reported_again_at_the_end_of_the_process() -> None:
+    with FULL.open("w") as full, start("--version", stdout=full) as program:
+        assert program.stderr is not None
+        assert program.stderr.read() == (
+            "linmax: cannot write the output: No space left on device; write it elsewhere,"
+            " or free some space\n"
+        )
+    assert program.returncode == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_during_the_imports_is_quiet(tmp_path: Path) -> None:
+    """A module named like the first that linmax imports waits there."""
+    (tmp_path / "numpy.py").write_text("import time\nprint('importing', flush=True)\ntime.sleep(60)\n")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    with start("fuse", "votes.csv", stdout=subprocess.PIPE, env=environment) as program:
+        assert program.stdout is not None
+        assert program.stderr is not None
+        assert program.stdout.readline() == "importing\n"
+        time.sleep(0.01)
+        program.send_signal(signal.SIGINT)
+        assert program.stderr.read() == ""
+    assert program.returncode == 130
+
+
+def test_a_closed_standard_output_is_no_error() -> None:
+    program = f"{PROGRAM.replace('main()', 'sys.stdout = None; main()')}"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "--version"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
