@@ -212,3 +212,29 @@ def test_what_was_left_out_and_n_are_told(tmp_path: Path, monkeypatch: pytest.Mo
         "the first 50 of 63 items are used."
         in call("Perceptron()", "--panel", str(path), "--label", "truth", "--first", "50").output
     )
+
+
+def test_a_panel_is_read_with_the_options_of_all_commands(tmp_path: Path) -> None:
+    panel = written(tmp_path / "votes.csv", 60, 0.05, names=True)
+    lines = panel.read_text().splitlines()
+    odd = [f"who,{lines[0].replace('truth', 'gold answer')}", *(f"m,{one.upper()}" for one in lines[1:])]
+    odd[1] = odd[1].lower()
+    (tmp_path / "odd.csv").write_text("\n".join(odd) + "\n")
+    columns = ",".join(f"expert {i}" for i in range(6))
+    words = (
+        "--label",
+        "gold answer",
+        "--experts",
+        columns,
+        "--shape",
+        "wide",
+        "--ignore-case",
+        "--id",
+        "who",
+    )
+    plain = call("Perceptron()", "--panel", str(panel)).output
+    told = call("Perceptron()", "--panel", str(tmp_path / "odd.csv"), *words).output
+    assert told.replace("odd.csv", "votes.csv").split() == plain.split()
+    for option in ("--label", "--id", "--attributes", "--experts", "--shape"):
+        assert call(option, "x").stderr == f"linmax: {option} x requires --panel FILE\n"
+    assert call("--ignore-case").stderr == "linmax: --ignore-case requires --panel FILE\n"

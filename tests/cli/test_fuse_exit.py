@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,9 @@ import pytest
 
 from linmax import load
 from linmax.cli import fuse as fuse_command
-from linmax.cli.fuse import NOTE
+from linmax.cli.fuse import NOTE, save_model
+from linmax.cli.output import MilestoneTable
+from linmax.evaluate.audit import Audit
 from tests.cli.test_fuse import fuse, told
 from tests.evaluate.test_audit import panel, text
 
@@ -38,6 +42,93 @@ def test_a_kill_before_the_findings_are_told_loses_nothing(
     assert told(file, "--from", model, "--save", model, learner=()) == whole
     assert "audit" not in load(model).notes[NOTE]  # it has come to its end
     assert "has learned all 300 rows" in fuse(file, "--from", model, learner=()).stderr
+
+
+def raise_interrupt(*_: Any, **__: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def test_ctrl_c_during_the_ablation_says_that_it_is_missing(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, model = told(file), tmp_path / "panel.linmax"
+    assert (whole["finished"], whole["missing"]) == (True, [])
+    with monkeypatch.context() as patch:
+        patch.setattr(MilestoneTable, "update_status", raise_interrupt)
+        result = fuse(file, "--save", model)
+        as_json = fuse(file, "--json")
+    assert (result.exit_code, as_json.exit_code) == (130, 130)
+    sentence = f"Stopped during the ablation of experts, after all 300 items; {model} has learned 300 rows"
+    assert f"{sentence}; resume with --from {model}." in result.output
+    assert "Trust in the experts" in result.output
+    found = json.loads(as_json.stdout)
+    assert (found["finished"], found["missing"]) == (False, ["ablation"])
+    assert found["results"] == whole["results"]
+    assert told(file, "--from", model, learner=()) == whole  # with the ablation
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_after_the_last_row_skips_the_ablation(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes while the model is written, when there is no next chunk before which it could stop."""
+
+    def interrupted(*arguments: Any, **options: Any) -> None:
+        save_model(*arguments, **options)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(fuse_command, "save_model", interrupted)
+    result = fuse(file, "--save", tmp_path / "panel.linmax", "--json")
+    assert result.exit_code == 130
+    assert json.loads(result.stdout)["missing"] == ["ablation"]
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_in_the_middle_says_which_parts_are_missing(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learn = Audit.learn
+
+    def interrupted(self: Audit, *arguments: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGINT)
+        return learn(self, *arguments)
+
+    monkeypatch.setattr(Audit, "learn", interrupted)
+    result = fuse(file, "--json")
+    assert result.exit_code == 130
+    found = json.loads(result.stdout)
+    assert (found["finished"], found["missing"]) == (False, ["rows", "ablation"])
+
+
+@pytest.mark.parametrize("saves", [True, False])
+def test_ctrl_c_during_the_report_says_what_was_saved(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, saves: bool
+) -> None:
+    model, page = tmp_path / "panel.linmax", tmp_path / "report.html"
+    monkeypatch.setattr("linmax.report.page.write_page", raise_interrupt)
+    result = fuse(file, "--report", page, *(["--save", model] if saves else []))
+    assert result.exit_code == 130
+    way = f"{model} has learned 300 rows; resume with --from {model}"
+    way = way if saves else "nothing was saved; with --save MODEL it could be resumed"
+    assert result.stderr == f"\nlinmax: stopped before the result was complete; {way}\n"
+    assert not page.exists()
+
+
+def test_a_second_ctrl_c_while_learning_says_what_was_saved(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = tmp_path / "panel.linmax"
+    learn = Audit.learn
+
+    def interrupted(self: Audit, *arguments: Any) -> Any:
+        if self.items >= 200:
+            raise KeyboardInterrupt
+        return learn(self, *arguments)
+
+    monkeypatch.setattr(Audit, "learn", interrupted)
+    result = fuse(file, "--save", model, "--checkpoint", 100)
+    assert result.exit_code == 130
+    assert f"before the end of the file; {model} has learned 200 rows; resume" in result.stderr
 
 
 def test_guesses_of_a_pass_that_goes_on_are_told_to_be_the_rest(file: Path, tmp_path: Path) -> None:
