@@ -1,0 +1,259 @@
+"""Several files joined to one table: a file per expert, or votes and labels apart; by id or by row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from linmax.panels import names
+from linmax.panels.join_experts import join_experts
+from linmax.panels.keys import Join, count_matches, key_examples, key_texts
+from linmax.panels.profile import ColumnProfile, profile_column
+from linmax.panels.reading import PanelOptions
+from linmax.panels.table import RawTable
+from linmax.streams.schema import StreamError, missing_column, short_list, short_repr
+
+MIN_OVERLAP = 0.5
+"""Ids under different names are joined if at least this share of the smaller set is in both."""
+MIN_KEYS = 20
+"""Fewer different values are no ids, unless their name says so."""
+
+
+class Joined(NamedTuple):
+    """One table made of several files.
+
+    Attributes
+    ----------
+    table : RawTable
+        The table; its hints name the label if it came from a file of its own.
+    options : PanelOptions
+        The options with names of columns as they are in the table.
+    joins : list of Join
+        What was joined.
+    """
+
+    table: RawTable
+    options: PanelOptions
+    joins: list[Join]
+
+
+def join_tables(tables: Sequence[RawTable], labels: RawTable | None, options: PanelOptions) -> Joined:
+    """Join files to one table.
+
+    Parameters
+    ----------
+    tables : sequence of RawTable
+        The files; one of several may hold the labels.
+    labels : RawTable or None
+        A file with labels.
+    options : PanelOptions
+        What the user says.
+
+    Returns
+    -------
+    Joined
+
+    Raises
+    ------
+    StreamError
+        If no id is in both of two files.
+
+    Examples
+    --------
+    >>> import io
+    >>> from linmax.panels.table import load_table
+    >>> votes = load_table(io.BytesIO(b"id,ann\\n7,ham\\n8,spam\\n"))
+    >>> truth = load_table(io.BytesIO(b"key,truth\\n8,spam\\n9,ham\\n"))
+    >>> joined = join_tables([votes], truth, PanelOptions(labels_id="key"))
+    >>> joined.table.data["truth"].to_pylist(), joined.joins[0].matched
+    ([None, 'spam'], 1)
+    """
+    votes = list(tables)
+    if labels is None and len(votes) > 1:
+        labels = _find_labels(votes)
+        votes = [table for table in votes if table is not labels]
+    joins: list[Join] = []
+    table = votes[0] if len(votes) == 1 else join_experts(votes, options, joins)
+    if labels is None:
+        return Joined(table, options, joins)
+    return _join_labels(table, labels, options, joins)
+
+
+def _find_labels(tables: list[RawTable]) -> RawTable | None:
+    """Return the one file that holds labels only; None if all files have the same columns."""
+    sets = [frozenset(table.data.column_names) for table in tables]
+    if len(set(sets)) == 1 and tables[0].format != "npy":
+        return None
+    if any(table.format == "npy" for table in tables):
+        single = [table for table in tables if table.data.num_columns == 1]
+        return single[-1] if len(single) == 1 and len(tables) > 1 else None
+    common = max(set(sets), key=sets.count)
+    odd = [table for table, own in zip(tables, sets, strict=True) if own != common or sets.count(common) == 1]
+    named = [t for t in odd if any(names.truth_strength(name) == 2 for name in t.data.column_names)]
+    if len(named) == 2:  # in crowd-kit's files `label` is the vote, beside a worker
+        named = [
+            t for t in named if not any(names.has_word(n, names.EXPERT_WORDS) for n in t.data.column_names)
+        ]
+    if len(named) == 1:
+        return named[0]
+    return min(odd, key=lambda table: table.data.num_columns) if len(odd) > 1 else odd[0]
+
+
+# --- labels
+
+
+def _join_labels(table: RawTable, labels: RawTable, options: PanelOptions, joins: list[Join]) -> Joined:
+    right_profiles = _profiles(labels, options)
+    left_key, right_key = _find_keys(table, labels, right_profiles, options)
+    label = _label_of(labels, right_profiles, right_key, options)
+    values = labels.data.column(label).combine_chunks()
+    if left_key is None or right_key is None:
+        joins.append(Join(labels.file, None, None, table.data.num_rows, 0, 0))
+        column = values
+    else:
+        left, right = key_texts(table.data.column(left_key)), key_texts(labels.data.column(right_key))
+        keys, values, conflicts = _unique_labels(right, values)
+        at = pc.index_in(left, value_set=keys)
+        column = values.take(at)
+        joins.append(count_matches(labels.file, left_key, right_key, left, keys))
+        if not joins[-1].matched:
+            raise StreamError(
+                f"no {short_repr(left_key)} of {table.file} (such as {key_examples(left)}) is a"
+                f" {short_repr(right_key)} of {labels.file} (such as {key_examples(right)}); name the columns"
+                " of ids with --id and --labels-id"
+            )
+        if conflicts:
+            table = replace(
+                table,
+                notes=(*table.notes, f"{conflicts} ids of {labels.file} have two different labels: not used"),
+            )
+    name, data = label, table.data
+    if name in data.column_names:
+        if options.labels is not None and name == options.label and not table.hints.get("shape"):
+            own = data.column(name).combine_chunks()
+            column = _coalesce(column, own)
+            data = data.drop_columns([name])
+        else:
+            name = f"{label} of {labels.file}"
+    data = data.append_column(name, column)
+    hints = {**table.hints, "label": name}
+    if left_key is not None:
+        hints.setdefault("id", left_key)
+    return Joined(
+        replace(table, data=data, hints=hints, notes=(*table.notes, *labels.notes)),
+        replace(options, label=name if options.label else None),
+        joins,
+    )
+
+
+def _coalesce(first: Any, second: Any) -> Any:
+    if first.type != second.type:
+        first, second = first.cast(pa.string()), second.cast(pa.string())
+    return pc.coalesce(first, second)
+
+
+def _profiles(table: RawTable, options: PanelOptions) -> dict[str, ColumnProfile]:
+    return {
+        name: profile_column(name, table.data.column(name), options.missing)
+        for name in table.data.column_names
+    }
+
+
+def _label_of(
+    labels: RawTable, profiles: dict[str, ColumnProfile], key: str | None, options: PanelOptions
+) -> str:
+    """Return the column of labels in a file of labels."""
+    if options.label and options.label in profiles:
+        return options.label
+    others = [one for name, one in profiles.items() if name != key]
+    strong = [one.name for one in others if names.truth_strength(one.name) == 2 and one.type != "empty"]
+    discrete = [one.name for one in others if one.is_discrete and not one.is_unique]
+    for found in (strong, discrete, [one.name for one in others]):
+        if len(found) == 1:
+            if options.label:
+                raise missing_column(labels.file, options.label, list(profiles))
+            return found[0]
+        if len(found) > 1:
+            break
+    if options.label:
+        raise missing_column(labels.file, options.label, list(profiles))
+    raise StreamError(
+        f"{len(found)} columns of {labels.file} could be the label: {short_list(found)}; name one with"
+        " --label"
+    )
+
+
+def _unique_labels(keys: Any, labels: Any) -> tuple[Any, Any, int]:
+    """Return each id once, with its label; ids with two different labels have none."""
+    table = pa.table({"key": keys, "label": labels})
+    table = table.filter(pc.and_(pc.is_valid(table["key"]), pc.is_valid(table["label"])))
+    groups = table.group_by("key").aggregate([("label", "min"), ("label", "count_distinct")])
+    unique = groups.filter(pc.equal(groups["label_count_distinct"], 1))
+    conflicts = groups.num_rows - unique.num_rows
+    return unique["key"].combine_chunks(), unique["label_min"].combine_chunks(), conflicts
+
+
+# --- keys
+
+
+def _find_keys(
+    table: RawTable, labels: RawTable, right_profiles: dict[str, ColumnProfile], options: PanelOptions
+) -> tuple[str | None, str | None]:
+    """Return the columns of ids of both files; None if they are joined by row."""
+    left_profiles = _profiles(table, options)
+    for name, own, file in (
+        (options.id, left_profiles, table.file),
+        (options.labels_id, right_profiles, labels.file),
+    ):
+        if name and name not in own:
+            raise missing_column(file, name, list(own))
+    left = [options.id] if options.id else _key_columns(left_profiles, table)
+    right = [options.labels_id] if options.labels_id else _key_columns(right_profiles, labels)
+    if options.label in right and options.label != options.labels_id:
+        right.remove(options.label)
+    best: tuple[str | None, str | None] = (None, None)
+    most = 0.0
+    for a in left:
+        for b in right:
+            found, share = _overlap(table, labels, a, b)
+            chosen = bool(options.id and options.labels_id)
+            same_name = a == b or chosen or (bool(options.id) and len(right) == 1)
+            if found and (same_name or share >= MIN_OVERLAP) and share + same_name > most:
+                best, most = (a, b), share + same_name
+    if best != (None, None):
+        return best
+    if options.id and options.labels_id:
+        return options.id, options.labels_id
+    named = [name for name in (*left, *right) if names.is_id_name(name)]
+    if table.data.num_rows == labels.data.num_rows and not named and not options.labels_id:
+        return None, None
+    if left and right:
+        return left[0], right[0]
+    raise StreamError(
+        f"{labels.file} ({labels.data.num_rows:,} rows) cannot be joined to {table.file}"
+        f" ({table.data.num_rows:,} rows): no column of ids is in both; name them with --id and --labels-id"
+    )
+
+
+def _key_columns(profiles: dict[str, ColumnProfile], table: RawTable) -> list[str]:
+    """Return the columns that may hold ids, those with the name of an id first."""
+    hinted = [
+        name for name in (table.hints.get("id"), *table.hints.get("columns", ())[:1]) if name in profiles
+    ]
+    usable = [one for one in profiles.values() if one.type in ("text", "integer", "free text")]
+    named = [
+        one.name for one in usable if names.is_id_name(one.name) or names.has_word(one.name, names.ITEM_WORDS)
+    ]
+    many = [one.name for one in usable if one.distinct >= MIN_KEYS]
+    return list(dict.fromkeys([*hinted, *named, *many]))
+
+
+def _overlap(table: RawTable, labels: RawTable, a: str, b: str) -> tuple[int, float]:
+    """Return how many ids are in both, and their share of the smaller set."""
+    left, right = key_texts(table.data.column(a)).unique(), key_texts(labels.data.column(b)).unique()
+    found = int(pc.sum(pc.is_in(left, value_set=right)).as_py() or 0)
+    return found, found / max(min(len(left), len(right)), 1)

@@ -1,0 +1,317 @@
+"""The roles of the columns of a long table, one row per vote, found by names and by structure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from linmax.panels import names
+from linmax.panels.profile import ColumnProfile
+from linmax.panels.reading import ColumnRole, PanelOptions, Reading, select_columns
+from linmax.streams.schema import StreamError, missing_column, short_list, short_repr
+
+MIN_VOTES_PER_ITEM = 1.3
+"""Fewer rows per item are no long table."""
+MIN_VOTES_PER_EXPERT = 1.5
+"""Likewise for experts."""
+MAX_REPEATED = 0.3
+"""The largest share of rows in which an expert votes on an item again."""
+MAX_CLASSES = 1000
+Codes = NDArray[np.int64]
+
+
+class LongRoles:
+    """Finds the columns of items, experts, votes and labels of a long table.
+
+    Parameters
+    ----------
+    file : str
+        Name of the file, for messages.
+    data : pyarrow.Table
+        The rows.
+    profiles : list of ColumnProfile
+        The columns.
+    options : PanelOptions
+        What the user says.
+    hints : dict
+        Roles that the format fixes: "columns" (item, expert, vote) and "label".
+    """
+
+    def __init__(
+        self,
+        file: str,
+        data: Any,
+        profiles: list[ColumnProfile],
+        options: PanelOptions,
+        hints: dict[str, Any],
+    ) -> None:
+        self.file, self.data, self.options, self.hints = file, data, options, hints
+        self.profiles = {profile.name: profile for profile in profiles}
+        self.forced = options.shape == "long" or hints.get("shape") == "long"
+        self._codes: dict[str, Codes] = {}
+
+    def infer(self) -> Reading | None:
+        """Return the roles of all columns; None if the table is not long."""
+        found = self._structure()
+        if found is None:
+            if self.options.shape == "long":
+                raise StreamError(
+                    f"{self.file} has no columns of items, experts and votes that linmax recognises (it has"
+                    f" {short_list(self.profiles)}); name them: --id ITEM --experts EXPERT,VOTE"
+                )
+            return None
+        item, expert, reason = found
+        label = self._label_column(item, expert)
+        votes = self._vote_columns(item, expert, label)
+        if len(votes) != 1 and not self.forced and not self._named_long(item, expert):
+            return None
+        roles = {
+            item: ColumnRole(item, "id", reason if reason != "names" else "the item of each vote"),
+            expert: ColumnRole(expert, "expert", "the expert of each vote"),
+        }
+        if label is not None:
+            roles[label] = ColumnRole(label, "label", "the same for all votes on an item")
+        problem, suggestion = None, {}
+        if len(votes) == 1:
+            roles[votes[0]] = ColumnRole(votes[0], "vote", "what the expert says")
+        else:
+            candidates = votes or [one.name for one in self.profiles.values() if one.name not in roles]
+            problem = (
+                f"{self.file} has one row per vote ({item} x {expert}), and"
+                f" {'several columns could be' if votes else 'no column looks like'} the vote; name it:"
+                f" --shape long --id {item} --experts {expert},VOTE (there is {short_list(candidates, 8)})"
+            )
+            suggestion = {"--shape": "long", "--id": item, "--experts": f"{expert},{candidates[0]}"}
+        score = self._score_column(item, expert, votes, roles) if len(votes) == 1 else None
+        if score is not None:
+            roles[score] = ColumnRole(score, "score", "a number per class")
+        for name in select_columns(self.options.attributes, list(self.profiles), self.file):
+            roles.setdefault(name, ColumnRole(name, "attribute", "named by --attributes"))
+        ordered = [roles.get(name) or self._other(profile, item) for name, profile in self.profiles.items()]
+        return Reading("long", ordered, [], problem, suggestion)
+
+    # --- items and experts
+
+    def _structure(self) -> tuple[str, str, str] | None:
+        """Return the columns of items and of experts, and how they were found."""
+        options = self.options
+        fixed = self.hints.get("columns")
+        if fixed:
+            return fixed[0], fixed[1], "as the format says"
+        if options.shape in ("wide", "scores"):
+            return None
+        if options.shape == "long" and options.experts and len(options.experts) >= 2 and options.id:
+            for name in (options.id, *options.experts[:2]):
+                if name not in self.profiles:
+                    raise missing_column(self.file, name, list(self.profiles))
+            return options.id, options.experts[0], "named by --id"
+        experts = [one for one in self._keys() if names.has_word(one, names.EXPERT_WORDS)]
+        items = [options.id] if options.id in self.profiles else self._item_candidates(experts)
+        for expert in experts:
+            for item in items:
+                if item != expert and self._is_long(item, expert):
+                    return item, expert, "names"
+        return None
+
+    def _keys(self) -> list[str]:
+        """Return the columns whose values repeat, as those of items and experts do."""
+        return [
+            name
+            for name, one in self.profiles.items()
+            if one.type in ("text", "integer", "free text") and 1 < one.distinct < one.present
+        ]
+
+    def _item_candidates(self, experts: list[str]) -> list[str]:
+        """Return columns that may hold items, the likeliest first."""
+        keys = [name for name in self._keys() if name not in experts]
+        inputs = [name for name in keys if name.upper().startswith("INPUT:")]
+        named = [name for name in keys if names.has_word(name, names.ITEM_WORDS)]
+        ids = [name for name in keys if names.is_id_name(name)]
+        both = [name for name in named if name in ids]
+        free = sorted(
+            (name for name in keys if self.profiles[name].type != "free text"),
+            key=lambda name: -self.profiles[name].distinct,
+        )
+        return list(dict.fromkeys([*inputs, *both, *named, *ids, *free, *keys]))
+
+    def _is_long(self, item: str, expert: str) -> bool:
+        rows = self.data.num_rows
+        items, experts = self.profiles[item], self.profiles[expert]
+        if items.missing or rows < MIN_VOTES_PER_ITEM * items.distinct:
+            return False
+        if rows < MIN_VOTES_PER_EXPERT * experts.distinct or items.distinct < 2:
+            return False
+        repeated = 1.0 - self._pairs(item, expert) / max(rows, 1)
+        return repeated <= MAX_REPEATED or self._triples_are_unique(item, expert)
+
+    def _triples_are_unique(self, item: str, expert: str) -> bool:
+        """Whether an expert has a row per class, with a score."""
+        votes = [
+            one.name
+            for one in self.profiles.values()
+            if one.is_discrete
+            and names.has_word(one.name, names.VOTE_WORDS)
+            and one.name not in (item, expert)
+        ]
+        numbers = [one for one in self.profiles.values() if one.type == "number"]
+        return bool(numbers) and any(
+            self._distinct(item, expert, vote) >= 0.999 * self.data.num_rows for vote in votes
+        )
+
+    def _pairs(self, item: str, expert: str) -> int:
+        return self._distinct(item, expert)
+
+    def _distinct(self, *columns: str) -> int:
+        code: Codes = np.zeros(self.data.num_rows, np.int64)
+        for name in columns:
+            own = self.codes(name)
+            code = code * (int(own.max(initial=0)) + 1) + own
+            code = np.unique(code, return_inverse=True)[1].astype(np.int64)
+        return int(code.max(initial=-1)) + 1
+
+    def codes(self, name: str) -> Codes:
+        """Return an integer for each distinct value of a column; missing values have one, too."""
+        if name not in self._codes:
+            column = self.data.column(name).combine_chunks()
+            if not pa.types.is_dictionary(column.type):
+                column = column.dictionary_encode("encode")
+            self._codes[name] = np.asarray(column.indices.to_numpy(zero_copy_only=False), np.int64)
+        return self._codes[name]
+
+    # --- votes and labels
+
+    def _named_long(self, item: str, expert: str) -> bool:
+        return names.has_word(expert, names.EXPERT_WORDS) and (
+            names.has_word(item, names.ITEM_WORDS) or names.is_id_name(item)
+        )
+
+    def _constant_within(self, name: str, key: str) -> bool:
+        """Whether a column has one value per value of another one; missing values do not count."""
+        values, keys = self.codes(name), self.codes(key)
+        present = np.asarray(self.data.column(name).is_valid().to_numpy(), bool)
+        texts = self.data.column(name)
+        if pa.types.is_string(texts.type):
+            present &= np.asarray(texts.to_numpy() != "", bool)
+        values, keys = values[present], keys[present]
+        first = np.full(int(keys.max(initial=0)) + 1, -1, np.int64)
+        first[keys] = values
+        return bool((first[keys] == values).mean() > 0.98) if len(values) else False
+
+    def _label_column(self, item: str, expert: str) -> str | None:
+        if self.options.label == "":
+            return None
+        if self.options.label:
+            if self.options.label not in self.profiles:
+                if self.options.labels is not None:
+                    return None
+                raise missing_column(self.file, self.options.label, list(self.profiles))
+            return self.options.label
+        if self.hints.get("label") in self.profiles:
+            return str(self.hints["label"])
+        found = [
+            one.name
+            for one in self.profiles.values()
+            if one.name not in (item, expert) and names.truth_strength(one.name) == 2 and one.is_discrete
+            and self._constant_within(one.name, item)
+        ]  # fmt: skip
+        if len(found) > 1:
+            raise StreamError(
+                f"{len(found)} columns of {self.file} could be the label: {short_list(found)}; name one with"
+                " --label, and the others are ignored"
+            )
+        return found[0] if found else None
+
+    def _vote_columns(self, item: str, expert: str, label: str | None) -> list[str]:
+        """Return the columns that may hold the votes."""
+        fixed = self.hints.get("columns")
+        if fixed:
+            return [fixed[2]]
+        if self.options.experts and len(self.options.experts) >= 2:
+            return [select_columns([self.options.experts[1]], list(self.profiles), self.file)[0]]
+        found = []
+        for one in self.profiles.values():
+            taken = one.name in (item, expert, label) or names.says_whether_right(one.name)
+            if taken or not one.is_discrete or one.is_constant or one.distinct > MAX_CLASSES:
+                continue
+            if names.is_time_name(one.name) and not names.has_word(one.name, names.VOTE_WORDS):
+                continue
+            if not self._constant_within(one.name, item) and not self._constant_within(one.name, expert):
+                found.append(one.name)
+        if len(found) > 1:
+            output = [name for name in found if name.upper().startswith("OUTPUT:")]
+            named = [name for name in found if names.has_word(name, names.VOTE_WORDS)]
+            public = [name for name in found if not name.startswith(("_", "!", "ASSIGNMENT:"))]
+            found = next((some for some in (output, named, public) if len(some) == 1), found)
+        return found
+
+    def _score_column(
+        self, item: str, expert: str, votes: list[str], roles: dict[str, ColumnRole]
+    ) -> str | None:
+        """Return the column of scores, if an expert has several rows per item."""
+        numbers = [
+            one.name for one in self.profiles.values()
+            if one.type in ("number", "integer") and one.name not in roles
+            and names.has_word(one.name, names.CONFIDENCE_WORDS | frozenset({"value"}))
+        ]  # fmt: skip
+        several = self._pairs(item, expert) < (1.0 - MAX_REPEATED) * self.data.num_rows
+        return numbers[0] if several and numbers else None
+
+    def _other(self, profile: ColumnProfile, item: str) -> ColumnRole:
+        if profile.type == "time":
+            return ColumnRole(profile.name, "time", "dates or times")
+        if profile.is_constant:
+            return ColumnRole(profile.name, "ignored", "always the same value")
+        if profile.distinct and self._constant_within(profile.name, item):
+            return ColumnRole(profile.name, "ignored", "the same for all votes on an item")
+        return ColumnRole(profile.name, "ignored", "not the vote")
+
+
+def infer_long(
+    file: str,
+    data: Any,
+    profiles: list[ColumnProfile],
+    options: PanelOptions,
+    hints: dict[str, Any] | None = None,
+) -> Reading | None:
+    """Infer the roles of the columns of a long table; None if the table is not long.
+
+    Parameters
+    ----------
+    file : str
+        Name of the file, for messages.
+    data : pyarrow.Table
+        The rows.
+    profiles : list of ColumnProfile
+        The columns.
+    options : PanelOptions
+        What the user says.
+    hints : dict, optional
+        Roles that the format fixes.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from linmax.panels.profile import profile_column
+    >>> rows = [("t1", "ann", "a"), ("t2", "ann", "b"), ("t1", "bob", "a"), ("t2", "bob", "a")]
+    >>> data = pa.table(dict(zip(("task", "worker", "label"), map(pa.array, zip(*rows)))))
+    >>> profiles = [profile_column(name, data[name]) for name in data.column_names]
+    >>> [role.role for role in infer_long("ck.csv", data, profiles, PanelOptions()).roles]
+    ['id', 'expert', 'vote']
+    """
+    if not profiles or not data.num_rows:
+        return None
+    found = LongRoles(file, data, profiles, options, hints or {}).infer()
+    if found is not None and found.problem is None:
+        _check_taken(found, file)
+    return found
+
+
+def _check_taken(found: Reading, file: str) -> None:
+    label, vote = found.column("label"), found.column("vote")
+    if label is not None and label == vote:
+        raise StreamError(
+            f"column {short_repr(label)} of {file} is both the vote and the label; name another"
+        )

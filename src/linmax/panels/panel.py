@@ -1,0 +1,392 @@
+"""Panels: one or several files, read with the roles of their columns, as a stream of items."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linmax.panels.build import ChunkBuilder, vote_codes
+from linmax.panels.classes import MIN_LABELS, ClassNames
+from linmax.panels.join import join_tables
+from linmax.panels.keys import Join
+from linmax.panels.long_roles import infer_long
+from linmax.panels.profile import ColumnProfile, profile_column
+from linmax.panels.reading import PanelOptions, Reading, as_dict
+from linmax.panels.streaming import StreamedTable
+from linmax.panels.table import RawTable, load_table
+from linmax.panels.wide_roles import infer_wide
+from linmax.streams import Chunk, Schema, Stream, StreamError
+from linmax.streams.schema import short_list, short_repr
+from linmax.validation import DataWarning
+
+CHUNK_SIZE = 100_000
+MAX_BYTES = 1 << 28
+"""Larger files are not read into memory."""
+LEAK_ACCURACY, LEAK_RATIO, LEAK_ITEMS = 0.99, 5.0, 50
+"""An expert that is right so often, with so many times fewer mistakes than the next, may know the label."""
+MAX_UNVOTED = 0.2
+"""The largest share of items whose label no expert votes for."""
+
+
+@dataclass
+class Panel:
+    """Votes and labels from files, and how they were read.
+
+    Attributes
+    ----------
+    file : str
+        The files.
+    reading : Reading
+        The roles of the columns.
+    profiles : dict of str to ColumnProfile
+        What is in the columns.
+    joins : list of Join
+        How several files were joined.
+    warnings : list of DataWarning
+        What may be wrong, grave warnings first.
+    chunk : Chunk or None
+        All items; None if the reading has a problem.
+    schema : Schema
+        The roles, as streams have them.
+    complete : bool
+        Whether these are all items of the files.
+    opened : Stream or None
+        All items, if the file is too large or is standard input; `chunk` has the first of them then.
+
+    Examples
+    --------
+    >>> import io
+    >>> panel = read_panel([io.BytesIO(b"ticket,gpt4,human_label\\nT1,bug,bug\\nT2,fix,bug\\n")])
+    >>> [(role.name, role.role) for role in panel.reading.roles]
+    [('ticket', 'id'), ('gpt4', 'expert'), ('human_label', 'label')]
+    >>> panel.chunk.labels.tolist()
+    ['bug', 'bug']
+    """
+
+    file: str
+    table: RawTable = field(repr=False)
+    options: PanelOptions = field(repr=False)
+    reading: Reading
+    profiles: dict[str, ColumnProfile] = field(repr=False)
+    classes: ClassNames = field(repr=False)
+    joins: list[Join] = field(default_factory=list)
+    warnings: list[DataWarning] = field(default_factory=list)
+    chunk: Chunk | None = None
+    complete: bool = True
+    opened: Stream | None = field(default=None, repr=False)
+
+    @property
+    def schema(self) -> Schema:
+        """The roles, as streams have them."""
+        reading = self.reading
+        shape, experts = "wide", tuple(one.name for one in reading.columns("expert"))
+        if reading.shape == "long":
+            shape = "long"
+            experts = tuple(
+                str(name) for role in ("id", "expert", "vote", "score") if (name := reading.column(role))
+            )
+        elif reading.columns("score"):
+            scores = [f"{one.expert}:{one.label}" for one in reading.columns("score")]
+            shape, experts = "scores", tuple(scores) + experts
+        elif not experts:
+            shape = "attributes"
+        return Schema(
+            self.file, self.table.format, self.table.compression, shape, experts,
+            reading.column("label"), reading.column("id"),
+            tuple(one.name for one in reading.columns("attribute")),
+            tuple(one.name for one in reading.roles if one.role in ("ignored", "time")),
+        )  # fmt: skip
+
+    def stream(self) -> Stream:
+        """Return the items as a stream.
+
+        Raises
+        ------
+        StreamError
+            If the reading has a problem.
+        """
+        if self.opened is not None:
+            return self.opened
+        if self.chunk is None:
+            raise StreamError(self.reading.problem or f"{self.file} cannot be read")
+        return Stream(_Memory(), self.schema, _slices(self.chunk), self.chunk.items)  # type: ignore[arg-type]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the reading as values that JSON has."""
+        return {
+            "file": self.file,
+            "format": self.table.format,
+            "shape": self.reading.shape,
+            "items": None if self.chunk is None else self.chunk.items,
+            "classes": [str(name) for name in self.classes.names[:1000]],
+            "columns": [as_dict(role, self.profiles.get(role.name)) for role in self.reading.roles],
+            "joins": [one._asdict() for one in self.joins],
+            "warnings": [one._asdict() for one in self.warnings],
+            "problem": self.reading.problem,
+        }
+
+    def command(self, files: Sequence[str]) -> str:
+        """Return the command that reads the files in this way, to be copied.
+
+        Parameters
+        ----------
+        files : sequence of str
+            The files as the user wrote them.
+        """
+        given: dict[str, str] = {}
+        label, id = self.reading.column("label"), self.reading.column("id")
+        if label is not None and not self.joins:
+            given["--label"] = label
+        if id is not None:
+            given["--id"] = id
+        if self.reading.shape == "long" and self.reading.column("vote"):
+            given["--shape"] = "long"
+            given["--experts"] = f"{self.reading.column('expert')},{self.reading.column('vote')}"
+        given |= self.reading.suggestion
+        if self.options.labels is not None:
+            given["--labels"] = str(self.options.labels)
+        words = ["linmax", "fuse", *files]
+        for name, value in given.items():
+            words += [name, value]
+        for option, patterns in (
+            ("--attributes", self.options.attributes),
+            ("--ignore", self.options.ignore),
+        ):
+            for pattern in patterns:
+                words += [option, pattern]
+        return shlex.join(words)
+
+
+def read_panel(paths: Sequence[str | os.PathLike[str] | Any], options: PanelOptions | None = None) -> Panel:
+    """Read files, infer the roles of their columns, and join them.
+
+    Parameters
+    ----------
+    paths : sequence of str, path-like or binary file
+        The files: a table of votes, one file per expert, or votes and labels apart.
+    options : PanelOptions, optional
+        What the user says.
+
+    Returns
+    -------
+    Panel
+        If its reading has a `problem`, it has no items.
+
+    Raises
+    ------
+    StreamError
+        If a file cannot be read, or the options name a column that does not exist.
+    """
+    options = options or PanelOptions()
+    if len(paths) == 1 and options.labels is None and (paths[0] == "-" or _is_large(paths[0])):
+        return _open_large(paths[0], options)
+    tables = _name_experts([load_table(path, header=options.header) for path in paths])
+    labels = None if options.labels is None else load_table(options.labels, header=options.header)
+    joined = join_tables(tables, labels, options)
+    return panel_of(joined.table, joined.options, joined.joins)
+
+
+def _is_large(path: Any) -> bool:
+    return isinstance(path, str | os.PathLike) and os.path.isfile(path) and os.path.getsize(path) > MAX_BYTES
+
+
+def _open_large(path: Any, options: PanelOptions) -> Panel:
+    """Open standard input, or a file that is not read into memory; its first rows decide on the roles."""
+    head = StreamedTable(path, CHUNK_SIZE)
+    try:
+        panel = panel_of(head.table, options)
+        if panel.reading.problem is None:
+            panel.opened = head.stream(panel.reading, panel.classes, panel.schema, options)
+        return panel
+    except BaseException:
+        head.close()
+        raise
+
+
+def _name_experts(tables: list[RawTable]) -> list[RawTable]:
+    """Name the expert of each of several files after what differs in their names."""
+    if len(tables) < 2:
+        return tables
+    stems = [Path(table.file).name.split(".")[0] for table in tables]
+    prefix, suffix = _common_start(stems), _common_start([stem[::-1] for stem in stems])[::-1]
+    found = []
+    for table, stem in zip(tables, stems, strict=True):
+        end = len(stem) - len(suffix) if len(prefix) + len(suffix) < len(stem) else len(stem)
+        found.append(replace(table, expert=stem[len(prefix) : end].strip("_-. ") or stem))
+    return found
+
+
+def _common_start(texts: list[str]) -> str:
+    first, last = min(texts), max(texts)
+    at = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    return first[:at]
+
+
+def panel_of(table: RawTable, options: PanelOptions, joins: list[Join] | None = None) -> Panel:
+    """Infer the roles of the columns of one table, and make items of its rows.
+
+    Parameters
+    ----------
+    table : RawTable
+        The table.
+    options : PanelOptions
+        What the user says.
+    joins : list of Join, optional
+        How the table was made of several files.
+    """
+    joins = joins or []
+    profiles = [
+        profile_column(name, table.data.column(name), options.missing) for name in table.data.column_names
+    ]
+    by_name = {profile.name: profile for profile in profiles}
+    reading = infer_long(table.file, table.data, profiles, options, table.hints)
+    if reading is None:
+        reading, classes = infer_wide(table.file, profiles, options, table.hints)
+    else:
+        classes = _long_classes(reading, by_name, options)
+    panel = Panel(table.file, table, options, reading, by_name, classes, joins, complete=table.complete)
+    if reading.problem is None:
+        _build(panel)
+    panel.warnings.sort(key=lambda one: one.severity)  # grave comes before note
+    return panel
+
+
+def _long_classes(reading: Reading, profiles: dict[str, ColumnProfile], options: PanelOptions) -> ClassNames:
+    source = reading.column("label") or reading.column("vote")
+    counts = profiles[source].counts if source else {}
+    return ClassNames(counts, options.classes, options.missing)
+
+
+def _build(panel: Panel) -> None:
+    """Make the items, and find out what may be wrong."""
+    reading, table = panel.reading, panel.table
+    label = reading.column("label")
+    labelled = panel.profiles[label].present if label else 0
+    keep = label is None or labelled < MIN_LABELS or not table.complete
+    builder = ChunkBuilder(
+        table.file, table.unit, reading, panel.classes, keep=keep, missing=panel.options.missing
+    )
+    panel.chunk = builder.chunk(table.data, table.lines)
+    panel.warnings += [*reading.warnings, *_table_warnings(panel, builder), *_vote_warnings(panel, keep)]
+    panel.warnings += [DataWarning("reading", "note", sentence) for sentence in table.notes]
+
+
+def _table_warnings(panel: Panel, builder: ChunkBuilder) -> Iterator[DataWarning]:
+    for join in panel.joins:
+        if join.left is not None and (join.left_only or join.right_only):
+            yield DataWarning(
+                "unmatched-labels", "grave" if join.right_only > join.matched else "note", str(join)
+            )
+    if builder.repeated:
+        yield DataWarning(
+            "repeated-votes", "note",
+            f"{builder.repeated:,} times an expert votes again on an item; its last vote is used",
+        )  # fmt: skip
+    if builder.conflicting:
+        yield DataWarning(
+            "conflicting-labels", "note",
+            f"{builder.conflicting:,} items have two different labels; they count as not labelled",
+        )  # fmt: skip
+    chunk = panel.chunk
+    assert chunk is not None
+    if chunk.raw_labels is not None:
+        missing = sum(one is None for one in chunk.labels.tolist())
+        if missing:
+            yield DataWarning(
+                "missing-labels", "note",
+                f"{missing:,} of {chunk.items:,} items have no label: they are only predicted",
+            )  # fmt: skip
+
+
+def _vote_warnings(panel: Panel, keep: bool) -> Iterator[DataWarning]:
+    chunk, classes = panel.chunk, panel.classes
+    assert chunk is not None
+    columns = [
+        one.name for one in panel.reading.columns("vote" if panel.reading.shape == "long" else "expert")
+    ]
+    respelled, unlabelled = 0, dict[str, int]()
+    for name in columns:
+        for value, count in panel.profiles[name].counts.items():
+            found = classes.find(value)
+            if found is None:
+                unlabelled[str(value)] = unlabelled.get(str(value), 0) + count
+            elif str(found) != str(value):
+                respelled += count
+    if respelled:
+        yield DataWarning(
+            "spelling", "note",
+            f"{respelled:,} votes are spelled unlike the labels (case, whitespace, or 1.0 for 1), and count"
+            " for the class of the same name",
+        )  # fmt: skip
+    if unlabelled and not keep:
+        most = sorted(unlabelled, key=lambda value: -unlabelled[value])
+        shown = short_list((f"{short_repr(value)} ({unlabelled[value]:,})" for value in most), 4)
+        yield DataWarning(
+            "votes-never-labels", "note",
+            f"{sum(unlabelled.values()):,} votes are never a label and abstain: {shown};"
+            " name those that are classes with --classes",
+        )  # fmt: skip
+    if chunk.raw_labels is not None and panel.reading.column("label"):
+        yield from _label_warnings(panel, chunk)
+
+
+def _label_warnings(panel: Panel, chunk: Chunk) -> Iterator[DataWarning]:
+    index = {name: i for i, name in enumerate(panel.classes.names)}
+    labels = np.array([index.get(name, -1) for name in chunk.labels.tolist()], np.int64)
+    total = int((labels >= 0).sum())
+    if not total:
+        return
+    votes = vote_codes(chunk.votes, panel.classes.names)
+    voted = np.zeros(len(index) + 1, bool)
+    errors: dict[Any, tuple[float, int]] = {}
+    for expert, (item, code) in votes.items():
+        voted[code] = True
+        known = labels[item] >= 0
+        if known.sum() >= LEAK_ITEMS:
+            errors[expert] = (float((labels[item] != code)[known].mean()), int(known.sum()))
+    scored = {panel.classes.find(one.label) for one in panel.reading.columns("score")}
+    voted[[index[name] for name in scored if name in index]] = True
+    never = ~voted[labels] & (labels >= 0)
+    if votes and never.any():
+        share = float(never.sum()) / total
+        some = short_list(map(short_repr, dict.fromkeys(chunk.labels[never].tolist())), 4)
+        yield DataWarning(
+            "labels-never-voted", "grave" if share > MAX_UNVOTED else "note",
+            f"{int(never.sum()):,} of {total:,} items have a label that no expert votes for ({some})",
+        )  # fmt: skip
+    if panel.options.experts is None:
+        yield from _leaks(errors)
+
+
+def _leaks(errors: dict[Any, tuple[float, int]]) -> Iterator[DataWarning]:
+    """Warn about an expert that is nearly always right, unlike all others."""
+    for expert, (rate, items) in errors.items():
+        others = [other for name, (other, _) in errors.items() if name != expert]
+        if 1.0 - rate >= LEAK_ACCURACY and (not others or min(others) >= LEAK_RATIO * max(rate, 1.0 / items)):
+            yield DataWarning(
+                "possible-leak", "grave",
+                f"{short_repr(expert)} is right on {1.0 - rate:.1%} of {items:,} items, no other nearly so"
+                f" often; if it was made from the label, pass --ignore {shlex.quote(str(expert))}, and if"
+                " not, name the experts with --experts",
+            )  # fmt: skip
+
+
+def _slices(chunk: Chunk) -> Iterator[Chunk]:
+    for start in range(0, chunk.items, CHUNK_SIZE):
+        yield chunk.slice(start, start + CHUNK_SIZE)
+
+
+class _Memory:
+    """What a stream needs to know of a file that is in memory."""
+
+    bytes_read = 0
+    bytes_total = None
+
+    def close(self) -> None:
+        """Do nothing."""

@@ -1,0 +1,179 @@
+"""Profiles of columns: what the values of a column look like, whatever its name is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "<NA>", "#N/A", "#NA", "NaT", "nil", "NIL")
+"""Cells that are read as missing unless the user lists others."""
+
+MAX_VALUES = 10_000
+"""Distinct values that are looked at, the most frequent ones."""
+SAMPLE = 400
+"""Distinct values from which the type of a column is found."""
+LONG_TEXT, MANY_WORDS = 40, 6
+"""Texts are free text if their mean length, or number of words, is larger."""
+
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+INTEGER = re.compile(r"[-+]?\d+(\.0+)?")
+TIME = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ]\d{1,2}:\d{2}.*)?"  # 2025-01-31 17:09:00
+    r"|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}( \d{1,2}:\d{2}.*)?"  # 3/24/2016 17:57:02
+    r"|(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d{1,2}:\d{2}.*"  # Mon Mar 25 07:39:42 PDT 2019
+    r"|\d{1,2}:\d{2}(:\d{2})?(\.\d+)?",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """What the values of a column look like.
+
+    Parameters
+    ----------
+    name : str
+        The name of the column.
+    type : str
+        "empty", "boolean", "integer", "number", "time", "text" or "free text".
+    rows, missing, distinct : int
+        Rows, rows without a value, and different values.
+    counts : dict
+        How often each value occurs; at most `MAX_VALUES` of them, the most frequent first.
+    low, high : float or None
+        The range of numbers.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> profile = profile_column("gpt4", pa.array(["bug", "NA", "billing", "bug"]))
+    >>> profile.type, profile.missing, profile.counts
+    ('text', 1, {'bug': 2, 'billing': 1})
+    """
+
+    name: str
+    type: str
+    rows: int
+    missing: int
+    distinct: int
+    counts: dict[Any, int] = field(repr=False)
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def present(self) -> int:
+        """Rows with a value."""
+        return self.rows - self.missing
+
+    @property
+    def is_unique(self) -> bool:
+        """Whether nearly every row has a value of its own."""
+        return (
+            self.present > 1
+            and self.distinct >= 0.95 * self.present
+            and self.distinct > 20 * (self.type in ("integer", "text"))
+        )
+
+    @property
+    def is_discrete(self) -> bool:
+        """Whether the values can be classes: few, and neither times, decimals nor free text."""
+        few = self.distinct <= max(20, min(MAX_VALUES, self.present // 2))
+        return self.type in ("text", "integer", "boolean") and few
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether every row has the same value."""
+        return self.distinct == 1 and not self.missing
+
+    @cached_property
+    def examples(self) -> list[str]:
+        """Some frequent values as short texts."""
+        texts = [" ".join(str(value).split()) for value in list(self.counts)[:4]]
+        return [text if len(text) <= 24 else text[:21] + "..." for text in texts]
+
+
+def profile_column(name: str, column: Any, missing: tuple[str, ...] = MISSING) -> ColumnProfile:
+    """Profile one column.
+
+    Parameters
+    ----------
+    name : str
+        The name of the column.
+    column : pyarrow.Array or pyarrow.ChunkedArray
+        Its values.
+    missing : tuple of str
+        Texts that are read as a missing value; whitespace around them does not matter.
+    """
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    is_text = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
+    if is_text:
+        array = strip_missing(array, missing)
+    elif pa.types.is_floating(array.type):
+        array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+    table = pa.table({"value": array}).group_by("value").aggregate([([], "count_all")])
+    table = table.filter(pc.is_valid(table["value"])).sort_by([("count_all", "descending")])
+    values, counts = table["value"].slice(0, MAX_VALUES).to_pylist(), table["count_all"].to_pylist()
+    found = dict(zip(values, counts, strict=False))
+    kind = _type_of_texts(values) if is_text else _type_of_array(array.type, values)
+    low = high = None
+    if kind in ("integer", "number"):
+        numbers = [float(value) for value in values]
+        low, high = min(numbers), max(numbers)
+    return ColumnProfile(name, kind, len(array), array.null_count, table.num_rows, found, low, high)
+
+
+def strip_missing(array: Any, missing: tuple[str, ...]) -> Any:
+    """Strip texts, and replace those that mean a missing value by null; numbers stay as they are.
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+        The cells.
+    missing : tuple of str
+        Texts that mean a missing value.
+
+    Examples
+    --------
+    >>> strip_missing(pa.array([" bug", "NA "]), MISSING).to_pylist()
+    ['bug', None]
+    """
+    if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
+        return array
+    texts = pc.utf8_trim_whitespace(array)
+    is_missing = pc.is_in(texts, value_set=pa.array([text.strip() for text in missing], texts.type))
+    return pc.if_else(is_missing, pa.scalar(None, texts.type), texts)
+
+
+def _type_of_array(kind: Any, values: list[Any]) -> str:
+    if not values:
+        return "empty"
+    if pa.types.is_boolean(kind):
+        return "boolean"
+    if pa.types.is_integer(kind) or all(float(value).is_integer() for value in values[:SAMPLE]):
+        return "integer"
+    return "number"
+
+
+def _type_of_texts(values: list[str]) -> str:
+    sample = values[:SAMPLE]
+    if not sample:
+        return "empty"
+    if {value.lower() for value in sample} <= {"true", "false"}:
+        return "boolean"
+    if all(NUMBER.fullmatch(value) for value in values):  # of all values: they are made numbers of
+        is_whole = all(INTEGER.fullmatch(value) for value in sample)
+        return "integer" if is_whole else "number"
+    if sum(bool(TIME.fullmatch(value)) for value in sample) >= 0.95 * len(sample):
+        return "time"
+    mean_length = sum(map(len, sample)) / len(sample)
+    mean_words = sum(len(value.split()) for value in sample) / len(sample)
+    if len(sample) > 20 and (mean_length > LONG_TEXT or mean_words > MANY_WORDS):
+        return "free text"
+    return "text"

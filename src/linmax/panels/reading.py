@@ -1,0 +1,177 @@
+"""What linmax reads in a panel: options of the user, the role of every column, and doubts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from linmax.panels.profile import MISSING
+from linmax.streams.schema import StreamError, missing_column
+from linmax.validation import DataWarning
+
+
+@dataclass(frozen=True)
+class PanelOptions:
+    """What the user says about the files; None and empty mean that it is inferred.
+
+    Parameters
+    ----------
+    label, id : str or None
+        The column of labels and that of ids; "" means that there is none.
+    experts : tuple of str or None
+        The columns with votes, with wildcards. For a long table, the column of experts and that of votes.
+    attributes, ignore : tuple of str
+        Columns of attributes, and columns to ignore, with wildcards.
+    classes : tuple of str
+        Classes beside those of the labels: votes for them count.
+    missing : tuple of str
+        Cells that are read as missing.
+    shape : {"wide", "scores", "long"} or None
+        The shape of the table.
+    header : bool
+        Whether the first row of a text file has the names of the columns.
+    labels : path or None
+        A file with the labels.
+    labels_id : str or None
+        The column of ids in that file.
+    ignore_case : bool
+        Ignore case in labels, too: labels that differ by case only are one class.
+    """
+
+    label: str | None = None
+    id: str | None = None
+    experts: tuple[str, ...] | None = None
+    attributes: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+    missing: tuple[str, ...] = MISSING
+    shape: str | None = None
+    header: bool = True
+    labels: str | Path | None = None
+    labels_id: str | None = None
+    ignore_case: bool = False
+
+
+class ColumnRole(NamedTuple):
+    """The role of a column.
+
+    Attributes
+    ----------
+    name : str
+        The name of the column.
+    role : str
+        "expert", "score", "confidence", "label", "id", "time", "attribute" or "ignored"; in a long table
+        also "vote", and "expert" is the column that names the expert of each row.
+    reason : str
+        Why, in a few words.
+    expert : str or None
+        Whose vote, score or confidence it is.
+    label : str or None
+        The class that it is a score for.
+    """
+
+    name: str
+    role: str
+    reason: str
+    expert: str | None = None
+    label: str | None = None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a table is read.
+
+    Parameters
+    ----------
+    shape : {"wide", "long"}
+        One row per item, or one row per vote.
+    roles : list of ColumnRole
+        The role of every column, in the order of the table.
+    warnings : list of DataWarning
+        What may be wrong.
+    problem : str or None
+        Why the table cannot be used as it is, and what to type; one sentence.
+    suggestion : dict of str to str
+        Options that solve the problem.
+    """
+
+    shape: str
+    roles: list[ColumnRole]
+    warnings: list[DataWarning] = field(default_factory=list)
+    problem: str | None = None
+    suggestion: dict[str, str] = field(default_factory=dict)
+
+    def columns(self, role: str) -> list[ColumnRole]:
+        """Return the columns that have a role."""
+        return [one for one in self.roles if one.role == role]
+
+    def column(self, role: str) -> str | None:
+        """Return the name of the first column that has a role, or None."""
+        return next((one.name for one in self.roles if one.role == role), None)
+
+
+def select_columns(patterns: Iterable[str], columns: list[str], file: str) -> list[str]:
+    """Return the columns that match patterns such as ``gpt*``; a pattern without a match is an error.
+
+    Parameters
+    ----------
+    patterns : iterable of str
+        Names of columns, perhaps with the wildcards ``*``, ``?`` and ``[...]``.
+    columns : list of str
+        The columns of the table.
+    file : str
+        Name of the file, for messages.
+
+    Examples
+    --------
+    >>> select_columns(["gpt*", "ann"], ["ann", "gpt3", "gpt4", "bob"], "votes.csv")
+    ['gpt3', 'gpt4', 'ann']
+    """
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        if pattern in columns:
+            found[pattern] = None
+            continue
+        matches = [name for name in columns if fnmatchcase(name, pattern)]
+        if not matches:
+            raise missing_column(file, pattern, columns)
+        found.update(dict.fromkeys(matches))
+    return list(found)
+
+
+def check_roles_once(options: dict[str, list[str]], file: str) -> None:
+    """Raise an error if a column is given two roles.
+
+    Parameters
+    ----------
+    options : dict of str to list of str
+        The columns named by each option.
+    file : str
+        Name of the file.
+    """
+    seen: dict[str, str] = {}
+    for option, names in options.items():
+        for name in names:
+            if name in seen:
+                raise StreamError(
+                    f"column {name!r} of {file} is named by {seen[name]} and by {option}; name it once"
+                )
+            seen[name] = option
+
+
+def as_dict(role: ColumnRole, profile: Any) -> dict[str, Any]:
+    """Return a role with what is known of its column, for JSON."""
+    found = {"column": role.name, "role": role.role, "reason": role.reason}
+    if role.expert is not None:
+        found["expert"] = role.expert
+    if role.label is not None:
+        found["class"] = role.label
+    if profile is not None:
+        found |= {
+            "type": profile.type, "examples": profile.examples,
+            "distinct": profile.distinct, "missing": profile.missing,
+        }  # fmt: skip
+    return found

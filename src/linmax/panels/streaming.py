@@ -1,0 +1,134 @@
+"""Tables that are not read into memory: standard input, and large files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from linmax.panels.build import ChunkBuilder
+from linmax.panels.classes import ClassNames
+from linmax.panels.reading import PanelOptions, Reading
+from linmax.panels.table import RawTable
+from linmax.streams import Chunk, Schema, Stream, StreamError
+from linmax.streams.columns import ColumnDecoder, TableBatch, label_kind
+from linmax.streams.formats import detect_format
+from linmax.streams.json_lines import JsonLinesReader, JsonTableReader
+from linmax.streams.long_format import LongFormatReader
+from linmax.streams.source import ByteSource
+from linmax.streams.stream import TABLE_READERS
+
+
+class StreamedTable:
+    """A file of which only the first rows are in memory.
+
+    Parameters
+    ----------
+    path : str, path-like or binary file
+        The file; "-" is standard input.
+    rows : int
+        The number of rows to read at a time.
+
+    Attributes
+    ----------
+    table : RawTable
+        The first rows.
+    """
+
+    def __init__(self, path: Any, rows: int) -> None:
+        self.source = ByteSource(path)
+        format = detect_format(self.source)
+        if format == "JSONL":
+            lines = JsonLinesReader(self.source)
+            columns = lines.columns
+            schema = Schema(
+                self.source.name, format, self.source.compression, "wide", tuple(columns), None, None
+            )
+            self.reader: Any = JsonTableReader(lines, schema)
+        elif format in TABLE_READERS:
+            self.reader = TABLE_READERS[format](self.source)
+        else:
+            raise StreamError(f"{self.source.name} is {format}, which cannot be read piece by piece; use CSV")
+        types = self.reader.arrow_schema
+        self.columns = [
+            name
+            for name in types.names
+            if label_kind(types.field(name).type) or types.field(name).type == pa.null()
+        ]
+        self._batches = self.reader.batches(self.columns, rows)
+        head = next(self._batches, None)
+        if head is None or not len(head.lines):
+            raise StreamError(f"{self.source.name} has no rows; it needs at least one below the header")
+        self._head = head
+        self.table = RawTable(
+            self.source.name, format, self.source.compression, _decoded(head.table), head.lines,
+            "line" if self.reader.unit == "line" else "row", (), False, None, dict(self.reader.roles),
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """Close the file."""
+        self.source.close()
+
+    def stream(self, reading: Reading, classes: ClassNames, schema: Schema, options: PanelOptions) -> Stream:
+        """Return all items.
+
+        Parameters
+        ----------
+        reading : Reading
+            The roles of the columns.
+        classes : ClassNames
+            The classes in the first rows.
+        schema : Schema
+            The roles, as streams have them.
+        options : PanelOptions
+            What the user says.
+        """
+        batches = chain([self._head], self._batches)
+        if reading.shape == "long":
+            decoder = ColumnDecoder(
+                self.source.name, self.table.unit, text=True, ignore_case=options.ignore_case
+            )
+            whole = _Batches(batches, self.reader)
+            chunks = LongFormatReader(whole, schema, decoder).chunks(len(self._head.lines))
+            return Stream(self.source, schema, chunks, None)
+        builder = ChunkBuilder(
+            self.source.name, self.table.unit, reading, classes, keep=True, missing=options.missing
+        )
+        return Stream(self.source, schema, _wide_chunks(batches, builder), self.reader.num_rows)
+
+
+def _wide_chunks(batches: Iterator[TableBatch], builder: ChunkBuilder) -> Iterator[Chunk]:
+    first = 0
+    for batch in batches:
+        if len(batch.lines):
+            yield builder.chunk(_decoded(batch.table), batch.lines, first)
+            first += len(batch.lines)
+
+
+def _decoded(table: Any) -> Any:
+    """Return a table whose columns are plain: dictionaries of two batches differ."""
+    columns = [
+        column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        for column in table.columns
+    ]
+    columns = [column.cast(pa.string()) if column.type == pa.null() else column for column in columns]
+    return pa.table(columns, names=table.column_names)
+
+
+@dataclass
+class _Batches:
+    """Batches whose first one was already read, as a reader."""
+
+    read: Iterator[TableBatch]
+    reader: Any
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.reader, name)
+
+    def batches(self, columns: Sequence[str], max_rows: int) -> Iterator[TableBatch]:
+        for batch in self.read:
+            yield TableBatch(batch.table.select(list(columns)), np.asarray(batch.lines))
