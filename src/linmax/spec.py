@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import difflib
+import functools
 import inspect
 import keyword
 import math
@@ -17,7 +18,8 @@ Thing = TypeVar("Thing")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 RESERVED = ("inf", "nan")
-MAX_LENGTH = 20_000  # characters that `parse` reads
+MAX_LENGTH = 1_000_000  # characters that `parse` reads, so that a hostile text takes seconds at most
+MAX_PRESET_LENGTH = 20_000  # with presets, each of which may make 62 learners; `repr` writes none
 UNLIMITED = 2**62  # updates of a recycled instance where there is no limit
 
 _registry: dict[str, Any] = {}
@@ -115,9 +117,7 @@ class Term:
     A class of linmax's own is registered when it is defined, a user's by `linmax.register`.
     """
 
-    once_positional: ClassVar[
-        tuple[str, ...]
-    ] = ()  # options that the text of earlier versions has no names for
+    once_positional: ClassVar[tuple[str, ...]] = ()  # options without a name in texts of earlier versions
 
     def __init_subclass__(cls, abstract: bool = False, **options: Any) -> None:
         """Register what is linmax's own and has a public name."""
@@ -227,16 +227,8 @@ class Learner(Term, abstract=True):
 
 
 def check_source(owner: str, source: Any) -> None:
-    """Require a source of sub-experts, which a learner is put on.
-
-    Parameters
-    ----------
-    owner
-        The name of the learner.
-    source
-        What ``.on(...)`` was given.
-    """
-    if not isinstance(source, Term) or not isinstance(getattr(source, "parts", None), tuple):
+    """Raise a ValueError unless `.on(...)` was given a source, or None for the default."""
+    if source is not None and not (isinstance(source, Term) and hasattr(source, "parts")):
         raise ValueError(
             f"{owner} requires a source in .on(...), such as Votes() + PerClass() (got {short(source)})"
         )
@@ -302,12 +294,18 @@ def parse(text: str) -> Any:
     """
     if not isinstance(text, str):
         raise ValueError(f"a learner is written as text (got {text!r})")
+    if not text.strip():
+        raise ValueError("an empty text is not a learner; write it like Averaged(Winnow(1.2))")
     if len(text) > MAX_LENGTH:
-        raise ValueError(f"a learner is written in at most {MAX_LENGTH} characters (got {len(text)})")
+        raise ValueError(f"the text of a learner has at most {MAX_LENGTH:,} characters (got {len(text):,})")
     if "<unregistered" in text:
-        raise ValueError(f"{text} uses something unregistered; give it a name with @linmax.register")
+        raise ValueError(f"{short(text)} has an unregistered part; give it a name with @linmax.register")
     try:
         tree = ast.parse(text.strip(), mode="eval")
+        if len(text) > MAX_PRESET_LENGTH and any(map(_is_preset, ast.walk(tree))):
+            raise ValueError(
+                f"a text with presets has at most {MAX_PRESET_LENGTH:,} characters (got {len(text):,})"
+            )
         return _value(tree.body)
     except (SyntaxError, RecursionError, MemoryError, UnicodeError):
         raise ValueError(
@@ -327,25 +325,39 @@ def _value(node: ast.expr) -> Any:
             return [_value(item) for item in items]
         case ast.Tuple(elts=items):
             return tuple(_value(item) for item in items)
-        case ast.Dict(keys=keys, values=values) if all(key is not None for key in keys):
+        case ast.Dict(keys=keys, values=values) if all(isinstance(key, ast.Constant) for key in keys):
             return {_value(key): _value(value) for key, value in zip(keys, values, strict=True) if key}
         case ast.BinOp(left=left, op=ast.Add(), right=right):
             return _add(_value(left), _value(right))
-        case ast.Call(func=ast.Attribute(value=learner, attr="on"), args=[source], keywords=[]):
+        case ast.Call(func=ast.Attribute(value=learner, attr="on"), args=arguments, keywords=options):
             made = _value(learner)
-            if not hasattr(made, "on"):
-                raise ValueError(f"{made!r} is not a learner, so it has no .on(...)")
-            return made.on(_value(source))
+            if not isinstance(made, Learner):
+                raise ValueError(f"{short(made)} is not a learner, so it has no .on(...)")
+            if len(arguments) != 1 or options:
+                raise ValueError(
+                    f".on(...) takes one source, such as Votes() + PerClass() (got {_unparsed(node)})"
+                )
+            return made.on(_value(arguments[0]))
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=options):
-            named = {option.arg: _value(option.value) for option in options}
+            named = {option.arg: _value(option.value) for option in options if option.arg}
+            if len(named) < sum(option.arg is not None for option in options):
+                raise ValueError(f"{name} is given a parameter twice in {_unparsed(node)}")
             if len(named) < len(options):
-                raise ValueError(f"{name} is given a parameter twice in {_shortened(ast.unparse(node))}")
+                raise ValueError(f"** does not belong in a learner (got {_unparsed(node)}); write name=value")
             return _call(name, [_value(one) for one in arguments], named)
         case ast.Name(id=name) if find(name) is not None:
             raise ValueError(f"{name} needs its brackets: write {name}()")
-    raise ValueError(
-        f"{_shortened(ast.unparse(node))} does not belong in a learner; write it like Averaged(Winnow(1.2))"
-    )
+        case ast.Name(id=name) if name not in RESERVED:
+            raise _unknown(name)
+    raise ValueError(f"{_unparsed(node)} does not belong in a learner; write it like Averaged(Winnow(1.2))")
+
+
+def _unparsed(node: ast.AST) -> str:
+    return _shortened(ast.unparse(node))
+
+
+def _is_preset(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and getattr(find(node.id), "is_preset", False)
 
 
 def _add(left: Any, right: Any) -> Any:
@@ -357,26 +369,49 @@ def _add(left: Any, right: Any) -> Any:
     raise ValueError(f"only sources of experts can be added (got {short(left)} + {short(right)})")
 
 
-def _call(name: str, arguments: list[Any], options: dict[str | None, Any]) -> Any:
+def _call(name: str, arguments: list[Any], options: dict[str, Any]) -> Any:
     thing = find(name)
     if not _is_callable(thing):
-        names = [other for other, it in _registry.items() if _is_callable(it)]
-        near = difflib.get_close_matches(name, names, n=1, cutoff=0.7)
-        hint = f"did you mean {near[0]!r}?" if near else "is the import that registers it missing?"
-        raise UnknownNameError(f"there is no {name!r}; {hint}")
-    parameters = inspect.signature(thing).parameters
+        raise _unknown(name)
+    positional, required, names = _parameters(thing)
     for option in options:
-        if option not in parameters:
-            near = difflib.get_close_matches(str(option), list(parameters), n=1)
+        if option not in names:
+            near = difflib.get_close_matches(option, names, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise ValueError(f"{name} has no parameter {option!r}{hint}")
-    positional = sum(one.kind is not inspect.Parameter.KEYWORD_ONLY for one in parameters.values())
-    extra = dict(zip(getattr(thing, "once_positional", ()), arguments[positional:], strict=False))
-    arguments = arguments[:positional] + arguments[positional + len(extra) :]
+    by_position = (*positional, *getattr(thing, "once_positional", ()))
+    if len(arguments) > len(by_position):
+        takes = f"only {' and '.join(positional)}" if positional else "no parameter"
+        others = [one for one in names if one not in (*positional, "experts")]  # experts are set with .on
+        hint = f"; name the others: {', '.join(others)}" if others else ""
+        raise ValueError(f"{name} takes {takes} by position (got {len(arguments)}){hint}")
+    for parameter, value in zip(by_position, arguments, strict=False):
+        if parameter in options:
+            raise ValueError(f"{name} is given {parameter} twice, by position and by name")
+        options[parameter] = value
+    for parameter in required:
+        if parameter not in options:
+            raise ValueError(f"{name} requires {parameter}; write {name}({parameter}, ...)")
     try:
-        return thing(*arguments, **extra, **{str(key): value for key, value in options.items()})
+        return thing(**options)
     except TypeError as error:
-        raise ValueError(f"{name} cannot be made so: {error}") from None
+        raise ValueError(f"{name} rejects its parameters: {error}") from None
+
+
+@functools.cache
+def _parameters(thing: Any) -> tuple[list[str], list[str], list[str]]:
+    """Return the names of the positional parameters, of those without a default, and of all."""
+    found = inspect.signature(thing).parameters.values()
+    positional = [one.name for one in found if one.kind is not one.KEYWORD_ONLY]
+    return positional, [one.name for one in found if one.default is one.empty], [one.name for one in found]
+
+
+def _unknown(name: str) -> UnknownNameError:
+    """Return the error for a name that is not registered; it suggests the nearest one that is."""
+    names = {other.lower(): other for other, thing in _registry.items() if _is_callable(thing)}
+    near = difflib.get_close_matches(name[:100].lower(), names, n=1, cutoff=0.7)
+    hint = f"did you mean {names[near[0]]!r}?" if near else "is the import that registers it missing?"
+    return UnknownNameError(f"there is no {short(name)}; {hint}")
 
 
 def _is_callable(thing: Any) -> bool:

@@ -148,7 +148,7 @@ def test_only_a_perceptron_learns_on_a_kernel() -> None:
         lambda: Winnow(1.2, experts=source),
         lambda: parse(f"Winnow(1.2).on({source!r})"),
     ):
-        with pytest.raises(ValueError, match=r"only Perceptron\(\) can learn on a Kernel \(got"):
+        with pytest.raises(ValueError, match=r"only Perceptron can learn on a Kernel \(got"):
             make()
     with pytest.raises(ValueError, match="rivals"):
         Perceptron(rivals=Cycle(2)).on(source)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linmax import Averaged, Fusion, Mixture, Perceptron, WeightedMajority, Winnow, recommended
+from linmax import Averaged, Fusion, Mixture, NaiveBayes, Perceptron, WeightedMajority, Winnow, recommended
 from linmax._jit import interpreted
 from linmax.evaluate.experts import vote_weights
 from linmax.experts import Attributes, PerClass, Shared, Split, Thresholds, Votes
@@ -19,6 +19,7 @@ STRANGE = [
     "attribute",
     "pair",
     "(remainder)",
+    "(prior)",
     "product",
     ("ann", "a"),
     ("threshold", "a"),
@@ -55,8 +56,15 @@ def test_weights_of_split_and_thresholds_do_not_collide() -> None:
 @pytest.mark.parametrize("name", STRANGE, ids=str)
 @pytest.mark.parametrize(
     "learner",
-    [Perceptron(), Averaged(Winnow(1.2)), Mixture([Perceptron(), Winnow(1.5)]), recommended()],
-    ids=["a rule", "an average", "a mixture", "the default"],
+    [
+        Perceptron(),
+        Averaged(Winnow(1.2)),
+        Mixture([Perceptron(), Winnow(1.5)]),
+        NaiveBayes(),
+        NaiveBayes("accuracies"),
+        recommended(),
+    ],
+    ids=["a rule", "an average", "a mixture", "tables", "accuracies", "the default"],
 )
 def test_a_contribution_belongs_to_one_owner_whatever_an_expert_is_called(learner: Any, name: Any) -> None:
     explanations = []
@@ -112,3 +120,24 @@ def test_members_of_a_weighted_majority_of_experts_are_told_apart() -> None:
         fusion = Fusion(WeightedMajority(None), classes=["a", "b"], experts=[name, "ann"])
         fusion.learn(ROWS, LABELS)
         assert len(fusion.weights) == 2
+
+
+@pytest.mark.parametrize("name", ["ann", 3, *STRANGE], ids=str)
+def test_tables_have_the_keys_that_a_source_with_votes_and_classes_has(name: Any) -> None:
+    classes, experts = ["a", "b"], [name, "bob"]
+    tables = Fusion(NaiveBayes(), classes=classes, experts=experts)
+    per_class = Fusion(Perceptron().on(PerClass()), classes=classes, experts=experts)
+    both = Fusion(Mixture([NaiveBayes(), Perceptron().on(PerClass())]), classes=classes, experts=experts)
+    for fusion in (tables, per_class, both):
+        fusion.learn(ROWS, LABELS)
+    assert list(tables.weights) == list(per_class.weights) == list(both.weights)
+    assert [split_key(key) for key in tables.weights] == [
+        (expert, vote, label) for expert in experts for vote in classes for label in classes
+    ]
+
+
+def test_the_prior_of_an_explanation_is_not_an_expert() -> None:
+    fusion = Fusion(NaiveBayes(), classes=["a", "b"], experts=["(prior)", "ann"])
+    fusion.learn(ROWS, LABELS)
+    contributions = fusion.explain_one({"(prior)": "a", "ann": "b"}).contributions
+    assert [expert_of_owner(owner) for owner in contributions] == [None, "(prior)", "ann"]

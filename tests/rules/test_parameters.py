@@ -2,13 +2,18 @@
 
 import inspect
 import pickle
+import re
+import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import linmax
 from linmax import Averaged, Fusion, Logistic, Perceptron, Recycled, Winnow
+from linmax.cli import app
 from linmax.experts import Attributes, Pairs, Split, Votes
 from linmax.problems import majority
 from linmax.spec import Learner, registered
@@ -138,3 +143,53 @@ def test_equal_learners_have_equal_hashes_and_a_pickle_has_none() -> None:
     assert hash(one) != hash(one.on(Votes()))
     assert "_hash" in vars(one)
     assert "_hash" not in vars(pickle.loads(pickle.dumps(one)))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "an empty text is not a learner; write it like Averaged(Winnow(1.2))"),
+        (" \n", "an empty text is not a learner; write it like Averaged(Winnow(1.2))"),
+        ("WINNOW(1.2)", "there is no 'WINNOW'; did you mean 'Winnow'?"),
+        ("Averaged(PNORM)", "there is no 'PNORM'; did you mean 'PNorm'?"),
+        ("Winnow(**{})", "** does not belong in a learner (got Winnow(**{})); write name=value"),
+        ("Recycled()", "Recycled requires inner; write Recycled(inner, ...)"),
+        ("Winnow(1, 3)", "Winnow takes only alpha by position (got 2); name the others: slack, rivals, ties"),
+        ("Averaged(Winnow(), 3)", "Averaged takes only inner by position (got 2)"),
+        ("recommended(3)", "recommended takes no parameter by position (got 1)"),
+        ("Winnow(1.2, alpha=2)", "Winnow is given alpha twice, by position and by name"),
+        ("Alma(2.0, 0.5, alpha=0.5)", "Alma is given alpha twice, by position and by name"),
+        ("Winnow().on()", ".on(...) takes one source, such as Votes() + PerClass() (got Winnow().on())"),
+        ("Votes().on(Votes())", "Votes() is not a learner, so it has no .on(...)"),
+        ("{[1]: 2}", "{[1]: 2} does not belong in a learner; write it like Averaged(Winnow(1.2))"),
+    ],
+)  # fmt: skip
+def test_a_text_that_is_no_learner_is_refused_in_one_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        linmax.parse(text)
+
+
+@pytest.mark.parametrize("text", ["Winnow().on(3)", "Winnow().on(Winnow())", "WINNOW(1.2)"])
+def test_the_command_line_exits_with_2_on_a_text_that_is_no_learner(text: str, tmp_path: Path) -> None:
+    votes = tmp_path / "votes.csv"
+    votes.write_text("ann,bob,label\na,b,a\nb,b,b\n", encoding="utf-8")
+    result = CliRunner().invoke(app, ["fuse", str(votes), "--learner", text])
+    assert result.exit_code == 2, result.output
+    assert "Traceback" not in result.output
+
+
+def test_a_long_text_parses_back_unless_it_is_beyond_the_limit() -> None:
+    learner = linmax.Mixture([Winnow(1.0 + i / 2048) for i in range(1, 2048)])
+    assert len(repr(learner)) > 40_000
+    assert linmax.parse(repr(learner)) == learner
+    with pytest.raises(ValueError, match=r"at most 1,000,000 characters \(got 1,000,001\)"):
+        linmax.parse("x" * 1_000_001)
+    with pytest.raises(ValueError, match=r"with presets has at most 20,000 characters \(got 2"):
+        linmax.parse(f"Mixture([{'recommended(), ' * 1500}])")
+
+
+def test_a_sum_of_many_sources_is_parsed_in_linear_time() -> None:
+    text = " + ".join(f"Split(classes=({i},))" for i in range(600))
+    begin = time.process_time()
+    assert len(linmax.parse(text).parts) == 600
+    assert time.process_time() - begin < 3.0  # with a comparison of all pairs at each sign: 9 s

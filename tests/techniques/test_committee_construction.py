@@ -65,7 +65,7 @@ MADE: dict[str, tuple[Any, str]] = {
     "random without": (lambda: Voted(P, choose="random", hypotheses=0), "hypotheses >= 1"),
     "two memories": (
         lambda: Fusion(Combine([P.on(Pairs()), P.on(Pairs(memory=3))])),
-        "only one source that freezes its votes",
+        "only one Pairs",
     ),
 }
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from linmax.kernels.forms import Dense, Hard, Rows, Sparse, SparseRows
-from linmax.spec import Term, find
+from linmax.spec import Term, find, short
 
 VOTE_CLAIMS = frozenset({"mean", "permutes", "shift", "theta adds z"})
 """The mathematical checks that hold for a source whose sub-experts vote as the experts do."""
 
-RESERVED = frozenset({"expert", "threshold", "attribute", "pair", "(remainder)"})
+RESERVED = frozenset({"expert", "threshold", "attribute", "pair", "(remainder)", "(prior)"})
 """First elements of keys, and owners, that are not names of experts."""
 
 KERNEL_LABEL = re.compile(r"\w+\(.*\) of \w+( in sets)?")
@@ -197,18 +197,17 @@ class SourceSum(Source, abstract=True):
 
     def __post_init__(self) -> None:
         """Raise a ValueError if the weights of two sources would have the same keys."""
-        for at, part in enumerate(self.terms):
-            if part in self.terms[:at]:
-                raise ValueError(f"{part!r} is there twice in {self!r}; once is enough")
-        labels = [part.label for part in self.terms if part.label is not None]
-        for label in labels:
-            if labels.count(label) > 1:
-                raise ValueError(
-                    f"the weights of two sources would both be called {label!r} in {self!r};"
-                    " put their sets into one, or register functions under names of their own"
-                )
+        part = _repeated(self.terms)
+        if part is not None:
+            raise ValueError(f"{short(part)} occurs twice in {short(self)}; once is enough")
+        label = _repeated(part.label for part in self.terms if part.label is not None)
+        if label is not None:
+            raise ValueError(
+                f"the weights of two sources would both be called {label!r} in {short(self)};"
+                " put their sets into one, or register functions under names of their own"
+            )
         if sum(memory.freezes_votes for part in self.terms if (memory := part.new_memory())) > 1:
-            raise ValueError(f"only one source that freezes its votes can be in a sum (got {self!r})")
+            raise ValueError(f"only one Pairs can be in a sum (got {short(self)}); keep one")
 
     @property
     def parts(self) -> tuple[Source, ...]:
@@ -223,6 +222,16 @@ class SourceSum(Source, abstract=True):
         raise NotImplementedError
 
     form = keys = shape  # type: ignore[assignment]
+
+
+def _repeated(things: Iterable[Any]) -> Any:
+    """Return the first thing that has occurred before, or None; a sum in a file may have many terms."""
+    seen = set()
+    for thing in things:
+        if thing in seen:
+            return thing
+        seen.add(thing)
+    return None
 
 
 class SourceMemory:

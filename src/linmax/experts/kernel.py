@@ -63,7 +63,7 @@ class Gaussian(MercerKernel):
         """Check the width."""
         super().__post_init__()
         if not is_number(self.sigma) or not 1e-12 <= self.sigma <= 1e12:
-            raise ValueError(f"Gaussian requires sigma > 0, 1e-12 to 1e12 (got {self.sigma!r})")
+            raise ValueError(f"Gaussian requires 1e-12 <= sigma <= 1e12 (got {self.sigma!r}); 1 is usual")
 
     def mercer(self) -> Mercer:
         """exp(-a |u - v|^2), a = 1 / (2 sigma)."""
@@ -95,9 +95,11 @@ class Polynomial(MercerKernel):
         """Check the degree and the offset."""
         super().__post_init__()
         if not is_integer(self.degree, 1, 20):
-            raise ValueError(f"Polynomial requires an integer degree from 1 to 20 (got {self.degree!r})")
+            raise ValueError(
+                f"Polynomial requires an integer degree from 1 to 20 (got {self.degree!r}); 2 is usual"
+            )
         if not is_number(self.offset) or not 0 <= self.offset <= 1e12:
-            raise ValueError(f"Polynomial requires an offset from 0 to 1e12 (got {self.offset!r})")
+            raise ValueError(f"Polynomial requires 0 <= offset <= 1e12 (got {self.offset!r}); 1 is usual")
 
     def mercer(self) -> Mercer:
         """(u . v + a)^b."""
@@ -216,7 +218,9 @@ class Kernel(Source):
     def check_rule(self, rule: Any) -> None:
         """Raise a ValueError unless the rule adds z, which is what has a dual form, once per trial."""
         if type(rule).__name__ != "Perceptron":
-            raise ValueError(f"only Perceptron() can learn on a Kernel (got {type(rule).__name__})")
+            raise ValueError(
+                f"only Perceptron can learn on a Kernel (got {type(rule).__name__}); use Perceptron().on(...)"
+            )
         if not isinstance(rule.rivals, str):
             raise ValueError(f'Kernel requires rivals "top", "violators" or "softmax" (got {rule.rivals!r})')
 
@@ -301,11 +305,11 @@ def check_mercer(given: Any) -> None:
         uv, vu, uu = float(found(u, v)), float(found(v, u)), float(found(u, u))
         longer = float(found(np.append(u, 0.0), np.append(v, 0.0)))
     except Exception as error:
-        raise ValueError(f"Kernel requires a function of two vectors: {error}") from None
+        raise ValueError(f"Kernel requires a function of two vectors; the given one fails: {error}") from None
     if longer != uv:
         raise ValueError(
-            f"Kernel requires K(u, v) that zeros at the end do not change (got {uv} and {longer}):"
-            " attributes may come later"
+            f"Kernel requires a K(u, v) that zeros at the end of u and v do not change, because attributes"
+            f" may be added later (got {uv} and {longer})"
         )
     if not np.isfinite([uv, vu, uu]).all() or abs(uv - vu) > 1e-9 * (1 + abs(uv)) or uu < 0:
         raise ValueError(

@@ -58,9 +58,13 @@ class Pairs(Source):
         """Check the options."""
         super().__post_init__()
         if not is_integer(self.memory, 1, 1000):
-            raise ValueError(f"Pairs requires 1 <= memory <= 1000 (got {self.memory!r}); 5 is usual")
+            raise ValueError(
+                f"Pairs requires an integer 1 <= memory <= 1000 (got {self.memory!r}); 5 is usual"
+            )
         if self.limit is not None and not is_integer(self.limit, 1):
-            raise ValueError(f"Pairs requires limit >= 1 or None (got {self.limit!r})")
+            raise ValueError(
+                f"Pairs requires an integer limit >= 1 or None (got {self.limit!r}); None is no limit"
+            )
 
     @property
     def single_item(self) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from linmax import _jit
 from linmax.experts.base import Capacity, Source, SourceMemory, State, TrialData
 from linmax.kernels.forms import SharedFeatures, Sharing, StatisticArrays
-from linmax.spec import find, name_of, show
+from linmax.spec import find, name_of, short, show
 from linmax.validation import check_array, check_choice
 
 Map = Callable[[float, float], float]
@@ -193,7 +193,7 @@ def check_map(given: Any, owner: str) -> None:
     try:
         values = {(x, p): float(found(x, p)) for x in (0.0, *PROBES) for p in (0.0, *PROBES)}
     except Exception as error:
-        raise ValueError(f"{owner} requires a map of two numbers: {error}") from None
+        raise ValueError(f"{owner} requires a map of two numbers; the given one fails: {error}") from None
     if values[0.0, 0.0] != 0.0:
         raise ValueError(f"{owner} requires a map that is 0 at (0, 0) (got {values[0.0, 0.0]!r})")
     for place, value in values.items():
@@ -228,14 +228,16 @@ def read_sets(given: Any, owner: str) -> ClassSets | None:
         return given
     if not isinstance(given, Mapping) or not given:
         raise ValueError(
-            f'{owner} requires sets as a dict such as {{"birds": ("owl", "emu")}} (got {given!r})'
+            f'{owner} requires sets as a dict such as {{"birds": ("owl", "emu")}} (got {short(given)})'
         )
     found: dict[str, tuple[Any, ...]] = {}
     for name, classes in _levels(given, owner):
         if name in found:
             raise ValueError(f"{owner} has two sets called {name!r}; give each a name of its own")
         if len(set(classes)) < len(classes):
-            raise ValueError(f"{owner} has a class twice in the set {name!r} (got {classes!r})")
+            raise ValueError(
+                f"{owner} has a class twice in the set {name!r} (got {short(classes)}); name it once"
+            )
         found[name] = classes
     return ClassSets(found.items())
 
@@ -243,7 +245,7 @@ def read_sets(given: Any, owner: str) -> ClassSets | None:
 def _levels(given: Mapping[Any, Any], owner: str) -> Iterator[tuple[str, tuple[Any, ...]]]:
     for name, members in given.items():
         if not isinstance(name, str) or not name:
-            raise ValueError(f"{owner} requires names for its sets (got {name!r})")
+            raise ValueError(f"{owner} requires text as the names of its sets (got {name!r})")
         if isinstance(members, Mapping) and not members:
             raise ValueError(f"{owner} requires classes in the set {name!r} (got {members!r})")
         yield name, tuple(_classes(name, members, owner))
@@ -262,7 +264,7 @@ def _classes(name: str, members: Any, owner: str) -> Iterator[Any]:
                 raise ValueError(f"{owner} requires classes in the set {name!r} (got {label!r})")
             yield label
     else:
-        raise ValueError(f"{owner} requires the classes of the set {name!r} as a list (got {members!r})")
+        raise ValueError(f"{owner} requires the classes of the set {name!r} as a list (got {short(members)})")
 
 
 def sharing(sets: ClassSets | None, classes: Any, size: int, *, each: bool = False) -> Sharing:

@@ -10,6 +10,7 @@ import numpy as np
 
 from linmax.experts.base import VOTE_CLAIMS, Capacity, Source, TrialData, expert_key, expert_owner
 from linmax.kernels.forms import ConstantVotes, Dense, Hard, PerClassVotes, Sparse, SplitVotes
+from linmax.spec import short
 from linmax.validation import check_choice
 
 SCALES = ("raw", "onehot", "softmax", "rank")
@@ -31,7 +32,7 @@ class Votes(Source):
     -----
     The key of a weight is the name of the expert; ``("expert", name)`` if the name is a tuple. In an
     explanation an expert is called ``("expert", name)`` if its name is a tuple, "expert", "threshold",
-    "attribute", "pair", "(remainder)" or a name of a map.
+    "attribute", "pair", "(remainder)", "(prior)" or a name of a map.
 
     References
     ----------
@@ -177,9 +178,9 @@ class Split(_OfExperts):
         given = [] if isinstance(classes, str | int) else list(classes)
         names = [name.item() if isinstance(name, np.generic) else name for name in given]
         if not names or len({type(name) for name in names}) > 1 or type(names[0]) not in (int, str, bool):
-            raise ValueError(f"Split requires a tuple of classes (got {self.classes!r}); None is all of them")
+            raise ValueError(f"Split requires a tuple of classes (got {short(classes)}); None is all of them")
         if len(set(names)) < len(names):
-            raise ValueError(f"Split requires each class once (got {self.classes!r})")
+            raise ValueError(f"Split requires each class once (got {short(classes)})")
         object.__setattr__(self, "classes", tuple(names))
 
     def shape(self, capacity: Capacity) -> tuple[int, ...]:

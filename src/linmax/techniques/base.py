@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from linmax.spec import Learner, RunOptions
+from linmax.spec import Learner, RunOptions, short
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,15 +31,15 @@ class Technique(Learner, abstract=True):
         super().__post_init__()
         if not isinstance(self.inner, Learner):
             raise ValueError(
-                f"{self._name()} requires a learner inside, such as Winnow(1.2) (got {self.inner!r})"
+                f"{self._name()} requires a learner inside, such as Winnow(1.2) (got {short(self.inner)})"
             )
         if any(layer.ensemble for layer in layers(self.inner)):
             raise ValueError(
                 f"{self._name()} requires a rule inside, or a technique around one, and no committee"
-                f" (got {self.inner!r})"
+                f" (got {short(self.inner)})"
             )
         if any(type(layer) is type(self) for layer in layers(self.inner)):
-            raise ValueError(f"{self._name()} is inside itself in {self!r}; once is enough")
+            raise ValueError(f"{self._name()} is inside itself in {short(self)}; once is enough")
 
 
 def layers(learner: Learner) -> list[Learner]:
@@ -79,12 +79,12 @@ class Committee(Learner, abstract=True):
         if isinstance(members, Learner) or not isinstance(members, list | tuple) or not members:
             raise ValueError(
                 f"{self._name()} requires a list of learners, such as [Perceptron(), Winnow(1.2)]"
-                f" (got {members!r})"
+                f" (got {short(members)})"
             )
         for member in members:
             if not isinstance(member, Learner):
                 raise ValueError(
-                    f"{self._name()} requires learners as members, such as Winnow(1.2) (got {member!r})"
+                    f"{self._name()} requires learners as members, such as Winnow(1.2) (got {short(member)})"
                 )
         object.__setattr__(self, "members", tuple(members))
 

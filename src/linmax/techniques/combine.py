@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from linmax.runtime.predictor import Predictor
-from linmax.spec import Learner
+from linmax.spec import Learner, short
 from linmax.techniques.base import Committee, Technique
 from linmax.techniques.voting import VotingPredictor
 from linmax.validation import is_integer
@@ -65,7 +65,7 @@ class Combine(Committee):
         for member in self.members:
             if member.ensemble:
                 raise ValueError(
-                    f"{self._name()} votes with hypotheses, which a committee does not have (got {member!r});"
+                    f"{self._name()} votes with hypotheses, and a committee has none (got {short(member)});"
                     " WeightedMajority takes any learner"
                 )
         check_voting(self)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from linmax.experts import Votes
-from linmax.experts.base import Capacity
+from linmax.experts.base import Capacity, expert_key
 from linmax.kernels.naive_bayes import Accuracies, Tables, add_expert, count, end_of_expert
 from linmax.runtime.predictor import Attribution, Predictions, Predictor, State, TrialChunk
 from linmax.runtime.sources import Sources, check_size
@@ -158,14 +158,15 @@ class NaiveBayesPredictor(Predictor):
         item.call(count, item.votes, 0, item.label, item.known, shrink, self.counts, *scratch, codes, scores)
 
     def weights(self) -> dict[Any, float]:
-        """Return the weights by expert; of tables by expert, vote and class."""
+        """Return the weights by expert; of tables by expert, vote and class, with the keys of `PerClass`."""
         classes = self.sources.names.classes.names
         k, named = len(classes), list(self.sources.named_weights())
         if self.kind is Accuracies:
             return {key: float(self._says(at, 0, k)[0]) for key, _, at in named} if k else {}
+        experts = self.sources.names.experts.names
         return {
-            (key, said, label): float(weight)
-            for key, _, at in named
+            expert_key(experts[at], said, label): float(weight)
+            for _, _, at in named
             for a, said in enumerate(classes)
             for label, weight in zip(classes, self._says(at, a, k), strict=True)
         }

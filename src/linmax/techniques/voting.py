@@ -37,6 +37,7 @@ from linmax.runtime.predictor import (
     with_remainder,
 )
 from linmax.runtime.rule_run import RuleRun
+from linmax.spec import short
 from linmax.validation import check_array, require
 
 
@@ -66,12 +67,12 @@ class VotingPredictor(Predictor):
         memories = [memory for part in parts if (memory := part.new_memory()) is not None]
         if any(memory.binds_weights for memory in memories):
             raise ValueError(
-                f"hypotheses on a Kernel cannot be saved apart from its support vectors (got {learner!r});"
+                f"hypotheses on a Kernel cannot be saved without its support vectors (got {short(learner)});"
                 " WeightedMajority and Mixture take such members"
             )
         if sum(memory.freezes_votes for memory in memories) > 1:
             raise ValueError(
-                f"only one source that freezes its votes can be in a committee that votes (got {learner!r});"
+                f"only one Pairs can be in a committee that votes (got {short(learner)});"
                 " WeightedMajority takes any members"
             )
         self.sources = runner.shared_sources(tuple(parts))

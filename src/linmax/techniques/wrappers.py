@@ -216,4 +216,4 @@ class TemperedPredictor(Predictor):
     def validate(self, state: State, sizes: Any) -> None:
         """Check that there are two numbers in range."""
         check_array(state, "heat", (2,), np.float64)
-        require(abs(state["heat"][0]) <= 100.0 and state["heat"][1] >= 0.0, "heat is no temperature")
+        require(abs(state["heat"][0]) <= 100.0 and state["heat"][1] >= 0.0, "heat is not a temperature")
