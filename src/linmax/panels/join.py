@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from linmax.panels import names
-from linmax.panels.join_experts import join_experts
+from linmax.panels.join_experts import has_expert_column, join_experts
 from linmax.panels.keys import Join, count_matches, key_examples, key_texts
 from linmax.panels.profile import ColumnProfile, profile_column
 from linmax.panels.reading import PanelOptions
@@ -21,6 +21,43 @@ MIN_OVERLAP = 0.5
 """Ids under different names are joined if at least this share of the smaller set is in both."""
 MIN_KEYS = 20
 """Fewer different values are no ids, unless their name says so."""
+
+
+class LabelColumn(NamedTuple):
+    """Labels of another file, as a column of a table.
+
+    Attributes
+    ----------
+    name : str
+        The name of the column.
+    key : str or None
+        The column of ids of the table; None if the labels are joined by row.
+    ids : pyarrow.Array or None
+        The ids of the labels.
+    values : pyarrow.Array
+        The labels.
+    """
+
+    name: str
+    key: str | None
+    ids: Any
+    values: Any
+
+    def add_to(self, data: Any) -> Any:
+        """Return a table with this column; an own column of this name counts where there is no label.
+
+        Parameters
+        ----------
+        data : pyarrow.Table
+            The table.
+        """
+        column = self.values
+        if self.key is not None:
+            column = column.take(pc.index_in(key_texts(data.column(self.key)), value_set=self.ids))
+        if self.name in data.column_names:
+            column = _coalesce(column, data.column(self.name).combine_chunks())
+            data = data.drop_columns([self.name])
+        return data.append_column(self.name, column)
 
 
 class Joined(NamedTuple):
@@ -34,11 +71,14 @@ class Joined(NamedTuple):
         The options with names of columns as they are in the table.
     joins : list of Join
         What was joined.
+    labels : LabelColumn or None
+        The labels, if they came from a file of their own.
     """
 
     table: RawTable
     options: PanelOptions
     joins: list[Join]
+    labels: LabelColumn | None = None
 
 
 def join_tables(tables: Sequence[RawTable], labels: RawTable | None, options: PanelOptions) -> Joined:
@@ -110,43 +150,36 @@ def _join_labels(table: RawTable, labels: RawTable, options: PanelOptions, joins
     right_profiles = _profiles(labels, options)
     left_key, right_key = _find_keys(table, labels, right_profiles, options)
     label = _label_of(labels, right_profiles, right_key, options)
-    values = labels.data.column(label).combine_chunks()
+    values, ids = labels.data.column(label).combine_chunks(), None
+    notes = [*table.notes, *labels.notes]
     if left_key is None or right_key is None:
         joins.append(Join(labels.file, None, None, table.data.num_rows, 0, 0))
-        column = values
     else:
         left, right = key_texts(table.data.column(left_key)), key_texts(labels.data.column(right_key))
-        keys, values, conflicts = _unique_labels(right, values)
-        at = pc.index_in(left, value_set=keys)
-        column = values.take(at)
-        joins.append(count_matches(labels.file, left_key, right_key, left, keys))
-        if not joins[-1].matched:
+        ids, values, conflicts = _unique_labels(right, values)
+        joins.append(count_matches(labels.file, left_key, right_key, left, ids))
+        if not joins[-1].matched and table.complete:
             raise StreamError(
                 f"no {short_repr(left_key)} of {table.file} (such as {key_examples(left)}) is a"
                 f" {short_repr(right_key)} of {labels.file} (such as {key_examples(right)}); name the columns"
                 " of ids with --id and --labels-id"
             )
         if conflicts:
-            table = replace(
-                table,
-                notes=(*table.notes, f"{conflicts} ids of {labels.file} have two different labels: not used"),
-            )
-    name, data = label, table.data
-    if name in data.column_names:
-        if options.labels is not None and name == options.label and not table.hints.get("shape"):
-            own = data.column(name).combine_chunks()
-            column = _coalesce(column, own)
-            data = data.drop_columns([name])
-        else:
-            name = f"{label} of {labels.file}"
-    data = data.append_column(name, column)
+            notes.append(f"{conflicts} ids of {labels.file} have two different labels, which are not used")
+    name = (
+        f"{label} of {labels.file}"
+        if label in table.data.column_names and has_expert_column(table)
+        else label
+    )
+    column = LabelColumn(name, left_key, ids, values)
     hints = {**table.hints, "label": name}
     if left_key is not None:
         hints.setdefault("id", left_key)
     return Joined(
-        replace(table, data=data, hints=hints, notes=(*table.notes, *labels.notes)),
+        replace(table, data=column.add_to(table.data), hints=hints, notes=tuple(notes)),
         replace(options, label=name if options.label else None),
         joins,
+        column,
     )
 
 

@@ -20,7 +20,7 @@ from linmax.streams.schema import StreamError, missing_column, short_list, short
 def join_experts(tables: list[RawTable], options: PanelOptions, joins: list[Join]) -> RawTable:
     """Join files with one expert each; columns that are equal in all files are kept once."""
     first = tables[0]
-    if _has_expert_column(first) and all(t.data.column_names == first.data.column_names for t in tables):
+    if has_expert_column(first) and all(t.data.column_names == first.data.column_names for t in tables):
         data = pa.concat_tables([table.data for table in tables], promote_options="permissive")
         lines = np.concatenate([table.lines for table in tables])
         return replace(first, data=data, lines=lines, file=_name(tables))
@@ -62,7 +62,8 @@ def join_experts(tables: list[RawTable], options: PanelOptions, joins: list[Join
     )
 
 
-def _has_expert_column(table: RawTable) -> bool:
+def has_expert_column(table: RawTable) -> bool:
+    """Whether a column names the expert of each row."""
     return any(names.has_word(name, names.EXPERT_WORDS) for name in table.data.column_names)
 
 

@@ -31,7 +31,8 @@ WEAK_TRUTH_WORDS = _words(
 ID_WORDS = _words("id ids uid uuid guid key index idx no number nr identifier kennung hash")
 ITEM_WORDS = _words(
     "item task question example doc document unit object instance sample image query text_id sentence"
-    " tweet record case row hit entity ticket video url message review post comment paper claim product order customer"
+    " tweet record case row hit entity ticket video url message review post comment paper claim product"
+    " order customer"
 )
 EXPERT_WORDS = _words(
     "worker workers annotator rater expert model user judge coder labeler labeller performer reviewer"

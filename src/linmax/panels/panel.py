@@ -18,6 +18,7 @@ from linmax.panels.keys import Join
 from linmax.panels.long_roles import infer_long
 from linmax.panels.profile import ColumnProfile, profile_column
 from linmax.panels.reading import PanelOptions, Reading, as_dict
+from linmax.panels.stored import restore_reading
 from linmax.panels.streaming import StreamedTable
 from linmax.panels.table import RawTable, load_table
 from linmax.panels.wide_roles import infer_wide
@@ -184,10 +185,13 @@ def read_panel(paths: Sequence[str | os.PathLike[str] | Any], options: PanelOpti
         If a file cannot be read, or the options name a column that does not exist.
     """
     options = options or PanelOptions()
-    if len(paths) == 1 and options.labels is None and (paths[0] == "-" or _is_large(paths[0])):
-        return _open_large(paths[0], options)
-    tables = _name_experts([load_table(path, header=options.header) for path in paths])
     labels = None if options.labels is None else load_table(options.labels, header=options.header)
+    if len(paths) == 1 and (paths[0] == "-" or _is_large(paths[0])):
+        return _open_large(paths[0], labels, options)
+    tables = _name_experts([load_table(path, header=options.header) for path in paths])
+    for table in tables if len(tables) > 1 else ():
+        if not table.complete:
+            raise StreamError(f"{table.file} is too large to be joined with other files; join them first")
     joined = join_tables(tables, labels, options)
     return panel_of(joined.table, joined.options, joined.joins)
 
@@ -196,13 +200,14 @@ def _is_large(path: Any) -> bool:
     return isinstance(path, str | os.PathLike) and os.path.isfile(path) and os.path.getsize(path) > MAX_BYTES
 
 
-def _open_large(path: Any, options: PanelOptions) -> Panel:
+def _open_large(path: Any, labels: RawTable | None, options: PanelOptions) -> Panel:
     """Open standard input, or a file that is not read into memory; its first rows decide on the roles."""
     head = StreamedTable(path, CHUNK_SIZE)
     try:
-        panel = panel_of(head.table, options)
+        joined = join_tables([head.table], labels, options)
+        panel = panel_of(joined.table, joined.options, joined.joins)
         if panel.reading.problem is None:
-            panel.opened = head.stream(panel.reading, panel.classes, panel.schema, options)
+            panel.opened = head.stream(panel.reading, panel.classes, panel.schema, options, joined.labels)
         return panel
     except BaseException:
         head.close()
@@ -245,11 +250,13 @@ def panel_of(table: RawTable, options: PanelOptions, joins: list[Join] | None = 
         profile_column(name, table.data.column(name), options.missing) for name in table.data.column_names
     ]
     by_name = {profile.name: profile for profile in profiles}
-    reading = infer_long(table.file, table.data, profiles, options, table.hints)
-    if reading is None:
-        reading, classes = infer_wide(table.file, profiles, options, table.hints)
+    long = None if options.like else infer_long(table.file, table.data, profiles, options, table.hints)
+    if options.like is not None:
+        reading, classes = restore_reading(options.like, table.data.column_names, table.file)
+    elif long is not None:
+        reading, classes = long, _long_classes(long, by_name, options)
     else:
-        classes = _long_classes(reading, by_name, options)
+        reading, classes = infer_wide(table.file, profiles, options, table.hints)
     panel = Panel(table.file, table, options, reading, by_name, classes, joins, complete=table.complete)
     if reading.problem is None:
         _build(panel)
@@ -268,7 +275,7 @@ def _build(panel: Panel) -> None:
     reading, table = panel.reading, panel.table
     label = reading.column("label")
     labelled = panel.profiles[label].present if label else 0
-    keep = label is None or labelled < MIN_LABELS or not table.complete
+    keep = panel.options.like is None and (label is None or labelled < MIN_LABELS or not table.complete)
     builder = ChunkBuilder(
         table.file, table.unit, reading, panel.classes, keep=keep, missing=panel.options.missing
     )

@@ -39,6 +39,8 @@ class PanelOptions:
         The column of ids in that file.
     ignore_case : bool
         Ignore case in labels, too: labels that differ by case only are one class.
+    like : dict or None
+        A stored reading (see `linmax.panels.stored`): columns have the roles that they have there.
     """
 
     label: str | None = None
@@ -53,6 +55,7 @@ class PanelOptions:
     labels: str | Path | None = None
     labels_id: str | None = None
     ignore_case: bool = False
+    like: dict[str, Any] | None = None
 
 
 class ColumnRole(NamedTuple):

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from linmax.panels.build import ChunkBuilder
 from linmax.panels.classes import ClassNames
+from linmax.panels.join import LabelColumn
 from linmax.panels.reading import PanelOptions, Reading
 from linmax.panels.table import RawTable
 from linmax.streams import Chunk, Schema, Stream, StreamError
@@ -73,7 +74,14 @@ class StreamedTable:
         """Close the file."""
         self.source.close()
 
-    def stream(self, reading: Reading, classes: ClassNames, schema: Schema, options: PanelOptions) -> Stream:
+    def stream(
+        self,
+        reading: Reading,
+        classes: ClassNames,
+        schema: Schema,
+        options: PanelOptions,
+        labels: LabelColumn | None = None,
+    ) -> Stream:
         """Return all items.
 
         Parameters
@@ -86,8 +94,12 @@ class StreamedTable:
             The roles, as streams have them.
         options : PanelOptions
             What the user says.
+        labels : LabelColumn, optional
+            Labels of another file.
         """
-        batches = chain([self._head], self._batches)
+        batches: Iterator[TableBatch] = chain([self._head], self._batches)
+        if labels is not None:
+            batches = (TableBatch(labels.add_to(_decoded(batch.table)), batch.lines) for batch in batches)
         if reading.shape == "long":
             decoder = ColumnDecoder(
                 self.source.name, self.table.unit, text=True, ignore_case=options.ignore_case
@@ -96,7 +108,12 @@ class StreamedTable:
             chunks = LongFormatReader(whole, schema, decoder).chunks(len(self._head.lines))
             return Stream(self.source, schema, chunks, None)
         builder = ChunkBuilder(
-            self.source.name, self.table.unit, reading, classes, keep=True, missing=options.missing
+            self.source.name,
+            self.table.unit,
+            reading,
+            classes,
+            keep=options.like is None,
+            missing=options.missing,
         )
         return Stream(self.source, schema, _wide_chunks(batches, builder), self.reader.num_rows)
 

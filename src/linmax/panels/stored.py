@@ -1,0 +1,90 @@
+"""Readings stored in a model: its next files are read in the same way, without options."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linmax.panels.classes import ClassNames
+from linmax.panels.reading import ColumnRole, Reading
+from linmax.streams.schema import StreamError, short_list
+
+VERSION = 1
+LEARNED = ("expert", "score", "confidence", "vote", "attribute")
+"""Roles of columns that a model learns from."""
+
+
+def store_reading(reading: Reading, classes: ClassNames) -> dict[str, Any]:
+    """Return a reading as values that JSON has.
+
+    Parameters
+    ----------
+    reading : Reading
+        The roles of the columns.
+    classes : ClassNames
+        The classes.
+
+    Examples
+    --------
+    >>> reading = Reading("wide", [ColumnRole("ann", "expert", "", "ann"), ColumnRole("y", "label", "")])
+    >>> stored = store_reading(reading, ClassNames(["a", "b"]))
+    >>> found, _ = restore_reading(stored, ["ann", "eve"], "new.csv")
+    >>> [(role.name, role.role, role.reason) for role in found.roles]
+    [('ann', 'expert', 'as in the model'), ('eve', 'ignored', 'the model does not know it')]
+    """
+    return {
+        "version": VERSION,
+        "shape": reading.shape,
+        "columns": [
+            {"column": one.name, "role": one.role, "expert": one.expert, "class": one.label}
+            for one in reading.roles
+            if one.role not in ("ignored", "time")
+        ],
+        "classes": [name if isinstance(name, int) else str(name) for name in classes.names],
+        "missing": sorted(classes.missing),
+    }
+
+
+def restore_reading(stored: dict[str, Any], columns: list[str], file: str) -> tuple[Reading, ClassNames]:
+    """Return the roles of the columns of another file, as in a stored reading.
+
+    Parameters
+    ----------
+    stored : dict
+        What `store_reading` returned.
+    columns : list of str
+        The columns of the file.
+    file : str
+        Name of the file, for messages.
+
+    Returns
+    -------
+    reading : Reading
+        Columns that are not in the stored reading are ignored.
+    classes : ClassNames
+
+    Raises
+    ------
+    StreamError
+        If the file has none of the columns that the model learned from, or the stored reading is damaged.
+    """
+    try:
+        known = {
+            str(one["column"]): ColumnRole(
+                str(one["column"]), str(one["role"]), "as in the model", one["expert"], one["class"]
+            )
+            for one in stored["columns"]
+        }
+        classes = ClassNames(stored["classes"], missing=tuple(map(str, stored["missing"])))
+        shape = str(stored["shape"])
+    except (KeyError, TypeError):
+        raise StreamError("the notes of the model on the columns of its file are damaged") from None
+    learned = [name for name, one in known.items() if one.role in LEARNED]
+    found = [name for name in learned if name in columns]
+    required = [name for name, one in known.items() if one.role in ("vote", "id", "expert")]
+    if not found or (shape == "long" and any(name not in columns for name in required)):
+        raise StreamError(
+            f"{file} has not the columns that the model learned from ({short_list(learned)}); it has"
+            f" {short_list(columns)}, so rename them, or name their roles with --experts, --id and --label"
+        )
+    roles = [known.get(name) or ColumnRole(name, "ignored", "the model does not know it") for name in columns]
+    return Reading(shape, roles), classes
