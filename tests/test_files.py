@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
+import time
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
-from linmax._files import open_atomic, resolve_output, write_atomic
+from linmax import _files
+from linmax._files import ABANDONED_AFTER, open_atomic, resolve_output, write_atomic
 
 
 def test_a_new_file_gets_the_permissions_of_the_umask(tmp_path: Path) -> None:
@@ -84,3 +90,84 @@ def test_an_output_path_follows_links_and_refuses_what_is_no_file(tmp_path: Path
     for bad in ("", tmp_path, 3.5, "a\0b"):
         with pytest.raises(ValueError, match="cannot write"):
             resolve_output(bad)
+
+
+def interrupted_at(number: int, path: Path) -> bool:
+    """Write a file, with an interrupt at the given line of `open_atomic`; return whether there was one."""
+    left = number
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal left
+        if frame.f_code.co_filename != _files.__file__ or frame.f_code.co_name != "open_atomic":
+            return None if event == "call" else trace
+        if event == "line":
+            left -= 1
+            if left == 0:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        write_atomic(path, b"after")
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # between open and with
+def test_an_interrupt_at_any_line_leaves_no_temporary_file(tmp_path: Path) -> None:
+    path = tmp_path / "old"
+    number = 1
+    while True:
+        path.write_bytes(b"before")
+        interrupted = interrupted_at(number, path)
+        assert list(tmp_path.iterdir()) == [path], number
+        assert path.read_bytes() in (b"before", b"after")
+        if not interrupted:
+            break
+        number += 1
+    assert number > 8
+    assert path.read_bytes() == b"after"
+
+
+KILLED = """
+import os, signal, sys, time
+from pathlib import Path
+from linmax._files import open_atomic
+with open_atomic(Path(sys.argv[1])) as file:
+    file.write(b"half")
+    file.flush()
+    print("writing", flush=True)
+    time.sleep(60)
+"""
+
+
+def age(path: Path, seconds: float) -> None:
+    os.utime(path, (time.time() - seconds,) * 2)
+
+
+def test_what_a_killed_process_left_is_removed_by_a_later_write_of_the_same_file(tmp_path: Path) -> None:
+    path, other = tmp_path / "model[1].linmax", tmp_path / ".model.linmax.abcdefgh.part"
+    other.write_bytes(b"of another file")
+    age(other, 2 * ABANDONED_AFTER)
+    process = subprocess.Popen([sys.executable, "-c", KILLED, path], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    (left,) = set(tmp_path.iterdir()) - {other}
+    age(left, 2 * ABANDONED_AFTER)
+    write_atomic(path, b"new")
+    assert left.exists() or sys.platform == "win32"  # it is old, but its process is alive
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    age(left, ABANDONED_AFTER / 2)
+    write_atomic(path, b"new")
+    assert left.exists()  # its process might be about to lock it
+    age(left, 2 * ABANDONED_AFTER)
+    write_atomic(path, b"newer")
+    assert set(tmp_path.iterdir()) == {path, other}
+    assert path.read_bytes() == b"newer"

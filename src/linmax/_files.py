@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
+import re
+import secrets
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
+
+try:
+    import fcntl
+except ImportError:  # Windows, where a file that is open cannot be removed
+    fcntl = None  # type: ignore[assignment]
+
+ABANDONED_AFTER = 3600.0
+"""Seconds without a write after which the temporary file of a process that was killed is removed."""
 
 
 def write_atomic(path: Path, content: bytes) -> None:
@@ -39,7 +49,8 @@ def open_atomic(path: Path) -> Iterator[BinaryIO]:
 
     The temporary file is in the same folder as `path`, so that the replacement is one rename. It is
     flushed to disk before the rename. The replaced file's permissions are copied; a new file gets the usual
-    ones. If the block raises, the temporary file is removed and `path` stays as it was.
+    ones. If the block raises, the temporary file is removed and `path` stays as it was. A process that is
+    killed leaves its temporary file behind; the next write to `path`, an hour later or more, removes it.
 
     Parameters
     ----------
@@ -68,14 +79,12 @@ def open_atomic(path: Path) -> Iterator[BinaryIO]:
     ...     print(before, path.exists())
     False True
     """
+    # its name is known before it exists, so that an interrupt at any point removes it
+    temporary = path.absolute().parent / f".{path.name}.{secrets.token_hex(8)}.part"
     try:
-        handle, temporary = tempfile.mkstemp(
-            dir=path.absolute().parent, prefix=f".{path.name}.", suffix=".part"
-        )
-    except OSError as error:
-        raise ValueError(f"cannot write {path}: {error.strerror}") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
+        with _create(temporary, path) as file:
+            _lock(file)
+            _remove_abandoned(path)
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -86,6 +95,37 @@ def open_atomic(path: Path) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def _create(temporary: Path, path: Path) -> BinaryIO:
+    try:
+        return open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o600))
+    except OSError as error:
+        raise ValueError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _lock(file: Any) -> bool:
+    """Lock a file until it is closed; return False if another process has locked it."""
+    try:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass  # a file system without locks
+    return True
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove temporary files for `path` that are old and that no process is writing."""
+    name = re.compile(re.escape(f".{path.name}.") + r"[a-z0-9_]{8,16}\.part")
+    with contextlib.suppress(OSError), os.scandir(path.absolute().parent) as entries:
+        for entry in entries:
+            if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with contextlib.suppress(OSError), open(entry.path, "rb") as file:
+                    old = time.time() - entry.stat().st_mtime > ABANDONED_AFTER
+                    if old and _lock(file):
+                        os.unlink(entry.path)
 
 
 def resolve_output(path: Any) -> Path:
