@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from linmax.panels.label_studio import is_label_studio, read_label_studio
 from linmax.panels.limits import HEAD_ROWS, Loaded, ReadLimit
+from linmax.panels.lm_eval import is_sample_log, read_sample_log
 from linmax.panels.records import plain_array, records_table
 from linmax.streams.csv import number_repeated
 from linmax.streams.json_lines import ContentError, is_unicode, unique_keys
@@ -41,7 +43,8 @@ def read_json_lines(source: ByteSource, limit: ReadLimit) -> Loaded:
         record = parse_json(text, f"{source.name}, line {line}", line)
         if not isinstance(record, dict):
             raise StreamError(
-                f"{source.name}, line {line}: {short_repr(record)} is not an object; write {{...}} on each line"
+                f"{source.name}, line {line}: {short_repr(record)} is not an object;"
+                " write {...} on each line"
             )
         records.append(record)
         lines.append(line)
@@ -51,7 +54,12 @@ def read_json_lines(source: ByteSource, limit: ReadLimit) -> Loaded:
     if not complete:
         del records[HEAD_ROWS:], lines[HEAD_ROWS:]
     if len(records) == 1 and any(isinstance(value, list | dict) for value in records[0].values()):
-        return read_document(records[0], source.name, header=True)
+        return read_document(records[0], source.name, header=True, part=source.part)
+    if is_sample_log(records):
+        loaded = read_sample_log(records, lines, source.name, source.part)
+        return loaded._replace(complete=complete)
+    if is_label_studio(records):
+        return read_label_studio(records, source.name, source.part)._replace(complete=complete)
     return Loaded(records_table(records, source.name), np.array(lines, np.int64), "line", [], complete)
 
 
@@ -79,17 +87,17 @@ def read_json(source: ByteSource, limit: ReadLimit, *, header: bool) -> Loaded:
     del parts
     try:
         document = parse_json(data.decode(), source.name)
-    except ExtraData as error:
+    except ExtraTextError as error:
         lines = ByteSource(io.BytesIO(data))
-        lines.name = source.name
+        lines.name, lines.part = source.name, source.part
         try:
             return read_json_lines(lines, ReadLimit(lines, limit.limit_bytes, head_only=limit.head_only))
         except StreamError:
             raise error from None
-    return read_document(document, source.name, header=header)
+    return read_document(document, source.name, header=header, part=source.part)
 
 
-def read_document(document: Any, file: str, *, header: bool) -> Loaded:
+def read_document(document: Any, file: str, *, header: bool, part: str = "") -> Loaded:
     """Read a JSON document as a table.
 
     Parameters
@@ -101,6 +109,8 @@ def read_document(document: Any, file: str, *, header: bool) -> Loaded:
         Name of the file, for messages.
     header : bool
         Whether the first of several lists names the columns.
+    part : str
+        The key of the list to read if there are several, or a question of a Label Studio export.
 
     Returns
     -------
@@ -114,6 +124,14 @@ def read_document(document: Any, file: str, *, header: bool) -> Loaded:
     [{'ann': 'ham', 'y': 1}]
     """
     notes: list[str] = []
+    if isinstance(document, dict) and part in document:
+        document = document[part]
+    if isinstance(document, list) and all(isinstance(task, dict) for task in document):
+        if is_label_studio(document):
+            return read_label_studio(document, file, part)
+        if is_sample_log(document):
+            rows = list(range(1, len(document) + 1))
+            return read_sample_log(document, rows, file, part)._replace(unit="row")
     if isinstance(document, dict):
         table = _object_table(document, file, notes, MAX_INDEX_DEPTH, header=header)
     elif isinstance(document, list):
@@ -123,7 +141,7 @@ def read_document(document: Any, file: str, *, header: bool) -> Loaded:
     return Loaded(table, np.arange(1, len(table) + 1), "row", notes)
 
 
-class ExtraData(StreamError):
+class ExtraTextError(StreamError):
     """A valid JSON value, and something after it."""
 
 
@@ -159,7 +177,7 @@ def parse_json(text: str, file: str, line: int = 0) -> Any:
     except json.JSONDecodeError as error:
         place = "" if line else f", line {error.lineno}"
         if error.msg == "Extra data":
-            raise ExtraData(
+            raise ExtraTextError(
                 f"{file}{place}: more text after the end of the JSON value, from column {error.colno} on;"
                 " write one list of objects, or one object per line"
             ) from None
@@ -247,7 +265,7 @@ def _object_table(document: dict[str, Any], file: str, notes: list[str], depth: 
         return _list_table(document[tables[0]], file, header=header)
     if len(tables) > 1:
         raise StreamError(
-            f"{file} has several lists of objects ({short_list(tables)}); write the one to read to a file"
+            f"{file} has several lists of objects ({short_list(tables)}); name one as {file}#{tables[0]}"
         )
     if len(lists) == len(document):
         return _columns_table(lists, file)

@@ -9,11 +9,16 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from linmax.panels.excel import read_excel
+from linmax.panels.expert_names import file_expert
 from linmax.panels.json_tables import read_json, read_json_lines
+from linmax.panels.label_studio import flat_export_hints
 from linmax.panels.limits import DEFAULT_LIMIT, Loaded, ReadLimit
 from linmax.panels.text_tables import read_csv
+from linmax.panels.typed_tables import read_columns, read_npy, read_npz, read_svmlight
+from linmax.streams.formats import detect_format
 from linmax.streams.schema import StreamError
-from linmax.streams.source import ByteSource, detect_format
+from linmax.streams.source import ByteSource
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +83,9 @@ def load_table(
     Parameters
     ----------
     path : str, path-like or binary file
-        A path, "-" for standard input, or an open file.
+        A path, a remote path such as "s3://bucket/votes.csv", "-" for standard input, or an open file. A
+        sheet of a workbook, a file in a zip archive or a key of a JSON object is named as in
+        "book.xlsx#Sheet2".
     header : bool
         Whether the first row of a text file names the columns. Otherwise they are "column 1", "column 2", ...
     limit_bytes : int
@@ -97,17 +104,21 @@ def load_table(
     Examples
     --------
     >>> import io
-    >>> table = load_table(io.BytesIO(b'[{"votes": {"ann": "ham"}, "y": 1}, {"votes": {"ann": "spam"}, "y": 2}]'))
+    >>> table = load_table(io.BytesIO(b'[{"votes": {"ann": "ham"}, "y": 1}, {"votes": {"ann": "spam"}}]'))
     >>> table.format, table.data.column_names, table.data["votes.ann"].to_pylist()
     ('JSON', ['votes.ann', 'y'], ['ham', 'spam'])
     """
-    source = ByteSource(path)
+    place, part = _split_part(path)
+    source = ByteSource(place, part)
     try:
-        limit = ReadLimit(source, limit_bytes, head_only=source.bytes_total is None or path == "-")
+        limit = ReadLimit(source, limit_bytes, head_only=source.bytes_total is None or place == "-")
         format = detect_format(source)
         loaded = _load(source, format, limit, header=header)
         if not len(loaded.data) or not loaded.data.num_columns:
             raise StreamError(f"{source.name} has no rows; it needs at least one below the header")
+        notes = loaded.notes
+        if source.encoding != "UTF-8":
+            notes = [*notes, f"the text is {source.encoding}, not UTF-8"]
         return RawTable(
             source.name,
             format,
@@ -115,13 +126,21 @@ def load_table(
             loaded.data,
             loaded.lines,
             "line" if loaded.unit == "line" else "row",
-            tuple(loaded.notes),
+            tuple(notes),
             loaded.complete,
-            None,
-            loaded.hints,
+            file_expert(source.inner_name),
+            loaded.hints or flat_export_hints(loaded.data),
         )
     finally:
         source.close()
+
+
+def _split_part(path: Any) -> tuple[Any, str]:
+    """Split book.xlsx#Sheet2 into the file and its part, unless there is a file of this name."""
+    if not isinstance(path, str) or "#" not in path or os.path.exists(path):
+        return path, ""
+    place, _, part = path.partition("#")
+    return place, part
 
 
 def _load(source: ByteSource, format: str, limit: ReadLimit, *, header: bool) -> Loaded:
@@ -131,4 +150,12 @@ def _load(source: ByteSource, format: str, limit: ReadLimit, *, header: bool) ->
         return read_json_lines(source, limit)
     if format == "JSON":
         return read_json(source, limit, header=header)
-    raise StreamError(f"{source.name}: {format} is not read yet")
+    if format == "Excel":
+        return read_excel(source, limit, header=header)
+    if format == "npy":
+        return read_npy(source, limit)
+    if format == "npz":
+        return read_npz(source, limit)
+    if format == "svmlight":
+        return read_svmlight(source, limit)
+    return read_columns(source, format, limit)

@@ -79,7 +79,8 @@ def convert_decimal_commas(data: Any) -> tuple[Any, list[str]]:
 
     Examples
     --------
-    >>> data, converted = convert_decimal_commas(pa.table({"a": ["0,5", "1", "NA"], "b": ["1,2,3", "x", "y"]}))
+    >>> table = pa.table({"a": ["0,5", "1", "NA"], "b": ["1,2,3", "x", "y"]})
+    >>> data, converted = convert_decimal_commas(table)
     >>> converted, data["a"].to_pylist()
     (['a'], ['0.5', '1', 'NA'])
     """

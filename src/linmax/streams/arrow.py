@@ -28,11 +28,13 @@ class ParquetReader:
     ----------
     source : ByteSource
         The file, which must be on disk and not compressed as a whole.
+    keep_dictionaries : bool
+        Whether all columns of text stay dictionary-encoded. Otherwise only those with short dictionaries do.
     """
 
     format, unit = "Parquet", "row"
 
-    def __init__(self, source: ByteSource) -> None:
+    def __init__(self, source: ByteSource, *, keep_dictionaries: bool = False) -> None:
         self.name = source.name
         self.roles: dict[str, Any] = {}
         if not source.seekable:
@@ -42,7 +44,7 @@ class ParquetReader:
             )
         try:
             self._file = _open_parquet(source, [])
-            if dictionaries := _dictionary_columns(self._file):
+            if dictionaries := _dictionary_columns(self._file, keep_all=keep_dictionaries):
                 self._file = _open_parquet(source, dictionaries)
             self.arrow_schema = self._file.schema_arrow
             self.num_rows = int(self._file.metadata.num_rows)
@@ -151,13 +153,15 @@ def _open_parquet(source: ByteSource, dictionary_columns: list[str]) -> Any:
     )
 
 
-def _dictionary_columns(file: Any) -> list[str]:
+def _dictionary_columns(file: Any, *, keep_all: bool) -> list[str]:
     """Return the text columns with a short dictionary: they stay encoded, which is faster."""
     metadata = file.metadata
     if not metadata.num_row_groups:
         return []
     columns = map(metadata.row_group(0).column, range(metadata.num_columns))
     texts = {field.name for field in file.schema_arrow if pa.types.is_string(field.type)}
+    if keep_all:
+        return sorted(texts)
     return [
         column.path_in_schema
         for column in columns

@@ -15,8 +15,9 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from linmax.streams.columns import TableBatch
+from linmax.streams.encoding import BOM
 from linmax.streams.schema import UNNAMED, StreamError, short_repr
-from linmax.streams.source import BOM, HEAD_SIZE, ByteSource, TextBlock, text_blocks
+from linmax.streams.source import HEAD_SIZE, ByteSource, TextBlock, text_blocks
 
 MAX_COLUMNS = 10_000
 DELIMITERS = (b"\t", b";", b"|", b",")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linmax.streams.columns import ColumnDecoder, TableReader, label_kind, single_chunk, to_numpy
+from linmax.streams.formats import detect_format
 from linmax.streams.json_lines import JsonItemReader, JsonLinesReader
 from linmax.streams.schema import (
     LABEL_NAMES,
@@ -19,7 +20,7 @@ from linmax.streams.schema import (
     missing_column,
     short_repr,
 )
-from linmax.streams.source import ByteSource, detect_format
+from linmax.streams.source import ByteSource
 from linmax.streams.stream import TABLE_READERS
 
 CHUNK_SIZE = 1 << 16

@@ -40,13 +40,15 @@ class ArrayReader:
         The array in NumPy's format.
     name : str
         Name of the file, for messages.
+    column_major : bool
+        Whether an array that is stored column by column is accepted. It must be read at once.
     """
 
-    def __init__(self, file: Any, name: str) -> None:
+    def __init__(self, file: Any, name: str, *, column_major: bool = False) -> None:
         self.name, self._file = name, file
         try:
             version = np.lib.format.read_magic(file)
-            self.shape, column_major, self.dtype = HEADER_READERS[version](file)
+            self.shape, self._column_major, self.dtype = HEADER_READERS[version](file)
             if version == (3, 0) and self.dtype.names:
                 self.dtype.names = tuple(field.encode("latin1").decode() for field in self.dtype.names)
         except StreamError:
@@ -57,7 +59,7 @@ class ArrayReader:
             raise StreamError(f"{name} is damaged: its shape is {self.shape}; write it again")
         if self.dtype.hasobject:
             raise StreamError(f"{name} holds pickled objects, which are not read; save it as text or numbers")
-        if column_major and len(self.shape) > 1:
+        if self._column_major and not column_major and len(self.shape) > 1:
             raise StreamError(
                 f"{name} is stored column by column; save np.ascontiguousarray(...) of it, row by row"
             )
@@ -91,7 +93,7 @@ class ArrayReader:
             raise StreamError(f"{self.name} ends in row {last} of {self.num_rows}; copy it again")
         self.rows_read += rows
         try:
-            return np.frombuffer(data, self.dtype).reshape(shape)
+            return np.frombuffer(data, self.dtype).reshape(shape, order="F" if self._column_major else "C")
         except (ValueError, TypeError) as error:
             raise StreamError(f"{self.name} cannot be read ({error}); write it again") from error
 
@@ -123,7 +125,7 @@ class NpyReader:
         else:
             dtypes = {str(j): array.dtype for j in range(array.num_columns)}
         self.arrow_schema = pa.schema(
-            [(column, _arrow_type(dtype, source.name, column)) for column, dtype in dtypes.items()]
+            [(column, arrow_type(dtype, source.name, column)) for column, dtype in dtypes.items()]
         )
 
     def batches(self, columns: Sequence[str], max_rows: int) -> Iterator[TableBatch]:
@@ -134,7 +136,7 @@ class NpyReader:
             start = array.rows_read
             rows = array.read(max_rows)
             data = {name: rows[name] if array.dtype.names else rows[:, int(name)] for name in columns}
-            table = _arrow_table(data, array.name, len(rows))
+            table = arrow_table(data, array.name, len(rows))
             yield TableBatch(table, np.arange(start + 1, start + 1 + len(rows)))
 
 
@@ -179,7 +181,7 @@ class NpzReader:
                 )
         self.arrow_schema = pa.schema(
             [
-                (column, _arrow_type(self._arrays[member].dtype, self.name, member))
+                (column, arrow_type(self._arrays[member].dtype, self.name, member))
                 for column, (member, _) in self._columns.items()
             ]
         )
@@ -205,7 +207,7 @@ class NpzReader:
             for column in columns:
                 member, indices = self._columns[column]
                 data[column] = rows[member][:, *indices]
-            yield TableBatch(_arrow_table(data, self.name, size), np.arange(start + 1, start + 1 + size))
+            yield TableBatch(arrow_table(data, self.name, size), np.arange(start + 1, start + 1 + size))
 
     def _open(self, info: zipfile.ZipInfo) -> ArrayReader:
         try:
@@ -260,7 +262,8 @@ def _check_num_columns(name: str, columns: int) -> None:
         raise StreamError(f"{name} has {columns} columns; at most {MAX_COLUMNS} are read")
 
 
-def _arrow_type(dtype: Any, name: str, column: str) -> Any:
+def arrow_type(dtype: Any, name: str, column: str) -> Any:
+    """Return the Arrow type of a NumPy type; refuse types that are neither numbers nor text."""
     if dtype.kind not in DTYPE_KINDS or dtype.shape or (dtype.kind == "f" and dtype.itemsize > 8):
         raise StreamError(
             f"{name}: {short_repr(column)} is of type {short_repr(str(dtype))}; save integers, floats or text"
@@ -268,7 +271,8 @@ def _arrow_type(dtype: Any, name: str, column: str) -> Any:
     return pa.string() if dtype.kind == "U" else pa.from_numpy_dtype(dtype.newbyteorder("="))
 
 
-def _arrow_table(data: dict[str, NDArray[Any]], name: str, rows: int) -> Any:
+def arrow_table(data: dict[str, NDArray[Any]], name: str, rows: int) -> Any:
+    """Return arrays as an Arrow table; `name` is the file, for messages."""
     columns = []
     for values in data.values():
         native = np.ascontiguousarray(values, values.dtype.newbyteorder("="))

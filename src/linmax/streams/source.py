@@ -1,55 +1,44 @@
-"""Bytes of a file: decompression, the detection of its format, and text in blocks of whole rows."""
+"""Bytes of a file: decompression, conversion to UTF-8, and text in blocks of whole rows."""
 
 from __future__ import annotations
 
-import io
-import json
+import codecs
 import os
-import re
-import sys
 import weakref
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from lzma import LZMAError
 from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
+from linmax.streams.archives import XzReader, ZipMember, file_size, open_bz2, open_file
+from linmax.streams.encoding import BOM, from_windows_1252, is_windows_1252, utf16_encoding
 from linmax.streams.schema import StreamError
 
 HEAD_SIZE = 1 << 16  # bytes from which the format is detected
 BLOCK_SIZE = 1 << 21  # bytes read at a time
 MAX_ROW_BYTES = 1 << 24
-BOM = b"\xef\xbb\xbf"
-UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
-COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-COMPRESSED_SUFFIXES = (".gz", ".zst", ".gzip", ".zstd")
-TEXT_FORMATS = ("CSV", "TSV", "JSONL", "JSON", "svmlight")
-SUFFIXES = {
-    "csv": "CSV", "tsv": "TSV", "tab": "TSV", "jsonl": "JSONL", "ndjson": "JSONL", "json": "JSON",
-    "parquet": "Parquet", "pq": "Parquet", "arrow": "Arrow", "feather": "Arrow", "arrows": "Arrow",
-    "ipc": "Arrow", "svm": "svmlight", "svmlight": "svmlight", "libsvm": "svmlight",
-    "npy": "npy", "npz": "npz",
+COMPRESSIONS = {
+    b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\0": "xz", b"PK\x03\x04": "zip",
+    **{b"BZh%d1AY&SY" % level: "bz2" for level in range(1, 10)},
 }  # fmt: skip
-USUAL_SUFFIXES = {
-    "CSV": "csv", "TSV": "tsv", "JSONL": "jsonl", "JSON": "json", "Parquet": "parquet", "Arrow": "arrow",
-    "svmlight": "svm", "npy": "npy", "npz": "npz",
-}  # fmt: skip
-MAGIC_BYTES = {
-    b"PAR1": "Parquet", b"ARROW1": "Arrow", b"\xff\xff\xff\xff": "Arrow",
-    b"\x93NUMPY": "npy", b"PK\x03\x04": "npz",
-}  # fmt: skip
-SVMLIGHT_LINE = re.compile(rb"[-+.\w]+([ \t]+(qid:)?\d+:[-+.\w]+)+[ \t]*(#.*)?\r?")
-
-JSON_LIST = re.compile(rb'\[\s*([\[{"\d\]]|$)')
+BINARY_MAGIC = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"\x93NUMPY", b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+DECOMPRESSION_ERRORS = (OSError, EOFError, LZMAError, zlib.error, zipfile.BadZipFile, pa.ArrowException)
 
 
 class ByteSource:
-    """The bytes of a file in order; gzip and zstd, detected by their first bytes, are decompressed.
+    """The bytes of a file in order, decompressed; text in UTF-16 is converted to UTF-8.
+
+    gzip, zstd, bz2, xz, zip archives with one file, and UTF-16 are detected by the first bytes.
 
     Parameters
     ----------
     path : str, path-like or binary file
-        A path, "-" for standard input, or an open file, which stays open.
+        A path, perhaps a remote one, "-" for standard input, or an open file, which stays open.
+    part : str
+        The file to read in a zip archive with several.
 
     Attributes
     ----------
@@ -57,8 +46,14 @@ class ByteSource:
         Name of the file, for messages.
     head : bytes
         The first bytes after decompression.
-    compression : {"", "gzip", "zstd"}
+    compression : {"", "gzip", "zstd", "bz2", "xz", "zip"}
         How the file is compressed.
+    inner_name : str
+        Name of the file in a zip archive; otherwise that of the file.
+    zip_format : {"", "npz", "Excel"}
+        The format whose files are zip archives themselves.
+    encoding : str
+        The encoding of text, as far as it is known.
     bytes_read, bytes_total : int
         Compressed bytes read so far, and the size of the file (None for a pipe).
     bytes_unpacked : int
@@ -72,32 +67,39 @@ class ByteSource:
     ('gzip', b'a,b', b'a,', b'b', b'')
     """
 
-    def __init__(self, path: str | os.PathLike[str] | BinaryIO) -> None:
-        self.raw, self.name = _open(path)
+    def __init__(self, path: str | os.PathLike[str] | BinaryIO, part: str = "") -> None:
+        self.raw, self.name = open_file(path)
+        self.inner_name, self.part, self.zip_format = self.name, part, ""
         owned = isinstance(path, os.PathLike) or (isinstance(path, str) and path != "-")
         # a finalizer also closes the file of a stream that is dropped half-read
         self._close = weakref.finalize(self, self.raw.close if owned else bool)
-        self.bytes_total = _size(self.raw)
+        self.bytes_total = file_size(self.raw)
         self.bytes_read = self.bytes_unpacked = 0
         self.closed = False
         self._raw_head = self._read_raw(HEAD_SIZE)
         self.compression = next(
             (kind for magic, kind in COMPRESSIONS.items() if self._raw_head.startswith(magic)), ""
         )
-        self._decompressor: Any = None
-        self.head = self._raw_head
-        if self.compression:
-            raw = pa.PythonFile(_RawReader(self), mode="r")
-            self._decompressor = pa.CompressedInputStream(raw, self.compression)
-            self.head = self._decompress(HEAD_SIZE)
+        self._decompressor = self._open_compressed()
+        self.encoding, self.has_utf8 = "UTF-8", False
+        self._decoder: Any = None
+        self.head = self._read_plain(HEAD_SIZE) if self.compression else self._raw_head
+        if not self.head.startswith(BINARY_MAGIC) and (encoding := utf16_encoding(self.head)):
+            self.encoding, self._decoder = encoding, codecs.getincrementaldecoder(encoding)()
+            self.head = self._decode(self.head, final=len(self.head) < HEAD_SIZE)
         self._buffer = self.head
 
     def read(self, size: int) -> bytes:
         """Read `size` bytes; fewer only at the end of the file."""
         data, self._buffer = self._buffer[:size], self._buffer[size:]
-        if len(data) < size:
-            read = self._read_raw if self._decompressor is None else self._decompress
-            data += read(size - len(data))
+        if len(data) < size and self._decoder is None:
+            data += self._read_plain(size - len(data))
+        while len(data) < size and self._decoder is not None:
+            plain = self._read_plain(size)
+            text = data + self._decode(plain, final=len(plain) < size)
+            data, self._buffer = text[:size], text[size:]
+            if len(plain) < size:
+                break
         self.bytes_unpacked += len(data)
         return data
 
@@ -129,7 +131,32 @@ class ByteSource:
         self.bytes_read += size - missing
         return b"".join(parts)
 
-    def _decompress(self, size: int) -> bytes:
+    def _open_compressed(self) -> Any:
+        """Return an object whose `read` returns decompressed bytes; None for other files."""
+        raw = _RawReader(self)
+        if self.compression == "zip":
+            member = ZipMember(
+                self.seekable_file() if self.bytes_total is not None else None, self.name, self.part
+            )
+            if member.format:  # the archive is read as a whole
+                self.compression, self.zip_format = "", member.format
+                self.raw.seek(len(self._raw_head))
+                return None
+            self.inner_name, self.part = member.name, ""
+            self.bytes_read = member.packed_bytes
+            return member
+        if self.compression == "bz2":
+            return open_bz2(raw)
+        if self.compression == "xz":
+            return XzReader(raw)
+        if self.compression:
+            return pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), self.compression)
+        return None
+
+    def _read_plain(self, size: int) -> bytes:
+        """Read bytes after decompression."""
+        if self._decompressor is None:
+            return self._read_raw(size)
         parts, missing = [], size
         try:
             while missing:
@@ -139,12 +166,26 @@ class ByteSource:
                 parts.append(part)
                 missing -= len(part)
             return b"".join(parts)
-        except (OSError, pa.ArrowException) as error:
-            problem = "is cut short" if "runcated" in str(error) else "is damaged"
+        except StreamError:
+            raise
+        except DECOMPRESSION_ERRORS as error:
+            is_short = isinstance(error, EOFError) or "runcated" in str(error)
+            problem = "is cut short" if is_short else "is damaged"
             raise StreamError(
                 f"{self.name} {problem} ({self.compression}, near byte {self.bytes_read});"
                 " copy or compress it again"
             ) from error
+
+    def _decode(self, data: bytes, *, final: bool) -> bytes:
+        """Convert bytes to UTF-8."""
+        try:
+            text: str = self._decoder.decode(data, final)
+        except UnicodeError as error:
+            raise StreamError(
+                f"{self.name} is damaged {self.encoding} text, or cut short (near byte {self.bytes_read});"
+                " save it as UTF-8"
+            ) from error
+        return text.encode()
 
 
 class TextBlock(NamedTuple):
@@ -167,7 +208,7 @@ def text_blocks(
     Parameters
     ----------
     source : ByteSource
-        The file. It must be UTF-8; a byte order mark is removed.
+        The file. Text in Windows-1252 is converted to UTF-8; a byte order mark is removed.
     row_end : callable
         Returns the end of the last whole row in some bytes. By default rows are lines.
     block_size : int
@@ -206,112 +247,33 @@ def text_blocks(
             )
         rows, rest = data[:end], data[end:]
         if rows:
-            _check_text(rows, line, source.name)
-            yield TextBlock(rows, line)
+            yield TextBlock(_utf8(rows, line, source), line)
             line += rows.count(b"\n")
         if is_last:
             return
 
 
-def detect_format(source: ByteSource) -> str:
-    """Detect the format of a file by its suffix and its first bytes.
-
-    Parameters
-    ----------
-    source : ByteSource
-        The file.
-
-    Returns
-    -------
-    str
-        A format as in `Schema.format`.
-
-    Raises
-    ------
-    StreamError
-        If the format is unknown, or the suffix and the first bytes disagree.
-
-    Examples
-    --------
-    >>> import io
-    >>> detect_format(ByteSource(io.BytesIO(b'{"ann": "spam"}')))
-    'JSONL'
-    >>> file = io.BytesIO(b"ann,bob,truth")
-    >>> file.name = "votes.parquet"
-    >>> detect_format(ByteSource(file))
-    Traceback (most recent call last):
-    linmax.streams.schema.StreamError: votes.parquet ends like Parquet but begins like CSV; rename it to .csv
-    """
-    name, head = source.name, source.head
-    if not head.strip():
-        raise StreamError(f"{name} is empty; it needs a header or at least one row")
-    if head.startswith(UTF16_BOMS):
-        raise StreamError(f"{name} is UTF-16 text; save it as UTF-8")
-    suffix = _format_of_suffix(name)
-    magic = next((kind for start, kind in MAGIC_BYTES.items() if head.startswith(start)), "")
-    if suffix and magic and suffix != magic:
-        raise _contradiction(name, suffix, magic)
-    if magic:
-        return magic
-    content = _format_of_text(head)
-    if suffix and suffix not in TEXT_FORMATS:
-        raise _contradiction(name, suffix, content)
-    if suffix in ("CSV", "TSV") and content in ("JSONL", "JSON"):
-        raise _contradiction(name, suffix, content)
-    if suffix in ("JSONL", "JSON"):
-        if not head.lstrip(BOM + b" \t\r\n").startswith((b"[", b"{")):
-            raise _contradiction(name, suffix, content)
-        return content or suffix
-    if not suffix and not content:
-        raise StreamError(f"{name}: unknown format; name it .{', .'.join(USUAL_SUFFIXES.values())}")
-    return suffix or content
-
-
-def _format_of_suffix(name: str) -> str:
-    lower = name.lower()
-    for suffix in COMPRESSED_SUFFIXES:
-        lower = lower.removesuffix(suffix)
-    return SUFFIXES.get(lower.rpartition(".")[2], "") if "." in lower else ""
-
-
-def _format_of_text(head: bytes) -> str:
-    """Return the format that the first line of a text looks like, or ""."""
-    text = head.removeprefix(BOM).lstrip()
-    line, _, more = text.partition(b"\n")
-    if JSON_LIST.match(text):
-        return "JSON"
-    if line.startswith(b"{"):
+def _utf8(data: bytes, line: int, source: ByteSource) -> bytes:
+    """Return a text as UTF-8; Windows-1252 is converted if nothing before it was in UTF-8."""
+    if source.encoding == "Windows-1252":
+        data = from_windows_1252(data)
+    elif not data.isascii():
         try:
-            return "JSONL" if isinstance(json.loads(line), dict) else ""
-        except (ValueError, RecursionError):  # broken JSON; reading it reports the line
-            if more and line.rstrip().endswith((b"{", b"[", b",", b":")):
-                return "JSON"
-            return "JSONL" if b'"' in line and more else ""
-    if b"\0" in head[:1024]:
-        return ""
-    if SVMLIGHT_LINE.fullmatch(line):
-        return "svmlight"
-    if b"\t" in line:
-        return "TSV"
-    return "CSV" if any(sign in line for sign in (b",", b";", b"|")) else ""
-
-
-def _contradiction(name: str, suffix: str, content: str) -> StreamError:
-    fix = f"rename it to .{USUAL_SUFFIXES.get(content, content)}" if content else "check what it is"
-    return StreamError(f"{name} ends like {suffix} but begins like {content or 'something else'}; {fix}")
-
-
-def _check_text(data: bytes, line: int, name: str) -> None:
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        at = line + data.count(b"\n", 0, error.start)
-        raise StreamError(
-            f"{name}, line {at}: byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
-        ) from None
+            data.decode()
+            source.has_utf8 = True
+        except UnicodeDecodeError as error:
+            if source.has_utf8 or not is_windows_1252(data):
+                at = line + data.count(b"\n", 0, error.start)
+                raise StreamError(
+                    f"{source.name}, line {at}: byte 0x{data[error.start]:02x} is not UTF-8;"
+                    " save the file as UTF-8"
+                ) from None
+            source.encoding = "Windows-1252"
+            data = from_windows_1252(data)
     if b"\0" in data:
         at = line + data.count(b"\n", 0, data.index(b"\0"))
-        raise StreamError(f"{name}, line {at}: a NUL byte; save the file as UTF-8 text")
+        raise StreamError(f"{source.name}, line {at}: a NUL byte; save the file as UTF-8 text")
+    return data
 
 
 class _RawReader:
@@ -330,37 +292,3 @@ class _RawReader:
 
     def close(self) -> None:
         """Do nothing: the source closes the file."""
-
-
-def _open(path: str | os.PathLike[str] | BinaryIO) -> tuple[BinaryIO, str]:
-    """Open a file; return it and its name for messages."""
-    if isinstance(path, str) and path == "-":
-        return sys.stdin.buffer, "standard input"
-    if not isinstance(path, str | os.PathLike):
-        if not hasattr(path, "read"):
-            raise StreamError(f"a stream requires a path, '-' or an open file (got {type(path).__name__})")
-        name = getattr(path, "name", None)
-        return path, Path(name).name if isinstance(name, str) else "the open file"
-    name = Path(path).name or str(path)
-    try:
-        return open(path, "rb"), name
-    except FileNotFoundError:
-        raise StreamError(f"there is no file {os.fspath(path)!r}; check the path") from None
-    except IsADirectoryError:
-        raise StreamError(f"{os.fspath(path)!r} is a folder; name a file in it") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", error)
-        raise StreamError(f"{os.fspath(path)!r} cannot be opened: {reason}") from None
-
-
-def _size(raw: BinaryIO) -> int | None:
-    """Return the size of a file; None if it cannot seek, as a pipe."""
-    try:
-        if not raw.seekable():
-            return None
-        start = raw.tell()
-        size = raw.seek(0, io.SEEK_END)
-        raw.seek(start)
-        return size
-    except (AttributeError, OSError, ValueError):
-        return None

@@ -16,6 +16,7 @@ from linmax.streams.arrow import ArrowReader, ParquetReader
 from linmax.streams.chunk import Chunk
 from linmax.streams.columns import ColumnDecoder, TableReader, label_kind
 from linmax.streams.csv import CsvReader
+from linmax.streams.formats import detect_format, refuse_document
 from linmax.streams.json_lines import VOTES_KEY, JsonItemReader, JsonLinesReader, JsonTableReader
 from linmax.streams.long_format import LongFormatReader
 from linmax.streams.numpy_files import NpyReader, NpzReader
@@ -28,18 +29,11 @@ from linmax.streams.schema import (
     short_list,
     short_repr,
 )
-from linmax.streams.source import BOM, ByteSource, detect_format
+from linmax.streams.source import ByteSource
 from linmax.streams.svmlight import SvmlightReader
 from linmax.streams.wide_format import read_wide
 
 T = TypeVar("T")
-
-
-def _refuse_json(source: ByteSource) -> TableReader:
-    start = source.head.lstrip(BOM + b" \t\r\n")[:1]
-    what = "list" if start == b"[" else "object"
-    raise StreamError(f"{source.name} is one JSON {what}; write one object per line")
-
 
 TABLE_READERS: dict[str, Callable[[ByteSource], TableReader]] = {
     "CSV": lambda source: CsvReader(source, "CSV"),
@@ -48,7 +42,8 @@ TABLE_READERS: dict[str, Callable[[ByteSource], TableReader]] = {
     "Arrow": ArrowReader,
     "npy": NpyReader,
     "npz": NpzReader,
-    "JSON": _refuse_json,
+    "JSON": refuse_document,
+    "Excel": refuse_document,
 }
 MAX_CLASSES = 100_000  # more distinct labels than that are ids
 CHUNK_SIZE = 100_000
