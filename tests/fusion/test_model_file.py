@@ -84,6 +84,46 @@ def test_names_that_are_tuples_or_numbers_come_back_as_they_were(tmp_path: Path)
     assert again.weights == fusion.weights
 
 
+@pytest.mark.parametrize("name", [float("inf"), b"x", ("a", float("inf")), frozenset(), 2j], ids=repr)
+def test_a_name_that_cannot_be_saved_is_named(name: Any, tmp_path: Path) -> None:
+    fusion = Fusion(Winnow(1.2), experts=["ann", name])
+    with pytest.raises(ValueError, match=f"^the expert {re.escape(repr(name))} cannot be saved; a name is text"):
+        fusion.save(tmp_path / "m")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_note_or_ticket_that_cannot_be_saved_is_named(tmp_path: Path) -> None:
+    fusion = Fusion(Winnow(1.2))
+    fusion.notes["panel"] = {1, 2}
+    with pytest.raises(ValueError, match=r"^the note 'panel' is \{1, 2\}, which JSON cannot hold; change or"):
+        fusion.save(tmp_path / "m")
+    fusion.notes.clear()
+    fusion.predict_one({b"x": "a"}, ticket=True)
+    with pytest.raises(ValueError, match="^a waiting ticket has votes or attributes that JSON cannot hold"):
+        fusion.save(tmp_path / "m")
+
+
+def test_a_learner_with_a_long_text_is_saved(tmp_path: Path) -> None:
+    classes = tuple(f"class {i}" for i in range(3000))
+    fusion = Fusion(Perceptron().on(Votes() + Split(classes=classes)))
+    fusion.learn_one({"ann": "class 5", "bob": "class 6"}, "class 6")
+    assert len(repr(fusion.learner)) > 30_000
+    fusion.save(tmp_path / "m")
+    assert same(load(tmp_path / "m"), fusion)
+
+
+def test_the_module_of_an_unregistered_rule_is_named(tmp_path: Path) -> None:
+    fusion = Fusion(QuasiAdditive("square_for_files"))
+    fusion.save(tmp_path / "m")
+    before = spec.registered()
+    spec.restore_registry({name: thing for name, thing in before.items() if name != "QuasiAdditive"})
+    try:
+        with pytest.raises(ValueError, match="there is no 'QuasiAdditive' in this program; import"):
+            load(tmp_path / "m")
+    finally:
+        spec.restore_registry(before)
+
+
 def test_an_unregistered_link_is_refused_with_the_cure(tmp_path: Path) -> None:
     fusion = Fusion(QuasiAdditive(lambda theta: theta))
     with pytest.raises(ValueError, match=r"cannot be saved; give what it uses a name with @linmax.register"):
@@ -217,7 +257,7 @@ def test_hostile_numbers_are_refused_before_a_kernel_sees_them(
         ("learner", "Winnow(" * 3000, "cannot be loaded"),
         ("learner", "Recycled(Winnow(1.2), size=10**12)", "does not belong in a learner"),
         ("learner", "Recycled(Winnow(1.2), size=1000000000000)", "size"),
-        ("learner", "MyRule(1.2)", "import that registers it missing"),
+        ("learner", "MyRule(1.2)", "there is no 'MyRule' in this program; update linmax"),
         ("classes", list(range(10**5)), "wrong shape"),
         ("classes", ["a", 1], "one kind"),
         ("classes", None, "cannot be loaded"),

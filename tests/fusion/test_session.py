@@ -220,10 +220,10 @@ def test_passes_are_learning_again() -> None:
 def test_scores_decide_and_explanations_add_up_to_them() -> None:
     fusion = Fusion(Averaged(Recycled(Winnow(1.3))), classes=CLASSES)
     for item, y in items("triplets", 20):
-        expected = fusion.predict_one(item["votes"])
-        scores = fusion.scores([item["votes"]])[0]
+        expected = fusion.predict_one(item["votes"], new_experts="vote")
+        scores = fusion.scores([item["votes"]], new_experts="vote")[0]
         assert expected == fusion.classes[int(scores.argmax())]
-        why = fusion.explain_one(item["votes"])
+        why = fusion.explain_one(item["votes"], new_experts="vote")
         assert why.guess == expected
         assert list(why.scores.values()) == pytest.approx(scores.tolist())
         for c in CLASSES:

@@ -1,17 +1,12 @@
-"""Helpers for every adapter: choose the learner, add classes to a session, turn scores into probabilities."""
+"""Helpers for every adapter: the learner that its session has."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from linmax.experts import Source
 from linmax.spec import Learner, parse, short
 from linmax.techniques import recommended
-
-Scores = NDArray[np.float64]
 
 
 def resolve_learner(learner: Learner | str | None) -> Learner:
@@ -61,14 +56,3 @@ def base_learners(learner: Any) -> list[Any]:
     if getattr(learner, "members", None) is not None:
         return [base for member in learner.members for base in base_learners(member)]
     return base_learners(learner.inner) if hasattr(learner, "inner") else [learner]
-
-
-def softmax(scores: Scores) -> Scores:
-    """Return exp(s) / sum exp(s) for each row.
-
-    >>> softmax(np.log([[0.2, 0.6]])).round(3)
-    array([[0.25, 0.75]])
-    """
-    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True, initial=-np.finfo(np.float64).max))
-    probabilities: Scores = exponentials / exponentials.sum(axis=1, keepdims=True)
-    return probabilities

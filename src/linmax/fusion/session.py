@@ -12,11 +12,12 @@ import numpy as np
 
 from linmax import inputs
 from linmax.fusion.explain import explain
-from linmax.fusion.facts import Facts
+from linmax.fusion.prediction import PredictionMethods, as_list
 from linmax.fusion.results import Explanation, Run
 from linmax.fusion.tickets import Ticket, Tickets
 from linmax.inputs import Batch, NameIndex, Names
 from linmax.inputs.abstain import check_abstain
+from linmax.inputs.names import to_python
 from linmax.kernels.structs import MISTAKES, MOVES, NOVEL, TRIALS
 from linmax.runtime.concurrency import SessionLock
 from linmax.runtime.predictor import Predictions
@@ -28,7 +29,7 @@ from linmax.techniques import recommended
 POLICIES = ("add", "error", "ignore")
 
 
-class Fusion(Facts):
+class Fusion(PredictionMethods):
     """Predict the class of items from a panel's votes, and learn whom to trust from their labels.
 
     A trial is a matrix of votes x. The prediction is the class c with the largest score s = w . x^c, and when
@@ -187,61 +188,6 @@ class Fusion(Facts):
                 self.ignored - ignored, int(counts[MOVES]),
             )  # fmt: skip
 
-    def predict(self, votes: Any = None, *, attributes: Any = None) -> np.ndarray:
-        """Predict the class of every item; nothing is learned.
-
-        Parameters
-        ----------
-        votes, attributes
-            As for `learn`.
-
-        Returns
-        -------
-        ndarray
-            One class per item.
-        """
-        with self._lock, self._lock.state:
-            batch = self.read(votes, attributes=attributes)
-            codes = self.runner.run(batch, learn=False).codes
-        return inputs.decode_classes(codes, self.names.classes, batch.unknown_classes)
-
-    def scores(self, votes: Any = None, *, attributes: Any = None) -> np.ndarray:
-        """Return what decides `predict`: a score per item and class.
-
-        Parameters
-        ----------
-        votes, attributes
-            As for `learn`.
-
-        Returns
-        -------
-        ndarray
-            Items by classes, columns in the order of `classes`.
-        """
-        with self._lock, self._lock.state:
-            batch = self.read(votes, attributes=attributes)
-            return self.runner.run(batch, learn=False, scores=True).scores[:, : len(self.names.classes)]
-
-    def read(self, votes: Any = None, labels: Any = None, *, attributes: Any = None) -> Batch:
-        """Encode items with the names of this session, for `learn_batch`; nothing is learned.
-
-        Parameters
-        ----------
-        votes, labels, attributes
-            As for `learn`.
-
-        Returns
-        -------
-        Batch
-            The encoded items. It is valid until the session learns something else.
-        """
-        batch = inputs.read(
-            votes, labels, attributes, self.names,
-            needs=self.needs, on_new_class=self.on_new_class, abstain=self.abstain,
-        )  # fmt: skip
-        self.runner.check(batch)
-        return batch
-
     def learn_batch(self, batch: Batch, *, scores: bool = False) -> Predictions:
         """Learn items that `read` has just encoded.
 
@@ -264,55 +210,7 @@ class Fusion(Facts):
         self.ignored += batch.ignored
         return self.runner.run(batch, learn=True, scores=scores, lock=self._lock)
 
-    def predict_batch(self, batch: Batch, *, scores: bool = False) -> Predictions:
-        """Predict items that `read` has just encoded; nothing is learned.
-
-        Parameters
-        ----------
-        batch
-            The encoded items, without labels.
-        scores
-            Whether the scores behind the predictions are returned, too.
-
-        Returns
-        -------
-        Predictions
-            The codes of the predicted classes, and the scores.
-        """
-        with self._lock, self._lock.state:
-            return self.runner.run(batch, learn=False, scores=scores)
-
     # --- one item
-
-    def predict_one(self, votes: Any = None, *, attributes: Any = None, ticket: bool = False) -> Any:
-        """Predict the class of one item.
-
-        Parameters
-        ----------
-        votes
-            ``{expert: label}`` or ``{expert: {class: score}}``, or a `Ticket`.
-        attributes
-            ``{attribute: value}``, for learners that read attributes.
-        ticket
-            Whether to return a `Ticket`, which `learn_one` takes when the label is known.
-
-        Returns
-        -------
-        class or Ticket
-        """
-        if ticket or type(votes) is Ticket:
-            return self._predict_ticket(votes, attributes, ticket)
-        code = self._single.run(votes, attributes, None)
-        if code is None:
-            return _to_python(self.predict(_one(votes), attributes=_one(attributes))[0])
-        return self.names.classes.names[code]
-
-    def _predict_ticket(self, votes: Any, attributes: Any, issue: bool) -> Any:
-        with self._lock, self._lock.state:
-            if type(votes) is Ticket:
-                votes, attributes = self.tickets.item(votes)
-            predicted = self.predict_one(votes, attributes=attributes)
-            return self.tickets.issue(predicted, votes, attributes) if issue else predicted
 
     def learn_one(self, votes: Any, label: Any, *, attributes: Any = None) -> Any:
         """Predict one item, then learn its label.
@@ -335,7 +233,7 @@ class Fusion(Facts):
             return self._learn_ticket(votes, label)
         code = None if label is None else self._single.run(votes, attributes, label)
         if code is None:
-            return _to_python(self.learn(_one(votes), [label], attributes=_one(attributes)).guesses[0])
+            return to_python(self.learn(as_list(votes), [label], attributes=as_list(attributes)).guesses[0])
         return self.names.classes.names[code]
 
     def _learn_ticket(self, ticket: Ticket, label: Any) -> Any:
@@ -346,12 +244,14 @@ class Fusion(Facts):
                 self.tickets.answered(ticket)
             return predicted
 
-    def explain_one(self, votes: Any = None, *, attributes: Any = None) -> Explanation:
+    def explain_one(
+        self, votes: Any = None, *, attributes: Any = None, new_experts: str = "ignore"
+    ) -> Explanation:
         """Return what each expert adds to the score of each class for one item.
 
         Parameters
         ----------
-        votes, attributes
+        votes, attributes, new_experts
             As for `predict_one`.
 
         Returns
@@ -367,9 +267,7 @@ class Fusion(Facts):
         Explanation(guess='dog', scores={'cat': 1.0, 'dog': 2.0}, contributions={'ann': {'cat': 1.0}, ...})
         """
         with self._lock, self._lock.state:
-            if type(votes) is Ticket:
-                votes, attributes = self.tickets.item(votes)
-            return explain(self.runner, self.read(_one(votes), attributes=_one(attributes)))
+            return explain(self.runner, self._read_one(votes, attributes, new_experts))
 
     # --- saving
 
@@ -408,12 +306,3 @@ def _whole_number(what: str, value: Any, least: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**63:
         raise ValueError(f"{what} must be a whole number, {least} or more and below 2**63 (got {value!r})")
     return value
-
-
-def _one(item: Any) -> Any:
-    item = item.to_dict() if type(item).__name__ == "Series" and hasattr(item, "to_dict") else item
-    return None if item is None else [item]
-
-
-def _to_python(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label

@@ -1,7 +1,7 @@
 """User data in, encoded batches out: votes, labels and attributes become arrays for kernels."""
 
 from linmax.inputs.abstain import DEFAULT
-from linmax.inputs.batch import Batch, Nominal
+from linmax.inputs.batch import Batch, Newcomers, Nominal
 from linmax.inputs.classes import UnknownClasses, decode_classes
 from linmax.inputs.names import NameIndex, Names
 from linmax.inputs.read import read
@@ -15,6 +15,7 @@ __all__ = [
     "Hard",
     "NameIndex",
     "Names",
+    "Newcomers",
     "Nominal",
     "Rows",
     "Sparse",

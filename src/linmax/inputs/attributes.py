@@ -39,11 +39,12 @@ def read_rows(source: Any, attributes: StagedIndex) -> Rows | SparseRows:
     if not isinstance(source, np.ndarray):
         from linmax.inputs import frames  # imports narwhals, which arrays do not need
 
-        columns = frames.read_columns(source, "attributes", _read_series)
+        columns = frames.read_columns(source, "attributes", _read_series, _left_out(source, attributes))
     elif source.dtype.kind in "biuf":
         return _read_array(source, attributes)
     else:
-        columns = {j: _read_column(source[:, j]) for j in range(source.shape[1])}
+        left_out = _left_out(source, attributes)
+        columns = {j: _read_column(source[:, j]) for j in range(source.shape[1]) if j not in left_out}
         numeric = [column for column in columns.values() if not isinstance(column, CodedArray)]
         if len(numeric) == len(columns):
             return _read_array(np.column_stack(numeric) if numeric else np.empty(source.shape), attributes)
@@ -57,12 +58,15 @@ def read_nominal(source: Any, values: StagedIndex) -> Nominal:
     if hasattr(source, "tocsr"):
         raise ValueError(f"{NOMINAL} cannot be a sparse matrix; pass a data frame, an array or dicts")
     columns: dict[Any, CodedArray]
+    left_out = _left_out(source, values)
     if isinstance(source, np.ndarray):
-        columns = {j: encode_array(source[:, j], NOMINAL) for j in range(source.shape[1])}
+        columns = {
+            j: encode_array(source[:, j], NOMINAL) for j in range(source.shape[1]) if j not in left_out
+        }
     else:
         from linmax.inputs import frames  # imports narwhals, which arrays do not need
 
-        columns = frames.read_columns(source, NOMINAL, frames.encode_series)
+        columns = frames.read_columns(source, NOMINAL, frames.encode_series, left_out)
     return Nominal(encode_values(columns, source.shape[0], values))
 
 
@@ -88,17 +92,36 @@ def encode_values(columns: Mapping[Any, CodedArray], trials: int, values: Staged
     return recode(merged, [-1 if name is None else values.find(name) for name in merged.names])
 
 
+def _left_out(source: Any, index: StagedIndex) -> set[Any]:
+    """Return the columns of a table that a closed index does not have, and note them there."""
+    if not index.closed:
+        return set()
+    columns = range(source.shape[1]) if isinstance(source, np.ndarray) else source.columns
+    unknown = [column for column in columns if index.leaves_out(column)]
+    if isinstance(source, np.ndarray) and len(unknown) == len(columns):
+        return set()  # attributes have names, and columns stand for them by position
+    for column in unknown:
+        index.code(column)
+    return set(unknown)
+
+
 def _read_array(array: NDArray[Any], attributes: StagedIndex) -> Rows:
     columns = attributes.column_codes(array.shape[1], "attributes")
     if not columns:
         return Rows(np.zeros((len(array), len(attributes))))
+    if len(columns) < array.shape[1]:
+        array = np.ascontiguousarray(array[:, : len(columns)])
     return Rows(_limited(to_floats(array), [attributes.name(code) for code in columns]))
 
 
 def _join_columns(
     columns: dict[Any, Numbers | CodedArray], trials: int, attributes: StagedIndex
 ) -> Rows | SparseRows:
-    numeric = {name: column for name, column in columns.items() if not isinstance(column, CodedArray)}
+    numeric = {
+        name: column
+        for name, column in columns.items()
+        if not isinstance(column, CodedArray) and attributes.code(name) >= 0
+    }
     nominal = {name: column for name, column in columns.items() if isinstance(column, CodedArray)}
     targets = [attributes.code(name) for name in numeric]
     values = np.empty((trials, len(numeric)))
@@ -161,11 +184,13 @@ def _read_sparse_matrix(matrix: Any, attributes: StagedIndex) -> SparseRows:
         raise ValueError(
             f"attributes must have one row per item (got a sparse array of shape {matrix.shape})"
         )
-    attributes.column_codes(matrix.shape[1], "attributes")
+    known = len(attributes.column_codes(matrix.shape[1], "attributes"))
     _check_sparse_matrix(matrix)
     rows = matrix.tocsr()
     if rows is not matrix:
         _check_sparse_matrix(rows)
+    if known < rows.shape[1]:
+        rows = rows[:, :known]
     if not rows.has_canonical_format:
         rows = rows.copy()  # sum_duplicates works in place
         rows.sum_duplicates()
@@ -219,22 +244,23 @@ def _read_dicts(dicts: DictRows, attributes: StagedIndex) -> SparseRows:
     row: list[int] = []
     index: list[int] = []
     value: list[float] = []
+    closed = attributes.closed
     for t, cells in enumerate(dicts):
         for name, cell in cells.items():
             if isinstance(cell, Enum):
                 cell = cell.value
-            if isinstance(cell, str):
-                index.append(attributes.code((to_python(name), str(cell))))
-                value.append(1.0)
-            elif cell is not None:
-                limited = limit_number(_attribute(cell))
-                if limited is None:
-                    raise _attribute_error(cell if isinstance(cell, int) else _attribute(cell), t, name)
-                index.append(attributes.code(name))
-                value.append(limited)
-            else:
+            if cell is None:
                 continue
+            nominal = isinstance(cell, str) and not (closed and attributes.leaves_out(name))
+            code = attributes.code((to_python(name), str(cell)) if nominal else name)
+            if code < 0:
+                continue
+            limited = 1.0 if nominal else limit_number(_attribute(cell))
+            if limited is None:
+                raise _attribute_error(cell if isinstance(cell, int) else _attribute(cell), t, name)
             row.append(t)
+            index.append(code)
+            value.append(limited)
     rows, codes, values = np.array(row, np.int64), np.array(index, np.int32), np.array(value, np.float64)
     order = np.lexsort((codes, rows))
     order = order[values[order] != 0]
@@ -245,6 +271,9 @@ def _read_nominal_dicts(dicts: DictRows, values: StagedIndex) -> Codes:
     codes = np.full((len(dicts), max(map(len, dicts), default=0)), -1, np.int32)
     for t, row in enumerate(dicts):
         for j, (column, value) in enumerate(row.items()):
+            if values.leaves_out(column):
+                values.code(column)
+                continue
             name = to_label(value, NOMINAL)
             if name is not None:
                 codes[t, j] = values.code((to_python(column), name))

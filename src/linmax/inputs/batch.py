@@ -1,8 +1,8 @@
 """A batch: votes, attributes and labels as arrays of codes and numbers."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from linmax.inputs.classes import UnknownClasses
 from linmax.inputs.encode import Codes
@@ -20,6 +20,31 @@ class Nominal(NamedTuple):
     """
 
     codes: Codes
+
+
+class Newcomers(NamedTuple):
+    """Experts and attributes that a session has not met.
+
+    Parameters
+    ----------
+    experts
+        The names of experts.
+    attributes
+        The names of attributes.
+    values
+        Pairs (attribute, value): new values of nominal attributes that are known.
+
+    Examples
+    --------
+    >>> from linmax import Fusion, Winnow
+    >>> fusion = Fusion(Winnow(1.2), experts=["ann", "bob"])
+    >>> fusion.newcomers([{"ann": "ham", "eve": "spam"}])
+    Newcomers(experts=['eve'], attributes=[], values=[])
+    """
+
+    experts: list[Any]
+    attributes: list[Any]
+    values: list[tuple[Any, Any]]
 
 
 @dataclass
@@ -48,6 +73,8 @@ class Batch:
         The number of votes and labels that were left out because their class is unknown.
     classes_seen, experts_seen : int
         All codes of classes and of experts are smaller.
+    left_out : Newcomers
+        The experts and attributes that were ignored because they are unknown.
     """
 
     trials: int
@@ -64,6 +91,7 @@ class Batch:
     ignored: int
     classes_seen: int
     experts_seen: int
+    left_out: Newcomers = field(default_factory=lambda: Newcomers([], [], []))
 
     @property
     def sliceable(self) -> bool:

@@ -145,6 +145,8 @@ def _votes_of_item(
     known = experts.index.codes
     for name, vote in row.items():
         expert = known[name] if name in known else experts.code(name)
+        if expert < 0:
+            continue
         kind = type(vote)
         if kind is dict or (kind not in LABEL_TYPES and isinstance(vote, Mapping)):
             for key, score in vote.items():

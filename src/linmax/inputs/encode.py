@@ -146,6 +146,23 @@ def encode_column(data: Any, what: str) -> CodedArray:
     return encode_array(array, what)
 
 
+def take_rows(data: Any, rows: NDArray[np.intp]) -> Any:
+    """Return some values of a list, an array or a series.
+
+    >>> take_rows(["a", "b", "c"], np.array([0, 2]))
+    ['a', 'c']
+    """
+    if isinstance(data, list | tuple):
+        return [data[row] for row in rows.tolist()]
+    if not isinstance(data, np.ndarray):
+        from linmax.inputs import frames  # imports narwhals, which arrays do not need
+
+        series = frames.to_series(data)
+        if series is not None:
+            return series[rows].to_native()
+    return np.asanyarray(data)[rows]
+
+
 def label_list(data: Any, what: str) -> list[Label | None]:
     """Convert a list, an array or a series to a list of labels, None where one is missing."""
     if isinstance(data, list | tuple):

@@ -1,7 +1,7 @@
 """Data frames and series of pandas, polars, pyarrow and others, read through narwhals."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import cache
 from importlib.util import find_spec
 from typing import Any, TypeVar
@@ -45,9 +45,15 @@ def to_series(data: Any) -> Series | None:
     return found if isinstance(found, nw.Series) else None
 
 
-def read_columns(frame: Frame, what: str, read: Callable[[Series, str], Result]) -> dict[Any, Result]:
-    """Apply a reader to every column."""
-    return {series.name: read_series(series, what, read) for series in frame.iter_columns()}
+def read_columns(
+    frame: Frame, what: str, read: Callable[[Series, str], Result], left_out: Container[Any] = ()
+) -> dict[Any, Result]:
+    """Apply a reader to every column that is not left out."""
+    return {
+        series.name: read_series(series, what, read)
+        for series in frame.iter_columns()
+        if series.name not in left_out
+    }
 
 
 def read_series(series: Series, what: str, read: Callable[[Series, str], Result]) -> Result:

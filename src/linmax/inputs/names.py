@@ -128,12 +128,21 @@ class Names:
 class StagedIndex:
     """A NameIndex with additions that are not committed: unknown names get the codes after its last one.
 
-    Attributes
+    A closed index has no additions: unknown names get the code -1.
+
+    Parameters
     ----------
     index : NameIndex
         The index, which is never changed.
+    closed : bool
+        Whether unknown names are left out.
+
+    Attributes
+    ----------
     new : list
         The names that are not in it, in order of first appearance.
+    left_out : dict
+        Its keys are the unknown names of a closed index, in order of first appearance.
 
     Examples
     --------
@@ -141,12 +150,18 @@ class StagedIndex:
     >>> staged = StagedIndex(index)
     >>> staged.code("ann"), staged.code("gpt"), staged.code("ann"), staged.new, len(staged), len(index)
     (1, 0, 1, ['ann'], 2, 1)
+    >>> closed = StagedIndex(index, closed=True)
+    >>> closed.code("ann"), closed.code("gpt"), closed.new, list(closed.left_out), len(closed)
+    (-1, 0, [], ['ann'], 1)
     """
 
-    def __init__(self, index: NameIndex) -> None:
+    def __init__(self, index: NameIndex, *, closed: bool = False) -> None:
         self.index = index
+        self.closed = closed
         self.new: list[Any] = []
+        self.left_out: dict[Any, None] = {}
         self._codes: dict[Any, int] = {}
+        self._columns: set[Any] | None = None
 
     def __len__(self) -> int:
         return len(self.index.names) + len(self.new)
@@ -157,9 +172,11 @@ class StagedIndex:
         return code if code >= 0 else self._codes.get(name, -1)
 
     def code(self, name: Hashable) -> int:
-        """Return the code of a name, after adding the name if it is unknown."""
+        """Return the code of a name, after adding the name if it is unknown; -1 if the index is closed."""
         code = self.find(name)
-        if code < 0:
+        if code < 0 and self.closed:
+            self.left_out[to_python(name)] = None
+        elif code < 0:
             code = self._codes[name] = len(self.index.names) + len(self.new)
             self.new.append(to_python(name))
         return code
@@ -168,9 +185,23 @@ class StagedIndex:
         """Return the name of a code."""
         return self.index.names[code] if code < len(self.index) else self.new[code - len(self.index)]
 
+    def leaves_out(self, column: Hashable) -> bool:
+        """Whether the index is closed and has neither this name nor a pair (name, value)."""
+        if not self.closed or column in self.index.codes:
+            return False
+        if self._columns is None:
+            self._columns = {name[0] for name in self.index.names if type(name) is tuple and len(name) == 2}
+        return column not in self._columns
+
     def column_codes(self, width: int, table: str) -> list[int]:
-        """Return the codes of unnamed columns: the index in its order or, if it is empty, 0, 1, ..."""
+        """Return the codes of unnamed columns: the index in its order or, if it is empty, 0, 1, ...
+
+        In a closed index of names 0, 1, ... further columns are left out.
+        """
         known = len(self.index.names)
+        if self.closed and width > known and self.index.names == list(range(known)):
+            self.left_out.update(dict.fromkeys(range(known, width)))
+            return list(range(known))
         if known and width not in (0, known):
             raise ValueError(
                 f"{table} have {width} columns but {known} {self.index.what}s are known"

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from linmax.inputs.abstain import DEFAULT, read_abstain
 from linmax.inputs.attributes import read_nominal, read_rows
-from linmax.inputs.batch import Batch
+from linmax.inputs.batch import Batch, Newcomers
 from linmax.inputs.classes import (
     ON_NEW_CLASS,
     ClassCodes,
@@ -39,6 +39,7 @@ def read(
     needs: Set[str] = frozenset({"votes"}),
     on_new_class: str = "add",
     abstain: Any = DEFAULT,
+    ignore_newcomers: bool = False,
 ) -> Batch:
     """Read what a learner needs into a batch.
 
@@ -62,6 +63,8 @@ def read(
         What to do with a class that is not known.
     abstain : label or None
         The value that abstains, None if none does. Default: -1 and "".
+    ignore_newcomers : bool
+        Whether experts and attributes that are not known are left out, as if they were not in the data.
 
     Returns
     -------
@@ -89,7 +92,7 @@ def read(
             raise ValueError(f"this learner needs {ARGUMENTS[need]}; pass {ARGUMENTS[need]}=")
     tables = {what: _to_table(data, what) for what, data in given.items() if data is not None}
     sizes = {what: _length(table) for what, table in tables.items()}
-    classes, experts = names.classes, StagedIndex(names.experts)
+    classes, experts = names.classes, StagedIndex(names.experts, closed=ignore_newcomers)
     table = tables["votes"] if "votes" in needs else None
     form: Hard | Dense | Sparse | None
     if isinstance(table, DictRows):
@@ -104,12 +107,15 @@ def read(
         coded = None if table is None else read_votes(table, experts, classes, abstentions)
         form, encoded = _encode(coded, truth, trials, classes, on_new_class)
 
-    numbers, values = StagedIndex(names.attributes), StagedIndex(names.values)
+    numbers = StagedIndex(names.attributes, closed=ignore_newcomers)
+    values = StagedIndex(names.values, closed=ignore_newcomers)
+    rows = read_rows(tables["attributes"], numbers) if "rows" in needs else None
+    nominal = read_nominal(tables["attributes"], values) if "nominal" in needs else None
     return Batch(
         trials=trials,
         votes=form,
-        rows=read_rows(tables["attributes"], numbers) if "rows" in needs else None,
-        nominal=read_nominal(tables["attributes"], values) if "nominal" in needs else None,
+        rows=rows,
+        nominal=nominal,
         labels=encoded.labels,
         known=encoded.known,
         new_classes=encoded.new,
@@ -120,7 +126,16 @@ def read(
         ignored=encoded.ignored,
         classes_seen=max(len(classes) + len(encoded.new), int(encoded.known.max(initial=0))),
         experts_seen=len(experts),
+        left_out=_newcomers(experts, numbers, values),
     )
+
+
+def _newcomers(experts: StagedIndex, numbers: StagedIndex, values: StagedIndex) -> Newcomers:
+    """Return what closed indices have left out."""
+    attributes: dict[bool, list[Any]] = {False: [], True: []}
+    for name in numbers.left_out | values.left_out:
+        attributes[isinstance(name, tuple) and len(name) == 2].append(name)
+    return Newcomers(list(experts.left_out), attributes[False], attributes[True])
 
 
 def _to_table(data: Any, what: str) -> Any:

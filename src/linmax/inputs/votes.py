@@ -15,6 +15,7 @@ from linmax.inputs.encode import (
     encode_array,
     encode_column,
     gather,
+    take_rows,
     write_columns,
 )
 from linmax.inputs.names import NameIndex, StagedIndex
@@ -95,6 +96,8 @@ def read_votes(
     if not isinstance(source, np.ndarray):
         return _read_frame(source, experts, classes, abstentions)
     columns = experts.column_codes(source.shape[1], "votes")
+    if len(columns) < source.shape[1]:
+        source = np.ascontiguousarray(source[:, : len(columns)])
     if source.ndim == 3:
         return Dense(_read_scores(source, experts, classes))
     if not columns:
@@ -166,10 +169,12 @@ def count_items(triplets: Triplets) -> int:
 def _read_frame(frame: Any, experts: StagedIndex, classes: NameIndex, abstentions: Abstentions) -> CodedArray:
     from linmax.inputs import frames  # imports narwhals, which arrays do not need
 
-    targets = [experts.code(name) for name in frame.columns]
-    columns = frames.read_columns(frame, "votes", frames.encode_series).values()
-    masked = [abstentions.mask(coded) for coded in columns]
-    return merge_columns(masked, targets, (frame.shape[0], len(experts)), classes)
+    targets = {name: experts.code(name) for name in frame.columns}
+    left_out = {name for name, target in targets.items() if target < 0}
+    columns = frames.read_columns(frame, "votes", frames.encode_series, left_out)
+    masked = [abstentions.mask(coded) for coded in columns.values()]
+    known = [targets[name] for name in columns]
+    return merge_columns(masked, known, (frame.shape[0], len(experts)), classes)
 
 
 def _read_scores(array: NDArray[Any], experts: StagedIndex, classes: NameIndex) -> NDArray[np.float64]:
@@ -217,8 +222,10 @@ def _clean(entries: VoteEntries, experts: StagedIndex, abstentions: Abstentions)
 
 def _read_triplets(triplets: Triplets, experts: StagedIndex) -> VoteEntries:
     """Convert triplets to entries; new experts are numbered in order of appearance, item by item."""
-    item = _items(triplets)
-    names, label = encode_column(triplets.expert, "experts"), encode_column(triplets.label, "votes")
+    names = encode_column(triplets.expert, "experts")
+    if experts.closed:
+        triplets, names = _without_newcomers(triplets, names, experts)
+    item, label = _items(triplets), encode_column(triplets.label, "votes")
     value = np.ones(len(item)) if triplets.value is None else _values(triplets.value)
     sizes = {"item": len(item), "expert": len(names.codes), "label": len(label.codes), "value": len(value)}
     if len(set(sizes.values())) > 1:
@@ -227,6 +234,24 @@ def _read_triplets(triplets: Triplets, experts: StagedIndex) -> VoteEntries:
     expert = _expert_codes(names, item, experts)
     _check_unique(item, expert, None if triplets.value is None else label, experts)
     return VoteEntries(item, expert, label, value, triplets.value is None)
+
+
+def _without_newcomers(
+    triplets: Triplets, names: CodedArray, experts: StagedIndex
+) -> tuple[Triplets, CodedArray]:
+    """Return the rows of known experts, and the names in them; the others are noted in the closed index."""
+    columns = [triplets.item, triplets.label, *([] if triplets.value is None else [triplets.value])]
+    unknown = first_places(names, {name for name in names.names if experts.find(name) < 0} - {None})
+    if not unknown or any(not hasattr(c, "__len__") or len(c) != len(names.codes) for c in columns):
+        return triplets, names  # columns of several lengths have an error elsewhere
+    for name in sorted(unknown, key=lambda name: unknown[name]):
+        experts.code(name)
+    rows = np.flatnonzero(gather(names, [name not in unknown for name in names.names], np.bool_))
+    item, label, *value = [take_rows(column, rows) for column in columns]
+    return (
+        Triplets(item, triplets.expert, label, value[0] if value else None, triplets.items),
+        names._replace(codes=names.codes[rows]),
+    )
 
 
 def _items(triplets: Triplets) -> NDArray[np.int64]:

@@ -104,6 +104,34 @@ class SingleItem:
             except RuntimeError:
                 pass  # an interrupt came while it waited for the lock
 
+    def run_known(self, votes: Any, attributes: Any) -> int | None:
+        """Predict an item without the experts and attributes that are not known.
+
+        Parameters
+        ----------
+        votes, attributes
+            As for `run`.
+
+        Returns
+        -------
+        int or None
+            As from `run`; None also if all names are known.
+        """
+        names = self.runner.names
+        sizes = [len(item) for item in (votes, attributes) if type(item) is dict]
+        if type(votes) is dict:
+            experts = names.experts.codes
+            votes = {name: vote for name, vote in votes.items() if name in experts}
+        if type(attributes) is dict:
+            codes = names.attributes.codes
+            attributes = {
+                name: value
+                for name, value in attributes.items()
+                if ((name, value) if isinstance(value, str) else name) in codes
+            }
+        known = [len(item) for item in (votes, attributes) if type(item) is dict]
+        return None if known == sizes else self.run(votes, attributes, None)
+
     def _run(self, votes: Any, attributes: Any, label: Any) -> int | None:
         try:
             code = PREDICT_ONLY if label is None else self._classes[label]
@@ -249,13 +277,12 @@ class SingleItem:
         """Write labels, experts in the order of their codes; the same panel again costs one comparison."""
         try:
             labels = list(map(self._codes.__getitem__, votes.values()))
-            if self._int_classes and bool in map(type, votes.values()):
-                return False
-            panel = tuple(votes)
-            known = panel == self._panel or self._write_panel(panel)
-        except (KeyError, TypeError):
-            known = False
-        if not known:
+        except TypeError:  # a dict of scores
+            return self._write_scores(votes)
+        if self._int_classes and bool in map(type, votes.values()):
+            return False
+        panel = tuple(votes)
+        if panel != self._panel and not self._write_panel(panel):
             return self._write_scores(votes)
         if not self._all_ones:
             self.votes.value.fill(1.0)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from river import base
 
-from linmax.adapters.common import softmax
 from linmax.fusion import Fusion
+from linmax.fusion.prediction import softmax
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,7 @@ class SessionClassifier(base.MiniBatchClassifier):
     def _multiclass(self) -> bool:
         return True
 
-    def _session_input(self, items: list[dict[Any, Any]]) -> dict[str, list[dict[Any, Any]]]:
+    def _session_input(self, items: list[dict[Any, Any]]) -> dict[str, Any]:
         """Return the keyword arguments of `Fusion.scores` for these items."""
         raise NotImplementedError
 

@@ -175,7 +175,7 @@ class FusionClassifier(base.Ensemble[base.Classifier], SessionClassifier):
         copy: Self = super().clone({**fresh, **(new_params or {})}, include_attributes)
         return copy
 
-    def _session_input(self, items: list[dict[Any, Any]]) -> dict[str, list[dict[Any, Any]]]:
+    def _session_input(self, items: list[dict[Any, Any]]) -> dict[str, Any]:
         return {"votes": [self._collect_votes(x) for x in items]}
 
     def _label_type(self) -> type | None:
@@ -261,7 +261,7 @@ class LinearMaxClassifier(SessionClassifier):
         class : Any
             The class with the highest score, or None before any class is known.
         """
-        return self.fusion.predict_one(attributes=_convert_features(x))
+        return self.fusion.predict_one(attributes=_convert_features(x), new_experts="vote")
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn row by row, with the same result, bit for bit, as `learn_one` on each.
@@ -290,10 +290,10 @@ class LinearMaxClassifier(SessionClassifier):
         explanation : Explanation
             What each feature adds to the score of each class.
         """
-        return self.fusion.explain_one(attributes=_convert_features(x))
+        return self.fusion.explain_one(attributes=_convert_features(x), new_experts="vote")
 
-    def _session_input(self, items: list[dict[Any, Any]]) -> dict[str, list[dict[Any, Any]]]:
-        return {"attributes": [_convert_features(x) for x in items]}
+    def _session_input(self, items: list[dict[Any, Any]]) -> dict[str, Any]:
+        return {"attributes": [_convert_features(x) for x in items], "new_experts": "vote"}
 
 
 def _validate_model(model: Any) -> base.Classifier:

@@ -20,8 +20,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from linmax.adapters.common import Scores, softmax
 from linmax.fusion import Fusion
+from linmax.fusion.prediction import Scores, softmax
 from linmax.inputs.names import Label, to_label
 from linmax.spec import short
 

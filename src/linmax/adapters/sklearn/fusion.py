@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from linmax.adapters.common import Scores, resolve_learner
+from linmax.adapters.common import resolve_learner
 from linmax.adapters.sklearn.base import (
     Array,
     SessionPredictorMixin,
@@ -34,6 +34,7 @@ from linmax.adapters.sklearn.cross_fit import (
     stack_votes,
 )
 from linmax.fusion import Explanation, Fusion
+from linmax.fusion.prediction import Scores
 from linmax.spec import Learner
 
 

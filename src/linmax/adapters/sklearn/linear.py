@@ -10,10 +10,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
-from linmax.adapters.common import Scores, base_learners, learner_on_attributes
+from linmax.adapters.common import base_learners, learner_on_attributes
 from linmax.adapters.sklearn.base import Array, SessionPredictorMixin, validate_labels, validate_rows
 from linmax.experts import Attributes
 from linmax.fusion import Fusion
+from linmax.fusion.prediction import Scores
 from linmax.rules import Rule
 from linmax.spec import Learner
 from linmax.techniques import Averaged, Recycled, layers

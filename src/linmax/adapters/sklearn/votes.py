@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from linmax.adapters.common import Scores, resolve_learner
+from linmax.adapters.common import resolve_learner
 from linmax.adapters.sklearn.base import (
     NUMBER_KINDS,
     Array,
@@ -17,6 +17,7 @@ from linmax.adapters.sklearn.base import (
     validate_rows,
 )
 from linmax.fusion import Explanation, Fusion
+from linmax.fusion.prediction import Scores
 from linmax.inputs import DEFAULT
 from linmax.inputs.names import Label, to_label
 from linmax.spec import Learner

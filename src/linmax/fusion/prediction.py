@@ -1,0 +1,299 @@
+"""Predictions of a session: classes, scores and probabilities, of many items or of one."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linmax import inputs
+from linmax.fusion.facts import Facts
+from linmax.fusion.tickets import Ticket, Tickets
+from linmax.inputs import Batch, Newcomers
+from linmax.inputs.names import to_python
+from linmax.kernels.structs import TRIALS
+from linmax.runtime.predictor import Predictions
+from linmax.runtime.single_item import SingleItem
+
+Scores = NDArray[np.float64]
+
+NEW_EXPERTS = ("ignore", "vote")
+
+
+class PredictionMethods(Facts):
+    """How a session reads and predicts items; a base class of `Fusion`.
+
+    Experts and attributes that the session has not met are newcomers. While it learns, they vote from their
+    first item on. A session that has learned a trial ignores them in a mere prediction, as if they were not
+    in the data: nothing is known about them. With ``new_experts="vote"`` they vote there, too.
+    """
+
+    needs: Set[str]
+    on_new_class: str
+    abstain: Any
+    tickets: Tickets
+    _single: SingleItem
+
+    # --- many items
+
+    def predict(
+        self, votes: Any = None, *, attributes: Any = None, new_experts: str = "ignore"
+    ) -> np.ndarray:
+        """Predict the class of every item; nothing is learned.
+
+        Parameters
+        ----------
+        votes, attributes
+            As for `learn`.
+        new_experts
+            What happens to experts and attributes that the session has not met: "ignore" leaves them out
+            once a trial has been learned, "vote" lets them vote as they would in `learn`.
+
+        Returns
+        -------
+        ndarray
+            One class per item.
+
+        Examples
+        --------
+        >>> from linmax import Fusion, Winnow
+        >>> fusion = Fusion(Winnow(1.5))
+        >>> run = fusion.learn([{"ann": "ham"}, {"ann": "spam", "bob": "ham"}], ["ham", "spam"])
+        >>> item = {"ann": "ham", "eve": "spam", "joe": "spam"}
+        >>> fusion.predict([item]), fusion.predict([item], new_experts="vote")
+        (array(['ham'], dtype='<U4'), array(['spam'], dtype='<U4'))
+        """
+        with self._lock, self._lock.state:
+            batch = self.read(votes, attributes=attributes, new_experts=new_experts)
+            codes = self.runner.run(batch, learn=False).codes
+        return inputs.decode_classes(codes, self.names.classes, batch.unknown_classes)
+
+    def scores(self, votes: Any = None, *, attributes: Any = None, new_experts: str = "ignore") -> np.ndarray:
+        """Return what decides `predict`: a score per item and class.
+
+        Parameters
+        ----------
+        votes, attributes, new_experts
+            As for `predict`.
+
+        Returns
+        -------
+        ndarray
+            Items by classes, columns in the order of `classes`.
+        """
+        with self._lock, self._lock.state:
+            return self._scores(self.read(votes, attributes=attributes, new_experts=new_experts))
+
+    def predict_proba(
+        self, votes: Any = None, *, attributes: Any = None, new_experts: str = "ignore"
+    ) -> np.ndarray:
+        """Return a probability per item and class: the softmax of `scores`.
+
+        The scores of the default learner, of `Logistic` and of `Tempered(...)` are log-probabilities, so the
+        result is calibrated by what they have learned. The scores of other rules have no scale, and their
+        softmax only orders the classes: wrap those rules in `Tempered(...)`.
+
+        Parameters
+        ----------
+        votes, attributes, new_experts
+            As for `predict`.
+
+        Returns
+        -------
+        ndarray
+            Items by classes, columns in the order of `classes`; without columns if no class is known.
+
+        Examples
+        --------
+        >>> from linmax import Fusion, Logistic
+        >>> fusion = Fusion(Logistic(0.5), experts=["ann", "bob"], classes=["ham", "spam"])
+        >>> votes = [["ham", "spam"], ["spam", "spam"], ["spam", "ham"]]
+        >>> run = fusion.learn(votes, ["ham", "spam", "spam"], passes=9)
+        >>> fusion.predict_proba([["ham", "spam"], ["spam", "spam"]]).round(2)
+        array([[0.91, 0.09],
+               [0.07, 0.93]])
+        >>> {name: round(p, 2) for name, p in fusion.predict_proba_one({"ann": "ham"}).items()}
+        {'ham': 0.85, 'spam': 0.15}
+        """
+        return softmax(self.scores(votes, attributes=attributes, new_experts=new_experts))
+
+    def newcomers(self, votes: Any = None, *, attributes: Any = None) -> Newcomers:
+        """Return the experts and attributes of these items that the session has not met.
+
+        Parameters
+        ----------
+        votes, attributes
+            As for `learn`.
+
+        Returns
+        -------
+        Newcomers
+            The names of experts, of attributes, and pairs of a known attribute and its new value.
+
+        Examples
+        --------
+        >>> from linmax import Fusion, Winnow
+        >>> fusion = Fusion(Winnow(1.2), experts=["ann", "bob"])
+        >>> fusion.newcomers([{"ann": "ham", "eve": "spam"}, {"eve": "ham", "joe": "ham"}]).experts
+        ['eve', 'joe']
+        """
+        with self._lock, self._lock.state:
+            return self._encode(votes, None, attributes, "ignore", True).left_out
+
+    def read(
+        self, votes: Any = None, labels: Any = None, *, attributes: Any = None, new_experts: str = "vote"
+    ) -> Batch:
+        """Encode items with the names of this session, for `learn_batch` or `predict_batch`.
+
+        Parameters
+        ----------
+        votes, labels, attributes
+            As for `learn`.
+        new_experts
+            As for `predict`; here the default is "vote", as in `learn`.
+
+        Returns
+        -------
+        Batch
+            The encoded items. It is valid until the session learns something else. Its `left_out` names the
+            experts and attributes that were ignored.
+        """
+        if new_experts not in NEW_EXPERTS:
+            raise _new_experts_error(new_experts)
+        ignore = new_experts == "ignore" and self.runner.counts[TRIALS] > 0
+        batch = self._encode(votes, labels, attributes, self.on_new_class, ignore)
+        self.runner.check(batch)
+        return batch
+
+    def predict_batch(self, batch: Batch, *, scores: bool = False) -> Predictions:
+        """Predict items that `read` has just encoded; nothing is learned.
+
+        Parameters
+        ----------
+        batch
+            The encoded items, without labels.
+        scores
+            Whether the scores behind the predictions are returned, too.
+
+        Returns
+        -------
+        Predictions
+            The codes of the predicted classes, and the scores.
+        """
+        with self._lock, self._lock.state:
+            return self.runner.run(batch, learn=False, scores=scores)
+
+    def _encode(self, votes: Any, labels: Any, attributes: Any, on_new_class: str, ignore: bool) -> Batch:
+        return inputs.read(
+            votes, labels, attributes, self.names,
+            needs=self.needs, on_new_class=on_new_class, abstain=self.abstain, ignore_newcomers=ignore,
+        )  # fmt: skip
+
+    def _scores(self, batch: Batch) -> Scores:
+        scores: Scores = self.runner.run(batch, learn=False, scores=True).scores
+        return scores[:, : len(self.names.classes)]
+
+    # --- one item
+
+    def predict_one(
+        self, votes: Any = None, *, attributes: Any = None, ticket: bool = False, new_experts: str = "ignore"
+    ) -> Any:
+        """Predict the class of one item.
+
+        Parameters
+        ----------
+        votes
+            ``{expert: label}`` or ``{expert: {class: score}}``, or a `Ticket`.
+        attributes
+            ``{attribute: value}``, for learners that read attributes.
+        ticket
+            Whether to return a `Ticket`, which `learn_one` takes when the label is known.
+        new_experts
+            As for `predict`. In the item of a ticket new experts always vote, as they do when it is learned.
+
+        Returns
+        -------
+        class or Ticket
+        """
+        if new_experts not in NEW_EXPERTS:
+            raise _new_experts_error(new_experts)
+        if ticket or type(votes) is Ticket:
+            return self._predict_ticket(votes, attributes, ticket)
+        code = self._single.run(votes, attributes, None)
+        if code is None:
+            return self._predict_general(votes, attributes, new_experts)
+        return self.names.classes.names[code]
+
+    def predict_proba_one(
+        self, votes: Any = None, *, attributes: Any = None, new_experts: str = "ignore"
+    ) -> dict[Any, float]:
+        """Return the probability of each class for one item: the softmax of its scores.
+
+        Parameters
+        ----------
+        votes, attributes, new_experts
+            As for `predict_one`.
+
+        Returns
+        -------
+        dict
+            The probability of each known class, as from `predict_proba`; empty if no class is known.
+        """
+        with self._lock, self._lock.state:
+            scores = self._scores(self._read_one(votes, attributes, new_experts))
+            if len(scores) != 1:
+                raise ValueError("predict_proba_one needs an item: pass its votes or attributes")
+            return dict(zip(self.names.classes.names, softmax(scores)[0].tolist(), strict=True))
+
+    def _predict_ticket(self, votes: Any, attributes: Any, issue: bool) -> Any:
+        with self._lock, self._lock.state:
+            if type(votes) is Ticket:
+                votes, attributes = self.tickets.item(votes)
+            predicted = self.predict_one(votes, attributes=attributes, new_experts="vote")
+            return self.tickets.issue(predicted, votes, attributes) if issue else predicted
+
+    def _predict_general(self, votes: Any, attributes: Any, new_experts: str) -> Any:
+        """Predict an item that has newcomers, or something else that single items do not know."""
+        with self._lock, self._lock.state:
+            if new_experts == "ignore" and self.runner.counts[TRIALS] > 0:
+                code = self._single.run_known(votes, attributes)
+                if code is not None:
+                    return self.names.classes.names[code]
+            votes, attributes = as_list(votes), as_list(attributes)
+            return to_python(self.predict(votes, attributes=attributes, new_experts=new_experts)[0])
+
+    def _read_one(self, votes: Any, attributes: Any, new_experts: str) -> Batch:
+        """Encode one item, or that of a ticket, in which newcomers vote."""
+        if type(votes) is Ticket:
+            votes, attributes = self.tickets.item(votes)
+            new_experts = "vote"
+        return self.read(as_list(votes), attributes=as_list(attributes), new_experts=new_experts)
+
+
+def softmax(scores: Scores) -> Scores:
+    """Return exp(s) / sum exp(s) for each row.
+
+    >>> softmax(np.log([[0.2, 0.6]])).round(3)
+    array([[0.25, 0.75]])
+    >>> softmax(np.zeros((2, 0))).shape
+    (2, 0)
+    """
+    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True, initial=-np.finfo(np.float64).max))
+    probabilities: Scores = exponentials / exponentials.sum(axis=1, keepdims=True)
+    return probabilities
+
+
+def as_list(item: Any) -> Any:
+    """Return one item as a list of items; None stays None.
+
+    >>> as_list({"ann": "ham"}), as_list(None)
+    ([{'ann': 'ham'}], None)
+    """
+    item = item.to_dict() if type(item).__name__ == "Series" and hasattr(item, "to_dict") else item
+    return None if item is None else [item]
+
+
+def _new_experts_error(got: Any) -> ValueError:
+    return ValueError(f'new_experts must be "ignore" or "vote" (got {got!r})')
