@@ -16,10 +16,10 @@ from linmax.cli.bounds_panel import (
     best_alpha,
     bounded_rules,
     panel_bounds,
-    read_panel,
+    read_votes,
 )
-from linmax.cli.inputs import parse_learner
-from linmax.cli.options import PanelOptions
+from linmax.cli.inputs import parse_learner, require_reading
+from linmax.cli.options import BoundsOptions
 from linmax.cli.output import stdout_console
 from linmax.rules import Rule
 from linmax.validation import require_extra
@@ -83,7 +83,7 @@ def _print_all_bounds(case: Case, console: Console) -> None:
     )
 
 
-def print_panel_bounds(panel: PanelOptions, rule: str | None = None, console: Console | None = None) -> None:
+def print_panel_bounds(panel: BoundsOptions, rule: str | None = None, console: Console | None = None) -> None:
     """Print bounds on a panel next to the mistakes there, of one rule or of all that have a bound."""
     console = console or stdout_console()
     only = None if rule is None else parse_learner(rule, "rule")
@@ -93,7 +93,8 @@ def print_panel_bounds(panel: PanelOptions, rule: str | None = None, console: Co
         raise ValueError(f"--panel requires a rule, and {rule} is a technique; pass a rule like {such}")
     require_extra("sklearn", "sklearn", "linmax bounds --panel")
     assert panel.panel is not None
-    votes = read_panel(panel.open_file(panel.panel), panel.first)
+    found_panel = require_reading(panel.read([panel.panel]), [panel.panel])
+    votes = read_votes(found_panel.stream(), panel.first)
     with console.status("Fitting comparators and learning ..."):
         found = panel_bounds(votes, 1.0 if panel.C is None else panel.C, only)
     trials = sum(one is not None for one in votes.labels)

@@ -118,7 +118,7 @@ def bounded_rules(n: int, delta: float) -> list[Rule]:
     ]
 
 
-def read_panel(stream: Stream, first: int | None = None) -> PanelVotes:
+def read_votes(stream: Stream, first: int | None = None) -> PanelVotes:
     """Read the first items of a file; -1 is no vote, unless it is a label."""
     rows: list[dict[str, Any]] = []
     labels: list[Any] = []

@@ -12,17 +12,20 @@ from typing import Annotated
 import typer
 
 from linmax.cli.errors import current_name
-from linmax.cli.group import CommandGroup, command
+from linmax.cli.group import COMMANDS, CommandGroup, command
 from linmax.cli.options import (
+    BoundsOptions,
     CompareOptions,
     ExplainOptions,
+    FilesOptions,
     FuseOptions,
     Json,
     Learner,
     Model,
-    PanelOptions,
     ReadOptions,
 )
+
+__all__ = ["COMMANDS", "app"]
 
 app = typer.Typer(
     name="linmax",
@@ -69,7 +72,15 @@ def demo(
 
 
 @command
-def fuse(read: ReadOptions, options: FuseOptions) -> None:
+def look(read: FilesOptions, json: Json = False) -> None:
+    """Show how files are read: the role of every column, why, and the command to learn from them."""
+    from linmax.cli.look import look as run
+
+    run(read, json=json)
+
+
+@command
+def fuse(read: FilesOptions, options: FuseOptions) -> None:
     """Learn whom to trust from a file of votes and labels, in one pass, and report the result."""
     from linmax.cli.fuse import fuse as run
 
@@ -81,7 +92,7 @@ def fuse(read: ReadOptions, options: FuseOptions) -> None:
 @command
 def predict(
     model: Model,
-    read: ReadOptions,
+    read: FilesOptions,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -168,7 +179,7 @@ def reproduce(
 
 @command
 def bounds(
-    panel: PanelOptions,
+    panel: BoundsOptions,
     rule: Annotated[
         str | None,
         typer.Argument(metavar="[RULE]", help="Such as 'Winnow(1.2)'.", show_default="all that have a bound"),

@@ -11,14 +11,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from linmax.cli.errors import as_options
-from linmax.cli.inputs import Labeller, check_needs, name_rows, open_labelled, parse_learner
+from linmax.cli.inputs import check_needs, choose_order, name_rows, parse_learner, require_reading
 from linmax.cli.options import CompareOptions, ReadOptions
 from linmax.cli.output import print_message, progress_bar, shorten
 from linmax.evaluate.comparison import ComparisonResult, LearnerComparison
 from linmax.evaluate.significance import Gain
 from linmax.spec import Learner
-from linmax.streams import Chunk, Stream, data_warnings
+from linmax.streams import Chunk, Stream
 from linmax.streams.chunk import shuffle_items
 
 ON_VOTES = (
@@ -62,19 +61,20 @@ def compare_learners(read: ReadOptions, options: CompareOptions) -> Comparison:
     if len(learners) < len(texts):
         raise ValueError("a learner is named twice; name each once")
     _check_picture(options.picture)
-    stream, labeller = open_labelled(read, options.labels)
-    with stream:
+    paths = [str(read.path)]
+    panel = require_reading(read.read(paths, labels=options.labels), paths)
+    order = choose_order(panel, options.shuffle, options.in_order)
+    for one in sorted([*panel.warnings, *order.warnings]):
+        print_message(f"{'warning' if one.severity == 'grave' else 'note'}: {one.text}")
+    with panel.stream() as stream:
         file = stream.schema.file
         first = stream.peek()
         if first is None:
             raise ValueError(f"{file} has no items, so there is nothing to compare")
-        _print_warnings(stream, options)
         comparison = LearnerComparison(learners or _default_learners(first))
         for name, fusion in zip(comparison.names, comparison.fusions, strict=True):
             check_needs(fusion, first, name, file)
-        complete = _run(comparison, stream, labeller, options.shuffle)
-        if options.labels is not None and complete and not labeller.joined:
-            print_message(f"note: no id of {options.labels} is in {file}; ids are compared exactly")
+        complete = _run(comparison, stream, order.seed)
     if not comparison.trials and complete:
         where = file if options.labels is None else options.labels.name
         raise ValueError(
@@ -87,7 +87,7 @@ def compare_learners(read: ReadOptions, options: CompareOptions) -> Comparison:
     return Comparison(file, comparison, complete)
 
 
-def _run(comparison: LearnerComparison, stream: Stream, labeller: Labeller, seed: int | None) -> bool:
+def _run(comparison: LearnerComparison, stream: Stream, seed: int | None) -> bool:
     file = stream.schema.file
     try:
         with progress_bar(stream, "compiling") as bar:
@@ -95,7 +95,7 @@ def _run(comparison: LearnerComparison, stream: Stream, labeller: Labeller, seed
                 for start in range(0, chunk.items, ROWS):
                     part = chunk.slice(start, start + ROWS)
                     with name_rows(file, part):
-                        labels = labeller.labels(part)
+                        labels = part.labels
                         if not comparison.items:
                             comparison.warm_up(part, labels)
                         comparison.learn(part, labels)
@@ -110,15 +110,6 @@ def _run(comparison: LearnerComparison, stream: Stream, labeller: Labeller, seed
 def _default_learners(first: Chunk) -> dict[str, Learner]:
     names = ON_ATTRIBUTES if first.votes is None else ON_VOTES
     return {name: parse_learner(name) for name in names}
-
-
-def _print_warnings(stream: Stream, options: CompareOptions) -> None:
-    """Print what looks wrong in the first rows, except what the options take care of."""
-    for sentence in data_warnings(stream):
-        shuffled = sentence.startswith("rows are sorted") and options.shuffle is not None
-        labelled_later = "have no label" in sentence and options.labels is not None
-        if not shuffled and not labelled_later:
-            print_message(f"note: {as_options(sentence)}")
 
 
 def _check_picture(picture: Path | None) -> None:

@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from linmax.cli.inputs import check_known_experts, check_needs, load_model, name_rows
+from linmax.cli.inputs import check_known_experts, check_needs, load_model, name_rows, open_for_model
 from linmax.cli.options import ExplainOptions
 from linmax.cli.output import format_key, format_number, shorten
-from linmax.evaluate.counts import margins
+from linmax.evaluate.margins import margins
 from linmax.experts.base import expert_owner
 from linmax.fusion import Explanation
 from linmax.streams import Chunk, Stream
@@ -99,7 +99,8 @@ def explain_item(model: Path, read: ExplainOptions) -> ExplainedItem:
     if (read.item is None) == (read.row is None):
         raise ValueError("explain requires one item: pass either --id or --row")
     fusion = load_model(model)
-    with read.open() as stream:
+    panel = open_for_model(read, fusion, [str(read.path)])
+    with panel.stream() as stream:
         chunk = find_item(stream, read)
         file = stream.schema.file
         check_needs(fusion, chunk, str(model), file)

@@ -5,71 +5,39 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from linmax.cli.errors import as_options
+from linmax.cli.fuse_start import NOTE, Start, find_warnings, start_session
 from linmax.cli.fuse_summary import print_summary
-from linmax.cli.inputs import check_costs, check_needs, open_labelled, parse_costs, parse_learner
-from linmax.cli.options import FuseOptions, ReadOptions
+from linmax.cli.inputs import (
+    SCHEMA_NOTE,
+    check_costs,
+    check_needs,
+    choose_order,
+    parse_costs,
+    require_reading,
+    stored_reading,
+)
+from linmax.cli.options import FilesOptions, FuseOptions
 from linmax.cli.output import MilestoneTable, print_json, stdout_console
 from linmax.evaluate.checkpoint import (
-    NO_PREFIX,
-    LearnedPrefix,
-    RestoredAudit,
     audit_state,
-    head_fingerprint,
-    matches_head,
 )
 from linmax.evaluate.findings import Findings
 from linmax.evaluate.resumable_run import ResumableRun, encode_ahead
 from linmax.evaluate.summary import summarize
-from linmax.fusion import Fusion, load
 from linmax.fusion.model_file import is_model
-from linmax.inputs import DEFAULT
-from linmax.streams import PredictionWriter, Stream, data_warnings
+from linmax.panels.panel import Panel
+from linmax.panels.stored import store_reading
+from linmax.streams import PredictionWriter, Stream
 from linmax.streams.chunk import shuffle_items
 from linmax.streams.stream import ReadAhead
-
-ON_ATTRIBUTES = "Averaged(Perceptron()).on(Attributes())"
-"""The learner for a file without votes."""
-
-NOTE = "fuse"
-"""The name of the note in a model that says how far a pass has come."""
-
-MANY_CLASSES = 100
-"""Classes from which on recommended() is slow."""
-
-
-class Start(NamedTuple):
-    """Where a pass begins.
-
-    Attributes
-    ----------
-    fusion : Fusion
-        The session.
-    prefix : LearnedPrefix
-        The rows to skip.
-    restored : RestoredAudit or None
-        The audit of an interrupted pass.
-    relearns : bool
-        Whether rows are learned that the model has already learned.
-    notes : list of str
-        What to tell the user about it.
-    head : (int, str)
-        The digest of the first rows of the file.
-    """
-
-    fusion: Fusion
-    prefix: LearnedPrefix
-    restored: RestoredAudit | None
-    relearns: bool
-    notes: list[str]
-    head: tuple[int, str]
+from linmax.validation import DataWarning
 
 
 class Interrupted(Exception):  # noqa: N818 - not an error
@@ -90,6 +58,8 @@ class Pass:
         The file.
     options : FuseOptions
         What to do with it.
+    panel : Panel
+        How the file was read.
     saved : int or None
         Rows that the model in the file of --save has learned; None if nothing is saved yet.
     """
@@ -98,6 +68,7 @@ class Pass:
     start: Start
     stream: Stream
     options: FuseOptions
+    panel: Panel
     saved: int | None = None
 
     @property
@@ -117,24 +88,31 @@ class Pass:
             raise KeyboardInterrupt(f"stopped {when}; {self.way_on}") from None
 
 
-def fuse(read: ReadOptions, options: FuseOptions, console: Console | None = None) -> bool:
+def fuse(read: FilesOptions, options: FuseOptions, console: Console | None = None) -> bool:
     """Run the pass and print the result; return whether nothing is missing because of Ctrl-C."""
     console = console or stdout_console()
     costs = parse_costs(options.cost or [])
     check_options(read, options)
-    stream, labeller = open_labelled(read, options.labels)
-    with stream:
+    like = None if options.start is None else stored_reading(options.start)
+    panel = require_reading(read.open(like), read.paths, labels=False)
+    if panel.reading.column("label") is None:
+        print_without_labels(console, panel, options)
+        return True
+    order = choose_order(panel, options.shuffle, options.in_order)
+    options = replace(options, shuffle=order.seed)
+    with panel.stream() as stream:
         check_costs(costs, stream.schema)
-        start = start_session(options, stream)
+        start = start_session(options, stream, panel)
         first = stream.peek()
         if first is not None:
             check_needs(start.fusion, first, repr(start.fusion.learner), stream.schema.file)
-        warnings = find_warnings(stream, options)
+        warnings = find_warnings(panel, order, start, options)
         if not options.json:
             console.print(Text(str(stream.schema)), soft_wrap=True)
-            for sentence in [*warnings, *start.notes, *_output_notes(start, options)]:
+            print_warnings(console, warnings)
+            for sentence in _output_notes(start, options):
                 console.print(Text(f"Note: {sentence}.", style="yellow"), soft_wrap=True)
-        rows = labeller.label(stream if options.shuffle is None else shuffle_items(stream, options.shuffle))
+        rows = stream if options.shuffle is None else shuffle_items(stream, options.shuffle)
         chunks = ReadAhead(encode_ahead(start.fusion, rows))
         run = ResumableRun(
             start.fusion,
@@ -144,7 +122,7 @@ def fuse(read: ReadOptions, options: FuseOptions, console: Console | None = None
             every=options.checkpoint,
             fingerprint=options.save is not None,
         )
-        one = Pass(run, start, stream, options)
+        one = Pass(run, start, stream, options, panel)
         with MilestoneTable(console, stream, quiet=options.json) as table:
             with one.explain_interrupt("before the end of the file"):
                 with chunks, catch_interrupt(chunks) as interrupts:
@@ -162,9 +140,9 @@ def fuse(read: ReadOptions, options: FuseOptions, console: Console | None = None
     return not missing
 
 
-def check_options(read: ReadOptions, options: FuseOptions) -> None:
+def check_options(read: FilesOptions, options: FuseOptions) -> None:
     """Refuse, before anything is read, what could not be done at the end."""
-    inputs = [path for path in (read.path, options.labels) if path is not None]
+    inputs = [Path(path) for path in (*read.paths, read.labels) if path is not None]
     taken = {path.resolve(): "is an input file" for path in inputs}
     outputs = (("--save", options.save), ("--report", options.report), ("--output", options.output))
     for name, path in outputs:
@@ -194,82 +172,47 @@ def _check_writable(name: str, path: Path) -> None:
         raise ValueError(f"cannot write {name} {path}: it is not the name of a file; add one")
 
 
-def start_session(options: FuseOptions, stream: Stream) -> Start:
-    """A new session, or that of a model, after the rows of this file that it has learned."""
-    fingerprint = head_fingerprint(stream.peek())
-    if options.start is None:
-        default = ON_ATTRIBUTES if stream.schema.shape == "attributes" else "recommended()"
-        learner = parse_learner(options.learner or default)
-        fusion = Fusion(learner, seed=options.seed, abstain=parse_abstain(options.abstain, stream))
-        return Start(fusion, NO_PREFIX, None, False, [], fingerprint)
-    fusion = load(options.start)
-    notes = fusion.notes.pop(NOTE, {})
-    start = Start(fusion, NO_PREFIX, None, False, [], fingerprint)
-    if not isinstance(notes, dict) or not notes:
-        return start
-    return _resume(start, notes, options, stream)
+def print_warnings(console: Console, warnings: list[DataWarning]) -> None:
+    """Print warnings, one line each."""
+    for one in warnings:
+        word, style = ("Warning", "bold red") if one.severity == "grave" else ("Note", "yellow")
+        console.print(Text(f"{word}: {one.text}.", style=style), soft_wrap=True)
 
 
-def _resume(start: Start, notes: dict[str, Any], options: FuseOptions, stream: Stream) -> Start:
-    file, same_file = stream.schema.file, matches_head(notes.get("head"), stream.peek())
-    try:
-        prefix = LearnedPrefix(int(notes["rows"]), str(notes["digest"]))
-        base = int(notes["base"])
-    except (KeyError, TypeError, ValueError):
-        raise ValueError(
-            f"the notes in {options.start} on its last run are damaged; start without --from"
-        ) from None
-    if "audit" in notes and not options.relearn:
-        if not same_file or notes.get("shuffle") != options.shuffle:
-            how = "" if notes.get("shuffle") is None else f" with --shuffle {notes['shuffle']}"
+def print_without_labels(console: Console, panel: Panel, options: FuseOptions) -> None:
+    """Say that there are no labels, and what can be estimated without them."""
+    from linmax.cli.estimate_summary import print_estimate
+    from linmax.evaluate.without_labels import estimate
+
+    for name in ("save", "output", "start"):
+        if getattr(options, name) is not None:
             raise ValueError(
-                f"{options.start} stopped after {prefix.rows:,} rows of {notes.get('file')}{how}; pass the"
-                " same file unchanged to resume there, or --relearn to learn this one from its beginning"
+                f"{panel.file} has no labels, so nothing can be learned; name their column with --label, or a"
+                " file of labels with --labels"
             )
-        sentence = f"resuming {file} after row {prefix.rows:,}, where the last run stopped"
-        return start._replace(prefix=prefix, restored=RestoredAudit(notes["audit"], base), notes=[sentence])
-    if not same_file:
-        return start
-    if options.relearn or options.shuffle is not None or notes.get("shuffle") is not None:
-        sentence = f"the model has already learned rows of {file}, and learns them again"
-        return start._replace(relearns=True, notes=[sentence])
-    sentence = f"continuing {file} after row {prefix.rows:,}, because the rows before are already learned"
-    return start._replace(prefix=prefix, notes=[sentence])
-
-
-def parse_abstain(text: str | None, stream: Stream) -> Any:
-    """The vote that means no vote: None, an integer, or text (CSV has numbers as text)."""
-    if text == "none":
-        return None
-    is_text = stream.schema.format in ("CSV", "TSV")
-    if text is None:
-        return "-1" if is_text and _has_integer_labels(stream) else DEFAULT
-    return int(text) if not is_text and text.removeprefix("-").isdecimal() else text
-
-
-def _has_integer_labels(stream: Stream) -> bool:
-    """Whether the labels in the first rows are integers, and none is -1."""
-    first = stream.peek()
-    labels = set() if first is None or first.labels is None else set(first.labels.tolist()) - {None}
-    return bool(labels) and "-1" not in labels and all(one.removeprefix("-").isdecimal() for one in labels)
-
-
-def find_warnings(stream: Stream, options: FuseOptions) -> list[str]:
-    """What looks wrong in the first rows, except what the options take care of."""
-    sentences = data_warnings(stream)
-    if options.shuffle is not None:
-        sentences = [one for one in sentences if not one.startswith("rows are sorted")]
-    if options.labels is not None:
-        sentences = [one for one in sentences if "have no label" not in one]
-    first = stream.peek()
-    if options.learner is None and options.start is None and first is not None and first.labels is not None:
-        classes = len(set(first.labels.tolist()))
-        if classes > MANY_CLASSES:
-            sentences.append(
-                f"recommended() is slow with many classes ({classes} here);"
-                " --learner 'Averaged(Winnow(1.2))' is fast"
-            )
-    return [as_options(one) for one in sentences]
+    assert panel.chunk is not None
+    found = estimate(panel.chunk)
+    if options.json:
+        print_json(
+            {
+                "verdict": "not judged",
+                "warnings": panel.warnings,
+                "schema": panel.as_json(),
+                "items": panel.chunk.items,
+                "accuracy": None,
+                "baselines": [],
+                "estimate": found.as_json(),
+            }
+        )
+        return
+    console.print(Text(str(panel.schema)), soft_wrap=True)
+    print_warnings(console, panel.warnings)
+    sentence = (
+        "There are no labels, so nothing is learned or judged; this is an estimate from the votes alone."
+        " Name the labels with --label COLUMN or --labels FILE."
+    )
+    console.print(Text(sentence, style="bold"), soft_wrap=True)
+    print_estimate(console, found)
 
 
 def _output_notes(start: Start, options: FuseOptions) -> list[str]:
@@ -314,13 +257,14 @@ def save_model(one: Pass, *, finished: bool) -> None:
         "head": list(one.start.head),
         "shuffle": options.shuffle,
     }
+    run.fusion.notes[SCHEMA_NOTE] = store_reading(one.panel.reading, one.panel.classes)
     run.fusion.notes[NOTE] = notes if finished else {**notes, "audit": audit_state(run.audit)}
     run.fusion.save(options.save)
     one.saved = run.fingerprint.rows
 
 
 def _summarize(
-    one: Pass, costs: dict[str, float], warnings: list[str], table: MilestoneTable, *, ablation: bool
+    one: Pass, costs: dict[str, float], warnings: list[DataWarning], table: MilestoneTable, *, ablation: bool
 ) -> tuple[Findings, bool]:
     """The findings, and whether they include the ablation of experts; Ctrl-C during it skips only this."""
 
@@ -331,7 +275,8 @@ def _summarize(
             file=one.stream.schema.file,
             source=str(one.stream.schema),
             prices=costs,
-            data_warnings=warnings,
+            warnings=warnings,
+            schema=one.panel.as_json(),
             repeated=one.start.relearns,
             ablation=ablation,
             on_progress=lambda i, n: table.update_status("ablation of each expert", i, n),

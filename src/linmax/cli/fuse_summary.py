@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from linmax.cli.output import BLOCK, format_number, shorten
+from linmax.cli.output import BLOCK, format_number, print_table, shorten
 from linmax.evaluate.findings import ExpertSummary, Findings
 from linmax.evaluate.sample import ItemRecord
 from linmax.report.sentences import account, answer
+
+TEXT = ("", "expert", "reading")
+"""Headings of columns that are text; the others are numbers."""
 
 BAR = 6
 """Characters of the longest bar."""
@@ -35,7 +35,7 @@ def print_summary(console: Console, found: Findings) -> None:
     for sentence in account(found):
         console.print(Text(to_plain_text(sentence)), soft_wrap=True)
     if found.trials:
-        console.print(_results_table(found))
+        _print_results(console, found)
     if found.experts:
         _print_experts(console, found)
     _print_confusion(console, found)
@@ -47,19 +47,22 @@ def print_summary(console: Console, found: Findings) -> None:
         console.print(Text(note, style="dim"), soft_wrap=True)
 
 
-def _results_table(found: Findings) -> Table:
-    table = _new_table("", "accuracy", "last half", "mistakes", "")
+def _print_results(console: Console, found: Findings) -> None:
+    rows = []
     for one in found.results:
         of = "" if one.trials == found.trials else f" (of {one.trials:,} items)"
-        table.add_row(
-            one.name,
-            _percent(one.accuracy),
-            _percent(one.accuracy_last_half),
-            f"{one.mistakes:,}",
-            Text(shorten(one.detail, 60) + of),
-            style="bold cyan" if one.name == "linmax" else "",
+        rows.append(
+            (
+                one.name,
+                _percent(one.accuracy),
+                _percent(one.accuracy_last_half),
+                f"{one.mistakes:,}",
+                shorten(one.detail, 60) + of,
+            )
         )
-    return table
+    headings = ("", "accuracy", "last half", "mistakes", "")
+    styles = ["bold cyan" if one.name == "linmax" else "" for one in found.results]
+    print_table(console, headings, rows, left=TEXT, styles=styles)
 
 
 def _print_experts(console: Console, found: Findings) -> None:
@@ -71,22 +74,21 @@ def _print_experts(console: Console, found: Findings) -> None:
     headings += (
         ["ablation"] * with_ablation + ["price"] * with_prices + ["square loss", "log loss"] * with_losses
     )
-    table = _new_table(*headings)
     largest = max(one.trust for one in found.experts) or 1.0
+    block = BLOCK[console.options.ascii_only]
+    rows = []
     for one in found.experts[:MAX_EXPERTS]:
-        bar = BLOCK[console.options.ascii_only] * round(BAR * one.trust / largest)
-        cells: list[Any] = [
-            Text(shorten(one.name, 24)),
+        cells = [
+            shorten(one.name, 24),
             _percent(one.accuracy),
             _percent(one.vote_rate),
             _percent(one.trust),
-            Text(bar, style="cyan"),
+            block * round(BAR * one.trust / largest),
             one.reading,
         ]
         cells += [_format_ablation(one)] * with_ablation + [_number(one.price)] * with_prices
-        cells += [_number(one.square_loss), _number(one.log_loss)] if with_losses else []
-        table.add_row(*cells)
-    console.print(table)
+        rows.append(cells + [_number(one.square_loss), _number(one.log_loss)] * with_losses)
+    print_table(console, headings, rows, left=TEXT)
     if len(found.experts) > MAX_EXPERTS:
         more = len(found.experts) - MAX_EXPERTS
         console.print(Text(f"... and {more} more; --report and --json list all of them."))
@@ -158,14 +160,6 @@ def to_plain_text(text: str) -> str:
     '- 1'
     """
     return text.translate({0xA0: " ", 0x2212: "-", 0x2013: "-", 0x2026: "..."})
-
-
-def _new_table(*headings: str) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for heading in headings:
-        is_text = heading in ("", "expert", "reading")
-        table.add_column(heading, justify="left" if is_text else "right", no_wrap=heading == "expert")
-    return table
 
 
 def _format_ablation(one: ExpertSummary) -> str:

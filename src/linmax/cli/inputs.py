@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from linmax import spec
-from linmax.cli.options import ReadOptions
+from linmax.cli.options import ColumnOptions, FilesOptions
 from linmax.fusion import Fusion, load
+from linmax.panels.panel import Panel
 from linmax.spec import Learner
-from linmax.streams import Chunk, LateLabels, Schema, Stream, StreamError, read_labels
+from linmax.streams import Chunk, Schema, StreamError
 from linmax.streams.schema import short_list, split_score_column
+from linmax.validation import DataWarning
+
+SCHEMA_NOTE = "schema"
+"""The name of the note in a model that says how its file was read."""
+SHUFFLE_SEED = 0
+"""With which rows that are sorted by label are shuffled."""
 
 
 def parse_learner(text: str, what: str = "learner") -> Any:
@@ -102,51 +106,116 @@ def name_rows(file: str, chunk: Chunk) -> Iterator[None]:
         raise ValueError(f"{file}, rows {rows}: {error}") from None
 
 
-class Labeller:
-    """The labels of the items of a file: those that came later, if there are any, or the file's own."""
-
-    def __init__(self, late: LateLabels | None) -> None:
-        self.late = late
-        self.joined = 0  # items that have a late label
-
-    def labels(self, chunk: Chunk) -> Any:
-        """The label of each item; None where there is none."""
-        if self.late is None:
-            return chunk.labels
-        late = self.late.for_ids(chunk.ids or ()).tolist()
-        self.joined += chunk.items - late.count(None)
-        own = [None] * chunk.items if chunk.labels is None else chunk.labels.tolist()
-        both = [first if second is None else second for first, second in zip(own, late, strict=True)]
-        return np.array([*both, None], object)[:-1]
-
-    def label(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        """The same chunks, with their labels."""
-        return (chunk if self.late is None else chunk.with_labels(self.labels(chunk)) for chunk in chunks)
-
-
-def open_labelled(read: ReadOptions, labels: Path | None) -> tuple[Stream, Labeller]:
-    """Open a file, and the file of labels if there is one; items must have labels in one of them."""
-    stream = _open(read, labels)
-    file, id_column = stream.schema.file, stream.schema.id
-    if labels is not None:
-        if id_column is None:
-            raise ValueError(
-                f"--labels {labels} is joined by id and {file} has none; name the column with --id"
-            )
-        late = read_labels(labels, id=id_column, label=read.label, ignore_case=read.ignore_case)
-        return stream, Labeller(late)
-    if stream.schema.label is None:
+def require_reading(panel: Panel, files: Sequence[str | Path], *, labels: bool = True) -> Panel:
+    """Refuse a panel that cannot be read without a decision of the user; the message shows what to type."""
+    problem = panel.reading.problem
+    if problem is not None:
+        example = panel.command([str(path) for path in files]) if panel.reading.suggestion else ""
+        raise ValueError(problem + (f"; for example: {example}" if example else ""))
+    if labels and panel.reading.column("label") is None:
         raise ValueError(
-            f"{file} has no column of labels; name it with --label, or a file of labels with --labels"
+            f"{panel.file} has no labels; name their column with --label, or a file of labels with --labels"
         )
-    return stream, Labeller(None)
+    return panel
 
 
-def _open(read: ReadOptions, labels: Path | None) -> Stream:
-    """With --labels, --label is a column of the file of labels, and perhaps of this file, too."""
-    if labels is None or read.label is None:
-        return read.open()
-    if str(read.path) != "-":  # standard input can be read only once
-        with suppress(StreamError):
-            return read.open()
-    return replace(read, label=None).open()
+class RowOrder(NamedTuple):
+    """In which order rows are learned.
+
+    Attributes
+    ----------
+    seed : int or None
+        The seed with which they are shuffled; None if they are not.
+    warnings : list of DataWarning
+        What is to be said about it.
+    """
+
+    seed: int | None
+    warnings: list[DataWarning]
+
+
+def choose_order(panel: Panel, shuffle: int | None, in_order: bool) -> RowOrder:
+    """Shuffle rows that are sorted by label, unless the user decides; rows that depend on time stay."""
+    if shuffle is not None and in_order:
+        raise ValueError(f"--shuffle {shuffle} and --in-order exclude each other; pass one of them")
+    if shuffle is not None:
+        return RowOrder(shuffle, [_shuffled(shuffle, "as --shuffle says")])
+    if panel.chunk is None or panel.chunk.raw_labels is None:
+        return RowOrder(None, [])
+    from linmax.evaluate.order import label_order
+
+    order = label_order(panel.chunk.labels)
+    first = "" if panel.complete else "the first "
+    if order.sorted and in_order:
+        return RowOrder(None, [DataWarning(
+            "sorted-by-label", "grave",
+            f"{first}rows are sorted by label ({order.runs:,} runs of {order.classes:,} classes), and were"
+            " learned in this order, so the figures mean little",
+        )])  # fmt: skip
+    if order.sorted and not panel.complete:
+        return RowOrder(None, [DataWarning(
+            "order-unknown", "grave",
+            f"{first}rows are sorted by label, and {panel.file} is not read into memory to be shuffled;"
+            " shuffle the file first, for example with: shuf",
+        )])  # fmt: skip
+    if order.sorted:
+        return RowOrder(SHUFFLE_SEED, [_shuffled(SHUFFLE_SEED, "because they are sorted by label")])
+    if order.dependent:
+        return RowOrder(None, [DataWarning(
+            "dependent-order", "note",
+            f"labels depend on the ones before: the last label is right on {order.last_label_accuracy:.1%}",
+        )])  # fmt: skip
+    return RowOrder(None, [])
+
+
+def _shuffled(seed: int, why: str) -> DataWarning:
+    return DataWarning("shuffled", "note", f"rows were shuffled (seed {seed}) {why}")
+
+
+def count_experts(panel: Panel) -> int:
+    """The number of experts of a panel."""
+    if panel.reading.shape == "long":
+        return panel.profiles[str(panel.reading.column("expert"))].distinct
+    return len({one.expert for role in ("expert", "score") for one in panel.reading.columns(role)})
+
+
+def stored_reading(model: Path) -> dict[str, Any] | None:
+    """How the file of a model was read; None if the model does not say so."""
+    found = load_model(model).notes.get(SCHEMA_NOTE)
+    return found if isinstance(found, dict) else None
+
+
+def open_for_model(read: ColumnOptions, fusion: Fusion, paths: Sequence[str] | None = None) -> Panel:
+    """Read files for a model: its columns have the roles that they had when it learned; no label is needed.
+
+    A model that does not say how its file was read takes every column of this name for an expert.
+    """
+    like = fusion.notes.get(SCHEMA_NOTE)
+    like = like if isinstance(like, dict) and not read.names_columns else None
+    if like is None and read.experts is None and "votes" in fusion.needs:
+        like = _reading_of_experts(fusion, read)
+    if isinstance(read, FilesOptions):
+        panel = read.open(like)
+        return require_reading(panel, read.paths, labels=False)
+    return require_reading(read.read(paths or [], like=like), paths or [], labels=False)
+
+
+def _reading_of_experts(fusion: Fusion, read: ColumnOptions) -> dict[str, Any] | None:
+    """A reading in which columns with the names of experts vote."""
+    if read.names_columns or not fusion.experts:
+        return None
+    columns: list[dict[str, Any]] = [
+        {"column": str(name), "role": "expert", "expert": str(name), "class": None} for name in fusion.experts
+    ]
+    return {"shape": "wide", "columns": columns, "classes": fusion.classes, "missing": [""]}
+
+
+def ignored_columns(panel: Panel) -> list[str]:
+    """Columns that could have been experts, and that the model does not know."""
+    if panel.options.like is None:
+        return []
+    return [
+        one.name
+        for one in panel.reading.columns("ignored")
+        if panel.profiles[one.name].is_discrete and not panel.profiles[one.name].is_unique
+    ]

@@ -6,14 +6,15 @@ do the work, so that `linmax --help` is quick.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from linmax.streams import Stream
+    from linmax.panels.panel import Panel
 
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model file, written by fuse --save or Fusion.save.")
@@ -33,61 +34,125 @@ Labels = Annotated[
     typer.Option(
         "--labels",
         metavar="FILE",
-        help="A file with labels that came later, joined by id; --label is its column.",
+        help="A file with the labels, joined by id; --label is its column.",
     ),
 ]
 Shuffle = Annotated[
     int | None,
     typer.Option(
-        "--shuffle", min=0, metavar="SEED", help="Shuffle the rows, which are then all held in memory."
+        "--shuffle",
+        min=0,
+        metavar="SEED",
+        help="Shuffle the rows.",
+        show_default="only rows that are sorted by label, with seed 0",
+    ),
+]
+
+
+InOrder = Annotated[
+    bool,
+    typer.Option(
+        "--in-order", help="Learn the rows in their order, also if they are sorted by label: no verdict then."
     ),
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnOptions:
-    """What the columns of a file are; None is detected."""
+    """What the columns of a file are; None is inferred from names and contents."""
 
     label: Annotated[
         str | None,
-        typer.Option("--label", help="The column of labels.", show_default="truth, label, gold or target"),
+        typer.Option("--label", help="The column of labels; '' if there is none.", show_default="inferred"),
     ] = None
     id: Annotated[
-        str | None, typer.Option("--id", help="The column of ids.", show_default="id, if there is one")
+        str | None,
+        typer.Option("--id", help="The column of ids; '' if there is none.", show_default="inferred"),
     ] = None
     attributes: Annotated[
         list[str] | None,
-        typer.Option("--attributes", metavar="COLUMN", help="A column of attributes; repeat it, or A,B,C."),
+        typer.Option(
+            "--attributes", metavar="COLUMN", help="A column of attributes, or 'x_*'; repeat it, or A,B,C."
+        ),
     ] = None
     experts: Annotated[
         list[str] | None,
         typer.Option(
             "--experts",
             metavar="COLUMN",
-            help="A column of votes; repeat it, or A,B,C.",
-            show_default="all others",
+            help="A column of votes, or 'gpt*'; repeat it, or A,B,C. In a long table: EXPERT,VOTE.",
+            show_default="inferred",
+        ),
+    ] = None
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option("--ignore", metavar="COLUMN", help="A column to ignore, or 'meta_*'; repeat it."),
+    ] = None
+    classes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--classes",
+            metavar="NAME",
+            help="A class that is never a label; other votes that are never a label abstain.",
+        ),
+    ] = None
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--missing",
+            metavar="TEXT",
+            help="A cell that means a missing value; repeat it, or A,B,C.",
+            show_default="NA, N/A, nan, null and the like",
         ),
     ] = None
     shape: Annotated[
-        str | None, typer.Option("--shape", help="wide, scores or long.", show_default="detected")
+        str | None, typer.Option("--shape", help="wide, scores or long.", show_default="inferred")
     ] = None
+    no_header: Annotated[
+        bool, typer.Option("--no-header", help="The first row of a text file is data, too.")
+    ] = False
     ignore_case: Annotated[
-        bool, typer.Option("--ignore-case", help="Strip whitespace around votes and labels and ignore case.")
+        bool, typer.Option("--ignore-case", help="Labels that differ by case only are one class.")
     ] = False
 
-    def open_file(self, path: Path) -> Stream:
-        """Open a file as a stream of chunks; - is standard input."""
-        from linmax.streams import open_stream
+    def read(
+        self,
+        paths: Sequence[str | Path],
+        *,
+        labels: Path | None = None,
+        labels_id: str | None = None,
+        like: dict[str, Any] | None = None,
+    ) -> Panel:
+        """Read files, with the roles that the options give to columns; - is standard input."""
+        from linmax.panels.panel import read_panel
+        from linmax.panels.profile import MISSING
+        from linmax.panels.reading import PanelOptions
 
-        return open_stream(
-            str(path) if str(path) == "-" else path,
+        if self.shape not in (None, "wide", "scores", "long"):
+            raise ValueError(f"--shape is wide, scores or long (got {self.shape!r})")
+        missing = split_names(self.missing)
+        experts = split_names(self.experts)
+        options = PanelOptions(
             label=self.label,
             id=self.id,
-            attributes=split_names(self.attributes) or (),
-            experts=split_names(self.experts),
+            experts=None if experts is None else tuple(experts),
+            attributes=tuple(split_names(self.attributes) or ()),
+            ignore=tuple(split_names(self.ignore) or ()),
+            classes=tuple(split_names(self.classes) or ()),
+            missing=MISSING if missing is None else ("", *missing),
             shape=self.shape,
+            header=not self.no_header,
+            labels=labels,
+            labels_id=labels_id,
             ignore_case=self.ignore_case,
+            like=None if self.names_columns else like,
         )
+        return read_panel([str(path) for path in paths], options)
+
+    @property
+    def names_columns(self) -> bool:
+        """Whether an option says which columns are read."""
+        return any((self.label, self.attributes, self.experts, self.ignore, self.shape))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,13 +163,37 @@ class ReadOptions(ColumnOptions):
         Path,
         typer.Argument(
             metavar="FILE",
-            help="CSV, TSV, JSONL, Parquet, Arrow, svmlight or numpy; also .gz, .zst; - is standard input.",
+            help="CSV, JSON, Excel, Parquet, Arrow, svmlight or numpy, perhaps packed; - is standard input.",
         ),
     ]
 
-    def open(self) -> Stream:
-        """Open the file as a stream of chunks."""
-        return self.open_file(self.path)
+
+@dataclass(frozen=True, kw_only=True)
+class FilesOptions(ColumnOptions):
+    """One or several files, and what their columns are."""
+
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...",
+            help="CSV, JSON, Excel, Parquet, Arrow, svmlight or numpy, perhaps packed; - is standard input."
+            " Several files, such as one per model, or votes and labels, are joined.",
+        ),
+    ]
+    labels: Labels = None
+    labels_id: Annotated[
+        str | None,
+        typer.Option(
+            "--labels-id",
+            metavar="COLUMN",
+            help="The column of ids in the file of labels.",
+            show_default="inferred",
+        ),
+    ] = None
+
+    def open(self, like: dict[str, Any] | None = None) -> Panel:
+        """Read the files."""
+        return self.read(self.paths, labels=self.labels, labels_id=self.labels_id, like=like)
 
 
 @dataclass(frozen=True)
@@ -137,8 +226,8 @@ class FuseOptions:
     output: Annotated[
         Path | None, typer.Option("--output", help="Write every prediction: .csv, .tsv, .jsonl or .parquet.")
     ] = None
-    labels: Labels = None
     shuffle: Shuffle = None
+    in_order: InOrder = False
     cost: Annotated[
         list[str] | None,
         typer.Option(
@@ -175,6 +264,7 @@ class CompareOptions:
     ] = None
     labels: Labels = None
     shuffle: Shuffle = None
+    in_order: InOrder = False
     picture: Annotated[
         Path | None, typer.Option("--picture", metavar="FILE.png", help="Draw the mistakes of all as curves.")
     ] = None
@@ -196,7 +286,7 @@ class ExplainOptions(ReadOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PanelOptions(ColumnOptions):
+class BoundsOptions(ColumnOptions):
     """A panel for `linmax bounds`, and how its margin and noise are found."""
 
     panel: Annotated[

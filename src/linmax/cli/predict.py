@@ -9,8 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linmax.cli.inputs import check_known_experts, check_needs, load_model, name_rows
-from linmax.cli.options import ReadOptions
+from linmax.cli.inputs import (
+    check_known_experts,
+    check_needs,
+    ignored_columns,
+    load_model,
+    name_rows,
+    open_for_model,
+)
+from linmax.cli.options import FilesOptions
 from linmax.cli.output import ProgressBar, print_message, progress_bar
 from linmax.evaluate.predictions import PredictedChunk, predict_chunks
 from linmax.fusion import Fusion
@@ -49,23 +56,25 @@ class Summary(NamedTuple):
         return text
 
 
-def predict(model: Path, read: ReadOptions, output: Path | None) -> Summary:
+def predict(model: Path, read: FilesOptions, output: Path | None) -> Summary:
     """Predict every row, write the predictions, and print how many are correct."""
-    _check_output(output, model, read.path)
+    _check_output(output, model, *map(Path, read.paths))
     fusion = load_model(model)
     writer = PredictionWriter(output)
     on_screen = writer.path is None and sys.stdout.isatty()
-    with read.open() as stream, progress_bar(stream, "predicting", quiet=on_screen) as bar:
+    panel = open_for_model(read, fusion)
+    with panel.stream() as stream, progress_bar(stream, "predicting", quiet=on_screen) as bar:
         first = stream.peek()
         if first is not None:
             check_needs(fusion, first, str(model), stream.schema.file)
         with writer:
             summary = _write_all(fusion, stream, writer, model, bar)
     file = stream.schema.file
-    if summary.unknown:
-        print_message(f"{model} does not know {_count_experts(summary.unknown)} of {file}")
+    unknown = [*ignored_columns(panel), *summary.unknown]
+    if unknown:
+        print_message(f"{model} does not know {_count(unknown, 'column')} of {file}, which count for nothing")
     if summary.absent:
-        print_message(f"{file} lacks {_count_experts(summary.absent)} of {model}")
+        print_message(f"{file} lacks {_count(summary.absent, 'expert')} of {model}")
     print_message(str(summary))
     return summary
 
@@ -116,8 +125,8 @@ def _count_hits(part: PredictedChunk) -> tuple[int, int]:
     return int(known.sum()), int((hits & known).sum())
 
 
-def _count_experts(experts: list[Any]) -> str:
-    return f"{len(experts)} expert{'s' * (len(experts) != 1)} ({short_list(experts)})"
+def _count(names: list[Any], noun: str) -> str:
+    return f"{len(names)} {noun}{'s' * (len(names) != 1)} ({short_list(names)})"
 
 
 def _check_output(output: Path | None, *inputs: Path) -> None:

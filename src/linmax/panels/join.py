@@ -166,11 +166,10 @@ def _join_labels(table: RawTable, labels: RawTable, options: PanelOptions, joins
             )
         if conflicts:
             notes.append(f"{conflicts} ids of {labels.file} have two different labels, which are not used")
-    name = (
-        f"{label} of {labels.file}"
-        if label in table.data.column_names and has_expert_column(table)
-        else label
+    own = (
+        label in table.data.column_names and names.truth_strength(label) == 2 and not has_expert_column(table)
     )
+    name = label if own or label not in table.data.column_names else f"{label} of {labels.file}"
     column = LabelColumn(name, left_key, ids, values)
     hints = {**table.hints, "label": name}
     if left_key is not None:

@@ -118,6 +118,11 @@ class Panel:
             raise StreamError(self.reading.problem or f"{self.file} cannot be read")
         return Stream(_Memory(), self.schema, _slices(self.chunk), self.chunk.items)  # type: ignore[arg-type]
 
+    def close(self) -> None:
+        """Close the file, if it is still open."""
+        if self.opened is not None:
+            self.opened.close()
+
     def as_json(self) -> dict[str, Any]:
         """Return the reading as values that JSON has."""
         return {

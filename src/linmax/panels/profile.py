@@ -93,7 +93,10 @@ class ColumnProfile:
     @cached_property
     def examples(self) -> list[str]:
         """Some frequent values as short texts."""
-        texts = [" ".join(str(value).split()) for value in list(self.counts)[:4]]
+        values = list(self.counts)[:4]
+        if self.type == "number":
+            return [f"{float(value):.4g}" for value in values]
+        texts = [" ".join(str(value).split()) for value in values]
         return [text if len(text) <= 24 else text[:21] + "..." for text in texts]
 
 
