@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from linmax import Fusion, Winnow, load
 from linmax.cli import app
 from linmax.cli.fuse import NOTE, save_model
 from linmax.cli.inputs import parse_costs
+from linmax.cli.output import print_table
 from linmax.streams import open_stream
 from tests.evaluate.test_audit import panel, text
 from tests.slow.soak import soak
@@ -369,3 +371,17 @@ def test_a_hostile_file_is_refused_in_a_sentence_or_learned(name: str, tmp_path:
         fusion = load(model)
         assert fusion.notes[NOTE]["rows"] == predicted
         assert fusion.trials <= predicted
+
+
+def test_a_table_wraps_its_text_and_counts_wide_letters_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [("王", "1", "many words that do not fit into a line of this console"), ("ann", "20", "")]
+    print_table(Console(width=40, highlight=False), ("", "n", "detail"), rows, left=("", "detail"))
+    assert capsys.readouterr().out.splitlines() == [
+        "",
+        "       n  detail",
+        " ────────────────────────────────────",
+        " 王    1  many words that do not fit",
+        "          into a line of this console",
+        " ann  20",
+        "",
+    ]

@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 from linmax import Fusion, Winnow
 from linmax.cli import app, group
-from linmax.cli.group import COMMANDS
+from linmax.cli.commands import COMMANDS
 
 PROGRAM = "import sys\nfrom linmax_program import main\nsys.argv[0] = 'linmax'\nmain()"
 FULL = Path("/dev/full")
