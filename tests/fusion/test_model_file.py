@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save as bytes_of
 
-from linmax import Averaged, Fusion, Perceptron, QuasiAdditive, Recycled, Winnow, load
-from linmax.experts import Attributes, Pairs, Thresholds, Votes
+from linmax import Averaged, Fusion, Perceptron, QuasiAdditive, Recycled, Winnow, load, spec
+from linmax.experts import Attributes, Pairs, Split, Thresholds, Votes
 from linmax.fusion.model_file import digest
 from linmax.problems import majority
 from tests.helpers.examples import examples
@@ -87,7 +88,9 @@ def test_names_that_are_tuples_or_numbers_come_back_as_they_were(tmp_path: Path)
 @pytest.mark.parametrize("name", [float("inf"), b"x", ("a", float("inf")), frozenset(), 2j], ids=repr)
 def test_a_name_that_cannot_be_saved_is_named(name: Any, tmp_path: Path) -> None:
     fusion = Fusion(Winnow(1.2), experts=["ann", name])
-    with pytest.raises(ValueError, match=f"^the expert {re.escape(repr(name))} cannot be saved; a name is text"):
+    with pytest.raises(
+        ValueError, match=f"^the expert {re.escape(repr(name))} cannot be saved; a name is text"
+    ):
         fusion.save(tmp_path / "m")
     assert not list(tmp_path.iterdir())
 
@@ -99,7 +102,7 @@ def test_a_note_or_ticket_that_cannot_be_saved_is_named(tmp_path: Path) -> None:
         fusion.save(tmp_path / "m")
     fusion.notes.clear()
     fusion.predict_one({b"x": "a"}, ticket=True)
-    with pytest.raises(ValueError, match="^a waiting ticket has votes or attributes that JSON cannot hold"):
+    with pytest.raises(ValueError, match=r"^a waiting ticket has votes or attributes that JSON cannot hold"):
         fusion.save(tmp_path / "m")
 
 
@@ -112,16 +115,18 @@ def test_a_learner_with_a_long_text_is_saved(tmp_path: Path) -> None:
     assert same(load(tmp_path / "m"), fusion)
 
 
-def test_the_module_of_an_unregistered_rule_is_named(tmp_path: Path) -> None:
-    fusion = Fusion(QuasiAdditive("square_for_files"))
-    fusion.save(tmp_path / "m")
+def test_the_module_of_a_rule_that_is_not_registered_is_named(tmp_path: Path) -> None:
     before = spec.registered()
-    spec.restore_registry({name: thing for name, thing in before.items() if name != "QuasiAdditive"})
+
+    Rule = type("RuleForFiles", (Perceptron,), {"__module__": __name__})
+    spec.register("RuleForFiles")(Rule)
     try:
-        with pytest.raises(ValueError, match="there is no 'QuasiAdditive' in this program; import"):
-            load(tmp_path / "m")
+        Fusion(Rule()).save(tmp_path / "m")
     finally:
         spec.restore_registry(before)
+    message = f"there is no 'RuleForFiles' in this program; import {__name__} before loading"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        load(tmp_path / "m")
 
 
 def test_an_unregistered_link_is_refused_with_the_cure(tmp_path: Path) -> None:

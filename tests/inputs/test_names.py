@@ -105,3 +105,17 @@ def test_without_unknown_classes_no_code_has_a_name():
     assert UnknownClasses(none, none, none, []).name(0, 0) is None
     names = np.array(["a"])
     assert UnknownClasses(none, none, none, []).fill(names, np.array([0])) is names
+
+
+@pytest.mark.parametrize(
+    "nan", [float("nan"), np.float64("nan"), np.float32("nan")], ids=lambda nan: type(nan).__name__
+)
+def test_nan_is_not_a_name(nan):
+    with pytest.raises(
+        ValueError, match=r"^nan cannot be the name of an expert or attribute; use text or a number$"
+    ):
+        NameIndex(["ann", nan], what="expert")
+    with pytest.raises(ValueError, match="nan cannot be the name"):
+        read([{nan: "a"}], ["a"], None, fresh())
+    with pytest.raises(ValueError, match="nan cannot be the name"):
+        read(None, ["a"], [{nan: 1.0}], fresh(), needs={"rows"})

@@ -44,13 +44,22 @@ def test_tiny_numbers_are_0():
     assert (array == kept).all()
 
 
+@pytest.mark.parametrize("form", ["csr", "coo"])
+def test_sparse_matrices_have_a_largest_width(form):
+    matrix = scipy.sparse.coo_array((np.ones(2), ([0, 1], [0, 2**33 - 1])), shape=(2, 2**33)).asformat(form)
+    with pytest.raises(
+        ValueError, match=r"^attributes have 8,589,934,592 columns, more than 33,554,432; hash"
+    ):
+        rows_of(matrix)
+
+
 @pytest.mark.parametrize("form", ["csr", "csc", "bsr", "coo"])
 def test_sparse_matrices_do_not_point_outside_of_themselves(form):
     name = "row" if form == "csc" else "column"
     for index in (-1, 3, 10**6):
         matrix = getattr(scipy.sparse, f"{form}_array")(np.eye(3))
         (matrix.coords[1] if form == "coo" else matrix.indices)[1] = index
-        message = f"attributes are a sparse matrix with {name} {index} outside its 3; count from 0"
+        message = f"attributes are a sparse matrix of 3 {name}s with {name} {index}; indices start at 0"
         with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
             rows_of(matrix)
 

@@ -25,7 +25,7 @@ from linmax.runtime.predictor import Predictor, State
 from linmax.runtime.rule_run import RuleRun
 from linmax.runtime.runner import Runner
 from linmax.runtime.sources import Sources
-from linmax.spec import UnknownNameError, parse
+from linmax.spec import UnknownNameError, parse, short
 from linmax.validation import check_array, require
 
 FORMAT = "linmax"
@@ -84,15 +84,15 @@ def _check_run(run: RuleRun, state: State, sizes: Capacity, held: int) -> None:
     check_array(state, "counts", (4,), np.int64, 0, 2**62)
     check_array(state, "used", (held,), np.int64, 0, 2**62)
     s = state["s"]
-    require(s[SLACK] == run.s[SLACK], "its slack is not that of the learner")
+    require(s[SLACK] == run.s[SLACK], "its slack differs from the learner's")
     require(
-        bool(np.isfinite(np.delete(s, SLACK)).all()) and s[SCALE] > 0, "s holds numbers that no rule makes"
+        bool(np.isfinite(np.delete(s, SLACK)).all()) and s[SCALE] > 0, "s has values that no rule produces"
     )
 
 
 def _check_buffer(buffer: InstanceBuffer, state: State, needs: set[Any], names: Any) -> None:
     held, classes = len(state["kept.labels"]), len(names.classes)
-    require(held <= buffer.size, "it keeps more instances than the learner does")
+    require(held <= buffer.size, "it has more instances than the learner keeps")
     check_array(state, "kept.labels", (held,), np.int32, 0, max(classes, 1))
     if held and "votes" in needs:
         entries = _check_starts(state, "kept.votes", Sparse, held)
@@ -111,7 +111,7 @@ def _check_starts(state: State, name: str, form: Any, held: int) -> int:
     check_array(state, f"{name}.{form._fields[0]}", (held + 1,), np.int64, 0, entries + 1)
     require(
         starts[0] == 0 and starts[-1] == entries and bool((np.diff(starts) >= 0).all()),
-        f"{name} does not add up",
+        f"{name} has starts that do not ascend from 0 to the number of its entries",
     )
     return entries
 
@@ -130,9 +130,13 @@ def save(fusion: Fusion, path: str | os.PathLike[str]) -> None:
 
     learner = repr(fusion.learner)
     if "<unregistered" in learner:
-        raise ValueError(f"{learner} cannot be saved; give what it uses a name with @linmax.register")
+        raise ValueError(
+            f"{short(fusion.learner)} cannot be saved; give what it uses a name with @linmax.register"
+        )
     if parse(learner) != fusion.learner:
-        raise ValueError(f"{learner} does not parse back to the learner, so it cannot be saved")
+        raise ValueError(
+            f"{short(fusion.learner)} cannot be saved, because its text does not parse back to it"
+        )
     with fusion._lock, fusion._lock.state:
         arrays = {name: np.ascontiguousarray(array) for name, array in fusion.state().items()}
         try:
@@ -142,10 +146,8 @@ def save(fusion: Fusion, path: str | os.PathLike[str]) -> None:
         facts = _facts(fusion, learner)
         try:
             header = json.dumps({**facts, "digest": digest(arrays, facts)}, allow_nan=False)
-        except (TypeError, ValueError):
-            raise ValueError(
-                "names and notes that are neither text nor numbers cannot be saved; rename or drop them"
-            ) from None
+        except (TypeError, ValueError, RecursionError):
+            raise ValueError(_unsaved(facts)) from None
     write_atomic(resolve_output(path), to_bytes(arrays, metadata={"linmax": header}))
 
 
@@ -173,6 +175,26 @@ def _facts(fusion: Fusion, learner: str) -> dict[str, Any]:
             "waiting": [[number, *map(_pack, item)] for number, item in tickets.waiting.items()],
         },
     }
+
+
+def _unsaved(facts: dict[str, Any]) -> str:
+    """Return a sentence about the first fact that JSON cannot hold."""
+    for kind, what in (("classes", "class"), ("experts", "expert"), ("attributes", "attribute")):
+        for name in facts[kind]:
+            if not _is_json(name):
+                return f"the {what} {short(name)} cannot be saved; a name is text, a finite number or a tuple"
+    for key, note in facts["notes"].items():
+        if not _is_json({key: note}):
+            return f"the note {short(key)} is {short(note)}, which JSON cannot hold; change or remove it"
+    return "a waiting ticket has votes or attributes that JSON cannot hold; learn it before saving"
+
+
+def _is_json(fact: Any) -> bool:
+    try:
+        json.dumps(fact, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def digest(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> str:
@@ -239,7 +261,9 @@ def load(path: str | os.PathLike[str]) -> Fusion:
         if not isinstance(facts, dict) or facts.get("format") != FORMAT:
             raise ValueError("it is not a linmax file")
         if type(facts.get("version")) is not int or facts["version"] != VERSION:
-            raise ValueError(f"it has version {facts.get('version')!r} and this linmax reads {VERSION}")
+            raise ValueError(
+                f"it has version {facts.get('version')!r} and this linmax reads {VERSION}; update linmax"
+            )
         return _rebuild(facts, state)
     except KeyError as error:
         raise ValueError(f"{path} cannot be loaded: {error.args[0]!r} is missing") from None
@@ -298,7 +322,8 @@ def _rebuild(facts: dict[str, Any], state: dict[str, np.ndarray]) -> Fusion:
         learner = parse(facts["learner"])
     except UnknownNameError as error:
         modules = [str(module) for module in facts["modules"] if not str(module).startswith("linmax.")]
-        raise ValueError(f"{error} It was written with {', '.join(modules) or 'a newer linmax'}.") from None
+        hint = f"import {', '.join(modules)} before loading" if modules else "update linmax"
+        raise ValueError(f"{str(error).partition(';')[0]} in this program; {hint}") from None
     abstain = facts["abstain"]
     fusion = Fusion(
         learner,

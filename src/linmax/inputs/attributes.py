@@ -26,6 +26,7 @@ from linmax.inputs.numbers import (
 from linmax.inputs.votes import merge_columns, row_starts
 from linmax.kernels.forms import Rows, SparseRows
 
+MAX_COLUMNS = 1 << 25  # of a sparse matrix; every column gets a name, and so many take 5 GB
 NOMINAL = "nominal attributes"
 
 
@@ -184,6 +185,11 @@ def _read_sparse_matrix(matrix: Any, attributes: StagedIndex) -> SparseRows:
         raise ValueError(
             f"attributes must have one row per item (got a sparse array of shape {matrix.shape})"
         )
+    if matrix.shape[1] > MAX_COLUMNS:
+        raise ValueError(
+            f"attributes have {matrix.shape[1]:,} columns, more than {MAX_COLUMNS:,};"
+            " hash them into fewer, or pass dicts, where only names that occur count"
+        )
     known = len(attributes.column_codes(matrix.shape[1], "attributes"))
     _check_sparse_matrix(matrix)
     rows = matrix.tocsr()
@@ -236,7 +242,7 @@ def _check_indices(index: NDArray[Any], size: int, name: str) -> None:
     for end in (index.min(), index.max()) if len(index) else ():
         if not 0 <= end < size:
             raise ValueError(
-                f"attributes are a sparse matrix with {name} {end} outside its {size}; count from 0"
+                f"attributes are a sparse matrix of {size} {name}s with {name} {end}; indices start at 0"
             )
 
 

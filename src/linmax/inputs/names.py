@@ -292,7 +292,11 @@ def to_python(name: Hashable) -> Hashable:
     >>> to_python(np.int64(3)), to_python(np.str_("ann")), to_python(("day", 1))
     (3, 'ann', ('day', 1))
     """
-    return name.item() if isinstance(name, np.generic) else name
+    if isinstance(name, np.generic):
+        name = name.item()
+    if isinstance(name, float) and name != name:  # each NaN would be another name
+        raise ValueError("nan cannot be the name of an expert or attribute; use text or a number")
+    return name
 
 
 def _hashable(name: Any) -> bool:
