@@ -83,11 +83,13 @@ def whole() -> tuple[ResumableRun, list[Any], dict[str, Any]]:
 def test_an_audit_counts_what_loops_over_the_items_count(whole: Any) -> None:
     run, _, slow = whole
     audit = run.audit
-    columns = ["linmax", "plurality", *run.fusion.experts]
+    columns = ["linmax", "frequent", "last", "plurality", *run.fusion.experts]
     assert audit.counts.trials == slow["trials"]
     assert audit.counts.correct.tolist() == [slow["right"][name] for name in columns]
     assert audit.counts.both_correct.tolist() == [slow["both"][name] for name in columns]
     assert audit.counts.voted.tolist() == [slow["spoke"][name] for name in run.fusion.experts]
+    assert audit.counts.heard.tolist() == [slow["heard"][name] for name in run.fusion.experts]
+    assert np.allclose(audit.counts.shared, slow["shared"], rtol=1e-12)
     classes = run.fusion.classes
     assert {(classes[a], classes[b]): n for (a, b), n in audit.confusion.items()} == dict(slow["confusion"])
     assert (audit.items, audit.novel) == (700, 1)
@@ -98,14 +100,15 @@ def test_curves_and_milestones_are_the_counts_at_their_items(whole: Any) -> None
     run, _, slow = whole
     assert [one.items for one in run.audit.milestones] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
     for one in run.audit.milestones:
-        trials, right = slow["history"][one.items - 1]
+        trials, right, shared = slow["history"][one.items - 1]
         assert one.linmax == trials - right["linmax"]
-        assert one.plurality == trials - right["plurality"]
+        assert one.plurality == round(trials - shared)
         assert one.best == trials - max(right[name] for name in "abcd")
     assert len(run.audit.history.snapshots) <= SNAPSHOTS
     for at, counts in run.audit.history.snapshots:
-        trials, right = slow["history"][at - 1]
+        trials, right, shared = slow["history"][at - 1]
         assert (counts.trials, counts.correct[0]) == (trials, right["linmax"])
+        assert math.isclose(counts.shared[0], shared, abs_tol=1e-9)
 
 
 def test_an_audit_does_not_depend_on_the_size_of_the_chunks(whole: Any) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 
 from linmax import Fusion, Winnow, load
 from linmax.evaluate import ResumableRun, summarize
+from linmax.evaluate.audit import MODELS
 from linmax.evaluate.checkpoint import LearnedPrefix, RestoredAudit, audit_state, matches_head
 from linmax.streams import open_stream
 
@@ -32,8 +34,30 @@ def test_a_run_that_an_earlier_version_has_stopped_resumes_to_the_same_findings(
     for _ in run:
         pass
     assert run.audit.items == 300
-    assert audit_state(run.audit) == audit_state(uninterrupted.audit)
-    findings = [summarize(one.audit, one.fusion).as_json() for one in (run, uninterrupted)]
-    assert findings[0] == findings[1]
-    states = run.fusion.state(), uninterrupted.fusion.state()
-    assert all(np.array_equal(states[0][name], array) for name, array in states[1].items())
+    states, names = [audit_state(one.audit) for one in (run, uninterrupted)], set(saved["audit"])
+    for name in names - {"counts", "moments", "milestones"}:
+        assert states[0][name] == states[1][name], name
+    # the baselines that version 0.1 did not know are counted since
+    resumed, whole = run.audit.counts, uninterrupted.audit.counts
+    assert resumed.trials == whole.trials
+    assert resumed.voted.tolist() == whole.voted.tolist()
+    first = [0, MODELS, *range(MODELS + 1, len(whole.correct))]
+    for name in ("correct", "both_correct"):
+        assert getattr(resumed, name)[first].tolist() == getattr(whole, name)[first].tolist()
+    since = resumed.since(run.audit.compared_from)
+    later = whole.since(
+        next(counts for items, counts in uninterrupted.audit.history.snapshots if items == 137)
+    )
+    assert since.trials == later.trials
+    assert since.heard.tolist() == later.heard.tolist()
+    assert np.allclose(since.shared, later.shared)
+    findings = [summarize(one.audit, one.fusion) for one in (run, uninterrupted)]
+    for name in ("experts", "confusion", "agreement", "coverage", "hardest", "next_labels", "trust_history"):
+        assert getattr(findings[0], name) == getattr(findings[1], name), name
+    assert findings[0].trials == findings[1].trials
+    assert any("baselines" in note for note in findings[0].notes)
+    assert not any("baselines" in note for note in findings[1].notes)
+    again = RestoredAudit(json.loads(json.dumps(audit_state(run.audit))))
+    assert again.audit.compared_from.state() == run.audit.compared_from.state()
+    sessions = run.fusion.state(), uninterrupted.fusion.state()
+    assert all(np.array_equal(sessions[0][name], array) for name, array in sessions[1].items())

@@ -86,6 +86,8 @@ def found(run: ResumableRun, learned: list[Any]) -> list[Any]:
         [one[0], code.get(one[1]), code.get(one[2]), *one[3:]] for one in audit["milestones"]
     ]
     audit["confusion"] = sorted(audit["confusion"])
+    for name in ("distances", "expert_distances"):  # only numbers have them
+        del audit["classes"][name]
     state = {name: array.tolist() for name, array in run.fusion.state().items()}
     margins = np.concatenate([one.margins for one in learned]).tobytes()
     guesses = [code.get(name, -1) for one in learned for name in one.guesses.tolist()]

@@ -6,9 +6,12 @@ import math
 from typing import Any
 
 from linmax.evaluate.audit import Milestone
+from linmax.evaluate.calibration import Calibration, ReliabilityBin
 from linmax.evaluate.findings import (
+    NO_METRICS,
     Agreement,
     BaselineComparison,
+    CalibrationSummary,
     Confusion,
     CoveragePoint,
     Curves,
@@ -17,8 +20,11 @@ from linmax.evaluate.findings import (
     ModelResult,
     TrustHistory,
 )
+from linmax.evaluate.metrics import Metrics
 from linmax.evaluate.sample import ItemRecord
 from linmax.evaluate.significance import gain
+from linmax.evaluate.verdict import Baseline
+from linmax.validation import DataWarning
 
 NAMES = ("ann", "bob", "eve", "joe")
 CLASSES = ("ham", "spam", "eggs")
@@ -60,7 +66,14 @@ def findings(names: Any = NAMES, classes: Any = CLASSES, points: int = 40, **cha
         "milestones": [Milestone(1 << j, "ham", None, j, j + 1, j) for j in range(10)],
         "bound": "At most 400 mistakes are promised; 150 were made.",
         "members": {"Winnow(1.2)": 0.75, "Perceptron()": 0.25},
-        "data_warnings": ["rows are sorted by label"],
+        "warnings": [DataWarning("shuffled", "note", "rows are sorted by label")],
+        "verdict": "better",
+        "decision": "Use it: linmax avoids 150 of the 300 errors.",
+        "accuracy": 0.85,
+        "baselines": baselines(names),
+        "metrics": Metrics(0.85, 0.84, 0.83, 0.8, None),
+        "calibration": CalibrationSummary(calibration(0.05), calibration(0.2)),
+        "schema": {"ann": "expert"},
         "notes": ["a remark"],
     }  # fmt: skip
     return Findings(**{**whole, **changes})
@@ -70,7 +83,7 @@ def nothing(**changes: Any) -> Findings:
     """What is found where there is nothing."""
     empty: dict[str, Any] = dict.fromkeys(("items", "trials", "unlabelled", "novel", "sampled"), 0)
     empty |= {name: [] for name in ("classes", "results", "comparisons", "experts", "coverage", "hardest")}
-    empty |= {name: [] for name in ("next_labels", "milestones", "data_warnings", "notes")}
+    empty |= {name: [] for name in ("next_labels", "milestones", "warnings", "notes", "baselines")}
     parts = {
         "curves": Curves([], [], [], [], [], []),
         "trust_history": TrustHistory([], []),
@@ -78,6 +91,11 @@ def nothing(**changes: Any) -> Findings:
         "agreement": Agreement([], []),
         "bound": "",
         "members": {},
+        "verdict": "not judged",
+        "decision": "",
+        "accuracy": None,
+        "metrics": NO_METRICS,
+        "calibration": None,
     }
     return findings(**{**empty, **parts, **changes})
 
@@ -89,6 +107,24 @@ def results(names: list[Any], right: float = 0.85) -> list[ModelResult]:
         ModelResult("plurality", "", 1000, 300, 0.7, 0.69),
         ModelResult("best expert", best, 1000, 200, 0.8, None),
     ]
+
+
+def baselines(names: list[Any]) -> list[Baseline]:
+    best = str(names[0]) if names else ""
+    return [
+        Baseline(
+            name, detail, 1000, 1.0, 300.5, 150, 0.6995, Metrics(0.6995, 0.6, None, 0.5), gain(1000, 200, 50)
+        )
+        for name, detail in (("plurality", ""), ("best expert", best), ("last label", ""))
+    ]
+
+
+def calibration(error: float) -> Calibration:
+    bins = [
+        ReliabilityBin(b / 10, b / 10 + 0.1, 10 * b, b / 10 + 0.05, b / 10 + 0.05 - error)
+        for b in range(3, 10)
+    ]
+    return Calibration(420, error, 0.5, 0.3, 0.7, 0.7 - error, bins)
 
 
 def comparisons(names: list[Any], better: int = 200, worse: int = 50) -> list[BaselineComparison]:
@@ -104,7 +140,7 @@ def expert(name: Any, i: int, n: int) -> ExpertSummary:
     total = sum(1 / (j + 1) for j in range(n))
     return ExpertSummary(
         name, 0.8 - 0.6 * i / n, 1.0 - i / (2 * n), 0.7, 1 / (i + 1) / total, "as voted",
-        None, None, 0.84, 0.01 * math.cos(i), None,
+        None, None, 0.84, 0.01 * math.cos(i), gain(1000, 10, 10 - round(10 * math.cos(i))), i == 2, None,
     )  # fmt: skip
 
 

@@ -19,8 +19,12 @@ def counted(
     both: Counter[str] = Counter()
     spoke: Counter[str] = Counter()
     confusion: Counter[tuple[Any, Any]] = Counter()
+    heard: Counter[str] = Counter()
     trials = 0
-    history = []
+    shared = shared_both = 0.0
+    history: list[Any] = []
+    before: list[Any] = []
+    predictions: list[dict[str, Any]] = []
     for guess, row, truth, names in zip(guesses, rows, labels, known, strict=True):
         if truth is not None and truth in names:
             trials += 1
@@ -28,14 +32,36 @@ def counted(
             votes = Counter(row.values())
             most = max(votes.values(), default=0)
             plurality = next((name for name in classes if votes[name] == most), None)
-            said = {"linmax": guess, "plurality": plurality, **row}
-            for name in ("linmax", "plurality", *experts):
+            tied = [name for name in names if votes[name] == most]
+            share = (truth in tied) / len(tied)
+            shared, shared_both = shared + share, shared_both + share * (guess == truth)
+            said = {
+                "linmax": guess, "frequent": _most_frequent(before), "last": before[-1] if before else None,
+                "plurality": plurality, **row,
+            }  # fmt: skip
+            predictions.append({"truth": truth, "tied": tied, **said})
+            for name in ("linmax", "frequent", "last", "plurality", *experts):
                 hit = name in said and said[name] == truth
                 right[name] += hit
                 both[name] += hit and guess == truth
                 spoke[name] += name in row
-        history.append((trials, dict(right)))
+                heard[name] += name in row and guess == truth
+        if truth is not None:
+            before.append(truth)
+        history.append((trials, dict(right), shared))
     return {
         "experts": experts, "trials": trials, "right": right, "both": both, "spoke": spoke,
-        "confusion": confusion, "history": history,
+        "confusion": confusion, "history": history, "heard": heard, "shared": [shared, shared_both],
+        "predictions": predictions,
     }  # fmt: skip
+
+
+def _most_frequent(labels: list[Any]) -> Any:
+    """The label with the most occurrences; of several, the one that had so many first."""
+    counts: Counter[Any] = Counter()
+    leader = None
+    for label in labels:
+        counts[label] += 1
+        if leader is None or counts[label] > counts[leader]:
+            leader = label
+    return leader

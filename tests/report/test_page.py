@@ -11,14 +11,16 @@ from xml.etree import ElementTree
 
 import pytest
 
-from linmax.evaluate.findings import Agreement, Confusion, CoveragePoint, Curves, TrustHistory
+from linmax.evaluate.findings import NO_METRICS, Agreement, Confusion, CoveragePoint, Curves, TrustHistory
+from linmax.evaluate.metrics import Metrics
 from linmax.evaluate.significance import gain
 from linmax.report.page import page, write_page
+from linmax.validation import DataWarning
 from tests.helpers.findings import comparisons, expert, findings, nothing, results
 
 SECTIONS = [
     "results", "mistakes", "trust", "contributions", "agreement", "confusion",
-    "coverage", "hardest", "next", "learner", "notes",
+    "coverage", "calibration", "hardest", "next", "learner", "notes",
 ]  # fmt: skip
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 HOSTILE = [
@@ -111,7 +113,7 @@ def test_a_page_has_all_its_sections() -> None:
     for told in ("votes.csv", "Averaged(Winnow(1.2))", "At most 400 mistakes", "rows are sorted", "a remark"):
         assert told in text
     assert "1,020\u00a0items, 1,000\u00a0trials" in text
-    assert text.count("<svg") == 9
+    assert text.count("<svg") == 10
 
 
 def test_every_picture_and_table_has_a_name() -> None:
@@ -133,7 +135,9 @@ def test_hostile_names_stay_names() -> None:
         findings(
             HOSTILE, HOSTILE, file=HOSTILE[0], source=HOSTILE[0],
             learner=HOSTILE[0], bound=HOSTILE[1], notes=HOSTILE[:4],
-            data_warnings=HOSTILE[:4], members={str(name): 0.1 for name in HOSTILE[:4]},
+            warnings=[DataWarning(str(name), "grave", str(name)) for name in HOSTILE[:4]],
+            decision=HOSTILE[0], verdict=HOSTILE[0], schema={"a": HOSTILE[0]},
+            members={str(name): 0.1 for name in HOSTILE[:4]},
         )
     )  # fmt: skip
     reader = read(text)
@@ -190,9 +194,10 @@ OMITTED: list[tuple[dict[str, Any], set[str]]] = [
         {"agreement", "confusion", "mistakes"},
     ),
     (
-        {"comparisons": [], "results": [], "members": {}, "bound": "", "data_warnings": [], "notes": []},
+        {"comparisons": [], "results": [], "members": {}, "bound": "", "warnings": [], "notes": []},
         {"results", "notes"},
     ),
+    ({"calibration": None, "baselines": [], "metrics": NO_METRICS}, {"calibration"}),
 ]
 
 
@@ -263,6 +268,45 @@ def test_a_significant_loss_is_reported_as_a_loss() -> None:
     ) in told
     assert "15.0\u00a0points below the best expert, ann (\u2212" in told
     assert "p\u00a0<\u00a00.001: significant)" in told
+
+
+def test_warnings_come_first_and_a_grave_one_leaves_no_significance() -> None:
+    grave = DataWarning("sorted-by-label", "grave", "the rows are sorted by label")
+    note = DataWarning("spelling", "note", "votes are spelled unlike labels")
+    judged = page(findings(warnings=[note]))
+    assert "significantly more accurate" in judged
+    assert judged.index("votes are spelled") < judged.index("Verdict:") < judged.index("Use it:")
+    decision = "Not judged: the rows are sorted by label."
+    text = page(findings(warnings=[grave, note], verdict="not judged", decision=decision))
+    read(text)
+    assert text.index('class="grave"') < text.index("votes are spelled") < text.index("Verdict:")
+    for told in ("significantly", "p\u00a0<", "p\u00a0="):
+        assert told not in text
+    assert text.count("not judged") >= 3  # the verdict and both key figures
+
+
+def test_results_have_metrics_and_those_of_ordered_classes_a_mean_error() -> None:
+    for told in ("balanced accuracy", "macro F1", "kappa", "0.830", "60.0\u00a0%", "300"):
+        assert told in usual_page()
+    assert "mean absolute error" not in usual_page()
+    assert "mean absolute error" in page(findings(metrics=Metrics(0.85, 0.84, 0.83, 0.8, 0.31)))
+
+
+def test_the_calibration_is_a_sentence_a_table_and_a_diagram() -> None:
+    text = usual_page()
+    assert "The probabilities of linmax are off by 5.0\u00a0points on average" in text
+    assert "Reliability diagram. linmax: 35\u00a0% confidence, 30\u00a0% correct" in text
+    assert "shares of the votes" in text
+
+
+def test_experts_are_called_droppable_only_if_an_interval_supports_it() -> None:
+    told = " ".join(read(usual_page()).text)
+    assert "Any one of these experts can be dropped" in told
+    assert "interval): eve." in told
+    experts = [one._replace(can_be_dropped=False) for one in findings().experts]
+    text = page(findings(experts=experts))
+    assert "can be dropped" not in text
+    assert "1,000\u00a0items do not show for any expert" in text
 
 
 def test_two_hundred_experts_and_sixty_classes_stay_readable() -> None:

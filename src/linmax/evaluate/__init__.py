@@ -9,6 +9,7 @@ from linmax.evaluate.progressive import Progress, plurality, progressive, voted_
 from linmax.evaluate.resumable_run import ResumableRun
 from linmax.evaluate.significance import Gain, gain
 from linmax.evaluate.summary import summarize
+from linmax.evaluate.verdict import Verdict, judge
 
 __all__ = [
     "Audit",
@@ -19,7 +20,9 @@ __all__ = [
     "Progress",
     "ResumableRun",
     "Trust",
+    "Verdict",
     "gain",
+    "judge",
     "label_order",
     "plurality",
     "progressive",

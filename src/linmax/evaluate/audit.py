@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax.evaluate.counts import CountHistory, MistakeCounts, margins
+from linmax.evaluate.calibration import CalibrationCounts
+from linmax.evaluate.counts import CountHistory, MistakeCounts
 from linmax.evaluate.experts import expert_contributions, vote_weights
 from linmax.evaluate.losses import ProbabilityLosses
+from linmax.evaluate.margins import margins
+from linmax.evaluate.metrics import ClassCounts
 from linmax.evaluate.progressive import voted_classes
 from linmax.evaluate.sample import (
     CONFIDENT_MISTAKE,
@@ -38,6 +41,8 @@ if TYPE_CHECKING:  # reading files needs pyarrow
 
 Floats = NDArray[np.float64]
 
+MODELS = 3
+"""The columns of an audit's counts before the plurality: linmax, the most frequent class, the last label."""
 TOP_ITEMS = 20
 """The number of items in each top-k list."""
 BACKGROUND_TRIALS = 4096
@@ -61,8 +66,11 @@ class Milestone(NamedTuple):
         Items so far.
     guess, truth : object
         The prediction and the label of the last of them.
-    linmax, plurality : int
+    linmax : int
         Mistakes so far.
+    plurality : int
+        Mistakes of the plurality so far. A tie of m classes counts as 1 - 1/m of a mistake; the sum is
+        rounded.
     best : int
         Mistakes of the expert with the fewest so far.
     """
@@ -119,7 +127,15 @@ class Audit:
     items, unlabelled, novel : int
         Items so far, those without a label, and those whose label was not a known class.
     history : CountHistory
-        Correct predictions of linmax, the plurality and the experts, with snapshots.
+        Correct predictions of linmax, the most frequent class so far, the last label, the plurality and the
+        experts, with snapshots.
+    class_counts : ClassCounts
+        Labels and predictions by class.
+    calibration : CalibrationCounts
+        Confidence and accuracy of linmax and the plurality.
+    compared_from : MistakeCounts
+        The counts from which on the baselines were counted: empty, unless the run was resumed from a
+        checkpoint of version 0.1.
     losses : ProbabilityLosses
         Losses of the experts that vote with probabilities.
     milestones : list of Milestone
@@ -145,14 +161,16 @@ class Audit:
     >>> for chunk in open_stream(io.BytesIO(b"ann,bob,truth\\n" + rows)):
     ...     learned = audit.learn(fusion, chunk)
     >>> audit.items, audit.counts.trials, audit.counts.correct.tolist()
-    (8, 8, [7, 4, 4, 8])
+    (8, 8, [7, 3, 0, 4, 4, 8])
     >>> audit.milestones[-1]
-    Milestone(items=8, guess='ham', truth='ham', linmax=1, plurality=4, best=0)
+    Milestone(items=8, guess='ham', truth='ham', linmax=1, plurality=2, best=0)
     """
 
     def __init__(self, sample: int = SAMPLE_SIZE) -> None:
         self.items = self.unlabelled = self.novel = 0
-        self.history, self.losses = CountHistory(), ProbabilityLosses()
+        self.history, self.losses = CountHistory(MODELS), ProbabilityLosses()
+        self.class_counts, self.calibration = ClassCounts(), CalibrationCounts()
+        self.compared_from = MistakeCounts(MODELS)
         self.milestones: list[Milestone] = []
         self.confusion: Counter[tuple[int, int]] = Counter()
         self.sample = Sample(sample)
@@ -222,10 +240,12 @@ class Audit:
                 t = items - begin - 1
                 self._add_milestone(items, decoder(t, guess), decoder(t, truth))
 
+        baselines = self.class_counts.add(rows.votes, truth, batch.known, guess, decoder.classes)
+        self.calibration.add(scores, rows.votes, truth, batch.known, guess)
         end = begin + batch.trials
         powers = (1 << i for i in range(begin.bit_length(), end.bit_length()))
         self.history.add(
-            rows.votes, truth, batch.known, guess, batch.classes_seen,
+            rows.votes, truth, batch.known, np.vstack((guess, baselines)), batch.classes_seen,
             stops=powers, on_stop=add_milestone,
         )  # fmt: skip
         self.unlabelled += selection.unlabelled
@@ -241,11 +261,13 @@ class Audit:
                 self.trust.append((end, expert_contributions(weights, votes, labels)))
 
     def _add_milestone(self, items: int, guess: Any, truth: Any) -> None:
-        counts = self.counts
-        mistakes, best_expert = counts.mistakes, counts.best_expert
-        best = counts.trials if best_expert is None else int(mistakes[best_expert])
+        counts = self.counts.since(self.compared_from)
+        # in the part of a run that version 0.1 has counted, ties of the plurality went to the first class
+        plurality = self.compared_from.mistakes[MODELS] + counts.trials - counts.shared[0]
+        mistakes, best_expert = self.counts.mistakes, self.counts.best_expert
+        best = self.counts.trials if best_expert is None else int(mistakes[best_expert])
         self.milestones.append(
-            Milestone(items, guess, truth, int(mistakes[0]), int(mistakes[counts.plurality]), best)
+            Milestone(items, guess, truth, int(mistakes[0]), round(float(plurality)), best)
         )
 
     def _keep(self, rows: SampleRows, marks: Marks, decoder: _ClassDecoder) -> None:

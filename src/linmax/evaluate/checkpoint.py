@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from linmax.evaluate.audit import Audit, Milestone
+from linmax.evaluate.audit import MODELS, Audit, Milestone
+from linmax.evaluate.calibration import CalibrationCounts
 from linmax.evaluate.counts import MistakeCounts
 from linmax.evaluate.losses import ProbabilityLosses
+from linmax.evaluate.metrics import ClassCounts
 from linmax.evaluate.progressive import voted_classes
 from linmax.evaluate.sample import ALL_KEYS, SampleRows
 from linmax.fusion import Fusion
@@ -139,7 +141,8 @@ def audit_state(audit: Audit) -> dict[str, Any]:
     """Return an audit as values that JSON has.
 
     The votes of the sample are not part of it: `RestoredAudit` reads them from the file again. Model files
-    hold this state, so its keys never change.
+    hold this state, so its keys never change. Version 0.1 had no "classes", "calibration" and
+    "compared_from", and fewer columns in "counts" and "moments".
 
     Parameters
     ----------
@@ -151,6 +154,9 @@ def audit_state(audit: Audit) -> dict[str, Any]:
     return {
         "items": [audit.items, audit.unlabelled, audit.novel],
         "counts": audit.counts.state(),
+        "classes": audit.class_counts.state(),
+        "calibration": audit.calibration.state(),
+        "compared_from": audit.compared_from.state(),
         "losses": audit.losses.table.tolist(),
         "step": audit.history.step,
         "moments": [[items, counts.state()] for items, counts in audit.history.snapshots],
@@ -229,8 +235,16 @@ def _audit_of(state: dict[str, Any]) -> Audit:
     audit.losses = ProbabilityLosses(np.array(state["losses"], np.float64).reshape(-1, 5))
     history = audit.history
     history.items, history.step = audit.items, int(state["step"])
-    history.counts = MistakeCounts.from_state(state["counts"])
-    history.snapshots = [(int(at), MistakeCounts.from_state(counts)) for at, counts in state["moments"]]
+    history.counts = MistakeCounts.from_state(state["counts"], MODELS)
+    history.snapshots = [
+        (int(at), MistakeCounts.from_state(counts, MODELS)) for at, counts in state["moments"]
+    ]
+    if {"classes", "calibration", "compared_from"} & set(state):
+        audit.class_counts = ClassCounts.from_state(state["classes"])
+        audit.calibration = CalibrationCounts.from_state(state["calibration"])
+        audit.compared_from = MistakeCounts.from_state(state["compared_from"], MODELS)
+    else:  # version 0.1 did not count all baselines
+        audit.compared_from = history.counts.copy()
     audit.milestones = [Milestone(*milestone) for milestone in state["milestones"]]
     for truth, guess, count in state["confusion"]:
         audit.confusion[int(truth), int(guess)] = int(count)
@@ -258,5 +272,10 @@ def _is_consistent(audit: Audit, rows: np.ndarray, guesses: np.ndarray, margins:
         and audit.losses.table.shape == (len(audit.losses.table), 5)
         and all(0 < items <= audit.items for items, _ in audit.history.snapshots)
         and counts.correct.shape == counts.both_correct.shape == (columns,)
+        and counts.heard.shape == counts.voted.shape
+        and counts.shared.shape == audit.compared_from.shared.shape == (2,)
+        and audit.compared_from.trials <= counts.trials
+        and len(audit.compared_from.correct) <= columns
+        and bool((audit.class_counts.memory < len(audit.class_counts.true)).all())
         and all(one.correct.shape == one.both_correct.shape for _, one in audit.history.snapshots)
     )

@@ -1,14 +1,12 @@
 """Counts of correct predictions on the same trials: models, the plurality and every expert.
 
-`MistakeCounts` is the counter behind progressive validation, audits and comparisons of learners.
-`CountHistory` adds evenly spaced snapshots of it, and `margins` says how far each prediction leads the
-runner-up.
+`MistakeCounts` is the counter behind progressive validation, audits and comparisons of learners, and
+`CountHistory` adds evenly spaced snapshots of it.
 """
 
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
@@ -16,16 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linmax._jit import CompiledKernel
+from linmax.evaluate.significance import NORMAL_QUANTILE
 
 Codes = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
+COLUMNS = ("correct", "both_correct", "voted", "heard")
+"""The arrays of `MistakeCounts` that have an entry for each expert."""
 SNAPSHOTS = 512
 """The largest number of snapshots that a `CountHistory` keeps."""
-PROBABILITY_TOLERANCE = 1e-9
-"""Scores are logarithms of probabilities if their exponentials add up to 1 within this tolerance."""
 
 
 class MistakeCounts:
@@ -33,8 +32,8 @@ class MistakeCounts:
 
     Only trials whose label was a known class count: on the others no prediction could be correct. The
     columns of `correct` and `both_correct` are the models, then the plurality, then the experts. An expert
-    that abstains is not correct. Ties of the plurality, including trials without votes, go to the first
-    class.
+    that abstains is not correct. In the column of the plurality, ties, including trials without votes, go to
+    the first class; `shared` shares them between the tied classes.
 
     Parameters
     ----------
@@ -51,6 +50,11 @@ class MistakeCounts:
         Trials on which both the first model and the column were correct.
     voted : ndarray of shape (n_experts,)
         Trials on which each expert did not abstain.
+    heard : ndarray of shape (n_experts,)
+        Those of these trials on which the first model was correct.
+    shared : ndarray of shape (2,)
+        The expected number of correct predictions if the plurality draws one of m tied classes, so that a tie
+        counts 1/m; and the same on trials on which the first model was correct.
 
     Examples
     --------
@@ -60,6 +64,9 @@ class MistakeCounts:
     >>> counts.add(votes, truth, known, predictions=truth, classes=2)
     >>> counts.trials, counts.correct.tolist(), counts.voted.tolist()
     (2, [2, 1, 2, 1, 0], [2, 2, 1])
+    >>> counts.add(np.array([[0, 1, -1]], np.int32), truth[:1], known[:1], predictions=truth[:1], classes=2)
+    >>> counts.correct.tolist(), counts.shared.tolist()
+    ([3, 2, 3, 1, 0], [1.5, 1.5])
     """
 
     def __init__(self, models: int = 1) -> None:
@@ -67,7 +74,8 @@ class MistakeCounts:
         self.trials = 0
         self.correct = np.zeros(models + 1, np.int64)
         self.both_correct = np.zeros(models + 1, np.int64)
-        self.voted = np.zeros(0, np.int64)
+        self.voted, self.heard = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self.shared = np.zeros(2)
 
     def add(self, votes: Codes, truth: Codes, known: Codes, predictions: Codes, classes: int) -> None:
         """Count more trials.
@@ -111,16 +119,19 @@ class MistakeCounts:
         n = votes.shape[1]
         self.grow(n)
         support, winners = np.zeros(classes + 1, np.int64), np.empty(len(truth), np.int32)
-        hits, expert_hits = np.zeros((2, self.models + 1), np.int64), np.zeros((3, n), np.int64)
+        hits, expert_hits = np.zeros((2, self.models + 1), np.int64), np.zeros((4, n), np.int64)
         predictions = np.ascontiguousarray(predictions.reshape(self.models, len(truth)))
         votes = np.ascontiguousarray(votes)
-        trials = int(_count_trials(votes, truth, known, predictions, support, hits, expert_hits, winners))
+        trials = int(
+            _count_trials(votes, truth, known, predictions, support, hits, expert_hits, self.shared, winners)
+        )
         wrong, both = np.concatenate((hits, expert_hits[:2]), axis=1)
         columns = self.first_expert + n  # fewer than all, if these votes know fewer experts
         self.trials += trials
         self.correct[:columns] += wrong + both
         self.both_correct[:columns] += both
         self.voted[:n] += trials - expert_hits[2]
+        self.heard[:n] += both[0] - expert_hits[3]
         return winners
 
     def grow(self, experts: int) -> None:
@@ -133,15 +144,14 @@ class MistakeCounts:
         """
         more = experts - len(self.voted)
         if more > 0:
-            self.correct, self.both_correct, self.voted = (
-                np.pad(column, (0, more)) for column in (self.correct, self.both_correct, self.voted)
-            )
+            for name in COLUMNS:
+                setattr(self, name, np.pad(getattr(self, name), (0, more)))
 
     def copy(self) -> MistakeCounts:
         """Return an independent copy."""
         other = copy.copy(self)
-        other.correct, other.both_correct = self.correct.copy(), self.both_correct.copy()
-        other.voted = self.voted.copy()
+        for name in (*COLUMNS, "shared"):
+            setattr(other, name, getattr(self, name).copy())
         return other
 
     def since(self, earlier: MistakeCounts) -> MistakeCounts:
@@ -158,7 +168,8 @@ class MistakeCounts:
         """Return the difference; `other` may have fewer experts."""
         difference = MistakeCounts(self.models)
         difference.trials = self.trials - other.trials
-        for name in ("correct", "both_correct", "voted"):
+        difference.shared = self.shared - other.shared
+        for name in COLUMNS:
             column, earlier = getattr(self, name).copy(), getattr(other, name)
             column[: len(earlier)] -= earlier
             setattr(difference, name, column)
@@ -181,30 +192,61 @@ class MistakeCounts:
             return None
         return self.first_expert + int(self.correct[self.first_expert :].argmax())
 
+    def best_where_it_votes(self, min_coverage: float) -> int | None:
+        """Return the index of the expert that is most accurate where it votes; None if nobody votes.
+
+        Experts are ranked by the lower end of a 95 % interval (Wilson's), so that a few lucky votes do not
+        count much. Those that vote on less than a fraction of the trials come last.
+
+        Parameters
+        ----------
+        min_coverage : float
+            The fraction.
+        """
+        voted = self.voted.astype(np.float64)
+        if not voted.any():
+            return None
+        share = self.correct[self.first_expert :] / np.maximum(voted, 1.0)
+        z2 = NORMAL_QUANTILE**2
+        spread = np.sqrt(z2 * (share * (1.0 - share) * voted + z2 / 4.0))
+        lower = (share * voted + z2 / 2.0 - spread) / (voted + z2)
+        lower[voted == 0.0] = -2.0
+        lower[voted < min_coverage * self.trials] -= 1.0
+        return int(lower.argmax())
+
     @property
     def mistakes(self) -> Longs:
         """The counted trials on which each column was not correct."""
         return self.trials - self.correct
 
     def state(self) -> list[Any]:
-        """Return the counts as plain lists of integers, which `from_state` takes."""
-        return [self.trials, self.correct.tolist(), self.both_correct.tolist(), self.voted.tolist()]
+        """Return the counts as plain lists of numbers, which `from_state` takes."""
+        return [self.trials, *(getattr(self, name).tolist() for name in (*COLUMNS, "shared"))]
 
     @classmethod
-    def from_state(cls, state: Any) -> Self:
-        """Restore the counts of a single model.
+    def from_state(cls, state: Any, models: int = 1) -> Self:
+        """Restore counts.
 
         Parameters
         ----------
         state : list
-            What `state` has returned.
+            What `state` has returned, or what it returned in version 0.1: then the first model, the
+            plurality and the experts are restored, and everything else is 0.
+        models : int
+            The number of models.
         """
-        trials, correct, both_correct, voted = state
-        counts = cls()
+        trials, *columns = state
+        counts = cls(models)
         counts.trials = int(trials)
-        counts.correct, counts.both_correct, counts.voted = (
-            np.array(column, np.int64) for column in (correct, both_correct, voted)
-        )
+        if len(columns) == 3:
+            correct, both_correct, voted = columns
+            others = [0] * (models - 1)
+            columns = [[one[0], *others, *one[1:]] for one in (correct, both_correct)]
+            columns += [voted, [0] * len(voted), [0.0, 0.0]]
+        *columns, shared = columns
+        for name, column in zip(COLUMNS, columns, strict=True):
+            setattr(counts, name, np.array(column, np.int64))
+        counts.shared = np.array(shared, np.float64)
         return counts
 
 
@@ -290,46 +332,17 @@ class CountHistory:
         return snapshots
 
 
-def margins(scores: Floats, known: Codes, out: Floats | None = None) -> Floats:
-    """Return how far the highest score of each item leads the second highest.
-
-    Where scores are logarithms of probabilities (as those of `recommended()`), the margin is the difference
-    of the two probabilities. Otherwise it is the difference of the two scores divided by the largest
-    absolute score: 0 is a tie, and the largest margin is 1, or 2 if scores have signs.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_items, n_classes)
-        The scores.
-    known : ndarray of shape (n_items,)
-        The number of known classes of each item; later columns are ignored.
-    out : ndarray of shape (n_items,), optional
-        Where to write the margins.
-
-    Returns
-    -------
-    margins : ndarray of shape (n_items,)
-        The margins; NaN with fewer than two classes.
-
-    Examples
-    --------
-    >>> margins(np.array([[3.0, 1.0], [-1.0, 1.0]]), np.array([2, 2], np.int32))
-    array([0.66666667, 2.        ])
-    """
-    out = np.empty(len(known)) if out is None else out
-    _write_margins(np.ascontiguousarray(scores), known, out)
-    return out
-
-
 def count_trials(  # type: ignore[no-untyped-def]
-    votes, truth, known, predictions, support, hits, expert_hits, winners
+    votes, truth, known, predictions, support, hits, expert_hits, shared, winners
 ):
     """Count the trials whose label is known, and return how many there are.
 
     `hits` has columns for the models and the plurality: row 1 counts their hits on trials on which the first
     model is correct, row 0 those on the others. `expert_hits` has the same for the experts, and their
-    abstentions in row 2. `support` has a zero for each class and one more for abstentions (code -1); it is
-    zero again at the end. `winners` gets the class with the most votes, or -1 where a trial does not count.
+    abstentions in row 2, and in row 3 those on trials on which the first model is correct. `shared` is added
+    to: the share of the truth in the classes with the most votes, and the same where the first model is
+    correct. `support` has a zero for each class and one more for abstentions (code -1); it is zero again at
+    the end. `winners` gets the class with the most votes, or -1 where a trial does not count.
     """
     n = votes.shape[1]
     models = len(predictions)
@@ -345,11 +358,15 @@ def count_trials(  # type: ignore[no-untyped-def]
             support[votes[t, i]] += 1
         winner = 0
         most = 0
+        support_of_truth = support[y]
+        tied = 0
         if classes <= n:
             for c in range(classes):
                 if support[c] > most:
                     winner = c
                     most = support[c]
+                    tied = 0
+                tied += support[c] == most
                 support[c] = 0
         else:  # with many classes, only those that have votes are visited
             for i in range(n):
@@ -359,9 +376,15 @@ def count_trials(  # type: ignore[no-untyped-def]
                     most = support[c]
             for i in range(n):
                 c = votes[t, i]
+                tied += c >= 0 and support[c] == most
                 support[c] *= c < 0
         winners[t] = winner
         first = 1 * (predictions[0, t] == y)
+        if most == 0:  # nobody votes: all known classes are tied
+            tied = known[t]
+        if support_of_truth == most:
+            shared[0] += 1.0 / tied
+            shared[1] += first / tied
         hits[first, 0] += first
         for j in range(1, models):
             hits[first, j] += predictions[j, t] == y
@@ -372,37 +395,8 @@ def count_trials(  # type: ignore[no-untyped-def]
             support[classes] = 0
             for i in range(n):
                 expert_hits[2, i] += votes[t, i] < 0
+                expert_hits[3, i] += votes[t, i] < 0 and first == 1
     return trials
 
 
-def write_margins(scores, known, out):  # type: ignore[no-untyped-def]
-    """Write the margin of each row of scores; see `margins`."""
-    for t in range(len(known)):
-        k = known[t]
-        first = -np.inf
-        second = -np.inf
-        largest = 0.0
-        for c in range(k):
-            score = scores[t, c]
-            largest = max(largest, abs(score))
-            if score > first:
-                second = first
-                first = score
-            elif score > second:
-                second = score
-        total = 0.0
-        if first <= 0.0:  # the scores may be logarithms of probabilities
-            for c in range(k):
-                total += math.exp(scores[t, c])
-        if k < 2:
-            out[t] = np.nan
-        elif abs(total - 1.0) < PROBABILITY_TOLERANCE:
-            out[t] = math.exp(first) - math.exp(second)
-        elif largest > 0.0:
-            out[t] = (first - second) / largest
-        else:
-            out[t] = 0.0
-
-
 _count_trials = CompiledKernel(count_trials)
-_write_margins = CompiledKernel(write_margins)

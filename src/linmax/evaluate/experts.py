@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from linmax import inputs
 from linmax.evaluate.progressive import voted_classes
 from linmax.evaluate.sample import SampleRows
+from linmax.evaluate.significance import Gain, gain
 from linmax.experts.base import split_key
 from linmax.fusion import Fusion
 from linmax.inputs import Batch, Dense, Hard, Sparse
@@ -208,11 +209,14 @@ class Ablation(NamedTuple):
         The accuracy without it.
     accuracy_drop : float
         The accuracy with all experts minus `accuracy`; negative if linmax is better without the expert.
+    loss : Gain
+        The same difference with its interval, paired by item.
     """
 
     expert: Any
     accuracy: float
     accuracy_drop: float
+    loss: Gain
 
 
 def ablate_each(
@@ -268,12 +272,13 @@ def ablate_each(
     batch = session.read(chunk.votes, labels, attributes=chunk.attributes)
     if batch.votes is None:
         return 0, []
-    accuracy = _learn(session, batch)
+    correct = _learn(session, batch)
     found = []
     for i, expert in enumerate(experts):
         on_progress(i, len(experts))
         without = _learn(_fresh_session(fusion), replace(batch, votes=drop_expert(batch.votes, i)))
-        found.append(Ablation(expert, without, accuracy - without))
+        loss = gain(items, int((correct & ~without).sum()), int((without & ~correct).sum()))
+        found.append(Ablation(expert, float(without.mean()), float(correct.mean() - without.mean()), loss))
     return items, sorted(found, key=lambda one: -one.accuracy_drop)
 
 
@@ -288,9 +293,10 @@ def _fresh_session(fusion: Fusion) -> Fusion:
     )
 
 
-def _learn(fusion: Fusion, batch: Batch) -> float:
-    """Learn a batch and return the accuracy."""
-    return float((fusion.learn_batch(batch).codes == batch.labels).mean())
+def _learn(fusion: Fusion, batch: Batch) -> NDArray[np.bool_]:
+    """Learn a batch, and return which predictions were correct."""
+    correct: NDArray[np.bool_] = fusion.learn_batch(batch).codes == batch.labels
+    return correct
 
 
 def drop_expert(votes: Hard | Dense | Sparse, i: int) -> Hard | Dense | Sparse:

@@ -7,8 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from linmax.evaluate.audit import Milestone
+from linmax.evaluate.calibration import Calibration
+from linmax.evaluate.metrics import Metrics
 from linmax.evaluate.sample import ItemRecord
 from linmax.evaluate.significance import Gain
+from linmax.evaluate.verdict import Baseline
+from linmax.validation import DataWarning
+
+NO_METRICS = Metrics(None)
 
 
 class ModelResult(NamedTuple):
@@ -17,13 +23,13 @@ class ModelResult(NamedTuple):
     Attributes
     ----------
     name : str
-        "linmax", "plurality", "best expert" or "best in hindsight".
+        "linmax", "plurality", "best expert", "most frequent class", "last label" or "best in hindsight".
     detail : str
         The learner, the name of the expert, or what the predictor is.
     trials : int
-        The counted items; fewer than all where only a sample was used.
-    mistakes : int
-        Wrong predictions on them.
+        The counted items: those on which an expert votes, or fewer than all where only a sample was used.
+    mistakes : float
+        Wrong predictions on them; a tie of m classes of the plurality counts as 1 - 1/m.
     accuracy : float
         The fraction of correct predictions.
     accuracy_last_half : float or None
@@ -33,7 +39,7 @@ class ModelResult(NamedTuple):
     name: str
     detail: str
     trials: int
-    mistakes: int
+    mistakes: float
     accuracy: float
     accuracy_last_half: float | None
 
@@ -44,9 +50,9 @@ class BaselineComparison(NamedTuple):
     Attributes
     ----------
     baseline : str
-        "plurality" or "best expert".
+        "plurality", "best expert", "most frequent class" or "last label".
     detail : str
-        The name of the expert; empty for the plurality.
+        The name of the expert; otherwise empty.
     part : str
         "all" or "last half".
     gain : Gain
@@ -83,6 +89,10 @@ class ExpertSummary(NamedTuple):
         The accuracy of linmax without the expert.
     accuracy_drop : float or None
         The accuracy that is lost without the expert; negative if linmax is better without it.
+    loss : Gain or None
+        `accuracy_drop` with its interval, paired by item.
+    can_be_dropped : bool
+        Whether the upper end of this interval is below 1 percentage point.
     price : float or None
         What it costs to ask the expert, as given by the user.
     """
@@ -97,6 +107,8 @@ class ExpertSummary(NamedTuple):
     log_loss: float | None
     ablated_accuracy: float | None
     accuracy_drop: float | None
+    loss: Gain | None
+    can_be_dropped: bool
     price: float | None
 
 
@@ -107,8 +119,10 @@ class Curves(NamedTuple):
     ----------
     items, trials : list of int
         Items and counted items at each point.
-    linmax, plurality : list of int
+    linmax : list of int
         Mistakes at each point.
+    plurality : list of float
+        Mistakes of the plurality, with ties shared.
     best : list of int
         Mistakes of the expert with the fewest by then.
     experts : list of list of int
@@ -118,7 +132,7 @@ class Curves(NamedTuple):
     items: list[int]
     trials: list[int]
     linmax: list[int]
-    plurality: list[int]
+    plurality: list[float]
     best: list[int]
     experts: list[list[int]]
 
@@ -189,12 +203,43 @@ class CoveragePoint(NamedTuple):
     margin: float
 
 
+class CalibrationSummary(NamedTuple):
+    """The calibration of linmax beside that of the shares of the votes.
+
+    Attributes
+    ----------
+    linmax : Calibration
+        Of the softmax of the scores of linmax.
+    plurality : Calibration or None
+        Of the shares of the votes; None without experts.
+    """
+
+    linmax: Calibration
+    plurality: Calibration | None
+
+
 @dataclass(frozen=True)
 class Findings:
     """The results of a run over a stream.
 
     Attributes
     ----------
+    verdict : {"better", "no significant difference", "worse", "not judged"}
+        The comparison of linmax with all baselines; "not judged" while a grave warning stands.
+    decision : str
+        What to do, in a sentence.
+    warnings : list of DataWarning
+        What is wrong or noteworthy about the data, the grave ones first.
+    accuracy : float or None
+        The accuracy of linmax.
+    baselines : list of Baseline
+        The plurality, the best expert, the most frequent class and the last label.
+    metrics : Metrics
+        Further metrics of linmax.
+    calibration : CalibrationSummary or None
+        How far its probabilities can be believed; None without counted items.
+    schema : dict
+        The roles of the columns, as the caller gives them.
     file : str
         The name of the file.
     learner : str
@@ -212,9 +257,9 @@ class Findings:
     classes : list
         The classes.
     results : list of ModelResult
-        linmax, the plurality, the best expert and the best fixed weights in hindsight.
+        linmax, the baselines and the best fixed weights in hindsight.
     comparisons : list of BaselineComparison
-        linmax compared with the plurality and the best expert.
+        linmax compared with the baselines.
     experts : list of ExpertSummary
         The experts, the most trusted first.
     curves : Curves
@@ -235,8 +280,6 @@ class Findings:
         The mistakes and their bound, in a sentence.
     members : dict
         The share of each member of an ensemble.
-    data_warnings : list of str
-        What looks suspicious in the file.
     notes : list of str
         How the figures were measured.
     """
@@ -264,8 +307,15 @@ class Findings:
     milestones: list[Milestone]
     bound: str
     members: dict[str, float]
-    data_warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    verdict: str = "not judged"
+    decision: str = ""
+    warnings: list[DataWarning] = field(default_factory=list)
+    accuracy: float | None = None
+    baselines: list[Baseline] = field(default_factory=list)
+    metrics: Metrics = NO_METRICS
+    calibration: CalibrationSummary | None = None
+    schema: dict[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """Return the findings as values that JSON has; numbers that are not finite become None."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax.evaluate.counts import margins
+from linmax.evaluate.margins import margins
 from linmax.fusion import Fusion
 from linmax.inputs import Batch, Dense, Hard, decode_classes
 

@@ -67,7 +67,7 @@ class ResumableRun:
     >>> [learned.guesses.tolist() for learned in run]
     [['ham', 'ham', 'spam', 'ham', 'spam', 'ham', 'spam', 'ham']]
     >>> run.audit.counts.mistakes.tolist()
-    [1, 4, 4, 0]
+    [1, 5, 8, 4, 4, 0]
     """
 
     def __init__(

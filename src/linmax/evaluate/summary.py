@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from linmax.bounds import Case, mistake_bound, tightest
 from linmax.evaluate.audit import Audit
+from linmax.evaluate.baselines import compared_counts, find_baselines, last_half, plurality_mistakes
 from linmax.evaluate.counts import MistakeCounts
 from linmax.evaluate.experts import Ablation, Trust, ablate_each, decode_labels, trust_of_codes
 from linmax.evaluate.findings import (
     Agreement,
     BaselineComparison,
+    CalibrationSummary,
     Confusion,
     CoveragePoint,
     Curves,
@@ -22,13 +24,15 @@ from linmax.evaluate.findings import (
     ModelResult,
     TrustHistory,
 )
+from linmax.evaluate.metrics import LINMAX
 from linmax.evaluate.progressive import mistakes_in_hindsight
 from linmax.evaluate.sample import SampleRows
-from linmax.evaluate.significance import gain
+from linmax.evaluate.verdict import DROP_MARGIN, MIN_ITEMS, Baseline, can_be_dropped, judge
 from linmax.fusion import Fusion
 from linmax.rules.winnow import Winnow
 from linmax.svm import comparator, instances, simplex_comparator
 from linmax.techniques import recommended
+from linmax.validation import DataWarning
 
 MAX_BOUND_ITEMS = 2000
 """The comparator of the bound takes long to compute for more items."""
@@ -36,6 +40,8 @@ MAX_AGREEMENT_EXPERTS = 40
 """Experts in the table of agreement: those that vote most often."""
 MAX_CONFUSION_CLASSES = 20
 """Classes in the confusion table: those with the most items."""
+SHOWN_ORDERED = 6
+"""Ordered classes that are named."""
 COVERAGE_LEVELS = (1.0, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05)
 """Fractions of the items for which the coverage curve has a point."""
 
@@ -47,7 +53,9 @@ def summarize(
     file: str = "",
     source: str = "",
     prices: Mapping[Any, float] | None = None,
-    data_warnings: list[str] | None = None,
+    warnings: Sequence[DataWarning] = (),
+    schema: Mapping[str, Any] | None = None,
+    data_warnings: Sequence[str] = (),
     repeated: bool = False,
     ablation: bool = True,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
@@ -64,10 +72,14 @@ def summarize(
         The name of the file, and what was read, in a sentence.
     prices : mapping, optional
         What it costs to ask an expert, by name.
-    data_warnings : list of str, optional
-        What looks suspicious in the file.
+    warnings : sequence of DataWarning
+        What is wrong or noteworthy about the data. With a grave warning there is no verdict.
+    schema : mapping, optional
+        The roles of the columns, which the findings pass on.
+    data_warnings : sequence of str
+        Sentences of `linmax.streams.data_warnings`, which are added to `warnings`.
     repeated : bool, default=False
-        Whether the session had learned these items before.
+        Whether the session had learned these items before; this is a grave warning.
     ablation : bool, default=True
         Whether to measure the accuracy without each expert, which takes a while.
     on_progress : callable
@@ -90,7 +102,9 @@ def summarize(
     ...     pass
     >>> found = summarize(run.audit, run.fusion)
     >>> [(result.name, result.detail, result.mistakes) for result in found.results]
-    [('linmax', 'Winnow(1.5)', 2), ('plurality', '', 60), ('best expert', 'bob', 0), ...]
+    [('linmax', 'Winnow(1.5)', 2), ('plurality', '', 60.0), ('best expert', 'bob', 0), ...]
+    >>> found.verdict, found.decision
+    ('no significant difference', 'Do not switch yet: linmax makes 2 errors and the best alternative, ...')
     >>> found.experts[0].name, found.experts[0].reading
     ('bob', 'as voted')
     """
@@ -104,9 +118,17 @@ def summarize(
         if ablation:
             ablation_items, ablations = ablate_each(fusion, rows, on_progress=on_progress)
     audit.counts.grow(len(fusion.experts))
+    audit.class_counts.grow(len(fusion.experts), fusion.classes)
     experts = _experts(audit, fusion, trusts, ablations, prices or {})
     order = [fusion.experts.index(expert.name) for expert in experts]
-    last_half = _last_half(audit)
+    baselines = find_baselines(audit, fusion.experts, compared_counts(audit))
+    late = last_half(audit)
+    late_baselines = find_baselines(audit, fusion.experts, late)
+    labels = [fusion.classes[code] for code in sorted({truth for truth, _ in audit.confusion})]
+    found = _warnings(audit, labels, [*warnings, *map(_as_warning, data_warnings)], repeated)
+    verdict, decision = judge(
+        baselines, found, trials=audit.counts.trials, classes=labels, unlabelled=audit.unlabelled
+    )
     return Findings(
         file=file,
         learner=repr(fusion.learner),
@@ -118,10 +140,11 @@ def summarize(
         repeated=repeated,
         sampled=sampled,
         classes=fusion.classes,
-        results=_results(audit, fusion, last_half, rows),
+        results=_results(audit, fusion, baselines, late, late_baselines, rows),
         comparisons=[
-            *_comparisons(fusion, "all", audit.counts),
-            *_comparisons(fusion, "last half", last_half),
+            BaselineComparison(one.name, one.detail, part, one.gain)
+            for part, found in (("all", baselines), ("last half", late_baselines))
+            for one in found
         ],
         experts=experts,
         curves=_curves(audit, order),
@@ -134,39 +157,64 @@ def summarize(
         milestones=audit.milestones,
         bound=_bound(audit, fusion, rows),
         members=fusion.members,
-        data_warnings=data_warnings or [],
-        notes=_notes(audit, sampled, ablation_items),
+        notes=_notes(audit, fusion, sampled, ablation_items),
+        verdict=verdict,
+        decision=decision,
+        warnings=found,
+        accuracy=_fraction(audit.counts.correct[0], audit.counts.trials) if audit.counts.trials else None,
+        baselines=baselines,
+        metrics=audit.class_counts.metrics(LINMAX),
+        calibration=_calibration(audit, fusion),
+        schema=dict(schema or {}),
     )
 
 
-def _last_half(audit: Audit) -> MistakeCounts:
-    """Return the counts since the last snapshot before the middle of the stream."""
-    first_half = [counts for items, counts in audit.history.snapshots if 2 * items <= audit.items]
-    return audit.counts.since(first_half[-1] if first_half else MistakeCounts())
+def _warnings(audit: Audit, labels: list[Any], given: list[DataWarning], repeated: bool) -> list[DataWarning]:
+    """Return the warnings, the grave ones first, with those that the counts themselves give rise to."""
+    trials, found = audit.counts.trials, list(given)
+    codes = {one.code for one in given}
+    if repeated and "learned-before" not in codes:
+        text = "the model has learned these items before, so its accuracy says nothing about new ones"
+        found.append(DataWarning("learned-before", "grave", text))
+    if len(labels) == 1 and "single-class" not in codes:
+        found.append(DataWarning("single-class", "note", f"all labels are {labels[0]!r}"))
+    if 0 < trials < MIN_ITEMS and "few-items" not in codes:
+        text = f"there are only {trials} labelled items, and at least {MIN_ITEMS} are needed for a verdict"
+        found.append(DataWarning("few-items", "note", text))
+    return sorted(found, key=lambda one: one.severity != "grave")
 
 
-def _baselines(fusion: Fusion, counts: MistakeCounts) -> list[tuple[int, str, str]]:
-    """Return the columns, names and details of the plurality and the best expert, if there are experts."""
-    best = counts.best_expert
-    if best is None:
-        return []
-    name = str(fusion.experts[best - counts.first_expert])
-    return [(counts.plurality, "plurality", ""), (best, "best expert", name)]
+def _as_warning(sentence: str) -> DataWarning:
+    """Return a sentence of `linmax.streams.data_warnings` as a warning."""
+    if sentence.startswith("rows are sorted by label"):
+        return DataWarning("sorted-by-label", "grave", sentence)
+    if "labels occur among the votes" in sentence:
+        return DataWarning("labels-never-voted", "grave", sentence)
+    code = "missing-labels" if "have no label" in sentence else "reading"
+    return DataWarning("spelling" if "ignore" in sentence else code, "note", sentence)
 
 
 def _results(
-    audit: Audit, fusion: Fusion, last_half: MistakeCounts, rows: SampleRows | None
+    audit: Audit,
+    fusion: Fusion,
+    baselines: list[Baseline],
+    late: MistakeCounts,
+    late_baselines: list[Baseline],
+    rows: SampleRows | None,
 ) -> list[ModelResult]:
     counts = audit.counts
     learner = "recommended()" if fusion.learner == recommended() else repr(fusion.learner)
     results = [
         ModelResult(
-            name, detail, counts.trials, int(counts.mistakes[column]),
-            _fraction(counts.correct[column], counts.trials),
-            _fraction(last_half.correct[column], last_half.trials),
+            "linmax", learner, counts.trials, int(counts.mistakes[0]),
+            _fraction(counts.correct[0], counts.trials), _fraction(late.correct[0], late.trials),
         )
-        for column, name, detail in [(0, "linmax", learner), *_baselines(fusion, counts)]
     ]  # fmt: skip
+    late_accuracy = {one.name: one.accuracy for one in late_baselines}
+    results += [
+        ModelResult(one.name, one.detail, one.trials, one.mistakes, one.accuracy, late_accuracy.get(one.name))
+        for one in baselines
+    ]
     if rows is not None and counts.best_expert is not None and len(fusion.classes) > 1:
         trials, mistakes = mistakes_in_hindsight(rows.votes, rows.truth, len(fusion.classes))
         detail = "fixed weights of the votes, fitted to all labels"
@@ -175,13 +223,11 @@ def _results(
     return results
 
 
-def _comparisons(fusion: Fusion, part: str, counts: MistakeCounts) -> list[BaselineComparison]:
-    found = []
-    for column, name, detail in _baselines(fusion, counts):
-        both = int(counts.both_correct[column])
-        difference = gain(counts.trials, int(counts.correct[0]) - both, int(counts.correct[column]) - both)
-        found.append(BaselineComparison(name, detail, part, difference))
-    return found
+def _calibration(audit: Audit, fusion: Fusion) -> CalibrationSummary | None:
+    linmax = audit.calibration.result(0)
+    if linmax is None:
+        return None
+    return CalibrationSummary(linmax, audit.calibration.result(1) if fusion.experts else None)
 
 
 def _experts(
@@ -209,6 +255,8 @@ def _experts(
                 log_loss=log_loss,
                 ablated_accuracy=ablation.accuracy if ablation else None,
                 accuracy_drop=ablation.accuracy_drop if ablation else None,
+                loss=ablation.loss if ablation else None,
+                can_be_dropped=can_be_dropped(ablation.loss if ablation else None),
                 price=prices.get(name, prices.get(str(name))),
             )
         )
@@ -230,12 +278,12 @@ def _reading(one: Trust | None, trust: float) -> str:
 def _curves(audit: Audit, order: list[int]) -> Curves:
     snapshots = audit.history.with_end()
     mistakes = [counts.mistakes for _, counts in snapshots]
-    plurality, first = audit.counts.plurality, audit.counts.first_expert
+    first = audit.counts.first_expert
     return Curves(
         items=[items for items, _ in snapshots],
         trials=[counts.trials for _, counts in snapshots],
         linmax=[int(one[0]) for one in mistakes],
-        plurality=[int(one[plurality]) for one in mistakes],
+        plurality=[round(plurality_mistakes(audit, counts), 6) for _, counts in snapshots],
         best=[
             int(one[first:].min(initial=counts.trials))
             for one, (_, counts) in zip(mistakes, snapshots, strict=True)
@@ -332,8 +380,20 @@ def _bound_of(fusion: Fusion, trials: int, rows: SampleRows | None) -> str:
     return f"its bound, for the best weights in hindsight, is {value:,.0f}"
 
 
-def _notes(audit: Audit, sampled: int, ablation_items: int) -> list[str]:
+def _notes(audit: Audit, fusion: Fusion, sampled: int, ablation_items: int) -> list[str]:
     notes = []
+    if audit.compared_from.trials:
+        notes.append(
+            f"The run was resumed from a checkpoint of an earlier version: the baselines are compared on the"
+            f" {audit.counts.trials - audit.compared_from.trials:,} labelled items since."
+        )
+    ordered = [str(fusion.classes[code]) for code in audit.class_counts.ordered]
+    if ordered:
+        names = ordered if len(ordered) <= SHOWN_ORDERED else [*ordered[: SHOWN_ORDERED - 1], ordered[-1]]
+        shown = " < ".join(names[:-1]) + (" < ... < " if names != ordered else " < ") + names[-1]
+        notes.append(
+            f"The mean absolute error takes the classes as ordered, because all are numbers: {shown}."
+        )
     if sampled < audit.counts.trials:
         notes.append(
             f"Trust, agreement and coverage are measured on an even sample of {sampled:,} of the"
@@ -343,7 +403,8 @@ def _notes(audit: Audit, sampled: int, ablation_items: int) -> list[str]:
         which = f"the first {ablation_items:,} of these" if ablation_items < sampled else "the same"
         notes.append(
             f"The accuracy without an expert is measured on {which} labelled items, by a new session that"
-            " knows all classes, for one expert at a time."
+            " knows all classes, for one expert at a time. An expert can be dropped if the 95 % interval of"
+            f" the loss is below {100 * DROP_MARGIN:g} percentage point."
         )
     return notes
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def mistakes(findings: Findings, size: Size) -> str:
     if len(curves.trials) < 2 or curves.trials[-1] < 2 or len(curves.linmax) != len(curves.trials):
         return ""
     trials = np.array([0, *curves.trials], float)
-    values = {"linmax": curves.linmax}
+    values: dict[str, Sequence[float]] = {"linmax": curves.linmax}
     if findings.experts:
         values |= {"plurality": curves.plurality, "best expert": curves.best}
     main = {

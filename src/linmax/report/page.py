@@ -10,16 +10,19 @@ from typing import Any
 from linmax._files import write_atomic
 from linmax.evaluate.findings import Findings
 from linmax.report.charts import NAMED_EXPERTS, coverage, mistakes, trust_over_time
+from linmax.report.charts_calibration import reliability
 from linmax.report.charts_experts import MAX_AGREEMENT, MAX_BARS, agreement, contributions
 from linmax.report.page_tables import (
+    calibration_rows,
     coverage_rows,
     expert_columns,
     item_rows,
     key_figures,
     matrix,
     readings,
+    result_table,
 )
-from linmax.report.sentences import account, answer
+from linmax.report.sentences import account, answer, describe_calibration, describe_droppable, is_judged
 from linmax.report.svg import NARROW, WIDE
 from linmax.report.text import count, finite, label, percent, things
 from linmax.validation import require_extra
@@ -93,11 +96,20 @@ def _context(findings: Findings) -> dict[str, Any]:
     from linmax import __version__
 
     experts = findings.experts
+    headings, rows = result_table(findings)
     return {
         "findings": findings,
         "version": __version__,
         "answer": answer(findings),
         "account": " ".join(account(findings)),
+        "judged": is_judged(findings),
+        "grave": [one for one in findings.warnings if one.severity == "grave"],
+        "minor": [one for one in findings.warnings if one.severity != "grave"],
+        "result_headings": headings,
+        "result_rows": rows,
+        "calibration_text": describe_calibration(findings),
+        "calibration_rows": calibration_rows(findings),
+        "droppable": describe_droppable(findings),
         "key_figures": key_figures(findings),
         "charts": _charts(findings),
         "columns": expert_columns(findings),
@@ -127,6 +139,7 @@ def _charts(findings: Findings) -> dict[str, tuple[Any, ...]]:
         "contributions": [contributions(findings, size) for size in sizes],
         "agreement": [agreement(findings.agreement, size) for size in (WIDE, NARROW)],
         "coverage": [coverage(findings.coverage) for _ in sizes[:1]],
+        "calibration": [reliability(findings.calibration) for _ in sizes[:1]],
     }
     return {name: tuple(markupsafe.Markup(svg) for svg in svgs if svg) for name, svgs in charts.items()}
 

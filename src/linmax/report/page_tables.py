@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from linmax.evaluate.findings import Confusion, CoveragePoint, ExpertSummary, Findings
+from linmax.evaluate.findings import NO_METRICS, Confusion, CoveragePoint, ExpertSummary, Findings
 from linmax.evaluate.sample import ItemRecord
-from linmax.report.sentences import gain_digits, interval, result_of
+from linmax.report.sentences import gain_digits, interval, is_judged, result_of
 from linmax.report.text import (
     DASH,
     breadth,
@@ -151,6 +151,8 @@ def key_figures(findings: Findings) -> list[KeyFigure]:
         gain = next((one.gain for one in found), None)
         if gain is None or not gain.trials:
             figures.append(KeyFigure(DASH, name, "not compared"))
+        elif not is_judged(findings):
+            figures.append(KeyFigure(DASH, name, "not judged"))
         else:
             note = f"{interval(gain)}, {p_value(gain.p_value)}"
             figures.append(KeyFigure(points(gain.gain, gain_digits(gain)), name, note))
@@ -163,6 +165,85 @@ def key_figures(findings: Findings) -> list[KeyFigure]:
             KeyFigure(percent(half.accuracy), name, f"with margins from {format_margin(half.margin)}")
         )
     return figures
+
+
+class ResultRow(NamedTuple):
+    """A predictor in the table of results.
+
+    Attributes
+    ----------
+    name, detail : str
+        The predictor, and the learner or expert.
+    is_linmax : bool
+        Whether it is linmax.
+    cells : list of str
+        The texts of the columns of `result_table`.
+    """
+
+    name: str
+    detail: str
+    is_linmax: bool
+    cells: list[str]
+
+
+def result_table(findings: Findings) -> tuple[list[str], list[ResultRow]]:
+    """Return the headings and the rows of the table of results.
+
+    Parameters
+    ----------
+    findings : Findings
+        The results of a run.
+    """
+    metrics = {one.name: one.metrics for one in findings.baselines} | {"linmax": findings.metrics}
+    headings = ["accuracy", "last half", "mistakes", "items", "balanced accuracy", "macro F1", "kappa"]
+    ordered = findings.metrics.mean_absolute_error is not None
+    rows = []
+    for one in findings.results:
+        own = metrics.get(one.name, NO_METRICS)
+        cells = [percent(one.accuracy), percent(one.accuracy_last_half), count(one.mistakes)]
+        cells += [count(one.trials), percent(own.balanced_accuracy), decimal_places(own.macro_f1)]
+        cells.append(decimal_places(own.kappa))
+        if ordered:
+            cells.append(decimal(own.mean_absolute_error))
+        rows.append(
+            ResultRow(label(one.name), label(one.detail) if one.detail else "", one.name == "linmax", cells)
+        )
+    return headings + ["mean absolute error"] * ordered, rows
+
+
+def decimal_places(value: float | None) -> str:
+    """Format a number between -1 and 1 with three decimals.
+
+    Parameters
+    ----------
+    value : float or None
+        The number.
+
+    Examples
+    --------
+    >>> decimal_places(0.5), decimal_places(-0.0012), decimal_places(None)
+    ('0.500', '−0.001', '–')
+    """
+    return f"{value:.3f}".replace("-", "\u2212") if value is not None and finite(value) else DASH
+
+
+def calibration_rows(findings: Findings) -> list[tuple[str, str, str, str]]:
+    """Return the calibration of linmax and of the votes: name, calibration error, log loss, Brier score.
+
+    Parameters
+    ----------
+    findings : Findings
+        The results of a run.
+    """
+    found = findings.calibration
+    if found is None:
+        return []
+    pairs = [("linmax", found.linmax), ("shares of the votes", found.plurality)]
+    return [
+        (name, decimal_places(one.ece), decimal_places(one.log_loss), decimal_places(one.brier))
+        for name, one in pairs
+        if one is not None
+    ]
 
 
 def coverage_at(curve: list[CoveragePoint], answered: float) -> CoveragePoint | None:

@@ -1,33 +1,63 @@
-"""The results of a run in sentences: is linmax better than the experts, and is that significant?"""
+"""The results of a run in sentences: what to do, why, and how far its probabilities can be believed."""
 
 from __future__ import annotations
 
 from linmax.evaluate.findings import BaselineComparison, Findings, ModelResult
 from linmax.evaluate.significance import BETTER, NO_DIFFERENCE, WORSE, Gain
-from linmax.report.text import SPACE, finite, label, p_value, percent, points, things
+from linmax.evaluate.verdict import DROP_MARGIN
+from linmax.report.text import SPACE, decimal, finite, label, p_value, percent, points, things
 
 VERBS = {
     BETTER: "is significantly more accurate than",
     WORSE: "is significantly less accurate than",
     NO_DIFFERENCE: "does not differ significantly from",
 }
+MAX_DROPPABLE = 20
+"""Experts in a sentence."""
 BASELINES = {"plurality": "the plurality of the experts", "best expert": "the best expert"}
 
 
 def answer(findings: Findings) -> str:
-    """Return the result of a run in one sentence.
+    """Return what to do, in one sentence.
 
     Parameters
     ----------
     findings : Findings
         The results of a run.
     """
+    if findings.decision:
+        return findings.decision
     if not findings.trials:
         return "No item has a label of a known class, so nothing can be said about accuracy."
-    found = [one for one in findings.comparisons if one.part == "all" and one.gain.trials]
-    if found:
-        return compared(found)
-    return f"linmax was correct on {percent(_accuracy(findings))} of {things(findings.trials, 'item')}."
+    return f"linmax was correct on {percent(findings.accuracy)} of {things(findings.trials, 'item')}."
+
+
+def is_judged(findings: Findings) -> bool:
+    """Return whether differences may be called significant.
+
+    Parameters
+    ----------
+    findings : Findings
+        The results of a run.
+    """
+    return bool(findings.trials) and findings.verdict != "not judged"
+
+
+def compared_with(findings: Findings, part: str = "all") -> list[BaselineComparison]:
+    """Return the comparisons with the plurality and the best expert on a part of the stream.
+
+    Parameters
+    ----------
+    findings : Findings
+        The results of a run.
+    part : {"all", "last half"}
+        The part.
+    """
+    return [
+        one
+        for one in findings.comparisons
+        if one.part == part and one.gain.trials and one.baseline in BASELINES
+    ]
 
 
 def compared(found: list[BaselineComparison]) -> str:
@@ -72,17 +102,18 @@ def account(findings: Findings) -> list[str]:
         if findings.repeated
         else "each predicted before its label was seen"
     )
-    sentences = []
-    if finite(_accuracy(findings)):
+    sentences, judged = [], is_judged(findings)
+    if judged and compared_with(findings):
+        sentences.append(compared(compared_with(findings)))
+    if finite(findings.accuracy):
         sentences.append(
             f"Over {things(findings.trials, 'labelled item')}, {how},"
-            f" linmax was correct on {percent(_accuracy(findings))}."
+            f" linmax was correct on {percent(findings.accuracy)}."
         )
     named: set[str] = set()
     for part, begin in (("all", "That is"), ("last half", "Over the last half of the stream it is")):
-        found = [one for one in findings.comparisons if one.part == part and one.gain.trials]
         texts = []
-        for one in found:
+        for one in compared_with(findings, part) if judged else ():
             texts.append(_difference(one, f"95{SPACE}% interval " * (not named), named))
             named.add(one.detail)
         if texts:
@@ -92,9 +123,55 @@ def account(findings: Findings) -> list[str]:
         sentences.append(
             f"{things(findings.novel, 'more item')} {have} never seen before, and {are} not counted."
         )
-    if len(findings.classes) == 1:
-        sentences.append("There is only one class, so every vote is correct.")
     return sentences
+
+
+def describe_calibration(findings: Findings) -> str:
+    """Return how far the probabilities of linmax can be believed, in a sentence; empty if nobody knows.
+
+    Parameters
+    ----------
+    findings : Findings
+        The results of a run.
+    """
+    found = findings.calibration
+    if found is None:
+        return ""
+    linmax, votes = found
+    shares = "" if votes is None else f"; the shares of the votes are off by {points(votes.ece, sign=False)}"
+    losses = "" if votes is None else f", that of the shares {decimal(votes.log_loss)}"
+    return (
+        f"The probabilities of linmax are off by {points(linmax.ece, sign=False)}{SPACE}points on average"
+        f" (expected calibration error){shares}. Its log loss is {decimal(linmax.log_loss)}{losses}."
+    )
+
+
+def describe_droppable(findings: Findings) -> str:
+    """Return which experts can be dropped, the most expensive first, in a sentence; empty without ablation.
+
+    Parameters
+    ----------
+    findings : Findings
+        The results of a run.
+    """
+    tried = [one for one in findings.experts if one.loss is not None]
+    if not tried:
+        return ""
+    margin = f"{100 * DROP_MARGIN:g}{SPACE}point"
+    found = [one for one in tried if one.can_be_dropped]
+    if not found:
+        items = things(max(one.loss.trials for one in tried if one.loss is not None), "item")
+        return f"{items} do not show for any expert that the accuracy without it drops by less than {margin}."
+    found.sort(key=lambda one: (-(one.price or 0.0), one.loss.ci_high if one.loss else 0.0))
+    names = [
+        label(one.name, 28) + (f" (saves {one.price:g})" if one.price else "")
+        for one in found[:MAX_DROPPABLE]
+    ]
+    more = f" and {len(found) - MAX_DROPPABLE} more" if len(found) > MAX_DROPPABLE else ""
+    return (
+        f"Any one of these experts can be dropped; the loss of accuracy is below {margin} (95{SPACE}%"
+        f" interval): {', '.join(names)}{more}."
+    )
 
 
 def _difference(one: BaselineComparison, interval_name: str, named: set[str]) -> str:
@@ -128,14 +205,9 @@ def result_of(findings: Findings, name: str) -> ModelResult | None:
     findings : Findings
         The results of a run.
     name : str
-        "linmax", "plurality", "best expert" or "best in hindsight".
+        "linmax", "plurality", "best expert", "most frequent class", "last label" or "best in hindsight".
     """
     return next((one for one in findings.results if one.name == name), None)
-
-
-def _accuracy(findings: Findings) -> float | None:
-    found = result_of(findings, "linmax")
-    return None if found is None else found.accuracy
 
 
 def interval(gain: Gain) -> str:

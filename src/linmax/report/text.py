@@ -213,7 +213,7 @@ def points(difference: float | None, digits: int = 1, *, sign: bool = True) -> s
 
 
 def count(number: float) -> str:
-    """Format a whole number.
+    """Format a number of things; fractions, which ties of the plurality make, are rounded.
 
     Parameters
     ----------
@@ -222,10 +222,10 @@ def count(number: float) -> str:
 
     Examples
     --------
-    >>> count(12032), count(0), count(-3)
-    ('12,032', '0', '−3')
+    >>> count(12032), count(0), count(-3), count(86.83)
+    ('12,032', '0', '−3', '87')
     """
-    return f"{int(number):,}".replace("-", MINUS) if finite(number) else DASH
+    return f"{round(number):,}".replace("-", MINUS) if finite(number) else DASH
 
 
 def decimal(number: float | None, digits: int = 3) -> str:
