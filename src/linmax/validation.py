@@ -80,7 +80,7 @@ def check_integer(owner: str, name: str, value: Any, least: int) -> None:
     ValueError: majority requires an integer trials >= 0 (got -3)
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{owner} requires an integer {name} >= {least} (got {value})")
+        raise ValueError(f"{owner} requires an integer {name} >= {least} (got {value!r})")
 
 
 def check_probability(owner: str, name: str, value: float) -> None:
@@ -90,8 +90,8 @@ def check_probability(owner: str, name: str, value: float) -> None:
     Traceback (most recent call last):
     ValueError: majority requires 0 <= noise <= 1 (got 1.5)
     """
-    if not 0 <= value <= 1:
-        raise ValueError(f"{owner} requires 0 <= {name} <= 1 (got {value})")
+    if not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
+        raise ValueError(f"{owner} requires 0 <= {name} <= 1 (got {value!r})")
 
 
 def check_choice(owner: str, name: str, value: Any, choices: Sequence[str]) -> None:

@@ -33,14 +33,34 @@ def test_what_is_needed_must_be_there():
 
 def test_all_parts_have_as_many_items():
     votes = [[0]] * 5
-    refuses("votes have 5 items but labels have 4", votes, [0] * 4)
-    refuses("votes have 5 items but attributes have 3", votes, [0] * 5, np.ones((3, 2)))
-    refuses("attributes have 3 items but labels have 4", None, [0] * 4, np.ones((3, 2)), needs={"rows"})
-    refuses("votes have 2 items but labels have 4", [{}, {}], [0] * 4)
-    refuses("votes have 3 items but labels have 4", Triplets([2], ["ann"], [0]), [0] * 4)
-    refuses("votes have 2 items but labels have 1", pd.DataFrame({"a": [1, 2]}), pl.Series([0]))
+    refuses("votes have 5 items but labels have 4; pass one row per item", votes, [0] * 4)
+    refuses(
+        "votes have 5 items but attributes have 3; pass one row per item", votes, [0] * 5, np.ones((3, 2))
+    )
+    refuses(
+        "attributes have 3 items but labels have 4; pass one row per item",
+        None,
+        [0] * 4,
+        np.ones((3, 2)),
+        needs={"rows"},
+    )
+    refuses("votes have 2 items but labels have 4; pass one row per item", [{}, {}], [0] * 4)
+    refuses(
+        "votes have 3 items but labels have 4; pass one row per item", Triplets([2], ["ann"], [0]), [0] * 4
+    )
+    refuses(
+        "votes have 2 items but labels have 1; pass one row per item",
+        pd.DataFrame({"a": [1, 2]}),
+        pl.Series([0]),
+    )
     # also of what is not needed
-    refuses("votes have 5 items but attributes have 3", votes, None, np.ones((3, 2)), needs={"rows"})
+    refuses(
+        "votes have 5 items but attributes have 3; pass one row per item",
+        votes,
+        None,
+        np.ones((3, 2)),
+        needs={"rows"},
+    )
 
 
 def test_votes_have_a_row_per_item_and_a_column_per_expert():

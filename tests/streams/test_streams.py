@@ -282,6 +282,22 @@ def test_a_bad_row_is_reported_with_its_line_after_newlines_and_returns_in_quote
         list(open_stream(path))
 
 
+@pytest.mark.parametrize(
+    ("score", "hint"),
+    [
+        ("1e70", "the score 1e+70; scale scores to at most 1e60"),
+        ("9" * 80, "; scale scores to at most 1e60"),
+        ('"much"', "the score 'much'; write a finite number"),
+    ],
+)
+def test_a_score_out_of_range_is_named_with_what_to_do(tmp_path: Path, score: str, hint: str) -> None:
+    path = tmp_path / "votes.jsonl"
+    path.write_text(f'{{"label": "a", "ann": {{"a": {score}, "b": 1}}, "bob": "b"}}\n', encoding="utf-8")
+    with pytest.raises(StreamError) as error, open_stream(path) as stream:
+        list(stream)
+    assert hint in str(error.value)
+
+
 def test_linmax_without_pyarrow_names_the_extra(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['pyarrow'] = None\n"

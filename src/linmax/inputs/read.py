@@ -190,7 +190,7 @@ def _common_length(sizes: dict[str, int], labels: Sized | None) -> int:
     (first, trials), *others = sizes.items() or [("votes", 0)]
     for what, size in others:
         if size != trials:
-            raise ValueError(f"{first} have {trials} items but {what} have {size}")
+            raise ValueError(f"{first} have {trials} items but {what} have {size}; pass one row per item")
     return trials
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
@@ -212,8 +213,9 @@ class JsonItemReader:
             if score is None:
                 continue
             if type(score) not in (int, float) or not abs(score) <= MAX_NUMBER:
+                hint = "scale scores to at most 1e60" if _is_finite(score) else "write a finite number"
                 raise self._error(
-                    line, f"{expert} gives {short_repr(name)} the score {short_repr(score)}; write a number"
+                    line, f"{expert} gives {short_repr(name)} the score {short_repr(score)}; {hint}"
                 )
             label = self._label(name, expert, line)
             if label in by_class:
@@ -256,10 +258,8 @@ class JsonItemReader:
                 continue
             numeric = isinstance(value, int | float)
             if not (numeric or isinstance(value, str)) or (numeric and not abs(value) <= MAX_NUMBER):
-                raise self._error(
-                    line,
-                    f"the attribute {short_repr(name)} is {short_repr(value)}; write a number or a text",
-                )
+                hint = "scale it to at most 1e60" if _is_finite(value) else "write a finite number or a text"
+                raise self._error(line, f"the attribute {short_repr(name)} is {short_repr(value)}; {hint}")
             if self._numeric.setdefault(name, numeric) != numeric:
                 raise self._error(
                     line,
@@ -305,3 +305,7 @@ def is_unicode(row: Any) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _is_finite(value: Any) -> bool:
+    return type(value) is int or (type(value) is float and math.isfinite(value))
