@@ -191,14 +191,6 @@ def test_few_items_and_a_single_class_are_noted() -> None:
     assert json.dumps(empty.as_json())
 
 
-def test_sentences_about_the_data_become_warnings() -> None:
-    found = run(lines(), data_warnings=["rows are sorted by label, so shuffle them", "all is strange"])
-    assert [(one.code, one.severity) for one in found.warnings] == [
-        ("sorted-by-label", "grave"), ("reading", "note"),
-    ]  # fmt: skip
-    assert found.verdict == "not judged"
-
-
 def test_on_noise_linmax_is_hardly_ever_better() -> None:
     found = [run(lines(120, seed, (0.0, 0.0, 0.0)), ablation=False).verdict for seed in range(15)]
     assert found.count("better") == 0

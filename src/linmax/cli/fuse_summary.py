@@ -10,7 +10,7 @@ from rich.text import Text
 from linmax.cli.output import BLOCK, format_number, print_table, shorten
 from linmax.evaluate.findings import ExpertSummary, Findings
 from linmax.evaluate.sample import ItemRecord
-from linmax.report.sentences import account, answer
+from linmax.report.sentences import account, answer, describe_calibration, describe_droppable
 
 TEXT = ("", "expert", "reading")
 """Headings of columns that are text; the others are numbers."""
@@ -31,11 +31,15 @@ COVERAGE_SHOWN = (1.0, 0.9, 0.8, 0.5, 0.2)
 def print_summary(console: Console, found: Findings) -> None:
     """Print the findings."""
     console.print()
+    console.print(Text(f"Verdict: {found.verdict}", style="bold"), soft_wrap=True)
     console.print(Text(to_plain_text(answer(found)), style="bold"), soft_wrap=True)
     for sentence in account(found):
         console.print(Text(to_plain_text(sentence)), soft_wrap=True)
     if found.trials:
         _print_results(console, found)
+        for sentence in (describe_metrics(found), describe_calibration(found)):
+            if sentence:
+                console.print(Text(to_plain_text(sentence)), soft_wrap=True)
     if found.experts:
         _print_experts(console, found)
     _print_confusion(console, found)
@@ -56,13 +60,30 @@ def _print_results(console: Console, found: Findings) -> None:
                 one.name,
                 _percent(one.accuracy),
                 _percent(one.accuracy_last_half),
-                f"{one.mistakes:,}",
+                f"{round(one.mistakes):,}",
                 shorten(one.detail, 60) + of,
             )
         )
     headings = ("", "accuracy", "last half", "mistakes", "")
     styles = ["bold cyan" if one.name == "linmax" else "" for one in found.results]
     print_table(console, headings, rows, left=TEXT, styles=styles)
+
+
+def describe_metrics(found: Findings) -> str:
+    """The metrics of linmax, with those of the strongest baseline that has them."""
+    names = ("balanced accuracy", "macro F1", "Cohen's kappa", "mean absolute error")
+    texts = []
+    best = max(found.baselines, key=lambda one: one.accuracy, default=None)
+    for name, own, other in zip(
+        names, found.metrics[1:], best.metrics[1:] if best else [None] * len(names), strict=True
+    ):
+        if own is not None:
+            beside = "" if other is None else f" ({other:.3f})"
+            texts.append(f"{name} {own:.3f}{beside}")
+    if not texts:
+        return ""
+    of = f", in brackets those of the {best.name}" if best else ""
+    return f"Further metrics of linmax{of}: {', '.join(texts)}."
 
 
 def _print_experts(console: Console, found: Findings) -> None:
@@ -92,25 +113,8 @@ def _print_experts(console: Console, found: Findings) -> None:
     if len(found.experts) > MAX_EXPERTS:
         more = len(found.experts) - MAX_EXPERTS
         console.print(Text(f"... and {more} more; --report and --json list all of them."))
-    for sentence in describe_ablation(found.experts):
-        console.print(Text(sentence), soft_wrap=True)
-
-
-def describe_ablation(experts: list[ExpertSummary]) -> list[str]:
-    """A sentence on the experts that are not needed, the most expensive first; none without an ablation."""
-    tried = [one for one in experts if one.accuracy_drop is not None]
-    unneeded = [one for one in tried if one.accuracy_drop is not None and one.accuracy_drop <= 0.0]
-    if not tried:
-        return []
-    if not unneeded:
-        return ["Dropping any single expert makes linmax less accurate."]
-    unneeded.sort(key=lambda one: (-(one.price or 0.0), one.accuracy_drop))
-    names = ", ".join(
-        shorten(one.name, 28) + (f" (saves {one.price:g})" if one.price else "")
-        for one in unneeded[:MAX_EXPERTS]
-    )
-    more = f" and {len(unneeded) - MAX_EXPERTS} more" if len(unneeded) > MAX_EXPERTS else ""
-    return [f"Any one of these experts can be dropped without loss of accuracy: {names}{more}."]
+    if describe_droppable(found):
+        console.print(Text(to_plain_text(describe_droppable(found))), soft_wrap=True)
 
 
 def _print_confusion(console: Console, found: Findings) -> None:

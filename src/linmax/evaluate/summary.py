@@ -55,7 +55,6 @@ def summarize(
     prices: Mapping[Any, float] | None = None,
     warnings: Sequence[DataWarning] = (),
     schema: Mapping[str, Any] | None = None,
-    data_warnings: Sequence[str] = (),
     repeated: bool = False,
     ablation: bool = True,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
@@ -76,8 +75,6 @@ def summarize(
         What is wrong or noteworthy about the data. With a grave warning there is no verdict.
     schema : mapping, optional
         The roles of the columns, which the findings pass on.
-    data_warnings : sequence of str
-        Sentences of `linmax.streams.data_warnings`, which are added to `warnings`.
     repeated : bool, default=False
         Whether the session had learned these items before; this is a grave warning.
     ablation : bool, default=True
@@ -125,7 +122,7 @@ def summarize(
     late = last_half(audit)
     late_baselines = find_baselines(audit, fusion.experts, late)
     labels = [fusion.classes[code] for code in sorted({truth for truth, _ in audit.confusion})]
-    found = _warnings(audit, labels, [*warnings, *map(_as_warning, data_warnings)], repeated)
+    found = _warnings(audit, labels, list(warnings), repeated)
     verdict, decision = judge(
         baselines, found, trials=audit.counts.trials, classes=labels, unlabelled=audit.unlabelled
     )
@@ -182,16 +179,6 @@ def _warnings(audit: Audit, labels: list[Any], given: list[DataWarning], repeate
         text = f"there are only {trials} labelled items, and at least {MIN_ITEMS} are needed for a verdict"
         found.append(DataWarning("few-items", "note", text))
     return sorted(found, key=lambda one: one.severity != "grave")
-
-
-def _as_warning(sentence: str) -> DataWarning:
-    """Return a sentence of `linmax.streams.data_warnings` as a warning."""
-    if sentence.startswith("rows are sorted by label"):
-        return DataWarning("sorted-by-label", "grave", sentence)
-    if "labels occur among the votes" in sentence:
-        return DataWarning("labels-never-voted", "grave", sentence)
-    code = "missing-labels" if "have no label" in sentence else "reading"
-    return DataWarning("spelling" if "ignore" in sentence else code, "note", sentence)
 
 
 def _results(

@@ -161,7 +161,9 @@ def describe_droppable(findings: Findings) -> str:
     found = [one for one in tried if one.can_be_dropped]
     if not found:
         items = things(max(one.loss.trials for one in tried if one.loss is not None), "item")
-        return f"{items} do not show for any expert that the accuracy without it drops by less than {margin}."
+        return (
+            f"No expert can safely be dropped: without it, accuracy may fall by {margin} or more ({items})."
+        )
     found.sort(key=lambda one: (-(one.price or 0.0), one.loss.ci_high if one.loss else 0.0))
     names = [
         label(one.name, 28) + (f" (saves {one.price:g})" if one.price else "")
