@@ -166,7 +166,9 @@ def follow(
 def _scores(fusion: Fusion, item: Any, scores: dict[Any, Any], where: str) -> None:
     votes, attributes = item.get("votes"), item.get("attributes")
     ours = fusion.scores(
-        None if votes is None else [votes], attributes=None if attributes is None else [attributes]
+        None if votes is None else [votes],
+        attributes=None if attributes is None else [attributes],
+        new_experts="vote",
     )
     theirs = [float(scores[c]) for c in fusion.classes]
     size = max(map(abs, theirs), default=1.0) + 1e-12

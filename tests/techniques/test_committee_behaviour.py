@@ -100,10 +100,10 @@ def test_all_classes_known_from_the_start_or_met_on_the_way_is_one_state_of_weig
 def test_predictions_leave_no_trace(name: str) -> None:
     fusion, other = Fusion(COMMITTEES[name], seed=5), Fusion(COMMITTEES[name], seed=5)
     for item, y in STREAM[:50]:
-        fusion.predict([item["votes"], {"e5": "a", "stranger": "unheard"}])
+        fusion.predict([item["votes"], {"e5": "a", "stranger": "unheard"}], new_experts="vote")
         fusion.scores([item["votes"]])
-        fusion.explain_one({"e5": "a", "stranger": "unheard"})
-        assert fusion.predict_one(item["votes"]) == other.learn_one(item["votes"], y)
+        fusion.explain_one({"e5": "a", "stranger": "unheard"}, new_experts="vote")
+        assert fusion.predict_one(item["votes"], new_experts="vote") == other.learn_one(item["votes"], y)
         fusion.learn_one(item["votes"], y)
     assert same(fusion, other), different(fusion, other)
 
@@ -113,11 +113,11 @@ def test_a_reason_adds_up_to_the_scores_that_decide(name: str) -> None:
     fusion = learned(name, STREAM[:60])
     strange = {"e0": {"a": 0.5, "b": -0.25}, "stranger": {"b": 2.0}}
     for votes in [*(item["votes"] for item, _ in STREAM[60:]), strange, {}]:
-        why = fusion.explain_one(votes)
-        (scores,) = fusion.scores([votes])
+        why = fusion.explain_one(votes, new_experts="vote")
+        (scores,) = fusion.scores([votes], new_experts="vote")
         assert list(why.scores) == fusion.classes
         assert list(why.scores.values()) == pytest.approx(scores.tolist())
-        assert why.guess == fusion.predict_one(votes)
+        assert why.guess == fusion.predict_one(votes, new_experts="vote")
         for c in fusion.classes:
             total = sum(row.get(c, 0.0) for row in why.contributions.values())
             assert total == pytest.approx(why.scores[c], abs=1e-12)

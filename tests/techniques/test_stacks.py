@@ -39,7 +39,7 @@ def follow(fusion: Fusion, oracle: Committee, stream: list[tuple[Item, Any]], *,
         oracle = rehearsal
         done += 1
         votes = {e: vote if soft else next(iter(vote), None) for e, vote in item["votes"].items()}
-        ours = fusion.scores([votes])[0]
+        ours = fusion.scores([votes], new_experts="vote")[0]
         assert ours == pytest.approx([float(scores[c]) for c in fusion.classes], rel=1e-7, abs=1e-9)
         assert fusion.learn_one(votes, y) == guess
     assert (fusion.trials, fusion.mistakes, fusion.novel) == (oracle.trials, oracle.mistakes, oracle.novel)

@@ -103,7 +103,7 @@ def test_experts_lose_a_factor_for_each_wrong_guess() -> None:
     fusion.learn_one({"ann": {"c": 1}}, "z")  # novel: nothing moves
     assert fusion.weights == pytest.approx({"ann": 4 / 7, "bob": 1 / 7, "eve": 2 / 7})
     newcomers = {"joe": "a", "ann": "b", "kim": "a"}
-    assert fusion.scores([newcomers])[0] == pytest.approx([2 * 1.75 / 3, 1, 0, 0])
+    assert fusion.scores([newcomers], new_experts="vote")[0] == pytest.approx([2 * 1.75 / 3, 1, 0, 0])
     assert "joe" not in fusion.experts
     fusion.learn_one(newcomers, "a")
     assert [fusion.weights[e] / fusion.weights["ann"] for e in ("kim", "joe", "bob")] == pytest.approx(

@@ -111,7 +111,8 @@ def check_predict_is_pure(learner: Learner) -> None:
             fusion.predict_one(votes, attributes=cells)
             fusion.explain_one(votes, attributes=cells)
         if data.votes is not None:
-            fusion.predict_one({"new expert": 0, 0: 1}, attributes=cells)
+            for new_experts in ("ignore", "vote"):
+                fusion.predict_one({"new expert": 0, 0: 1}, attributes=cells, new_experts=new_experts)
     assert_same_state(before, fusion.state(), f"{learner!r} before and after predictions")
     assert_true(fusion.classes == classes, f"{learner!r} added classes while predicting: {fusion.classes}")
     assert_true(fusion.experts == experts, f"{learner!r} added experts while predicting: {fusion.experts}")

@@ -68,7 +68,7 @@ def check_ties_ignore_the_label(learner: Learner) -> None:
     fusion = data.session(learner)
     for t, (votes, label, cells) in enumerate(data.items()):
         with uncompiled_if_rare(learner):
-            before = fusion.predict_one(votes, attributes=cells)
+            before = fusion.predict_one(votes, attributes=cells, new_experts="vote")
             prediction = fusion.learn_one(votes, label, attributes=cells)
         assert_true(
             prediction == before,
