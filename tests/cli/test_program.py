@@ -123,6 +123,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 ALL = {
     "demo": "--seconds 0 --learner Winnow(1.2) --picture {folder}/demo.png",
+    "look": "{votes}",
     "fuse": "{votes} --learner Winnow(1.2)",
     "predict": "{model} {votes}",
     "inspect": "{model}",
