@@ -66,7 +66,7 @@ def test_a_function_with_the_decorator_is_a_command(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("words", "found"), [("linmax f", ["fuse"]), ("linmax fuse --lab", ["--label", "--labels"])]
+    ("words", "found"), [("linmax f", ["fuse"]), ("linmax fuse --checkp", ["--checkpoint"])]
 )
 def test_the_shell_completes_commands_and_options(
     words: str, found: list[str], monkeypatch: pytest.MonkeyPatch
@@ -84,7 +84,7 @@ def test_the_shell_completes_commands_and_options(
         (["xyz"], "there is no command 'xyz'; linmax --help lists all commands"),
         (["fuse", "a.csv", "--lable", "x"], "there is no option --lable; did you mean --label?"),
         (["--nothing"], "no such option: --nothing; linmax --help lists the options"),
-        (["fuse"], "missing argument 'FILE'; linmax fuse --help lists the options"),
+        (["inspect"], "missing argument 'MODEL'; linmax inspect --help lists the options"),
         (["fuse", "a.csv", "--seed", "-1"], "invalid value for '--seed': "),
         (["fuse", "a.csv", "--seed", "x"], "invalid value for '--seed': "),
         (["fuse", "a.csv", "--label"], "option '--label' requires an argument; "),
