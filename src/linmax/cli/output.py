@@ -83,7 +83,7 @@ def print_table(
     """Print a table whose columns with the headings in `left` are text, and the others numbers.
 
     Text in the last column is wrapped at the width of the console. rich's own tables look the same, and take
-    twenty times as many steps.
+    many more Python calls.
     """
     room = max(console.width - sum(_widths(headings, rows)[:-1]) - 2 * len(headings), MIN_TEXT)
     lines = [(tuple(headings), "bold")]
