@@ -367,6 +367,7 @@ def test_difficult_items_make_the_estimate_an_upper_limit() -> None:
         ([["a", N, N], [N, "b", N], [N, N, "a"]] * 30, "no-overlap"),
         ([["a", "b", "c"], ["b", "c", "a"]] * 60, "no-agreement"),
         ([["a", "a", "a"]] * 60, "single-class"),
+        ([["a", N, N, "a"], [N, "b", N, "b"], [N, "b", "c", N], ["a", "b", N, N]] * 30, "one-class-experts"),
         ([], "no-votes"),
     ],
 )

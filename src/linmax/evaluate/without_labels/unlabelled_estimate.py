@@ -12,29 +12,23 @@ from linmax.evaluate.findings import to_json
 from linmax.evaluate.without_labels.agreement import Alpha, krippendorff_alpha
 from linmax.evaluate.without_labels.dawid_skene_em import ONE_COIN, DawidSkene, dawid_skene
 from linmax.evaluate.without_labels.dependence import copied_experts, dispersion
+from linmax.evaluate.without_labels.estimate_warnings import (
+    DEPENDENT,
+    FEWEST_ITEMS,
+    FEWEST_VOTES,
+    warnings_before,
+)
 from linmax.evaluate.without_labels.next_items import RANDOM, RANDOM_REASON, NextItem, next_to_label
 from linmax.evaluate.without_labels.vote_table import Codes, VoteTable, vote_table
 from linmax.validation import DataWarning
 
-FEWEST_EXPERTS = 3
-"""With fewer experts, agreement cannot be told from accuracy."""
-FEWEST_ITEMS = 20
-"""With fewer items with two votes, no accuracy is estimated."""
-FEW_ITEMS = 100
-"""With fewer items with two votes, intervals are wide and optimistic."""
-FEWEST_VOTES = 10
-"""With fewer votes, an expert has no estimate of its own."""
-WEAK_ALPHA = 0.2
-"""With a smaller alpha, the experts hardly agree more than by chance."""
-SHOWN_NAMES = 6
-"""Names of experts in a warning."""
 ASSUMPTION = (
     "The estimate assumes that the errors of different experts are independent given the true class, and that"
     " most experts are better than chance. The votes alone cannot prove either."
 )
 TOO_HIGH = (
-    "It tends to be too high: on 11 public crowds with known labels it put the accuracy of the plurality"
-    " between 4 points below and 30 points above the true one, in the median 6 points above."
+    "It tends to be too high: on 12 public panels with known labels it put the accuracy of the plurality"
+    " between 4 points below and 31 points above the true one, in the median 8 points above."
 )
 
 
@@ -240,7 +234,7 @@ def estimate(
     original = copied_experts(table, seed=seed)
     copies = np.flatnonzero(original != np.arange(len(original)))
     counted = table.select(original[table.expert] == table.expert) if len(copies) else table
-    warnings = _warnings(table, counted, alpha, original)
+    warnings = warnings_before(table, counted, alpha, original)
     fit = None if any(one.severity == "grave" for one in warnings) else dawid_skene(counted)
     if fit is not None:
         warnings += _fit_warnings(fit, table)
@@ -277,67 +271,6 @@ def estimate(
             _item_to_label(one, names[one.item], lines, fit is not None)
             for one in _next_items(table, fit, to_label, seed)
         ),
-    )
-
-
-DEPENDENT = DataWarning(
-    "dependent-errors",
-    "note",
-    "Experts err on the same items much more often than independent errors would, so the true accuracies are"
-    " probably well below these estimates: read each one as an upper limit",
-)
-
-
-def _warnings(table: VoteTable, counted: VoteTable, alpha: Alpha, original: Codes) -> list[DataWarning]:
-    """Return what stands against an estimate, or limits it, before it is made."""
-    found: list[DataWarning] = []
-    speaking = int((counted.votes_per_expert > 0).sum())
-    copies = np.flatnonzero(original != np.arange(len(original)))
-    if len(copies):
-        found.append(DataWarning("copied-votes", "note", _describe_copies(table, original, copies)))
-    grave: tuple[str, str] | None = None
-    if not table.votes:
-        grave = "no-votes", "There are no votes, so nothing can be estimated"
-    elif len(np.unique(table.label)) == 1:
-        name = table.classes[int(table.label[0])]
-        grave = "single-class", f"All votes are for {name!r}, so nothing can be estimated"
-    elif speaking < FEWEST_EXPERTS:
-        left = (
-            f"{speaking} expert{'s' * (speaking != 1)} with votes of {'their' if speaking > 1 else 'its'} own"
-        )
-        grave = (
-            "few-experts",
-            f"There {'are' if speaking > 1 else 'is'} only {left}: with fewer than {FEWEST_EXPERTS}, nothing"
-            " can be said about accuracy without labels",
-        )
-    elif not alpha.items:
-        grave = "no-overlap", "No item has votes of two experts, so nothing can be estimated without labels"
-    elif alpha.alpha < 0.0:
-        grave = (
-            "no-agreement",
-            f"The experts agree less than by chance (alpha {alpha.alpha:.2f}): no accuracy can be estimated"
-            " from such votes; label some items, or check that all experts name classes alike",
-        )
-    if grave is not None:
-        return [DataWarning(grave[0], "grave", grave[1]), *found]
-    if alpha.alpha < WEAK_ALPHA:
-        text = (
-            f"The experts hardly agree more than by chance (alpha {alpha.alpha:.2f}), so estimates are weak"
-        )
-        found.append(DataWarning("weak-agreement", "note", text))
-    if alpha.items < FEW_ITEMS:
-        result = "no accuracy is estimated" if alpha.items < FEWEST_ITEMS else "estimates are imprecise"
-        text = f"Only {alpha.items} items have two or more votes, so {result}"
-        found.append(DataWarning("few-items", "note", text))
-    return found
-
-
-def _describe_copies(table: VoteTable, original: Codes, copies: Codes) -> str:
-    pairs = [f"{table.experts[i]!r} like {table.experts[original[i]]!r}" for i in copies[:SHOWN_NAMES]]
-    more = f" and {len(copies) - SHOWN_NAMES} more" if len(copies) > SHOWN_NAMES else ""
-    return (
-        f"Some experts vote nearly alike ({', '.join(pairs)}{more}): they may copy each other, so each such"
-        " group is counted as one expert in the estimate"
     )
 
 
