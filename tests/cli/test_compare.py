@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -39,13 +40,27 @@ def flags(votes: Path, learner: Learner) -> Any:
     return progressive(Fusion(learner), chunk.votes, chunk.labels)
 
 
+def plurality_shares(votes: Path) -> list[float]:
+    """The share of the truth in the classes with the most votes, for each labelled item."""
+    (chunk,) = open_stream(votes)
+    found = []
+    for row, truth in zip(chunk.vote_dicts(), chunk.labels.tolist(), strict=True):
+        if truth is not None:
+            times = Counter(row.values())
+            tied = [name for name, count in times.items() if count == max(times.values())]
+            found.append((truth in tied) / len(tied))
+    return found
+
+
 def test_everyone_s_mistakes_are_those_of_a_run_alone(votes: Path) -> None:
     found = places(votes, *PAIR)
     for name in PAIR:
         assert found[name]["mistakes"] == flags(votes, parse(name)).mistakes["linmax"]
     alone = flags(votes, Winnow(1.2))
-    for name in ("plurality", "best expert"):
-        assert found[name]["mistakes"] == alone.mistakes[name]
+    assert found["best expert"]["mistakes"] == alone.mistakes["best expert"]
+    shares = plurality_shares(votes)
+    assert found["plurality"]["mistakes"] == round(sum(1 - one for one in shares))
+    assert found["plurality"]["accuracy"] == pytest.approx(sum(shares) / len(shares))
     assert found["best expert"]["detail"] == alone.best_expert
 
 
@@ -55,7 +70,8 @@ def test_gains_are_paired_with_the_first_learner(votes: Path) -> None:
     a, b = first.linmax, other.linmax
     expected = gain(len(a), int((b & ~a).sum()), int((a & ~b).sum()))
     assert found["Perceptron()"]["gain"] == pytest.approx(expected._asdict())
-    plurality = gain(len(a), int((first.plurality & ~a).sum()), int((a & ~first.plurality).sum()))
+    shares = np.array(plurality_shares(votes))
+    plurality = gain(len(a), float((shares * ~a).sum()), float(((1 - shares) * a).sum()))
     assert found["plurality"]["gain"] == pytest.approx(plurality._asdict())
     assert found[PAIR[0]]["gain"] is None
 

@@ -33,7 +33,7 @@ class ComparisonResult(NamedTuple):
     detail : str
         Which expert is the best one; otherwise empty.
     mistakes : int
-        Wrong predictions.
+        Wrong predictions. A tie of m classes of the plurality counts as 1 - 1/m, and the sum is rounded.
     accuracy : float
         The fraction of correct predictions.
     accuracy_last_half : float
@@ -83,7 +83,7 @@ class LearnerComparison:
     >>> for chunk in open_stream(io.BytesIO(b"ann,bob,truth\\n" + rows)):
     ...     comparison.learn(chunk)
     >>> [(result.name, result.detail, result.mistakes) for result in comparison.results()]
-    [('best expert', 'bob', 0), ('a', '', 1), ('b', '', 2), ('plurality', '', 50)]
+    [('best expert', 'bob', 0), ('a', '', 1), ('b', '', 2), ('plurality', '', 25)]
     """
 
     def __init__(self, learners: Mapping[str, Learner]) -> None:
@@ -164,9 +164,9 @@ class LearnerComparison:
             columns += self._panel_columns()
         results = [
             ComparisonResult(
-                name, detail, int(counts.mistakes[column]),
-                _fraction(counts.correct[column], counts.trials),
-                _fraction(half.correct[column], half.trials),
+                name, detail, round(counts.trials - _correct(counts, column)),
+                _fraction(_correct(counts, column), counts.trials),
+                _fraction(_correct(half, column), half.trials),
                 1e6 * float(self.seconds[column]) / max(self.items, 1) if column < len(self.names) else None,
                 self._gain(column) if column else None,
             )
@@ -185,8 +185,10 @@ class LearnerComparison:
 
     def _gain(self, column: int) -> Gain:
         counts = self.history.counts
-        both = int(counts.both_correct[column])
-        return gain(counts.trials, int(counts.correct[column]) - both, int(counts.correct[0]) - both)
+        correct, both = _correct(counts, column), float(counts.both_correct[column])
+        if column == counts.plurality:
+            both = float(counts.shared[1])
+        return gain(counts.trials, max(correct - both, 0.0), max(int(counts.correct[0]) - both, 0.0))
 
     def _middle(self) -> MistakeCounts:
         """Return the counts of the snapshot nearest to the middle of the stream."""
@@ -200,13 +202,21 @@ class LearnerComparison:
         snapshots = self.history.with_end()
         columns = [(i, name) for i, name in enumerate(self.names)]
         columns += [(column, name) for column, name, _ in self._panel_columns()]
-        curves = {name: [int(counts.mistakes[column]) for _, counts in snapshots] for column, name in columns}
+        curves = {
+            name: [round(counts.trials - _correct(counts, column)) for _, counts in snapshots]
+            for column, name in columns
+        }
         return [items for items, _ in snapshots], curves
 
 
 def _labels(chunk: Chunk, labels: Any) -> Any:
     labels = chunk.labels if labels is None else labels
     return np.full(chunk.items, None, object) if labels is None else labels
+
+
+def _correct(counts: MistakeCounts, column: int) -> float:
+    """Return the correct predictions of a column; the plurality shares ties."""
+    return float(counts.shared[0] if column == counts.plurality else counts.correct[column])
 
 
 def _fraction(part: Any, whole: int) -> float:
