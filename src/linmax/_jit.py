@@ -1,4 +1,4 @@
-"""Compilation with numba; no other file of linmax uses numba.
+"""Compilation with numba; only this file and `linmax._numba` use numba.
 
 `CompiledKernel` compiles a loop over trials, `inline` and `separate` mark the functions it calls,
 `dispatched` makes a generic function of the methods of NamedTuples, and `reach` turns a rule's function into
@@ -6,18 +6,14 @@ an address, so that one compiled kernel serves every rule. `interpreted()` runs 
 with the same results.
 
 Machine code is cached on disk. numba stamps a cached function with its own file only; here the stamp also
-holds a digest of all files that kernels are compiled from (`linmax._stamp`).
-
-A change of numba must not break linmax: where one of its internals is missing, linmax warns once and runs
-without the disk cache, or as Python (see `CompilationWarning`).
+holds a digest of all files that kernels are compiled from (`linmax._stamp`). `linmax._numba` contains what
+depends on internals of numba.
 """
 
 import contextlib
 import ctypes
 import functools
 import inspect
-import threading
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -25,134 +21,31 @@ import numba
 import numpy as np
 from numba import types
 
-from linmax._stamp import code_stamp, is_digested, sources_digest
+from linmax._numba import State, add_cache, compiler_options, disable_compilation, warn
+from linmax._stamp import is_digested
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-class CompilationWarning(RuntimeWarning):
-    """An internal of numba that linmax relies on is missing; results are the same, runs are slower."""
-
-
-class _State:
-    """What this process can do: fallbacks switch these off."""
-
-    compiles = not getattr(numba.config, "DISABLE_JIT", 0)  # set by NUMBA_DISABLE_JIT=1
-    caches = True
-    # kernels allocate nothing, and counting references to the arrays they are given costs atomic operations
-    options: dict[str, Any] = {"error_model": "numpy", "_nrt": False}  # noqa: RUF012
-    warned: set[str] = set()  # noqa: RUF012
-    thread: Any = type("Thread", (threading.local,), {"interpreting": False})()  # True inside `interpreted()`
-
-
-def _warn(consequence: str, error: object) -> None:
-    """Warn once per consequence."""
-    if consequence not in _State.warned:
-        _State.warned.add(consequence)
-        reason = f"{type(error).__name__}: {error}".splitlines()[0] if isinstance(error, Exception) else error
-        warnings.warn(
-            f"linmax {consequence}, because numba {numba.__version__} lacks an internal it uses ({reason});"
-            " results are the same, and another version of numba or linmax restores the speed",
-            CompilationWarning,
-            stacklevel=3,
-        )
-
-
-def _disable_cache(error: object) -> None:
-    _State.caches = False
-    _warn("compiles again in each process", error)
-
-
-def _disable_compilation(error: object) -> None:
-    _State.compiles = False
-    _warn("runs uncompiled", error)
 
 
 try:
     from numba.extending import intrinsic, overload, register_jitable
 except ImportError as missing:
-    _disable_compilation(missing)
+    disable_compilation(missing)
 
 
 @contextlib.contextmanager
 def interpreted() -> Iterator[None]:
     """Run kernels and rules as Python inside this context, in this thread."""
-    before, _State.thread.interpreting = _State.thread.interpreting, True
+    before, State.thread.interpreting = State.thread.interpreting, True
     try:
         yield
     finally:
-        _State.thread.interpreting = before
+        State.thread.interpreting = before
 
 
 def interpreting() -> bool:
     """Tell whether kernels run as Python at the moment."""
-    return _State.thread.interpreting or not _State.compiles
-
-
-# --- the disk cache
-
-
-@functools.cache
-def _cache_class() -> Any:
-    """Return numba's cache of one function, with our stamp, that never raises."""
-    from numba.core.caching import FunctionCache
-
-    class StampedCache(FunctionCache):
-        def __init__(self, function: Callable[..., Any]) -> None:
-            super().__init__(function)  # type: ignore[no-untyped-call]
-            file = self._cache_file
-            file._source_stamp = (file._source_stamp, sources_digest(), code_stamp(function))
-            self._read_index = file._load_index
-            self._read: Any = self._load_overload
-            file._load_index = self._index  # type: ignore[method-assign]
-
-        def _index(self) -> Any:
-            # numba compares the stamp only after it has unpickled the index, which may name removed classes
-            try:
-                return self._read_index()  # type: ignore[no-untyped-call]
-            except Exception:
-                return {}
-
-        def load_overload(self, sig: Any, target_context: Any) -> Any:
-            # skips numba's refresh of all its registries (0.5 s), which is needed to compile, not to load
-            try:
-                return self._read(sig, target_context)
-            except (AttributeError, TypeError) as error:
-                _disable_cache(error)
-            except Exception:
-                pass  # a damaged file: it is written again
-            return None
-
-        def save_overload(self, sig: Any, data: Any) -> None:
-            if _State.caches:
-                try:
-                    super().save_overload(sig, data)  # type: ignore[no-untyped-call]
-                except OSError:
-                    pass  # a full or read-only disk: compiled again in the next process
-                except Exception as error:
-                    _disable_cache(error)
-
-    return StampedCache
-
-
-def _add_cache(compiled: Any, function: Callable[..., Any]) -> None:
-    """Let a compiled function be loaded from and saved to disk, if it can be stamped."""
-    if not _State.caches:
-        return
-    try:
-        code_stamp(function)
-    except TypeError:
-        return
-    try:
-        cache = _cache_class()(function)
-    except (RuntimeError, OSError):
-        return  # typed into a session, or no folder can be written to
-    except Exception as error:
-        return _disable_cache(error)
-    if hasattr(compiled, "_cache"):
-        compiled._cache = cache
-    else:
-        _disable_cache(f"{type(compiled).__name__}._cache is missing")
+    return State.thread.interpreting or not State.compiles
 
 
 # --- kernels and the functions they call
@@ -174,11 +67,11 @@ class CompiledKernel:
     @property
     def compiled(self) -> Any:
         """numba's dispatcher of this kernel."""
-        if not _State.compiles:
+        if not State.compiles:
             return self.python
         if self._compiled is None:
-            self._compiled = numba.njit(nogil=True, **_State.options)(self.python)
-            _add_cache(self._compiled, self.python)
+            self._compiled = numba.njit(nogil=True, **compiler_options()[0], **State.options)(self.python)
+            add_cache(self._compiled, self.python)
         return self._compiled
 
     def __call__(self, *arguments: Any) -> Any:
@@ -204,7 +97,7 @@ class CompiledKernel:
                 compiled.compile(signature)
             return compiled.overloads[signature].entry_point  # type: ignore[no-any-return]
         except AttributeError as error:
-            _warn("learns single items a little slower", error)
+            warn("learns single items a little slower", error)
             return self
         except Exception as error:
             self._recover(error)
@@ -217,7 +110,7 @@ class CompiledKernel:
     def _recover(self, error: Exception) -> None:
         """Change to options that work after a failed compilation, or to Python."""
         if not _drop_reference_option():
-            _disable_compilation(error)
+            disable_compilation(error)
         self._compiled = None
 
 
@@ -227,30 +120,36 @@ def _nothing() -> None:
 
 def _drop_reference_option() -> bool:
     """Compile with reference counts if numba's option to leave them out is gone; tell whether it is."""
-    if "_nrt" not in _State.options:
+    if "_nrt" not in State.options:
         return False
     try:
-        numba.njit(**_State.options)(_nothing).compile(())
+        numba.njit(**State.options)(_nothing).compile(())
     except Exception as reason:
-        options = {name: value for name, value in _State.options.items() if name != "_nrt"}
+        options = {name: value for name, value in State.options.items() if name != "_nrt"}
         try:
             numba.njit(**options)(_nothing).compile(())
         except Exception:
             return False
-        _State.options = options
-        _warn("compiles slower machine code", reason)
+        State.options = options
+        warn("compiles slower machine code", reason)
         return True
     return False
 
 
+def _part(function: Function, **options: Any) -> Function:
+    if State.compiles:
+        register_jitable(**options, **compiler_options()[1])(function)
+    return function
+
+
 def inline(function: Function) -> Function:
     """Mark a small function that kernels and rules call; it is compiled into its callers."""
-    return register_jitable(forceinline=True)(function) if _State.compiles else function
+    return _part(function, forceinline=True)
 
 
 def separate(function: Function) -> Function:
-    """Mark a function that kernels call rarely; it is compiled on its own, so its callers compile faster."""
-    return register_jitable(function) if _State.compiles else function
+    """Mark a function that kernels call rarely; it stays a function in them, so that they compile faster."""
+    return _part(function, forceinline=False)
 
 
 def dispatched(stub: Function) -> Function:
@@ -265,14 +164,14 @@ def dispatched(stub: Function) -> Function:
     def generic(first: Any, *others: Any) -> Any:
         return getattr(first, name)(*others)
 
-    if _State.compiles:
+    if State.compiles:
 
         def implementation(*arguments: Any) -> Any:
             method = getattr(getattr(arguments[0], "instance_class", None), name, None)
             return method if inspect.isfunction(method) else None
 
         implementation.__signature__ = inspect.signature(stub)  # type: ignore[attr-defined]
-        overload(generic, strict=False)(implementation)
+        overload(generic, strict=False, jit_options=compiler_options()[1])(implementation)
     return generic  # type: ignore[return-value]
 
 
@@ -308,7 +207,7 @@ def _link_newest(*names: str) -> None:
         for name, address in found.items():
             llvmlite.binding.add_symbol(name, address)
     except Exception as error:
-        _warn("computes exp and pow a little slower", error)
+        warn("computes exp and pow a little slower", error)
 
 
 def _compile_callback(function: Callable[..., Any], signature: Any) -> Any:
@@ -317,12 +216,12 @@ def _compile_callback(function: Callable[..., Any], signature: Any) -> Any:
         from numba.core.ccallback import CFunc
 
         callback = CFunc(
-            function, (signature.args, signature.return_type), locals={}, options=dict(_State.options)
+            function, (signature.args, signature.return_type), locals={}, options=dict(State.options)
         )
     except (ImportError, TypeError) as error:
-        _warn("compiles rules again in each process", error)
-        return numba.cfunc(signature, **_State.options)(function)
-    _add_cache(callback, function)
+        warn("compiles rules again in each process", error)
+        return numba.cfunc(signature, **State.options)(function)
+    add_cache(callback, function)
     callback.compile()
     return callback
 
@@ -357,7 +256,7 @@ def pointer(function: Callable[..., Any], signature: Any) -> Any:
             raise ValueError(
                 f"{function.__module__}.{function.__qualname__} cannot be compiled: {_reason(error)}"
             ) from None
-        _disable_compilation(error)
+        disable_compilation(error)
         return None
     return callback
 
@@ -384,7 +283,7 @@ def _function_at(signature: Any) -> Callable[[Any], Any]:
     def at(address: Any) -> Any:
         return address if callable(address) else _functions[int(address)]
 
-    if not _State.compiles:
+    if not State.compiles:
         return at
 
     @intrinsic
@@ -404,7 +303,7 @@ def _function_at(signature: Any) -> Callable[[Any], Any]:
 
         return function(address), codegen
 
-    @overload(at, strict=False)
+    @overload(at, strict=False, jit_options=compiler_options()[1])
     def _(address: Any) -> Any:
         return lambda address: cast(address)  # type: ignore[call-arg]
 

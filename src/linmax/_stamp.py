@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-COMPILED = ("_jit.py", "rules/*.py", "kernels/*.py", "kernels/forms/*.py")
+COMPILED = ("_jit.py", "_numba.py", "rules/*.py", "kernels/*.py", "kernels/forms/*.py")
 
 # modules that change only together with the version of Python, numpy, numba or linmax
 STABLE_MODULES = {*sys.stdlib_module_names, "numpy", "numba", "linmax"}
@@ -28,7 +28,7 @@ def sources_digest() -> str:
 def is_digested(thing: Any) -> bool:
     """Tell whether a function or class is defined in a file that `sources_digest` covers."""
     module = str(getattr(thing, "__module__", ""))
-    return module.startswith(("linmax.rules.", "linmax.kernels.")) or module == "linmax._jit"
+    return module.startswith(("linmax.rules.", "linmax.kernels.")) or module in ("linmax._jit", "linmax._numba")
 
 
 def code_stamp(function: Callable[..., Any], callers: tuple[Any, ...] = ()) -> tuple[Any, ...]:

@@ -1,16 +1,21 @@
 """Compiled code: never stale, never compiled twice, and equal to its source."""
 
+import gc
+import importlib.util
 import os
 import shutil
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
+from numba.core.codegen import JITCodeLibrary
 
 import linmax
 import linmax.evaluate
@@ -19,6 +24,7 @@ from linmax import Alma, Fusion, Perceptron, QuasiAdditive, Winnow, _jit, _stamp
 from linmax.kernels import naive_bayes, recycling, trial
 from linmax.kernels.forms import base, shared
 from linmax.problems import majority
+from tests.helpers.forks import Forks, forks
 
 SOURCES = Path(linmax.__file__).parent
 
@@ -56,50 +62,52 @@ print([fusion.weights[0], fusion.weights[1]], hits)
 """
 
 
-def run(code: str, home: Path, cache: Path) -> str:
-    """What a fresh process prints, with linmax taken from `home`."""
-    environment = {**os.environ, "PYTHONPATH": str(home), "NUMBA_CACHE_DIR": str(cache)}
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout.strip()
+@pytest.fixture(scope="module")
+def fresh() -> Iterator[Forks]:
+    with forks() as made:
+        yield made
+
+
+def disk_cache() -> Path:
+    """The folder of machine code that all tests share."""
+    return Path(os.environ.get("NUMBA_CACHE_DIR", Path.home() / ".cache" / "numba"))
 
 
 @pytest.mark.parametrize(
     "program", [SMALL, pytest.param(WHOLE, marks=pytest.mark.slow)], ids=["small", "whole"]
 )
 def test_a_second_process_loads_kernels_from_disk_and_an_edited_form_is_never_run_stale(
-    program: str, tmp_path: Path
+    program: str, fresh: Forks, tmp_path: Path
 ) -> None:
     home, cache = tmp_path / "home", tmp_path / "cache"
+
+    def run(program: str) -> str:
+        return fresh.run(program, [home], cache)
+
     shutil.copytree(SOURCES, home / "linmax", ignore=shutil.ignore_patterns("__pycache__"))
     (home / "linmax" / "kernels" / "small.py").write_text(SMALL_KERNEL)
-    assert run(program, home, cache) == "[-1.0, 1.0] 0"
-    assert run(program, home, cache) == "[-1.0, 1.0] 1"
+    assert run(program) == "[-1.0, 1.0] 0"
+    assert run(program) == "[-1.0, 1.0] 1"
     # numba wakes, which takes half a second, only where something is compiled
     asleep = program + "import sys; print('numba.np.linalg' in sys.modules)"
-    assert run(asleep, home, cache) == "[-1.0, 1.0] 1\nFalse"
-    # an edit outside of kernels/, rules/ and _jit.py compiles nothing
+    assert run(asleep) == "[-1.0, 1.0] 1\nFalse"
+    # an edit outside of kernels/, rules/, _jit.py and _numba.py compiles nothing
     for path in (home / "linmax").rglob("*.py"):
         part = path.relative_to(home / "linmax")
-        if part.parts[0] not in ("kernels", "rules", "_jit.py"):
+        if part.parts[0] not in ("kernels", "rules", "_jit.py", "_numba.py"):
             path.write_text("# a comment\n" + path.read_text())
-    assert run(program, home, cache) == "[-1.0, 1.0] 1"
+    assert run(program) == "[-1.0, 1.0] 1"
     # a method in another file than the kernel's: numba's own stamp would not see this edit
     form = home / "linmax" / "kernels" / "forms" / "votes.py"
     form.write_text(form.read_text().replace("z = q[self.codes[t, i]]", "z = 3.0 * q[self.codes[t, i]]"))
-    assert run(program, home, cache) == "[-3.0, 3.0] 0"
+    assert run(program) == "[-3.0, 3.0] 0"
     # an index that names what is no more, as after an upgrade, is no reason to fail
     for index in cache.rglob("*.nbi"):
         version, *_ = index.read_bytes().partition(b"linmax")
         rest = index.read_bytes()[len(version) :]
         assert b"Hard" in rest
         index.write_bytes(version + rest.replace(b"Hard", b"Hars"))
-    assert run(program, home, cache) == "[-3.0, 3.0] 0"
+    assert run(program) == "[-3.0, 3.0] 0"
 
 
 def test_other_parameters_and_other_rules_compile_no_kernel() -> None:
@@ -143,7 +151,7 @@ def test_a_rule_that_makes_an_array_is_told_that_kernels_allocate_nothing() -> N
         Fusion(Allocating()).learn([["a", "b"], ["b", "a"]], ["b", "b"])
 
 
-def test_a_rule_typed_into_a_session_without_a_file_works() -> None:
+def test_a_rule_typed_into_a_session_without_a_file_works(fresh: Forks) -> None:
     code = """
     from dataclasses import dataclass
     from linmax import Fusion, Rule
@@ -160,11 +168,11 @@ def test_a_rule_typed_into_a_session_without_a_file_works() -> None:
     fusion.learn([["a", "b"], ["a", "b"]], ["b", "b"])
     print(fusion.weights[1], repr(fusion.learner))
     """
-    cache = Path(os.environ.get("NUMBA_CACHE_DIR", Path.home() / ".cache" / "numba"))
-    assert run(code, SOURCES.parent, cache) == "2.0 <unregistered test_rule>()".replace("test_rule", "Double")
+    printed = fresh.run(code, [SOURCES.parent], disk_cache())
+    assert printed == "2.0 <unregistered test_rule>()".replace("test_rule", "Double")
 
 
-def test_what_a_rule_takes_from_outside_itself_is_never_stale(tmp_path: Path) -> None:
+def test_what_a_rule_takes_from_outside_itself_is_never_stale(fresh: Forks, tmp_path: Path) -> None:
     (tmp_path / "steps.py").write_text("STEP = 2.0\n")
     (tmp_path / "mine.py").write_text(
         textwrap.dedent("""
@@ -184,18 +192,16 @@ def test_what_a_rule_takes_from_outside_itself_is_never_stale(tmp_path: Path) ->
         """)
     )
     code = """
-    import sys
-    sys.path.insert(0, sys.argv[0] or ".")
     import mine, linmax
     fusion = linmax.Fusion(mine.Mine())
     fusion.learn([["a", "b"]], ["b"])
     print(fusion.weights[1], linmax._jit.pointer(mine.Mine.update, linmax._jit.UPDATE).cache_hits)
-    """.replace('sys.argv[0] or "."', repr(str(tmp_path)))
-    cache = Path(os.environ.get("NUMBA_CACHE_DIR", Path.home() / ".cache" / "numba"))
-    assert run(code, SOURCES.parent, cache) == "2.0 0"
-    assert run(code, SOURCES.parent, cache) == "2.0 1"
+    """
+    path = [tmp_path, SOURCES.parent]
+    assert fresh.run(code, path, disk_cache()) == "2.0 0"
+    assert fresh.run(code, path, disk_cache()) == "2.0 1"
     (tmp_path / "steps.py").write_text("STEP = 30.0\n")
-    assert run(code, SOURCES.parent, cache) == "30.0 0"
+    assert fresh.run(code, path, disk_cache()) == "30.0 0"
 
 
 @pytest.mark.parametrize(
@@ -280,13 +286,45 @@ def generic_functions() -> list[str]:
     return sorted(names | {"size", "entry", "of", "note", "gap", "tally", "vote", "cell", "weigh", "marks"})
 
 
-def test_fields_of_other_named_tuples_compile_as_before() -> None:
+def test_fields_of_other_named_tuples_compile_as_before(fresh: Forks) -> None:
     """Other libraries may call their fields `size`, `entry` or `add_scores`."""
     names = generic_functions()
-    cache = Path(os.environ.get("NUMBA_CACHE_DIR", Path.home() / ".cache" / "numba"))
-    printed = run(FOREIGN.replace("NAMES_HERE", repr(names)), SOURCES.parent, cache)
+    printed = fresh.run(FOREIGN.replace("NAMES_HERE", repr(names)), [SOURCES.parent], disk_cache())
     n = range(len(names))
     assert printed.split() == [str(sum(n)), str(float(sum(10 * i if i % 2 else i for i in n)))]
+
+
+def test_other_functions_are_compiled_and_collected_as_before() -> None:
+    """Only parts of kernels get no machine code of their own."""
+
+    @numba.njit
+    def third(x: float) -> float:
+        return x / 3.0
+
+    @_jit.inline
+    def twice(x: float) -> float:
+        return 2.0 * x
+
+    kernel = _jit.CompiledKernel(lambda x: twice(x) + third(x))
+    assert kernel(3.0) == 7.0
+    assert gc.isenabled()
+    (result,) = third.overloads.values()
+    assert type(result.library) is JITCodeLibrary
+    assert result.entry_point(6.0) == 2.0
+    assert numba.njit(lambda x: twice(x))(3.0) == 6.0
+
+
+def test_a_part_of_a_kernel_may_print(capfd: pytest.CaptureFixture[str]) -> None:
+    """Machine code refers to Python objects then."""
+
+    @_jit.inline
+    def tell(x: float) -> float:
+        print("seen", x)
+        return 2.0 * x
+
+    kernel = _jit.CompiledKernel(lambda x: tell(x) + 1.0)
+    assert kernel(3.0) == 7.0
+    assert capfd.readouterr().out == "seen 3.0\n"
 
 
 def test_every_kernel_can_be_stamped_and_so_cached() -> None:
@@ -309,15 +347,24 @@ def test_every_kernel_can_be_stamped_and_so_cached() -> None:
 def test_the_stamp_changes_with_the_files_that_kernels_are_compiled_from_alone(tmp_path: Path) -> None:
     home = tmp_path / "home"
     shutil.copytree(SOURCES, home / "linmax", ignore=shutil.ignore_patterns("__pycache__"))
-    code = "from linmax import _stamp; print(_stamp.sources_digest())"
-    before = run(code, home, tmp_path)
+
+    def digest() -> str:
+        specification = importlib.util.spec_from_file_location("copied_stamp", home / "linmax" / "_stamp.py")
+        assert specification is not None
+        assert specification.loader is not None
+        copied = importlib.util.module_from_spec(specification)
+        specification.loader.exec_module(copied)
+        return str(copied.sources_digest())
+
+    before = digest()
+    assert before == _stamp.sources_digest()
     for name in ("svm.py", "experts/shared.py", "runtime/rule_run.py", "validation.py", "__init__.py"):
         path = home / "linmax" / name
         path.write_text(path.read_text() + "\n# edited\n")
-    assert run(code, home, tmp_path) == before
-    for name in ("_jit.py", "rules/winnow.py", "kernels/update.py", "kernels/forms/votes.py"):
+    assert digest() == before
+    for name in ("_jit.py", "_numba.py", "rules/winnow.py", "kernels/update.py", "kernels/forms/votes.py"):
         path = home / "linmax" / name
         path.write_text(path.read_text() + "\n# edited\n")
-        after = run(code, home, tmp_path)
+        after = digest()
         assert after != before
         before = after

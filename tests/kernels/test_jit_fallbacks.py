@@ -1,25 +1,26 @@
 """linmax runs with the same results where internals of numba are missing, and warns once."""
 
 import ast
-import os
-import subprocess
-import sys
 import textwrap
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 import linmax
-from linmax import _jit
+from linmax import _jit, _numba
+from tests.helpers.forks import Forks, forks
 
 # numba itself must have used what is removed then, or it would fail, too
+PRELUDE = """
+numba.njit(lambda x: x ** 0.5)(2.0)
+numba.cfunc("float64(float64)")(lambda x: x * 0.5)
+"""
 PROGRAM = """
 import warnings
 import numba
-numba.njit(lambda x: x ** 0.5)(2.0)
-numba.cfunc("float64(float64)")(lambda x: x * 0.5)
 {change}
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
@@ -75,9 +76,10 @@ WHOLE = """
 """
 
 # what a later version of numba may do, and what linmax then says of itself
-RECACHED, SLOWER, UNCOMPILED = (
+RECACHED, SLOWER, SLOWLY, UNCOMPILED = (
     "compiles again in each process",
     "compiles slower machine code",
+    "compiles more slowly",
     "runs uncompiled",
 )
 MOVED = """
@@ -176,6 +178,41 @@ CHANGES = {
         cgutils.create_struct_proxy = refuse
         """,
     ),
+    "JITCodeLibrary has moved": (SLOWLY, "from numba.core import codegen; del codegen.JITCodeLibrary"),
+    "Compiler has moved": (SLOWLY, "from numba.core import compiler; del compiler.Compiler"),
+    "the option pipeline_class is gone": (SLOWLY, "numba.jit = lambda *arguments, **options: None"),
+    "_finalize_final_module is renamed": (
+        SLOWLY,
+        """
+        from numba.core import codegen
+        finalize = codegen.CPUCodeLibrary._finalize_final_module
+        del codegen.CPUCodeLibrary._finalize_final_module
+        codegen.CPUCodeLibrary.__getattr__ = lambda self, name: finalize.__get__(self)
+        """,
+    ),
+    "more is asked of the code of a part": (
+        SLOWLY,
+        """
+        from numba.core import cpu
+        get = cpu.CPUContext.get_executable
+        def ask(self, library, fndesc, env):
+            library.codegen.magic_tuple()
+            return get(self, library, fndesc, env)
+        cpu.CPUContext.get_executable = ask
+        """,
+    ),
+    "a part is not linked": (
+        SLOWLY,
+        """
+        from numba.core import codegen
+        add = codegen.CPUCodeLibrary.add_linking_library
+        def refuse(self, library):
+            if type(library) not in (codegen.JITCodeLibrary, codegen.AOTCodeLibrary):
+                raise RuntimeError("unknown library")
+            add(self, library)
+        codegen.CPUCodeLibrary.add_linking_library = refuse
+        """,
+    ),
     "overload is gone": (UNCOMPILED, "import numba.extending; del numba.extending.overload"),
     "intrinsic is gone": (UNCOMPILED, "import numba.extending; del numba.extending.intrinsic"),
     "cpu_target has moved": ("exp and pow", "from numba.core import registry; del registry.cpu_target"),
@@ -183,22 +220,16 @@ CHANGES = {
 }  # fmt: skip
 
 
-def run(change: str, work: str, folder: Path, cache: Path) -> list[str]:
+def run(forks: Forks, change: str, work: str, folder: Path, cache: Path) -> list[str]:
     """What a fresh process prints after a change of numba."""
     program = PROGRAM.replace("{change}", textwrap.dedent(change)).replace("    {work}\n", work.lstrip("\n"))
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(Path(linmax.__file__).parents[1]), str(folder)]),
-            "NUMBA_CACHE_DIR": str(cache),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    return forks.run(program, [Path(linmax.__file__).parents[1], folder], cache).splitlines()
+
+
+@pytest.fixture(scope="module")
+def fresh() -> Iterator[Forks]:
+    with forks(PRELUDE) as made:
+        yield made
 
 
 class Expected(NamedTuple):
@@ -213,23 +244,25 @@ class Expected(NamedTuple):
 @pytest.fixture(
     scope="module", params=[SMALL, pytest.param(WHOLE, marks=pytest.mark.slow)], ids=["small", "whole"]
 )
-def expected(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Expected:
+def expected(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, fresh: Forks
+) -> Expected:
     folder, cache = tmp_path_factory.mktemp("program"), tmp_path_factory.mktemp("cache")
     (folder / "small_kernel.py").write_text(SMALL_KERNEL)
-    results, warned, others = run("", request.param, folder, cache)
+    results, warned, others = run(fresh, "", request.param, folder, cache)
     assert (warned, others) == ("[]", "[]")
     return Expected(results, request.param, folder, cache)
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_of_numba_gives_one_warning_and_the_same_results(
-    change: str, expected: Expected, tmp_path: Path
+    change: str, expected: Expected, fresh: Forks, tmp_path: Path
 ) -> None:
     consequence, code = CHANGES[change]
     # what is loaded from disk is not compiled: only an empty cache shows that compiling fails
-    cold = consequence in (SLOWER, UNCOMPILED) or "save" in change
+    cold = consequence in (SLOWER, SLOWLY, UNCOMPILED) or "save" in change
     cache = tmp_path if cold else expected.cache
-    found, warned, others = run(code, expected.work, expected.folder, cache)
+    found, warned, others = run(fresh, code, expected.work, expected.folder, cache)
     assert found == expected.results
     assert others == "[]"
     sentences = ast.literal_eval(warned)
@@ -240,9 +273,9 @@ def test_a_change_of_numba_gives_one_warning_and_the_same_results(
 
 def test_a_dispatcher_without_overloads_is_called_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = _jit.CompiledKernel(lambda x: 2.0 * x)
-    monkeypatch.setattr(_jit._State, "warned", set())
+    monkeypatch.setattr(_numba.State, "warned", set())
     monkeypatch.setattr(kernel, "_compiled", lambda x: 2.0 * x)
-    with pytest.warns(_jit.CompilationWarning, match="single items a little slower"):
+    with pytest.warns(_numba.CompilationWarning, match="single items a little slower"):
         assert kernel.entry(3.0)(3.0) == 6.0
     assert kernel.entry(3.0)(3.0) == 6.0  # no second warning
 
