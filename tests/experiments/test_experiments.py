@@ -18,6 +18,7 @@ from experiments.lecture import BEST, bound, moves, potential_decrease
 from experiments.statistics import Interval, claimed, interval
 from experiments.sub_experts_figure_1.cells import SETTINGS
 from linmax import Fusion, Perceptron, Romma, Winnow
+from linmax._jit import interpreted
 from linmax.experts import Attributes
 from linmax.problems import majority
 
@@ -97,6 +98,17 @@ def test_a_small_cell_of_each_experiment_gives_tables_verdicts_and_a_picture(nam
     cells = list(map(smaller, one.cells(2, True)))
     figures = one.gather([Found(cell, one.run(cell, data)) for cell in cells])
     complete(one, figures)
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_a_tiny_cell_of_the_other_experiments_does_so_uncompiled(name: str, data: Path) -> None:
+    one = experiments()[name]
+    tiny = [
+        cell | {"trials": 40} | ({"tested": 20} if "tested" in cell else {}) for cell in one.cells(2, True)
+    ]
+    with interpreted():
+        found = [Found(cell, one.run(cell, data)) for cell in tiny]
+    complete(one, one.gather(found))
 
 
 def complete(one: Experiment, figures: dict[str, Any], *, twice: bool = False) -> None:
