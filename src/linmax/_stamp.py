@@ -28,7 +28,9 @@ def sources_digest() -> str:
 def is_digested(thing: Any) -> bool:
     """Tell whether a function or class is defined in a file that `sources_digest` covers."""
     module = str(getattr(thing, "__module__", ""))
-    return module.startswith(("linmax.rules.", "linmax.kernels.")) or module in ("linmax._jit", "linmax._numba")
+    return module in ("linmax._jit", "linmax._numba") or module.startswith(
+        ("linmax.rules.", "linmax.kernels.")
+    )
 
 
 def code_stamp(function: Callable[..., Any], callers: tuple[Any, ...] = ()) -> tuple[Any, ...]:
