@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,7 @@ class ChunkBuilder:
         self.repeated = self.conflicting = 0
         self.confidences = {one.expert: one.name for one in reading.columns("confidence")}
         self.scores = reading.columns("score")
+        self._per_cent: dict[str, bool] = {}
 
     def chunk(self, data: Any, lines: Codes, first: int = 0) -> Chunk:
         """Return the items of a table as a chunk.
@@ -112,14 +114,17 @@ class ChunkBuilder:
         return self.decoder.numbers(TableBatch(pa.table({name: column}), lines), name, "the score")
 
     def _scored_votes(self, data: Any, expert: ColumnRole, lines: Codes) -> tuple[Any, ...]:
-        """Return the votes of an expert with its confidences; 1 where there are none."""
+        """Return the votes of an expert with its confidences; 1 where no vote has one."""
         votes = to_numpy(self._votes(data.column(expert.name)))
-        item = np.flatnonzero(_present(votes))
+        item = np.flatnonzero(votes != None) if votes.dtype == object else np.arange(len(votes))  # noqa: E711
         value = np.ones(len(item))
         if expert.name in self.confidences:
             numbers = self._numbers(data, self.confidences[expert.name], lines)
-            numbers = numbers / 100.0 if np.nanmax(numbers, initial=0.0) > 1.0 else numbers
-            value = np.where(np.isnan(numbers), np.nanmean(numbers) if len(numbers) else 1.0, numbers)[item]
+            largest = float(np.nanmax(numbers, initial=0.0))
+            if self._per_cent.setdefault(expert.name, largest > 1.0):  # the first chunk decides
+                numbers = numbers / 100.0
+            known = numbers[~np.isnan(numbers)]
+            value = np.where(np.isnan(numbers), known.mean() if len(known) else 1.0, numbers)[item]
         return item, str(expert.expert), votes[item], value
 
     def _score_parts(self, data: Any, lines: Codes) -> list[tuple[Any, ...]]:
@@ -152,43 +157,43 @@ class ChunkBuilder:
     # --- one row per vote
 
     def _long(self, data: Any, lines: Codes) -> Chunk:
-        item_column, expert_column = self.reading.column("id"), self.reading.column("expert")
-        vote_column, label = self.reading.column("vote"), self.reading.column("label")
-        encoded = _plain(data.column(item_column)).dictionary_encode()
-        item = np.asarray(pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False), np.int64)
-        ids = encoded.dictionary.to_pylist()
+        label = self.reading.column("label")
+        item, ids = _codes(strip_missing(_plain(data.column(self.reading.column("id"))), self.missing))
         known = np.flatnonzero(item >= 0)
         first_row = np.zeros(len(ids), np.int64)
         first_row[item[known[::-1]]] = known[::-1]
-        votes = to_numpy(self._votes(data.column(vote_column)))
-        experts = to_numpy(strip_missing(_plain(data.column(expert_column)), self.missing))
-        present = _present(votes) & _present(experts) & (item >= 0)
+        vote, classes = _codes(self._votes(data.column(self.reading.column("vote"))))
+        who, experts = _codes(strip_missing(_plain(data.column(self.reading.column("expert"))), self.missing))
+        present = (vote >= 0) & (who >= 0) & (item >= 0)
         score = None
         if self.scores:
             score = self._numbers(data, self.scores[0].name, lines)
             present &= ~np.isnan(score)
-        rows = np.flatnonzero(present)
-        rows = rows if score is not None else self._last_votes(rows, item, experts)
+        key = item * len(experts) + who
+        if score is not None:
+            key = key * len(classes) + vote
+        rows = self._last_votes(np.flatnonzero(present), key)
         rows = rows[np.argsort(item[rows], kind="stable")]
-        triplets = Triplets(
-            item[rows], experts[rows], votes[rows], None if score is None else score[rows], len(ids)
-        )
         return Chunk(
             0,
             lines[first_row] if len(lines) else lines,
-            triplets,
+            Triplets(
+                item[rows],
+                np.array(experts, object)[who[rows]],
+                _name_array(classes)[vote[rows]],
+                None if score is None else score[rows],
+                len(ids),
+            ),
             None if label is None else self._long_labels(data.column(label), item, len(ids)),
             self._attributes(data.take(pa.array(first_row)), lines[first_row]),
             ids,
         )
 
-    def _last_votes(self, rows: Codes, item: Codes, experts: Any) -> Codes:
-        """Return the rows without those that a later vote of the same expert replaces."""
-        who = np.unique(experts[rows].astype(str), return_inverse=True)[1]
-        key = item[rows] * (int(who.max(initial=0)) + 1) + who
-        _, last = np.unique(key[::-1], return_index=True)
+    def _last_votes(self, rows: Codes, key: Codes) -> Codes:
+        """Return the rows without those that a later row of the same expert and item replaces."""
+        last = np.sort(_last_rows(key[rows]))
         self.repeated = len(rows) - len(last)
-        return np.sort(rows[len(rows) - 1 - last])
+        return rows[last]
 
     def _long_labels(self, column: Any, item: Codes, items: int) -> Any:
         """Return the label of each item; None if it has none, or two different ones."""
@@ -200,9 +205,11 @@ class ChunkBuilder:
         wrong = np.unique(item[rows][found[item[rows]] != codes[rows]])
         self.conflicting = len(wrong)
         found[wrong] = -1
-        names = np.array([*encoded.dictionary.to_pylist(), None], object)
-        labels: NDArray[Any] = names[found]
-        return labels
+        names = encoded.dictionary.to_pylist()
+        if self.classes.are_integers:
+            labels: NDArray[Any] = np.array([*names, None], object)[found]
+            return labels if (found < 0).any() else labels.astype(np.int64)
+        return pa.DictionaryArray.from_arrays(pa.array(found.astype(np.int32), mask=found < 0), names)
 
 
 def vote_codes(votes: Any, names: Sequence[Any]) -> dict[Any, tuple[Codes, Codes]]:
@@ -228,15 +235,21 @@ def vote_codes(votes: Any, names: Sequence[Any]) -> dict[Any, tuple[Codes, Codes
             at = np.flatnonzero(codes >= 0)
             found[name] = (at, codes[at])
     elif votes is not None:
-        codes = np.array([index.get(one, -1) for one in votes.label.tolist()], np.int64)
+        codes = np.array(list(map(index.get, votes.label.tolist(), repeat(-1))), np.int64)
         values = np.ones(len(codes)) if votes.value is None else votes.value
-        experts, who = np.unique(votes.expert.astype(str), return_inverse=True)
-        order = np.lexsort((values, votes.item, who))  # the largest score of an expert on an item comes last
-        last = np.ones(len(order), bool)
-        last[:-1] = (np.diff(who[order]) != 0) | (np.diff(votes.item[order]) != 0)
+        experts = list(dict.fromkeys(votes.expert.tolist()))
+        number = {name: i for i, name in enumerate(experts)}
+        who = np.array([number[name] for name in votes.expert.tolist()], np.int64)
+        if votes.value is None:
+            order = np.argsort(who, kind="stable")
+        else:  # the largest score of an expert on an item comes last, and of equal ones the first
+            order = np.lexsort((-np.arange(len(who)), values, votes.item, who))
+            ends = (np.diff(who[order]) != 0) | (np.diff(votes.item[order]) != 0)
+            order = order[np.append(ends, np.ones(min(len(order), 1), bool))]
+        order = order[codes[order] >= 0]
+        starts = np.searchsorted(who[order], np.arange(len(experts) + 1))
         for i, name in enumerate(experts):
-            rows = order[last & (who[order] == i)] if len(experts) < 2000 else order[:0]
-            rows = rows[codes[rows] >= 0]
+            rows = order[starts[i] : starts[i + 1]]
             found[name] = (votes.item[rows], codes[rows])
     return found
 
@@ -255,10 +268,23 @@ def _plain(column: Any) -> Any:
     return array
 
 
-def _present(values: NDArray[Any]) -> NDArray[np.bool_]:
-    if values.dtype != object:
-        return np.ones(len(values), bool) if values.dtype.kind in "iub" else ~np.isnan(values)
-    return np.array([value is not None and value == value for value in values.tolist()], bool)
+def _codes(array: Any) -> tuple[Codes, list[Any]]:
+    """Return an integer for each cell, -1 where it is null, and the value of each integer."""
+    encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+    indices = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+    return np.asarray(indices, np.int64), encoded.dictionary.to_pylist()
+
+
+def _last_rows(key: Codes) -> Codes:
+    """Return the last row of each key."""
+    last = pa.table({"key": key, "row": np.arange(len(key))}).group_by("key").aggregate([("row", "max")])
+    return np.asarray(last["row_max"].to_numpy(), np.int64)
+
+
+def _name_array(names: list[Any]) -> NDArray[Any]:
+    if names and all(type(name) is int for name in names):
+        return np.array(names, np.int64)
+    return np.array(names, object)
 
 
 def _filled(value: Any, size: int) -> NDArray[Any]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,23 +14,6 @@ MIN_LABELS = 50
 """With fewer labelled rows, a vote that is never a label may still be a class."""
 
 TRUE_FALSE = {"true": "1", "false": "0"}
-
-
-class Unlabelled(NamedTuple):
-    """Votes that are never a label.
-
-    Attributes
-    ----------
-    counts : dict of str to int
-        How often each of them occurs.
-    """
-
-    counts: dict[str, int]
-
-    @property
-    def total(self) -> int:
-        """The number of such votes."""
-        return sum(self.counts.values())
 
 
 class ClassNames:
@@ -52,8 +35,7 @@ class ClassNames:
     ----------
     names : list
         The classes.
-    respelled : dict of str to int
-        How many votes of each other spelling were mapped to a class.
+        All of them are integers, or all are texts: booleans are ``"True"`` and ``"False"``.
 
     Examples
     --------
@@ -68,27 +50,35 @@ class ClassNames:
     def __init__(
         self, labels: Iterable[Any], extra: Iterable[str] = (), missing: tuple[str, ...] = MISSING
     ) -> None:
-        self.names: list[Any] = list(dict.fromkeys(labels))
+        self.names: list[Any] = _one_type([*labels])
         self.missing = frozenset(text.strip() for text in missing)
-        self.respelled: dict[str, int] = {}
-        self._exact = {_text(name): name for name in self.names}
-        for name in extra:
-            if name not in self._exact and self._key(name) is None:
-                self._exact[name] = self._typed(name)
-                self.names.append(self._exact[name])
-        self._levels = [self._distinct(key) for key in (_stripped, _folded, _numeric)]
+        self._exact: dict[str, Any] = {_text(name): name for name in self.names}
+        self._levels = [self._by_key(key) for key in KEYS]
+        named = [str(name) for name in extra if str(name).strip() not in self.missing]
+        further = [name for name in named if self.find(name) is None]
+        if further:
+            is_whole = self.are_integers and all(name.removeprefix("-").isdecimal() for name in further)
+            self.names = _one_type([*self.names, *(int(name) if is_whole else name for name in further)])
+            self._exact = {_text(name): name for name in self.names}
+            self._levels = [self._by_key(key) for key in KEYS]
 
-    def _distinct(self, key: Any) -> dict[str, Any]:
-        """Return the classes by key, or nothing if two of them have the same key."""
-        found = {key(text): name for text, name in self._exact.items()}
-        return found if len(found) == len(self._exact) else {}
+    @property
+    def _minus_one_abstains(self) -> bool:
+        return bool(self.names) and all(str(name).isdecimal() for name in self.names)
 
-    def _typed(self, name: str) -> Any:
-        is_integer = bool(self.names) and all(type(one) is int for one in self.names)
-        return int(name) if is_integer and name.removeprefix("-").isdecimal() else name
+    @property
+    def are_integers(self) -> bool:
+        """Whether the classes are integers; else they are texts."""
+        return bool(self.names) and type(self.names[0]) is int
 
-    def _key(self, text: str) -> Any:
-        return next((name for name in self.names if _text(name) == text), None)
+    def _by_key(self, key: Callable[[str], str]) -> dict[str, Any]:
+        """Return the classes by key, without those whose key another class has, too."""
+        found: dict[str, Any] = {}
+        twice = set()
+        for text, name in self._exact.items():
+            if found.setdefault(key(text), name) != name:
+                twice.add(key(text))
+        return {text: name for text, name in found.items() if text not in twice}
 
     def find(self, value: Any) -> Any:
         """Return the class that a vote names, or None.
@@ -101,7 +91,7 @@ class ClassNames:
         text = _text(value)
         if text in self._exact:
             return self._exact[text]
-        for level, key in zip(self._levels, (_stripped, _folded, _numeric), strict=True):
+        for level, key in zip(self._levels, KEYS, strict=True):
             found = level.get(key(text))
             if found is not None:
                 return found
@@ -123,22 +113,6 @@ class ClassNames:
         total = sum(present.values())
         named = sum(count for value, count in present.items() if self.find(value) is not None)
         return named / total if total else 0.0
-
-    def unlabelled(self, counts: dict[Any, int]) -> Unlabelled:
-        """Return the votes that name no class.
-
-        Parameters
-        ----------
-        counts : dict
-            How often each value occurs.
-        """
-        return Unlabelled(
-            {
-                str(value): count
-                for value, count in counts.items()
-                if not self.is_missing(value) and self.find(value) is None
-            }
-        )
 
     def encode(self, column: Any, *, keep: bool = False) -> Any:
         """Return a column with every vote replaced by its class, as an Arrow dictionary array.
@@ -162,19 +136,25 @@ class ClassNames:
                 distinct.setdefault(value, len(distinct))
         codes = pa.array([None if value is None else distinct[value] for value in values], pa.int32())
         indices = codes.take(array.indices) if len(codes) else array.indices.cast(pa.int32())
-        return pa.DictionaryArray.from_arrays(indices, _dictionary(list(distinct)))
+        kind = pa.int64() if self.are_integers else pa.string()
+        return pa.DictionaryArray.from_arrays(indices, pa.array(list(distinct), kind))
 
     def _class_of(self, value: Any, keep: bool) -> Any:
         if self.is_missing(value):
             return None
         found = self.find(value)
-        return (value.strip() if isinstance(value, str) else value) if found is None and keep else found
+        if found is not None or not keep or (self._minus_one_abstains and _numeric(_text(value)) == "-1"):
+            return found
+        if not self.are_integers:
+            return _text(value).strip()
+        text = _text(value).strip()
+        return int(text) if text.removeprefix("-").isdecimal() else None
 
 
-def _dictionary(names: list[Any]) -> Any:
-    if names and all(type(name) is int for name in names):
-        return pa.array(names, pa.int64())
-    return pa.array([name if isinstance(name, str) else _text(name) for name in names], pa.string())
+def _one_type(names: list[Any]) -> list[Any]:
+    """Return the names without repetitions, as integers or as texts."""
+    whole = [int(name) if isinstance(name, float) and name.is_integer() else name for name in names]
+    return list(dict.fromkeys(whole if all(type(name) is int for name in whole) else map(_text, whole)))
 
 
 def _text(value: Any) -> str:
@@ -197,3 +177,7 @@ def _numeric(text: str) -> str:
     folded = TRUE_FALSE.get(folded, folded)
     whole, point, zeros = folded.partition(".")
     return whole if point and not zeros.strip("0") and whole.removeprefix("-").isdecimal() else folded
+
+
+KEYS: tuple[Callable[[str], str], ...] = (_stripped, _folded, _numeric)
+"""What two spellings of a class have in common, the strictest first."""

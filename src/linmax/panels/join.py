@@ -12,13 +12,17 @@ import pyarrow.compute as pc
 from linmax.panels import names
 from linmax.panels.join_experts import has_expert_column, join_experts
 from linmax.panels.keys import Join, count_matches, key_examples, key_texts
-from linmax.panels.profile import ColumnProfile, profile_column
+from linmax.panels.profile import ColumnProfile, profile_column, strip_missing
 from linmax.panels.reading import PanelOptions
 from linmax.panels.table import RawTable
 from linmax.streams.schema import StreamError, missing_column, short_list, short_repr
 
 MIN_OVERLAP = 0.5
 """Ids under different names are joined if at least this share of the smaller set is in both."""
+FILE_WORDS = frozenset(
+    {"truth", "gold", "golden", "groundtruth", "gt", "solution", "solutions", "labels", "wahrheit", "verite"}
+)
+"""Words in the name of a file of labels."""
 MIN_KEYS = 20
 """Fewer different values are no ids, unless their name says so."""
 
@@ -124,23 +128,49 @@ def join_tables(tables: Sequence[RawTable], labels: RawTable | None, options: Pa
 
 
 def _find_labels(tables: list[RawTable]) -> RawTable | None:
-    """Return the one file that holds labels only; None if all files have the same columns."""
-    sets = [frozenset(table.data.column_names) for table in tables]
-    if len(set(sets)) == 1 and tables[0].format != "npy":
-        return None
+    """Return the one file that holds labels only; None if there is none."""
     if any(table.format == "npy" for table in tables):
         single = [table for table in tables if table.data.num_columns == 1]
         return single[-1] if len(single) == 1 and len(tables) > 1 else None
+    sets = [frozenset(table.data.column_names) for table in tables]
+    if len(set(sets)) == 1:
+        return _labels_of_same_shape(tables)
     common = max(set(sets), key=sets.count)
     odd = [table for table, own in zip(tables, sets, strict=True) if own != common or sets.count(common) == 1]
     named = [t for t in odd if any(names.truth_strength(name) == 2 for name in t.data.column_names)]
-    if len(named) == 2:  # in crowd-kit's files `label` is the vote, beside a worker
+    if len(named) > 1:  # in crowd-kit's files `label` is the vote, beside a worker
         named = [
             t for t in named if not any(names.has_word(n, names.EXPERT_WORDS) for n in t.data.column_names)
         ]
+    if len(named) > 1:  # predictions may be called label in one file per expert
+        named = [table for table in named if _is_truth_file(table)] or named
     if len(named) == 1:
         return named[0]
     return min(odd, key=lambda table: table.data.num_columns) if len(odd) > 1 else odd[0]
+
+
+def _labels_of_same_shape(tables: list[RawTable]) -> RawTable | None:
+    """Return the file of labels among files with the same columns: by its name, or by its content."""
+    named = [table for table in tables if _is_truth_file(table)]
+    if len(named) == 1:
+        return named[0]
+    kinds = [
+        frozenset(
+            name
+            for name in table.data.column_names
+            if profile_column(name, table.data[name]).type == "number"
+        )
+        for table in tables
+    ]
+    without = [table for table, decimals in zip(tables, kinds, strict=True) if not decimals]
+    if len(without) == 1 and len(tables) > 2 and len({kind for kind in kinds if kind}) == 1:
+        return without[0]  # the others have probabilities
+    return None
+
+
+def _is_truth_file(table: RawTable) -> bool:
+    stem = table.file.replace("\\", "/").rpartition("/")[2].split(".")[0]
+    return names.has_word(stem, FILE_WORDS)
 
 
 # --- labels
@@ -150,7 +180,7 @@ def _join_labels(table: RawTable, labels: RawTable, options: PanelOptions, joins
     right_profiles = _profiles(labels, options)
     left_key, right_key = _find_keys(table, labels, right_profiles, options)
     label = _label_of(labels, right_profiles, right_key, options)
-    values, ids = labels.data.column(label).combine_chunks(), None
+    values, ids = strip_missing(labels.data.column(label).combine_chunks(), options.missing), None
     notes = [*table.notes, *labels.notes]
     if left_key is None or right_key is None:
         joins.append(Join(labels.file, None, None, table.data.num_rows, 0, 0))

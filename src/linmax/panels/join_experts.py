@@ -43,7 +43,9 @@ def join_experts(tables: list[RawTable], options: PanelOptions, joins: list[Join
     experts = _expert_names(tables)
     every = dict.fromkeys(name for part in parts for name in part)
     different = {
-        name for name in every if not _is_shared([part[name] for part in parts if name in part], len(parts))
+        name
+        for name in every
+        if _is_vote(name) or not _is_shared([part[name] for part in parts if name in part], len(parts))
     }
     for name in every:
         if name not in different:
@@ -128,6 +130,11 @@ def _match_by_key(tables: list[RawTable], key: str, joins: list[Join]) -> tuple[
 def _expert_names(tables: list[RawTable]) -> list[str]:
     found = [table.expert or table.file for table in tables]
     return found if len(set(found)) == len(found) else [f"{name}.{i + 1}" for i, name in enumerate(found)]
+
+
+def _is_vote(name: str) -> bool:
+    """Whether a column holds the votes of an expert, even if they are equal in all files."""
+    return names.has_word(name, names.VOTE_WORDS) and names.truth_strength(name) == 0
 
 
 def _is_shared(columns: list[Any], files: int) -> bool:

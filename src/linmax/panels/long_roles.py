@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from linmax.panels import names
+from linmax.panels.classes import ClassNames
 from linmax.panels.profile import ColumnProfile
 from linmax.panels.reading import ColumnRole, PanelOptions, Reading, select_columns
+from linmax.panels.wide_labels import MIN_SHARE, is_truth, says_who_is_right
 from linmax.streams.schema import StreamError, missing_column, short_list, short_repr
 
 MIN_VOTES_PER_ITEM = 1.3
@@ -19,7 +22,13 @@ MIN_VOTES_PER_EXPERT = 1.5
 """Likewise for experts."""
 MAX_REPEATED = 0.3
 """The largest share of rows in which an expert votes on an item again."""
-MAX_CLASSES = 1000
+MAX_MISSING = 0.1
+"""The largest share of rows without an item."""
+MIN_ITEMS, MIN_ROWS_PER_ITEM = 10, 2.0
+"""Less is no long table if no name says so."""
+MAX_CLASSES = 10_000
+ALWAYS, MOSTLY, OFTEN = 1.0, 0.98, 0.8
+"""Shares of rows in which a column has the same value as in other rows of an item."""
 Codes = NDArray[np.int64]
 
 
@@ -52,6 +61,7 @@ class LongRoles:
         self.profiles = {profile.name: profile for profile in profiles}
         self.forced = options.shape == "long" or hints.get("shape") == "long"
         self._codes: dict[str, Codes] = {}
+        self._combinations: dict[tuple[str, ...], int] = {}
 
     def infer(self) -> Reading | None:
         """Return the roles of all columns; None if the table is not long."""
@@ -64,8 +74,11 @@ class LongRoles:
                 )
             return None
         item, expert, reason = found
-        label = self._label_column(item, expert)
-        votes = self._vote_columns(item, expert, label)
+        labels = self._label_columns(item, expert)
+        votes = self._vote_columns(item, expert, labels)
+        if not votes and len(labels) == 1 and self._may_be_vote(labels[0]):
+            labels, votes = [], labels  # all experts agree
+        label = labels[0] if len(labels) == 1 else None
         if len(votes) != 1 and not self.forced and not self._named_long(item, expert):
             return None
         roles = {
@@ -75,7 +88,13 @@ class LongRoles:
         if label is not None:
             roles[label] = ColumnRole(label, "label", "the same for all votes on an item")
         problem, suggestion = None, {}
-        if len(votes) == 1:
+        if len(labels) > 1:
+            problem = (
+                f"{len(labels)} columns of {self.file} could be the label: {short_list(labels)}; name one"
+                " with --label, and the others are ignored"
+            )
+            suggestion = {"--label": labels[0]}
+        elif len(votes) == 1:
             roles[votes[0]] = ColumnRole(votes[0], "vote", "what the expert says")
         else:
             candidates = votes or [one.name for one in self.profiles.values() if one.name not in roles]
@@ -90,6 +109,8 @@ class LongRoles:
             roles[score] = ColumnRole(score, "score", "a number per class")
         for name in select_columns(self.options.attributes, list(self.profiles), self.file):
             roles.setdefault(name, ColumnRole(name, "attribute", "named by --attributes"))
+        for name in select_columns(self.options.ignore, list(self.profiles), self.file):
+            roles.setdefault(name, ColumnRole(name, "ignored", "named by --ignore"))
         ordered = [roles.get(name) or self._other(profile, item) for name, profile in self.profiles.items()]
         return Reading("long", ordered, [], problem, suggestion)
 
@@ -114,6 +135,28 @@ class LongRoles:
             for item in items:
                 if item != expert and self._is_long(item, expert):
                     return item, expert, "names"
+        return self._unnamed_structure()
+
+    def _unnamed_structure(self) -> tuple[str, str, str] | None:
+        """Return items that repeat, and the one column that is different in all rows of an item."""
+        keys = self._keys()
+        items = [name for name in keys if names.is_id_name(name) or names.has_word(name, names.ITEM_WORDS)]
+        for item in [self.options.id] if self.options.id in self.profiles else items:
+            assert item is not None
+            own = self.profiles[item]
+            if own.missing or own.distinct < MIN_ITEMS or own.present < MIN_ROWS_PER_ITEM * own.distinct:
+                continue
+            experts = [
+                name
+                for name in keys
+                if name != item
+                and self.profiles[name].type != "free text"
+                and self.profiles[name].present >= MIN_ROWS_PER_ITEM * self.profiles[name].distinct
+                and not self.profiles[name].missing
+                and self._distinct(item, name) == self.data.num_rows
+            ]
+            if len(experts) == 1:
+                return item, experts[0], "its values repeat"
         return None
 
     def _keys(self) -> list[str]:
@@ -140,11 +183,11 @@ class LongRoles:
     def _is_long(self, item: str, expert: str) -> bool:
         rows = self.data.num_rows
         items, experts = self.profiles[item], self.profiles[expert]
-        if items.missing or rows < MIN_VOTES_PER_ITEM * items.distinct:
+        if items.missing > MAX_MISSING * rows or items.present < MIN_VOTES_PER_ITEM * items.distinct:
             return False
         if rows < MIN_VOTES_PER_EXPERT * experts.distinct or items.distinct < 2:
             return False
-        repeated = 1.0 - self._pairs(item, expert) / max(rows, 1)
+        repeated = 1.0 - self._distinct(item, expert) / max(rows, 1)
         return repeated <= MAX_REPEATED or self._triples_are_unique(item, expert)
 
     def _triples_are_unique(self, item: str, expert: str) -> bool:
@@ -161,16 +204,17 @@ class LongRoles:
             self._distinct(item, expert, vote) >= 0.999 * self.data.num_rows for vote in votes
         )
 
-    def _pairs(self, item: str, expert: str) -> int:
-        return self._distinct(item, expert)
-
     def _distinct(self, *columns: str) -> int:
-        code: Codes = np.zeros(self.data.num_rows, np.int64)
-        for name in columns:
-            own = self.codes(name)
-            code = code * (int(own.max(initial=0)) + 1) + own
-            code = np.unique(code, return_inverse=True)[1].astype(np.int64)
-        return int(code.max(initial=-1)) + 1
+        """Return how many different combinations of values some columns have."""
+        if columns not in self._combinations:
+            code: Codes = np.zeros(self.data.num_rows, np.int64)
+            for i, name in enumerate(columns):
+                if i == 2:  # the product of three may not fit
+                    code = np.unique(code, return_inverse=True)[1].astype(np.int64)
+                own = self.codes(name)
+                code = code * (int(own.max(initial=0)) + 1) + own
+            self._combinations[columns] = int(pc.count_distinct(pa.array(code)).as_py())
+        return self._combinations[columns]
 
     def codes(self, name: str) -> Codes:
         """Return an integer for each distinct value of a column; missing values have one, too."""
@@ -188,64 +232,100 @@ class LongRoles:
             names.has_word(item, names.ITEM_WORDS) or names.is_id_name(item)
         )
 
-    def _constant_within(self, name: str, key: str) -> bool:
+    def _constant_within(self, name: str, key: str, share: float = MOSTLY) -> bool:
         """Whether a column has one value per value of another one; missing values do not count."""
         values, keys = self.codes(name), self.codes(key)
-        present = np.asarray(self.data.column(name).is_valid().to_numpy(), bool)
-        texts = self.data.column(name)
-        if pa.types.is_string(texts.type):
-            present &= np.asarray(texts.to_numpy() != "", bool)
+        column = self.data.column(name)
+        valid = column.is_valid()
+        if pa.types.is_string(column.type):
+            valid = pc.and_kleene(valid, pc.not_equal(column, ""))
+        present = np.asarray(pc.fill_null(valid, False).to_numpy(), bool)
         values, keys = values[present], keys[present]
         first = np.full(int(keys.max(initial=0)) + 1, -1, np.int64)
         first[keys] = values
-        return bool((first[keys] == values).mean() > 0.98) if len(values) else False
+        return bool((first[keys] == values).mean() >= share) if len(values) else False
 
-    def _label_column(self, item: str, expert: str) -> str | None:
+    def _label_columns(self, item: str, expert: str) -> list[str]:
+        """Return the columns that may hold the labels."""
         if self.options.label == "":
-            return None
+            return []
         if self.options.label:
             if self.options.label not in self.profiles:
                 if self.options.labels is not None:
-                    return None
+                    return []
                 raise missing_column(self.file, self.options.label, list(self.profiles))
-            return self.options.label
+            return [self.options.label]
         if self.hints.get("label") in self.profiles:
-            return str(self.hints["label"])
+            return [str(self.hints["label"])]
         found = [
-            one.name
+            one
             for one in self.profiles.values()
-            if one.name not in (item, expert) and names.truth_strength(one.name) == 2 and one.is_discrete
-            and self._constant_within(one.name, item)
+            if one.name not in (item, expert, *(self.options.experts or ())) and is_truth(one)
+            and one.is_discrete
         ]  # fmt: skip
-        if len(found) > 1:
-            raise StreamError(
-                f"{len(found)} columns of {self.file} could be the label: {short_list(found)}; name one with"
-                " --label, and the others are ignored"
-            )
-        return found[0] if found else None
+        shares = {one.name: ALWAYS if self._may_be_vote(one.name) else OFTEN for one in found}
+        return [name for name, share in shares.items() if self._constant_within(name, item, share)]
 
-    def _vote_columns(self, item: str, expert: str, label: str | None) -> list[str]:
+    def _may_be_vote(self, name: str) -> bool:
+        """Whether the name of a label is also that of a vote, as `label` is."""
+        return not names.TRUTH_WORDS & set(names.words_of(name)) and not self.options.label
+
+    def _vote_columns(self, item: str, expert: str, labels: list[str]) -> list[str]:
         """Return the columns that may hold the votes."""
         fixed = self.hints.get("columns")
         if fixed:
             return [fixed[2]]
         if self.options.experts and len(self.options.experts) >= 2:
             return [select_columns([self.options.experts[1]], list(self.profiles), self.file)[0]]
-        found = []
-        for one in self.profiles.values():
-            taken = one.name in (item, expert, label) or names.says_whether_right(one.name)
-            if taken or not one.is_discrete or one.is_constant or one.distinct > MAX_CLASSES:
-                continue
-            if names.is_time_name(one.name) and not names.has_word(one.name, names.VOTE_WORDS):
-                continue
-            if not self._constant_within(one.name, item) and not self._constant_within(one.name, expert):
-                found.append(one.name)
-        if len(found) > 1:
-            output = [name for name in found if name.upper().startswith("OUTPUT:")]
-            named = [name for name in found if names.has_word(name, names.VOTE_WORDS)]
-            public = [name for name in found if not name.startswith(("_", "!", "ASSIGNMENT:"))]
-            found = next((some for some in (output, named, public) if len(some) == 1), found)
-        return found
+        possible = [
+            one
+            for one in self.profiles.values()
+            if one.name not in (item, expert, *labels, *self._not_votes())
+            and one.is_discrete and not one.is_constant and one.distinct <= MAX_CLASSES
+            and not says_who_is_right(one)
+        ]  # fmt: skip
+        found = [
+            one.name
+            for one in possible
+            if not self._constant_within(one.name, item) and not self._constant_within(one.name, expert)
+        ]
+        if not found:  # nearly all votes are for one class
+            found = [
+                one.name
+                for one in possible
+                if names.has_word(one.name, names.VOTE_WORDS)
+                and not self._constant_within(one.name, item, ALWAYS)
+                and not self._constant_within(one.name, expert, ALWAYS)
+            ]
+        return self._likeliest(found, labels) if len(found) > 1 else found
+
+    def _not_votes(self) -> list[str]:
+        ignored = select_columns(self.options.ignore, list(self.profiles), self.file)
+        attributes = select_columns(self.options.attributes, list(self.profiles), self.file)
+        times = [
+            name
+            for name, one in self.profiles.items()
+            if names.is_time_name(name)
+            and (one.type == "integer" or not names.has_word(name, names.VOTE_WORDS))
+        ]
+        return [*ignored, *attributes, *times]
+
+    def _likeliest(self, found: list[str], labels: list[str]) -> list[str]:
+        """Return those that are likelier votes, by their values or by their names."""
+        if len(labels) == 1:
+            classes = ClassNames(self.profiles[labels[0]].counts, self.options.classes, self.options.missing)
+            voting = [name for name in found if classes.share(self.profiles[name].counts) >= MIN_SHARE]
+            found = voting or found
+        output = [name for name in found if name.upper().startswith("OUTPUT:")]
+        exact = [name for name in found if set(names.words_of(name)) <= names.VOTE_WORDS]
+        last = [
+            name
+            for name in found
+            if names.words_of(name)[-1:] and names.words_of(name)[-1] in names.VOTE_WORDS
+        ]
+        named = [name for name in found if names.has_word(name, names.VOTE_WORDS)]
+        public = [name for name in found if not name.startswith(("_", "!", "ASSIGNMENT:"))]
+        return next((some for some in (output, exact, last, named, public) if len(some) == 1), found)
 
     def _score_column(
         self, item: str, expert: str, votes: list[str], roles: dict[str, ColumnRole]
@@ -256,7 +336,7 @@ class LongRoles:
             if one.type in ("number", "integer") and one.name not in roles
             and names.has_word(one.name, names.CONFIDENCE_WORDS | frozenset({"value"}))
         ]  # fmt: skip
-        several = self._pairs(item, expert) < (1.0 - MAX_REPEATED) * self.data.num_rows
+        several = self._distinct(item, expert) < (1.0 - MAX_REPEATED) * self.data.num_rows
         return numbers[0] if several and numbers else None
 
     def _other(self, profile: ColumnProfile, item: str) -> ColumnRole:

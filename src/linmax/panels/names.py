@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from unicodedata import combining, normalize
 
 
 def _words(text: str) -> frozenset[str]:
@@ -11,23 +13,30 @@ def _words(text: str) -> frozenset[str]:
 
 TRUTH_NAMES = _words(
     "truth label gold target y class golden groundtruth gt expected reference y_true ytrue labels"
-    " golden_label ground_truth"
+    " golden_label ground_truth goldstandard klasse zielklasse classe clase etikett etiquette etiqueta"
 )
 """A column with exactly one of these names holds the labels."""
 TRUTH_WORDS = _words(
     "truth gold golden true ground groundtruth gt human correct actual expected reference adjudicated"
-    " final target wahrheit verite verdad"
+    " final target wahrheit verite verdad verita richtig richtige wahr korrekt correcta correcte vrai"
 )
 """A word in the name of a column that says that it holds the truth."""
-SERIES_WORDS = _words("human correct actual expected reference adjudicated final target")
+SERIES_WORDS = _words("human correct actual expected reference adjudicated final target expert manual")
 """Such words say nothing if several columns have them: human_1, human_2; gpt4_final, claude_final."""
 LABEL_WORDS = _words("label labels class category answer value result response annotation")
 """Words that names of votes and of labels have in common: gpt4_label, human_label."""
+PERSON_WORDS = _words("expert manual sme adjudicator physician doctor")
+"""With a word such as label, they say that a column holds the truth: expert_label."""
+CODE_WORDS = _words("text name str string id idx int num code index encoded")
+"""After a name of labels, they say that a column has the same labels in another form: label_text."""
 WEAK_TRUTH_WORDS = _words(
     "rating category sentiment outcome diagnosis stars grade decision topic intent relevance toxicity"
-    " verdict quality species survived churn fraud spam"
+    " verdict quality species survived churn fraud spam winner preference preferred"
+    " majority consensus plurality aggregated aggregate"
 )
 """Names that a column of labels often has, and other columns, too."""
+AGGREGATE_WORDS = _words("majority consensus plurality aggregated aggregate")
+"""Columns made from the votes of several experts."""
 ID_WORDS = _words("id ids uid uuid guid key index idx no number nr identifier kennung hash")
 ITEM_WORDS = _words(
     "item task question example doc document unit object instance sample image query text_id sentence"
@@ -36,8 +45,9 @@ ITEM_WORDS = _words(
 )
 EXPERT_WORDS = _words(
     "worker workers annotator rater expert model user judge coder labeler labeller performer reviewer"
-    " member classifier system llm crowdworker turker assessor grader voter participant completed_by"
-    " source"
+    " member classifier system llm crowdworker turker assessor grader voter participant by"
+    " source username email radiologist pathologist physician moderator contributor respondent"
+    " panelist juror"
 )
 VOTE_WORDS = _words(
     "label vote answer response annotation judgment judgement choice prediction predicted pred rating"
@@ -47,8 +57,15 @@ CONFIDENCE_WORDS = _words(
     "conf confidence prob proba probability certainty score p logprob likelihood weight"
 )
 TIME_WORDS = _words("time date created started submitted updated timestamp at when start end")
-RESULT_WORDS = _words("acc accuracy correct is_correct exact_match em match score_correct")
+RESULT_WORDS = _words(
+    "acc accuracy correct is_correct exact_match em match matches score_correct right is_right wrong is_wrong"
+    " incorrect error errors mismatch agrees agreement correctness"
+)
 """Columns that say whether an answer was right: they are made from the truth."""
+
+RESULT_VALUES = _words("0 1 0.0 1.0 true false yes no y n right wrong correct incorrect")
+POSITIVE = ("1", "true", "yes", "positive", "pos")
+"""The class that a probability without a class speaks of."""
 
 SEPARATORS = (":", "__", "_", ".", "-", "/", "|", " ")
 
@@ -60,9 +77,17 @@ def words_of(name: str) -> list[str]:
     --------
     >>> words_of("GOLDEN:result"), words_of("humanLabel"), words_of("!amt_worker_ids")
     (['golden', 'result'], ['human', 'label'], ['amt', 'worker', 'ids'])
+    >>> words_of("Vérité")
+    ['verite']
     """
+    return list(_cached_words(name))
+
+
+@lru_cache(maxsize=1 << 15)
+def _cached_words(name: str) -> tuple[str, ...]:
+    name = "".join(one for one in normalize("NFKD", name) if not combining(one)).replace("ß", "ss")
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
-    return [word for word in re.split(r"[^a-z0-9äöüéèß]+", spaced.lower()) if word]
+    return tuple(word for word in re.split(r"[\W_]+", spaced.lower()) if word)
 
 
 def truth_strength(name: str) -> int:
@@ -72,8 +97,10 @@ def truth_strength(name: str) -> int:
     --------
     >>> [truth_strength(name) for name in ("truth", "human_label", "label_final", "gold_a", "GOLDEN:result")]
     [2, 2, 2, 2, 2]
-    >>> [truth_strength(name) for name in ("rating", "gpt4_label", "is_correct")]
-    [1, 0, 0]
+    >>> [truth_strength(name) for name in ("expert_label", "label_text", "vérité", "richtige Klasse")]
+    [2, 2, 2, 2]
+    >>> [truth_strength(name) for name in ("rating", "majority_vote", "gpt4_label", "is_correct")]
+    [1, 1, 0, 0]
     """
     words = words_of(name)
     if says_whether_right(name):
@@ -82,7 +109,11 @@ def truth_strength(name: str) -> int:
         return 2
     if TRUTH_WORDS & set(words):
         return 2
-    return 1 if words and words[-1] in WEAK_TRUTH_WORDS else 0
+    if PERSON_WORDS & set(words) and LABEL_WORDS & set(words):
+        return 2
+    if len(words) == 2 and words[0] in ("label", "class", "target") and words[1] in CODE_WORDS:
+        return 2
+    return 1 if words and (words[-1] in WEAK_TRUTH_WORDS or words[0] in AGGREGATE_WORDS) else 0
 
 
 def says_whether_right(name: str) -> bool:
@@ -143,6 +174,8 @@ def split_suffix(name: str, words: frozenset[str]) -> tuple[str, str] | None:
 def split_class(name: str, classes: dict[str, str]) -> tuple[str, str] | None:
     """Split `expert_class`, `expert:class` or `class_expert` into the expert and the class.
 
+    A word such as `prob` at the beginning, at the end or between both belongs to neither.
+
     Parameters
     ----------
     name : str
@@ -154,8 +187,20 @@ def split_class(name: str, classes: dict[str, str]) -> tuple[str, str] | None:
     --------
     >>> split_class("gpt4_bug", {"bug": "bug"}), split_class("llm:v2:Not Spam", {"not spam": "Not Spam"})
     (('gpt4', 'bug'), ('llm:v2', 'Not Spam'))
+    >>> split_class("p_yes_gpt4", {"yes": "yes"}), split_class("gpt4_prob_yes", {"yes": "yes"})
+    (('gpt4', 'yes'), ('gpt4', 'yes'))
     >>> split_class("gpt4_label", {"bug": "bug"})
     """
+    found = split_at_class(name, classes)
+    if found is None:
+        inner = split_suffix(name, CONFIDENCE_WORDS)
+        return split_at_class(inner[0], classes) if inner else None
+    inner = split_suffix(found[0], CONFIDENCE_WORDS)
+    return (inner[0], found[1]) if inner else found
+
+
+def split_at_class(name: str, classes: dict[str, str]) -> tuple[str, str] | None:
+    """Split a name at a class, as `split_class` does, and keep words such as `prob` in the expert."""
     lower = name.lower()
     best: tuple[str, str] | None = None
     length = 0
@@ -172,7 +217,7 @@ def split_class(name: str, classes: dict[str, str]) -> tuple[str, str] | None:
         at = lower.rfind(separator)
         while at > 0:
             head = lower[:at]
-            if head in classes and len(head) > length:
+            if head in classes and len(head) > length and at + len(separator) < len(name):
                 best, length = (name[at + len(separator) :], classes[head]), len(head)
             at = lower.rfind(separator, 0, at)
     return best

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "<NA>", "#N/A", "#NA", "NaT", "nil", "NIL")
 """Cells that are read as missing unless the user lists others."""
@@ -20,8 +22,8 @@ SAMPLE = 400
 LONG_TEXT, MANY_WORDS = 40, 6
 """Texts are free text if their mean length, or number of words, is larger."""
 
-NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
-INTEGER = re.compile(r"[-+]?\d+(\.0+)?")
+NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+INTEGER = re.compile(r"[-+]?[0-9]+(\.0*)?")
 TIME = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ]\d{1,2}:\d{2}.*)?"  # 2025-01-31 17:09:00
     r"|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}( \d{1,2}:\d{2}.*)?"  # 3/24/2016 17:57:02
@@ -120,16 +122,30 @@ def profile_column(name: str, column: Any, missing: tuple[str, ...] = MISSING) -
         array = strip_missing(array, missing)
     elif pa.types.is_floating(array.type):
         array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
-    table = pa.table({"value": array}).group_by("value").aggregate([([], "count_all")])
-    table = table.filter(pc.is_valid(table["value"])).sort_by([("count_all", "descending")])
-    values, counts = table["value"].slice(0, MAX_VALUES).to_pylist(), table["count_all"].to_pylist()
-    found = dict(zip(values, counts, strict=False))
-    kind = _type_of_texts(values) if is_text else _type_of_array(array.type, values)
-    low = high = None
-    if kind in ("integer", "number"):
-        numbers = [float(value) for value in values]
-        low, high = min(numbers), max(numbers)
-    return ColumnProfile(name, kind, len(array), array.null_count, table.num_rows, found, low, high)
+    values, counts = _count_values(array)
+    kind = _type_of_texts(values) if is_text else _type_of_array(values)
+    low, high = _range(values) if kind in ("integer", "number") else (None, None)
+    found = dict(zip(values[:MAX_VALUES].to_pylist(), counts[:MAX_VALUES].tolist(), strict=True))
+    return ColumnProfile(name, kind, len(array), array.null_count, len(values), found, low, high)
+
+
+def _count_values(array: Any) -> tuple[Any, NDArray[np.int64]]:
+    """Return the distinct values and how often they occur, the most frequent first, else as they appear."""
+    pairs = array.drop_null().value_counts()
+    values, counts = pairs.field("values"), np.asarray(pairs.field("counts"), np.int64)
+    if len(counts) > 1 and (np.diff(counts) > 0).any():
+        order = np.argsort(-counts, kind="stable")
+        return values.take(pa.array(order)), counts[order]
+    return values, counts
+
+
+def _range(values: Any) -> tuple[float, float]:
+    ends = pc.min_max(values if not pa.types.is_string(values.type) else _numbers(values))
+    return float(ends["min"].as_py()), float(ends["max"].as_py())
+
+
+def _numbers(texts: Any) -> Any:
+    return pc.cast(pc.utf8_ltrim(texts, "+"), pa.float64())
 
 
 def strip_missing(array: Any, missing: tuple[str, ...]) -> Any:
@@ -154,25 +170,24 @@ def strip_missing(array: Any, missing: tuple[str, ...]) -> Any:
     return pc.if_else(is_missing, pa.scalar(None, texts.type), texts)
 
 
-def _type_of_array(kind: Any, values: list[Any]) -> str:
-    if not values:
+def _type_of_array(values: Any) -> str:
+    if not len(values):
         return "empty"
-    if pa.types.is_boolean(kind):
+    if pa.types.is_boolean(values.type):
         return "boolean"
-    if pa.types.is_integer(kind) or all(float(value).is_integer() for value in values[:SAMPLE]):
+    if pa.types.is_integer(values.type):
         return "integer"
-    return "number"
+    return "integer" if pc.all(pc.equal(pc.trunc(values), values)).as_py() else "number"
 
 
-def _type_of_texts(values: list[str]) -> str:
-    sample = values[:SAMPLE]
-    if not sample:
+def _type_of_texts(values: Any) -> str:
+    if not len(values):
         return "empty"
-    if {value.lower() for value in sample} <= {"true", "false"}:
+    sample = values[:SAMPLE].to_pylist()
+    if len(values) <= 6 and {value.lower() for value in sample} <= {"true", "false"}:
         return "boolean"
-    if all(NUMBER.fullmatch(value) for value in values):  # of all values: they are made numbers of
-        is_whole = all(INTEGER.fullmatch(value) for value in sample)
-        return "integer" if is_whole else "number"
+    if _all_match(values, sample, NUMBER):  # all values, because they are made numbers of
+        return "integer" if _all_match(values, sample, INTEGER) else "number"
     if sum(bool(TIME.fullmatch(value)) for value in sample) >= 0.95 * len(sample):
         return "time"
     mean_length = sum(map(len, sample)) / len(sample)
@@ -180,3 +195,10 @@ def _type_of_texts(values: list[str]) -> str:
     if len(sample) > 20 and (mean_length > LONG_TEXT or mean_words > MANY_WORDS):
         return "free text"
     return "text"
+
+
+def _all_match(values: Any, sample: list[str], pattern: re.Pattern[str]) -> bool:
+    if not all(pattern.fullmatch(value) for value in sample):
+        return False
+    rest = values[len(sample) :]
+    return not len(rest) or bool(pc.all(pc.match_substring_regex(rest, f"^(?:{pattern.pattern})$")).as_py())

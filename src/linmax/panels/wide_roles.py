@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import Any
 
 from linmax.panels import names
 from linmax.panels.classes import ClassNames
+from linmax.panels.evidence import MIN_ITEMS, SIGNIFICANT, Evidence
 from linmax.panels.profile import ColumnProfile
 from linmax.panels.reading import ColumnRole, PanelOptions, Reading, check_roles_once, select_columns
+from linmax.panels.wide_labels import (
+    MIN_SHARE,
+    LabelFinder,
+    classes_of_scores,
+    in_series,
+    is_truth,
+    says_who_is_right,
+)
+from linmax.panels.wide_scores import find_probabilities, find_scores
 from linmax.streams.schema import StreamError, short_list, short_repr
 from linmax.validation import DataWarning
 
-MIN_SHARE = 0.5
-"""A column of texts votes if at least this share of its values are classes."""
 MIN_NUMBER_SHARE = 0.95
 """The same for a column with many different integers: attributes have small integers, too."""
+MAX_CHECKED = 200
+"""Columns of votes that are compared with the labels."""
 MANY_SAME = 0.5
 """An id that occurs twice is a repetition if at least this share of the ids is unique."""
 
@@ -34,10 +43,17 @@ class WideRoles:
         What the user says.
     hints : dict
         Roles that the format fixes: "label", "id".
+    data : pyarrow.Table, optional
+        The rows, which decide what profiles cannot.
     """
 
     def __init__(
-        self, file: str, profiles: list[ColumnProfile], options: PanelOptions, hints: dict[str, Any]
+        self,
+        file: str,
+        profiles: list[ColumnProfile],
+        options: PanelOptions,
+        hints: dict[str, Any],
+        data: Any = None,
     ) -> None:
         self.file, self.options, self.hints = file, options, hints
         self.profiles = {profile.name: profile for profile in profiles}
@@ -46,6 +62,8 @@ class WideRoles:
         self.problem: str | None = None
         self.suggestion: dict[str, str] = {}
         columns = list(self.profiles)
+        self.evidence = Evidence(data, options.missing)
+        self._stems: dict[str, str] | None = None
         self.experts = None if options.experts is None else select_columns(options.experts, columns, file)
         self.label: str | None = None
         self.classes = ClassNames([], options.classes, options.missing)
@@ -57,6 +75,7 @@ class WideRoles:
         if self.problem is None:
             self._find_scores()
             self._find_votes()
+            self._check_agreement()
             self._find_confidences()
             self._find_id()
             self._explain_others()
@@ -98,163 +117,31 @@ class WideRoles:
     # --- the label
 
     def _find_label(self) -> None:
-        options = self.options
-        if options.label == "":
-            return self._without_label()
-        if options.label:
-            name, reason = options.label, "named by --label"
-        elif self.hints.get("label") in self.profiles and self.hints["label"] not in self.roles:
-            name, reason = self.hints["label"], "as the format says"
-        else:
-            found = self._label_candidates()
-            if found is None:
-                return
-            name, reason = found
-        profile = self.profiles[name]
-        if profile.type in ("time", "free text", "empty") or (profile.type == "number"):
-            what = {"number": "numbers with decimals", "empty": "nothing"}.get(profile.type, profile.type)
-            self.problem = (
-                f"column {short_repr(name)} of {self.file} holds {what} (such as"
-                f" {short_list(profile.examples, 2)}), which cannot be classes; name the column of labels"
-                f" with --label (there is {short_list(self._possible_labels())})"
-            )
-            return
-        self.label = name
-        self._set(name, "label", reason)
-        self._take_classes(profile)
-
-    def _take_classes(self, profile: ColumnProfile) -> None:
-        values: list[Any] = list(profile.counts)
-        texts = {str(value) for value in values}
-        others = texts - {"-1", "-1.0"}
-        if texts != others and len(others) > 1 and all(re.fullmatch(r"\d+(\.0+)?", one) for one in others):
-            values = [value for value in values if str(value) not in ("-1", "-1.0")]  # not labelled
-        if self.options.ignore_case:
-            first: dict[str, Any] = {}
-            for value in values:
-                first.setdefault(str(value).strip().casefold(), value)
-            values = list(first.values())
-        self.classes = ClassNames(values, self.options.classes, self.options.missing)
-
-    def _label_candidates(self) -> tuple[str, str] | None:
-        """Return the column of labels and why; None if there is none, or a problem is noted."""
-        free = [profile for profile in self._free() if profile.name not in (self.experts or ())]
-        strong = [one for one in free if names.truth_strength(one.name) == 2 and one.type != "empty"]
-        strong = [one for one in strong if not self._in_series(one.name)]
-        usable = [one for one in strong if one.is_discrete] or strong
-        if len(usable) == 1:
-            return usable[0].name, "its name"
-        if len(usable) > 1:
-            self._ask_label([one.name for one in usable])
-            return None
-        classes = self._classes_of_scores()
-        if classes:
-            fitting = [one for one in free if one.is_discrete and set(map(str, one.counts)) <= classes]
-            if len(fitting) == 1:
-                return fitting[0].name, "its values are the classes of the scores"
-        weak = [one for one in free if names.truth_strength(one.name) == 1 and one.is_discrete]
-        if len(weak) == 1:
-            return weak[0].name, "its name, and its values are classes"
-        possible = self._possible_labels()
-        if self.options.labels is None:
-            self._ask_label((weak and [one.name for one in weak]) or possible, unknown=True)
-        return None
-
-    def _in_series(self, name: str) -> bool:
-        """Whether a word such as human or final is in the names of several columns, and says nothing then."""
-        words = set(names.words_of(name)) & names.TRUTH_WORDS
-        if not words <= names.SERIES_WORDS or "_".join(names.words_of(name)) in names.TRUTH_NAMES:
-            return False
-        return any(sum(word in names.words_of(other) for other in self.profiles) > 1 for word in words)
-
-    def _possible_labels(self) -> list[str]:
-        """Return the columns whose values could be classes, those on the right first."""
-        free = [one for one in self._free() if one.name != self.options.label]
-        return [one.name for one in reversed(free) if one.is_discrete and not one.is_constant]
-
-    def _ask_label(self, candidates: list[str], *, unknown: bool = False) -> None:
-        if not candidates:
-            if not unknown:
-                return
-            self.problem = (
-                f"{self.file} has no column whose values can be classes (it has"
-                f" {short_list(self.profiles)}); check the separator, or name the column with --label"
-            )
-            return
-        names_ = short_list(candidates, 8)
-        self.suggestion = {"--label": candidates[0]}
-        if unknown:
-            self.problem = (
-                f"no column of {self.file} has the name of a label; name it with --label (its values can be"
-                f" classes in {names_}), or pass --label '' if there is none"
-            )
-        else:
-            self.problem = (
-                f"{len(candidates)} columns of {self.file} could be the label: {names_}; name one with"
-                " --label, and the others are ignored"
-            )
-
-    def _without_label(self) -> None:
-        """Take as classes what most columns have in common."""
-        discrete = [one for one in self._free() if one.is_discrete and not names.is_id_name(one.name)]
-        if self.experts is not None:
-            discrete = [one for one in discrete if one.name in self.experts]
-        shared: Counter[str] = Counter(str(value) for one in discrete for value in one.counts)
-        common = [value for value, columns in shared.items() if columns > 1]
-        self.classes = ClassNames(common or list(shared), self.options.classes, self.options.missing)
+        finder = LabelFinder(
+            self.file, self.profiles, self._free(), self.options, self.experts, self.hints, self.evidence
+        )
+        finder.find()
+        self.label, self.problem, self.suggestion = finder.label, finder.problem, finder.suggestion
+        if self.label is not None:
+            self._set(self.label, "label", finder.reason)
+            self.classes = finder.classes(self.label)
+        elif self.options.label == "":
+            self.classes = finder.shared_classes()
 
     # --- scores, votes and confidences
-
-    def _decimals(self) -> list[ColumnProfile]:
-        return [one for one in self._free() if one.type in ("number", "integer") and not one.is_constant]
-
-    def _classes_of_scores(self) -> set[str]:
-        """Return the endings that several stems of columns of decimals have in common."""
-        endings: dict[str, set[str]] = {}
-        for one in self._decimals():
-            if one.type == "number":
-                for separator in names.SEPARATORS:
-                    stem, found, tail = one.name.rpartition(separator)
-                    if found and stem and tail:
-                        endings.setdefault(stem, set()).add(tail)
-                        break
-        groups = Counter(frozenset(tails) for tails in endings.values() if len(tails) > 1)
-        return set(groups.most_common(1)[0][0]) if groups else set()
 
     def _find_scores(self) -> None:
         if self.options.shape == "wide":
             return
-        by_name = {str(name).lower(): str(name) for name in self.classes.names}
-        if not by_name:
-            by_name = {name.lower(): name for name in self._classes_of_scores()}
-            self.classes = ClassNames(list(by_name.values()), self.options.classes, self.options.missing)
-        scores = [one for one in self._decimals() if self.experts is None or one.name in self.experts]
-        split = {one.name: names.split_class(one.name, by_name) for one in scores}
-        found = {name: part for name, part in split.items() if part is not None}
-        per_expert = Counter(expert for expert, _ in found.values())
-        decimal = any(self.profiles[name].type == "number" for name in found)
-        for name, (expert, label) in found.items():
-            if decimal and (per_expert[expert] > 1 or self.profiles[name].type == "number"):
-                self._set(name, "score", "a number per class", expert, label)
-        self._find_probabilities()
-
-    def _find_probabilities(self) -> None:
-        """Read decimals from 0 to 1 as P(1) if the classes are 0 and 1."""
-        positive = self.classes.find("1")
-        if len(self.classes.names) != 2 or positive is None or self.classes.find("0") is None:
-            return
-        for one in self._free():
-            named = self.experts is None or one.name in self.experts
-            in_range = one.low is not None and one.high is not None and one.low >= 0.0 and one.high <= 1.0
-            stem = names.split_suffix(one.name, names.CONFIDENCE_WORDS)
-            if one.type == "number" and in_range and named and not self._is_confidence(one.name):
-                self._set(
-                    one.name,
-                    "score",
-                    "a probability of class 1",
-                    stem[0] if stem else one.name,
-                    str(positive),
-                )
+        named = [one for one in self._free() if self.experts is None or one.name in self.experts]
+        if not self.classes.names:
+            endings = sorted(classes_of_scores(named))
+            self.classes = ClassNames(endings, self.options.classes, self.options.missing)
+        for role in find_scores(named, self.classes, self.evidence):
+            self.roles[role.name] = role
+        rest = [one for one in named if one.name not in self.roles and not self._is_confidence(one.name)]
+        for role in find_probabilities(rest, self.label, self.classes, self.evidence):
+            self.roles[role.name] = role
 
     def _is_confidence(self, name: str) -> bool:
         split = names.split_suffix(name, names.CONFIDENCE_WORDS)
@@ -262,11 +149,15 @@ class WideRoles:
 
     def _column_with_stem(self, stem: str) -> str | None:
         """Return the column of votes whose name is a stem, or a stem and a word such as label."""
-        for other, profile in self.profiles.items():
-            split = names.split_suffix(other, names.LABEL_WORDS | names.VOTE_WORDS)
-            if (other == stem or (split is not None and split[0] == stem)) and profile.type != "number":
-                return other
-        return None
+        if self._stems is None:
+            self._stems = {}
+            for other, profile in self.profiles.items():
+                if profile.type != "number":
+                    split = names.split_suffix(other, names.LABEL_WORDS | names.VOTE_WORDS)
+                    self._stems.setdefault(other, other)
+                    if split is not None:
+                        self._stems.setdefault(split[0], other)
+        return self._stems.get(stem)
 
     def _find_votes(self) -> None:
         for one in self._free():
@@ -279,22 +170,52 @@ class WideRoles:
                 self._set(one.name, "expert", reason, one.name)
 
     def _why_it_votes(self, one: ColumnProfile) -> str:
-        if not one.is_discrete or one.is_constant or names.says_whether_right(one.name):
+        if not one.is_discrete or one.is_constant or says_who_is_right(one):
             return ""
-        if self.label is not None and names.truth_strength(one.name) == 2 and not self._in_series(one.name):
+        if self.label is not None and self._is_other_truth(one):
             return ""
         if one.is_unique or (names.is_id_name(one.name) and one.distinct > 2 * len(self.classes.names)):
             return ""
-        share = self.classes.share(one.counts)
+        counts = one.counts
+        if one.type == "integer" and self.classes.find("-1") is None:  # abstains
+            counts = {value: count for value, count in counts.items() if str(value) not in ("-1", "-1.0")}
+        share = self.classes.share(counts)
         many = one.type == "integer" and one.distinct > 2 * len(self.classes.names)
-        least = MIN_NUMBER_SHARE if many else MIN_SHARE
-        abstains = one.type == "integer" and self.classes.find("-1") is None
-        if abstains and {"-1", "-1.0"} & set(map(str, one.counts)):
-            counts = {value: count for value, count in one.counts.items() if str(value) not in ("-1", "-1.0")}
-            share = self.classes.share(counts)
-        if share < least:
+        if share < (MIN_NUMBER_SHARE if many else MIN_SHARE):
             return ""
         return "its values are classes" if share > 0.999 else f"{share:.0%} of its values are classes"
+
+    def _is_other_truth(self, one: ColumnProfile) -> bool:
+        if names.has_word(one.name, names.AGGREGATE_WORDS):
+            return True
+        return is_truth(one) and not in_series(one.name, self.profiles)
+
+    def _check_agreement(self) -> None:
+        """Let columns not vote that agree with the labels no more than by chance, while others do."""
+        voting = [name for name, one in self.roles.items() if one.role == "expert"]
+        if self.label is None or self.experts is not None or len(voting) > MAX_CHECKED:
+            return
+        if self.evidence.data is None or self.profiles[self.label].present < MIN_ITEMS:
+            return
+        found = {name: self.evidence.agreement(name, self.label, self.classes) for name in voting}
+        informed = [name for name, (deviations, _) in found.items() if abs(deviations) >= SIGNIFICANT]
+        informed += [one.name for one in self.roles.values() if one.role == "score"]
+        words = {word for name in informed for word in _series_words(name)}
+        dropped = [
+            name for name, (deviations, items) in found.items()
+            if items >= MIN_ITEMS and abs(deviations) < SIGNIFICANT and not words & _series_words(name)
+        ]  # fmt: skip
+        if not informed or not dropped:
+            return
+        for name in dropped:
+            self._set(name, "ignored", "agrees with the labels no more than by chance")
+        self.warnings.append(
+            DataWarning(
+                "chance-votes", "note",
+                f"{short_list(dropped)}: the values are classes, but agree with the labels no more than by"
+                " chance, so they do not vote; name the experts with --experts if they should",
+            )
+        )  # fmt: skip
 
     def _find_confidences(self) -> None:
         experts = {one.name for one in self.roles.values() if one.role == "expert"}
@@ -344,12 +265,14 @@ class WideRoles:
             self._set(one.name, role, reason)
 
     def _why_ignored(self, one: ColumnProfile) -> str:
-        if names.truth_strength(one.name) == 2 and one.is_discrete:
+        if is_truth(one) and one.is_discrete:
             return "its name says that it is a truth" + ", too" * (self.label is not None)
         if self.problem is not None and one.is_discrete and not one.is_constant:
             return "undecided: its values could be classes"
-        if names.says_whether_right(one.name):
+        if says_who_is_right(one):
             return "says who was right"
+        if names.has_word(one.name, names.AGGREGATE_WORDS) and one.is_discrete:
+            return "made from the votes"
         if one.is_constant:
             return "always the same value"
         if one.type == "empty":
@@ -365,19 +288,42 @@ class WideRoles:
         return "its values are not classes; --attributes reads it"
 
     def _check_votes(self) -> None:
-        if any(one.role in ("expert", "score", "attribute") for one in self.roles.values()):
-            return
-        possible = [name for name, one in self.roles.items() if one.role == "ignored"]
+        voting = [one for one in self.roles.values() if one.role in ("expert", "score", "attribute")]
         classes = short_list(map(short_repr, self.classes.names), 4)
-        self.problem = (
-            f"no column of {self.file} votes for the classes of {short_repr(self.label)} ({classes});"
-            f" name the columns of votes with --experts, or of attributes with --attributes (there is"
-            f" {short_list(possible)})"
-        )
+        if not voting:
+            possible = [name for name, one in self.roles.items() if one.role == "ignored"]
+            self.problem = (
+                f"no column of {self.file} votes for the classes of {short_repr(self.label)} ({classes});"
+                f" name the columns of votes with --experts, or of attributes with --attributes (there is"
+                f" {short_list(possible or self.profiles)})"
+            )
+        for one in voting if self.experts is not None and self.label is not None else []:
+            profile = self.profiles[one.name]
+            is_vote = profile.type not in ("number", "time", "free text") or self.classes.share(
+                profile.counts
+            )
+            if one.role == "expert" and not is_vote:
+                self.problem = (
+                    f"column {short_repr(one.name)} of {self.file} is named by --experts, but its values"
+                    f" (such as {short_list(profile.examples, 2)}) are not classes of"
+                    f" {short_repr(self.label)} ({classes}); name it with --attributes, or leave it out"
+                )
+
+
+def _series_words(name: str) -> set[str]:
+    """Return what the names of a series have in common: the first and the last word, without numbers."""
+    words = [re.sub(r"\d+$", "", word) for word in names.words_of(name)]
+    if len(words) < 2:
+        return set(words) - {name.lower(), ""}
+    return {words[0], words[-1]} - {""}
 
 
 def infer_wide(
-    file: str, profiles: list[ColumnProfile], options: PanelOptions, hints: dict[str, Any] | None = None
+    file: str,
+    profiles: list[ColumnProfile],
+    options: PanelOptions,
+    hints: dict[str, Any] | None = None,
+    data: Any = None,
 ) -> tuple[Reading, ClassNames]:
     """Infer the roles of the columns of a wide table.
 
@@ -391,6 +337,8 @@ def infer_wide(
         What the user says.
     hints : dict, optional
         Roles that the format fixes.
+    data : pyarrow.Table, optional
+        The rows, which decide what profiles cannot.
 
     Returns
     -------
@@ -412,5 +360,5 @@ def infer_wide(
     """
     if not profiles:
         raise StreamError(f"{file} has no columns")
-    roles = WideRoles(file, profiles, options, hints or {})
+    roles = WideRoles(file, profiles, options, hints or {}, data)
     return roles.infer(), roles.classes

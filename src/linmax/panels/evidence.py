@@ -1,0 +1,163 @@
+"""What columns of a table have to do with its labels: agreement beyond chance, copies, abstentions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from linmax.panels.classes import ClassNames
+from linmax.panels.profile import MISSING, strip_missing
+
+Codes = NDArray[np.int64]
+
+MIN_ITEMS = 200
+"""With fewer labelled votes, a column may agree with the labels by chance."""
+MIN_SCORE_ITEMS = 50
+"""The same for columns of probabilities."""
+SIGNIFICANT = 3.0
+"""Standard deviations from chance."""
+
+
+class Evidence:
+    """Compares the columns of a table with each other.
+
+    Parameters
+    ----------
+    data : pyarrow.Table or None
+        The rows; without them nothing is known.
+    missing : tuple of str
+        Cells that are read as missing.
+
+    Examples
+    --------
+    >>> columns = {"label": [0, 1, 0, 1], "label_text": ["no", "yes", "no", "yes"], "ann": [0, 1, 1, 1]}
+    >>> data = pa.table(columns)
+    >>> evidence = Evidence(data)
+    >>> evidence.are_one_to_one("label", "label_text"), evidence.are_one_to_one("label", "ann")
+    (True, False)
+    """
+
+    def __init__(self, data: Any, missing: tuple[str, ...] = MISSING) -> None:
+        self.data, self.missing = data, missing
+
+    def are_one_to_one(self, a: str, b: str) -> bool:
+        """Whether two columns tell the same, each in its own words."""
+        if self.data is None:
+            return False
+        left, right = self._codes(a), self._codes(b)
+        if not np.array_equal(left < 0, right < 0):
+            return False
+        present = left >= 0
+        pairs = np.unique(left[present] * (int(right.max(initial=0)) + 1) + right[present])
+        return len(pairs) == len(np.unique(left[present])) == len(np.unique(right[present])) > 1
+
+    def is_class_minus_one(self, label: str, columns: list[str]) -> bool:
+        """Whether -1 is a class: the columns say -1 where the label is -1 rather than elsewhere."""
+        if self.data is None:
+            return True
+        is_negative = self._is_minus_one(label)
+        if not is_negative.any() or is_negative.all():
+            return True
+        there = elsewhere = 0.0
+        for name in columns:
+            votes = self._is_minus_one(name)
+            there += float(votes[is_negative].mean())
+            elsewhere += float(votes[~is_negative].mean())
+        return there > 2.0 * elsewhere or there == 0.0
+
+    def agreement(self, name: str, label: str, classes: ClassNames) -> tuple[float, int]:
+        """Return by how many standard deviations a column agrees with the labels beyond chance.
+
+        Parameters
+        ----------
+        name, label : str
+            The columns.
+        classes : ClassNames
+            The classes.
+
+        Returns
+        -------
+        deviations : float
+            Negative if it agrees less than by chance.
+        items : int
+            The rows in which both have a class.
+        """
+        votes, truth = self._class_codes(name, classes), self._class_codes(label, classes)
+        both = (votes >= 0) & (truth >= 0)
+        items = int(both.sum())
+        if not items:
+            return 0.0, 0
+        size = len(classes.names)
+        shares = np.bincount(truth[truth >= 0], minlength=size) / max(int((truth >= 0).sum()), 1)
+        chance = float(shares @ np.bincount(votes[both], minlength=size) / items)
+        deviation = np.sqrt(max(chance * (1.0 - chance), 1e-9) / items)
+        return float(((votes == truth)[both].mean() - chance) / deviation), items
+
+    def separates(self, name: str, label: str, positive: Any, classes: ClassNames) -> bool:
+        """Whether a column of numbers is higher where the label is the positive class.
+
+        Parameters
+        ----------
+        name, label : str
+            The columns.
+        positive : label
+            The class.
+        classes : ClassNames
+            The classes.
+        """
+        if self.data is None:
+            return True
+        truth = self._class_codes(label, classes)
+        numbers = self._numbers(name)
+        known = (truth >= 0) & ~np.isnan(numbers)
+        chosen = truth[known] == classes.names.index(positive)
+        yes, no = numbers[known][chosen], numbers[known][~chosen]
+        if len(yes) + len(no) < MIN_SCORE_ITEMS or not len(yes) or not len(no):
+            return True
+        deviation = np.sqrt(yes.var() / len(yes) + no.var() / len(no))
+        return bool(yes.mean() - no.mean() > SIGNIFICANT * max(deviation, 1e-12))
+
+    def sum_is_constant(self, columns: list[str]) -> bool:
+        """Whether some columns of numbers have the same sum in every row, as probabilities have."""
+        if self.data is None:
+            return False
+        total = np.sum([self._numbers(name) for name in columns], axis=0)
+        total = total[~np.isnan(total)]
+        if not len(total):
+            return False
+        middle = float(np.median(total))
+        return bool(np.abs(total - middle).max() <= 0.02 * abs(middle))
+
+    def _column(self, name: str) -> Any:
+        column = self.data.column(name)
+        array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+        return strip_missing(array, self.missing)
+
+    def _codes(self, name: str) -> Codes:
+        encoded = self._column(name).dictionary_encode()
+        return np.asarray(pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False), np.int64)
+
+    def _class_codes(self, name: str, classes: ClassNames) -> Codes:
+        index = {one: i for i, one in enumerate(classes.names)}
+        encoded = classes.encode(self._column(name))
+        table = np.array([*(index[one] for one in encoded.dictionary.to_pylist()), -1], np.int64)
+        return table[np.asarray(pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False), np.int64)]
+
+    def _numbers(self, name: str) -> NDArray[np.float64]:
+        column = self._column(name)
+        if pa.types.is_string(column.type):
+            column = pc.utf8_ltrim(column, "+")
+        return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
+
+    def _is_minus_one(self, name: str) -> NDArray[np.bool_]:
+        column = self._column(name)
+        if pa.types.is_string(column.type):
+            found = pc.is_in(column, value_set=pa.array(["-1", "-1.0"]))
+        else:
+            found = pc.equal(column.cast(pa.float64(), safe=False), -1.0)
+        return np.asarray(pc.fill_null(found, False).to_numpy(zero_copy_only=False), bool)

@@ -1,0 +1,274 @@
+"""The column of labels of a wide table, and the classes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from linmax.panels import names
+from linmax.panels.classes import ClassNames
+from linmax.panels.evidence import Evidence
+from linmax.panels.profile import ColumnProfile
+from linmax.panels.reading import PanelOptions
+from linmax.streams.schema import short_list, short_repr
+
+MIN_SHARE = 0.5
+"""A column of texts votes if at least this share of its values are classes."""
+
+
+class LabelFinder:
+    """Finds the column of labels of a wide table, or says what must be known first.
+
+    Parameters
+    ----------
+    file : str
+        Name of the file, for messages.
+    profiles : dict of str to ColumnProfile
+        All columns.
+    free : list of ColumnProfile
+        The columns that have no role yet.
+    options : PanelOptions
+        What the user says.
+    experts : list of str or None
+        The columns that the user names as experts.
+    hints : dict
+        Roles that the format fixes.
+    evidence : Evidence
+        The rows.
+
+    Attributes
+    ----------
+    label, reason : str or None
+        The column, and why.
+    problem : str or None
+        One sentence that says what to type.
+    suggestion : dict of str to str
+        Options that solve the problem.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        profiles: dict[str, ColumnProfile],
+        free: list[ColumnProfile],
+        options: PanelOptions,
+        experts: list[str] | None,
+        hints: dict[str, Any],
+        evidence: Evidence,
+    ) -> None:
+        self.file, self.profiles, self.options, self.hints = file, profiles, options, hints
+        self.free, self.experts, self.evidence = free, experts, evidence
+        self.label: str | None = None
+        self.reason = ""
+        self.problem: str | None = None
+        self.suggestion: dict[str, str] = {}
+
+    def find(self) -> None:
+        """Set the label and the reason, or the problem."""
+        is_free = self.hints.get("label") in {one.name for one in self.free}
+        if self.options.label == "":
+            return
+        if self.options.label:
+            found: tuple[str, str] | None = (self.options.label, "named by --label")
+        elif is_free:
+            found = (self.hints["label"], "as the format says")
+        else:
+            found = self._candidate()
+        if found is None:
+            return
+        profile = self.profiles[found[0]]
+        if profile.type in ("time", "free text", "empty", "number"):
+            what = {"number": "numbers with decimals", "empty": "nothing", "time": "dates or times"}
+            examples = f" (such as {short_list(profile.examples, 2)})" if profile.examples else ""
+            self.problem = (
+                f"column {short_repr(found[0])} of {self.file} holds {what.get(profile.type, profile.type)}"
+                f"{examples}, which cannot be classes; name the column of labels"
+                f" with --label (there is {short_list(self._possible() or self.profiles)})"
+            )
+            return
+        self.label, self.reason = found
+
+    def _candidate(self) -> tuple[str, str] | None:
+        """Return the column of labels and why; None if there is none, or a problem is noted."""
+        free = [one for one in self.free if one.name not in (self.experts or ()) and one.type != "empty"]
+        strong = [one for one in free if is_truth(one) and not in_series(one.name, self.profiles)]
+        usable = [one for one in strong if one.is_discrete] or strong
+        if len(usable) == 1:
+            return usable[0].name, "its name"
+        if len(usable) > 1:
+            return self._choose(usable)
+        classes = classes_of_scores(free)
+        if classes:
+            fitting = [one for one in free if one.is_discrete and set(map(str, one.counts)) <= classes]
+            if len(fitting) == 1:
+                return fitting[0].name, "its values are the classes of the scores"
+        weak = [one for one in free if names.truth_strength(one.name) == 1 and one.is_discrete]
+        weak = [one for one in weak if not one.is_constant]
+        if len(weak) == 1:
+            return weak[0].name, "its name, and its values are classes"
+        made = [one for one in weak if not names.has_word(one.name, names.AGGREGATE_WORDS)]
+        if len(made) == 1:
+            return made[0].name, "its name, and its values are classes"
+        if self.options.labels is None and self.options.needs_label:
+            self._ask([one.name for one in weak] or self._possible(), unknown=True)
+        return None
+
+    def _choose(self, usable: list[ColumnProfile]) -> tuple[str, str] | None:
+        """Choose among columns with names of labels, if it does not matter or only one is voted for."""
+        taken = {one.name for one in usable}
+        others = [one for one in self.free if one.name not in taken and one.is_discrete]
+        voters = {one.name: self._voters(one, others) for one in usable}
+        first = usable[0].name
+        if all(self.evidence.are_one_to_one(first, one.name) for one in usable[1:]):
+            best = max(voters, key=lambda name: voters[name])
+            return best, "its name; " + short_list(taken - {best}) + " tells the same"
+        voted = [name for name, count in voters.items() if count]
+        if len(voted) == 1:
+            return voted[0], "its name, and other columns vote for its classes"
+        self._ask([one.name for one in usable])
+        return None
+
+    def _voters(self, label: ColumnProfile, others: list[ColumnProfile]) -> int:
+        if not label.is_discrete:
+            return 0
+        classes = ClassNames(label.counts, (), self.options.missing)
+        return sum(classes.share(one.counts) >= MIN_SHARE for one in others)
+
+    def _possible(self) -> list[str]:
+        """Return the columns whose values could be classes, those on the right first."""
+        free = [one for one in self.free if one.name != self.options.label]
+        return [one.name for one in reversed(free) if one.is_discrete and not one.is_constant]
+
+    def _ask(self, candidates: list[str], *, unknown: bool = False) -> None:
+        if not candidates:
+            self.problem = (
+                f"{self.file} has no column whose values can be classes (it has"
+                f" {short_list(self.profiles)}); check the separator, or name the column with --label"
+            )
+            return
+        listed = short_list(candidates, 8)
+        self.suggestion = {"--label": candidates[0]}
+        if unknown:
+            self.problem = (
+                f"no column of {self.file} has the name of a label; name it with --label (its values can be"
+                f" classes in {listed}), or pass --label '' if there is none"
+            )
+        else:
+            self.problem = (
+                f"{len(candidates)} columns of {self.file} could be the label: {listed}; name one with"
+                " --label, and the others are ignored"
+            )
+
+    def classes(self, label: str) -> ClassNames:
+        """Return the classes that a column of labels has.
+
+        Parameters
+        ----------
+        label : str
+            The column.
+        """
+        profile = self.profiles[label]
+        values: list[Any] = list(profile.counts)
+        negative = [value for value in values if str(value) in ("-1", "-1.0")]
+        others = [str(value) for value in values if value not in negative]
+        if negative and len(others) > 1 and all(re.fullmatch(r"\d+(\.0+)?", one) for one in others):
+            votes = [one.name for one in self.free if one.type == "integer" and one.name != label]
+            votes = [name for name in votes if {"-1", "-1.0"} & set(map(str, self.profiles[name].counts))]
+            if not self.evidence.is_class_minus_one(label, votes):
+                values = [value for value in values if value not in negative]  # not labelled
+        if any(value in negative for value in values):
+            values = [str(value) for value in values]  # the integer -1 abstains in `Fusion`
+        if self.options.ignore_case:
+            first: dict[str, Any] = {}
+            for value in values:
+                first.setdefault(str(value).strip().casefold(), value)
+            values = list(first.values())
+        return ClassNames(values, self.options.classes, self.options.missing)
+
+    def shared_classes(self) -> ClassNames:
+        """Return what most columns have in common, if there is no column of labels."""
+        discrete = [one for one in self.free if one.is_discrete and not names.is_id_name(one.name)]
+        discrete = [one for one in discrete if not one.is_unique]
+        if self.experts is not None:
+            discrete = [one for one in discrete if one.name in self.experts]
+        shared: Counter[Any] = Counter(value for one in discrete for value in one.counts)
+        values = [value for value, columns in shared.items() if columns > 1] or list(shared)
+        return ClassNames(_without_abstentions(values, discrete), self.options.classes, self.options.missing)
+
+
+def _without_abstentions(values: list[Any], columns: list[ColumnProfile]) -> list[Any]:
+    """Return the values without -1 if it abstains, as in label matrices with classes from 0."""
+    texts = {str(value): value for value in values}
+    others = [text for text in texts if text not in ("-1", "-1.0")]
+    if len(others) in (0, 1, len(texts)) or not all(re.fullmatch(r"\d+(\.0+)?", text) for text in others):
+        return values
+    counts: Counter[str] = Counter()
+    for one in columns:
+        counts.update({str(value): count for value, count in one.counts.items()})
+    often = counts["-1"] + counts["-1.0"] > max(counts[text] for text in others)
+    is_scale = {text.partition(".")[0] for text in others} == {"0", "1"} and not often
+    return [str(value) for value in values] if is_scale else [texts[text] for text in others]
+
+
+def is_truth(one: ColumnProfile) -> bool:
+    """Whether the name of a column says that it holds the truth, not whether somebody was right."""
+    if names.truth_strength(one.name) == 2:
+        return True
+    words = names.words_of(one.name)
+    return words in (["correct"], ["right"]) and one.is_discrete and not _is_result(one)
+
+
+def says_who_is_right(one: ColumnProfile) -> bool:
+    """Whether a column tells if somebody was right."""
+    return names.says_whether_right(one.name) and not is_truth(one)
+
+
+def _is_result(one: ColumnProfile) -> bool:
+    return (
+        one.type in ("integer", "number", "boolean")
+        or {str(value).lower() for value in one.counts} <= names.RESULT_VALUES
+    )
+
+
+def in_series(name: str, columns: Iterable[str]) -> bool:
+    """Whether a word such as human or final is in the names of several columns, and says nothing then.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    columns : iterable of str
+        All columns.
+
+    Examples
+    --------
+    >>> in_series("human_1", ["human_1", "human_2"]), in_series("human", ["human", "gpt4"])
+    (True, False)
+    """
+    words = set(names.words_of(name))
+    words &= names.TRUTH_WORDS | names.PERSON_WORDS
+    if not words <= names.SERIES_WORDS or "_".join(names.words_of(name)) in names.TRUTH_NAMES:
+        return False
+    return any(sum(word in names.words_of(other) for other in columns) > 1 for word in words)
+
+
+def classes_of_scores(columns: Iterable[ColumnProfile]) -> set[str]:
+    """Return the endings that several stems of columns of decimals have in common.
+
+    Parameters
+    ----------
+    columns : iterable of ColumnProfile
+        The columns.
+    """
+    endings: dict[str, set[str]] = {}
+    for one in columns:
+        if one.type == "number" and not one.is_constant:
+            for separator in names.SEPARATORS:
+                stem, found, tail = one.name.rpartition(separator)
+                if found and stem and tail:
+                    endings.setdefault(stem, set()).add(tail)
+                    break
+    groups = Counter(frozenset(tails) for tails in endings.values() if len(tails) > 1)
+    return set(groups.most_common(1)[0][0]) if groups else set()

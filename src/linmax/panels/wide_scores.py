@@ -1,0 +1,133 @@
+"""Columns of a wide table with a number per expert and class, or with the probability of one class."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+from linmax.panels import names
+from linmax.panels.classes import ClassNames
+from linmax.panels.evidence import Evidence
+from linmax.panels.profile import ColumnProfile
+from linmax.panels.reading import ColumnRole
+
+Split = tuple[str, str]
+
+
+def find_scores(free: list[ColumnProfile], classes: ClassNames, evidence: Evidence) -> list[ColumnRole]:
+    """Return the columns that are named after an expert and a class, and hold numbers.
+
+    Integers are scores if an expert has a column for every class, and they are not classes themselves.
+
+    Parameters
+    ----------
+    free : list of ColumnProfile
+        The columns that may hold scores.
+    classes : ClassNames
+        The classes.
+    evidence : Evidence
+        The rows.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from linmax.panels.profile import profile_column
+    >>> data = pa.table({"gpt4_ham": [0.1, 0.8], "gpt4_spam": [0.9, 0.2], "price": [1.5, 2.5]})
+    >>> profiles = [profile_column(name, data[name]) for name in data.column_names]
+    >>> for role in find_scores(profiles, ClassNames(["ham", "spam"]), Evidence(data)):
+    ...     print(role.name, role.expert, role.label)
+    gpt4_ham gpt4 ham
+    gpt4_spam gpt4 spam
+    """
+    numbers = {one.name: one for one in free if one.type in ("number", "integer") and not one.is_constant}
+    by_name = {str(name).lower(): str(name) for name in classes.names}
+    if not by_name:
+        return []
+    split = {name: names.split_class(name, by_name) for name in numbers}
+    found: dict[str, Split] = {name: part for name, part in split.items() if part is not None}
+    twice = {part for part, count in Counter(found.values()).items() if count > 1}
+    found = {
+        name: (names.split_at_class(name, by_name) or part) if part in twice else part
+        for name, part in found.items()
+    }
+    by_expert: dict[str, list[str]] = {}
+    for name, (expert, _) in found.items():
+        by_expert.setdefault(expert, []).append(name)
+    roles = []
+    for columns in by_expert.values():
+        own = [numbers[name] for name in columns]
+        if _are_scores(own, found, by_name, list(numbers), evidence):
+            roles += [
+                ColumnRole(one.name, "score", "a number per class", *found[one.name])
+                for one in own
+                if len(own) > 1 or one.type == "number"
+            ]
+    return roles or _one_expert(numbers, by_name, evidence)
+
+
+def _are_scores(
+    own: list[ColumnProfile],
+    found: dict[str, Split],
+    by_name: dict[str, str],
+    every: list[str],
+    evidence: Evidence,
+) -> bool:
+    """Whether the columns of one expert hold scores, not votes of experts that are numbered like classes."""
+    decimals = any(one.type == "number" for one in own)
+    complete = len(own) == len(by_name)
+    if all(re.fullmatch(r"-?\d+", name) for name in by_name):
+        stems = {re.sub(r"\d+$", "", one.name) for one in own}
+        if any(re.sub(r"\d+$", "", name) in stems and name not in found for name in every):
+            return False  # model_0, model_1 and model_2 with classes 0 and 1
+        if len(own) > 1:
+            return evidence.sum_is_constant([one.name for one in own]) or (decimals and len(by_name) > 2)
+        return decimals
+    return decimals or (complete and len(own) > 1)
+
+
+def _one_expert(
+    numbers: dict[str, ColumnProfile], by_name: dict[str, str], evidence: Evidence
+) -> list[ColumnRole]:
+    """Return columns that are named after the classes alone: the scores of one expert."""
+    own = {name: by_name[name.lower()] for name in numbers if name.lower() in by_name}
+    if len(own) < max(len(by_name), 2) or not any(numbers[name].type == "number" for name in own):
+        return []
+    if all(re.fullmatch(r"-?\d+", name) for name in own) and not evidence.sum_is_constant(list(own)):
+        return []
+    return [ColumnRole(name, "score", "a number per class", "scores", label) for name, label in own.items()]
+
+
+def find_probabilities(
+    free: list[ColumnProfile], label: str | None, classes: ClassNames, evidence: Evidence
+) -> list[ColumnRole]:
+    """Return the columns with a probability of the positive one of two classes, such as 1 or yes.
+
+    Their numbers are from 0 to 1. Unless their name says that they are probabilities, some are below 0.5,
+    some above, and they are higher where the label is positive.
+
+    Parameters
+    ----------
+    free : list of ColumnProfile
+        The columns that may hold probabilities.
+    label : str or None
+        The column of labels.
+    classes : ClassNames
+        The classes.
+    evidence : Evidence
+        The rows.
+    """
+    positive: Any = next((one for one in map(classes.find, names.POSITIVE) if one is not None), None)
+    if len(classes.names) != 2 or positive is None:
+        return []
+    roles = []
+    for one in free:
+        if one.type != "number" or one.low is None or one.high is None or one.low < 0.0 or one.high > 1.0:
+            continue
+        stem = names.split_suffix(one.name, names.CONFIDENCE_WORDS)
+        crosses = one.low < 0.5 < one.high
+        informed = label is None or evidence.separates(one.name, label, positive, classes)
+        if stem is not None or (crosses and informed):
+            reason = f"a probability of class {positive}"
+            roles.append(ColumnRole(one.name, "score", reason, stem[0] if stem else one.name, str(positive)))
+    return roles
