@@ -25,10 +25,12 @@ BLOCK_ROWS = 10_000
 SCAN_BYTES = 1 << 22
 HEADER_SHARE = 0.6  # of the columns have a name in the row that is the header
 TITLE_ROWS = 20
-ROW = re.compile(rb'<row\b[^>]*?\br="(\d+)"')
-CELL = re.compile(rb'<c\b[^>]*?\br="([A-Z]+)\d')
-ODS_CELL = re.compile(rb'<table:table-cell\b[^>]*?number-columns-repeated="(\d{4,})"[^>]*>')
-ODS_ROW = re.compile(rb'<table:table-row\b[^>]*?number-rows-repeated="(\d{4,})"[^>]*>(.{0,2000})', re.DOTALL)
+ROW = re.compile(rb'<row\b[^>]*?\br=["\'](\d+)["\']')
+CELL = re.compile(rb'<c\b[^>]*?\br=["\']([A-Z]+)\d')
+ODS_CELL = re.compile(rb'<table:table-cell\b[^>]*?number-columns-repeated=["\'](\d{4,})["\'][^>]*>')
+ODS_ROW = re.compile(
+    rb'<table:table-row\b[^>]*?number-rows-repeated=["\'](\d{4,})["\'][^>]*>(.{0,2000})', re.DOTALL
+)
 
 
 def read_excel(source: ByteSource, limit: ReadLimit, *, header: bool) -> Loaded:
@@ -81,6 +83,10 @@ def read_excel(source: ByteSource, limit: ReadLimit, *, header: bool) -> Loaded:
         raise
     except Exception as error:  # calamine raises its own errors, and those of its parsers
         raise _unreadable(source, error) from error
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":  # an error in Rust that calamine does not handle
+            raise _unreadable(source, error) from error
+        raise
 
 
 def _read_sheet(sheet: Any, file: str, notes: list[str], *, header: bool) -> Loaded:
@@ -208,7 +214,7 @@ def _scan_ods(data: bytes) -> tuple[int, int]:
     return rows, columns if rows == 1 else max(columns, 100)
 
 
-def _unreadable(source: ByteSource, error: Exception) -> StreamError:
+def _unreadable(source: ByteSource, error: BaseException) -> StreamError:
     if type(error).__name__ == "PasswordError" or "EncryptedPackage".encode("utf-16-le") in source.head:
         return StreamError(f"{source.name} is protected by a password; save it without one")
     reason = " ".join(str(error).split()).rstrip(".")[:120]

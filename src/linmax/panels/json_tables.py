@@ -13,13 +13,14 @@ import pyarrow as pa
 from linmax.panels.label_studio import is_label_studio, read_label_studio
 from linmax.panels.limits import HEAD_ROWS, Loaded, ReadLimit
 from linmax.panels.lm_eval import is_sample_log, read_sample_log
-from linmax.panels.records import plain_array, records_table
+from linmax.panels.records import MAX_COLUMNS, MAX_SPARSE_CELLS, plain_array, records_table
 from linmax.streams.csv import number_repeated
 from linmax.streams.json_lines import ContentError, is_unicode, unique_keys
 from linmax.streams.schema import UNNAMED, StreamError, short_list, short_repr
 from linmax.streams.source import ByteSource, text_blocks
 
 CONSTANTS = {"NaN": None, "Infinity": float("inf"), "-Infinity": float("-inf")}
+DECODER = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=CONSTANTS.__getitem__)
 MANY_KEYS = 50  # an object with so many plain values is a column, not a record
 MAX_INDEX_DEPTH = 3  # of objects around the records
 
@@ -53,13 +54,13 @@ def read_json_lines(source: ByteSource, limit: ReadLimit) -> Loaded:
             break
     if not complete:
         del records[HEAD_ROWS:], lines[HEAD_ROWS:]
-    if len(records) == 1 and any(isinstance(value, list | dict) for value in records[0].values()):
-        return read_document(records[0], source.name, header=True, part=source.part)
     if is_sample_log(records):
         loaded = read_sample_log(records, lines, source.name, source.part)
         return loaded._replace(complete=complete)
     if is_label_studio(records):
         return read_label_studio(records, source.name, source.part)._replace(complete=complete)
+    if len(records) == 1 and _is_document(records[0]):
+        return read_document(records[0], source.name, header=True, part=source.part)
     return Loaded(records_table(records, source.name), np.array(lines, np.int64), "line", [], complete)
 
 
@@ -126,6 +127,11 @@ def read_document(document: Any, file: str, *, header: bool, part: str = "") -> 
     notes: list[str] = []
     if isinstance(document, dict) and part in document:
         document = document[part]
+    if isinstance(document, dict) and is_label_studio([document]):
+        document = [document]
+    if isinstance(document, dict) and len(tables := _record_lists(document)) == 1:
+        loaded = read_document(document[tables[0]], file, header=header, part=part)
+        return loaded._replace(notes=[f"the records are those of {short_repr(tables[0])}", *loaded.notes])
     if isinstance(document, list) and all(isinstance(task, dict) for task in document):
         if is_label_studio(document):
             return read_label_studio(document, file, part)
@@ -167,9 +173,7 @@ def parse_json(text: str, file: str, line: int = 0) -> Any:
         If the text is not JSON, is nested too deep, or has a key twice.
     """
     try:
-        value = json.loads(
-            text.removeprefix("\ufeff"), object_pairs_hook=unique_keys, parse_constant=CONSTANTS.__getitem__
-        )
+        value = DECODER.decode(text.removeprefix("\ufeff"))
     except RecursionError:
         problem = "nested too deep; write flat objects"
     except ContentError as error:
@@ -241,13 +245,16 @@ def _matrix_table(rows: list[list[Any]], file: str, *, header: bool) -> Any:
     width = len(rows[0])
     names = [UNNAMED.format(j + 1) for j in range(width)]
     first = rows[0]
-    if header and len(rows) > 1 and all(isinstance(name, str) for name in first) and len(set(first)) == width:
-        names, rows = [name or unnamed for name, unnamed in zip(first, names, strict=True)], rows[1:]
     if i := next((i for i, row in enumerate(rows) if len(row) != width), 0):
         raise StreamError(
             f"{file}: entry {i + 1} of the list has {len(rows[i])} values and the first {width}; fix it"
         )
-    return records_table((dict(zip(names, row, strict=True)) for row in rows), file)
+    if header and len(rows) > 1 and all(isinstance(name, str) for name in first) and len(set(first)) == width:
+        names, rows = [name or unnamed for name, unnamed in zip(first, names, strict=True)], rows[1:]
+    if width > MAX_COLUMNS:
+        raise StreamError(f"{file}: {width} columns; at most {MAX_COLUMNS} are read")
+    columns = [plain_array([row[j] for row in rows]) for j in range(width)]
+    return pa.table(columns, names=number_repeated(names))
 
 
 def _object_table(document: dict[str, Any], file: str, notes: list[str], depth: int, *, header: bool) -> Any:
@@ -259,9 +266,8 @@ def _object_table(document: dict[str, Any], file: str, notes: list[str], depth: 
             names = number_repeated([str(name) for name in columns])
             return _matrix_table([names, *rows], file, header=True)
     lists = {key: value for key, value in document.items() if isinstance(value, list) and value}
-    tables = [key for key, rows in lists.items() if all(isinstance(row, dict) for row in rows)]
+    tables = _record_lists(document)
     if len(tables) == 1:
-        notes.append(f"the records are those of {short_repr(tables[0])}")
         return _list_table(document[tables[0]], file, header=header)
     if len(tables) > 1:
         raise StreamError(
@@ -280,6 +286,18 @@ def _object_table(document: dict[str, Any], file: str, notes: list[str], depth: 
     if depth and len(inner) == 1 and any(isinstance(value, list) for value in inner[0].values()):
         return _object_table(inner[0], file, notes, depth - 1, header=header)
     return records_table([document], file)
+
+
+def _is_document(record: dict[str, Any]) -> bool:
+    """Return whether the only object of a file is a table rather than a record."""
+    nested = any(isinstance(value, list | dict) for value in record.values())
+    return nested or not record or len(record) >= MANY_KEYS
+
+
+def _record_lists(document: dict[str, Any]) -> list[str]:
+    """Return the keys of lists of objects."""
+    lists = {key: rows for key, rows in document.items() if isinstance(rows, list) and rows}
+    return [key for key, rows in lists.items() if all(isinstance(row, dict) for row in rows)]
 
 
 def _columns_table(columns: dict[str, list[Any]], file: str) -> Any:
@@ -312,6 +330,11 @@ def _objects_table(document: dict[str, Any], file: str, notes: list[str], depth:
 
 
 def _indexed_columns(document: dict[str, Any], keys: list[str], file: str) -> Any:
+    if len(document) > MAX_COLUMNS or len(document) * len(keys) > MAX_SPARSE_CELLS:
+        raise StreamError(
+            f"{file}: {len(document)} columns of {len(keys)} rows; at most {MAX_COLUMNS} columns and"
+            f" {MAX_SPARSE_CELLS} values are read in this form, so write a list of objects"
+        )
     if keys != [str(i) for i in range(len(keys))]:
         id = next(name for name in ("id", "index", "row id") if name not in document)
         document = {id: {key: key for key in keys}, **document}

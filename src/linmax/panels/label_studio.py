@@ -239,6 +239,5 @@ def _expert_name(by: Any) -> str:
 
 
 def _describe(ignored: Counter[str]) -> str:
-    return (
-        short_list(f"{count} {what}{'s' * (count > 1)}" for what, count in ignored.items()) or "none at all"
-    )
+    found = [f"{count} {what[:40]}{'s' * (count > 1)}" for what, count in ignored.most_common(5)]
+    return ", ".join(found) or "none at all"

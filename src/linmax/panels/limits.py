@@ -13,7 +13,8 @@ from linmax.streams.source import ByteSource
 
 DEFAULT_LIMIT = 512 << 20  # bytes after decompression
 HEAD_ROWS = 100_000  # rows that are read of a file beyond the limit
-MAX_RATIO, MIN_BOMB_BYTES = 200, 64 << 20  # of unpacked to packed bytes, and where the check begins
+MAX_CELLS = 40_000_000  # of a text file, beyond which only the head is used
+MAX_RATIO, MIN_BOMB_BYTES = 100, 32 << 20  # of unpacked to packed bytes, and where the check begins
 READ_SIZE = 1 << 22
 
 
@@ -62,10 +63,11 @@ class ReadLimit:
         total = None if source.compression else source.bytes_total
         self.head_only = head_only or (total is not None and total > limit_bytes)
 
-    def reached(self, rows: int) -> bool:
+    def reached(self, rows: int, columns: int = 1) -> bool:
         """Return whether reading stops after so many rows; refuse files that unpack to far more bytes."""
         self._check_ratio()
-        return (self.head_only and rows >= HEAD_ROWS) or self.source.bytes_unpacked > self.limit_bytes
+        large = rows * columns > MAX_CELLS or self.source.bytes_unpacked > self.limit_bytes
+        return large or (self.head_only and rows >= HEAD_ROWS)
 
     def read_all(self, what: str) -> bytes:
         """Read the rest of a file that makes sense only as a whole."""

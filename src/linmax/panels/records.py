@@ -14,6 +14,7 @@ MAX_COLUMNS = 10_000
 MAX_DEPTH = 6  # of nested objects that become columns; deeper ones are JSON text
 MAX_SPARSE_CELLS, MIN_FILLED = 20_000_000, 0.05
 MAX_INT = 2**63
+NESTED = frozenset((dict, list))
 
 
 def records_table(records: Iterable[Any], file: str) -> Any:
@@ -42,7 +43,10 @@ def records_table(records: Iterable[Any], file: str) -> Any:
     rows = filled = 0
     for record in records:
         flat: dict[str, Any] = {}
-        _flatten(record, "", flat, MAX_DEPTH, file)
+        if NESTED.isdisjoint(map(type, record.values())):
+            flat = record
+        else:
+            _flatten(record, "", flat, MAX_DEPTH, file)
         for name, value in flat.items():
             if value is None:
                 columns.setdefault(name, ([], []))

@@ -114,7 +114,7 @@ def load_table(
         limit = ReadLimit(source, limit_bytes, head_only=source.bytes_total is None or place == "-")
         format = detect_format(source)
         loaded = _load(source, format, limit, header=header)
-        if not len(loaded.data) or not loaded.data.num_columns:
+        if not loaded.data.num_columns:
             raise StreamError(f"{source.name} has no rows; it needs at least one below the header")
         notes = loaded.notes
         if source.encoding != "UTF-8":

@@ -44,7 +44,7 @@ def read_csv(source: ByteSource, format: str, limit: ReadLimit, *, header: bool)
         tables.append(batch.table)
         lines.append(batch.lines)
         rows += len(batch.lines)
-        if limit.reached(rows):
+        if limit.reached(rows, len(names)):
             complete = False
             break
     data = pa.concat_tables(tables) if tables else reader.arrow_schema.empty_table()

@@ -80,6 +80,8 @@ def read_npy(source: ByteSource, limit: ReadLimit) -> Loaded:
     Loaded
     """
     values = _read_array(source, source.name, limit)
+    if not values.shape:
+        raise StreamError(f"{source.name} is a single number; save an array of one or two dimensions")
     if values.dtype.names:
         data = {str(field): values[field] for field in values.dtype.names}
     else:
@@ -192,8 +194,8 @@ def _read_array(file: Any, name: str, limit: ReadLimit) -> NDArray[Any]:
             f"{name} has shape {array.shape} and {size >> 20} MB; at most {limit.limit_bytes >> 20} MB and"
             f" {MAX_CELLS} values are read, so save fewer rows"
         )
-    values = array.read(array.num_rows)
-    if values.ndim > 2 or not array.shape:
+    values = array.read(array.num_rows) if array.shape else np.empty(())
+    if values.ndim > 2:
         raise StreamError(
             f"{name} has shape {array.shape}; save one or two dimensions, or scores in an .npz, as votes of"
             " shape (items, experts, classes)"

@@ -24,6 +24,7 @@ DELIMITERS = (b"\t", b";", b"|", b",")
 SAMPLE_LINES = 20  # from which the delimiter is found
 SEP_LINE = re.compile(rb'"?sep=([^\r\n"])"?[;,\t|]*\r?\n', re.IGNORECASE)  # written by spreadsheets
 QUOTED = re.compile(rb'"(?:[^"]|"")*"')
+NUMBERS = re.compile(rb"[-+]?[\d.]+(e[-+]?\d+)?( [-+]?[\d.]+(e[-+]?\d+)?)+\r?", re.IGNORECASE)
 DECIMAL_COMMA = re.compile(rb"(?<=\d),(?=\d)")
 NEWLINE, RETURN, QUOTE = b'\n\r"'
 
@@ -222,7 +223,7 @@ def find_delimiter(head: bytes, format: str = "CSV") -> bytes:
     r"""Find the delimiter of a text from its first lines.
 
     A first line `sep=;` names it. Otherwise it is a sign of the first line which occurs as often in the next
-    lines; commas in numbers such as 0,5 do not count if another sign does.
+    lines; commas in numbers such as 0,5 do not count if another sign does. Blanks separate numbers only.
 
     Parameters
     ----------
@@ -250,12 +251,19 @@ def find_delimiter(head: bytes, format: str = "CSV") -> bytes:
     signs = [sign for sign in DELIMITERS if sign in lines[0]]
     if format == "TSV" and (b"\t" in signs or not signs):
         return b"\t"
+    if not signs and _is_space_separated(lines):
+        return b" "
     if len(signs) < 2:
         return signs[0] if signs else b","
     regular = [sign for sign in signs if len({line.count(sign) for line in lines}) == 1]
     if any(sign != b"," for sign in regular) and not any(b"," in DECIMAL_COMMA.sub(b"", x) for x in lines):
         regular = [sign for sign in regular if sign != b","]
     return max(regular or signs, key=lines[0].count)
+
+
+def _is_space_separated(lines: list[bytes]) -> bool:
+    same = len({line.count(b" ") for line in lines}) == 1
+    return same and len(lines) > 1 and all(NUMBERS.fullmatch(line) for line in lines[1:])
 
 
 def number_repeated(names: Sequence[str]) -> list[str]:

@@ -19,6 +19,7 @@ SUFFIXES = {
     "npy": "npy", "npz": "npz", "xlsx": "Excel", "xls": "Excel", "xlsm": "Excel", "xlsb": "Excel",
     "ods": "Excel",
 }  # fmt: skip
+PLAIN_SUFFIXES = ("txt", "dat", "data")  # of texts that may have a single column
 USUAL_SUFFIXES = {
     "CSV": "csv", "TSV": "tsv", "JSONL": "jsonl", "JSON": "json", "Parquet": "parquet", "Arrow": "arrow",
     "svmlight": "svm", "npy": "npy", "npz": "npz", "Excel": "xlsx",
@@ -91,6 +92,8 @@ def detect_format(source: ByteSource) -> str:
         if not head.lstrip(BOM + b" \t\r\n").startswith((b"[", b"{")):
             raise _contradiction(name, suffix, content)
         return content or suffix
+    if not content and source.inner_name.lower().rpartition(".")[2] in PLAIN_SUFFIXES:
+        return "CSV"
     if not suffix and not content:
         raise StreamError(f"{name}: unknown format; name it .{', .'.join(USUAL_SUFFIXES.values())}")
     return suffix or content

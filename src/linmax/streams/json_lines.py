@@ -51,6 +51,8 @@ class JsonLinesReader:
 
     def __init__(self, source: ByteSource) -> None:
         self.name = source.name
+        # json.loads would construct a decoder for every line
+        self._decoder = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=_refuse_constant)
         self._blocks = text_blocks(source)
         self._first_block = next((block for block in self._blocks if block.data.strip()), TextBlock(b"", 1))
         self.sample = [row for _, row in islice(self._parse_block(self._first_block), SAMPLE_SIZE)]
@@ -81,7 +83,7 @@ class JsonLinesReader:
 
     def _parse_line(self, text: str, line: int) -> dict[str, Any]:
         try:
-            row = json.loads(text, object_pairs_hook=unique_keys, parse_constant=_refuse_constant)
+            row = self._decoder.decode(text)
         except RecursionError:
             problem = "nested too deep; write one flat object"
         except ContentError as error:
