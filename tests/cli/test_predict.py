@@ -113,7 +113,7 @@ def test_strangers_and_who_is_missing_are_named(shelf: Shelf, tmp_path: Path) ->
     some = table(tmp_path / "some.csv", [["ann", "[b]new[/b]"], ["ham", "spam"], ["spam", ""]])
     result = run("predict", shelf[0], some)
     assert result.exit_code == 0
-    assert "does not know 1 expert ([b]new[/b]) of some.csv" in result.stderr
+    assert "does not know 1 column ([b]new[/b]) of some.csv" in result.stderr
     assert f"some.csv lacks 3 experts ({', '.join(EXPERTS[1:])}) of" in result.stderr
     assert result.stderr.endswith("linmax: 2 rows predicted\n")
 
@@ -127,7 +127,7 @@ def test_a_file_with_nobody_the_model_knows_is_refused(shelf: Shelf, tmp_path: P
     other = table(tmp_path / "other.csv", [["x", "y"], ["ham", "spam"]])
     said = refused("predict", shelf[0], other, "--output", tmp_path / "g.csv")
     assert said.startswith("other.csv has no expert that ")
-    assert "(it has 'x', 'y'; the model knows 'ann', 'bob'" in said
+    assert "(it has x, y; the model knows " in said
     assert not (tmp_path / "g.csv").exists()
 
 
@@ -137,7 +137,7 @@ def test_experts_that_come_in_json_are_known_by_their_votes(shelf: Shelf, tmp_pa
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     result = run("predict", shelf[0], file)
     assert result.exit_code == 0, result.output
-    assert "does not know 1 expert (zoe) of v.jsonl" in result.stderr
+    assert "does not know 1 column (zoe) of v.jsonl" in result.stderr
     assert "v.jsonl lacks 2 experts ([red]eve[/red], joe)" in result.stderr
 
 
@@ -174,19 +174,18 @@ def test_a_model_of_attributes_asks_for_their_columns(tmp_path: Path) -> None:
     fusion.save(tmp_path / "m")
     rows = table(tmp_path / "v.csv", [["size", "truth"], [1, "a"], [-1, "b"]])
     said = refused("predict", tmp_path / "m", rows)
-    assert said.endswith("learns from attributes; name their columns in v.csv with --attributes")
+    assert said.endswith("the model learns from attributes; name their columns with --attributes")
     result = run("predict", tmp_path / "m", rows, "--attributes", "size")
     assert "2 of 2 labelled rows correct" in result.stderr, result.output
 
 
-def test_a_model_of_numbers_says_that_a_text_file_has_none(tmp_path: Path) -> None:
+def test_a_model_of_numbers_reads_them_in_a_text_file(tmp_path: Path) -> None:
     fusion = Fusion(Winnow(1.2), experts=["ann", "bob"])
     fusion.learn([[0, 1]] * 3, [1] * 3)
     fusion.save(tmp_path / "m")
     votes = table(tmp_path / "v.csv", [["ann", "bob"], [0, 1], [1, 1]])
-    said = refused("predict", tmp_path / "m", votes)
-    assert said.startswith("v.csv, rows 2 to 3: ")
-    assert said.endswith("use one kind")
+    result = run("predict", tmp_path / "m", votes)
+    assert [line.split(",")[1] for line in result.stdout.splitlines()] == ["guess", "1", "1"]
 
 
 def other_version(path: Path) -> Path:
@@ -213,7 +212,7 @@ def test_what_cannot_be_read_is_one_sentence(shelf: Shelf, tmp_path: Path) -> No
         ((model, empty), "empty.csv is empty; it needs a header or at least one row"),
         ((model, ragged), "ragged.csv, line 2: 2 cells where the header has 3; fix the row"),
         ((model, votes, "--experts", "anne"), "has no column 'anne'; did you mean 'ann'?"),
-        ((model, votes, "--shape", "round"), "shape must be 'wide', 'scores' or 'long' (got 'round')"),
+        ((model, votes, "--shape", "round"), "--shape is wide, scores or long (got 'round')"),
         (
             (model, votes, "--output", tmp_path / "g.doc"),
             "its name must end in .csv, .tsv, .jsonl or .parquet",
@@ -225,10 +224,11 @@ def test_what_cannot_be_read_is_one_sentence(shelf: Shelf, tmp_path: Path) -> No
     assert not list(tmp_path.glob("*.part"))
 
 
-def test_a_parameter_of_the_library_is_said_as_an_option(shelf: Shelf, tmp_path: Path) -> None:
+def test_scores_and_votes_may_be_mixed(shelf: Shelf, tmp_path: Path) -> None:
     mixed = table(tmp_path / "mixed.csv", [["ann:ham", "bob"], ["0.5", "ham"]])
-    said = refused("predict", shelf[0], mixed)
-    assert "--experts, or pass --shape" in said
+    result = run("predict", shelf[0], mixed)
+    assert result.exit_code == 0, result.output
+    assert "lacks 2 experts" in result.stderr
 
 
 @pytest.mark.parametrize(("stop", "code"), [("int", 130), ("term", 143)])

@@ -188,26 +188,18 @@ def stored_reading(model: Path) -> dict[str, Any] | None:
 def open_for_model(read: ColumnOptions, fusion: Fusion, paths: Sequence[str] | None = None) -> Panel:
     """Read files for a model: its columns have the roles that they had when it learned; no label is needed.
 
-    A model that does not say how its file was read takes every column of this name for an expert.
+    A model that does not say how its file was read finds its experts by their names.
     """
     like = fusion.notes.get(SCHEMA_NOTE)
     like = like if isinstance(like, dict) and not read.names_columns else None
-    if like is None and read.experts is None and "votes" in fusion.needs:
-        like = _reading_of_experts(fusion, read)
+    if like is None and read.experts is None and fusion.experts:
+        like = {"experts": fusion.experts, "classes": fusion.classes}
+    if "votes" not in fusion.needs and not read.attributes and (like is None or "columns" not in like):
+        raise ValueError("the model learns from attributes; name their columns with --attributes")
     if isinstance(read, FilesOptions):
-        panel = read.open(like)
-        return require_reading(panel, read.paths, labels=False)
-    return require_reading(read.read(paths or [], like=like), paths or [], labels=False)
-
-
-def _reading_of_experts(fusion: Fusion, read: ColumnOptions) -> dict[str, Any] | None:
-    """A reading in which columns with the names of experts vote."""
-    if read.names_columns or not fusion.experts:
-        return None
-    columns: list[dict[str, Any]] = [
-        {"column": str(name), "role": "expert", "expert": str(name), "class": None} for name in fusion.experts
-    ]
-    return {"shape": "wide", "columns": columns, "classes": fusion.classes, "missing": [""]}
+        return require_reading(read.open(like, needs_label=False), read.paths, labels=False)
+    panel = read.read(paths or [], like=like, needs_label=False)
+    return require_reading(panel, paths or [], labels=False)
 
 
 def ignored_columns(panel: Panel) -> list[str]:

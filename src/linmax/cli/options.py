@@ -122,6 +122,7 @@ class ColumnOptions:
         labels: Path | None = None,
         labels_id: str | None = None,
         like: dict[str, Any] | None = None,
+        needs_label: bool = True,
     ) -> Panel:
         """Read files, with the roles that the options give to columns; - is standard input."""
         from linmax.panels.panel import read_panel
@@ -145,14 +146,15 @@ class ColumnOptions:
             labels=labels,
             labels_id=labels_id,
             ignore_case=self.ignore_case,
-            like=None if self.names_columns else like,
+            like=like,
+            needs_label=needs_label,
         )
         return read_panel([str(path) for path in paths], options)
 
     @property
     def names_columns(self) -> bool:
         """Whether an option says which columns are read."""
-        return any((self.label, self.attributes, self.experts, self.ignore, self.shape))
+        return any((self.attributes, self.experts, self.ignore, self.shape))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,9 +193,11 @@ class FilesOptions(ColumnOptions):
         ),
     ] = None
 
-    def open(self, like: dict[str, Any] | None = None) -> Panel:
+    def open(self, like: dict[str, Any] | None = None, *, needs_label: bool = True) -> Panel:
         """Read the files."""
-        return self.read(self.paths, labels=self.labels, labels_id=self.labels_id, like=like)
+        return self.read(
+            self.paths, labels=self.labels, labels_id=self.labels_id, like=like, needs_label=needs_label
+        )
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,8 @@ from linmax.panels.keys import Join
 from linmax.panels.long_roles import infer_long
 from linmax.panels.profile import ColumnProfile, profile_column
 from linmax.panels.reading import PanelOptions, Reading, as_dict
-from linmax.panels.stored import restore_reading
+from linmax.panels.second_header import check_second_header
+from linmax.panels.stored import reading_by_name, restore_reading
 from linmax.panels.streaming import StreamedTable
 from linmax.panels.table import RawTable, load_table
 from linmax.panels.wide_roles import infer_wide
@@ -27,6 +29,7 @@ from linmax.streams.schema import short_list, short_repr
 from linmax.validation import DataWarning
 
 CHUNK_SIZE = 100_000
+VOTES_PREFIX = "votes."
 MAX_BYTES = 1 << 28
 """Larger files are not read into memory."""
 LEAK_ACCURACY, LEAK_RATIO, LEAK_ITEMS = 0.99, 5.0, 50
@@ -190,6 +193,8 @@ def read_panel(paths: Sequence[str | os.PathLike[str] | Any], options: PanelOpti
         If a file cannot be read, or the options name a column that does not exist.
     """
     options = options or PanelOptions()
+    if options.classes:  # a class may be called NA
+        options = replace(options, missing=tuple(set(options.missing) - set(options.classes)))
     labels = None if options.labels is None else load_table(options.labels, header=options.header)
     if len(paths) == 1 and (paths[0] == "-" or _is_large(paths[0])):
         return _open_large(paths[0], labels, options)
@@ -220,22 +225,23 @@ def _open_large(path: Any, labels: RawTable | None, options: PanelOptions) -> Pa
 
 
 def _name_experts(tables: list[RawTable]) -> list[RawTable]:
-    """Name the expert of each of several files after what differs in their names."""
+    """Name the expert of each of several files after the words that differ in their names."""
     if len(tables) < 2:
         return tables
-    stems = [Path(table.file).name.split(".")[0] for table in tables]
-    prefix, suffix = _common_start(stems), _common_start([stem[::-1] for stem in stems])[::-1]
+    stems = [re.findall(r"[^_\-. ]+|[_\-. ]+", Path(table.file).name.split(".")[0]) for table in tables]
+    start = _common_start(stems)
+    end = _common_start([stem[start:][::-1] for stem in stems])
     found = []
     for table, stem in zip(tables, stems, strict=True):
-        end = len(stem) - len(suffix) if len(prefix) + len(suffix) < len(stem) else len(stem)
-        found.append(replace(table, expert=stem[len(prefix) : end].strip("_-. ") or stem))
+        own = "".join(stem[start : len(stem) - end]).strip("_-. ")
+        found.append(replace(table, expert=own or "".join(stem)))
     return found
 
 
-def _common_start(texts: list[str]) -> str:
-    first, last = min(texts), max(texts)
-    at = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
-    return first[:at]
+def _common_start(stems: list[list[str]]) -> int:
+    """Return how many words all names begin with."""
+    columns = zip(*stems, strict=False)
+    return next((i for i, words in enumerate(columns) if len(set(words)) > 1), min(map(len, stems)))
 
 
 def panel_of(table: RawTable, options: PanelOptions, joins: list[Join] | None = None) -> Panel:
@@ -251,22 +257,38 @@ def panel_of(table: RawTable, options: PanelOptions, joins: list[Join] | None = 
         How the table was made of several files.
     """
     joins = joins or []
+    table = _without_prefix(table)
+    check_second_header(table)
+    if not table.data.num_rows and options.needs_label:
+        raise StreamError(f"{table.file} has no rows; it needs at least one below the header")
     profiles = [
         profile_column(name, table.data.column(name), options.missing) for name in table.data.column_names
     ]
     by_name = {profile.name: profile for profile in profiles}
-    long = None if options.like else infer_long(table.file, table.data, profiles, options, table.hints)
-    if options.like is not None:
-        reading, classes = restore_reading(options.like, table.data.column_names, table.file)
+    is_stored = options.like is not None and "columns" in options.like
+    long = None if is_stored else infer_long(table.file, table.data, profiles, options, table.hints)
+    if is_stored:
+        reading, classes = restore_reading(options.like or {}, table.data.column_names, table.file)
     elif long is not None:
         reading, classes = long, _long_classes(long, by_name, options)
+    elif options.like is not None:
+        reading, classes = reading_by_name(options.like, profiles, options, table.file)
     else:
-        reading, classes = infer_wide(table.file, profiles, options, table.hints)
+        reading, classes = infer_wide(table.file, profiles, options, table.hints, table.data)
     panel = Panel(table.file, table, options, reading, by_name, classes, joins, complete=table.complete)
     if reading.problem is None:
         _build(panel)
     panel.warnings.sort(key=lambda one: one.severity)  # grave comes before note
     return panel
+
+
+def _without_prefix(table: RawTable) -> RawTable:
+    """Return a table with experts named without the "votes." of JSON objects such as {"votes": {...}}."""
+    columns = table.data.column_names
+    short = [name.removeprefix(VOTES_PREFIX) for name in columns]
+    if short == columns or len(set(short)) < len(short):
+        return table
+    return replace(table, data=table.data.rename_columns(short))
 
 
 def _long_classes(reading: Reading, profiles: dict[str, ColumnProfile], options: PanelOptions) -> ClassNames:
@@ -280,7 +302,8 @@ def _build(panel: Panel) -> None:
     reading, table = panel.reading, panel.table
     label = reading.column("label")
     labelled = panel.profiles[label].present if label else 0
-    keep = panel.options.like is None and (label is None or labelled < MIN_LABELS or not table.complete)
+    is_stored = panel.options.like is not None and "columns" in panel.options.like
+    keep = not is_stored and (label is None or labelled < MIN_LABELS or not table.complete)
     builder = ChunkBuilder(
         table.file, table.unit, reading, panel.classes, keep=keep, missing=panel.options.missing
     )
@@ -378,9 +401,10 @@ def _label_warnings(panel: Panel, chunk: Chunk) -> Iterator[DataWarning]:
 
 def _leaks(errors: dict[Any, tuple[float, int]]) -> Iterator[DataWarning]:
     """Warn about an expert that is nearly always right, unlike all others."""
+    best = sorted(rate for rate, _ in errors.values())[:2]
     for expert, (rate, items) in errors.items():
-        others = [other for name, (other, _) in errors.items() if name != expert]
-        if 1.0 - rate >= LEAK_ACCURACY and (not others or min(others) >= LEAK_RATIO * max(rate, 1.0 / items)):
+        others = best[1:] if rate == best[0] else best[:1]
+        if 1.0 - rate >= LEAK_ACCURACY and (not others or others[0] >= LEAK_RATIO * max(rate, 1.0 / items)):
             yield DataWarning(
                 "possible-leak", "grave",
                 f"{short_repr(expert)} is right on {1.0 - rate:.1%} of {items:,} items, no other nearly so"

@@ -39,6 +39,8 @@ class PanelOptions:
         The column of ids in that file.
     ignore_case : bool
         Ignore case in labels, too: labels that differ by case only are one class.
+    needs_label : bool
+        Whether a table without labels is a problem.
     like : dict or None
         A stored reading (see `linmax.panels.stored`): columns have the roles that they have there.
     """
@@ -56,6 +58,7 @@ class PanelOptions:
     labels_id: str | None = None
     ignore_case: bool = False
     like: dict[str, Any] | None = None
+    needs_label: bool = True
 
 
 class ColumnRole(NamedTuple):

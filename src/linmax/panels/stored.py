@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from linmax.panels import names
 from linmax.panels.classes import ClassNames
-from linmax.panels.reading import ColumnRole, Reading
+from linmax.panels.profile import ColumnProfile
+from linmax.panels.reading import ColumnRole, PanelOptions, Reading, select_columns
 from linmax.streams.schema import StreamError, short_list
 
 VERSION = 1
@@ -88,3 +90,69 @@ def restore_reading(stored: dict[str, Any], columns: list[str], file: str) -> tu
         )
     roles = [known.get(name) or ColumnRole(name, "ignored", "the model does not know it") for name in columns]
     return Reading(shape, roles), classes
+
+
+def reading_by_name(
+    known: dict[str, Any], profiles: list[ColumnProfile], options: PanelOptions, file: str
+) -> tuple[Reading, ClassNames]:
+    """Return the roles of columns for a model that does not say how its file was read.
+
+    Columns with the names of its experts vote, and columns such as ``expert:class`` are scores.
+
+    Parameters
+    ----------
+    known : dict
+        The "experts" and "classes" of the model.
+    profiles : list of ColumnProfile
+        The columns.
+    options : PanelOptions
+        What the user says.
+    file : str
+        Name of the file, for messages.
+
+    Raises
+    ------
+    StreamError
+        If no column belongs to an expert of the model.
+    """
+    experts = {str(name) for name in known["experts"]}
+    classes = ClassNames(known["classes"], options.classes, options.missing)
+    by_class = {str(name).lower(): str(name) for name in classes.names}
+    columns = [one.name for one in profiles]
+    attributes = select_columns(options.attributes, columns, file)
+    label, id = _label_column(profiles, experts, options), _id_column(profiles, experts, options)
+    roles = []
+    for one in profiles:
+        split = names.split_class(one.name, by_class)
+        role = ColumnRole(one.name, "ignored", "the model does not know it")
+        if one.name in attributes:
+            role = ColumnRole(one.name, "attribute", "named by --attributes")
+        elif one.name in experts:
+            role = ColumnRole(one.name, "expert", "an expert of the model", one.name)
+        elif one.name == label:
+            role = ColumnRole(one.name, "label", "its name")
+        elif one.name == id:
+            role = ColumnRole(one.name, "id", "its name")
+        elif split is not None and split[0] in experts:
+            role = ColumnRole(one.name, "score", "a score of an expert of the model", *split)
+        roles.append(role)
+    if not attributes and not any(one.role in ("expert", "score") for one in roles):
+        raise StreamError(
+            f"{file} has no expert that the model knows (it has {short_list(columns)}; the model knows"
+            f" {short_list(sorted(experts))}); name the columns as in the file that the model learned"
+        )
+    return Reading("wide", roles), classes
+
+
+def _label_column(profiles: list[ColumnProfile], experts: set[str], options: PanelOptions) -> str | None:
+    if options.label is not None:
+        return options.label or None
+    found = [one.name for one in profiles if names.truth_strength(one.name) == 2 and one.name not in experts]
+    return found[0] if len(found) == 1 else None
+
+
+def _id_column(profiles: list[ColumnProfile], experts: set[str], options: PanelOptions) -> str | None:
+    if options.id is not None:
+        return options.id or None
+    found = [one for one in profiles if names.is_id_name(one.name) and one.name not in experts]
+    return next((one.name for one in found if 2 * one.distinct >= one.present), None)
