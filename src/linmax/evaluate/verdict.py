@@ -185,28 +185,26 @@ def judge(
     best = min(rivals, key=lambda one: one.gain.gain)  # the strongest, judged on its own items
     on = f"on {best.trials:,} items" if best.coverage == 1.0 else f"on the {best.trials:,} items it votes on"
     name = f"{NAMES[best.name]}{f' ({best.detail})' if best.detail else ''}"
-    errors, own = _number(best.mistakes), _number(best.linmax_mistakes)
+    errors, own = round(best.mistakes), best.linmax_mistakes  # ties of the plurality make fractions
     conclusions = {one.gain.conclusion for one in rivals}
     if WORSE in conclusions:
         if best.gain.conclusion != WORSE:  # another one has a smaller lead, but on more items
             others = [one for one in rivals if one.gain.conclusion == WORSE]
             return judge(others, trials=trials, classes=classes)
-        more = _number(best.linmax_mistakes - best.mistakes)
         return Verdict(
             "worse",
-            f"Do not use it: linmax makes {more} more errors than the best alternative, {name}, {on}"
-            f" ({own} instead of {errors}).",
+            f"Do not use it: linmax makes {own - errors:,} more errors than the best alternative, {name},"
+            f" {on} ({own:,} instead of {errors:,}).",
         )
     if conclusions == {BETTER}:
-        fewer = _number(best.mistakes - best.linmax_mistakes)
         return Verdict(
             "better",
-            f"Use it: linmax avoids {fewer} of the {errors} errors that the best alternative, {name}, makes"
-            f" {on}.",
+            f"Use it: linmax avoids {errors - own:,} of the {errors:,} errors that the best alternative,"
+            f" {name}, makes {on}.",
         )
     return Verdict(
         "no significant difference",
-        f"Do not switch yet: linmax makes {own} errors and the best alternative, {name}, {errors} {on},"
+        f"Do not switch yet: linmax makes {own:,} errors and the best alternative, {name}, {errors:,} {on},"
         " which may be chance.",
     )
 
@@ -224,11 +222,6 @@ def _why_not(warnings: Sequence[DataWarning], trials: int, classes: Sequence[Any
     if trials < MIN_ITEMS:
         return f"{trials} labelled items are too few, at least {MIN_ITEMS} are needed"
     return ""
-
-
-def _number(mistakes: float) -> str:
-    """Return a number of mistakes; fractions, which ties of the plurality make, are rounded."""
-    return f"{round(mistakes):,}"
 
 
 def can_be_dropped(loss: Gain | None) -> bool:
