@@ -231,6 +231,27 @@ def test_probabilities_that_are_true_are_calibrated() -> None:
     assert abs(found.confidence - found.accuracy) < 0.01
 
 
+def test_with_many_classes_every_so_many_trials_are_counted_whatever_the_chunks() -> None:
+    rng = np.random.default_rng(0)
+    n, k = 90, 600
+    scores = rng.normal(size=(n, k))
+    votes, truth = rng.integers(k, size=(n, 3)).astype(np.int32), rng.integers(k, size=n).astype(np.int32)
+    known, guess = np.full(n, k, np.int32), scores.argmax(axis=1).astype(np.int32)
+    states = []
+    for size in (90, 7, 1):
+        counts = CalibrationCounts()
+        for begin in range(0, n, size):
+            rows = slice(begin, begin + size)
+            counts.add(scores[rows], votes[rows], truth[rows], known[rows], guess[rows])
+        states.append(counts.state())
+    assert states[0] == states[1] == states[2]
+    found = counts.result(0)
+    assert found is not None
+    p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    assert found.items == 30
+    assert found.log_loss == pytest.approx(-np.log(p[np.arange(n), truth])[::3].mean())
+
+
 def test_extreme_scores_have_finite_losses() -> None:
     counts = CalibrationCounts()
     scores = np.array([[1e60, -1e60], [-np.inf, -np.inf], [0.0, -np.inf]])

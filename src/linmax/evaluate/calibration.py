@@ -20,6 +20,8 @@ Floats = NDArray[np.float64]
 
 BINS = 10
 """Bins of confidence, all of the same width."""
+ALL_TRIALS_CLASSES = 256
+"""With m times so many known classes, only every (m + 1)-th trial is counted, because each takes longer."""
 MIN_PROBABILITY = 1e-15
 """A smaller probability of the truth counts as this one, so that the log loss is finite."""
 
@@ -80,7 +82,8 @@ class CalibrationCounts:
     Only trials whose label was a known class count, and all classes known at a trial have a probability. The
     confidence is the probability of the predicted class. The plurality is correct in 1/m of the cases if m
     classes have the most votes, and its probabilities are equal without votes. Its log loss would be infinite
-    where nobody votes for the truth, so for this loss one more vote is shared between all classes.
+    where nobody votes for the truth, so for this loss one more vote is shared between all classes. With more
+    than `ALL_TRIALS_CLASSES` classes, only some trials are counted, at equal distances.
 
     Parameters
     ----------
@@ -88,6 +91,8 @@ class CalibrationCounts:
         Saved counts for linmax and the plurality: items, and sums of confidence and of correct predictions.
     losses : ndarray of shape (2, 2), optional
         Saved sums of the log loss and the Brier score.
+    seen : int
+        The number of trials so far, counted or not.
 
     Examples
     --------
@@ -101,9 +106,10 @@ class CalibrationCounts:
     (2, 0.15, 0.164, 0.05)
     """
 
-    def __init__(self, bins: Floats | None = None, losses: Floats | None = None) -> None:
+    def __init__(self, bins: Floats | None = None, losses: Floats | None = None, seen: int = 0) -> None:
         self.bins = np.zeros((2, BINS, 3)) if bins is None else bins
         self.losses = np.zeros((2, 2)) if losses is None else losses
+        self.seen = seen
 
     def add(self, scores: Floats, votes: Codes, truth: Codes, known: Codes, predictions: Codes) -> None:
         """Count more trials.
@@ -116,10 +122,11 @@ class CalibrationCounts:
             As for `MistakeCounts.add`.
         """
         support = np.zeros(max(scores.shape[1], int(votes.max(initial=-1)) + 1), np.int64)
-        _count_calibration(
+        seen = _count_calibration(
             np.ascontiguousarray(scores), np.ascontiguousarray(votes), truth, known, predictions,
-            support, self.bins, self.losses,
+            support, self.bins, self.losses, self.seen,
         )  # fmt: skip
+        self.seen = int(seen)
 
     def result(self, predictor: int) -> Calibration | None:
         """Return the calibration of linmax (0) or of the plurality (1); None without trials.
@@ -145,7 +152,7 @@ class CalibrationCounts:
 
     def state(self) -> list[Any]:
         """Return the counts as plain lists of numbers, which `from_state` takes."""
-        return [self.bins.tolist(), self.losses.tolist()]
+        return [self.bins.tolist(), self.losses.tolist(), self.seen]
 
     @classmethod
     def from_state(cls, state: Any) -> CalibrationCounts:
@@ -156,19 +163,29 @@ class CalibrationCounts:
         state : list
             What `state` has returned.
         """
-        bins, losses = (np.array(one, np.float64) for one in state)
-        return cls(bins.reshape(2, BINS, 3), losses.reshape(2, 2))
+        bins, losses, seen = state
+        return cls(
+            np.array(bins, np.float64).reshape(2, BINS, 3),
+            np.array(losses, np.float64).reshape(2, 2),
+            int(seen),
+        )
 
 
 def count_calibration(  # type: ignore[no-untyped-def]
-    scores, votes, truth, known, guess, support, bins, losses
+    scores, votes, truth, known, guess, support, bins, losses, seen
 ):
-    """Add the confidence and the losses of the counted trials; `support` is zero before and after."""
+    """Add the confidence and the losses of the counted trials, and return the number of trials so far.
+
+    `support` is zero before and after.
+    """
     n = votes.shape[1]
     for t in range(len(truth)):
         y = truth[t]
         k = known[t]
         if y < 0 or y >= k:
+            continue
+        seen += 1
+        if (seen - 1) % (1 + k // (ALL_TRIALS_CLASSES + 1)) > 0:
             continue
         highest = -np.inf
         for c in range(k):
@@ -221,6 +238,7 @@ def count_calibration(  # type: ignore[no-untyped-def]
             bins[1, b, 2] += 1.0 / tied
         losses[1, 0] -= math.log((votes_for_truth + 1.0 / k) / (voted + 1.0))
         losses[1, 1] += squares - 2.0 * of_truth + 1.0
+    return seen
 
 
 _count_calibration = CompiledKernel(count_calibration)
