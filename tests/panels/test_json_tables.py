@@ -152,3 +152,15 @@ def test_keys_that_vary_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_short_list_below_the_names_is_refused() -> None:
     with pytest.raises(StreamError, match="entry 2 of the list has 1 values and the first 2"):
         load([["ann", "y"], [1]])
+
+
+def test_votes_by_expert_and_id_are_columns() -> None:
+    votes = {name: {f"T{i}": "bug" for i in range(9)} for name in ("gpt4", "claude", "truth")}
+    table = load(votes)
+    assert table.data.column_names == ["id", "gpt4", "claude", "truth"]
+    assert table.data["id"].to_pylist() == [f"T{i}" for i in range(9)]
+
+
+def test_columns_have_one_type() -> None:
+    table = load({"ann": {"x": "ham", "y": "spam"}, "share": {"x": 0.5, "y": 1.5}, "id": {"x": 1, "y": 2}})
+    assert table.data.to_pylist()[0] == {"key": "x", "ann": "ham", "share": 0.5, "id": 1}

@@ -19,7 +19,7 @@ from linmax.streams.source import ByteSource
 from linmax.validation import require_extra
 
 MAX_CELLS = 20_000_000
-MAX_UNPACKED = 1 << 29
+MAX_UNPACKED = 1 << 28
 MAX_COLUMNS = 10_000
 BLOCK_ROWS = 10_000
 SCAN_BYTES = 1 << 22

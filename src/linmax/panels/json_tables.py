@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -193,7 +193,7 @@ def parse_json(text: str, file: str, line: int = 0) -> Any:
     except ValueError:  # an integer with more digits than Python reads
         problem = "a number too long to read; shorten it"
     else:
-        if "\\ud" not in text.lower() or is_unicode(value):
+        if "\\u" not in text or is_unicode(value):
             return value
         problem = "half of a surrogate pair (\\ud...); fix the text"
     raise StreamError(f"{file}: {problem}")
@@ -314,19 +314,45 @@ def _objects_table(document: dict[str, Any], file: str, notes: list[str], depth:
     inner = list(document.values())
     keys = list(dict.fromkeys(key for value in inner for key in value))
     scalars = not any(isinstance(value, list | dict) for row in inner for value in row.values())
-    if scalars and keys and all(key.isdecimal() for key in keys) and not all(map(str.isdecimal, document)):
+    if depth and len(document) == 1 and not scalars:
+        return _object_table(inner[0], file, notes, depth - 1, header=header)
+    if scalars and keys and _is_columns(document, keys):
         return _indexed_columns(document, keys, file)
-    if len(document) >= len(keys) or len(document) > 2:
-        id = next(name for name in ("id", "key", "record id") if name not in keys)
+    if keys:
+        id = _free_name(keys)
         notes.append(f"keys of the records are read as the column {id}")
         if all(map(str.isdecimal, document)):
             return records_table(({id: int(key), **row} for key, row in document.items()), file)
         return records_table(({id: key, **row} for key, row in document.items()), file)
-    if depth and len(document) == 1:
-        return _object_table(inner[0], file, notes, depth - 1, header=header)
-    if scalars:
-        return _indexed_columns(document, keys, file)
     return records_table([document], file)
+
+
+def _is_columns(document: dict[str, Any], keys: list[str]) -> bool:
+    """Return whether the keys of an object of objects are columns rather than ids.
+
+    Columns have values of one type. If that does not decide, ids are the more numerous keys, and pandas
+    numbers rows.
+    """
+    outer_numbers, inner_numbers = all(map(str.isdecimal, document)), all(map(str.isdecimal, keys))
+    if outer_numbers != inner_numbers:
+        return inner_numbers
+    by_row: dict[str, set[type]] = {}
+    is_uniform = True
+    for row in document.values():
+        is_uniform &= len({type(value) for value in row.values()} - {type(None)}) < 2
+        for key, value in row.items():
+            if value is not None:
+                by_row.setdefault(key, set()).add(type(value))
+    if is_uniform != all(len(kinds) < 2 for kinds in by_row.values()):
+        return is_uniform
+    return len(document) < len(keys)
+
+
+def _free_name(taken: Iterable[str]) -> str:
+    names = set(taken)
+    return next(
+        name for name in ("id", "key", *(f"id.{i}" for i in range(2, len(names) + 3))) if name not in names
+    )
 
 
 def _indexed_columns(document: dict[str, Any], keys: list[str], file: str) -> Any:
@@ -336,6 +362,6 @@ def _indexed_columns(document: dict[str, Any], keys: list[str], file: str) -> An
             f" {MAX_SPARSE_CELLS} values are read in this form, so write a list of objects"
         )
     if keys != [str(i) for i in range(len(keys))]:
-        id = next(name for name in ("id", "index", "row id") if name not in document)
+        id = _free_name(document)
         document = {id: {key: key for key in keys}, **document}
     return records_table(({name: value.get(key) for name, value in document.items()} for key in keys), file)

@@ -116,6 +116,7 @@ def read_npz(source: ByteSource, limit: ReadLimit) -> Loaded:
         return read_columns(source, "npz", limit)
     columns: dict[str, NDArray[Any]] = {}
     rows: dict[str, int] = {}
+    cells = 0
     for name, info in members.items():
         try:
             file = archive.open(info)
@@ -125,6 +126,9 @@ def read_npz(source: ByteSource, limit: ReadLimit) -> Loaded:
         if not values.shape:
             continue
         rows[name] = len(values)
+        cells += values.size
+        if cells > MAX_CELLS:
+            raise StreamError(f"{source.name} has over {MAX_CELLS} values; save fewer rows")
         columns.update({name: values} if values.ndim == 1 else _array_columns(values, name, source.name))
     if len(set(rows.values())) > 1:
         found = short_list(f"{name} {size}" for name, size in rows.items())
