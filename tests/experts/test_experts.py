@@ -145,8 +145,17 @@ CASES: dict[str, Case] = {
 RULES = [Perceptron(), Perceptron(start="equal"), Winnow(1.4), Alma(3.0), Logistic(0.3)]
 
 
-@pytest.mark.parametrize("technique", ["plain", "averaged", "averaged recycled"])
-@pytest.mark.parametrize("rule", RULES, ids=repr)
+def rules_and_techniques() -> Iterator[Any]:
+    """All rules as they are, two of them with all techniques; tests/rules has all rules with all of them."""
+    for rule in RULES:
+        for technique in ("plain", "averaged", "averaged recycled"):
+            fast = technique == "plain" or rule in (Perceptron(start="equal"), Winnow(1.4))
+            yield pytest.param(
+                rule, technique, id=f"{rule!r}-{technique}", marks=() if fast else pytest.mark.slow
+            )
+
+
+@pytest.mark.parametrize(("rule", "technique"), list(rules_and_techniques()))
 @pytest.mark.parametrize("case", CASES)
 def test_a_source_is_the_oracles(case: str, rule: Rule, technique: str) -> None:
     """Interpreted, which costs no compilation; that compiled is the same is a check of its own."""
