@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from linmax.panels.limits import HEAD_ROWS, Loaded, ReadLimit
 from linmax.panels.plain import plain_table
-from linmax.streams.arrow import ArrowReader, ParquetReader
+from linmax.streams.arrow import ParquetReader
 from linmax.streams.columns import TableReader
-from linmax.streams.numpy_files import ArrayReader, NpzReader, arrow_table, arrow_type
+from linmax.streams.numpy_files import ArrayReader, arrow_table, arrow_type
 from linmax.streams.schema import UNNAMED, StreamError, short_list
 from linmax.streams.source import ByteSource
+from linmax.streams.stream import TABLE_READERS
 from linmax.streams.svmlight import SvmlightReader
 
 BATCH_ROWS = 1 << 14
@@ -25,14 +26,14 @@ MAX_CELLS = 50_000_000
 
 
 def read_columns(source: ByteSource, format: str, limit: ReadLimit) -> Loaded:
-    """Read a Parquet or Arrow file, or an .npz as `open_stream` reads it.
+    """Read a file with the reader of `open_stream`, such as Parquet, Arrow, or an .npz with votes.
 
     Parameters
     ----------
     source : ByteSource
         The file.
-    format : {"Parquet", "Arrow", "npz"}
-        Its format.
+    format : str
+        Its format, a key of `TABLE_READERS`.
     limit : ReadLimit
         How much of it is read.
 
@@ -46,7 +47,7 @@ def read_columns(source: ByteSource, format: str, limit: ReadLimit) -> Loaded:
     if format == "Parquet":
         reader = ParquetReader(source, keep_dictionaries=True)
     else:
-        reader = ArrowReader(source) if format == "Arrow" else NpzReader(source)
+        reader = TABLE_READERS[format](source)
     tables, rows, size, complete = [], 0, 0, True
     for batch in reader.batches(reader.arrow_schema.names, BATCH_ROWS):
         tables.append(batch.table)
