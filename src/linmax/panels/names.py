@@ -43,6 +43,8 @@ ITEM_WORDS = _words(
     " tweet record case row hit entity ticket video url message review post comment paper claim product"
     " order customer"
 )
+GROUP_WORDS = _words("customer product order video document doc url entity")
+"""Items of which a table may have several rows."""
 EXPERT_WORDS = _words(
     "worker workers annotator rater expert model user judge coder labeler labeller performer reviewer"
     " member classifier system llm crowdworker turker assessor grader voter participant by"
@@ -139,6 +141,19 @@ def is_id_name(name: str) -> bool:
     """
     words = words_of(name)
     return bool(words) and (words[-1] in ID_WORDS or words[0] in ("id", "uid", "uuid"))
+
+
+def is_item_id(name: str) -> bool:
+    """Whether a name is that of the id of an item, not of a group of items such as a customer.
+
+    Examples
+    --------
+    >>> is_item_id("id"), is_item_id("task_id"), is_item_id("customer_id"), is_item_id("fold no")
+    (True, True, False, False)
+    """
+    words = words_of(name)
+    others = set(words) - ID_WORDS
+    return is_id_name(name) and (not others or bool(others & ITEM_WORDS - GROUP_WORDS))
 
 
 def is_time_name(name: str) -> bool:

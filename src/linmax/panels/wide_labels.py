@@ -178,8 +178,6 @@ class LabelFinder:
             votes = [name for name in votes if {"-1", "-1.0"} & set(map(str, self.profiles[name].counts))]
             if not self.evidence.is_class_minus_one(label, votes):
                 values = [value for value in values if value not in negative]  # not labelled
-        if any(value in negative for value in values):
-            values = [str(value) for value in values]  # the integer -1 abstains in `Fusion`
         if self.options.ignore_case:
             first: dict[str, Any] = {}
             for value in values:

@@ -18,7 +18,7 @@ from linmax.panels.wide_labels import (
     is_truth,
     says_who_is_right,
 )
-from linmax.panels.wide_scores import find_probabilities, find_scores
+from linmax.panels.wide_scores import find_probabilities, find_scores, positive_class
 from linmax.streams.schema import StreamError, short_list, short_repr
 from linmax.validation import DataWarning
 
@@ -26,6 +26,8 @@ MIN_NUMBER_SHARE = 0.95
 """The same for a column with many different integers: attributes have small integers, too."""
 MAX_CHECKED = 200
 """Columns of votes that are compared with the labels."""
+MIN_IDS = 20
+"""Fewer ids that repeat are groups of items."""
 MANY_SAME = 0.5
 """An id that occurs twice is a repetition if at least this share of the ids is unique."""
 
@@ -72,6 +74,7 @@ class WideRoles:
         """Return the roles of all columns, or what must be known first."""
         self._assign_named()
         self._find_label()
+        self._assign_attributes()
         if self.problem is None:
             self._find_scores()
             self._find_votes()
@@ -91,7 +94,7 @@ class WideRoles:
         named = {
             "--label": [options.label] if options.label else [],
             "--id": [options.id] if options.id else [],
-            "--attributes": select_columns(options.attributes, columns, self.file),
+            "--attributes": [name for name in options.attributes if name in columns],
             "--ignore": select_columns(options.ignore, columns, self.file),
             "--experts": self.experts or [],
         }
@@ -99,14 +102,21 @@ class WideRoles:
             select_columns(
                 [re.sub(r"([*?[])", r"[\1]", name)] if name not in columns else [name], columns, self.file
             )
-        taken = {*named["--label"], *named["--id"], *named["--experts"]}
-        named["--attributes"] = [
-            name for name in named["--attributes"] if name not in taken or name in options.attributes
-        ]
         check_roles_once(named, self.file)
         for option, role in (("--id", "id"), ("--attributes", "attribute"), ("--ignore", "ignored")):
             for name in named[option]:
                 self._set(name, role, f"named by {option}")
+
+    def _assign_attributes(self) -> None:
+        """Give the columns that a pattern matches, or the format names, to the attributes; not the label."""
+        columns = list(self.profiles)
+        by_pattern = select_columns(self.options.attributes, columns, self.file)
+        for name in by_pattern:
+            if name not in self.roles and name not in (self.experts or ()):
+                self._set(name, "attribute", "named by --attributes")
+        for name in self.hints.get("attributes", ()):
+            if name in self.profiles and name not in self.roles:
+                self._set(name, "attribute", "as the format says")
 
     def _set(self, name: str, role: str, reason: str, expert: str | None = None, label: Any = None) -> None:
         self.roles[name] = ColumnRole(name, role, reason, expert, label)
@@ -134,13 +144,15 @@ class WideRoles:
         if self.options.shape == "wide":
             return
         named = [one for one in self._free() if self.experts is None or one.name in self.experts]
-        if not self.classes.names:
-            endings = sorted(classes_of_scores(named))
-            self.classes = ClassNames(endings, self.options.classes, self.options.missing)
+        endings = classes_of_scores(named)
+        labels = {str(name) for name in self.classes.names}
+        if labels < endings:  # some classes have scores, and are never a label
+            extra = (*sorted(endings - labels), *self.options.classes)
+            self.classes = ClassNames(self.classes.names, extra, self.options.missing)
         for role in find_scores(named, self.classes, self.evidence):
             self.roles[role.name] = role
         rest = [one for one in named if one.name not in self.roles and not self._is_confidence(one.name)]
-        for role in find_probabilities(rest, self.label, self.classes, self.evidence):
+        for role in find_probabilities(rest, self.classes):
             self.roles[role.name] = role
 
     def _is_confidence(self, name: str) -> bool:
@@ -170,7 +182,9 @@ class WideRoles:
                 self._set(one.name, "expert", reason, one.name)
 
     def _why_it_votes(self, one: ColumnProfile) -> str:
-        if not one.is_discrete or one.is_constant or says_who_is_right(one):
+        if not one.is_discrete or says_who_is_right(one):
+            return ""
+        if one.is_constant and len(self.classes.names) > 1:
             return ""
         if self.label is not None and self._is_other_truth(one):
             return ""
@@ -191,7 +205,10 @@ class WideRoles:
         return is_truth(one) and not in_series(one.name, self.profiles)
 
     def _check_agreement(self) -> None:
-        """Let columns not vote that agree with the labels no more than by chance, while others do."""
+        """Note columns that agree with the labels no more than by chance, while others do.
+
+        They vote all the same: to choose experts by labels that are still to be predicted would be cheating.
+        """
         voting = [name for name, one in self.roles.items() if one.role == "expert"]
         if self.label is None or self.experts is not None or len(voting) > MAX_CHECKED:
             return
@@ -199,21 +216,25 @@ class WideRoles:
             return
         found = {name: self.evidence.agreement(name, self.label, self.classes) for name in voting}
         informed = [name for name, (deviations, _) in found.items() if abs(deviations) >= SIGNIFICANT]
-        informed += [one.name for one in self.roles.values() if one.role == "score"]
+        doubtful = [name for name, (_, items) in found.items() if items >= MIN_ITEMS and name not in informed]
+        for one in self.roles.values():
+            if one.role == "score" and one.expert == one.name:  # a probability without a word that says so
+                positive = positive_class(self.classes)
+                if self.evidence.separates(one.name, self.label, positive, self.classes):
+                    informed.append(one.name)
+                else:
+                    doubtful.append(one.name)
+            elif one.role == "score":
+                informed.append(one.name)
         words = {word for name in informed for word in _series_words(name)}
-        dropped = [
-            name for name, (deviations, items) in found.items()
-            if items >= MIN_ITEMS and abs(deviations) < SIGNIFICANT and not words & _series_words(name)
-        ]  # fmt: skip
+        dropped = [name for name in doubtful if not words & _series_words(name)]
         if not informed or not dropped:
             return
-        for name in dropped:
-            self._set(name, "ignored", "agrees with the labels no more than by chance")
         self.warnings.append(
             DataWarning(
                 "chance-votes", "note",
-                f"{short_list(dropped)}: the values are classes, but agree with the labels no more than by"
-                " chance, so they do not vote; name the experts with --experts if they should",
+                f"{short_list(dropped)}: the values are read as votes, but agree with the labels no more than"
+                " by chance; pass --ignore if these are no experts",
             )
         )  # fmt: skip
 
@@ -230,8 +251,21 @@ class WideRoles:
     # --- ids and the rest
 
     def _find_id(self) -> None:
-        if any(one.role == "id" for one in self.roles.values()) or self.options.id == "":
+        if self.options.id == "":
             return
+        chosen = [self.profiles[one.name] for one in self.roles.values() if one.role == "id"]
+        found = chosen[0] if chosen else self._choose_id()
+        if found is not None and found.distinct < found.present:
+            self.warnings.append(
+                DataWarning(
+                    "repeated-ids", "grave",
+                    f"{found.present - found.distinct:,} rows of {self.file} repeat an id in"
+                    f" {short_repr(found.name)}, so an item may be predicted after its label was learned;"
+                    " remove the repetitions, or pass --id '' if it is not an id",
+                )
+            )  # fmt: skip
+
+    def _choose_id(self) -> ColumnProfile | None:
         free = [one for one in self._free() if one.type in ("text", "integer")]
         hinted = [one for one in free if one.name == self.hints.get("id")]
         named = [
@@ -239,21 +273,17 @@ class WideRoles:
         ]
         mostly = [one for one in named if one.distinct >= MANY_SAME * one.present]
         unique = [one for one in free if one.is_unique and one.type == "text"]
-        for one, reason in [
-            *((one, "as the format says") for one in hinted), *((one, "its name") for one in mostly),
-            *((one, "every value is different") for one in unique),
-        ]:  # fmt: skip
-            self._set(one.name, "id", reason)
-            if one.distinct < one.present:
-                self.warnings.append(
-                    DataWarning(
-                        "repeated-ids", "grave",
-                        f"{one.present - one.distinct} rows of {self.file} repeat an id in"
-                        f" {short_repr(one.name)}, so an item may be predicted after its label was learned;"
-                        " remove the repetitions, or pass --id '' if it is not an id",
-                    )
-                )  # fmt: skip
-            return
+        clearly = [one for one in named if names.is_item_id(one.name) and one.distinct > MIN_IDS]
+        for candidates, reason in (
+            (hinted, "as the format says"),
+            (mostly, "its name"),
+            (unique, "every value is different"),
+            (clearly, "its name"),
+        ):
+            if candidates:
+                self._set(candidates[0].name, "id", reason)
+                return candidates[0]
+        return None
 
     def _explain_others(self) -> None:
         for one in self._free():

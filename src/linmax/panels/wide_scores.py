@@ -98,26 +98,25 @@ def _one_expert(
     return [ColumnRole(name, "score", "a number per class", "scores", label) for name, label in own.items()]
 
 
-def find_probabilities(
-    free: list[ColumnProfile], label: str | None, classes: ClassNames, evidence: Evidence
-) -> list[ColumnRole]:
+def positive_class(classes: ClassNames) -> Any:
+    """Return the class that a probability speaks of if its name has none, such as 1 or yes."""
+    return next((one for one in map(classes.find, names.POSITIVE) if one is not None), None)
+
+
+def find_probabilities(free: list[ColumnProfile], classes: ClassNames) -> list[ColumnRole]:
     """Return the columns with a probability of the positive one of two classes, such as 1 or yes.
 
-    Their numbers are from 0 to 1. Unless their name says that they are probabilities, some are below 0.5,
-    some above, and they are higher where the label is positive.
+    Their numbers are from 0 to 1. Unless their name says that they are probabilities, some are below 0.5 and
+    some above.
 
     Parameters
     ----------
     free : list of ColumnProfile
         The columns that may hold probabilities.
-    label : str or None
-        The column of labels.
     classes : ClassNames
         The classes.
-    evidence : Evidence
-        The rows.
     """
-    positive: Any = next((one for one in map(classes.find, names.POSITIVE) if one is not None), None)
+    positive = positive_class(classes)
     if len(classes.names) != 2 or positive is None:
         return []
     roles = []
@@ -125,9 +124,7 @@ def find_probabilities(
         if one.type != "number" or one.low is None or one.high is None or one.low < 0.0 or one.high > 1.0:
             continue
         stem = names.split_suffix(one.name, names.CONFIDENCE_WORDS)
-        crosses = one.low < 0.5 < one.high
-        informed = label is None or evidence.separates(one.name, label, positive, classes)
-        if stem is not None or (crosses and informed):
+        if stem is not None or one.low < 0.5 < one.high:
             reason = f"a probability of class {positive}"
             roles.append(ColumnRole(one.name, "score", reason, stem[0] if stem else one.name, str(positive)))
     return roles

@@ -1,0 +1,141 @@
+"""What may be wrong with a panel: joins, spelling, votes and labels that do not fit, leaks."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linmax.panels.build import ChunkBuilder, vote_codes
+from linmax.streams import Chunk
+from linmax.streams.schema import short_list, short_repr
+from linmax.validation import DataWarning
+
+if TYPE_CHECKING:
+    from linmax.panels.panel import Panel
+
+LEAK_ACCURACY, LEAK_RATIO, LEAK_ITEMS = 0.99, 5.0, 50
+"""An expert that is right so often, with so many times fewer mistakes than the next, may know the label."""
+MAX_UNVOTED = 0.2
+"""The largest share of items whose label no expert votes for."""
+
+
+def table_warnings(panel: Panel, builder: ChunkBuilder) -> Iterator[DataWarning]:
+    """Warn about joins, repeated votes, conflicting and missing labels.
+
+    Parameters
+    ----------
+    panel : Panel
+        The panel, with its items.
+    builder : ChunkBuilder
+        What made them.
+    """
+    for join in panel.joins:
+        if join.left is not None and (join.left_only or join.right_only):
+            yield DataWarning(
+                "unmatched-labels", "grave" if join.right_only > join.matched else "note", str(join)
+            )
+    if builder.repeated:
+        yield DataWarning(
+            "repeated-votes", "note",
+            f"{builder.repeated:,} times an expert votes again on an item; its last vote is used",
+        )  # fmt: skip
+    if builder.conflicting:
+        yield DataWarning(
+            "conflicting-labels", "note",
+            f"{builder.conflicting:,} items have two different labels; they count as not labelled",
+        )  # fmt: skip
+    chunk = panel.chunk
+    assert chunk is not None
+    if chunk.raw_labels is not None:
+        missing = sum(one is None for one in chunk.labels.tolist())
+        if missing:
+            yield DataWarning(
+                "missing-labels", "note",
+                f"{missing:,} of {chunk.items:,} items have no label: they are only predicted",
+            )  # fmt: skip
+
+
+def vote_warnings(panel: Panel, keep: bool) -> Iterator[DataWarning]:
+    """Warn about spelling, votes that are never a label, labels without votes, and leaks.
+
+    Parameters
+    ----------
+    panel : Panel
+        The panel, with its items.
+    keep : bool
+        Whether votes that are never a label count.
+    """
+    chunk, classes = panel.chunk, panel.classes
+    assert chunk is not None
+    columns = [
+        one.name for one in panel.reading.columns("vote" if panel.reading.shape == "long" else "expert")
+    ]
+    respelled, unlabelled = 0, dict[str, int]()
+    for name in columns:
+        for value, count in panel.profiles[name].counts.items():
+            found = classes.find(value)
+            if found is None:
+                unlabelled[str(value)] = unlabelled.get(str(value), 0) + count
+            elif str(found) != str(value):
+                respelled += count
+    if respelled:
+        yield DataWarning(
+            "spelling", "note",
+            f"{respelled:,} votes are spelled unlike the labels (case, whitespace, or 1.0 for 1), and count"
+            " for the class of the same name",
+        )  # fmt: skip
+    if unlabelled and not keep:
+        most = sorted(unlabelled, key=lambda value: -unlabelled[value])
+        shown = short_list((f"{short_repr(value)} ({unlabelled[value]:,})" for value in most), 4)
+        yield DataWarning(
+            "votes-never-labels", "note",
+            f"{sum(unlabelled.values()):,} votes are never a label and abstain: {shown};"
+            " name those that are classes with --classes",
+        )  # fmt: skip
+    if chunk.raw_labels is not None and panel.reading.column("label"):
+        yield from _label_warnings(panel, chunk)
+
+
+def _label_warnings(panel: Panel, chunk: Chunk) -> Iterator[DataWarning]:
+    index = {name: i for i, name in enumerate(panel.classes.names)}
+    labels = np.array([index.get(name, -1) for name in chunk.labels.tolist()], np.int64)
+    total = int((labels >= 0).sum())
+    if not total:
+        return
+    votes = vote_codes(chunk.votes, panel.classes.names)
+    voted = np.zeros(len(index) + 1, bool)
+    errors: dict[Any, tuple[float, int]] = {}
+    for expert, (item, code) in votes.items():
+        voted[code] = True
+        known = labels[item] >= 0
+        if known.sum() >= LEAK_ITEMS:
+            errors[expert] = (float((labels[item] != code)[known].mean()), int(known.sum()))
+    scored = {panel.classes.find(one.label) for one in panel.reading.columns("score")}
+    voted[[index[name] for name in scored if name in index]] = True
+    never = ~voted[labels] & (labels >= 0)
+    if votes and never.any():
+        share = float(never.sum()) / total
+        some = short_list(map(short_repr, dict.fromkeys(chunk.labels[never].tolist())), 4)
+        yield DataWarning(
+            "labels-never-voted", "grave" if share > MAX_UNVOTED else "note",
+            f"{int(never.sum()):,} of {total:,} items have a label that no expert votes for ({some})",
+        )  # fmt: skip
+    if panel.options.experts is None:
+        yield from _leaks(errors)
+
+
+def _leaks(errors: dict[Any, tuple[float, int]]) -> Iterator[DataWarning]:
+    """Warn about an expert that is nearly always right, unlike all others."""
+    best = sorted(rate for rate, _ in errors.values())[:2]
+    for expert, (rate, items) in errors.items():
+        others = best[1:] if rate == best[0] else best[:1]
+        if 1.0 - rate >= LEAK_ACCURACY and (not others or others[0] >= LEAK_RATIO * max(rate, 1.0 / items)):
+            yield DataWarning(
+                "possible-leak", "grave",
+                f"{short_repr(expert)} is right on {1.0 - rate:.1%} of {items:,} items, no other nearly so"
+                f" often; if it was made from the label, pass --ignore {shlex.quote(str(expert))}, and if"
+                " not, name the experts with --experts",
+            )  # fmt: skip
