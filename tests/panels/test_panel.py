@@ -1,0 +1,108 @@
+"""Panels: warnings, commands to copy, streams, values for JSON."""
+
+import io
+import json
+import shlex
+import time
+
+import numpy as np
+import pytest
+
+from linmax import Fusion
+from linmax.panels.panel import read_panel
+from linmax.panels.reading import PanelOptions
+from linmax.streams import StreamError
+from tests.panels.small_tables import CLASSES, as_csv, codes_of, panel_columns, read_columns
+
+
+def test_a_clean_panel_has_no_warnings_and_can_be_learned():
+    panel = read_columns({"id": list(range(60)), **panel_columns()})
+    assert panel.warnings == []
+    assert Fusion().learn(panel.chunk.votes, panel.chunk.raw_labels).trials == 60
+
+
+def test_grave_warnings_come_first():
+    columns = {"id": [i % 50 for i in range(60)], **panel_columns()}
+    columns["m0"][0] = "refused"
+    assert list(codes_of(read_columns(columns)).values()) == ["grave", "note"]
+
+
+def test_labels_that_nobody_votes_for_are_a_grave_warning_if_there_are_many():
+    columns = panel_columns(90)
+    for name in ("m0", "m1", "m2"):
+        columns[name] = ["bug" if one == "feature" else one for one in columns[name]]
+    assert codes_of(read_columns(columns))["labels-never-voted"] == "grave"
+
+
+def test_missing_labels_are_counted():
+    columns = panel_columns()
+    columns["label"][5] = "NA"
+    panel = read_columns(columns)
+    assert panel.warnings[0].text == "1 of 60 items have no label: they are only predicted"
+
+
+def test_with_few_labels_a_vote_that_is_never_a_label_counts():
+    columns = {"ann": ["a", "b", "c"] * 4, "truth": ["a", "b"] * 6}
+    assert {one["ann"] for one in read_columns(columns).chunk.vote_dicts()} == {"a", "b", "c"}
+
+
+def test_the_command_reads_the_file_in_the_same_way():
+    panel = read_columns({"my id": [f"T{i}" for i in range(60)], **panel_columns()})
+    assert shlex.split(panel.command(["my votes.csv"])) == [
+        "linmax", "fuse", "my votes.csv", "--label", "label", "--id", "my id",
+    ]  # fmt: skip
+
+
+def test_the_command_solves_the_problem():
+    panel = read_columns(panel_columns() | {"gold": panel_columns()["m1"]})
+    assert "--label label" in panel.command(["votes.csv"])
+
+
+def test_a_panel_is_written_as_json():
+    found = json.loads(json.dumps(read_columns(panel_columns()).as_json()))
+    assert found["items"] == 60
+    assert sorted(found["classes"]) == sorted(CLASSES)
+    assert found["columns"][0] == {
+        "column": "m0", "role": "expert", "reason": "its values are classes", "expert": "m0",
+        "type": "text", "examples": found["columns"][0]["examples"], "distinct": 3, "missing": 0,
+    }  # fmt: skip
+
+
+def test_a_problem_has_no_stream():
+    panel = read_columns(panel_columns() | {"gold": panel_columns()["m1"]})
+    with pytest.raises(StreamError, match="could be the label"):
+        panel.stream()
+
+
+def test_the_stream_has_all_items():
+    panel = read_columns(panel_columns())
+    (chunk,) = panel.stream()
+    assert chunk.items == 60
+
+
+def test_a_file_without_rows_is_an_error():
+    with pytest.raises(StreamError, match="has no rows"):
+        read_panel([io.BytesIO(b"ann,label\n")])
+
+
+@pytest.mark.parametrize("shape", ["many experts", "long", "many classes"])
+def test_large_tables_are_read_in_seconds(shape):
+    rng = np.random.default_rng(0)
+    if shape == "many experts":
+        labels = rng.integers(0, 3, 60)
+        columns = {f"e{i}": rng.integers(0, 3, 60).tolist() for i in range(1000)} | {"label": labels.tolist()}
+    elif shape == "long":
+        item, names = rng.integers(0, 8000, 60_000), np.array(CLASSES)
+        columns = {
+            "task": item.tolist(), "worker": rng.integers(0, 3000, 60_000).tolist(),
+            "answer": names[rng.integers(0, 3, 60_000)].tolist(), "gold": names[item % 3].tolist(),
+        }  # fmt: skip
+    else:
+        labels = rng.integers(0, 3000, 12_000)
+        columns = {
+            f"m{i}": np.where(rng.random(12_000) < 0.8, labels, labels[::-1]).tolist() for i in range(3)
+        } | {"label": labels.tolist()}
+    start = time.process_time()
+    panel = read_panel([io.BytesIO(as_csv(columns))], PanelOptions())
+    assert panel.chunk is not None
+    assert time.process_time() - start < 6.0

@@ -1,0 +1,62 @@
+"""Files that are not read into memory: the first rows decide on the roles."""
+
+import pytest
+
+from linmax import Fusion
+from linmax.panels import panel as panel_module
+from linmax.panels.panel import read_panel
+from linmax.panels.reading import PanelOptions
+from tests.panels.small_tables import panel_columns, roles_of, write_files
+
+
+@pytest.fixture
+def streamed(tmp_path, monkeypatch):
+    """Return a function that reads a file in pieces of 25 rows."""
+    monkeypatch.setattr(panel_module, "CHUNK_SIZE", 25)
+    monkeypatch.setattr(panel_module, "MAX_BYTES", 10)
+
+    def read(columns, **options):
+        (path,) = write_files(tmp_path, {"votes.csv": columns})
+        return read_panel([path], PanelOptions(**options))
+
+    return read
+
+
+def test_a_large_file_is_read_in_pieces_with_the_same_roles(streamed):
+    columns = {"id": [f"T{i}" for i in range(60)], **panel_columns()}
+    panel = streamed(columns)
+    assert not panel.complete
+    assert roles_of(panel) == {"id": "id", "m0": "expert", "m1": "expert", "m2": "expert", "label": "label"}
+    with panel.stream() as stream:
+        chunks = list(stream)
+    assert [chunk.items for chunk in chunks] == [25, 25, 10]
+    assert [chunk.first for chunk in chunks] == [0, 25, 50]
+    assert [one for chunk in chunks for one in chunk.labels.tolist()] == columns["label"]
+
+
+def test_the_pieces_of_a_large_file_are_learned_like_the_whole(streamed):
+    columns = panel_columns()
+    columns["m0"][40] = "seldom"
+    pieces, whole = Fusion(), Fusion()
+    with streamed(columns).stream() as stream:
+        for chunk in stream:
+            pieces.learn(chunk.votes, chunk.raw_labels)
+    rows = [{name: columns[name][i] for name in ("m0", "m1", "m2")} for i in range(60)]
+    whole.learn(rows, columns["label"])
+    assert pieces.mistakes == whole.mistakes
+    assert pieces.classes == whole.classes
+
+
+def test_per_cent_is_decided_by_the_first_piece(streamed):
+    columns = panel_columns(experts=1)
+    columns["m0_conf"] = [90] * 24 + [0] * 26 + [1] * 10
+    columns["m0_conf"][0] = 80
+    with streamed(columns).stream() as stream:
+        *_, last = stream
+    assert {score for one in last.vote_dicts() for score in one["m0"].values()} == {0.01}
+
+
+def test_a_problem_of_a_large_file_closes_it(streamed):
+    panel = streamed(panel_columns() | {"gold": panel_columns()["m1"]})
+    assert "could be the label" in panel.reading.problem
+    assert panel.opened is None
