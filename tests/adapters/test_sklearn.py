@@ -159,6 +159,30 @@ def test_a_matrix_of_votes_gives_the_result_of_a_session() -> None:
     assert model.explain(votes[:1]).guess == fusion.predict(votes[:1])[0]
 
 
+def test_votes_are_shuffled_by_fit_and_never_by_partial_fit() -> None:
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 2], 40)  # sorted by label
+    votes = np.where(
+        rng.random((120, 4)) < [0.9, 0.7, 0.5, 0.4], truth[:, None], rng.integers(0, 3, (120, 4))
+    )
+    orders = np.random.RandomState(5)
+    expected = Fusion(AVERAGED, classes=range(3), experts=range(4))
+    for _ in range(2):
+        order = orders.permutation(120)
+        expected.learn(votes[order], truth[order])
+    model = VoteClassifier(AVERAGED, passes=2, random_state=5).fit(votes, truth)
+    assert model.fusion_.weights == expected.weights
+    assert clone(model).fit(votes, truth).weights_ == model.weights_
+    assert clone(model).set_params(random_state=6).fit(votes, truth).weights_ != model.weights_
+    in_order = Fusion(AVERAGED, classes=range(3), experts=range(4))
+    in_order.learn(votes, truth, passes=2)
+    assert clone(model).set_params(shuffle=False).fit(votes, truth).fusion_.weights == in_order.weights
+    once = VoteClassifier(AVERAGED, shuffle=False).fit(votes, truth)
+    assert VoteClassifier(AVERAGED).partial_fit(votes, truth, [0, 1, 2]).weights_ == once.weights_
+    with pytest.raises(ValueError, match=r"passes must be an integer >= 1 \(got 0\)"):
+        model.set_params(passes=0).fit(votes, truth)
+
+
 def test_frames_name_the_experts() -> None:
     columns = {"ann": ["x", "y"] * 5, "bob": ["y", None] * 5}
     for frame in (pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)):
@@ -209,7 +233,10 @@ def test_labels_of_every_kind_come_back_as_they_were(iris: Any, kind: str) -> No
 def test_frames_are_read_and_their_names_kept(iris: Any, frame: Any) -> None:
     rows, labels = iris
     table = frame({name: rows[:, at] for at, name in enumerate("abcd")})
-    for model in (LinearMaxClassifier(random_state=0), FusionClassifier(PANEL, AVERAGED, cv=2)):
+    for model in (
+        LinearMaxClassifier(random_state=0),
+        FusionClassifier(PANEL, AVERAGED, cv=2, random_state=0),
+    ):
         named = clone(model).fit(table, labels)
         assert named.feature_names_in_.tolist() == list("abcd")
         assert (named.predict(table) == model.fit(rows, labels).predict(rows)).all()

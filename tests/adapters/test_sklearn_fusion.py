@@ -67,16 +67,22 @@ def test_an_estimator_that_memorizes_rows_gets_no_weight() -> None:
     assert model.score(fresh, fresh[:, 0] > 0) > 0.9
 
 
-def test_the_session_learns_out_of_fold_votes_in_the_order_of_the_rows(iris: Any) -> None:
+def test_without_shuffling_the_session_learns_out_of_fold_votes_in_the_order_of_the_rows(iris: Any) -> None:
     rows, labels = iris
     cv = StratifiedKFold(3, shuffle=True, random_state=1)
-    model = FusionClassifier(PANEL, AVERAGED, cv=cv).fit(rows, labels)
+    model = FusionClassifier(PANEL, AVERAGED, cv=cv, shuffle=False).fit(rows, labels)
     votes = np.column_stack([cross_val_predict(clone(one), rows, labels, cv=cv) for _, one in PANEL])
     fusion = Fusion(AVERAGED, classes=sorted(set(labels)), experts=["bayes", "tree"])
     fusion.learn(votes, labels)
     assert model.fusion_.weights == fusion.weights
     refitted = np.column_stack([clone(one).fit(rows, labels).predict(rows) for _, one in PANEL])
     assert (model.transform(rows) == refitted).all()
+    order = np.random.RandomState(3).permutation(len(labels))
+    shuffled = clone(model).set_params(shuffle=True, random_state=3).fit(rows, labels)
+    again = Fusion(AVERAGED, classes=sorted(set(labels)), experts=["bayes", "tree"])
+    again.learn(votes[order], labels[order])
+    assert shuffled.fusion_.weights == again.weights
+    assert (shuffled.transform(rows) == refitted).all(), "the estimators are the same"
 
 
 def test_a_cv_may_leave_rows_out_and_the_estimators_of_the_last_fold_may_be_used(iris: Any) -> None:
@@ -132,7 +138,7 @@ def test_fitted_estimators_are_never_changed(iris: Any) -> None:
 
 def test_partial_fit_collects_votes_before_the_estimators_learn(iris: Any) -> None:
     rows, labels = iris
-    model = FusionClassifier([("bayes", GaussianNB())], AVERAGED).fit(rows[:50], labels[:50])
+    model = FusionClassifier([("bayes", GaussianNB())], AVERAGED, shuffle=False).fit(rows[:50], labels[:50])
     before, trials = model.transform(rows[50:]), model.fusion_.trials
     weights = Fusion(AVERAGED, classes=sorted(set(labels)), experts=["bayes"])
     weights.learn(cross_val_predict(GaussianNB(), rows[:50], labels[:50])[:, None], labels[:50])
@@ -230,7 +236,9 @@ def test_metadata_is_routed_where_it_was_requested(iris: Any) -> None:
 
 
 def test_two_jobs_give_the_same_result_as_one(iris: Any) -> None:
-    one, two = (FusionClassifier(PANEL, AVERAGED, cv=2, n_jobs=jobs).fit(*iris) for jobs in (1, 2))
+    one, two = (
+        FusionClassifier(PANEL, AVERAGED, cv=2, n_jobs=jobs, random_state=0).fit(*iris) for jobs in (1, 2)
+    )
     assert one.fusion_.weights == two.fusion_.weights
     assert cross_val_score(one, *iris, cv=2).min() > 0.8
 

@@ -10,6 +10,7 @@ import narwhals as nw
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_n_features,
@@ -131,6 +132,21 @@ class SessionPredictorMixin:
         self.classes_ = merge_classes(labels, *([self.classes_] if hasattr(self, "classes_") else []))
         if to_session:
             self.fusion_.add_classes(self._key(label) for label in self.classes_)
+
+
+def learn_votes(
+    fusion: Fusion, votes: Array, labels: Array, *, passes: Any, shuffle: bool, random_state: Any
+) -> None:
+    """Learn votes in several passes; if they are shuffled, each pass takes the rows in another order."""
+    if not isinstance(passes, int | np.integer) or isinstance(passes, bool) or passes < 1:
+        raise ValueError(f"passes must be an integer >= 1 (got {passes!r}); 1 is typical")
+    if not shuffle:
+        fusion.learn(votes, labels, passes=int(passes))
+        return
+    random = check_random_state(random_state)
+    for _ in range(passes):
+        order = random.permutation(len(labels))
+        fusion.learn(votes[order], labels[order])
 
 
 def validate_rows(model: Any, X: Any, *, reset: bool, **options: Any) -> Any:

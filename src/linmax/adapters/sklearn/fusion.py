@@ -18,6 +18,7 @@ from linmax.adapters.common import resolve_learner
 from linmax.adapters.sklearn.base import (
     Array,
     SessionPredictorMixin,
+    learn_votes,
     merge_classes,
     non_pandas_columns,
     to_sklearn_input,
@@ -42,10 +43,9 @@ class FusionClassifier(SessionPredictorMixin, ClassifierMixin, TransformerMixin,
     """Fuse the votes of estimators with weights that are learned on-line.
 
     `fit` computes out-of-fold votes with `cv`, so that no estimator votes on a row it was fitted on. The
-    session `fusion_` learns these votes in the order of the rows. Then every estimator is fitted on all rows.
-    `partial_fit` continues: the estimators vote on the new rows, the session learns from the votes, and the
-    estimators that have `partial_fit` learn the rows. Learning is on-line: shuffle rows that are sorted by
-    class.
+    session `fusion_` learns these votes in a random order. Then every estimator is fitted on all rows.
+    `partial_fit` continues: the estimators vote on the new rows, the session learns from the votes in the
+    order of the rows, and the estimators that have `partial_fit` learn the rows.
 
     Parameters
     ----------
@@ -65,6 +65,11 @@ class FusionClassifier(SessionPredictorMixin, ClassifierMixin, TransformerMixin,
         split this is blending.
     passes : int, default=1
         How many times the session learns the votes of `fit`.
+    shuffle : bool, default=True
+        Whether each of these passes takes the rows in another order; `cv` and the estimators are not
+        affected. Pass False for rows in the order of time.
+    random_state : int, RandomState or None, default=None
+        The seed of the shuffles.
     n_jobs : int or None, default=None
         The number of jobs that fit estimators in parallel.
 
@@ -94,7 +99,7 @@ class FusionClassifier(SessionPredictorMixin, ClassifierMixin, TransformerMixin,
     >>> from linmax.adapters.sklearn import FusionClassifier
     >>> X, X_test, y, y_test = train_test_split(*load_wine(return_X_y=True), random_state=0)
     >>> estimators = [("bayes", GaussianNB()), ("stump", DecisionTreeClassifier(max_depth=1, random_state=0))]
-    >>> model = FusionClassifier(estimators, "Averaged(Perceptron(start='equal'))").fit(X, y)
+    >>> model = FusionClassifier(estimators, "Averaged(Perceptron(start='equal'))", random_state=0).fit(X, y)
     >>> round(model.score(X_test, y_test), 2)
     0.9...
     >>> model.weights_["bayes"] > model.weights_["stump"]
@@ -111,6 +116,8 @@ class FusionClassifier(SessionPredictorMixin, ClassifierMixin, TransformerMixin,
         cv: Any = None,
         refit: bool = True,
         passes: int = 1,
+        shuffle: bool = True,
+        random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.estimators = estimators
@@ -120,6 +127,8 @@ class FusionClassifier(SessionPredictorMixin, ClassifierMixin, TransformerMixin,
         self.cv = cv
         self.refit = refit
         self.passes = passes
+        self.shuffle = shuffle
+        self.random_state = random_state
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, **params: Any) -> Self:
@@ -155,7 +164,10 @@ class FusionClassifier(SessionPredictorMixin, ClassifierMixin, TransformerMixin,
             splits = self._splits(X, labels, routed)
             votes, rows, last_clones = out_of_fold(collector, members, X, labels, splits, self.n_jobs)
             self.estimators_ = self._fit_on_all(members, X, labels) if self.refit else last_clones
-        fusion.learn(stack_votes(votes, len(rows)), labels[rows], passes=self.passes)
+        learn_votes(
+            fusion, stack_votes(votes, len(rows)), labels[rows],
+            passes=self.passes, shuffle=self.shuffle, random_state=self.random_state,
+        )  # fmt: skip
         self._set_fitted(fusion, estimators, columns)
         return self
 

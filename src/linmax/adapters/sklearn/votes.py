@@ -13,6 +13,7 @@ from linmax.adapters.sklearn.base import (
     NUMBER_KINDS,
     Array,
     SessionPredictorMixin,
+    learn_votes,
     validate_labels,
     validate_rows,
 )
@@ -38,7 +39,12 @@ class VoteClassifier(SessionPredictorMixin, ClassifierMixin, BaseEstimator):
         The vote that means an abstention, beside None and NaN. "auto" is -1 and the empty text, unless they
         are labels.
     passes : int, default=1
-        The number of passes of `fit` over the rows, in their order.
+        The number of passes of `fit` over the rows.
+    shuffle : bool, default=True
+        Whether each pass of `fit` takes the rows in another order. Learning is on-line: with False, `fit`
+        learns the rows in their order, which should then not be sorted by label.
+    random_state : int, RandomState or None, default=None
+        The seed of the shuffles.
 
     Attributes
     ----------
@@ -58,22 +64,30 @@ class VoteClassifier(SessionPredictorMixin, ClassifierMixin, BaseEstimator):
     >>> from linmax.adapters.sklearn import VoteClassifier
     >>> votes = [["ham", "spam", None], ["spam", "ham", "ham"], ["ham", "spam", "spam"]] * 10
     >>> labels = ["spam", "ham", "spam"] * 10
-    >>> model = VoteClassifier("Averaged(Perceptron())").fit(votes, labels)
+    >>> model = VoteClassifier("Averaged(Perceptron())", random_state=0).fit(votes, labels)
     >>> model.predict([["ham", "spam", "ham"]])
     array(['spam'], dtype='<U4')
     >>> model.weights_
-    {0: -0.9..., 1: 0.9..., 2: -0.0...}
+    {0: -0.9..., 1: 0.9..., 2: 0.9...}
     """
 
     def __init__(
-        self, learner: Learner | str | None = None, *, abstain: Any = "auto", passes: int = 1
+        self,
+        learner: Learner | str | None = None,
+        *,
+        abstain: Any = "auto",
+        passes: int = 1,
+        shuffle: bool = True,
+        random_state: Any = None,
     ) -> None:
         self.learner = learner
         self.abstain = abstain
         self.passes = passes
+        self.shuffle = shuffle
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn the rows in their order; earlier fits are forgotten.
+        """Learn the rows; earlier fits are forgotten.
 
         Parameters
         ----------
@@ -90,11 +104,14 @@ class VoteClassifier(SessionPredictorMixin, ClassifierMixin, BaseEstimator):
         with self._fresh_fit():
             votes, labels = self._validate(X, y, reset=True)
             self._start_session(votes, labels, labels)
-            self.fusion_.learn(self._convert_votes(votes), self._convert_labels(labels), passes=self.passes)
+            learn_votes(
+                self.fusion_, self._convert_votes(votes), self._convert_labels(labels),
+                passes=self.passes, shuffle=self.shuffle, random_state=self.random_state,
+            )  # fmt: skip
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Learn more rows in one pass.
+        """Learn more rows in one pass, in their order.
 
         Parameters
         ----------
