@@ -234,6 +234,7 @@ def test_a_ticket_can_be_guessed_again_before_its_label_comes() -> None:
     assert (ticket.guess, fusion.predict_one(ticket)) == ("b", "a")
 
 
+@interpreted()  # nothing else compiles this source
 def test_a_ticket_is_explained_as_its_item_is() -> None:
     item, numbers = {"x": "a", "y": {"b": 0.5}}, {"length": 2.0}
     fusion = Fusion(Perceptron().on(Votes() + Attributes()))
