@@ -60,7 +60,7 @@ def follow(learner: Learner, dual: Dual, items: Iterator[Item], classes: Any = (
         if rehearsal.smallest_gap < NEAR:
             continue
         dual, done = rehearsal, done + 1
-        ours = fusion.scores(attributes=[cells(x)])[0]
+        ours = fusion.scores(attributes=[cells(x)], new_experts="vote")[0]
         size = max([1.0, *map(abs, scores.values())])
         theirs = [float(scores[r]) for r in fusion.classes]
         assert np.allclose(ours, theirs, rtol=0, atol=1e-9 * size), f"{where}: scores {ours}, not {theirs}"

@@ -110,7 +110,7 @@ def test_the_factorised_path_is_the_direct_formula_where_it_overflows(
         (memory,) = memories(fusion)
         s, count, k = memory.supports, memory.count, len(fusion.classes)
         for x, _ in stream(30, 3, scale):
-            fusion.scores(attributes=[cells(x)])
+            fusion.scores(attributes=[cells(x)], new_experts="vote")
             marks = (memory.scratch.near[:count] < 0, memory.scratch.lift[:k] < 0, s.table[:count, :k] < 0)
             if all(mark.any() for mark in marks):
                 break
@@ -133,7 +133,7 @@ def test_what_is_far_away_and_near_each_other_is_told_apart() -> None:
             for c, r in enumerate("ab"):
                 dual.add(0, frozenset(r), memories(fusion)[0].supports.alpha[j, c], [held, 0.0])
         for x in far:
-            ours = fusion.scores(attributes=[cells(x)])[0].tolist()
+            ours = fusion.scores(attributes=[cells(x)], new_experts="vote")[0].tolist()
             assert ours == pytest.approx(list(dual.scores(x).values()), abs=1e-6)
 
 
