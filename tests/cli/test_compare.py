@@ -139,11 +139,12 @@ def test_shuffling_depends_on_the_seed_alone(votes: Path) -> None:
     assert one["Perceptron()"]["mistakes"] == alone.mistakes
 
 
-def test_sorted_rows_are_remarked_upon_unless_they_are_shuffled(tmp_path: Path) -> None:
+def test_sorted_rows_are_shuffled_unless_the_user_decides(tmp_path: Path) -> None:
     rows = [[name, name, name] for name in ("a", "b") for _ in range(20)]
     votes = table(tmp_path / "v.csv", [["ann", "bob", "truth"], *rows])
-    assert "so shuffle them with --shuffle SEED" in run("compare", votes, "Winnow(1.2)").stderr
-    assert run("compare", votes, "Winnow(1.2)", "--shuffle", 0).stderr == ""
+    said = run("compare", votes, "Winnow(1.2)").stderr
+    assert "rows were shuffled (seed 0) because they are sorted by label" in said
+    assert "learned in this order" in run("compare", votes, "Winnow(1.2)", "--in-order").stderr
 
 
 def test_labels_from_another_file_are_joined_by_id(votes: Path, tmp_path: Path) -> None:
@@ -169,9 +170,10 @@ def test_the_column_of_late_labels_does_not_vote_in_the_first_file(tmp_path: Pat
     assert found["best expert"]["detail"] == "bob"
 
 
-def test_labels_that_find_no_item_are_remarked_upon(votes: Path, tmp_path: Path) -> None:
+def test_labels_that_find_no_item_are_an_error(votes: Path, tmp_path: Path) -> None:
     late = table(tmp_path / "late.csv", [["id", "truth"], ["b1", "ham"]])
-    assert "late.csv is in votes.csv" in run("compare", votes, "Winnow(1.2)", "--labels", late).stderr
+    said = refused("compare", votes, "Winnow(1.2)", "--labels", late)
+    assert said.startswith("no 'id' of votes.csv (such as 'a0', 'a1') is a 'id' of late.csv (such as 'b1')")
 
 
 def test_the_usual_learners_begin_with_the_default() -> None:
@@ -298,8 +300,8 @@ def test_what_cannot_be_compared_is_one_sentence(votes: Path, tmp_path: Path) ->
         ((votes, "import os"), "is not a learner; write it like Averaged(Winnow(1.2))"),
         ((votes, *PAIR, "Perceptron()"), "a learner is named twice; name each once"),
         ((votes, "Perceptron().on(Attributes())"), "name their columns in votes.csv with --attributes"),
-        ((bare, "Winnow(1.2)"), "bare.csv has no column of labels; name it with --label"),
-        ((header, "Winnow(1.2)"), "header.csv has no items, so there is nothing to compare"),
+        ((bare, "Winnow(1.2)"), "name the column with --label"),
+        ((header, "Winnow(1.2)"), "header.csv has no rows; it needs at least one below the header"),
         ((blank, "Winnow(1.2)"), "no item of blank.csv has a label in blank.csv that could be predicted"),
         ((bare, "Winnow(1.2)", "--labels", late), "is joined by id and bare.csv has none; name the column"),
         ((votes, "--labels", tmp_path / "none.csv"), "none.csv'; check the path"),

@@ -38,6 +38,11 @@ def told(*words: Any, **options: Any) -> dict[str, Any]:
     return found
 
 
+def figures(found: dict[str, Any]) -> dict[str, Any]:
+    """The findings without how the file was read, which a resumed run knows from its model."""
+    return {name: value for name, value in found.items() if name not in ("warnings", "schema")}
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "votes.csv"
@@ -104,9 +109,10 @@ def test_labels_that_come_later_are_joined_by_id(file: Path, tmp_path: Path) -> 
     bare = tmp_path / "bare.csv"
     bare.write_bytes(b"\n".join(line.rpartition(b",")[0] for line in file.read_bytes().splitlines()))
     want, found = told(file), told(bare, "--labels", late)
-    same = {"file": "", "source": "", "data_warnings": []}
+    same = {"file": "", "source": "", "warnings": [], "schema": {}}
     assert {**found, **same} == {**want, **same}
-    assert "is joined by id" in fuse(bare, "--labels", late, "--id", "").output
+    joined = next(one["text"] for one in found["warnings"] if one["code"] == "unmatched-labels")
+    assert joined.startswith("late.csv joined by id: 263 matched, 37 without a partner")
 
 
 def test_experts_and_costs_can_be_named(file: Path) -> None:
@@ -132,7 +138,9 @@ def test_attributes_are_learned_where_nobody_votes(tmp_path: Path) -> None:
 
 def test_forecasters_are_told_by_what_their_probabilities_lose(tmp_path: Path) -> None:
     path = tmp_path / "scores.jsonl"
-    path.write_text('{"a": {"x": 0.9, "y": 0.1}, "b": {"x": 0.4, "y": 0.6}, "truth": "x"}\n' * 3)
+    rows = ['{"a": {"x": 0.9, "y": 0.1}, "b": {"x": 0.4, "y": 0.6}, "truth": "x"}',
+            '{"a": {"x": 0.1, "y": 0.9}, "b": {"x": 0.6, "y": 0.4}, "truth": "y"}']  # fmt: skip
+    path.write_text("\n".join(rows * 3))
     result = fuse(path)
     assert "log loss" in result.output
     assert {one["name"]: round(one["log_loss"], 3) for one in told(path)["experts"]} == {
@@ -163,9 +171,9 @@ def test_forecasters_are_told_by_what_their_probabilities_lose(tmp_path: Path) -
         (["{file}", "--output", "a.xlsx"], ".parquet"),
         (["{file}", "--output", "-"], "not the name of a file"),
         (["{file}", "--relearn"], "--from"),
-        (["{file}", "--shape", "round"], "shape must be"),
+        (["{file}", "--shape", "round"], "--shape is wide"),
         (["{file}", "--from", "{file}"], "not a linmax file"),
-        (["{bare}"], "no column of labels"),
+        (["{bare}"], "name the column with --label"),
     ],
 )
 def test_bad_input_is_a_sentence_and_nothing_is_written(
@@ -206,10 +214,10 @@ def test_what_looks_odd_is_said(tmp_path: Path) -> None:
     path = tmp_path / "odd.csv"
     path.write_text("ann,truth\n" + "ham,ham\n" * 30 + "spam,spam\n" * 30 + "Spam ,spam\n")
     out = fuse(path).output
-    assert "--ignore-case makes them equal" in out
-    assert "sorted by label" in out
-    assert "--shuffle" in out
-    assert told(path, "--ignore-case")["classes"] == ["ham", "spam"]
+    assert "1 votes are spelled unlike the labels" in out
+    assert "rows were shuffled (seed 0) because they are sorted by label" in out
+    assert sorted(told(path)["classes"]) == ["ham", "spam"]
+    assert told(path, "--in-order")["verdict"] == "not judged"
 
 
 def test_hostile_names_are_shown_as_they_are(tmp_path: Path) -> None:
@@ -247,7 +255,7 @@ def test_an_interrupt_leaves_a_model_that_goes_on_to_the_same_end(
     assert "Stopped after 100 items" in result.output
     assert f"resume with --from {part}" in result.output.replace("\n", " ")
     again = told(file, "--from", part, "--save", part, learner=())
-    assert again == whole
+    assert figures(again) == figures(whole)
     states = [load(path).state() for path in (part, tmp_path / "whole.linmax")]
     assert all(np.array_equal(states[0][name], states[1][name]) for name in states[1])
 
@@ -298,7 +306,8 @@ def test_a_run_in_random_order_goes_on_to_the_same_end(
 ) -> None:
     model = tmp_path / "part.linmax"
     stopped(file, model, monkeypatch, "--shuffle", 3)
-    assert told(file, "--from", model, "--shuffle", 3, learner=()) == told(file, "--shuffle", 3)
+    again = told(file, "--from", model, "--shuffle", 3, learner=())
+    assert figures(again) == figures(told(file, "--shuffle", 3))
 
 
 def test_a_file_that_grows_is_learned_where_it_is_new(
@@ -323,11 +332,10 @@ def test_a_file_that_grows_is_learned_where_it_is_new(
     assert "all of which were learned before" in twice.output
 
 
-def test_numbers_of_both_signs_are_labels_if_it_is_said_who_abstains(tmp_path: Path) -> None:
+def test_minus_one_is_a_class_where_it_is_a_label(tmp_path: Path) -> None:
     path = tmp_path / "signs.jsonl"
     path.write_text('{"a": -1, "b": 1, "truth": -1}\n{"a": 1, "b": 1, "truth": 1}\n' * 10)
-    assert "--abstain" in fuse(path).stderr
-    found = told(path, "--abstain", "none")
+    found = told(path, "--experts", "a,b")
     assert sorted(found["classes"]) == [-1, 1]
     assert {one["name"]: one["accuracy"] for one in found["experts"]} == {"a": 1.0, "b": 0.5}
 
@@ -335,7 +343,7 @@ def test_numbers_of_both_signs_are_labels_if_it_is_said_who_abstains(tmp_path: P
 def test_labels_that_nobody_had_named_are_told_apart(tmp_path: Path) -> None:
     path = tmp_path / "novel.csv"
     path.write_text("a,b,truth\nx,x,x\n" + "".join(f"x,y,new{t}\nx,y,x\n" for t in range(20)))
-    output = fuse(path).output
+    output = fuse(path, "--experts", "a,b").output
     assert "Over 21 labelled items" in output
     assert "20 more items have labels never seen before" in output
 

@@ -17,7 +17,7 @@ from linmax.cli import fuse as fuse_command
 from linmax.cli.fuse import NOTE, save_model
 from linmax.cli.output import MilestoneTable
 from linmax.evaluate.audit import Audit
-from tests.cli.test_fuse import fuse, told
+from tests.cli.test_fuse import figures, fuse, told
 from tests.evaluate.test_audit import panel, text
 
 
@@ -39,7 +39,7 @@ def test_a_kill_before_the_findings_are_told_loses_nothing(
     with monkeypatch.context() as patch:
         patch.setattr(fuse_command, "report_result", killed)
         assert fuse(file, "--save", model).exit_code == 9
-    assert told(file, "--from", model, "--save", model, learner=()) == whole
+    assert figures(told(file, "--from", model, "--save", model, learner=())) == figures(whole)
     assert "audit" not in load(model).notes[NOTE]  # it has come to its end
     assert "has learned all 300 rows" in fuse(file, "--from", model, learner=()).stderr
 
@@ -64,7 +64,7 @@ def test_ctrl_c_during_the_ablation_says_that_it_is_missing(
     found = json.loads(as_json.stdout)
     assert (found["finished"], found["missing"]) == (False, ["ablation"])
     assert found["results"] == whole["results"]
-    assert told(file, "--from", model, learner=()) == whole  # with the ablation
+    assert figures(told(file, "--from", model, learner=())) == figures(whole)  # with the ablation
 
 
 @pytest.mark.usefixtures("interruptible")

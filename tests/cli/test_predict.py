@@ -144,7 +144,7 @@ def test_experts_that_come_in_json_are_known_by_their_votes(shelf: Shelf, tmp_pa
 def test_a_model_without_trials_guesses_what_it_can(tmp_path: Path) -> None:
     Fusion(Perceptron()).save(tmp_path / "m")
     votes = table(tmp_path / "v.csv", [["ann", "bob"], ["ham", ""], ["", ""]])
-    rows = rows_of(run("predict", tmp_path / "m", votes).stdout)
+    rows = rows_of(run("predict", tmp_path / "m", votes, "--experts", "ann,bob").stdout)
     assert [(row["guess"], row["margin"]) for row in rows] == [("ham", ""), ("", "")]
 
 

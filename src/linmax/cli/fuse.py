@@ -93,7 +93,7 @@ def fuse(read: FilesOptions, options: FuseOptions, console: Console | None = Non
     console = console or stdout_console()
     costs = parse_costs(options.cost or [])
     check_options(read, options)
-    like = None if options.start is None else stored_reading(options.start)
+    like = None if options.start is None or read.names_columns else stored_reading(options.start)
     panel = require_reading(read.open(like), read.paths, labels=False)
     if panel.reading.column("label") is None:
         print_without_labels(console, panel, options)

@@ -64,7 +64,7 @@ def start_session(options: FuseOptions, stream: Stream, panel: Panel) -> Start:
     if options.start is None:
         default, notes = default_learner(panel)
         learner = parse_learner(options.learner or default)
-        fusion = Fusion(learner, seed=options.seed, abstain=parse_abstain(options.abstain, stream))
+        fusion = Fusion(learner, seed=options.seed, abstain=parse_abstain(options.abstain, stream, panel))
         return Start(fusion, NO_PREFIX, None, False, [] if options.learner else notes, fingerprint)
     fusion = load(options.start)
     notes = fusion.notes.pop(NOTE, {})
@@ -107,9 +107,9 @@ def _resumed(sentence: str) -> DataWarning:
     return DataWarning("resumed", "note", sentence)
 
 
-def parse_abstain(text: str | None, stream: Stream) -> Any:
+def parse_abstain(text: str | None, stream: Stream, panel: Panel) -> Any:
     """The vote that means no vote: None, an integer, or text (CSV has numbers as text)."""
-    if text == "none":
+    if text == "none" or (text is None and -1 in panel.classes.names):
         return None
     is_text = stream.schema.format in ("CSV", "TSV")
     if text is None:

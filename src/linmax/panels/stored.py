@@ -29,7 +29,7 @@ def store_reading(reading: Reading, classes: ClassNames) -> dict[str, Any]:
     --------
     >>> reading = Reading("wide", [ColumnRole("ann", "expert", "", "ann"), ColumnRole("y", "label", "")])
     >>> stored = store_reading(reading, ClassNames(["a", "b"]))
-    >>> found, _ = restore_reading(stored, ["ann", "eve"], "new.csv")
+    >>> found, _ = restore_reading(stored, {"ann": None, "eve": None}, "new.csv")
     >>> [(role.name, role.role, role.reason) for role in found.roles]
     [('ann', 'expert', 'as in the model'), ('eve', 'ignored', 'the model does not know it')]
     """
@@ -46,14 +46,16 @@ def store_reading(reading: Reading, classes: ClassNames) -> dict[str, Any]:
     }
 
 
-def restore_reading(stored: dict[str, Any], columns: list[str], file: str) -> tuple[Reading, ClassNames]:
+def restore_reading(
+    stored: dict[str, Any], profiles: dict[str, ColumnProfile], file: str
+) -> tuple[Reading, ClassNames]:
     """Return the roles of the columns of another file, as in a stored reading.
 
     Parameters
     ----------
     stored : dict
         What `store_reading` returned.
-    columns : list of str
+    profiles : dict of str to ColumnProfile
         The columns of the file.
     file : str
         Name of the file, for messages.
@@ -63,6 +65,7 @@ def restore_reading(stored: dict[str, Any], columns: list[str], file: str) -> tu
     reading : Reading
         Columns that are not in the stored reading are ignored.
     classes : ClassNames
+        The stored classes, and new ones among the labels.
 
     Raises
     ------
@@ -76,10 +79,16 @@ def restore_reading(stored: dict[str, Any], columns: list[str], file: str) -> tu
             )
             for one in stored["columns"]
         }
-        classes = ClassNames(stored["classes"], missing=tuple(map(str, stored["missing"])))
+        stored_classes, missing = list(stored["classes"]), tuple(map(str, stored["missing"]))
         shape = str(stored["shape"])
     except (KeyError, TypeError):
         raise StreamError("the notes of the model on the columns of its file are damaged") from None
+    columns = list(profiles)
+    label = next((name for name, one in known.items() if one.role == "label" and name in profiles), None)
+    classes = ClassNames(stored_classes, missing=missing)
+    if label is not None:
+        new = [value for value in profiles[label].counts if classes.find(value) is None and str(value) != "-1"]
+        classes = ClassNames([*stored_classes, *new], missing=missing)
     learned = [name for name, one in known.items() if one.role in LEARNED]
     found = [name for name in learned if name in columns]
     required = [name for name, one in known.items() if one.role in ("vote", "id", "expert")]
