@@ -185,6 +185,38 @@ def test_a_wide_table_with_a_worker_column_is_not_long():
     assert experts_of(panel) == ["gpt4"]
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("product", "user"), ("hashtag", "user"), ("video_id", "frame"), ("conversation_id", "speaker")],
+)
+def test_several_rows_of_a_product_or_video_are_items_if_their_labels_differ(first, second):
+    labels = draw_labels(300)
+    columns = {
+        first: [f"p{i // 4}" for i in range(300)],
+        second: [f"u{(i % 4) + 4 * ((i // 8) % 20)}" for i in range(300)],
+        "gpt4": vote(labels, 0.8, 1),
+        "claude": vote(labels, 0.8, 2),
+        "label": labels,
+    }
+    panel = read_columns(columns)
+    assert panel.reading.shape == "wide"
+    assert experts_of(panel) == ["claude", "gpt4"]
+    assert labels_of(panel) == labels or panel.chunk.ids is not None
+
+
+def test_turns_of_conversations_do_not_vote_on_them():
+    labels = draw_labels(300)
+    columns = {
+        "conversation_id": [f"c{i // 5}" for i in range(300)],
+        "turn": [i % 5 for i in range(300)],
+        "pred": vote(labels, 0.8, 1),
+        "gold": labels,
+    }
+    panel = read_columns(columns)
+    assert panel.reading.shape == "wide"
+    assert experts_of(panel) == ["pred"]
+
+
 def test_shape_long_without_its_columns_is_an_error():
     with pytest.raises(StreamError, match="name them: --id ITEM --experts EXPERT,VOTE"):
         read_columns({"a": ["x", "y"], "b": ["u", "v"]}, shape="long")

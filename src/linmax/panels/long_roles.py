@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
-
 from linmax.panels import names
 from linmax.panels.classes import ClassNames
 from linmax.panels.profile import ColumnProfile
 from linmax.panels.reading import ColumnRole, PanelOptions, Reading, select_columns
+from linmax.panels.row_groups import ALWAYS, OFTEN, RowGroups
 from linmax.panels.wide_labels import MIN_SHARE, is_truth, says_who_is_right
 from linmax.streams.schema import StreamError, missing_column, short_list, short_repr
 
@@ -26,10 +22,9 @@ MAX_MISSING = 0.1
 """The largest share of rows without an item."""
 MIN_ITEMS, MIN_ROWS_PER_ITEM = 10, 2.0
 """Less is no long table if no name says so."""
+MIN_UNNAMED = 20
+"""Fewer different values are no items if no name says so."""
 MAX_CLASSES = 10_000
-ALWAYS, MOSTLY, OFTEN = 1.0, 0.98, 0.8
-"""Shares of rows in which a column has the same value as in other rows of an item."""
-Codes = NDArray[np.int64]
 
 
 class LongRoles:
@@ -60,8 +55,7 @@ class LongRoles:
         self.file, self.data, self.options, self.hints = file, data, options, hints
         self.profiles = {profile.name: profile for profile in profiles}
         self.forced = options.shape == "long" or hints.get("shape") == "long"
-        self._codes: dict[str, Codes] = {}
-        self._combinations: dict[tuple[str, ...], int] = {}
+        self.rows = RowGroups(data)
 
     def infer(self) -> Reading | None:
         """Return the roles of all columns; None if the table is not long."""
@@ -79,6 +73,10 @@ class LongRoles:
         if not votes and len(labels) == 1 and self._may_be_vote(labels[0]):
             labels, votes = [], labels  # all experts agree
         label = labels[0] if len(labels) == 1 else None
+        if not self._is_told() and self._looks_wide(item, expert, labels):
+            return None
+        if reason == "its values repeat" and label is None:
+            return None
         if len(votes) != 1 and not self.forced and not self._named_long(item, expert):
             return None
         roles = {
@@ -150,10 +148,10 @@ class LongRoles:
                 name
                 for name in keys
                 if name != item
-                and self.profiles[name].type != "free text"
+                and self.profiles[name].type == "text"
                 and self.profiles[name].present >= MIN_ROWS_PER_ITEM * self.profiles[name].distinct
                 and not self.profiles[name].missing
-                and self._distinct(item, name) == self.data.num_rows
+                and self.rows.distinct(item, name) == self.data.num_rows
             ]
             if len(experts) == 1:
                 return item, experts[0], "its values repeat"
@@ -175,10 +173,15 @@ class LongRoles:
         ids = [name for name in keys if names.is_id_name(name)]
         both = [name for name in named if name in ids]
         free = sorted(
-            (name for name in keys if self.profiles[name].type != "free text"),
+            (
+                name
+                for name in keys
+                if self.profiles[name].type != "free text" and self.profiles[name].distinct > MIN_UNNAMED
+            ),
             key=lambda name: -self.profiles[name].distinct,
         )
-        return list(dict.fromkeys([*inputs, *both, *named, *ids, *free, *keys]))
+        texts = [name for name in keys if self.profiles[name].type == "free text"]
+        return list(dict.fromkeys([*inputs, *both, *named, *ids, *free, *texts]))
 
     def _is_long(self, item: str, expert: str) -> bool:
         rows = self.data.num_rows
@@ -187,7 +190,7 @@ class LongRoles:
             return False
         if rows < MIN_VOTES_PER_EXPERT * experts.distinct or items.distinct < 2:
             return False
-        repeated = 1.0 - self._distinct(item, expert) / max(rows, 1)
+        repeated = 1.0 - self.rows.distinct(item, expert) / max(rows, 1)
         return repeated <= MAX_REPEATED or self._triples_are_unique(item, expert)
 
     def _triples_are_unique(self, item: str, expert: str) -> bool:
@@ -201,29 +204,30 @@ class LongRoles:
         ]
         numbers = [one for one in self.profiles.values() if one.type == "number"]
         return bool(numbers) and any(
-            self._distinct(item, expert, vote) >= 0.999 * self.data.num_rows for vote in votes
+            self.rows.distinct(item, expert, vote) >= 0.999 * self.data.num_rows for vote in votes
         )
 
-    def _distinct(self, *columns: str) -> int:
-        """Return how many different combinations of values some columns have."""
-        if columns not in self._combinations:
-            code: Codes = np.zeros(self.data.num_rows, np.int64)
-            for i, name in enumerate(columns):
-                if i == 2:  # the product of three may not fit
-                    code = np.unique(code, return_inverse=True)[1].astype(np.int64)
-                own = self.codes(name)
-                code = code * (int(own.max(initial=0)) + 1) + own
-            self._combinations[columns] = int(pc.count_distinct(pa.array(code)).as_py())
-        return self._combinations[columns]
+    def _is_told(self) -> bool:
+        return self.forced or bool(self.hints.get("columns"))
 
-    def codes(self, name: str) -> Codes:
-        """Return an integer for each distinct value of a column; missing values have one, too."""
-        if name not in self._codes:
-            column = self.data.column(name).combine_chunks()
-            if not pa.types.is_dictionary(column.type):
-                column = column.dictionary_encode("encode")
-            self._codes[name] = np.asarray(column.indices.to_numpy(zero_copy_only=False), np.int64)
-        return self._codes[name]
+    def _looks_wide(self, item: str, expert: str, labels: list[str]) -> bool:
+        """Whether a column of labels differs within items, and other columns vote for its classes."""
+        taken = (item, expert, *labels, *self._not_votes())
+        possible = [
+            one
+            for one in self.profiles.values()
+            if one.name not in taken
+            and one.is_discrete
+            and not one.is_constant
+            and not says_who_is_right(one)
+        ]
+        for truth in possible:
+            if is_truth(truth) and not self.rows.is_constant_within(truth.name, item, OFTEN):
+                classes = ClassNames(truth.counts, self.options.classes, self.options.missing)
+                voting = [one for one in possible if one is not truth and not is_truth(one)]
+                if any(classes.share(one.counts) >= MIN_SHARE for one in voting):
+                    return True
+        return False
 
     # --- votes and labels
 
@@ -231,19 +235,6 @@ class LongRoles:
         return names.has_word(expert, names.EXPERT_WORDS) and (
             names.has_word(item, names.ITEM_WORDS) or names.is_id_name(item)
         )
-
-    def _constant_within(self, name: str, key: str, share: float = MOSTLY) -> bool:
-        """Whether a column has one value per value of another one; missing values do not count."""
-        values, keys = self.codes(name), self.codes(key)
-        column = self.data.column(name)
-        valid = column.is_valid()
-        if pa.types.is_string(column.type):
-            valid = pc.and_kleene(valid, pc.not_equal(column, ""))
-        present = np.asarray(pc.fill_null(valid, False).to_numpy(), bool)
-        values, keys = values[present], keys[present]
-        first = np.full(int(keys.max(initial=0)) + 1, -1, np.int64)
-        first[keys] = values
-        return bool((first[keys] == values).mean() >= share) if len(values) else False
 
     def _label_columns(self, item: str, expert: str) -> list[str]:
         """Return the columns that may hold the labels."""
@@ -264,7 +255,7 @@ class LongRoles:
             and one.is_discrete
         ]  # fmt: skip
         shares = {one.name: ALWAYS if self._may_be_vote(one.name) else OFTEN for one in found}
-        return [name for name, share in shares.items() if self._constant_within(name, item, share)]
+        return [name for name, share in shares.items() if self.rows.is_constant_within(name, item, share)]
 
     def _may_be_vote(self, name: str) -> bool:
         """Whether the name of a label is also that of a vote, as `label` is."""
@@ -287,15 +278,16 @@ class LongRoles:
         found = [
             one.name
             for one in possible
-            if not self._constant_within(one.name, item) and not self._constant_within(one.name, expert)
+            if not self.rows.is_constant_within(one.name, item)
+            and not self.rows.is_constant_within(one.name, expert)
         ]
         if not found:  # nearly all votes are for one class
             found = [
                 one.name
                 for one in possible
                 if names.has_word(one.name, names.VOTE_WORDS)
-                and not self._constant_within(one.name, item, ALWAYS)
-                and not self._constant_within(one.name, expert, ALWAYS)
+                and not self.rows.is_constant_within(one.name, item, ALWAYS)
+                and not self.rows.is_constant_within(one.name, expert, ALWAYS)
             ]
         return self._likeliest(found, labels) if len(found) > 1 else found
 
@@ -336,7 +328,7 @@ class LongRoles:
             if one.type in ("number", "integer") and one.name not in roles
             and names.has_word(one.name, names.CONFIDENCE_WORDS | frozenset({"value"}))
         ]  # fmt: skip
-        several = self._distinct(item, expert) < (1.0 - MAX_REPEATED) * self.data.num_rows
+        several = self.rows.distinct(item, expert) < (1.0 - MAX_REPEATED) * self.data.num_rows
         return numbers[0] if several and numbers else None
 
     def _other(self, profile: ColumnProfile, item: str) -> ColumnRole:
@@ -344,7 +336,7 @@ class LongRoles:
             return ColumnRole(profile.name, "time", "dates or times")
         if profile.is_constant:
             return ColumnRole(profile.name, "ignored", "always the same value")
-        if profile.distinct and self._constant_within(profile.name, item):
+        if profile.distinct and self.rows.is_constant_within(profile.name, item):
             return ColumnRole(profile.name, "ignored", "the same for all votes on an item")
         return ColumnRole(profile.name, "ignored", "not the vote")
 
