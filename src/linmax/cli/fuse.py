@@ -191,7 +191,11 @@ def print_without_labels(console: Console, panel: Panel, options: FuseOptions) -
                 " file of labels with --labels"
             )
     assert panel.chunk is not None
-    found = estimate(panel.chunk)
+    found = estimate(panel.chunk, file=panel.file)
+    if options.report is not None:
+        from linmax.report.estimate_page import write_estimate_page
+
+        write_estimate_page(found, options.report)
     if options.json:
         print_json(
             {
@@ -213,6 +217,8 @@ def print_without_labels(console: Console, panel: Panel, options: FuseOptions) -
     )
     console.print(Text(sentence, style="bold"), soft_wrap=True)
     print_estimate(console, found)
+    if options.report is not None:
+        console.print(Text(f"Report: {options.report}"), soft_wrap=True)
 
 
 def _output_notes(start: Start, options: FuseOptions) -> list[str]:

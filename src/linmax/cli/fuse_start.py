@@ -22,6 +22,12 @@ from linmax.validation import DataWarning
 ON_ATTRIBUTES = "Averaged(Perceptron()).on(Attributes())"
 """The learner for a file without votes."""
 
+ON_BOTH = (
+    "Mixture((recommended(), Logistic(0.3, decay='adagrad').on(Votes() + PerClass() + Attributes() +"
+    " Thresholds()), Averaged(Perceptron().on(Attributes() + Thresholds()))))"
+)
+"""The learner for a file with votes and attributes."""
+
 NOTE = "fuse"
 """The name of the note in a model that says how far a pass has come."""
 
@@ -130,7 +136,7 @@ def default_learner(panel: Panel) -> tuple[str, list[DataWarning]]:
         return ON_ATTRIBUTES, []
     classes, experts = len(panel.classes.names), count_experts(panel)
     if classes <= MANY_CLASSES and experts * classes <= MANY_CELLS:
-        return "recommended()", []
+        return ON_BOTH if panel.schema.attributes else "recommended()", []
     sentence = (
         f"{LEAN} learns here, because recommended() is slow with {experts:,} experts and {classes:,} classes;"
         " --learner 'recommended()' takes it all the same"

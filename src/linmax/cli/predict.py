@@ -25,6 +25,10 @@ from linmax.streams import PredictionWriter, Stream
 from linmax.streams.schema import short_list
 
 
+MAX_PROBABILITIES = 1000
+"""With more classes, no probabilities are written."""
+
+
 class Summary(NamedTuple):
     """What was predicted.
 
@@ -88,7 +92,7 @@ def _write_all(
         if not seen:
             check_known_experts(fusion, part.experts, str(model), stream.schema.file)
         seen.update(dict.fromkeys(part.experts))
-        writer.write(part.chunk, part.guesses, part.margins, part.chunk.labels)
+        writer.write(part.chunk, part.guesses, part.margins, part.chunk.labels, _probabilities(fusion, part))
         rows += part.chunk.items
         labels, hits = _count_hits(part)
         labelled, correct = labelled + labels, correct + hits
@@ -113,6 +117,13 @@ def _predictions(fusion: Fusion, stream: Stream) -> Iterator[PredictedChunk]:
             if part is None:
                 break
             yield part
+
+
+def _probabilities(fusion: Fusion, part: PredictedChunk) -> dict[str, Any]:
+    """The probability of each class; none if there are too many classes for columns."""
+    if len(fusion.classes) > MAX_PROBABILITIES:
+        return {}
+    return {str(name): part.probabilities[:, i] for i, name in enumerate(fusion.classes)}
 
 
 def _count_hits(part: PredictedChunk) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from linmax.evaluate.margins import margins
 from linmax.fusion import Fusion
+from linmax.fusion.prediction import softmax
 from linmax.inputs import Batch, Dense, Hard, decode_classes
 
 if TYPE_CHECKING:  # reading files needs pyarrow
@@ -32,12 +33,15 @@ class PredictedChunk(NamedTuple):
         How far each prediction leads the runner-up; NaN with fewer than two classes.
     experts : list
         The experts that have a column or, where there are no columns, a vote.
+    probabilities : ndarray of shape (n_items, n_classes)
+        The probability of each known class, as from `Fusion.predict_proba`.
     """
 
     chunk: Chunk
     guesses: NDArray[Any]
     margins: NDArray[np.float64]
     experts: list[Any]
+    probabilities: NDArray[np.float64]
 
 
 def predict_chunks(fusion: Fusion, chunk: Chunk) -> Iterator[PredictedChunk]:
@@ -69,13 +73,14 @@ def predict_chunks(fusion: Fusion, chunk: Chunk) -> Iterator[PredictedChunk]:
     rows = max(1, SCORE_CELLS // max(1, len(fusion.classes)))
     for begin in range(0, chunk.items, rows):
         part = chunk.slice(begin, begin + rows)
-        batch = fusion.read(part.votes, attributes=part.attributes)
+        batch = fusion.read(part.votes, attributes=part.attributes, new_experts="ignore")
         predicted = fusion.predict_batch(batch, scores=True)
         yield PredictedChunk(
             part,
             decode_classes(predicted.codes, fusion.names.classes, batch.unknown_classes),
             margins(predicted.scores, batch.known),
             _voting_experts(fusion, part, batch),
+            softmax(predicted.scores[:, : len(fusion.classes)]),
         )
 
 

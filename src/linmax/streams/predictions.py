@@ -84,7 +84,14 @@ class PredictionWriter:
         except OSError as failure:
             raise self._error(failure) from None
 
-    def write(self, chunk: Chunk, guesses: Any, margins: Any, labels: Any = None) -> None:
+    def write(
+        self,
+        chunk: Chunk,
+        guesses: Any,
+        margins: Any,
+        labels: Any = None,
+        probabilities: dict[str, Any] | None = None,
+    ) -> None:
         """Write the rows of a chunk.
 
         Parameters
@@ -97,6 +104,8 @@ class PredictionWriter:
             The margin of each prediction; NaN is written as an empty cell.
         labels : array-like, optional
             The label of each item. The first call decides whether there is a column of labels.
+        probabilities : dict of str to array-like of float, optional
+            The probability of each class on every item; class ``c`` is written to the column ``p_c``.
         """
         columns: dict[str, Any] = {"row": pa.array(chunk.lines, pa.int64())}
         if chunk.ids is not None:
@@ -105,6 +114,8 @@ class PredictionWriter:
         columns["margin"] = pa.array(np.asarray(margins, np.float64), from_pandas=True)
         if labels is not None:
             columns["truth"] = _arrow_classes(labels)
+        for name, values in (probabilities or {}).items():
+            columns[f"p_{name}"] = pa.array(np.round(np.asarray(values, np.float64), 6))
         table = pa.table(columns)
         try:
             self._open_writer(table.schema).write(table)
