@@ -162,6 +162,11 @@ def test_ids_times_texts_decimals_and_constants_never_vote():
     assert [roles[name] for name in extra] == ["id", "time", *["ignored"] * 4]
 
 
+def test_in_a_few_rows_an_expert_may_always_say_the_same():
+    columns = {"gpt4": ["a", "b"], "claude": ["b", "b"], "truth": ["a", "b"]}
+    assert experts_of(read_columns(columns)) == ["claude", "gpt4"]
+
+
 def test_integers_that_are_attributes_do_not_vote():
     rng = random.Random(0)
     columns = panel_columns(300, (1, 2, 3)) | {
@@ -322,8 +327,13 @@ def test_one_hot_columns_of_numbered_classes_are_scores():
     assert experts_of(panel) == ["gpt4"]
 
 
-def test_columns_named_after_classes_alone_are_the_scores_of_one_expert():
-    assert experts_of(read_columns({"label": LABELS, **scores(LABELS, 2)})) == ["scores"]
+@pytest.mark.parametrize("factor", [1, 50])
+def test_columns_named_after_classes_alone_are_the_scores_of_one_expert(factor):
+    columns = {
+        name: [round(factor * one, 3 if factor == 1 else None) for one in values]
+        for name, values in scores(LABELS, 2).items()
+    }
+    assert experts_of(read_columns({"label": LABELS, **columns})) == ["scores"]
 
 
 @pytest.mark.parametrize("name", ["prob_nn", "nn", "nn_proba"])

@@ -1,4 +1,4 @@
-"""Rows that belong together: combinations of values of columns, and columns that are constant within groups."""
+"""Rows that belong together: combinations of values, and columns that are constant within groups."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class RowGroups:
 
     Examples
     --------
-    >>> rows = RowGroups(pa.table({"task": [1, 1, 2, 2], "worker": ["a", "b", "a", "b"], "gold": [0, 0, 1, 1]}))
+    >>> columns = {"task": [1, 1, 2, 2], "worker": ["a", "b", "a", "b"], "gold": [0, 0, 1, 1]}
+    >>> rows = RowGroups(pa.table(columns))
     >>> rows.distinct("task", "worker"), rows.is_constant_within("gold", "task")
     (4, True)
     """

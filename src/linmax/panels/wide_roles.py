@@ -26,6 +26,8 @@ MIN_NUMBER_SHARE = 0.95
 """The same for a column with many different integers: attributes have small integers, too."""
 MAX_CHECKED = 200
 """Columns of votes that are compared with the labels."""
+MIN_CONSTANT = 20
+"""In fewer rows, an expert may say the same by chance."""
 MIN_IDS = 20
 """Fewer ids that repeat are groups of items."""
 MANY_SAME = 0.5
@@ -146,7 +148,7 @@ class WideRoles:
         named = [one for one in self._free() if self.experts is None or one.name in self.experts]
         endings = classes_of_scores(named)
         labels = {str(name) for name in self.classes.names}
-        if labels < endings:  # some classes have scores, and are never a label
+        if labels < endings and self._are_classes(endings, named):  # some are never a label
             extra = (*sorted(endings - labels), *self.options.classes)
             self.classes = ClassNames(self.classes.names, extra, self.options.missing)
         for role in find_scores(named, self.classes, self.evidence):
@@ -154,6 +156,16 @@ class WideRoles:
         rest = [one for one in named if one.name not in self.roles and not self._is_confidence(one.name)]
         for role in find_probabilities(rest, self.classes):
             self.roles[role.name] = role
+
+    def _are_classes(self, endings: set[str], columns: list[ColumnProfile]) -> bool:
+        """Whether the endings of columns of scores are classes, not numbers of experts."""
+        if not all(ending.isdecimal() for ending in endings):
+            return True
+        groups: dict[str, list[str]] = {}
+        for one in columns:
+            if one.type == "number":
+                groups.setdefault(re.sub(r"\d+$", "", one.name), []).append(one.name)
+        return all(self.evidence.sum_is_constant(own) for own in groups.values() if len(own) > 1)
 
     def _is_confidence(self, name: str) -> bool:
         split = names.split_suffix(name, names.CONFIDENCE_WORDS)
@@ -184,7 +196,7 @@ class WideRoles:
     def _why_it_votes(self, one: ColumnProfile) -> str:
         if not one.is_discrete or says_who_is_right(one):
             return ""
-        if one.is_constant and len(self.classes.names) > 1:
+        if one.is_constant and len(self.classes.names) > 1 and one.present >= MIN_CONSTANT:
             return ""
         if self.label is not None and self._is_other_truth(one):
             return ""

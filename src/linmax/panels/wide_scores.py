@@ -91,7 +91,7 @@ def _one_expert(
 ) -> list[ColumnRole]:
     """Return columns that are named after the classes alone: the scores of one expert."""
     own = {name: by_name[name.lower()] for name in numbers if name.lower() in by_name}
-    if len(own) < max(len(by_name), 2) or not any(numbers[name].type == "number" for name in own):
+    if len(own) < max(len(by_name), 2):
         return []
     if all(re.fullmatch(r"-?\d+", name) for name in own) and not evidence.sum_is_constant(list(own)):
         return []
