@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import save as bytes_of
 
 from linmax import Averaged, Fusion, Perceptron, QuasiAdditive, Recycled, Winnow, load, spec
+from linmax._jit import interpreted
 from linmax.experts import Attributes, Pairs, Split, Thresholds, Votes
 from linmax.fusion.model_file import digest
 from linmax.problems import majority
@@ -106,6 +107,7 @@ def test_a_note_or_ticket_that_cannot_be_saved_is_named(tmp_path: Path) -> None:
         fusion.save(tmp_path / "m")
 
 
+@interpreted()  # nothing else compiles this source
 def test_a_learner_with_a_long_text_is_saved(tmp_path: Path) -> None:
     classes = tuple(f"class {i}" for i in range(3000))
     fusion = Fusion(Perceptron().on(Votes() + Split(classes=classes)))
