@@ -51,9 +51,11 @@ def test_votes_that_name_no_class_abstain_unless_they_are_kept():
     assert classes.encode(votes, keep=True).to_pylist() == ["a", "refused", None, None, "b"]
 
 
-def test_minus_one_abstains_beside_classes_that_count_from_zero_even_if_others_are_kept():
-    assert ClassNames([0, 1]).encode(pa.array([-1, 2, 1]), keep=True).to_pylist() == [None, 2, 1]
-    assert ClassNames(["-1", "1"]).encode(pa.array(["-1"]), keep=True).to_pylist() == ["-1"]
+def test_votes_that_abstain_are_not_kept():
+    classes = ClassNames([0, 1])
+    assert classes.encode(pa.array([-1, 2, 1]), keep=True).to_pylist() == [-1, 2, 1]
+    classes.abstaining = frozenset({"-1"})
+    assert classes.encode(pa.array([-1, 2, 1]), keep=True).to_pylist() == [None, 2, 1]
 
 
 def test_encoded_integers_stay_integers_and_encoded_texts_texts():

@@ -176,12 +176,29 @@ def test_integers_that_are_attributes_do_not_vote():
     assert experts_of(read_columns(columns)) == ["m0", "m1", "m2"]
 
 
+@pytest.mark.parametrize("name", ["fold", "num_images", "is_vip", "has_link", "age group", "turn"])
+def test_counts_flags_and_folds_do_not_vote_unless_they_are_named(name):
+    columns = panel_columns(60, (0, 1)) | {name: [i % 2 for i in range(60)]}
+    assert experts_of(read_columns(columns)) == ["m0", "m1", "m2"]
+    assert experts_of(read_columns(columns, experts=("m0", name))) == sorted(["m0", name])
+
+
+def test_flags_that_are_named_like_the_label_vote():
+    labels = draw_labels(60, (0, 1))
+    columns = {
+        "is_spam_gpt4": vote(labels, 0.8, 1),
+        "is_spam_claude": vote(labels, 0.8, 2),
+        "is_spam": labels,
+    }
+    assert experts_of(read_columns(columns, label="is_spam")) == ["is_spam_claude", "is_spam_gpt4"]
+
+
 def test_columns_that_agree_with_labels_by_chance_only_are_listed():
-    columns = panel_columns(300, (0, 1, 2)) | {"fold": [i % 3 for i in range(300)]}
+    columns = panel_columns(300, (0, 1, 2)) | {"shelf": [i % 3 for i in range(300)]}
     panel = read_columns(columns)
     assert codes_of(panel) == {"chance-votes": "note"}
-    assert panel.warnings[0].text.startswith("fold: ")
-    assert not read_columns(columns, ignore=("fold",)).warnings
+    assert panel.warnings[0].text.startswith("shelf: ")
+    assert not read_columns(columns, ignore=("shelf",)).warnings
 
 
 def test_a_poor_expert_of_a_series_is_not_doubted():
@@ -229,6 +246,19 @@ def test_minus_one_is_no_label_if_abstentions_have_nothing_to_do_with_it():
     panel = read_columns(columns)
     assert sorted(panel.classes.names) == ["0", "1", "2"]
     assert None in labels_of(panel)
+
+
+def test_without_labels_minus_one_abstains_beside_three_classes_and_is_a_class_of_a_scale():
+    matrix = panel_columns(90, (0, 1, 2))
+    matrix["m0"] = [-1 if i % 2 else one for i, one in enumerate(matrix["m0"])]
+    matrix["m1"][0] = -1
+    del matrix["label"]
+    assert {one for votes in read_columns(matrix, label="").chunk.vote_dicts() for one in votes.values()} == {
+        "0", "1", "2",
+    }  # fmt: skip
+    scale = panel_columns(90, (-1, 0, 1))
+    del scale["label"]
+    assert "-1" in read_columns(scale, label="").classes.names
 
 
 def test_none_is_a_class_if_it_is_a_label():

@@ -37,6 +37,9 @@ class ClassNames:
         The classes.
         All of them are integers, or all are texts: booleans are ``"True"`` and ``"False"``.
 
+    abstaining : frozenset of str
+        Votes that abstain even where others that name no class are kept; empty unless it is set.
+
     Examples
     --------
     >>> import pyarrow as pa
@@ -51,6 +54,7 @@ class ClassNames:
         self, labels: Iterable[Any], extra: Iterable[str] = (), missing: tuple[str, ...] = MISSING
     ) -> None:
         self.names: list[Any] = _one_type([*labels])
+        self.abstaining: frozenset[str] = frozenset()
         self.missing = frozenset(text.strip() for text in missing)
         self._exact: dict[str, Any] = {_text(name): name for name in self.names}
         self._levels = [self._by_key(key) for key in KEYS]
@@ -61,10 +65,6 @@ class ClassNames:
             self.names = _one_type([*self.names, *(int(name) if is_whole else name for name in further)])
             self._exact = {_text(name): name for name in self.names}
             self._levels = [self._by_key(key) for key in KEYS]
-
-    @property
-    def _minus_one_abstains(self) -> bool:
-        return bool(self.names) and all(str(name).isdecimal() for name in self.names)
 
     @property
     def are_integers(self) -> bool:
@@ -143,7 +143,7 @@ class ClassNames:
         if self.is_missing(value):
             return None
         found = self.find(value)
-        if found is not None or not keep or (self._minus_one_abstains and _numeric(_text(value)) == "-1"):
+        if found is not None or not keep or _numeric(_text(value)) in self.abstaining:
             return found
         if not self.are_integers:
             return _text(value).strip()

@@ -55,6 +55,12 @@ VOTE_WORDS = _words(
     "label vote answer response annotation judgment judgement choice prediction predicted pred rating"
     " output result category class value verdict decision guess"
 )
+ATTRIBUTE_STARTS = _words("is has num n nb number count total")
+ATTRIBUTE_WORDS = _words(
+    "fold split batch age sex gender year month day hour count length len size seed epoch rank round turn"
+    " page frame position tokens"
+)
+"""Names of columns whose values may look like classes, and are no votes."""
 CONFIDENCE_WORDS = _words(
     "conf confidence prob proba probability certainty score p logprob likelihood weight"
 )
@@ -154,6 +160,20 @@ def is_item_id(name: str) -> bool:
     words = words_of(name)
     others = set(words) - ID_WORDS
     return is_id_name(name) and (not others or bool(others & ITEM_WORDS - GROUP_WORDS))
+
+
+def is_attribute_name(name: str) -> bool:
+    """Whether a name is that of an attribute of an item, such as a count, a flag or a fold.
+
+    Examples
+    --------
+    >>> [is_attribute_name(name) for name in ("is_vip", "num_images", "fold", "age", "gpt4", "run_2")]
+    [True, True, True, True, False, False]
+    """
+    words = words_of(name)
+    return bool(words) and (
+        (len(words) > 1 and words[0] in ATTRIBUTE_STARTS) or bool(ATTRIBUTE_WORDS & set(words))
+    )
 
 
 def is_time_name(name: str) -> bool:

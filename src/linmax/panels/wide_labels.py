@@ -193,7 +193,11 @@ class LabelFinder:
             discrete = [one for one in discrete if one.name in self.experts]
         shared: Counter[Any] = Counter(value for one in discrete for value in one.counts)
         values = [value for value, columns in shared.items() if columns > 1] or list(shared)
-        return ClassNames(_without_abstentions(values, discrete), self.options.classes, self.options.missing)
+        voted = _without_abstentions(values, discrete)
+        found = ClassNames(voted, self.options.classes, self.options.missing)
+        if len(voted) < len(values) and found.find("-1") is None:
+            found.abstaining = frozenset({"-1"})
+        return found
 
 
 def _without_abstentions(values: list[Any], columns: list[ColumnProfile]) -> list[Any]:

@@ -198,7 +198,7 @@ class WideRoles:
             return ""
         if one.is_constant and len(self.classes.names) > 1 and one.present >= MIN_CONSTANT:
             return ""
-        if self.label is not None and self._is_other_truth(one):
+        if self.label is not None and (self._is_other_truth(one) or self._is_attribute(one.name)):
             return ""
         if one.is_unique or (names.is_id_name(one.name) and one.distinct > 2 * len(self.classes.names)):
             return ""
@@ -210,6 +210,11 @@ class WideRoles:
         if share < (MIN_NUMBER_SHARE if many else MIN_SHARE):
             return ""
         return "its values are classes" if share > 0.999 else f"{share:.0%} of its values are classes"
+
+    def _is_attribute(self, name: str) -> bool:
+        """Whether a column has the name of an attribute that has nothing to do with the label's name."""
+        words = set(names.words_of(name)) - names.ATTRIBUTE_STARTS
+        return names.is_attribute_name(name) and not words & set(names.words_of(self.label or ""))
 
     def _is_other_truth(self, one: ColumnProfile) -> bool:
         if names.has_word(one.name, names.AGGREGATE_WORDS):
@@ -325,6 +330,8 @@ class WideRoles:
             return "nearly every value is different"
         if self.experts is not None:
             return "not named by --experts"
+        if one.is_discrete and self._is_attribute(one.name):
+            return "its name is that of an attribute; --attributes reads it"
         if one.type == "number":
             return "numbers with decimals; --attributes reads them"
         return "its values are not classes; --attributes reads it"
