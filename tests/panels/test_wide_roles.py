@@ -118,6 +118,11 @@ def test_a_label_that_cannot_be_classes_is_refused_in_one_sentence(cells, what):
     assert "--label" in panel.reading.problem
 
 
+def test_a_label_without_values_is_named_in_the_sentence():
+    problem = read_columns(panel_columns() | {"label": [""] * ITEMS}).reading.problem
+    assert "column 'label' of the open file holds nothing, which cannot be classes" in problem
+
+
 def test_a_single_human_is_the_label_and_several_are_experts():
     columns = panel_columns()
     truth = columns.pop("label")
