@@ -112,6 +112,9 @@ class LabelFinder:
         if len(made) == 1:
             return made[0].name, "its name, and its values are classes"
         if self.options.labels is None and self.options.needs_label:
+            empty = [one.name for one in self.free if one.type == "empty" and is_truth(one)]
+            if len(empty) == 1 and not weak:
+                return empty[0], "its name"  # refused with a sentence of its own
             self._ask([one.name for one in weak] or self._possible(), unknown=True)
         return None
 
