@@ -24,7 +24,6 @@ from linmax.fusion import Fusion
 from linmax.streams import PredictionWriter, Stream
 from linmax.streams.schema import short_list
 
-
 MAX_PROBABILITIES = 1000
 """With more classes, no probabilities are written."""
 

@@ -87,7 +87,9 @@ def restore_reading(
     label = next((name for name, one in known.items() if one.role == "label" and name in profiles), None)
     classes = ClassNames(stored_classes, missing=missing)
     if label is not None:
-        new = [value for value in profiles[label].counts if classes.find(value) is None and str(value) != "-1"]
+        new = [
+            value for value in profiles[label].counts if classes.find(value) is None and str(value) != "-1"
+        ]
         classes = ClassNames([*stored_classes, *new], missing=missing)
     learned = [name for name, one in known.items() if one.role in LEARNED]
     found = [name for name in learned if name in columns]
