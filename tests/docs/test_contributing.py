@@ -137,9 +137,8 @@ def test_a_file_format_is_a_reader_and_its_entries_in_two_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "votes.orc"
-    orc.write_table(
-        pa.table({"ann": ["a", "b", "a"], "bob": ["b", "b", "b"], "truth": ["b", "b", None]}), path
-    )
+    votes = {"ann": ["a", "b", "a", "b"] * 5, "bob": ["b", "b", "a", "a"] * 5}
+    orc.write_table(pa.table({**votes, "truth": [*["b", "b", "a", "b"] * 4, "b", "b", None, None]}), path)
     with pytest.raises(StreamError, match="unknown format"):
         open_stream(path)
     monkeypatch.setitem(TABLE_READERS, "ORC", OrcReader)
@@ -147,9 +146,9 @@ def test_a_file_format_is_a_reader_and_its_entries_in_two_files(
     monkeypatch.setitem(MAGIC_BYTES, b"ORC", "ORC")
     stream = open_stream(path)
     assert str(stream.schema) == "votes.orc: ORC, wide: 2 experts (ann, bob), label truth"
-    assert stream.rows_total == 3
+    assert stream.rows_total == 20
     fusion = Fusion("Winnow(1.2)")
-    assert [fusion.learn(chunk.votes, chunk.labels).trials for chunk in stream] == [2]
+    assert [fusion.learn(chunk.votes, chunk.labels).trials for chunk in stream] == [18]
     assert fusion.experts == ["ann", "bob"]
     result = CliRunner().invoke(app, ["fuse", str(path), "--learner", "Winnow(1.2)"])
     assert result.exit_code == 0
