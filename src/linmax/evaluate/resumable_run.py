@@ -110,12 +110,11 @@ class ResumableRun:
         return rows
 
     def _learn(self, chunk: Chunk, begin: int, encoded: EncodedChunk | None) -> Iterator[LearnedChunk]:
+        ahead = _EncodedRows(self.fusion, chunk, encoded)
         while begin < chunk.items:
             end = self._next_stop(chunk, begin)
             started = time.perf_counter()
-            batch = encoded.batch_for(self.fusion) if encoded else None
-            batch = None if batch is None else batch.slice(begin, end)
-            learned = self.audit.learn(self.fusion, chunk.slice(begin, end), batch)
+            learned = self.audit.learn(self.fusion, chunk.slice(begin, end), ahead.batch(begin, end))
             self._rows_per_second = (end - begin) / max(time.perf_counter() - started, 1e-9)
             if self._fingerprints_all:
                 self.fingerprint.add(learned.chunk)
@@ -171,6 +170,33 @@ class EncodedChunk(NamedTuple):
         return self.batch if _known_sizes(fusion) == self.sizes else None
 
 
+class _EncodedRows:
+    """Rows of a chunk, encoded for several steps at once, because encoding few rows takes as long as many.
+
+    New names end what was encoded. The more rows in a row had none, the more are encoded next.
+    """
+
+    def __init__(self, fusion: Fusion, chunk: Chunk, encoded: EncodedChunk | None) -> None:
+        self.fusion, self.chunk, self.encoded = fusion, chunk, encoded
+        self.first, self.rows = 0, FIRST_ROWS
+
+    def batch(self, begin: int, end: int) -> Batch | None:
+        """Return encoded rows, or None if they bring new names and must be read by themselves."""
+        batch = self._known(end)
+        if batch is None and _can_be_encoded(self.chunk):
+            self.rows = max(self.rows, end - begin)
+            part = self.chunk.slice(begin, begin + self.rows)
+            self.encoded, self.first = _encode(self.fusion, part), begin
+            self.rows = 2 * self.rows if self.encoded is not None else max(self.rows // 4, FIRST_ROWS)
+            batch = self._known(end)
+        return None if batch is None else batch.slice(begin - self.first, end - self.first)
+
+    def _known(self, end: int) -> Batch | None:
+        if self.encoded is None or end > self.first + self.encoded.chunk.items:
+            return None
+        return self.encoded.batch_for(self.fusion)
+
+
 def encode_ahead(fusion: Fusion, chunks: Iterable[Chunk]) -> Iterator[Chunk | EncodedChunk]:
     """Encode chunks that bring no new classes or experts; another thread may do so while the session learns.
 
@@ -197,12 +223,21 @@ def encode_ahead(fusion: Fusion, chunks: Iterable[Chunk]) -> Iterator[Chunk | En
     ['EncodedChunk', 'Chunk']
     """
     for chunk in chunks:
-        sizes, batch = _known_sizes(fusion), None
-        is_table = hasattr(chunk.votes, "column_names")  # an Arrow table
-        if is_table and chunk.raw_labels is not None and chunk.attributes is None:
-            with suppress(Exception):  # it is read again in its turn, and raises then
-                batch = fusion.read(chunk.votes, chunk.raw_labels)
-        yield chunk if batch is None or not batch.sliceable else EncodedChunk(chunk, batch, sizes)
+        yield _encode(fusion, chunk) or chunk
+
+
+def _can_be_encoded(chunk: Chunk) -> bool:
+    is_table = hasattr(chunk.votes, "column_names")  # an Arrow table
+    return is_table and chunk.raw_labels is not None and chunk.attributes is None
+
+
+def _encode(fusion: Fusion, chunk: Chunk) -> EncodedChunk | None:
+    """Encode a chunk that brings no new names; None if it does, or cannot be read."""
+    sizes, batch = _known_sizes(fusion), None
+    if _can_be_encoded(chunk):
+        with suppress(Exception):  # it is read again in its turn, and raises then
+            batch = fusion.read(chunk.votes, chunk.raw_labels)
+    return None if batch is None or not batch.sliceable else EncodedChunk(chunk, batch, sizes)
 
 
 def _known_sizes(fusion: Fusion) -> tuple[int, int]:

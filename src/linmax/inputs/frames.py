@@ -17,6 +17,8 @@ Frame = nw.DataFrame[Any]
 Series = nw.Series[Any]
 Result = TypeVar("Result")
 
+FEW_VALUES = 64  # so many unused values of a dictionary are not worth a search
+
 
 def to_frame(data: Any, what: str) -> Frame | None:
     """Return a data frame as a narwhals frame; None if the data is something else."""
@@ -123,7 +125,7 @@ def _dictionary(series: Series) -> tuple[NDArray[Any], list[Any]]:
             array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
         coded = array if hasattr(array, "dictionary") else array.dictionary_encode("encode")
         indices = coded.indices.cast("int32").fill_null(-1) if coded.indices.null_count else coded.indices
-        return indices.to_numpy(), coded.dictionary.to_pylist()
+        return _compact(indices.to_numpy(), coded.dictionary)
     # polars without pyarrow
     text = series if series.dtype == nw.String else series.cast(nw.String)
     distinct = text.drop_nulls().unique().to_list()
@@ -133,6 +135,15 @@ def _dictionary(series: Series) -> tuple[NDArray[Any], list[Any]]:
         distinct, list(range(len(distinct))), return_dtype=nw.Int32
     )
     return np.where(series.is_null().to_numpy(), -1, codes.to_numpy()), distinct
+
+
+def _compact(codes: NDArray[Any], dictionary: Any) -> tuple[NDArray[Any], list[Any]]:
+    """Return codes and their values, without the values that a slice of a long column does not have."""
+    if len(dictionary) <= len(codes) + FEW_VALUES:
+        return codes, dictionary.to_pylist()
+    used, compact = np.unique(codes, return_inverse=True)
+    missing = int(len(used) > 0 and used[0] < 0)
+    return (compact - missing).astype(np.int32), dictionary.take(used[missing:]).to_pylist()
 
 
 @cache

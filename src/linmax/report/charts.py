@@ -22,6 +22,9 @@ NAMED_EXPERTS = 8
 TITLE_HEIGHT, LABEL_HEIGHT, GAP = 30, 46, 48
 """Pixels above, below and between the axes of a figure."""
 
+MAX_LINES = 200
+"""Experts with a line of their own: the most trusted ones."""
+
 
 def mistakes(findings: Findings, size: Size) -> str:
     """Draw the mistakes over the stream, and below how many fewer they are than those of the plurality.
@@ -56,7 +59,7 @@ def mistakes(findings: Findings, size: Size) -> str:
         upper, *lower = _rows(figure, size, heights[: 1 + bool(leads)])
         lines = [
             Line(trials, np.array([0, *each], float), THIN)
-            for each in curves.experts
+            for each in curves.experts[:MAX_LINES]
             if len(each) == len(curves.trials)
         ]
         lines += [
@@ -101,7 +104,7 @@ def trust_over_time(findings: Findings, size: Size) -> str:
         The figure; empty if there is too little to draw.
     """
     items, shares = findings.trust_history
-    shares = [line for line in shares if len(line) == len(items)]
+    shares = [line for line in shares[:MAX_LINES] if len(line) == len(items)]
     if len(items) < 2 or not shares or items[0] < 1 or items[-1] <= items[0]:
         return ""
     values = [np.nan_to_num(np.array(line, float), nan=0.0) for line in shares]

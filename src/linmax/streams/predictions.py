@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import os
@@ -151,7 +152,9 @@ class _CsvWriter:
 
     def __init__(self, file: Any, delimiter: str, names: list[str]) -> None:
         self.file, self.delimiter = file, delimiter
-        file.write((delimiter.join(names) + "\n").encode())
+        header = io.StringIO()
+        csv.writer(header, delimiter=delimiter, lineterminator="\n").writerow(names)
+        file.write(header.getvalue().encode())
 
     def write(self, table: Any) -> None:
         try:
