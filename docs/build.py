@@ -16,6 +16,7 @@ from docs.figures import figures
 from experiments import papers
 from linmax import recommended, spec
 from linmax.bounds.theorems import THEOREMS
+from linmax.panels import names
 from linmax.report import Entry, catalogue, options
 
 HERE = Path(__file__).parent
@@ -110,6 +111,12 @@ def sharing() -> str:
     return table(("data", "source", "microseconds per trial", "supports", "memory in MB"), rows)
 
 
+def column_names() -> str:
+    """What the words in the names of columns mean, as they are in `linmax.panels.names`."""
+    rows = [(meaning, ", ".join(sorted(words))) for meaning, words in COLUMN_WORDS.items()]
+    return table(("a column of", "words"), rows)
+
+
 def adapters_sklearn() -> str:
     """FusionClassifier compared with the ensembles of scikit-learn."""
     return ensembles(stored("adapters")["scikit-learn"], "fit seconds", "{:.2g}")
@@ -182,6 +189,21 @@ PURPOSES = (
     "the accuracy of each expert, for many uninformative experts",
 )
 
+COLUMN_WORDS = {
+    "labels, as the whole name": names.TRUTH_NAMES,
+    "labels, in the name": names.TRUTH_WORDS,
+    "labels, with a word such as label": names.PERSON_WORDS,
+    "labels, as the last word; other columns have them, too": names.WEAK_TRUTH_WORDS,
+    "ids": names.ID_WORDS,
+    "items": names.ITEM_WORDS,
+    "experts, in long tables": names.EXPERT_WORDS,
+    "votes, in long tables": names.VOTE_WORDS,
+    "confidences, scores and probabilities": names.CONFIDENCE_WORDS,
+    "times": names.TIME_WORDS,
+    "attributes, which do not vote": names.ATTRIBUTE_WORDS | names.ATTRIBUTE_STARTS,
+    "results, which are made from the labels and do not vote": names.RESULT_WORDS,
+}
+
 PARTS: dict[str, Callable[[], str]] = {
     "figures": lambda: table(("", "linmax", "other libraries"), figures()),
     "committees": committees,
@@ -193,6 +215,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "techniques": techniques,
     "sources": sources,
     "sharing": sharing,
+    "column_names": column_names,
     "claims": papers.table,
     "counts": papers.counts,
     "fitted": papers.fitted,

@@ -1,0 +1,89 @@
+"""The page on how files are read states the limits that the source has."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from linmax.cli import fuse_start
+from linmax.evaluate import order
+from linmax.panels import (
+    classes,
+    evidence,
+    excel,
+    join,
+    limits,
+    long_roles,
+    panel,
+    profile,
+    wide_labels,
+    wide_roles,
+)
+from tests.helpers.pages import ROOT
+
+PAGE = ROOT / "docs" / "reading.md"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "limits"),
+    [
+        ("texts of more than (.*) characters or (.*) words", (profile.LONG_TEXT, profile.MANY_WORDS)),
+        (
+            "if at least (.*) % of its values are classes of the label; (.*) % for whole numbers",
+            (100 * wide_labels.MIN_SHARE, 100 * wide_roles.MIN_NUMBER_SHARE),
+        ),
+        ("columns with one value in at least (.*) rows", (wide_roles.MIN_CONSTANT,)),
+        (
+            r"With at least (.*) labels, columns .* by chance \((.*) standard deviations\)",
+            (evidence.MIN_ITEMS, evidence.SIGNIFICANT),
+        ),
+        ("and has at least (.*) labels, a vote that is never a label abstains", (classes.MIN_LABELS,)),
+        (
+            "an item has at least (.*) rows on average and an expert (.*); at most (.*) % of the rows repeat"
+            " .*; and at most (.*) % have no item",
+            (
+                long_roles.MIN_VOTES_PER_ITEM,
+                long_roles.MIN_VOTES_PER_EXPERT,
+                100 * long_roles.MAX_REPEATED,
+                100 * long_roles.MAX_MISSING,
+            ),
+        ),
+        (
+            "has at least (.*) different values with at least (.*) rows each",
+            (long_roles.MIN_ITEMS, long_roles.MIN_ROWS_PER_ITEM),
+        ),
+        ("if at least (.*) % of the smaller set of ids", (100 * join.MIN_OVERLAP,)),
+        (
+            "apart from at most (.*) % of the rows. .* less than (.*) % of the runs",
+            (100 * order.MAX_DISPLACED, 100 * order.DEPENDENT_RUNS),
+        ),
+        (
+            "Files of up to (.*) MB are read into memory. .* the first (.*) rows decide",
+            (panel.MAX_BYTES >> 20, panel.CHUNK_SIZE),
+        ),
+        ("workbooks of more than (.*) MB are refused", (excel.MAX_UNPACKED >> 20,)),
+        (
+            "unpacks to more than (.*) MB and (.*) times its size",
+            (limits.MIN_BOMB_BYTES >> 20, limits.MAX_RATIO),
+        ),
+        (
+            "With more than (.*) classes, or more than (.*) pairs of an expert and a class",
+            (fuse_start.MANY_CLASSES, fuse_start.MANY_CELLS),
+        ),
+    ],
+)
+def test_a_limit_on_the_page_is_that_of_the_source(sentence: str, limits: tuple[float, ...]) -> None:
+    text = " ".join(PAGE.read_text(encoding="utf-8").split())
+    found = re.search(sentence.replace("(.*)", r"([\d.,]+)"), text)
+    assert found is not None, f"the page does not say: {sentence}"
+    assert tuple(float(number.replace(",", "")) for number in found.groups()) == tuple(map(float, limits))
+
+
+def test_the_page_names_the_learner_for_many_classes_and_the_texts_that_are_missing() -> None:
+    assert f"`{fuse_start.LEAN}`" in PAGE.read_text(encoding="utf-8")
+    commands = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    row = next(line for line in commands.splitlines() if line.startswith("| `--missing"))
+    listed = row.partition("by default ")[2].partition(" and empty cells")[0].strip("`").split(", ")
+    assert ("", *listed) == profile.MISSING
+    assert order.BLOCKS_PER_CLASS == 2  # "at most two blocks per class"
