@@ -66,3 +66,44 @@ def test_encoded_integers_stay_integers_and_encoded_texts_texts():
 def test_the_share_of_classes_is_of_cells_that_are_not_missing():
     assert ClassNames(["a"]).share({"a": 3, "b": 1, "NA": 100}) == 0.75
     assert ClassNames(["a"]).share({}) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("labels", "votes"),
+    [
+        (["yes", "no"], ["Y", "N"]),
+        (["Y", "N"], ["Yes", "no"]),
+        (["True", "False"], ["T", "f"]),
+        (["positive", "negative"], ["pos", "NEG"]),
+        (["pos", "neg"], ["Positive", "negative"]),
+        (["P", "N"], ["positive", "negative"]),
+        (["positive", "negative", "neutral"], ["pos", "neg", "neu"]),
+        (["entailment", "neutral", "contradiction"], ["e", "n", "c"]),
+        (["benign", "malignant"], ["B", "M"]),
+    ],
+)
+def test_abbreviations_of_two_or_three_classes_are_understood(labels, votes):
+    assert [ClassNames(labels).find(one) for one in votes] == labels
+
+
+@pytest.mark.parametrize(
+    ("labels", "votes"),
+    [
+        (["positive", "negative", "neutral"], ["n", "p", "ne"]),  # n is ambiguous, so is the style of p
+        (["yes", "no", "not sure"], ["n"]),
+        (["normal", "abnormal"], ["no", "not"]),
+        (["Y", "N"], ["none", "nothing", "yesterday"]),
+        (["billing", "bug", "feature"], ["b", "f"]),
+        (["bug", "fix", "ask", "other"], ["a", "oth"]),  # four classes
+        (["1", "0"], ["y", "n"]),
+    ],
+)
+def test_ambiguous_abbreviations_name_no_class(labels, votes):
+    assert [ClassNames(labels).find(one) for one in votes] == [None] * len(votes)
+
+
+def test_abbreviations_count_only_in_columns_of_them():
+    classes = ClassNames(["benign", "malignant"])
+    assert classes.share({"B": 5, "M": 5}) == 1.0
+    assert classes.share({"F": 5, "M": 5}) == 0.0
+    assert classes.share({"M": 5}) == 0.0

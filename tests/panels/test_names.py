@@ -2,6 +2,7 @@
 
 import pytest
 
+from linmax.panels import names
 from linmax.panels.names import (
     CONFIDENCE_WORDS,
     is_id_name,
@@ -78,3 +79,8 @@ def test_a_class_alone_names_no_expert():
 def test_a_word_is_split_off_at_either_end():
     assert split_suffix("gpt4 confidence", CONFIDENCE_WORDS) == ("gpt4", "confidence")
     assert split_suffix("prob_gpt4", CONFIDENCE_WORDS) == ("gpt4", "prob")
+
+
+def test_every_word_is_one_that_names_are_split_into():
+    for words in (names.ITEM_WORDS, names.ID_WORDS, names.EXPERT_WORDS, names.VOTE_WORDS, names.TIME_WORDS):
+        assert all(names.words_of(word) == [word] for word in words)

@@ -14,13 +14,27 @@ MIN_LABELS = 50
 """With fewer labelled rows, a vote that is never a label may still be a class."""
 
 TRUE_FALSE = {"true": "1", "false": "0"}
+SHORT_WORDS = (
+    {"y": "yes", "n": "no"},
+    {"t": "true", "f": "false"},
+    {"pos": "positive", "neg": "negative", "neu": "neutral"},
+    {"p": "positive", "n": "negative"},
+)
+"""Pairs of words that mean the same, of which votes may have one and labels the other."""
+NO_PREFIXES = frozenset({"yes", "not", "non", "none", "nor", "nil", "true", "false", "unk", "err", "error"})
+"""Beginnings of words that mean something by themselves."""
+MIN_PREFIX, MAX_ABBREVIATED = 3, 3
+"""Letters of a beginning that stands for a class, and the largest number of classes with abbreviations."""
+MIN_ABBREVIATED = 0.95
+"""Abbreviations count in a column if nearly all values are classes, and two classes are named."""
 
 
 class ClassNames:
     """The classes of a panel, and how other spellings are mapped to them.
 
     A vote that differs from a label by whitespace, by case, or as ``1.0``, ``1`` and ``True`` differ, names
-    the class of this label, unless two labels differ in just that.
+    the class of this label, unless two labels differ in just that. If there are two or three classes, so does
+    an abbreviation such as ``Y`` for yes or ``neg`` for negative, unless it may stand for two of them.
 
     Parameters
     ----------
@@ -48,6 +62,8 @@ class ClassNames:
     ('1', '1', '1', None)
     >>> names.encode(pa.array(["True", "NA", "2"])).to_pylist()
     ['1', None, None]
+    >>> [ClassNames(["yes", "no"]).find(vote) for vote in ("Y", "n", "maybe")]
+    ['yes', 'no', None]
     """
 
     def __init__(
@@ -58,6 +74,7 @@ class ClassNames:
         self.missing = frozenset(text.strip() for text in missing)
         self._exact: dict[str, Any] = {_text(name): name for name in self.names}
         self._levels = [self._by_key(key) for key in KEYS]
+        self._short: dict[str, Any] = {}
         named = [str(name) for name in extra if str(name).strip() not in self.missing]
         further = [name for name in named if self.find(name) is None]
         if further:
@@ -65,6 +82,7 @@ class ClassNames:
             self.names = _one_type([*self.names, *(int(name) if is_whole else name for name in further)])
             self._exact = {_text(name): name for name in self.names}
             self._levels = [self._by_key(key) for key in KEYS]
+        self._short = _abbreviations(self.names)
 
     @property
     def are_integers(self) -> bool:
@@ -88,6 +106,11 @@ class ClassNames:
         value : object
             A cell.
         """
+        found = self._find_spelled(value)
+        return self._short.get(_folded(_text(value))) if found is None else found
+
+    def _find_spelled(self, value: Any) -> Any:
+        """Return the class that a vote names without abbreviating it, or None."""
         text = _text(value)
         if text in self._exact:
             return self._exact[text]
@@ -111,8 +134,11 @@ class ClassNames:
         """
         present = {value: count for value, count in counts.items() if not self.is_missing(value)}
         total = sum(present.values())
-        named = sum(count for value, count in present.items() if self.find(value) is not None)
-        return named / total if total else 0.0
+        spelled = sum(count for value, count in present.items() if self._find_spelled(value) is not None)
+        found = {value: self.find(value) for value in present}
+        named = sum(count for value, count in present.items() if found[value] is not None)
+        is_clear = named >= MIN_ABBREVIATED * total and len({*found.values()} - {None}) > 1
+        return (named if is_clear else spelled) / total if total else 0.0
 
     def encode(self, column: Any, *, keep: bool = False) -> Any:
         """Return a column with every vote replaced by its class, as an Arrow dictionary array.
@@ -129,7 +155,10 @@ class ClassNames:
             array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
         if not pa.types.is_dictionary(array.type):
             array = array.dictionary_encode()
-        values = [self._class_of(value, keep) for value in array.dictionary.to_pylist()]
+        cells = array.dictionary.to_pylist()
+        values = [self._class_of(value, keep) for value in cells]
+        if values == cells and pa.types.is_string(array.dictionary.type) and None not in values:
+            return array
         distinct: dict[Any, int] = {}
         for value in values:
             if value is not None:
@@ -149,6 +178,33 @@ class ClassNames:
             return _text(value).strip()
         text = _text(value).strip()
         return int(text) if text.removeprefix("-").isdecimal() else None
+
+
+def _abbreviations(names: list[Any]) -> dict[str, Any]:
+    """Return abbreviations of two or three classes, and what classes abbreviate, if only one is meant."""
+    by_text = {_folded(_text(name)): name for name in names}
+    if not 1 < len(names) <= MAX_ABBREVIATED or len(by_text) < len(names):
+        return {}
+    found: dict[str, Any] = {}
+    for words in SHORT_WORDS:
+        own = {words.get(text, text): name for text, name in by_text.items()}
+        if sum(full in own for full in words.values()) > 1:
+            for short, full in words.items():
+                if full in own:
+                    found |= {short: own[full], full: own[full]}
+    differ = len({text[:1] for text in by_text}) == len(by_text)
+    for text, name in by_text.items():
+        if not text.isalpha():
+            continue
+        beginnings = {text[:length] for length in range(MIN_PREFIX, len(text))} - NO_PREFIXES
+        found |= dict.fromkeys(beginnings | {text[:1]}, name)
+    return {
+        text: name
+        for text, name in found.items()
+        if text not in by_text
+        and (differ or len(text) > 1)
+        and sum(other.startswith(text) or text.startswith(other) for other in by_text) == 1
+    }
 
 
 def _one_type(names: list[Any]) -> list[Any]:

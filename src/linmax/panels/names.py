@@ -39,7 +39,7 @@ AGGREGATE_WORDS = _words("majority consensus plurality aggregated aggregate")
 """Columns made from the votes of several experts."""
 ID_WORDS = _words("id ids uid uuid guid key index idx no number nr identifier kennung hash")
 ITEM_WORDS = _words(
-    "item task question example doc document unit object instance sample image query text_id sentence"
+    "item task question example doc document unit object instance sample image query sentence"
     " tweet record case row hit entity ticket video url message review post comment paper claim product"
     " order customer"
 )
