@@ -9,6 +9,7 @@ from typing import Any
 from benchmarks.timing import in_turn, time_call
 from linmax import Fusion
 from linmax.problems import majority
+from linmax.runtime.concurrency import SessionLock
 from linmax.runtime.single_item import SingleItem
 
 EXPERTS, CLASSES = 20, 10
@@ -31,7 +32,7 @@ def by_part(items: int, rounds: int) -> list[dict[str, Any]]:
             fusion.predict_one(item)
 
     learn()  # the calls below run on a state that has learned
-    single = SingleItem(fusion.runner, fusion.needs, fusion.abstain)
+    single = SingleItem(fusion.runner, fusion.needs, fusion.abstain, SessionLock())
     single.run(stream[0], None, None)
     calls = label_calls(fusion, single._calls)
 

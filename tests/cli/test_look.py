@@ -220,5 +220,5 @@ def test_a_lean_learner_is_taken_for_many_classes(tmp_path: Path) -> None:
     rows = [[*(f"c{vote}" for vote in row), f"c{label}"] for row, label in zip(votes, truth, strict=True)]
     file = write(tmp_path / "many.csv", ["a", "b", "c", "truth"], rows)
     found = json.loads(run("fuse", file, "--json").stdout)
-    assert found["learner"] == "Averaged(Winnow(1.2))"
+    assert found["learner"] == "Logistic(0.1, start='equal')"
     assert "lean-learner" in codes(found, "note")

@@ -256,7 +256,7 @@ def test_a_reader_who_has_enough_is_no_error(shelf: Shelf, tmp_path: Path) -> No
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stderr is not None
-        assert process.stdout.readline() == "row,id,guess,margin,truth,"p_tea, black",p_ham,p_spam\n"
+        assert process.stdout.readline() == 'row,id,guess,margin,truth,"p_tea, black",p_ham,p_spam\n'
         process.stdout.close()
         assert process.stderr.read() == ""
         assert process.wait() == 0

@@ -76,7 +76,8 @@ def look(read: FilesOptions, json: Json = False) -> None:
     """Show how files are read: the role of every column, why, and the command to learn from them."""
     from linmax.cli.look import look as run
 
-    run(read, json=json)
+    if not run(read, json=json):
+        raise typer.Exit(2)
 
 
 @command

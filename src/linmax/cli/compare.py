@@ -61,8 +61,8 @@ def compare_learners(read: ReadOptions, options: CompareOptions) -> Comparison:
     if len(learners) < len(texts):
         raise ValueError("a learner is named twice; name each once")
     _check_picture(options.picture)
-    paths = [str(read.path)]
-    panel = require_reading(read.read(paths, labels=options.labels), paths)
+    panel = read.read([read.path], labels=options.labels, labels_id=options.labels_id)
+    require_reading(panel, [read.path])
     order = choose_order(panel, options.shuffle, options.in_order)
     for one in sorted([*panel.warnings, *order.warnings]):
         print_message(f"{'warning' if one.severity == 'grave' else 'note'}: {one.text}")
@@ -76,7 +76,7 @@ def compare_learners(read: ReadOptions, options: CompareOptions) -> Comparison:
             check_needs(fusion, first, name, file)
         complete = _run(comparison, stream, order.seed)
     if not comparison.trials and complete:
-        where = file if options.labels is None else options.labels.name
+        where = file if options.labels is None else options.labels
         raise ValueError(
             f"no item of {file} has a label in {where} that could be predicted; check the columns"
         )

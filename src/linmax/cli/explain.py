@@ -12,9 +12,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from linmax.cli.inputs import check_known_experts, check_needs, load_model, name_rows, open_for_model
+from linmax.cli.inputs import (
+    check_known_experts,
+    check_needs,
+    describe_unknown,
+    ignored_columns,
+    load_model,
+    name_rows,
+    open_for_model,
+)
 from linmax.cli.options import ExplainOptions
-from linmax.cli.output import format_key, format_number, shorten
+from linmax.cli.output import format_key, format_number, print_message, shorten
 from linmax.evaluate.margins import margins
 from linmax.experts.base import expert_owner
 from linmax.fusion import Explanation
@@ -99,7 +107,9 @@ def explain_item(model: Path, read: ExplainOptions) -> ExplainedItem:
     if (read.item is None) == (read.row is None):
         raise ValueError("explain requires one item: pass either --id or --row")
     fusion = load_model(model)
-    panel = open_for_model(read, fusion, [str(read.path)])
+    panel = open_for_model(read, fusion, [read.path])
+    if unknown := ignored_columns(panel):
+        print_message(describe_unknown(str(model), unknown, panel.file))
     with panel.stream() as stream:
         chunk = find_item(stream, read)
         file = stream.schema.file

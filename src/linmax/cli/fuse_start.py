@@ -33,8 +33,9 @@ NOTE = "fuse"
 
 MANY_CLASSES, MANY_CELLS = 100, 20_000
 """With more classes, or more pairs of experts and classes, recommended() is slow."""
-LEAN = "Averaged(Winnow(1.2))"
-"""The learner that is taken then."""
+LEAN = "Logistic(0.1, start='equal')"
+LEAN_EXPERTS = f"Mixture(({LEAN}, NaiveBayes('accuracies')))"
+"""The learners that are taken then: for many classes, and for many experts with few classes."""
 
 
 class Start(NamedTuple):
@@ -137,11 +138,12 @@ def default_learner(panel: Panel) -> tuple[str, list[DataWarning]]:
     classes, experts = len(panel.classes.names), count_experts(panel)
     if classes <= MANY_CLASSES and experts * classes <= MANY_CELLS:
         return ON_BOTH if panel.schema.attributes else "recommended()", []
+    lean = LEAN if classes > MANY_CLASSES else LEAN_EXPERTS
     sentence = (
-        f"{LEAN} learns here, because recommended() is slow with {experts:,} experts and {classes:,} classes;"
+        f"{lean} learns here, because recommended() is slow with {experts:,} experts and {classes:,} classes;"
         " --learner 'recommended()' takes it all the same"
     )
-    return LEAN, [DataWarning("lean-learner", "note", sentence)]
+    return lean, [DataWarning("lean-learner", "note", sentence)]
 
 
 def find_warnings(panel: Panel, order: RowOrder, start: Start, options: FuseOptions) -> list[DataWarning]:

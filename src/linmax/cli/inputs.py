@@ -106,11 +106,11 @@ def name_rows(file: str, chunk: Chunk) -> Iterator[None]:
         raise ValueError(f"{file}, rows {rows}: {error}") from None
 
 
-def require_reading(panel: Panel, files: Sequence[str | Path], *, labels: bool = True) -> Panel:
+def require_reading(panel: Panel, files: Sequence[str], *, labels: bool = True) -> Panel:
     """Refuse a panel that cannot be read without a decision of the user; the message shows what to type."""
     problem = panel.reading.problem
     if problem is not None:
-        example = panel.command([str(path) for path in files]) if panel.reading.suggestion else ""
+        example = panel.command(files) if panel.reading.suggestion else ""
         raise ValueError(problem + (f"; for example: {example}" if example else ""))
     if labels and panel.reading.column("label") is None:
         raise ValueError(
@@ -134,8 +134,11 @@ class RowOrder(NamedTuple):
     warnings: list[DataWarning]
 
 
-def choose_order(panel: Panel, shuffle: int | None, in_order: bool) -> RowOrder:
-    """Shuffle rows that are sorted by label, unless the user decides; rows that depend on time stay."""
+def choose_order(panel: Panel, shuffle: int | None, in_order: bool, *, planned: bool = False) -> RowOrder:
+    """Shuffle rows that are sorted by label, unless the user decides; rows that depend on time stay.
+
+    `planned` is for sentences on what would be done.
+    """
     if shuffle is not None and in_order:
         raise ValueError(f"--shuffle {shuffle} and --in-order exclude each other; pass one of them")
     if shuffle is not None:
@@ -158,6 +161,9 @@ def choose_order(panel: Panel, shuffle: int | None, in_order: bool) -> RowOrder:
             f"{first}rows are sorted by label, and {panel.file} is not read into memory to be shuffled;"
             " shuffle the file first, for example with: shuf",
         )])  # fmt: skip
+    if order.sorted and planned:
+        sentence = "rows are sorted by label, so fuse shuffles them; --in-order keeps their order"
+        return RowOrder(SHUFFLE_SEED, [DataWarning("shuffled", "note", sentence)])
     if order.sorted:
         return RowOrder(SHUFFLE_SEED, [_shuffled(SHUFFLE_SEED, "because they are sorted by label")])
     if order.dependent:
@@ -211,3 +217,23 @@ def ignored_columns(panel: Panel) -> list[str]:
         for one in panel.reading.columns("ignored")
         if panel.profiles[one.name].is_discrete and not panel.profiles[one.name].is_unique
     ]
+
+
+def describe_unknown(model: str, columns: list[Any], file: str) -> str:
+    """One sentence on columns that a model does not know."""
+    return f"{model} does not know {count_names(columns, 'column')} of {file}: ignored"
+
+
+def count_names(names: list[Any], noun: str) -> str:
+    """The number of some names, and the first of them.
+
+    >>> count_names(["ann", "bob"], "expert")
+    '2 experts (ann, bob)'
+    """
+    return f"{len(names)} {noun}{'s' * (len(names) != 1)} ({short_list(names)})"
+
+
+def unknown_votes(panel: Panel) -> str:
+    """How many votes name no class of a model; nothing if all do."""
+    found = next((one for one in panel.warnings if one.code == "votes-never-labels"), None)
+    return "" if found is None else found.text.partition(" are ")[0]

@@ -26,19 +26,20 @@ STYLES = {
 }
 
 
-def look(read: FilesOptions, *, json: bool = False, console: Console | None = None) -> Panel:
-    """Read files, and print the role of every column, what may be wrong, and the command to copy."""
+def look(read: FilesOptions, *, json: bool = False, console: Console | None = None) -> bool:
+    """Print the role of every column, what may be wrong, and the command to copy; tell if there is one."""
     console = console or stdout_console()
     panel = read.open()
     if panel.reading.problem is None:
-        panel.warnings += choose_order(panel, None, False).warnings
+        panel.warnings += choose_order(panel, None, False, planned=True).warnings
     command = panel.command(list(read.paths))
     if json:
         print_json(to_json({**panel.as_json(), "command": command}))
-        return panel
+        return panel.reading.problem is None
     console.print(Text(_headline(panel), style="bold"), soft_wrap=True)
     for join in panel.joins:
-        console.print(Text(f"{join}."), soft_wrap=True)
+        if not join.left_only and not join.right_only:  # there is a warning otherwise
+            console.print(Text(f"{join}."), soft_wrap=True)
     console.print(_table(panel))
     if len(panel.reading.roles) > MAX_COLUMNS:
         console.print(
@@ -49,10 +50,11 @@ def look(read: FilesOptions, *, json: bool = False, console: Console | None = No
     print_warnings(console, panel.warnings)
     if panel.reading.problem is not None:
         console.print(Text(f"Problem: {panel.reading.problem}.", style="bold red"), soft_wrap=True)
-    console.print(Text("To learn from it:"))
-    console.print(Text(f"  {command}", style="bold"), soft_wrap=True)
+    if panel.reading.problem is None or panel.reading.suggestion:
+        console.print(Text("To learn from it:"))
+        console.print(Text(f"  {command}", style="bold"), soft_wrap=True)
     panel.close()
-    return panel
+    return panel.reading.problem is None
 
 
 def describe_role(one: ColumnRole) -> str:
@@ -62,9 +64,9 @@ def describe_role(one: ColumnRole) -> str:
     'score of gpt4 for bug'
     """
     if one.role == "score" and one.expert is not None:
-        return f"score of {shorten(one.expert, 20)} for {shorten(one.label, 20)}"
+        return f"score of {shorten(one.expert, 40)} for {shorten(one.label, 40)}"
     if one.role == "confidence":
-        return f"confidence of {shorten(one.expert, 20)}"
+        return f"confidence of {shorten(one.expert, 40)}"
     return one.role
 
 
@@ -81,12 +83,14 @@ def _headline(panel: Panel) -> str:
 
 def _table(panel: Panel) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for heading in ("column", "role", "type", "examples", "why"):
-        table.add_column(heading, no_wrap=heading in ("column", "role", "type"))
-    for one in panel.reading.roles[:MAX_COLUMNS]:
+    for heading, width in (("column", 24), ("role", 22), ("type", 9), ("examples", 28), ("why", 30)):
+        table.add_column(heading, max_width=width, overflow="fold")
+    ordered = sorted(panel.reading.roles, key=lambda one: one.role in ("ignored", "time"))
+    shown = panel.reading.roles if len(ordered) <= MAX_COLUMNS else ordered[:MAX_COLUMNS]
+    for one in shown:
         profile = panel.profiles[one.name]
         examples = Text(shorten(", ".join(profile.examples), 28))
-        cells = (Text(shorten(one.name, 30)), Text(describe_role(one)), profile.type, examples, one.reason)
+        cells = (Text(shorten(one.name, 60)), Text(describe_role(one)), profile.type, examples, one.reason)
         style = STYLES.get(one.role, "dim" if one.role in ("ignored", "time") else "")
         table.add_row(*cells, style=style)
     return table

@@ -30,11 +30,20 @@ Learner = Annotated[
     ),
 ]
 Labels = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         "--labels",
         metavar="FILE",
         help="A file with the labels, joined by id; --label is its column.",
+    ),
+]
+LabelsId = Annotated[
+    str | None,
+    typer.Option(
+        "--labels-id",
+        metavar="COLUMN",
+        help="The column of ids in the file of labels.",
+        show_default="inferred",
     ),
 ]
 Shuffle = Annotated[
@@ -117,9 +126,9 @@ class ColumnOptions:
 
     def read(
         self,
-        paths: Sequence[str | Path],
+        paths: Sequence[str],
         *,
-        labels: Path | None = None,
+        labels: str | None = None,
         labels_id: str | None = None,
         like: dict[str, Any] | None = None,
         needs_label: bool = True,
@@ -149,7 +158,7 @@ class ColumnOptions:
             like=like,
             needs_label=needs_label,
         )
-        return read_panel([str(path) for path in paths], options)
+        return read_panel(paths, options)
 
     @property
     def names_columns(self) -> bool:
@@ -162,7 +171,7 @@ class ReadOptions(ColumnOptions):
     """A file, and what its columns are."""
 
     path: Annotated[
-        Path,
+        str,
         typer.Argument(
             metavar="FILE",
             help="CSV, JSON, Excel, Parquet, Arrow, svmlight or numpy, perhaps packed; - is standard input.",
@@ -183,15 +192,7 @@ class FilesOptions(ColumnOptions):
         ),
     ]
     labels: Labels = None
-    labels_id: Annotated[
-        str | None,
-        typer.Option(
-            "--labels-id",
-            metavar="COLUMN",
-            help="The column of ids in the file of labels.",
-            show_default="inferred",
-        ),
-    ] = None
+    labels_id: LabelsId = None
 
     def open(self, like: dict[str, Any] | None = None, *, needs_label: bool = True) -> Panel:
         """Read the files."""
@@ -267,6 +268,7 @@ class CompareOptions:
         ),
     ] = None
     labels: Labels = None
+    labels_id: LabelsId = None
     shuffle: Shuffle = None
     in_order: InOrder = False
     picture: Annotated[
@@ -294,7 +296,7 @@ class BoundsOptions(ColumnOptions):
     """A panel for `linmax bounds`, and how its margin and noise are found."""
 
     panel: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--panel",
             metavar="FILE",

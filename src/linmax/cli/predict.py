@@ -12,17 +12,19 @@ import numpy as np
 from linmax.cli.inputs import (
     check_known_experts,
     check_needs,
+    count_names,
+    describe_unknown,
     ignored_columns,
     load_model,
     name_rows,
     open_for_model,
+    unknown_votes,
 )
 from linmax.cli.options import FilesOptions
 from linmax.cli.output import ProgressBar, print_message, progress_bar
 from linmax.evaluate.predictions import PredictedChunk, predict_chunks
 from linmax.fusion import Fusion
 from linmax.streams import PredictionWriter, Stream
-from linmax.streams.schema import short_list
 
 MAX_PROBABILITIES = 1000
 """With more classes, no probabilities are written."""
@@ -75,9 +77,11 @@ def predict(model: Path, read: FilesOptions, output: Path | None) -> Summary:
     file = stream.schema.file
     unknown = [*ignored_columns(panel), *summary.unknown]
     if unknown:
-        print_message(f"{model} does not know {_count(unknown, 'column')} of {file}, which count for nothing")
+        print_message(describe_unknown(str(model), unknown, file))
     if summary.absent:
-        print_message(f"{file} lacks {_count(summary.absent, 'expert')} of {model}")
+        print_message(f"{file} lacks {count_names(summary.absent, 'expert')} of {model}")
+    if votes := unknown_votes(panel):
+        print_message(f"{votes} of {file} name no class that {model} knows: they abstain")
     print_message(str(summary))
     return summary
 
@@ -133,10 +137,6 @@ def _count_hits(part: PredictedChunk) -> tuple[int, int]:
     known = np.array([label is not None for label in labels.tolist()], bool)
     hits = np.array(part.guesses, object) == np.array(labels, object)
     return int(known.sum()), int((hits & known).sum())
-
-
-def _count(names: list[Any], noun: str) -> str:
-    return f"{len(names)} {noun}{'s' * (len(names) != 1)} ({short_list(names)})"
 
 
 def _check_output(output: Path | None, *inputs: Path) -> None:

@@ -110,6 +110,7 @@ def trust_of_codes(fusion: Fusion, votes: Codes, truth: Codes) -> list[Trust]:
     """
     found = []
     weights, classes = vote_weights(fusion), fusion.classes
+    own = np.zeros(0) if len(weights) else own_weights(fusion)
     for i, expert in enumerate(fusion.experts[: votes.shape[1]]):
         voted = votes[:, i] >= 0
         choices, labels = votes[voted, i], truth[voted]
@@ -117,6 +118,10 @@ def trust_of_codes(fusion: Fusion, votes: Codes, truth: Codes) -> list[Trust]:
         if len(weights):
             contribution = _contribution(weights[i], choices, labels, len(votes))
             mapping = {classes[a]: classes[int(weights[i][a].argmax())] for a in np.unique(choices)}
+        elif len(own):
+            lead = own[i] * ((choices == labels) - 1.0 / len(classes))
+            contribution = float(lead.sum()) / max(len(votes), 1)
+            mapping = {classes[a]: classes[a] for a in np.unique(choices)}
         found.append(
             Trust(
                 expert,
@@ -187,6 +192,33 @@ def vote_weights(fusion: Fusion) -> Floats:
                 case (expert, vote, label) if expert in experts and vote in codes and label in codes:
                     table[experts[expert], codes[vote], codes[label]] += share * weight
     return table
+
+
+def own_weights(fusion: Fusion) -> Floats:
+    """Return the weight of each expert, where a vote adds it to the class that is voted for and to no other.
+
+    Parameters
+    ----------
+    fusion : Fusion
+        The session.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_experts,)
+        The weights; empty if the learner has weights per class.
+    """
+    experts = {expert: i for i, expert in enumerate(fusion.experts)}
+    found = np.zeros(len(experts))
+    shares: dict[Predictor, float] = {}
+    _add_shares(fusion.runner.predictor, 1.0, shares)
+    for predictor, share in shares.items():
+        for key, weight in predictor.weights().items():
+            match split_key(key):
+                case (expert,) if expert in experts:
+                    found[experts[expert]] += share * weight
+                case (expert, *_) if expert in experts:
+                    return np.zeros(0)
+    return found
 
 
 def _add_shares(predictor: Predictor, share: float, shares: dict[Predictor, float]) -> None:

@@ -82,7 +82,7 @@ class ExpertSummary(NamedTuple):
         Its share of the contributions of all experts to the truth.
     reading : str
         How linmax reads its votes: "as voted", "remapped" (a vote for one class supports another class most)
-        or "ignored".
+        "ignored", or "not measured" (it never votes, or there are too many weights).
     square_loss, log_loss : float or None
         The mean losses of an expert that votes with probabilities.
     ablated_accuracy : float or None

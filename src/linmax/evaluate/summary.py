@@ -256,7 +256,9 @@ def _positive(one: Trust) -> float:
 
 
 def _reading(one: Trust | None, trust: float) -> str:
-    if one is None or trust <= 0.0:
+    if one is None or (trust <= 0.0 and not one.mapping):
+        return "not measured"
+    if trust <= 0.0:
         return "ignored"
     remapped = sum(vote != label for vote, label in one.mapping.items())
     return "as voted" if 2 * remapped <= len(one.mapping) else "remapped"

@@ -100,11 +100,11 @@ class ChunkBuilder:
         return _triplets(parts, data.num_rows)
 
     def _votes(self, column: Any) -> Any:
-        encoded = self.classes.encode(_plain(column), keep=self.keep)
+        encoded = self.classes.encode(_labels(column), keep=self.keep)
         return encoded if pa.types.is_string(encoded.dictionary.type) else encoded.dictionary_decode()
 
     def _labels(self, column: Any) -> Any:
-        encoded = self.classes.encode(_plain(column))
+        encoded = self.classes.encode(_labels(column))
         return (
             encoded if pa.types.is_string(encoded.dictionary.type) else to_numpy(encoded.dictionary_decode())
         )
@@ -256,6 +256,13 @@ def vote_codes(votes: Any, names: Sequence[Any]) -> dict[Any, tuple[Codes, Codes
 
 def _single(column: Any) -> Any:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _labels(column: Any) -> Any:
+    """Return a column as `_plain` does, but texts in a dictionary as they are: that is fast."""
+    array = _single(column)
+    is_coded = pa.types.is_dictionary(array.type) and pa.types.is_string(array.type.value_type)
+    return array if is_coded else _plain(array)
 
 
 def _plain(column: Any) -> Any:

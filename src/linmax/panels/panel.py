@@ -10,13 +10,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from linmax.panels.build import ChunkBuilder
 from linmax.panels.classes import MIN_LABELS, ClassNames
 from linmax.panels.join import join_tables
 from linmax.panels.keys import Join
 from linmax.panels.long_roles import infer_long
 from linmax.panels.panel_warnings import table_warnings, vote_warnings
-from linmax.panels.profile import ColumnProfile, profile_column
+from linmax.panels.profile import MISSING, ColumnProfile, profile_column
 from linmax.panels.reading import PanelOptions, Reading, as_dict
 from linmax.panels.second_header import check_second_header
 from linmax.panels.stored import reading_by_name, restore_reading
@@ -28,8 +30,11 @@ from linmax.validation import DataWarning
 
 CHUNK_SIZE = 100_000
 VOTES_PREFIX = "votes."
-MAX_BYTES = 1 << 28
-"""Larger files are not read into memory."""
+MAX_BYTES, MAX_CELLS = 1 << 25, 1 << 23
+"""Larger text files, and Parquet files with more cells, are read in chunks if they can be."""
+STREAMED = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".arrow", ".feather", ".gz", ".zst")
+MAX_BLOCKS = 0.05
+"""With fewer changes of the label than this share of the rows, the rows may have to be shuffled."""
 
 
 @dataclass
@@ -56,6 +61,8 @@ class Panel:
         Whether these are all items of the files.
     opened : Stream or None
         All items, if the file is too large or is standard input; `chunk` has the first of them then.
+    given : PanelOptions
+        What the user said; `options` has the names of columns as they are in the joined table.
 
     Examples
     --------
@@ -78,6 +85,7 @@ class Panel:
     chunk: Chunk | None = None
     complete: bool = True
     opened: Stream | None = field(default=None, repr=False)
+    given: PanelOptions = field(default_factory=PanelOptions, repr=False)
 
     @property
     def schema(self) -> Schema:
@@ -142,27 +150,27 @@ class Panel:
         files : sequence of str
             The files as the user wrote them.
         """
-        given: dict[str, str] = {}
-        label, id = self.reading.column("label"), self.reading.column("id")
-        if label is not None and not self.joins:
-            given["--label"] = label
-        if id is not None:
-            given["--id"] = id
-        if self.reading.shape == "long" and self.reading.column("vote"):
-            given["--shape"] = "long"
-            given["--experts"] = f"{self.reading.column('expert')},{self.reading.column('vote')}"
-        given |= self.reading.suggestion
-        if self.options.labels is not None:
-            given["--labels"] = str(self.options.labels)
+        user, roles = self.given, self.reading
+        inferred = None if self.joins else roles.column("label")
+        given = {
+            "--label": inferred if user.label is None else user.label,
+            "--id": roles.column("id") if user.id is None else user.id,
+            "--shape": user.shape,
+            "--experts": None if user.experts is None else ",".join(user.experts),
+            "--attributes": ",".join(user.attributes) or None,
+            "--ignore": ",".join(user.ignore) or None,
+            "--classes": ",".join(user.classes) or None,
+            "--missing": None if set(MISSING) >= set(user.missing) else ",".join(filter(None, user.missing)),
+            "--labels": None if user.labels is None else str(user.labels),
+            "--labels-id": user.labels_id,
+        }
+        if roles.shape == "long" and roles.column("vote") and "columns" not in self.table.hints:
+            given |= {"--shape": "long", "--experts": f"{roles.column('expert')},{roles.column('vote')}"}
+        given |= roles.suggestion
         words = ["linmax", "fuse", *files]
         for name, value in given.items():
-            words += [name, value]
-        for option, patterns in (
-            ("--attributes", self.options.attributes),
-            ("--ignore", self.options.ignore),
-        ):
-            for pattern in patterns:
-                words += [option, pattern]
+            words += [] if value is None else [name, value]
+        words += ["--no-header"] * (not user.header) + ["--ignore-case"] * user.ignore_case
         return shlex.join(words)
 
 
@@ -190,26 +198,56 @@ def read_panel(paths: Sequence[str | os.PathLike[str] | Any], options: PanelOpti
     if options.classes:  # a class may be called NA
         options = replace(options, missing=tuple(set(options.missing) - set(options.classes)))
     labels = None if options.labels is None else load_table(options.labels, header=options.header)
-    if len(paths) == 1 and (paths[0] == "-" or _is_large(paths[0])):
-        return _open_large(paths[0], labels, options)
+    if len(paths) == 1 and options.header and (paths[0] == "-" or _is_large(paths[0])):
+        panel = _open_large(paths[0], labels, options)
+        if paths[0] == "-" or not _needs_memory(panel):
+            return panel
+        panel.close()
     tables = _name_experts([load_table(path, header=options.header) for path in paths])
-    for table in tables if len(tables) > 1 else ():
+    if len(tables) == 1 and not tables[0].complete:
+        return _open_large(paths[0], labels, options)
+    for table in tables:
         if not table.complete:
             raise StreamError(f"{table.file} is too large to be joined with other files; join them first")
     joined = join_tables(tables, labels, options)
-    return panel_of(joined.table, joined.options, joined.joins)
+    panel = panel_of(joined.table, joined.options, joined.joins)
+    panel.given = options
+    return panel
 
 
 def _is_large(path: Any) -> bool:
-    return isinstance(path, str | os.PathLike) and os.path.isfile(path) and os.path.getsize(path) > MAX_BYTES
+    """Whether a file is streamed, unless it must be in memory."""
+    if not isinstance(path, str | os.PathLike) or not os.path.isfile(path):
+        return False
+    name = os.fspath(path).lower()
+    if name.endswith((".parquet", ".pq")):
+        from pyarrow.parquet import read_metadata
+
+        metadata = read_metadata(path)
+        return bool(metadata.num_rows * metadata.num_columns > MAX_CELLS)
+    return os.path.getsize(path) > MAX_BYTES and name.endswith(STREAMED)
+
+
+def _needs_memory(panel: Panel) -> bool:
+    """Whether rows must be grouped or shuffled: those of a long table, or rows with labels in blocks."""
+    if panel.reading.problem is not None or panel.reading.shape == "long":
+        return True
+    labels = None if panel.chunk is None or panel.chunk.raw_labels is None else panel.chunk.labels
+    if labels is None or len(labels) < 2:
+        return False
+    changes = int(np.count_nonzero(labels[1:] != labels[:-1]))
+    return changes < MAX_BLOCKS * len(labels)
 
 
 def _open_large(path: Any, labels: RawTable | None, options: PanelOptions) -> Panel:
     """Open standard input, or a file that is not read into memory; its first rows decide on the roles."""
+    if not options.header:
+        raise StreamError(f"--no-header needs a file that fits into memory; give {path} a header")
     head = StreamedTable(path, CHUNK_SIZE)
     try:
         joined = join_tables([head.table], labels, options)
         panel = panel_of(joined.table, joined.options, joined.joins)
+        panel.given = options
         if panel.reading.problem is None:
             panel.opened = head.stream(panel.reading, panel.classes, panel.schema, options, joined.labels)
         return panel
@@ -262,7 +300,7 @@ def panel_of(table: RawTable, options: PanelOptions, joins: list[Join] | None = 
     is_stored = options.like is not None and "columns" in options.like
     long = None if is_stored else infer_long(table.file, table.data, profiles, options, table.hints)
     if is_stored:
-        reading, classes = restore_reading(options.like or {}, by_name, table.file)
+        reading, classes = restore_reading(options.like or {}, by_name, options, table.file)
     elif long is not None:
         reading, classes = long, _long_classes(long, by_name, options)
     elif options.like is not None:
@@ -272,6 +310,8 @@ def panel_of(table: RawTable, options: PanelOptions, joins: list[Join] | None = 
     panel = Panel(table.file, table, options, reading, by_name, classes, joins, complete=table.complete)
     if reading.problem is None:
         _build(panel)
+    else:
+        panel.warnings += [*reading.warnings, *(DataWarning("reading", "note", one) for one in table.notes)]
     panel.warnings.sort(key=lambda one: one.severity)  # grave comes before note
     return panel
 

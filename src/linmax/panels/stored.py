@@ -6,9 +6,9 @@ from typing import Any
 
 from linmax.panels import names
 from linmax.panels.classes import ClassNames
-from linmax.panels.profile import ColumnProfile
+from linmax.panels.profile import MISSING, ColumnProfile
 from linmax.panels.reading import ColumnRole, PanelOptions, Reading, select_columns
-from linmax.streams.schema import StreamError, short_list
+from linmax.streams.schema import StreamError, missing_column, short_list
 
 VERSION = 1
 LEARNED = ("expert", "score", "confidence", "vote", "attribute")
@@ -29,7 +29,7 @@ def store_reading(reading: Reading, classes: ClassNames) -> dict[str, Any]:
     --------
     >>> reading = Reading("wide", [ColumnRole("ann", "expert", "", "ann"), ColumnRole("y", "label", "")])
     >>> stored = store_reading(reading, ClassNames(["a", "b"]))
-    >>> found, _ = restore_reading(stored, {"ann": None, "eve": None}, "new.csv")
+    >>> found, _ = restore_reading(stored, {"ann": None, "eve": None}, PanelOptions(), "new.csv")
     >>> [(role.name, role.role, role.reason) for role in found.roles]
     [('ann', 'expert', 'as in the model'), ('eve', 'ignored', 'the model does not know it')]
     """
@@ -47,7 +47,7 @@ def store_reading(reading: Reading, classes: ClassNames) -> dict[str, Any]:
 
 
 def restore_reading(
-    stored: dict[str, Any], profiles: dict[str, ColumnProfile], file: str
+    stored: dict[str, Any], profiles: dict[str, ColumnProfile], options: PanelOptions, file: str
 ) -> tuple[Reading, ClassNames]:
     """Return the roles of the columns of another file, as in a stored reading.
 
@@ -57,6 +57,8 @@ def restore_reading(
         What `store_reading` returned.
     profiles : dict of str to ColumnProfile
         The columns of the file.
+    options : PanelOptions
+        What the user says: the label, the id, further classes and missing values may be other ones.
     file : str
         Name of the file, for messages.
 
@@ -84,13 +86,21 @@ def restore_reading(
     except (KeyError, TypeError):
         raise StreamError("the notes of the model on the columns of its file are damaged") from None
     columns = list(profiles)
+    for role, name in (("label", options.label), ("id", options.id)):
+        if name is not None:
+            known = {key: one for key, one in known.items() if one.role != role}
+            known |= {name: ColumnRole(name, role, f"named by --{role}")} if name else {}
+            if name and name not in profiles:
+                raise missing_column(file, name, columns)
+    if options.missing != MISSING:
+        missing = options.missing
     label = next((name for name, one in known.items() if one.role == "label" and name in profiles), None)
-    classes = ClassNames(stored_classes, missing=missing)
+    classes = ClassNames(stored_classes, options.classes, missing)
     if label is not None:
         new = [
             value for value in profiles[label].counts if classes.find(value) is None and str(value) != "-1"
         ]
-        classes = ClassNames([*stored_classes, *new], missing=missing)
+        classes = ClassNames([*stored_classes, *new], options.classes, missing)
     learned = [name for name, one in known.items() if one.role in LEARNED]
     found = [name for name in learned if name in columns]
     required = [name for name, one in known.items() if one.role in ("vote", "id", "expert")]

@@ -122,7 +122,7 @@ def _wide_chunks(batches: Iterator[TableBatch], builder: ChunkBuilder) -> Iterat
     first = 0
     for batch in batches:
         if len(batch.lines):
-            yield builder.chunk(_decoded(batch.table), batch.lines, first)
+            yield builder.chunk(batch.table, batch.lines, first)
             first += len(batch.lines)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,15 @@ class SessionClassifier(base.MiniBatchClassifier):
     @property
     def _multiclass(self) -> bool:
         return True
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        """Bytes of what the session has learned; River would also walk through compiled code."""
+        names = self.fusion.names
+        named = [*names.classes.names, *names.experts.names, *names.attributes.names]
+        arrays: int = sum(array.nbytes for array in self.fusion.state().values())
+        models: int = sum(model._raw_memory_usage for model in getattr(self, "models", ()))
+        return arrays + sum(map(sys.getsizeof, named)) + models
 
     def _session_input(self, items: list[dict[Any, Any]]) -> dict[str, Any]:
         """Return the keyword arguments of `Fusion.scores` for these items."""
