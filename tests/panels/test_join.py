@@ -1,11 +1,17 @@
 """Several files: votes and labels apart, one file per expert, joined by id or by row."""
 
+import io
+from dataclasses import replace
+
 import pytest
 
+from linmax.panels import load_table
+from linmax.panels.join import join_tables
 from linmax.panels.panel import read_panel
 from linmax.panels.reading import PanelOptions
 from linmax.streams import StreamError
 from tests.panels.small_tables import (
+    as_csv,
     codes_of,
     draw_labels,
     experts_of,
@@ -110,12 +116,82 @@ def test_files_without_ids_and_of_different_length_are_an_error(tmp_path):
         read_files(tmp_path, {"votes.csv": table}, {"truth": LABELS[:-1]})
 
 
-def test_several_possible_labels_in_the_file_of_labels_are_an_error(tmp_path):
+def test_several_possible_labels_in_the_file_of_labels_are_a_problem_of_the_reading(tmp_path):
     labels = {"id": IDS, "melanoma": ["0", "1"] * 20, "keratosis": ["1", "0"] * 20}
-    with pytest.raises(
-        StreamError, match=r"2 columns of labels\.csv could be the label: melanoma, keratosis"
-    ):
+    panel = read_files(tmp_path, {"votes.csv": votes()}, labels)
+    assert "2 columns of labels.csv could be the label: melanoma, keratosis" in panel.reading.problem
+    assert panel.reading.suggestion == {"--label": "melanoma"}
+    reasons = {one.name: one.reason for one in panel.reading.roles}
+    assert reasons["keratosis"] == "undecided: joined from labels.csv by id"
+    assert panel.chunk is None
+    with pytest.raises(StreamError, match="could be the label"):
+        panel.stream()
+
+
+def test_several_possible_labels_of_a_long_table_are_a_problem_of_the_reading(tmp_path):
+    long = {
+        "task": IDS * 2,
+        "worker": ["ann"] * ITEMS + ["bob"] * ITEMS,
+        "answer": vote(LABELS, 0.8, 1) + vote(LABELS, 0.8, 2),
+    }
+    labels = {"task": IDS, "melanoma": ["0", "1"] * 20, "keratosis": ["1", "1"] * 19 + ["0", "1"]}
+    panel = read_files(tmp_path, {"votes.csv": long}, labels)
+    assert "could be the label: melanoma, keratosis" in panel.reading.problem
+    assert panel.reading.column("expert") == "worker"
+
+
+def test_the_reasons_name_the_file_that_was_joined(tmp_path):
+    panel = read_files(tmp_path, {"votes.csv": votes()}, {"id": IDS, "truth": LABELS})
+    reasons = {one.name: one.reason for one in panel.reading.roles}
+    assert reasons["truth"] == "joined from labels.csv by id"
+    assert reasons["id"] == "joins labels.csv"
+
+
+# --- ids that are written in two ways
+
+
+@pytest.mark.parametrize("spelling", ["{:05d}", "00{}"])
+def test_ids_match_without_leading_zeros_if_none_matches_as_it_is(tmp_path, spelling):
+    labels = {"id": [spelling.format(one) for one in IDS], "truth": LABELS}
+    panel = read_files(tmp_path, {"votes.csv": votes()}, shuffled(labels))
+    assert labels_of(panel) == LABELS
+    assert panel.joins[0].is_normalised
+    assert "without case, whitespace and leading zeros" in str(panel.joins[0])
+    assert codes_of(panel)["spelling"] == "note"
+
+
+def test_ids_match_without_case_and_padding_inside(tmp_path):
+    table = {**votes(), "id": [f"TCK-{i:03d}" for i in range(ITEMS)]}
+    labels = {"ticket": [f"tck-{i}" for i in range(ITEMS)], "truth": LABELS}
+    panel = read_files(tmp_path, {"votes.csv": table}, labels)
+    assert labels_of(panel) == LABELS
+    assert panel.chunk.ids[7] == "TCK-007"
+
+
+def test_if_one_id_matches_as_it_is_the_others_must_too(tmp_path):
+    labels = {"id": [IDS[0], *(f"0{one}" for one in IDS[1:])], "truth": LABELS}
+    panel = read_files(tmp_path, {"votes.csv": votes()}, labels)
+    assert (panel.joins[0].matched, panel.joins[0].is_normalised) == (1, False)
+    assert codes_of(panel)["unmatched-labels"] == "grave"
+
+
+def test_ids_that_would_become_the_same_are_not_changed(tmp_path):
+    labels = {
+        "id": [*(f"0{one}" for one in IDS), *(f"00{one}" for one in IDS)],
+        "truth": [*LABELS, *LABELS],
+    }
+    with pytest.raises(StreamError, match=r"name the columns of ids with --id and --labels-id"):
         read_files(tmp_path, {"votes.csv": votes()}, labels)
+
+
+def test_files_of_models_match_without_leading_zeros(tmp_path):
+    files = per_model(truth="target")
+    files["sub_cat_v1.csv"] = {**files["sub_cat_v1.csv"], "id": [f"0{one}" for one in IDS]}
+    panel = read_files(tmp_path, files)
+    assert experts_of(panel) == ["cat", "lgbm", "xgb"]
+    assert labels_of(panel) == LABELS
+    assert panel.chunk.ids[0] == "100"
+    assert codes_of(panel)["spelling"] == "note"
 
 
 # --- one file per expert
@@ -189,3 +265,11 @@ def test_long_files_are_put_one_below_the_other(tmp_path):
     panel = read_files(tmp_path, files, {"task": IDS, "truth": LABELS})
     assert experts_of(panel) == ["ann", "bob"]
     assert labels_of(panel) == LABELS
+
+
+def test_tables_are_named_after_the_folders_if_the_names_of_files_are_equal():
+    tables = [
+        replace(load_table(io.BytesIO(as_csv({"id": IDS, "answer": vote(LABELS, 0.8, i)}))), expert=path)
+        for i, path in enumerate(("runs/gpt/out.csv", "runs/claude/out.csv"))
+    ]
+    assert join_tables(tables, None, PanelOptions()).table.data.column_names == ["id", "gpt", "claude"]

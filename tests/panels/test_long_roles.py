@@ -228,3 +228,19 @@ def test_a_long_table_can_be_learned():
     columns = long_columns()
     chunk = read_columns(columns | {"gold": truth_of(columns)}).chunk
     assert Fusion().learn(chunk.votes, chunk.raw_labels).trials == ITEMS
+
+
+@pytest.mark.parametrize("answers", [["a", "a", "b", "b"], ["a", "a", "a", "a"], ["a", "b", "a", "b"]])
+def test_in_a_tiny_table_the_only_column_left_is_the_vote(answers):
+    columns = {"task": ["1", "1", "2", "2"], "worker": ["ann", "bob"] * 2, "answer": answers}
+    panel = read_columns(columns, label="", needs_label=False)
+    assert panel.reading.shape == "long"
+    assert panel.reading.column("vote") == "answer"
+
+
+def test_of_two_columns_that_are_left_none_is_taken():
+    columns = {
+        "task": ["1", "1", "2", "2"], "worker": ["ann", "bob"] * 2,
+        "answer": ["a", "a", "b", "b"], "topic": ["x", "x", "y", "y"],
+    }  # fmt: skip
+    assert "no column looks like the vote" in read_columns(columns, label="").reading.problem

@@ -106,3 +106,21 @@ def test_large_tables_are_read_in_seconds(shape):
     panel = read_panel([io.BytesIO(as_csv(columns))], PanelOptions())
     assert panel.chunk is not None
     assert time.process_time() - start < 6.0
+
+
+def test_long_values_that_are_never_labels_are_cut_off_and_their_counts_are_not():
+    columns = panel_columns(60)
+    columns["m0"][:3] = ["I am sorry, but as a language model I cannot help with that."] * 3
+    columns["m0"][3:5] = ["ERROR: timeout after 30 s"] * 2
+    (text,) = (one.text for one in read_columns(columns).warnings if one.code == "votes-never-labels")
+    assert "'I am sorry, but as a language model I...' (3), 'ERROR: timeout after 30 s' (2);" in text
+
+
+def test_votes_y_and_n_are_for_yes_and_no_with_a_note():
+    columns = panel_columns(60, ("no", "yes"))
+    for name in ("m0", "m1"):
+        columns[name] = [one[0].upper() for one in columns[name]]
+    panel = read_columns(columns)
+    assert sorted(panel.chunk.vote_dicts()[0]) == ["m0", "m1", "m2"]
+    assert {one for votes in panel.chunk.vote_dicts() for one in votes.values()} == {"no", "yes"}
+    assert codes_of(panel) == {"spelling": "note"}

@@ -11,7 +11,7 @@ from linmax.streams.formats import COMPRESSED_SUFFIXES, SUFFIXES
 
 PREFIX = re.compile(r"(samples?|predictions?|preds?|outputs?|answers)[_\-.]+", re.I)
 TIME = re.compile(r"[_\-.]?\d{4}-\d\d-\d\d(T[\d\-:.]+)?")
-BORDER = re.compile(r"(?<=[_\-. ])|(?=[_\-. ])")
+BORDER = re.compile(r"(?<=[_\-. #])|(?=[_\-. #])")
 
 
 def expert_names(files: Sequence[str | os.PathLike[str]]) -> list[str]:
@@ -88,5 +88,5 @@ def _strip_common(names: list[str]) -> list[str]:
         start += 1
     while end < shortest - start and len({parts[-1 - end] for parts in words}) == 1:
         end += 1
-    stripped = ["".join(parts[start : len(parts) - end]).strip("_-. ") for parts in words]
+    stripped = ["".join(parts[start : len(parts) - end]).strip("_-. #") for parts in words]
     return stripped if all(stripped) and len(set(stripped)) == len(names) else names

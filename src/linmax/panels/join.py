@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 
 from linmax.panels import names
 from linmax.panels.join_experts import has_expert_column, join_experts
-from linmax.panels.keys import Join, count_matches, key_examples, key_texts
+from linmax.panels.keys import Join, common_form, count_matches, key_examples, key_texts, normal_keys
+from linmax.panels.one_hot import merge_one_hot
 from linmax.panels.profile import ColumnProfile, profile_column, strip_missing
 from linmax.panels.reading import PanelOptions
 from linmax.panels.table import RawTable
@@ -40,12 +41,15 @@ class LabelColumn(NamedTuple):
         The ids of the labels.
     values : pyarrow.Array
         The labels.
+    is_normalised : bool
+        Whether the ids are compared without case, whitespace and leading zeros.
     """
 
     name: str
     key: str | None
     ids: Any
     values: Any
+    is_normalised: bool = False
 
     def add_to(self, data: Any) -> Any:
         """Return a table with this column; an own column of this name counts where there is no label.
@@ -57,7 +61,9 @@ class LabelColumn(NamedTuple):
         """
         column = self.values
         if self.key is not None:
-            column = column.take(pc.index_in(key_texts(data.column(self.key)), value_set=self.ids))
+            keys = key_texts(data.column(self.key))
+            normal = normal_keys(keys) if self.is_normalised else None
+            column = column.take(pc.index_in(keys if normal is None else normal, value_set=self.ids))
         if self.name in data.column_names:
             column = _coalesce(column, data.column(self.name).combine_chunks())
             data = data.drop_columns([self.name])
@@ -77,12 +83,19 @@ class Joined(NamedTuple):
         What was joined.
     labels : LabelColumn or None
         The labels, if they came from a file of their own.
+    problem : str or None
+        Why it is not known which column holds the labels, and what to type. The table has all candidates
+        then, and its hints the problem, so that readings of the table have it, too.
+    suggestion : dict of str to str or None
+        Options that solve the problem.
     """
 
     table: RawTable
     options: PanelOptions
     joins: list[Join]
     labels: LabelColumn | None = None
+    problem: str | None = None
+    suggestion: dict[str, str] | None = None
 
 
 def join_tables(tables: Sequence[RawTable], labels: RawTable | None, options: PanelOptions) -> Joined:
@@ -120,11 +133,12 @@ def join_tables(tables: Sequence[RawTable], labels: RawTable | None, options: Pa
     if labels is None and len(votes) > 1:
         labels = _find_labels(votes)
         votes = [table for table in votes if table is not labels]
+    votes = [merge_one_hot(table, options) for table in votes]
     joins: list[Join] = []
     table = votes[0] if len(votes) == 1 else join_experts(votes, options, joins)
     if labels is None:
         return Joined(table, options, joins)
-    return _join_labels(table, labels, options, joins)
+    return _join_labels(table, merge_one_hot(labels, options, of_labels=True), options, joins)
 
 
 def _find_labels(tables: list[RawTable]) -> RawTable | None:
@@ -179,37 +193,77 @@ def _is_truth_file(table: RawTable) -> bool:
 def _join_labels(table: RawTable, labels: RawTable, options: PanelOptions, joins: list[Join]) -> Joined:
     right_profiles = _profiles(labels, options)
     left_key, right_key = _find_keys(table, labels, right_profiles, options)
-    label = _label_of(labels, right_profiles, right_key, options)
-    values, ids = strip_missing(labels.data.column(label).combine_chunks(), options.missing), None
-    notes = [*table.notes, *labels.notes]
+    candidates = _candidates(labels, right_profiles, right_key, options)
+    keys: tuple[Any, Any] | None = None
+    is_normalised = False
     if left_key is None or right_key is None:
         joins.append(Join(labels.file, None, None, table.data.num_rows, 0, 0))
     else:
         left, right = key_texts(table.data.column(left_key)), key_texts(labels.data.column(right_key))
-        ids, values, conflicts = _unique_labels(right, values)
-        joins.append(count_matches(labels.file, left_key, right_key, left, ids))
-        if not joins[-1].matched and table.complete:
-            raise StreamError(
-                f"no {short_repr(left_key)} of {table.file} (such as {key_examples(left)}) is a"
-                f" {short_repr(right_key)} of {labels.file} (such as {key_examples(right)}); name the columns"
-                " of ids with --id and --labels-id"
-            )
-        if conflicts:
-            notes.append(f"{conflicts} ids of {labels.file} have two different labels, which are not used")
-    own = (
-        label in table.data.column_names and names.truth_strength(label) == 2 and not has_expert_column(table)
+        left, right, is_normalised = common_form(left, right)
+        keys = left, right
+    data, notes = table.data, [*table.notes, *labels.notes]
+    columns: list[LabelColumn] = []
+    for label in candidates:
+        values, ids = strip_missing(labels.data.column(label).combine_chunks(), options.missing), None
+        if keys is not None:
+            ids, values, conflicts = _unique_labels(keys[1], values)
+            if conflicts:
+                notes.append(
+                    f"{conflicts} ids of {labels.file} have two different labels, which are not used"
+                )
+            if not columns:
+                found = count_matches(
+                    labels.file, str(left_key), str(right_key), keys[0], ids, is_normalised=is_normalised
+                )
+                _check_matched(found, keys, table)
+                joins.append(found)
+        columns.append(LabelColumn(_name_in(table, label, labels), left_key, ids, values, is_normalised))
+        data = columns[-1].add_to(data)
+    return _joined(replace(table, data=data, notes=tuple(notes)), labels, options, joins, columns)
+
+
+def _joined(
+    table: RawTable, labels: RawTable, options: PanelOptions, joins: list[Join], columns: list[LabelColumn]
+) -> Joined:
+    """Return the table with hints on the columns that were joined."""
+    by = "" if columns[0].key is None else f" by {columns[0].key}"
+    made = labels.hints.get("reasons", {})
+    reasons = {one.name: made.get(one.name, f"joined from {labels.file}{by}") for one in columns}
+    hints = {**table.hints}
+    if columns[0].key is not None and hints.setdefault("id", columns[0].key) == columns[0].key:
+        reasons[columns[0].key] = f"joins {labels.file}"
+    hints["reasons"] = {**hints.get("reasons", {}), **reasons}
+    if len(columns) == 1:
+        hints["label"] = columns[0].name
+        options = replace(options, label=columns[0].name if options.label else None)
+        return Joined(replace(table, hints=hints), options, joins, columns[0])
+    listed = [one.name for one in columns]
+    problem = (
+        f"{len(listed)} columns of {labels.file} could be the label: {short_list(listed)}; name one with"
+        " --label"
     )
-    name = label if own or label not in table.data.column_names else f"{label} of {labels.file}"
-    column = LabelColumn(name, left_key, ids, values)
-    hints = {**table.hints, "label": name}
-    if left_key is not None:
-        hints.setdefault("id", left_key)
-    return Joined(
-        replace(table, data=column.add_to(table.data), hints=hints, notes=tuple(notes)),
-        replace(options, label=name if options.label else None),
-        joins,
-        column,
-    )
+    suggestion = {"--label": listed[0]}
+    hints |= {"problem": problem, "suggestion": suggestion, "candidates": listed}
+    hints.pop("label", None)
+    return Joined(replace(table, hints=hints), options, joins, None, problem, suggestion)
+
+
+def _name_in(table: RawTable, label: str, labels: RawTable) -> str:
+    """Return the name of a column of labels in the joined table."""
+    if label not in table.data.column_names:
+        return label
+    own = names.truth_strength(label) == 2 and not has_expert_column(table)
+    return label if own else f"{label} of {labels.file}"
+
+
+def _check_matched(join: Join, keys: tuple[Any, Any], table: RawTable) -> None:
+    if not join.matched and table.complete:
+        raise StreamError(
+            f"no {short_repr(join.left)} of {table.file} (such as {key_examples(keys[0])}) is a"
+            f" {short_repr(join.right)} of {join.file} (such as {key_examples(keys[1])}); name the columns"
+            " of ids with --id and --labels-id"
+        )
 
 
 def _coalesce(first: Any, second: Any) -> Any:
@@ -225,27 +279,23 @@ def _profiles(table: RawTable, options: PanelOptions) -> dict[str, ColumnProfile
     }
 
 
-def _label_of(
+def _candidates(
     labels: RawTable, profiles: dict[str, ColumnProfile], key: str | None, options: PanelOptions
-) -> str:
-    """Return the column of labels in a file of labels."""
+) -> list[str]:
+    """Return the column of labels in a file of labels, or several that may be it."""
     if options.label and options.label in profiles:
-        return options.label
+        return [options.label]
+    if options.label:
+        raise missing_column(labels.file, options.label, list(profiles))
     others = [one for name, one in profiles.items() if name != key]
     strong = [one.name for one in others if names.truth_strength(one.name) == 2 and one.type != "empty"]
     discrete = [one.name for one in others if one.is_discrete and not one.is_unique]
-    for found in (strong, discrete, [one.name for one in others]):
-        if len(found) == 1:
-            if options.label:
-                raise missing_column(labels.file, options.label, list(profiles))
-            return found[0]
-        if len(found) > 1:
-            break
-    if options.label:
-        raise missing_column(labels.file, options.label, list(profiles))
+    found = strong or discrete or [one.name for one in others]
+    if found:
+        return found
     raise StreamError(
-        f"{len(found)} columns of {labels.file} could be the label: {short_list(found)}; name one with"
-        " --label"
+        f"{labels.file} has no column of labels beside {short_repr(key)}; name it with --label and the ids"
+        " with --labels-id"
     )
 
 
@@ -277,17 +327,18 @@ def _find_keys(
     right = [options.labels_id] if options.labels_id else _key_columns(right_profiles, labels)
     if options.label in right and options.label != options.labels_id:
         right.remove(options.label)
-    best: tuple[str | None, str | None] = (None, None)
-    most = 0.0
-    for a in left:
-        for b in right:
-            found, share = _overlap(table, labels, a, b)
-            chosen = bool(options.id and options.labels_id)
-            same_name = a == b or chosen or (bool(options.id) and len(right) == 1)
-            if found and (same_name or share >= MIN_OVERLAP) and share + same_name > most:
-                best, most = (a, b), share + same_name
-    if best != (None, None):
-        return best
+    for normalise in (False, True):
+        best: tuple[str | None, str | None] = (None, None)
+        most = 0.0
+        for a in left:
+            for b in right:
+                found, share = _overlap(table, labels, a, b, normalise)
+                chosen = bool(options.id and options.labels_id)
+                same_name = a == b or chosen or (bool(options.id) and len(right) == 1)
+                if found and (same_name or share >= MIN_OVERLAP) and share + same_name > most:
+                    best, most = (a, b), share + same_name
+        if best != (None, None):
+            return best
     if options.id and options.labels_id:
         return options.id, options.labels_id
     named = [name for name in (*left, *right) if names.is_id_name(name)]
@@ -314,8 +365,10 @@ def _key_columns(profiles: dict[str, ColumnProfile], table: RawTable) -> list[st
     return list(dict.fromkeys([*hinted, *named, *many]))
 
 
-def _overlap(table: RawTable, labels: RawTable, a: str, b: str) -> tuple[int, float]:
+def _overlap(table: RawTable, labels: RawTable, a: str, b: str, normalise: bool) -> tuple[int, float]:
     """Return how many ids are in both, and their share of the smaller set."""
     left, right = key_texts(table.data.column(a)).unique(), key_texts(labels.data.column(b)).unique()
+    if normalise:
+        left, right, _ = common_form(left, right)
     found = int(pc.sum(pc.is_in(left, value_set=right)).as_py() or 0)
     return found, found / max(min(len(left), len(right)), 1)

@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from linmax.panels import names
-from linmax.panels.keys import Join, count_matches, key_examples, key_texts
+from linmax.panels.expert_names import expert_names
+from linmax.panels.keys import Join, count_matches, key_examples, key_texts, normal_keys
 from linmax.panels.reading import PanelOptions
 from linmax.panels.table import RawTable
 from linmax.streams.schema import StreamError, missing_column, short_list, short_repr
@@ -40,7 +41,7 @@ def join_experts(tables: list[RawTable], options: PanelOptions, joins: list[Join
         }
         for table, at in zip(tables, rows, strict=True)
     ]
-    experts = _expert_names(tables)
+    experts = expert_names([table.expert or table.file for table in tables])
     every = dict.fromkeys(name for part in parts for name in part)
     different = {
         name
@@ -56,7 +57,9 @@ def join_experts(tables: list[RawTable], options: PanelOptions, joins: list[Join
             columns[_column_name(expert, name, own)] = part[name]
     data = pa.table(list(columns.values()), names=list(columns))
     lines = first.lines if len(first.lines) == data.num_rows else np.arange(1, data.num_rows + 1)
-    hints = {name: value for name, value in first.hints.items() if name in ("label", "id")}
+    hints = {name: value for name, value in first.hints.items() if name in ("label", "id", "reasons")}
+    if key is not None:
+        hints |= {"id": key, "reasons": {**hints.get("reasons", {}), key: "joins the files"}}
     notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
     complete = all(table.complete for table in tables)
     return replace(
@@ -108,11 +111,12 @@ def _match_by_row(tables: list[RawTable], joins: list[Join]) -> list[NDArray[np.
 
 def _match_by_key(tables: list[RawTable], key: str, joins: list[Join]) -> tuple[Any, list[NDArray[np.int64]]]:
     """Return all ids, and the row of each in every file; -1 where it is missing."""
-    texts = [key_texts(table.data.column(key)) for table in tables]
-    ids = pa.chunked_array(texts).unique().drop_null()
+    texts, is_normalised = _comparable([key_texts(table.data.column(key)) for table in tables])
+    every = pa.chunked_array(texts)
+    ids = every.unique().drop_null()
     seen = texts[0]
     for table, own in zip(tables[1:], texts[1:], strict=True):
-        joins.append(count_matches(table.file, key, key, seen, own))
+        joins.append(count_matches(table.file, key, key, seen, own, is_normalised=is_normalised))
         if not joins[-1].matched:
             raise StreamError(
                 f"no {short_repr(key)} of {table.file} (such as {key_examples(own)}) is in {tables[0].file}"
@@ -124,12 +128,20 @@ def _match_by_key(tables: list[RawTable], key: str, joins: list[Join]) -> tuple[
     for own in texts:
         at = pc.index_in(ids, value_set=own)
         rows.append(np.asarray(pc.fill_null(at, -1).to_numpy(zero_copy_only=False), np.int64))
+    if is_normalised:  # as the first file that has the id writes it
+        written = pa.chunked_array([key_texts(table.data.column(key)) for table in tables])
+        ids = written.take(pc.index_in(ids, value_set=every.combine_chunks())).combine_chunks()
     return ids, rows
 
 
-def _expert_names(tables: list[RawTable]) -> list[str]:
-    found = [table.expert or table.file for table in tables]
-    return found if len(set(found)) == len(found) else [f"{name}.{i + 1}" for i, name in enumerate(found)]
+def _comparable(texts: list[Any]) -> tuple[list[Any], bool]:
+    """Return the ids of files, normalised if a file has none of the ids before as they are written."""
+    for i, own in enumerate(texts[1:], start=1):
+        before = pa.chunked_array(texts[:i]).unique()
+        if not pc.any(pc.is_in(own.drop_null(), value_set=before)).as_py():
+            normal = [normal_keys(one) for one in texts]
+            return (texts, False) if any(one is None for one in normal) else (normal, True)
+    return texts, False
 
 
 def _is_vote(name: str) -> bool:

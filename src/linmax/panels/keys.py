@@ -23,6 +23,8 @@ class Join(NamedTuple):
         Ids that are in both.
     left_only, right_only : int
         Ids that are in one of them only.
+    is_normalised : bool
+        Whether they were compared without case, whitespace and leading zeros, because none was in both.
     """
 
     file: str
@@ -31,11 +33,13 @@ class Join(NamedTuple):
     matched: int
     left_only: int
     right_only: int
+    is_normalised: bool = False
 
     def __str__(self) -> str:
         if self.left is None:
             return f"{self.file} joined by row: {self.matched:,} rows"
         by = self.left if self.left == self.right else f"{self.left} = {self.right}"
+        by += " (without case, whitespace and leading zeros)" * self.is_normalised
         return (
             f"{self.file} joined by {by}: {self.matched:,} matched, {self.left_only:,} without a partner"
             f" before, {self.right_only:,} in {self.file}"
@@ -52,11 +56,62 @@ def key_texts(column: Any) -> Any:
     return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
 
 
-def count_matches(file: str, a: str, b: str, left: Any, right: Any) -> Join:
+def normal_keys(keys: Any) -> Any | None:
+    """Return ids without case, whitespace and leading zeros; None if two different ids become the same.
+
+    Parameters
+    ----------
+    keys : pyarrow.Array
+        The ids, as `key_texts` returns them.
+
+    Examples
+    --------
+    >>> normal_keys(pa.array(["TCK-007", "tck 10", "1.05"])).to_pylist()
+    ['tck-7', 'tck10', '1.05']
+    >>> normal_keys(pa.array(["7", "07"]))
+    """
+    texts = pc.replace_substring_regex(pc.utf8_lower(keys), r"\s+", "")
+    texts = pc.replace_substring_regex(texts, r"(^|[^0-9.,])0+([0-9])", r"\1\2")
+    return texts if len(texts.unique()) == len(keys.unique()) else None
+
+
+def common_form(left: Any, right: Any) -> tuple[Any, Any, bool]:
+    """Return the ids of two files as they are, or normalised if none is in both as it is, but some are then.
+
+    Parameters
+    ----------
+    left, right : pyarrow.Array
+        The ids, as `key_texts` returns them.
+
+    Returns
+    -------
+    left, right : pyarrow.Array
+        The ids.
+    is_normalised : bool
+
+    Examples
+    --------
+    >>> common_form(pa.array(["007"]), pa.array(["7"]))[0].to_pylist()
+    ['7']
+    """
+    if not _matches(left, right):
+        a, b = normal_keys(left), normal_keys(right)
+        if a is not None and b is not None and _matches(a, b):
+            return a, b, True
+    return left, right, False
+
+
+def _matches(left: Any, right: Any) -> int:
+    """Return how many distinct ids are in both."""
+    own = left.drop_null().unique()
+    return int(pc.sum(pc.is_in(own, value_set=right.drop_null())).as_py() or 0)
+
+
+def count_matches(file: str, a: str, b: str, left: Any, right: Any, *, is_normalised: bool = False) -> Join:
     """Return how many ids are in both of two columns, and in one only."""
     own, other = left.drop_null().unique(), right.drop_null().unique()
-    matched = int(pc.sum(pc.is_in(own, value_set=other)).as_py() or 0)
-    return Join(file, a, b, matched, len(own) - matched, len(other) - matched)
+    matched = _matches(own, other)
+    return Join(file, a, b, matched, len(own) - matched, len(other) - matched, is_normalised)
 
 
 def key_examples(keys: Any) -> str:

@@ -84,7 +84,8 @@ class LongRoles:
             expert: ColumnRole(expert, "expert", "the expert of each vote"),
         }
         if label is not None:
-            roles[label] = ColumnRole(label, "label", "the same for all votes on an item")
+            why = {} if self.options.label else self.hints.get("reasons", {})
+            roles[label] = ColumnRole(label, "label", why.get(label, "the same for all votes on an item"))
         problem, suggestion = None, {}
         if len(labels) > 1:
             problem = (
@@ -92,6 +93,7 @@ class LongRoles:
                 " with --label, and the others are ignored"
             )
             suggestion = {"--label": labels[0]}
+            problem = self.hints.get("problem", problem)
         elif len(votes) == 1:
             roles[votes[0]] = ColumnRole(votes[0], "vote", "what the expert says")
         else:
@@ -246,6 +248,8 @@ class LongRoles:
                     return []
                 raise missing_column(self.file, self.options.label, list(self.profiles))
             return [self.options.label]
+        if self.hints.get("candidates"):
+            return list(self.hints["candidates"])
         if self.hints.get("label") in self.profiles:
             return [str(self.hints["label"])]
         found = [
@@ -289,7 +293,20 @@ class LongRoles:
                 and not self.rows.is_constant_within(one.name, item, ALWAYS)
                 and not self.rows.is_constant_within(one.name, expert, ALWAYS)
             ]
+        if not found:
+            found = self._only_one_left(item, expert, labels)
         return self._likeliest(found, labels) if len(found) > 1 else found
+
+    def _only_one_left(self, item: str, expert: str, labels: list[str]) -> list[str]:
+        """Return the one column that has no other role, if it can be votes: few experts may always agree."""
+        taken = (item, expert, *labels, *self._not_votes())
+        left = [one for one in self.profiles.values() if one.name not in taken and one.type != "empty"]
+        left = [one for one in left if one.type != "time"]
+        return (
+            [one.name for one in left if one.is_discrete and not says_who_is_right(one)]
+            if len(left) == 1
+            else []
+        )
 
     def _not_votes(self) -> list[str]:
         ignored = select_columns(self.options.ignore, list(self.profiles), self.file)

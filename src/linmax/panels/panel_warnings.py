@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 LEAK_ACCURACY, LEAK_RATIO, LEAK_ITEMS = 0.99, 5.0, 50
 """An expert that is right so often, with so many times fewer mistakes than the next, may know the label."""
+MAX_SHOWN = 40
+"""Characters of a value in a list."""
 MAX_UNVOTED = 0.2
 """The largest share of items whose label no expert votes for."""
 
@@ -33,6 +35,12 @@ def table_warnings(panel: Panel, builder: ChunkBuilder) -> Iterator[DataWarning]
         What made them.
     """
     for join in panel.joins:
+        if join.is_normalised:
+            yield DataWarning(
+                "spelling", "note",
+                f"the ids of {join.file} are in no other file as they are written; they were joined without"
+                " case, whitespace and leading zeros",
+            )  # fmt: skip
         if join.left is not None and (join.left_only or join.right_only):
             yield DataWarning(
                 "unmatched-labels", "grave" if join.right_only > join.matched else "note", str(join)
@@ -84,12 +92,12 @@ def vote_warnings(panel: Panel, keep: bool) -> Iterator[DataWarning]:
     if respelled:
         yield DataWarning(
             "spelling", "note",
-            f"{respelled:,} votes are spelled unlike the labels (case, whitespace, or 1.0 for 1), and count"
-            " for the class of the same name",
+            f"{respelled:,} votes are spelled unlike the labels (case, whitespace, 1.0 for 1, or Y for yes),"
+            " and count for the class of the same name",
         )  # fmt: skip
     if unlabelled and not keep:
         most = sorted(unlabelled, key=lambda value: -unlabelled[value])
-        shown = short_list((f"{short_repr(value)} ({unlabelled[value]:,})" for value in most), 4)
+        shown = _counted({value: unlabelled[value] for value in most}, 4)
         yield DataWarning(
             "votes-never-labels", "note",
             f"{sum(unlabelled.values()):,} votes are never a label and abstain: {shown};"
@@ -97,6 +105,15 @@ def vote_warnings(panel: Panel, keep: bool) -> Iterator[DataWarning]:
         )  # fmt: skip
     if chunk.raw_labels is not None and panel.reading.column("label"):
         yield from _label_warnings(panel, chunk)
+
+
+def _counted(counts: dict[str, int], limit: int) -> str:
+    """Return values with their counts; long values are cut off, counts never are."""
+    shown = [
+        f"{value if len(value) <= MAX_SHOWN else value[: MAX_SHOWN - 3] + '...'!r} ({count:,})"
+        for value, count in [*counts.items()][:limit]
+    ]
+    return ", ".join(shown + ["..."] * (len(counts) > limit))
 
 
 def _label_warnings(panel: Panel, chunk: Chunk) -> Iterator[DataWarning]:

@@ -8,14 +8,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from linmax.panels import names
-from linmax.panels.classes import ClassNames
+from linmax.panels.classes import MIN_LABELS, ClassNames
 from linmax.panels.evidence import Evidence
+from linmax.panels.one_hot import ZERO_ONE
 from linmax.panels.profile import ColumnProfile
 from linmax.panels.reading import PanelOptions
 from linmax.streams.schema import short_list, short_repr
 
 MIN_SHARE = 0.5
 """A column of texts votes if at least this share of its values are classes."""
+MAX_INTEGERS = 20
+"""With few labels, columns with more different integers say nothing about the classes."""
 
 
 class LabelFinder:
@@ -70,6 +73,9 @@ class LabelFinder:
         is_free = self.hints.get("label") in {one.name for one in self.free}
         if self.options.label == "":
             return
+        if self.hints.get("problem") and not self.options.label:
+            self.problem, self.suggestion = self.hints["problem"], dict(self.hints.get("suggestion", {}))
+            return
         if self.options.label:
             found: tuple[str, str] | None = (self.options.label, "named by --label")
         elif is_free:
@@ -89,6 +95,8 @@ class LabelFinder:
             )
             return
         self.label, self.reason = found
+        if not self.options.label:
+            self.reason = self.hints.get("reasons", {}).get(self.label, self.reason)
 
     def _candidate(self) -> tuple[str, str] | None:
         """Return the column of labels and why; None if there is none, or a problem is noted."""
@@ -130,6 +138,14 @@ class LabelFinder:
         voted = [name for name, count in voters.items() if count]
         if len(voted) == 1:
             return voted[0], "its name, and other columns vote for its classes"
+        flags = all({str(value) for value in one.counts} <= ZERO_ONE for one in usable)
+        if flags and not voted:
+            self.problem = (
+                f"{short_list([one.name for one in usable], 8)} of {self.file} have 0 and 1, but not one 1 in"
+                " each row, so they are not one label; make one column of classes of them, and name it with"
+                " --label"
+            )
+            return None
         self._ask([one.name for one in usable])
         return None
 
@@ -186,7 +202,41 @@ class LabelFinder:
             for value in values:
                 first.setdefault(str(value).strip().casefold(), value)
             values = list(first.values())
-        return ClassNames(values, self.options.classes, self.options.missing)
+        found = ClassNames(values, self.options.classes, self.options.missing)
+        return found if profile.present >= MIN_LABELS else self._with_voted(found, profile)
+
+    def _with_voted(self, found: ClassNames, label: ColumnProfile) -> ClassNames:
+        """Return the classes with what several columns say that say a class, too: few labels are known yet.
+
+        Integers that are no label are classes only if labels are missing, or are all the same: attributes
+        have small integers, too.
+        """
+        columns = [one for one in self._may_vote(label.name) if found.share(one.counts)]
+        if not label.missing and label.distinct > 1:
+            columns = [one for one in columns if one.type != "integer"]
+        columns = [one for one in columns if one.type != "integer" or one.distinct <= MAX_INTEGERS]
+        if found.are_integers:
+            columns = [one for one in columns if one.type == "integer"]
+        texts = [one for one in columns if one.type != "integer"]
+        shared = Counter(str(value) for one in columns for value in one.counts)
+        least = 1 if len(texts) == len(columns) == 1 else 2
+        values = [value for value, count in shared.items() if count >= least and value not in ("-1", "-1.0")]
+        abstains = found.find("-1") is None and bool({"-1", "-1.0"} & set(shared))
+        if values:
+            found = ClassNames(found.names, (*self.options.classes, *values), self.options.missing)
+        found.abstaining = frozenset({"-1"}) if abstains else frozenset()
+        return found
+
+    def _may_vote(self, label: str) -> list[ColumnProfile]:
+        """Return the columns that are neither ids, attributes nor truths."""
+        return [
+            one
+            for one in self.free
+            if one.is_discrete and one.name != label
+            and not one.is_unique and not names.is_id_name(one.name) and not is_attribute(one.name, label)
+            and not is_other_truth(one, self.profiles) and not says_who_is_right(one)
+            and (self.experts is None or one.name in self.experts)
+        ]  # fmt: skip
 
     def shared_classes(self) -> ClassNames:
         """Return what most columns have in common, if there is no column of labels."""
@@ -194,6 +244,8 @@ class LabelFinder:
         discrete = [one for one in discrete if not one.is_unique]
         if self.experts is not None:
             discrete = [one for one in discrete if one.name in self.experts]
+        else:
+            discrete = [one for one in discrete if not is_other_truth(one, self.profiles)]
         shared: Counter[Any] = Counter(value for one in discrete for value in one.counts)
         values = [value for value, columns in shared.items() if columns > 1] or list(shared)
         voted = _without_abstentions(values, discrete)
@@ -223,6 +275,33 @@ def is_truth(one: ColumnProfile) -> bool:
         return True
     words = names.words_of(one.name)
     return words in (["correct"], ["right"]) and one.is_discrete and not _is_result(one)
+
+
+def is_other_truth(one: ColumnProfile, columns: Iterable[str]) -> bool:
+    """Whether a column that is not the label holds a truth, or was made from the votes.
+
+    Parameters
+    ----------
+    one : ColumnProfile
+        The column.
+    columns : iterable of str
+        All columns.
+    """
+    if names.has_word(one.name, names.AGGREGATE_WORDS):
+        return True
+    return is_truth(one) and not in_series(one.name, columns)
+
+
+def is_attribute(name: str, label: str | None) -> bool:
+    """Whether a column has the name of an attribute that has nothing to do with the label's name.
+
+    Examples
+    --------
+    >>> is_attribute("is_vip", "truth"), is_attribute("is_spam_gpt4", "is_spam")
+    (True, False)
+    """
+    words = set(names.words_of(name)) - names.ATTRIBUTE_STARTS
+    return names.is_attribute_name(name) and not words & set(names.words_of(label or ""))
 
 
 def says_who_is_right(one: ColumnProfile) -> bool:

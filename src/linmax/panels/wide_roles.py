@@ -6,26 +6,26 @@ import re
 from typing import Any
 
 from linmax.panels import names
+from linmax.panels.chance_votes import chance_votes
 from linmax.panels.classes import ClassNames
-from linmax.panels.evidence import MIN_ITEMS, SIGNIFICANT, Evidence
+from linmax.panels.evidence import Evidence
 from linmax.panels.profile import ColumnProfile
 from linmax.panels.reading import ColumnRole, PanelOptions, Reading, check_roles_once, select_columns
 from linmax.panels.wide_labels import (
     MIN_SHARE,
     LabelFinder,
     classes_of_scores,
-    in_series,
+    is_attribute,
+    is_other_truth,
     is_truth,
     says_who_is_right,
 )
-from linmax.panels.wide_scores import find_probabilities, find_scores, positive_class
+from linmax.panels.wide_scores import find_probabilities, find_scores
 from linmax.streams.schema import StreamError, short_list, short_repr
 from linmax.validation import DataWarning
 
 MIN_NUMBER_SHARE = 0.95
 """The same for a column with many different integers: attributes have small integers, too."""
-MAX_CHECKED = 200
-"""Columns of votes that are compared with the labels."""
 MIN_CONSTANT = 20
 """In fewer rows, an expert may say the same by chance."""
 MIN_IDS = 20
@@ -80,11 +80,13 @@ class WideRoles:
         if self.problem is None:
             self._find_scores()
             self._find_votes()
-            self._check_agreement()
+            self._note_doubts()
             self._find_confidences()
             self._find_id()
             self._explain_others()
             self._check_votes()
+        elif self.hints.get("id") in self.hints.get("reasons", ()) and self.hints["id"] not in self.roles:
+            self._set(self.hints["id"], "id", self.hints["reasons"][self.hints["id"]])
         self._explain_others()
         roles = [self.roles[name] for name in self.profiles]
         return Reading("wide", roles, self.warnings, self.problem, self.suggestion)
@@ -198,7 +200,9 @@ class WideRoles:
             return ""
         if one.is_constant and len(self.classes.names) > 1 and one.present >= MIN_CONSTANT:
             return ""
-        if self.label is not None and (self._is_other_truth(one) or self._is_attribute(one.name)):
+        if is_other_truth(one, self.profiles):
+            return ""
+        if self.label is not None and is_attribute(one.name, self.label):
             return ""
         if one.is_unique or (names.is_id_name(one.name) and one.distinct > 2 * len(self.classes.names)):
             return ""
@@ -211,49 +215,22 @@ class WideRoles:
             return ""
         return "its values are classes" if share > 0.999 else f"{share:.0%} of its values are classes"
 
-    def _is_attribute(self, name: str) -> bool:
-        """Whether a column has the name of an attribute that has nothing to do with the label's name."""
-        words = set(names.words_of(name)) - names.ATTRIBUTE_STARTS
-        return names.is_attribute_name(name) and not words & set(names.words_of(self.label or ""))
-
-    def _is_other_truth(self, one: ColumnProfile) -> bool:
-        if names.has_word(one.name, names.AGGREGATE_WORDS):
-            return True
-        return is_truth(one) and not in_series(one.name, self.profiles)
-
-    def _check_agreement(self) -> None:
-        """Note columns that agree with the labels no more than by chance, while others do.
-
-        They vote all the same: to choose experts by labels that are still to be predicted would be cheating.
-        """
-        voting = [name for name, one in self.roles.items() if one.role == "expert"]
-        if self.label is None or self.experts is not None or len(voting) > MAX_CHECKED:
-            return
-        if self.evidence.data is None or self.profiles[self.label].present < MIN_ITEMS:
-            return
-        found = {name: self.evidence.agreement(name, self.label, self.classes) for name in voting}
-        informed = [name for name, (deviations, _) in found.items() if abs(deviations) >= SIGNIFICANT]
-        doubtful = [name for name, (_, items) in found.items() if items >= MIN_ITEMS and name not in informed]
-        for one in self.roles.values():
-            if one.role == "score" and one.expert == one.name:  # a probability without a word that says so
-                positive = positive_class(self.classes)
-                if self.evidence.separates(one.name, self.label, positive, self.classes):
-                    informed.append(one.name)
-                else:
-                    doubtful.append(one.name)
-            elif one.role == "score":
-                informed.append(one.name)
-        words = {word for name in informed for word in _series_words(name)}
-        dropped = [name for name in doubtful if not words & _series_words(name)]
-        if not informed or not dropped:
-            return
-        self.warnings.append(
-            DataWarning(
-                "chance-votes", "note",
-                f"{short_list(dropped)}: the values are read as votes, but agree with the labels no more than"
-                " by chance; pass --ignore if these are no experts",
+    def _note_doubts(self) -> None:
+        """Note columns that vote by chance only, and truths that are ignored because there are no labels."""
+        if self.experts is None and self.label is not None:
+            found = chance_votes(
+                [*self.roles.values()], self.profiles[self.label], self.classes, self.evidence
             )
-        )  # fmt: skip
+            self.warnings += [] if found is None else [found]
+        truths = [one.name for one in self._free() if is_truth(one) and is_other_truth(one, self.profiles)]
+        if self.options.label == "" and self.experts is None and truths:
+            self.warnings.append(
+                DataWarning(
+                    "ignored-truth", "note",
+                    f"{short_list(truths)}: the name is that of a truth, which must not vote; leave out"
+                    " --label '' if these are labels, and name the experts with --experts if they are votes",
+                )
+            )  # fmt: skip
 
     def _find_confidences(self) -> None:
         experts = {one.name for one in self.roles.values() if one.role == "expert"}
@@ -291,8 +268,9 @@ class WideRoles:
         mostly = [one for one in named if one.distinct >= MANY_SAME * one.present]
         unique = [one for one in free if one.is_unique and one.type == "text"]
         clearly = [one for one in named if names.is_item_id(one.name) and one.distinct > MIN_IDS]
+        why = self.hints.get("reasons", {}).get(self.hints.get("id"), "as the format says")
         for candidates, reason in (
-            (hinted, "as the format says"),
+            (hinted, why),
             (mostly, "its name"),
             (unique, "every value is different"),
             (clearly, "its name"),
@@ -312,6 +290,8 @@ class WideRoles:
             self._set(one.name, role, reason)
 
     def _why_ignored(self, one: ColumnProfile) -> str:
+        if one.name in self.hints.get("candidates", ()) and self.problem is not None:
+            return f"undecided: {self.hints['reasons'][one.name]}"
         if is_truth(one) and one.is_discrete:
             return "its name says that it is a truth" + ", too" * (self.label is not None)
         if self.problem is not None and one.is_discrete and not one.is_constant:
@@ -330,7 +310,7 @@ class WideRoles:
             return "nearly every value is different"
         if self.experts is not None:
             return "not named by --experts"
-        if one.is_discrete and self._is_attribute(one.name):
+        if one.is_discrete and is_attribute(one.name, self.label):
             return "its name is that of an attribute; --attributes reads it"
         if one.type == "number":
             return "numbers with decimals; --attributes reads them"
@@ -357,14 +337,6 @@ class WideRoles:
                     f" (such as {short_list(profile.examples, 2)}) are not classes of"
                     f" {short_repr(self.label)} ({classes}); name it with --attributes, or leave it out"
                 )
-
-
-def _series_words(name: str) -> set[str]:
-    """Return what the names of a series have in common: the first and the last word, without numbers."""
-    words = [re.sub(r"\d+$", "", word) for word in names.words_of(name)]
-    if len(words) < 2:
-        return set(words) - {name.lower(), ""}
-    return {words[0], words[-1]} - {""}
 
 
 def infer_wide(
