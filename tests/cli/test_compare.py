@@ -303,7 +303,7 @@ def test_what_cannot_be_compared_is_one_sentence(votes: Path, tmp_path: Path) ->
         ((bare, "Winnow(1.2)"), "name the column with --label"),
         ((header, "Winnow(1.2)"), "header.csv has no rows; it needs at least one below the header"),
         ((blank, "Winnow(1.2)"), "column 'truth' of blank.csv holds nothing"),
-        ((bare, "Winnow(1.2)", "--labels", late), "is joined by id and bare.csv has none; name the column"),
+        ((bare, "Winnow(1.2)", "--labels", late), "no column of ids is in both; name them with --id"),
         ((votes, "--labels", tmp_path / "none.csv"), "none.csv'; check the path"),
         ((votes, "--picture", tmp_path / "c.jpg"), "the name must end in .png"),
         ((votes, "--picture", tmp_path / "no" / "c.png"), "there is no folder"),

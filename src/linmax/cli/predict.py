@@ -24,6 +24,7 @@ from linmax.cli.options import FilesOptions
 from linmax.cli.output import ProgressBar, print_message, progress_bar
 from linmax.evaluate.predictions import PredictedChunk, predict_chunks
 from linmax.fusion import Fusion
+from linmax.fusion.model_file import is_model
 from linmax.streams import PredictionWriter, Stream
 
 MAX_PROBABILITIES = 1000
@@ -64,6 +65,8 @@ class Summary(NamedTuple):
 def predict(model: Path, read: FilesOptions, output: Path | None) -> Summary:
     """Predict every row, write the predictions, and print how many are correct."""
     _check_output(output, model, *map(Path, read.paths))
+    if any(is_model(Path(path)) for path in read.paths) and not is_model(model):
+        raise ValueError(f"the model comes before the files: linmax predict {read.paths[0]} {model}")
     fusion = load_model(model)
     writer = PredictionWriter(output)
     on_screen = writer.path is None and sys.stdout.isatty()
