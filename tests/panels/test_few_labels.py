@@ -67,6 +67,13 @@ def test_minus_one_abstains_with_few_labels_too():
     assert sum("m0" in one for one in panel.chunk.vote_dicts()) == 45
 
 
+def test_minus_one_is_a_class_of_a_scale_of_which_one_class_was_labelled():
+    columns = panel_columns(90, (-1, 0, 1))
+    first = [i for i, one in enumerate(columns["label"]) if one == 1][:10]
+    panel = read_columns(known(columns, first))
+    assert sorted(panel.classes.names) == ["-1", "0", "1"]
+
+
 def test_with_many_labels_a_value_that_is_never_a_label_is_no_class():
     columns = panel_columns(200)
     for name in ("m0", "m1"):

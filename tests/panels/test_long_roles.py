@@ -238,6 +238,11 @@ def test_in_a_tiny_table_the_only_column_left_is_the_vote(answers):
     assert panel.reading.column("vote") == "answer"
 
 
+def test_a_truth_is_not_the_vote_even_if_nothing_else_is_left():
+    columns = {"task": ["1", "1", "2", "2"], "worker": ["ann", "bob"] * 2, "gold": ["a", "a", "b", "b"]}
+    assert read_columns(columns, label="").reading.column("vote") is None
+
+
 def test_of_two_columns_that_are_left_none_is_taken():
     columns = {
         "task": ["1", "1", "2", "2"], "worker": ["ann", "bob"] * 2,

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from linmax.panels import names
 from linmax.panels.join_experts import has_expert_column, join_experts
-from linmax.panels.keys import Join, common_form, count_matches, key_examples, key_texts, normal_keys
+from linmax.panels.keys import Join, common_form, count_matches, key_examples, key_texts, normal_form
 from linmax.panels.one_hot import merge_one_hot
 from linmax.panels.profile import ColumnProfile, profile_column, strip_missing
 from linmax.panels.reading import PanelOptions
@@ -62,8 +62,8 @@ class LabelColumn(NamedTuple):
         column = self.values
         if self.key is not None:
             keys = key_texts(data.column(self.key))
-            normal = normal_keys(keys) if self.is_normalised else None
-            column = column.take(pc.index_in(keys if normal is None else normal, value_set=self.ids))
+            keys = normal_form(keys) if self.is_normalised else keys
+            column = column.take(pc.index_in(keys, value_set=self.ids))
         if self.name in data.column_names:
             column = _coalesce(column, data.column(self.name).combine_chunks())
             data = data.drop_columns([self.name])

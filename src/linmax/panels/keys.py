@@ -70,9 +70,14 @@ def normal_keys(keys: Any) -> Any | None:
     ['tck-7', 'tck10', '1.05']
     >>> normal_keys(pa.array(["7", "07"]))
     """
-    texts = pc.replace_substring_regex(pc.utf8_lower(keys), r"\s+", "")
-    texts = pc.replace_substring_regex(texts, r"(^|[^0-9.,])0+([0-9])", r"\1\2")
+    texts = normal_form(keys)
     return texts if len(texts.unique()) == len(keys.unique()) else None
+
+
+def normal_form(keys: Any) -> Any:
+    """Return ids without case, whitespace and leading zeros, even if two become the same."""
+    texts = pc.replace_substring_regex(pc.utf8_lower(keys), r"\s+", "")
+    return pc.replace_substring_regex(texts, r"(^|[^0-9.,])0+([0-9])", r"\1\2")
 
 
 def common_form(left: Any, right: Any) -> tuple[Any, Any, bool]:

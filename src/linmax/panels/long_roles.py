@@ -302,11 +302,9 @@ class LongRoles:
         taken = (item, expert, *labels, *self._not_votes())
         left = [one for one in self.profiles.values() if one.name not in taken and one.type != "empty"]
         left = [one for one in left if one.type != "time"]
-        return (
-            [one.name for one in left if one.is_discrete and not says_who_is_right(one)]
-            if len(left) == 1
-            else []
-        )
+        if len(left) != 1 or not left[0].is_discrete or says_who_is_right(left[0]):
+            return []
+        return [] if names.has_word(left[0].name, names.TRUTH_WORDS) else [left[0].name]
 
     def _not_votes(self) -> list[str]:
         ignored = select_columns(self.options.ignore, list(self.profiles), self.file)

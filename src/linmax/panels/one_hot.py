@@ -20,6 +20,8 @@ from linmax.streams.schema import short_list
 
 ZERO_ONE = frozenset({"0", "1", "0.0", "1.0", "True", "False", "true", "false", "TRUE", "FALSE"})
 ONE = ("1", "1.0", "True", "true", "TRUE")
+MIN_ROWS = 20
+"""In fewer rows, label_1 and label_2 may be two people that happen to disagree always."""
 MIN_UNNAMED = 3
 """Columns of a file of labels that are named after classes alone are one label if there are as many."""
 
@@ -39,7 +41,8 @@ def merge_one_hot(table: RawTable, options: PanelOptions, *, of_labels: bool = F
     Returns
     -------
     RawTable
-        With a note on the columns and the reason of the new one, or the table itself.
+        With a note on the columns and the reason of the new one, or the table itself. If only the first rows
+        are in memory, with a problem.
 
     Examples
     --------
@@ -49,17 +52,22 @@ def merge_one_hot(table: RawTable, options: PanelOptions, *, of_labels: bool = F
     >>> merge_one_hot(table, PanelOptions()).data.to_pydict()
     {'ann': ['bug', 'bug'], 'truth': ['bug', 'fix']}
     """
-    if not table.complete:
-        return table
     columns = table.data.column_names
     named = {options.label, options.id, options.labels_id}
     for patterns in (options.experts, options.attributes, options.ignore):
         named.update(name for name in columns for one in patterns or () if _matches(name, one))
     free = [name for name in columns if name not in named]
+    if of_labels:  # the others are ids
+        free = [name for name in free if _is_zero_one(table.data.column(name), options.missing)]
     for stem, group in _groups(free, of_labels).items():
-        if stem in columns:
+        others = [name for name in columns if name not in group]
+        if stem in columns or (_is_series(stem) and any(map(_is_truth, others))):
+            continue
+        if all(tail.isdecimal() for tail in group.values()) and table.data.num_rows < MIN_ROWS:
             continue
         merged = _merged(table.data, group, options.missing)
+        if merged is not None and not table.complete:
+            return _refused(table, stem, list(group))
         if merged is not None:
             return _replaced(table, stem, list(group), merged)
     return table
@@ -81,10 +89,8 @@ def _groups(columns: list[str], of_labels: bool) -> dict[str, dict[str, str]]:
                 found.setdefault(tail, {})[name] = head
     several = [stem for stem, group in found.items() if len(group) > 1]
     found = {stem: found[stem] for stem in sorted(several, key=lambda one: (-len(found[one]), -len(one)))}
-    others = [name for name in columns if not names.is_id_name(name)]
-    others = [name for name in others if not names.has_word(name, names.ITEM_WORDS)]
-    if of_labels and not found and len(others) >= MIN_UNNAMED:
-        found["label"] = {name: name for name in others}
+    if of_labels and not found and len(columns) >= MIN_UNNAMED:
+        found["label"] = {name: name for name in columns}
     return found
 
 
@@ -92,19 +98,35 @@ def _is_truth(stem: str) -> bool:
     return names.truth_strength(stem) == 2
 
 
+def _is_series(stem: str) -> bool:
+    """Whether the name may be that of an expert if another column holds the truth, as human is."""
+    words = set(names.words_of(stem)) & (names.TRUTH_WORDS | names.PERSON_WORDS)
+    return bool(words) and words <= names.SERIES_WORDS
+
+
+def _is_zero_one(column: Any, missing: tuple[str, ...]) -> bool:
+    """Whether all cells are 0, 1 or missing."""
+    cells = _texts(column, missing).drop_null()
+    return bool(pc.all(pc.is_in(cells, value_set=pa.array(sorted(ZERO_ONE)))).as_py())
+
+
+def _texts(column: Any, missing: tuple[str, ...]) -> Any:
+    array = column.combine_chunks()
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pa.types.is_floating(array.type):
+        array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+    return strip_missing(array.cast(pa.string()), missing)
+
+
 def _merged(data: Any, group: dict[str, str], missing: tuple[str, ...]) -> Any:
     """Return the class of each row, null where all cells are missing; None if a row has not exactly one."""
     ones: list[NDArray[np.bool_]] = []
     present: list[NDArray[np.bool_]] = []
     for name in group:
-        column = data.column(name).combine_chunks()
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        if pa.types.is_floating(column.type):
-            column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
-        texts = strip_missing(column.cast(pa.string()), missing)
-        if not pc.all(pc.is_in(texts.drop_null(), value_set=pa.array(sorted(ZERO_ONE)))).as_py():
+        if not _is_zero_one(data.column(name), missing):
             return None
+        texts = _texts(data.column(name), missing)
         ones.append(_flags(pc.is_in(texts, value_set=pa.array(ONE))))
         present.append(_flags(texts.is_valid()))
     known = np.any(present, axis=0)
@@ -115,6 +137,14 @@ def _merged(data: Any, group: dict[str, str], missing: tuple[str, ...]) -> Any:
 
 def _flags(column: Any) -> NDArray[np.bool_]:
     return np.asarray(pc.fill_null(column, False).to_numpy(zero_copy_only=False), bool)
+
+
+def _refused(table: RawTable, name: str, group: list[str]) -> RawTable:
+    problem = (
+        f"{short_list(group)} of {table.file} are one label with a column per class, which needs a file that"
+        f" fits into memory; make one column of classes of them, called {name}"
+    )
+    return replace(table, hints={**table.hints, "problem": problem})
 
 
 def _replaced(table: RawTable, name: str, group: list[str], merged: Any) -> RawTable:

@@ -220,11 +220,14 @@ class LabelFinder:
         texts = [one for one in columns if one.type != "integer"]
         shared = Counter(str(value) for one in columns for value in one.counts)
         least = 1 if len(texts) == len(columns) == 1 else 2
-        values = [value for value, count in shared.items() if count >= least and value not in ("-1", "-1.0")]
-        abstains = found.find("-1") is None and bool({"-1", "-1.0"} & set(shared))
-        if values:
-            found = ClassNames(found.names, (*self.options.classes, *values), self.options.missing)
-        found.abstaining = frozenset({"-1"}) if abstains else frozenset()
+        values = [value for value, count in shared.items() if count >= least]
+        known = list(map(str, found.names))
+        voted = _without_abstentions([*dict.fromkeys((*known, *values))], columns)
+        extra = [value for value in voted if value not in known]
+        if extra:
+            found = ClassNames(found.names, (*self.options.classes, *extra), self.options.missing)
+        if {"-1", "-1.0"} & set(values) and found.find("-1") is None:
+            found.abstaining = frozenset({"-1"})
         return found
 
     def _may_vote(self, label: str) -> list[ColumnProfile]:
