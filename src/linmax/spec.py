@@ -410,7 +410,11 @@ def _unknown(name: str) -> UnknownNameError:
     """Return the error for a name that is not registered; it suggests the nearest one that is."""
     names = {other.lower(): other for other, thing in _registry.items() if _is_callable(thing)}
     near = difflib.get_close_matches(name[:100].lower(), names, n=1, cutoff=0.7)
-    hint = f"did you mean {names[near[0]]!r}?" if near else "`linmax learners` lists all; import the module that registers your own"
+    hint = (
+        f"did you mean {names[near[0]]!r}?"
+        if near
+        else "`linmax learners` lists all; import the module that registers your own"
+    )
     return UnknownNameError(f"there is no {short(name)}; {hint}")
 
 

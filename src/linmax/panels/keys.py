@@ -41,8 +41,8 @@ class Join(NamedTuple):
         by = self.left if self.left == self.right else f"{self.left} = {self.right}"
         by += " (without case, whitespace and leading zeros)" * self.is_normalised
         return (
-            f"{self.file} joined by {by}: {self.matched:,} matched, {self.left_only:,} without a partner"
-            f" before, {self.right_only:,} in {self.file}"
+            f"{self.file} joined by {by}: {self.matched:,} ids are in both, {self.right_only:,} only in"
+            f" {self.file}, and {self.left_only:,} only in the files before it"
         )
 
 

@@ -122,6 +122,10 @@ class LongRoles:
         fixed = self.hints.get("columns")
         if fixed:
             return fixed[0], fixed[1], "as the format says"
+        if options.experts is not None and options.shape is None:
+            return None  # columns of votes are named, so the table is wide
+        if options.id and options.id not in self.profiles:
+            raise missing_column(self.file, options.id, list(self.profiles))
         if options.shape in ("wide", "scores"):
             return None
         if options.shape == "long" and options.experts and len(options.experts) >= 2 and options.id:

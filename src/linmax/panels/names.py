@@ -57,8 +57,8 @@ VOTE_WORDS = _words(
 )
 ATTRIBUTE_STARTS = _words("is has num n nb number count total")
 ATTRIBUTE_WORDS = _words(
-    "fold split batch age sex gender year month day hour count length len size seed epoch rank round turn"
-    " page frame position tokens"
+    "fold split partition subset feat batch age sex gender year month day hour count length len size"
+    " seed epoch rank round turn page frame position tokens"
 )
 """Names of columns whose values may look like classes, and are no votes."""
 CONFIDENCE_WORDS = _words(
@@ -115,7 +115,7 @@ def truth_strength(name: str) -> int:
         return 0
     if "_".join(words) in TRUTH_NAMES or "".join(words) in TRUTH_NAMES:
         return 2
-    if TRUTH_WORDS & set(words):
+    if TRUTH_WORDS & set(words) or words == ["hard", "label"]:
         return 2
     if PERSON_WORDS & set(words) and LABEL_WORDS & set(words):
         return 2
@@ -134,6 +134,8 @@ def says_whether_right(name: str) -> bool:
     """
     words = words_of(name)
     joined = "_".join(words)
+    if words[:2] == ["soft", "label"]:  # the distribution of the annotations
+        return True
     return any(joined == word or joined.endswith("_" + word) for word in RESULT_WORDS)
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -203,7 +201,7 @@ def read_panel(paths: Sequence[str | os.PathLike[str] | Any], options: PanelOpti
         if paths[0] == "-" or not _needs_memory(panel):
             return panel
         panel.close()
-    tables = _name_experts([load_table(path, header=options.header) for path in paths])
+    tables = [_load_named(path, options.header) for path in paths]
     if len(tables) == 1 and not tables[0].complete:
         return _open_large(paths[0], labels, options)
     for table in tables:
@@ -213,6 +211,13 @@ def read_panel(paths: Sequence[str | os.PathLike[str] | Any], options: PanelOpti
     panel = panel_of(joined.table, joined.options, joined.joins)
     panel.given = options
     return panel
+
+
+def _load_named(path: Any, header: bool) -> RawTable:
+    """Load a file; its whole path tells which expert it is of, if there are several."""
+    table = load_table(path, header=header)
+    is_path = isinstance(path, str | os.PathLike) and path != "-"
+    return replace(table, expert=os.fspath(path)) if is_path else table
 
 
 def _is_large(path: Any) -> bool:
@@ -254,26 +259,6 @@ def _open_large(path: Any, labels: RawTable | None, options: PanelOptions) -> Pa
     except BaseException:
         head.close()
         raise
-
-
-def _name_experts(tables: list[RawTable]) -> list[RawTable]:
-    """Name the expert of each of several files after the words that differ in their names."""
-    if len(tables) < 2:
-        return tables
-    stems = [re.findall(r"[^_\-. ]+|[_\-. ]+", Path(table.file).name.split(".")[0]) for table in tables]
-    start = _common_start(stems)
-    end = _common_start([stem[start:][::-1] for stem in stems])
-    found = []
-    for table, stem in zip(tables, stems, strict=True):
-        own = "".join(stem[start : len(stem) - end]).strip("_-. ")
-        found.append(replace(table, expert=own or "".join(stem)))
-    return found
-
-
-def _common_start(stems: list[list[str]]) -> int:
-    """Return how many words all names begin with."""
-    columns = zip(*stems, strict=False)
-    return next((i for i, words in enumerate(columns) if len(set(words)) > 1), min(map(len, stems)))
 
 
 def panel_of(table: RawTable, options: PanelOptions, joins: list[Join] | None = None) -> Panel:

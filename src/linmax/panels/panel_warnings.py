@@ -20,6 +20,8 @@ LEAK_ACCURACY, LEAK_RATIO, LEAK_ITEMS = 0.99, 5.0, 50
 """An expert that is right so often, with so many times fewer mistakes than the next, may know the label."""
 MAX_SHOWN = 40
 """Characters of a value in a list."""
+MAX_ABSTAINING = 0.5
+"""The largest share of votes that are never a label."""
 MAX_UNVOTED = 0.2
 """The largest share of items whose label no expert votes for."""
 
@@ -96,10 +98,12 @@ def vote_warnings(panel: Panel, keep: bool) -> Iterator[DataWarning]:
             " and count for the class of the same name",
         )  # fmt: skip
     if unlabelled and not keep:
+        present = sum(panel.profiles[name].present for name in columns)
+        share = sum(unlabelled.values()) / max(present, 1)
         most = sorted(unlabelled, key=lambda value: -unlabelled[value])
         shown = _counted({value: unlabelled[value] for value in most}, 4)
         yield DataWarning(
-            "votes-never-labels", "note",
+            "votes-never-labels", "grave" if share > MAX_ABSTAINING else "note",
             f"{sum(unlabelled.values()):,} votes are never a label and abstain: {shown};"
             " name those that are classes with --classes",
         )  # fmt: skip
@@ -133,7 +137,7 @@ def _label_warnings(panel: Panel, chunk: Chunk) -> Iterator[DataWarning]:
     scored = {panel.classes.find(one.label) for one in panel.reading.columns("score")}
     voted[[index[name] for name in scored if name in index]] = True
     never = ~voted[labels] & (labels >= 0)
-    if votes and never.any():
+    if panel.schema.shape != "attributes" and never.any():
         share = float(never.sum()) / total
         some = short_list(map(short_repr, dict.fromkeys(chunk.labels[never].tolist())), 4)
         yield DataWarning(
@@ -142,6 +146,12 @@ def _label_warnings(panel: Panel, chunk: Chunk) -> Iterator[DataWarning]:
         )  # fmt: skip
     if panel.options.experts is None:
         yield from _leaks(errors)
+        if len(votes) == 1:
+            yield DataWarning(
+                "single-expert", "note",
+                f"only {short_repr(next(iter(votes)))} votes, so there is nothing to combine; if others"
+                " are experts, too, name all of them with --experts",
+            )  # fmt: skip
 
 
 def _leaks(errors: dict[Any, tuple[float, int]]) -> Iterator[DataWarning]:

@@ -108,6 +108,8 @@ def _flatten(record: dict[str, Any], prefix: str, flat: dict[str, Any], depth: i
             continue
         if name in flat:
             raise StreamError(f"{file}: two values for {short_repr(name)} in a record; rename one")
+        if isinstance(value, list) and len(value) == 1 and not isinstance(value[0], list | dict):
+            value = value[0]
         if isinstance(value, list | dict):
             value = json_text(value) if value else None
         flat[name] = value

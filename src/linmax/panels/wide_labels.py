@@ -168,7 +168,8 @@ class LabelFinder:
             )
             return
         listed = short_list(candidates, 8)
-        self.suggestion = {"--label": candidates[0]}
+        if not unknown or any(names.truth_strength(name) for name in candidates):
+            self.suggestion = {"--label": candidates[0]}
         if unknown:
             self.problem = (
                 f"no column of {self.file} has the name of a label; name it with --label (its values can be"

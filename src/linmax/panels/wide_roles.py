@@ -147,7 +147,11 @@ class WideRoles:
     def _find_scores(self) -> None:
         if self.options.shape == "wide":
             return
-        named = [one for one in self._free() if self.experts is None or one.name in self.experts]
+        named = [
+            one
+            for one in self._free()
+            if (self.experts is None or one.name in self.experts) and not names.says_whether_right(one.name)
+        ]
         endings = classes_of_scores(named)
         labels = {str(name) for name in self.classes.names}
         if labels < endings and self._are_classes(endings, named):  # some are never a label
