@@ -160,3 +160,30 @@ def test_minus_one_is_a_class_where_it_is_a_label_or_nobody_abstains(tmp_path: P
     path.write_text("ann,truth\n" + "1,1\n-1,0\n" * 20)
     assert told(path, "--abstain", "none")["experts"][0]["vote_rate"] == 1.0
     assert told(path)["experts"][0]["vote_rate"] < 0.6
+
+
+def full(*_: Any, **__: Any) -> None:
+    raise OSError(28, "No space left on device", "report.html")
+
+
+def test_a_report_that_cannot_be_written_does_not_lose_the_verdict(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("linmax.report.page.write_page", full)
+    for words in ((), ("--json",)):
+        result = fuse(file, "--report", tmp_path / "report.html", *words)
+        assert result.exit_code == 2
+        assert "erdict" in result.stdout
+        assert "No space left on device" in result.stderr
+
+
+def test_a_model_that_cannot_be_written_does_not_lose_the_verdict(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("linmax.fusion.Fusion.save", full)
+    output = tmp_path / "guesses.csv"
+    result = fuse(file, "--save", tmp_path / "m", "--output", output)
+    assert result.exit_code == 2
+    assert "Verdict" in result.stdout
+    assert "No space left on device" in result.stderr
+    assert len(output.read_text().splitlines()) == 301

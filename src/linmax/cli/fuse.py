@@ -62,6 +62,8 @@ class Pass:
         How the file was read.
     saved : int or None
         Rows that the model in the file of --save has learned; None if nothing is saved yet.
+    failure : Exception or None
+        Why the model could not be written at the end: raised after the findings are printed.
     """
 
     run: ResumableRun
@@ -70,6 +72,7 @@ class Pass:
     options: FuseOptions
     panel: Panel
     saved: int | None = None
+    failure: Exception | None = None
 
     @property
     def way_on(self) -> str:
@@ -135,6 +138,8 @@ def fuse(read: FilesOptions, options: FuseOptions, console: Console | None = Non
     missing = ["rows"] * (not learned) + ["ablation"] * (not ablated)
     with one.explain_interrupt("before the result was complete"):
         report_result(console, found, one, missing)
+        if one.failure is not None:
+            raise one.failure
         if not missing and options.save is not None:
             save_model(one, finished=True)
     return not missing
@@ -245,10 +250,14 @@ def _learn(one: Pass, table: MilestoneTable, interrupts: list[int]) -> bool:
                 f"{options.start} has learned all {start.prefix.rows:,} rows of {one.stream.schema.file};"
                 " add rows, or learn them again with --relearn"
             )
-        if options.save is not None:  # inside the writer's context: if saving fails, no predictions remain
-            save_model(one, finished=False)  # the findings are not printed yet
+        if options.save is not None:
+            try:
+                save_model(one, finished=False)  # the findings are not printed yet
+            except (OSError, ValueError) as failure:
+                one.failure = failure
+                raise Interrupted from None
         return True
-    return False
+    return one.failure is not None
 
 
 def save_model(one: Pass, *, finished: bool) -> None:
@@ -295,18 +304,20 @@ def _summarize(
 
 
 def report_result(console: Console, found: Findings, one: Pass, missing: list[str]) -> None:
-    """Write the report, print the findings, and list the files that were written."""
+    """Print the findings, write the report, and list the files that were written."""
     options = one.options
-    if options.report is not None:
+    if options.json:
+        print_json({**vars(found), "finished": not missing, "missing": missing})
+    else:
+        print_summary(console, found)
+    if options.report is not None:  # after the findings: they are not lost if this fails
         from linmax.report.page import write_page
 
         write_page(found, options.report)
     if options.json:
-        print_json({**vars(found), "finished": not missing, "missing": missing})
         return
-    print_summary(console, found)
     for what, path in (
-        ("Model", options.save),
+        ("Model", None if one.failure else options.save),
         ("Predictions", None if "rows" in missing else options.output),
         ("Report", options.report),
     ):
