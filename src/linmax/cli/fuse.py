@@ -253,7 +253,7 @@ def _learn(one: Pass, table: MilestoneTable, interrupts: list[int]) -> bool:
         if options.save is not None:
             try:
                 save_model(one, finished=False)  # the findings are not printed yet
-            except (OSError, ValueError) as failure:
+            except OSError as failure:
                 one.failure = failure
                 raise Interrupted from None
         return True
