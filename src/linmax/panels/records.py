@@ -35,9 +35,9 @@ def records_table(records: Iterable[Any], file: str) -> Any:
 
     Examples
     --------
-    >>> table = records_table([{"id": 1, "votes": {"ann": "ham"}}, {"id": "x", "tags": [1]}], "a.json")
+    >>> table = records_table([{"id": 1, "votes": {"ann": "ham"}}, {"id": "x", "tags": [1, 2]}], "a.json")
     >>> table.to_pylist()[1]
-    {'id': 'x', 'votes.ann': None, 'tags': '[1]'}
+    {'id': 'x', 'votes.ann': None, 'tags': '[1, 2]'}
     """
     columns: dict[str, tuple[list[int], list[Any]]] = {}
     rows = filled = 0
