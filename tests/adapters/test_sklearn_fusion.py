@@ -235,6 +235,7 @@ def test_metadata_is_routed_where_it_was_requested(iris: Any) -> None:
         assert unweighted.class_count_.sum() == 300
 
 
+@pytest.mark.slow
 def test_two_jobs_give_the_same_result_as_one(iris: Any) -> None:
     one, two = (
         FusionClassifier(PANEL, AVERAGED, cv=2, n_jobs=jobs, random_state=0).fit(*iris) for jobs in (1, 2)

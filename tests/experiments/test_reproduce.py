@@ -140,6 +140,7 @@ def test_cached_cells_depend_on_the_code_and_the_data(
     assert cache.stamp(TOY, tmp_path) != first
 
 
+@pytest.mark.slow
 def test_all_cores_give_what_one_gives(tmp_path: Path) -> None:
     names = ["lecture-potential"]
     for workers in (1, 2):

@@ -126,6 +126,7 @@ def test_a_browser_shows_and_prints_the_page_without_messages(pages: Path) -> No
     assert paper.read_bytes().startswith(b"%PDF")
 
 
+@pytest.mark.slow
 def test_a_panel_of_language_models_fits_on_its_page(pages: Path) -> None:
     """29 models answer the first 1000 questions of a benchmark; the screenshot is left for inspection."""
     data = Path(__file__).parents[3] / "shared" / "data" / "mmlu_pro_votes" / "mmlu_pro_votes.npz"

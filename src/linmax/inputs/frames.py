@@ -52,9 +52,9 @@ def read_columns(
 ) -> dict[Any, Result]:
     """Apply a reader to every column that is not left out."""
     return {
-        series.name: read_series(series, what, read)
-        for series in frame.iter_columns()
-        if series.name not in left_out
+        name: read_series(frame.get_column(name), what, read)
+        for name in frame.columns
+        if name not in left_out
     }
 
 
