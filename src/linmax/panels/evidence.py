@@ -22,6 +22,10 @@ SIGNIFICANT = 3.0
 """Standard deviations from chance."""
 
 
+MAX_ROWS = 20_000
+"""Of more rows, so many are compared, evenly spaced."""
+
+
 class Evidence:
     """Compares the columns of a table with each other.
 
@@ -42,6 +46,8 @@ class Evidence:
     """
 
     def __init__(self, data: Any, missing: tuple[str, ...] = MISSING) -> None:
+        if data is not None and data.num_rows > MAX_ROWS:
+            data = data.take(pa.array(np.linspace(0, data.num_rows - 1, MAX_ROWS).astype(np.int64)))
         self.data, self.missing = data, missing
 
     def are_one_to_one(self, a: str, b: str) -> bool:
