@@ -22,6 +22,8 @@ BINS = 10
 """Bins of confidence, all of the same width."""
 ALL_TRIALS_CLASSES = 256
 """With m times so many known classes, only every (m + 1)-th trial is counted, because each takes longer."""
+ALL_TRIALS, LATER_TRIALS = 100_000, 8
+"""After the first so many trials, one of so many is counted: that is accurate enough."""
 MIN_PROBABILITY = 1e-15
 """A smaller probability of the truth counts as this one, so that the log loss is finite."""
 
@@ -185,7 +187,10 @@ def count_calibration(  # type: ignore[no-untyped-def]
         if y < 0 or y >= k:
             continue
         seen += 1
-        if (seen - 1) % (1 + k // (ALL_TRIALS_CLASSES + 1)) > 0:
+        every = 1 + k // (ALL_TRIALS_CLASSES + 1)
+        if seen > ALL_TRIALS:
+            every *= LATER_TRIALS
+        if (seen - 1) % every > 0:
             continue
         highest = -np.inf
         for c in range(k):
