@@ -16,7 +16,7 @@ from docs.figures import figures
 from experiments import papers
 from linmax import recommended, spec
 from linmax.bounds.theorems import THEOREMS
-from linmax.panels import names
+from linmax.panels.roles import names
 from linmax.report import Entry, catalogue, options
 
 HERE = Path(__file__).parent
@@ -112,7 +112,7 @@ def sharing() -> str:
 
 
 def column_names() -> str:
-    """What the words in the names of columns mean, as they are in `linmax.panels.names`."""
+    """What the words in the names of columns mean, as they are in `linmax.panels.roles.names`."""
     rows = [(meaning, ", ".join(sorted(words))) for meaning, words in COLUMN_WORDS.items()]
     return table(("a column of", "words"), rows)
 

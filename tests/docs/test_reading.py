@@ -8,18 +8,9 @@ import pytest
 
 from linmax.cli import fuse_start
 from linmax.evaluate import order
-from linmax.panels import (
-    classes,
-    evidence,
-    excel,
-    join,
-    limits,
-    long_roles,
-    panel,
-    profile,
-    wide_labels,
-    wide_roles,
-)
+from linmax.panels import join, panel
+from linmax.panels.formats import excel, limits
+from linmax.panels.roles import classes, evidence, long_roles, profile, wide_labels, wide_roles
 from tests.helpers.pages import ROOT
 
 PAGE = ROOT / "docs" / "reading.md"

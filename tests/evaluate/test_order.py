@@ -14,7 +14,7 @@ import pytest
 
 from linmax.evaluate.order import Block, label_order, runs_test
 
-DATA = Path("/work/shared/data")
+DATA = Path(__file__).parents[3] / "shared" / "data"
 
 
 def stored(name: str) -> Any:

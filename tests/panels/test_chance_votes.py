@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from linmax.panels.classes import ClassNames
-from linmax.panels.evidence import Evidence
+from linmax.panels.roles.classes import ClassNames
+from linmax.panels.roles.evidence import Evidence
 from tests.panels.small_tables import codes_of, experts_of, panel_columns, read_columns
 
 

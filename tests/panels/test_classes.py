@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from linmax.panels.classes import ClassNames
+from linmax.panels.roles.classes import ClassNames
 
 
 @pytest.mark.parametrize("vote", ["bug", " bug ", "Bug", "BUG\t"])

@@ -144,7 +144,7 @@ def test_a_bad_line_is_reported_with_its_number() -> None:
 def test_keys_that_vary_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(StreamError, match=r"over 10000 columns \(k0, k1, k2, ...\) by record 10001"):
         load([{f"k{i}": 1} for i in range(10_100)])
-    monkeypatch.setattr("linmax.panels.records.MAX_SPARSE_CELLS", 1000)
+    monkeypatch.setattr("linmax.panels.formats.records.MAX_SPARSE_CELLS", 1000)
     with pytest.raises(StreamError, match="100 records with 100 different keys"):
         load([{f"k{i}": 1} for i in range(100)])
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from linmax.panels import names
-from linmax.panels.names import (
+from linmax.panels.roles import names
+from linmax.panels.roles.names import (
     CONFIDENCE_WORDS,
     is_id_name,
     says_whether_right,

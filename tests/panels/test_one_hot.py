@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from linmax.panels import load_table
-from linmax.panels.one_hot import merge_one_hot
 from linmax.panels.panel import panel_of
-from linmax.panels.reading import PanelOptions
+from linmax.panels.roles.one_hot import merge_one_hot
+from linmax.panels.roles.reading import PanelOptions
 from tests.panels.small_tables import (
     CLASSES,
     as_csv,

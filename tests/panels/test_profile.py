@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from linmax.panels.profile import MAX_VALUES, MISSING, profile_column
+from linmax.panels.roles.profile import MAX_VALUES, MISSING, profile_column
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from linmax import Fusion
 from linmax.panels import panel as panel_module
 from linmax.panels.panel import read_panel
-from linmax.panels.reading import PanelOptions
+from linmax.panels.roles.reading import PanelOptions
 from tests.panels.small_tables import panel_columns, roles_of, write_files
 
 

@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 
 from linmax.panels.build import ChunkBuilder
-from linmax.panels.classes import MIN_LABELS, ClassNames
 from linmax.panels.join import join_tables
 from linmax.panels.keys import Join
-from linmax.panels.long_roles import infer_long
 from linmax.panels.panel_warnings import table_warnings, vote_warnings
-from linmax.panels.profile import MISSING, ColumnProfile, profile_column
-from linmax.panels.reading import PanelOptions, Reading, as_dict
-from linmax.panels.second_header import check_second_header
+from linmax.panels.roles.classes import MIN_LABELS, ClassNames
+from linmax.panels.roles.long_roles import infer_long
+from linmax.panels.roles.profile import MISSING, ColumnProfile, profile_column
+from linmax.panels.roles.reading import PanelOptions, Reading, as_dict
+from linmax.panels.roles.second_header import check_second_header
+from linmax.panels.roles.wide_roles import infer_wide
 from linmax.panels.stored import reading_by_name, restore_reading
 from linmax.panels.streaming import StreamedTable
 from linmax.panels.table import RawTable, load_table
-from linmax.panels.wide_roles import infer_wide
 from linmax.streams import Chunk, Schema, Stream, StreamError
 from linmax.validation import DataWarning
 

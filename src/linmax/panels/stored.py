@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from linmax.panels import names
-from linmax.panels.classes import ClassNames
-from linmax.panels.profile import MISSING, ColumnProfile
-from linmax.panels.reading import ColumnRole, PanelOptions, Reading, select_columns
+from linmax.panels.roles import names
+from linmax.panels.roles.classes import ClassNames
+from linmax.panels.roles.profile import MISSING, ColumnProfile
+from linmax.panels.roles.reading import ColumnRole, PanelOptions, Reading, select_columns
 from linmax.streams.schema import StreamError, missing_column, short_list
 
 VERSION = 1

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from linmax.panels.build import ChunkBuilder
-from linmax.panels.classes import ClassNames
 from linmax.panels.join import LabelColumn
-from linmax.panels.reading import PanelOptions, Reading
+from linmax.panels.roles.classes import ClassNames
+from linmax.panels.roles.reading import PanelOptions, Reading
 from linmax.panels.table import RawTable
 from linmax.streams import Chunk, Schema, Stream, StreamError
 from linmax.streams.columns import ColumnDecoder, TableBatch, label_kind

@@ -10,9 +10,9 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from linmax.panels.limits import Loaded, ReadLimit
-from linmax.panels.records import plain_array
-from linmax.panels.typed_tables import seekable
+from linmax.panels.formats.limits import Loaded, ReadLimit
+from linmax.panels.formats.records import plain_array
+from linmax.panels.formats.typed_tables import seekable
 from linmax.streams.csv import number_repeated
 from linmax.streams.schema import UNNAMED, StreamError, short_list, short_repr
 from linmax.streams.source import ByteSource

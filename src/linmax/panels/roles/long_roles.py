@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from linmax.panels import names
-from linmax.panels.classes import ClassNames
-from linmax.panels.profile import ColumnProfile
-from linmax.panels.reading import ColumnRole, PanelOptions, Reading, select_columns
-from linmax.panels.row_groups import ALWAYS, OFTEN, RowGroups
-from linmax.panels.wide_labels import MIN_SHARE, is_truth, says_who_is_right
+from linmax.panels.roles import names
+from linmax.panels.roles.classes import ClassNames
+from linmax.panels.roles.profile import ColumnProfile
+from linmax.panels.roles.reading import ColumnRole, PanelOptions, Reading, select_columns
+from linmax.panels.roles.row_groups import ALWAYS, OFTEN, RowGroups
+from linmax.panels.roles.wide_labels import MIN_SHARE, is_truth, says_who_is_right
 from linmax.streams.schema import StreamError, missing_column, short_list, short_repr
 
 MIN_VOTES_PER_ITEM = 1.3
@@ -385,7 +385,7 @@ def infer_long(
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from linmax.panels.profile import profile_column
+    >>> from linmax.panels.roles.profile import profile_column
     >>> rows = [("t1", "ann", "a"), ("t2", "ann", "b"), ("t1", "bob", "a"), ("t2", "bob", "a")]
     >>> data = pa.table(dict(zip(("task", "worker", "label"), map(pa.array, zip(*rows)))))
     >>> profiles = [profile_column(name, data[name]) for name in data.column_names]

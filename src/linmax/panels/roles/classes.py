@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from linmax.panels.profile import MISSING
+from linmax.panels.roles.profile import MISSING
 
 MIN_LABELS = 50
 """With fewer labelled rows, a vote that is never a label may still be a class."""

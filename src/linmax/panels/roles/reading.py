@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from linmax.panels.profile import MISSING
+from linmax.panels.roles.profile import MISSING
 from linmax.streams.schema import StreamError, missing_column
 from linmax.validation import DataWarning
 

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from linmax.panels import names
-from linmax.panels.classes import MIN_LABELS, ClassNames
-from linmax.panels.evidence import Evidence
-from linmax.panels.one_hot import ZERO_ONE
-from linmax.panels.profile import ColumnProfile
-from linmax.panels.reading import PanelOptions
+from linmax.panels.roles import names
+from linmax.panels.roles.classes import MIN_LABELS, ClassNames
+from linmax.panels.roles.evidence import Evidence
+from linmax.panels.roles.one_hot import ZERO_ONE
+from linmax.panels.roles.profile import ColumnProfile
+from linmax.panels.roles.reading import PanelOptions
 from linmax.streams.schema import short_list, short_repr
 
 MIN_SHARE = 0.5

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from linmax.panels.limits import HEAD_ROWS, Loaded, ReadLimit
+from linmax.panels.formats.limits import HEAD_ROWS, Loaded, ReadLimit
 from linmax.streams.columns import single_chunk
 from linmax.streams.csv import CsvReader
 from linmax.streams.schema import StreamError, short_list, short_repr

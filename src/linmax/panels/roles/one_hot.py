@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from linmax.panels import names
-from linmax.panels.profile import strip_missing
-from linmax.panels.reading import PanelOptions
+from linmax.panels.roles import names
+from linmax.panels.roles.profile import strip_missing
+from linmax.panels.roles.reading import PanelOptions
 from linmax.panels.table import RawTable
 from linmax.streams.schema import short_list
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from linmax.panels.label_studio import is_label_studio, read_label_studio
-from linmax.panels.limits import HEAD_ROWS, Loaded, ReadLimit
-from linmax.panels.lm_eval import is_sample_log, read_sample_log
-from linmax.panels.records import MAX_COLUMNS, MAX_SPARSE_CELLS, plain_array, records_table
+from linmax.panels.formats.label_studio import is_label_studio, read_label_studio
+from linmax.panels.formats.limits import HEAD_ROWS, Loaded, ReadLimit
+from linmax.panels.formats.lm_eval import is_sample_log, read_sample_log
+from linmax.panels.formats.records import MAX_COLUMNS, MAX_SPARSE_CELLS, plain_array, records_table
 from linmax.streams.csv import number_repeated
 from linmax.streams.json_lines import ContentError, is_unicode, unique_keys
 from linmax.streams.schema import UNNAMED, StreamError, short_list, short_repr

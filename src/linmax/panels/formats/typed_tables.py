@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from linmax.panels.limits import HEAD_ROWS, Loaded, ReadLimit
-from linmax.panels.plain import plain_table
+from linmax.panels.formats.limits import HEAD_ROWS, Loaded, ReadLimit
+from linmax.panels.formats.plain import plain_table
 from linmax.streams.arrow import ParquetReader
 from linmax.streams.columns import TableReader
 from linmax.streams.numpy_files import ArrayReader, arrow_table, arrow_type

@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from typing import Any
 
-from linmax.panels import names
-from linmax.panels.classes import ClassNames
-from linmax.panels.evidence import Evidence
-from linmax.panels.profile import ColumnProfile
-from linmax.panels.reading import ColumnRole
+from linmax.panels.roles import names
+from linmax.panels.roles.classes import ClassNames
+from linmax.panels.roles.evidence import Evidence
+from linmax.panels.roles.profile import ColumnProfile
+from linmax.panels.roles.reading import ColumnRole
 
 Split = tuple[str, str]
 
@@ -32,7 +32,7 @@ def find_scores(free: list[ColumnProfile], classes: ClassNames, evidence: Eviden
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from linmax.panels.profile import profile_column
+    >>> from linmax.panels.roles.profile import profile_column
     >>> data = pa.table({"gpt4_ham": [0.1, 0.8], "gpt4_spam": [0.9, 0.2], "price": [1.5, 2.5]})
     >>> profiles = [profile_column(name, data[name]) for name in data.column_names]
     >>> for role in find_scores(profiles, ClassNames(["ham", "spam"]), Evidence(data)):

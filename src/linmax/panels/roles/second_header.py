@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from linmax.panels.profile import MISSING, NUMBER, strip_missing
+from linmax.panels.roles.profile import MISSING, NUMBER, strip_missing
 from linmax.panels.table import RawTable
 from linmax.streams.schema import StreamError, short_list
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from linmax.panels.classes import ClassNames
-from linmax.panels.profile import MISSING, strip_missing
+from linmax.panels.roles.classes import ClassNames
+from linmax.panels.roles.profile import MISSING, strip_missing
 
 Codes = NDArray[np.int64]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from linmax.panels import names
-from linmax.panels.chance_votes import chance_votes
-from linmax.panels.classes import ClassNames
-from linmax.panels.evidence import Evidence
-from linmax.panels.profile import ColumnProfile
-from linmax.panels.reading import ColumnRole, PanelOptions, Reading, check_roles_once, select_columns
-from linmax.panels.wide_labels import (
+from linmax.panels.roles import names
+from linmax.panels.roles.chance_votes import chance_votes
+from linmax.panels.roles.classes import ClassNames
+from linmax.panels.roles.evidence import Evidence
+from linmax.panels.roles.profile import ColumnProfile
+from linmax.panels.roles.reading import ColumnRole, PanelOptions, Reading, check_roles_once, select_columns
+from linmax.panels.roles.wide_labels import (
     MIN_SHARE,
     LabelFinder,
     classes_of_scores,
@@ -20,7 +20,7 @@ from linmax.panels.wide_labels import (
     is_truth,
     says_who_is_right,
 )
-from linmax.panels.wide_scores import find_probabilities, find_scores
+from linmax.panels.roles.wide_scores import find_probabilities, find_scores
 from linmax.streams.schema import StreamError, short_list, short_repr
 from linmax.validation import DataWarning
 
@@ -373,7 +373,7 @@ def infer_wide(
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from linmax.panels.profile import profile_column
+    >>> from linmax.panels.roles.profile import profile_column
     >>> columns = {"ticket": ["T1", "T2", "T3"], "gpt4_label": ["bug", "fix", "bug"]}
     >>> columns["human_label"] = ["bug", "bug", "fix"]
     >>> profiles = [profile_column(name, pa.array(values)) for name, values in columns.items()]

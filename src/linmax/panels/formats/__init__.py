@@ -1,0 +1,1 @@
+"""Formats: files of each kind as tables of plain columns."""

@@ -1,0 +1,1 @@
+"""Roles: what the columns of a table are, inferred from their names and contents."""
