@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -159,7 +160,7 @@ def choose_order(panel: Panel, shuffle: int | None, in_order: bool, *, planned: 
         return RowOrder(None, [DataWarning(
             "order-unknown", "grave",
             f"{first}rows are sorted by label, and {panel.file} is not read into memory to be shuffled;"
-            " shuffle the file first, for example with: shuf",
+            f" {_how_to_shuffle(panel)}",
         )])  # fmt: skip
     if order.sorted and planned:
         sentence = "rows are sorted by label, so fuse shuffles them; --in-order keeps their order"
@@ -172,6 +173,14 @@ def choose_order(panel: Panel, shuffle: int | None, in_order: bool, *, planned: 
             f"labels depend on the ones before: the last label is right on {order.last_label_accuracy:.1%}",
         )])  # fmt: skip
     return RowOrder(None, [])
+
+
+def _how_to_shuffle(panel: Panel) -> str:
+    """What to type so that rows are shuffled."""
+    if panel.file == "standard input":
+        return "write it to a file, and type: linmax fuse FILE"
+    file = shlex.quote(panel.file)
+    return f"type: (head -n 1 {file}; tail -n +2 {file} | shuf) > shuffled.csv; linmax fuse shuffled.csv"
 
 
 def _shuffled(seed: int, why: str) -> DataWarning:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from linmax.panels.formats.label_studio import is_label_studio, read_label_studio
 from linmax.panels.formats.limits import HEAD_ROWS, Loaded, ReadLimit
 from linmax.panels.formats.lm_eval import is_sample_log, read_sample_log
+from linmax.panels.formats.nested_votes import find_votes, read_nested_votes
 from linmax.panels.formats.records import MAX_COLUMNS, MAX_SPARSE_CELLS, plain_array, records_table
 from linmax.streams.csv import number_repeated
 from linmax.streams.json_lines import ContentError, is_unicode, unique_keys
@@ -59,6 +60,9 @@ def read_json_lines(source: ByteSource, limit: ReadLimit) -> Loaded:
         return loaded._replace(complete=complete)
     if is_label_studio(records):
         return read_label_studio(records, source.name, source.part)._replace(complete=complete)
+    if place := find_votes(records):
+        loaded = read_nested_votes(records, lines, place, source.name)
+        return loaded._replace(complete=complete, unit="line")
     if len(records) == 1 and _is_document(records[0]):
         return read_document(records[0], source.name, header=True, part=source.part)
     return Loaded(records_table(records, source.name), np.array(lines, np.int64), "line", [], complete)
@@ -138,6 +142,9 @@ def read_document(document: Any, file: str, *, header: bool, part: str = "") -> 
         if is_sample_log(document):
             rows = list(range(1, len(document) + 1))
             return read_sample_log(document, rows, file, part)._replace(unit="row")
+    records = _records_of(document)
+    if place := find_votes(records):
+        return read_nested_votes(records, list(range(1, len(records) + 1)), place, file)
     if isinstance(document, dict):
         table = _object_table(document, file, notes, MAX_INDEX_DEPTH, header=header)
     elif isinstance(document, list):
@@ -145,6 +152,16 @@ def read_document(document: Any, file: str, *, header: bool, part: str = "") -> 
     else:
         raise StreamError(f"{file} is one JSON value {short_repr(document)}; write a list of objects")
     return Loaded(table, np.arange(1, len(table) + 1), "row", notes)
+
+
+def _records_of(document: Any) -> list[dict[str, Any]]:
+    """Return a list of objects, or the objects of a document by their ids; nothing of anything else."""
+    if isinstance(document, dict) and len(document) > 1:
+        values = list(document.values())
+        if all(isinstance(value, dict) and len(value) > 1 for value in values):
+            return [{"id": key, **value} for key, value in document.items()]
+    is_list = isinstance(document, list) and all(isinstance(value, dict) for value in document)
+    return document if is_list else []
 
 
 class ExtraTextError(StreamError):

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from linmax.panels.formats.limits import HEAD_ROWS, Loaded, ReadLimit
+from linmax.panels.formats.nested_votes import find_votes, read_nested_votes
 from linmax.panels.formats.plain import plain_table
 from linmax.streams.arrow import ParquetReader
 from linmax.streams.columns import TableReader
@@ -23,6 +24,9 @@ from linmax.streams.svmlight import SvmlightReader
 BATCH_ROWS = 1 << 14
 MAX_COLUMNS = 10_000
 MAX_CELLS = 50_000_000
+
+MAX_NESTED = 1_000_000
+"""Rows of a table whose lists may be read as votes."""
 
 
 def read_columns(source: ByteSource, format: str, limit: ReadLimit) -> Loaded:
@@ -62,6 +66,12 @@ def read_columns(source: ByteSource, format: str, limit: ReadLimit) -> Loaded:
         table = table.slice(0, HEAD_ROWS)
     notes: list[str] = []
     hints = {role: name for role, name in reader.roles.items() if name}
+    if any(pa.types.is_list(field.type) or pa.types.is_large_list(field.type) for field in table.schema):
+        records = table.slice(0, MAX_NESTED).to_pylist()
+        place = find_votes(records) if len(table) <= MAX_NESTED else None
+        if place is not None:
+            loaded = read_nested_votes(records, list(range(1, len(records) + 1)), place, source.name)
+            return loaded._replace(complete=complete)
     data = plain_table(table, source.name, notes)
     return Loaded(data, np.arange(1, len(table) + 1), "row", notes, complete, hints)
 
