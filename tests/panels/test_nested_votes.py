@@ -33,6 +33,11 @@ def objects(truth: str, votes: dict[str, str]) -> dict[str, Any]:
     return {"gold": truth, "responses": [{"user_id": name, "value": vote} for name, vote in votes.items()]}
 
 
+def deeper(truth: str, votes: dict[str, str]) -> dict[str, Any]:
+    parts = [{"value": vote, "user_id": name} for name, vote in votes.items()]
+    return {"fields": {"text": "..."}, "gold": truth, "responses": {"label": parts}}
+
+
 def lists(truth: str, votes: dict[str, str]) -> dict[str, Any]:
     return {"gold": truth, "annotators": list(votes), "labels": list(votes.values())}
 
@@ -41,7 +46,7 @@ def texts(truth: str, votes: dict[str, str]) -> dict[str, Any]:
     return {"hard_label": truth, "annotators": ",".join(votes), "annotations": ",".join(votes.values())}
 
 
-@pytest.mark.parametrize("form", [objects, lists, texts])
+@pytest.mark.parametrize("form", [objects, deeper, lists, texts])
 @pytest.mark.parametrize("kind", ["json", "jsonl", "by id", "parquet"])
 def test_votes_in_lists_are_read_one_by_one(form: Any, kind: str, tmp_path: Path) -> None:
     records = [form(*item) for item in items()]

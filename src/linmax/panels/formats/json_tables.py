@@ -60,11 +60,11 @@ def read_json_lines(source: ByteSource, limit: ReadLimit) -> Loaded:
         return loaded._replace(complete=complete)
     if is_label_studio(records):
         return read_label_studio(records, source.name, source.part)._replace(complete=complete)
+    if len(records) == 1 and _is_document(records[0]):
+        return read_document(records[0], source.name, header=True, part=source.part)
     if place := find_votes(records):
         loaded = read_nested_votes(records, lines, place, source.name)
         return loaded._replace(complete=complete, unit="line")
-    if len(records) == 1 and _is_document(records[0]):
-        return read_document(records[0], source.name, header=True, part=source.part)
     return Loaded(records_table(records, source.name), np.array(lines, np.int64), "line", [], complete)
 
 

@@ -33,7 +33,8 @@ class VotePlace(NamedTuple):
     expert, vote : str
         The keys of the experts and of the answers.
     column : str or None
-        The key of the list of objects that have these two; None if they are lists beside each other.
+        The key of the list of objects that have these two, ``outer.inner`` in an object; None if they are
+        lists beside each other.
     """
 
     expert: str
@@ -60,9 +61,10 @@ def find_votes(records: list[Any]) -> VotePlace | None:
     some = [record for record in records[:LOOKED_AT] if isinstance(record, dict)]
     if not some or len(some) < len(records[:LOOKED_AT]):
         return None
-    for key in some[0]:
-        parts = [part for record in some for part in _objects(record.get(key))]
-        if parts and sum(bool(_objects(record.get(key))) for record in some) >= MIN_SHARE * len(some):
+    for key in _paths(some[0]):
+        found = [_objects(_value(record, key)) for record in some]
+        parts = [part for own in found for part in own]
+        if parts and sum(map(bool, found)) >= MIN_SHARE * len(some):
             expert, vote = _key(parts, EXPERT_WORDS), _key(parts, VOTE_WORDS)
             if expert is not None and vote is not None and expert != vote:
                 return VotePlace(expert, vote, key)
@@ -98,7 +100,7 @@ def read_nested_votes(records: list[dict[str, Any]], lines: list[int], place: Vo
     rows, row_lines = [], []
     taken = {place.column, place.expert, place.vote} if place.column is None else {place.column}
     for number, (record, line) in enumerate(zip(records, lines, strict=True), 1):
-        rest = {key: value for key, value in record.items() if key not in taken}
+        rest = {key: value for key, value in _without(record, place.column).items() if key not in taken}
         for expert, vote in _votes(record, place):
             rows.append({**rest, place.expert: expert, place.vote: vote, ITEM: number})
             row_lines.append(line)
@@ -111,9 +113,32 @@ def read_nested_votes(records: list[dict[str, Any]], lines: list[int], place: Vo
 
 def _votes(record: dict[str, Any], place: VotePlace) -> list[tuple[Any, Any]]:
     if place.column is not None:
-        parts = _objects(record.get(place.column))
+        parts = _objects(_value(record, place.column))
         return [(part.get(place.expert), part.get(place.vote)) for part in parts]
     return list(zip(_list(record.get(place.expert)), _list(record.get(place.vote)), strict=False))
+
+
+def _paths(record: dict[str, Any]) -> list[str]:
+    """Return the keys of a record, and those of the objects in it, such as ``responses.label``."""
+    nested = [f"{key}.{inner}" for key, value in record.items() if isinstance(value, dict) for inner in value]
+    return [*record, *nested]
+
+
+def _value(record: dict[str, Any], path: str) -> Any:
+    if path in record:
+        return record[path]
+    key, _, inner = path.partition(".")
+    value = record.get(key)
+    return value.get(inner) if isinstance(value, dict) else None
+
+
+def _without(record: dict[str, Any], path: str | None) -> dict[str, Any]:
+    """Return a record without what is at a path in one of its objects."""
+    key, _, inner = (path or "").partition(".")
+    value = record.get(key)
+    if not inner or path in record or not isinstance(value, dict):
+        return record
+    return {**record, key: {name: part for name, part in value.items() if name != inner}}
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:

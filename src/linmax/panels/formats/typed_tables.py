@@ -66,7 +66,7 @@ def read_columns(source: ByteSource, format: str, limit: ReadLimit) -> Loaded:
         table = table.slice(0, HEAD_ROWS)
     notes: list[str] = []
     hints = {role: name for role, name in reader.roles.items() if name}
-    if any(pa.types.is_list(field.type) or pa.types.is_large_list(field.type) for field in table.schema):
+    if any("list<" in str(field.type) for field in table.schema):  # also inside of structs
         records = table.slice(0, MAX_NESTED).to_pylist()
         place = find_votes(records) if len(table) <= MAX_NESTED else None
         if place is not None:

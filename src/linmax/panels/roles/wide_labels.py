@@ -167,7 +167,7 @@ class LabelFinder:
                 f" {short_list(self.profiles)}); check the separator, or name the column with --label"
             )
             return
-        listed = short_list(candidates, 8)
+        listed = ", ".join(candidates[:8]) + ", ..." * (len(candidates) > 8)
         if not unknown or any(names.truth_strength(name) for name in candidates):
             self.suggestion = {"--label": candidates[0]}
         if unknown:
