@@ -18,7 +18,7 @@ Thing = TypeVar("Thing")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 RESERVED = ("inf", "nan")
-MAX_LENGTH = 1_000_000  # characters that `parse` reads, so that a hostile text takes seconds at most
+MAX_LENGTH = 1_000_000  # characters that `parse` reads
 MAX_PRESET_LENGTH = 20_000  # with presets, each of which may make 62 learners; `repr` writes none
 UNLIMITED = 2**62  # updates of a recycled instance where there is no limit
 
@@ -410,11 +410,7 @@ def _unknown(name: str) -> UnknownNameError:
     """Return the error for a name that is not registered; it suggests the nearest one that is."""
     names = {other.lower(): other for other, thing in _registry.items() if _is_callable(thing)}
     near = difflib.get_close_matches(name[:100].lower(), names, n=1, cutoff=0.7)
-    hint = (
-        f"did you mean {names[near[0]]!r}?"
-        if near
-        else "`linmax learners` lists all; import the module that registers your own"
-    )
+    hint = f"did you mean {names[near[0]]!r}?" if near else "`linmax learners` lists all registered names"
     return UnknownNameError(f"there is no {short(name)}; {hint}")
 
 

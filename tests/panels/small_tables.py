@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from linmax.panels.panel import Panel, read_panel
-from linmax.panels.roles.reading import PanelOptions
+from linmax.panels.roles.column_role import PanelOptions
 
 CLASSES = ("billing", "bug", "feature")
 

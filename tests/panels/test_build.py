@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from linmax import Fusion, Triplets
 from linmax.panels.build import vote_codes
 from linmax.panels.panel import read_panel
-from linmax.panels.roles.reading import PanelOptions
+from linmax.panels.roles.column_role import PanelOptions
 from tests.panels.small_tables import (
     as_csv,
     draw_labels,

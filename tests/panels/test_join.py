@@ -8,7 +8,7 @@ import pytest
 from linmax.panels import load_table
 from linmax.panels.join import join_tables
 from linmax.panels.panel import read_panel
-from linmax.panels.roles.reading import PanelOptions
+from linmax.panels.roles.column_role import PanelOptions
 from linmax.streams import StreamError
 from tests.panels.small_tables import (
     as_csv,

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from linmax.panels.panel import read_panel
-from linmax.panels.roles.reading import PanelOptions
+from linmax.panels.roles.column_role import PanelOptions
 
 
 def items(seed: int = 0) -> list[tuple[str, dict[str, str]]]:

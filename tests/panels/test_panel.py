@@ -10,7 +10,7 @@ import pytest
 
 from linmax import Fusion
 from linmax.panels.panel import read_panel
-from linmax.panels.roles.reading import PanelOptions
+from linmax.panels.roles.column_role import PanelOptions
 from linmax.streams import StreamError
 from tests.panels.small_tables import CLASSES, as_csv, codes_of, panel_columns, read_columns
 

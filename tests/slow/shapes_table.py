@@ -66,7 +66,7 @@ def stacking(files: list[str], options: list[str]) -> float | None:
     from linmax import Fusion
     from linmax.cli.inputs import choose_order
     from linmax.panels.panel import read_panel
-    from linmax.panels.roles.reading import PanelOptions
+    from linmax.panels.roles.column_role import PanelOptions
 
     given = dict(zip([name.removeprefix("--") for name in options[::2]], options[1::2], strict=True))
     label, attributes = given.get("label"), tuple(given.get("attributes", "").split())

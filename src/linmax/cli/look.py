@@ -13,7 +13,7 @@ from linmax.cli.options import FilesOptions
 from linmax.cli.output import print_json, shorten, stdout_console
 from linmax.evaluate.findings import to_json
 from linmax.panels.panel import Panel
-from linmax.panels.roles.reading import ColumnRole
+from linmax.panels.roles.column_role import ColumnRole
 
 MAX_COLUMNS = 60
 """Columns in the table; --json lists all."""

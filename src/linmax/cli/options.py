@@ -135,8 +135,8 @@ class ColumnOptions:
     ) -> Panel:
         """Read files, with the roles that the options give to columns; - is standard input."""
         from linmax.panels.panel import read_panel
+        from linmax.panels.roles.column_role import PanelOptions
         from linmax.panels.roles.profile import MISSING
-        from linmax.panels.roles.reading import PanelOptions
 
         if self.shape not in (None, "wide", "scores", "long"):
             raise ValueError(f"--shape is wide, scores or long (got {self.shape!r})")

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from linmax.inputs import Triplets
 from linmax.panels.roles.classes import ClassNames
+from linmax.panels.roles.column_role import ColumnRole, Reading
 from linmax.panels.roles.profile import strip_missing
-from linmax.panels.roles.reading import ColumnRole, Reading
 from linmax.streams.chunk import Chunk
 from linmax.streams.columns import ColumnDecoder, TableBatch, to_numpy
 

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from linmax.panels.join_experts import has_expert_column, join_experts
 from linmax.panels.keys import Join, common_form, count_matches, key_examples, key_texts, normal_form
 from linmax.panels.roles import names
+from linmax.panels.roles.column_role import PanelOptions
 from linmax.panels.roles.one_hot import merge_one_hot
 from linmax.panels.roles.profile import ColumnProfile, profile_column, strip_missing
-from linmax.panels.roles.reading import PanelOptions
 from linmax.panels.table import RawTable
 from linmax.streams.schema import StreamError, missing_column, short_list, short_repr
 

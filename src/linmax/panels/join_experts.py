@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from linmax.panels.expert_names import expert_names
 from linmax.panels.keys import Join, count_matches, key_examples, key_texts, normal_keys
 from linmax.panels.roles import names
-from linmax.panels.roles.reading import PanelOptions
+from linmax.panels.roles.column_role import PanelOptions
 from linmax.panels.table import RawTable
 from linmax.streams.schema import StreamError, missing_column, short_list, short_repr
 

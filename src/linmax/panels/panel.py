@@ -15,13 +15,13 @@ from linmax.panels.join import join_tables
 from linmax.panels.keys import Join
 from linmax.panels.panel_warnings import table_warnings, vote_warnings
 from linmax.panels.roles.classes import MIN_LABELS, ClassNames
+from linmax.panels.roles.column_role import PanelOptions, Reading, as_dict
 from linmax.panels.roles.long_roles import infer_long
 from linmax.panels.roles.profile import MISSING, ColumnProfile, profile_column
-from linmax.panels.roles.reading import PanelOptions, Reading, as_dict
 from linmax.panels.roles.second_header import check_second_header
 from linmax.panels.roles.wide_roles import infer_wide
 from linmax.panels.stored import reading_by_name, restore_reading
-from linmax.panels.streaming import StreamedTable
+from linmax.panels.streamed_table import StreamedTable
 from linmax.panels.table import RawTable, load_table
 from linmax.streams import Chunk, Schema, Stream, StreamError
 from linmax.validation import DataWarning
@@ -282,9 +282,8 @@ def panel_of(table: RawTable, options: PanelOptions, joins: list[Join] | None = 
         profile_column(name, table.data.column(name), options.missing) for name in table.data.column_names
     ]
     by_name = {profile.name: profile for profile in profiles}
-    is_stored = options.like is not None and "columns" in options.like
-    long = None if is_stored else infer_long(table.file, table.data, profiles, options, table.hints)
-    if is_stored:
+    long = None if options.is_stored else infer_long(table.file, table.data, profiles, options, table.hints)
+    if options.is_stored:
         reading, classes = restore_reading(options.like or {}, by_name, options, table.file)
     elif long is not None:
         reading, classes = long, _long_classes(long, by_name, options)
@@ -321,8 +320,7 @@ def _build(panel: Panel) -> None:
     reading, table = panel.reading, panel.table
     label = reading.column("label")
     labelled = panel.profiles[label].present if label else 0
-    is_stored = panel.options.like is not None and "columns" in panel.options.like
-    keep = not is_stored and (label is None or labelled < MIN_LABELS or not table.complete)
+    keep = not panel.options.is_stored and (label is None or labelled < MIN_LABELS or not table.complete)
     builder = ChunkBuilder(
         table.file, table.unit, reading, panel.classes, keep=keep, missing=panel.options.missing
     )

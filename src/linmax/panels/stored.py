@@ -6,8 +6,8 @@ from typing import Any
 
 from linmax.panels.roles import names
 from linmax.panels.roles.classes import ClassNames
+from linmax.panels.roles.column_role import ColumnRole, PanelOptions, Reading, select_columns
 from linmax.panels.roles.profile import MISSING, ColumnProfile
-from linmax.panels.roles.reading import ColumnRole, PanelOptions, Reading, select_columns
 from linmax.streams.schema import StreamError, missing_column, short_list
 
 VERSION = 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,8 @@ from linmax.report.estimate_sentences import (
     name_item,
     warning_sentences,
 )
-from linmax.report.text import DASH, count, label, percent, things
+from linmax.report.page import template
+from linmax.report.text import DASH
 from linmax.validation import require_extra
 
 SHOWN_EXPERTS = 40
@@ -56,7 +56,7 @@ def estimate_page(found: UnlabelledEstimate) -> str:
     >>> "No estimate can be given" in estimate_page(estimate([["a", "b"], ["b", "b"]]))
     True
     """
-    return str(_template("estimate_page.html.jinja").render(_context(found)).lstrip())
+    return str(template("estimate_page.html.jinja").render(_context(found)).lstrip())
 
 
 def estimate_section(found: UnlabelledEstimate) -> Any:
@@ -73,21 +73,7 @@ def estimate_section(found: UnlabelledEstimate) -> Any:
         The section, with the id "estimate"; a template does not escape it again.
     """
     markupsafe = require_extra("markupsafe", "cli", "writing an HTML report")
-    return markupsafe.Markup(_template("estimate_section.html.jinja").render(_context(found)))
-
-
-@cache
-def _template(name: str) -> Any:
-    jinja2 = require_extra("jinja2", "cli", "writing an HTML report")
-    templates = jinja2.Environment(
-        loader=jinja2.PackageLoader("linmax", "report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    templates.filters.update(label=label, percent=percent, count=count, things=things)
-    return templates.get_template(name)
+    return markupsafe.Markup(template("estimate_section.html.jinja").render(_context(found)))
 
 
 def _context(found: UnlabelledEstimate) -> dict[str, Any]:

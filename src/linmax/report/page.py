@@ -74,11 +74,12 @@ def page(findings: Findings) -> str:
     >>> "There are no items." in page(summarize(run.audit, run.fusion))
     True
     """
-    return str(_template().render(_context(findings)).lstrip())
+    return str(template(TEMPLATE).render(_context(findings)).lstrip())
 
 
 @cache
-def _template() -> Any:
+def template(name: str) -> Any:
+    """Return a template of this package, with the filters that write names and numbers."""
     jinja2 = require_extra("jinja2", "cli", "writing an HTML report")
     templates = jinja2.Environment(
         loader=jinja2.PackageLoader("linmax", "report"),
@@ -88,7 +89,7 @@ def _template() -> Any:
         lstrip_blocks=True,
     )
     templates.filters.update(label=label, percent=percent, count=count, things=things)
-    return templates.get_template(TEMPLATE)
+    return templates.get_template(name)
 
 
 def _context(findings: Findings) -> dict[str, Any]:

@@ -21,7 +21,6 @@ from linmax.validation import require_extra
 MAX_CELLS = 20_000_000
 MAX_UNPACKED = 1 << 28
 MAX_COLUMNS = 10_000
-BLOCK_ROWS = 10_000
 SCAN_BYTES = 1 << 22
 HEADER_SHARE = 0.6  # of the columns have a name in the row that is the header
 TITLE_ROWS = 20

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from linmax.panels.roles import names
+from linmax.panels.roles.column_role import PanelOptions
 from linmax.panels.roles.profile import strip_missing
-from linmax.panels.roles.reading import PanelOptions
 from linmax.panels.table import RawTable
 from linmax.streams.schema import short_list
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from linmax.panels.roles import names
 from linmax.panels.roles.classes import MIN_LABELS, ClassNames
+from linmax.panels.roles.column_role import PanelOptions
 from linmax.panels.roles.evidence import Evidence
 from linmax.panels.roles.one_hot import ZERO_ONE
 from linmax.panels.roles.profile import ColumnProfile
-from linmax.panels.roles.reading import PanelOptions
 from linmax.streams.schema import short_list, short_repr
 
 MIN_SHARE = 0.5

@@ -8,9 +8,15 @@ from typing import Any
 from linmax.panels.roles import names
 from linmax.panels.roles.chance_votes import chance_votes
 from linmax.panels.roles.classes import ClassNames
+from linmax.panels.roles.column_role import (
+    ColumnRole,
+    PanelOptions,
+    Reading,
+    check_roles_once,
+    select_columns,
+)
 from linmax.panels.roles.evidence import Evidence
 from linmax.panels.roles.profile import ColumnProfile
-from linmax.panels.roles.reading import ColumnRole, PanelOptions, Reading, check_roles_once, select_columns
 from linmax.panels.roles.wide_labels import (
     MIN_SHARE,
     LabelFinder,

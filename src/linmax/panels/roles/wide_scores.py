@@ -8,9 +8,9 @@ from typing import Any
 
 from linmax.panels.roles import names
 from linmax.panels.roles.classes import ClassNames
+from linmax.panels.roles.column_role import ColumnRole
 from linmax.panels.roles.evidence import Evidence
 from linmax.panels.roles.profile import ColumnProfile
-from linmax.panels.roles.reading import ColumnRole
 
 Split = tuple[str, str]
 

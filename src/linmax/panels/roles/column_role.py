@@ -60,6 +60,11 @@ class PanelOptions:
     like: dict[str, Any] | None = None
     needs_label: bool = True
 
+    @property
+    def is_stored(self) -> bool:
+        """Whether the roles are those that a model has stored; `like` may also name its experts only."""
+        return self.like is not None and "columns" in self.like
+
 
 class ColumnRole(NamedTuple):
     """The role of a column.

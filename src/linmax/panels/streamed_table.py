@@ -11,15 +11,17 @@ import numpy as np
 import pyarrow as pa
 
 from linmax.panels.build import ChunkBuilder
+from linmax.panels.formats.records import records_table
 from linmax.panels.join import LabelColumn
 from linmax.panels.roles.classes import ClassNames
-from linmax.panels.roles.reading import PanelOptions, Reading
+from linmax.panels.roles.column_role import PanelOptions, Reading
 from linmax.panels.table import RawTable
 from linmax.streams import Chunk, Schema, Stream, StreamError
 from linmax.streams.columns import ColumnDecoder, TableBatch, label_kind
 from linmax.streams.formats import detect_format
-from linmax.streams.json_lines import JsonLinesReader, JsonTableReader
+from linmax.streams.json_lines import VOTES_KEY, JsonLinesReader, JsonRows
 from linmax.streams.long_format import LongFormatReader
+from linmax.streams.schema import short_repr
 from linmax.streams.source import ByteSource
 from linmax.streams.stream import TABLE_READERS
 
@@ -44,12 +46,7 @@ class StreamedTable:
         self.source = ByteSource(path)
         format = detect_format(self.source)
         if format == "JSONL":
-            lines = JsonLinesReader(self.source)
-            columns = lines.columns
-            schema = Schema(
-                self.source.name, format, self.source.compression, "wide", tuple(columns), None, None
-            )
-            self.reader: Any = JsonTableReader(lines, schema)
+            self.reader: Any = _JsonRecords(self.source, rows)
         elif format in TABLE_READERS:
             self.reader = TABLE_READERS[format](self.source)
         else:
@@ -112,7 +109,7 @@ class StreamedTable:
             self.table.unit,
             reading,
             classes,
-            keep=options.like is None,
+            keep=not options.is_stored,
             missing=options.missing,
         )
         return Stream(self.source, schema, _wide_chunks(batches, builder), self.reader.num_rows)
@@ -134,6 +131,42 @@ def _decoded(table: Any) -> Any:
     ]
     columns = [column.cast(pa.string()) if column.type == pa.null() else column for column in columns]
     return pa.table(columns, names=table.column_names)
+
+
+class _JsonRecords:
+    """The objects of a file as columns; those of the first objects and their types stay."""
+
+    unit, num_rows = "line", None
+
+    def __init__(self, source: ByteSource, rows: int) -> None:
+        self.roles: dict[str, Any] = {}
+        self._name, self._lines = source.name, JsonLinesReader(source)
+        self._parts = self._lines.rows(rows)
+        self._head = self._table(next(self._parts))
+        self.arrow_schema = self._head.table.schema
+
+    def _table(self, part: JsonRows) -> TableBatch:
+        records = part.dicts
+        if self._lines.nested:
+            records = [{**row, **(row.get(VOTES_KEY) or {}), VOTES_KEY: None} for row in records]
+        return TableBatch(records_table(records, self._name), np.array(part.lines, np.int64))
+
+    def batches(self, columns: Sequence[str], max_rows: int) -> Iterator[TableBatch]:
+        for batch in chain([self._head], map(self._table, self._parts)):
+            arrays = [self._column(batch, name) for name in columns]
+            yield TableBatch(pa.table(arrays, names=list(columns)), batch.lines)
+
+    def _column(self, batch: TableBatch, name: str) -> Any:
+        kind = self.arrow_schema.field(name).type
+        if name not in batch.table.column_names:
+            return pa.nulls(len(batch.lines), kind)
+        try:
+            return batch.table.column(name).cast(kind)
+        except pa.ArrowInvalid:
+            raise StreamError(
+                f"{self._name}, lines {batch.lines[0]} to {batch.lines[-1]}: {short_repr(name)} is not"
+                f" of type {kind} as in the lines before; write the same type on every line"
+            ) from None
 
 
 @dataclass

@@ -1,11 +1,15 @@
 """Files that are not read into memory: the first rows decide on the roles."""
 
+import io
+import json
+from pathlib import Path
+
 import pytest
 
 from linmax import Fusion
 from linmax.panels import panel as panel_module
 from linmax.panels.panel import read_panel
-from linmax.panels.roles.reading import PanelOptions
+from linmax.panels.roles.column_role import PanelOptions
 from tests.panels.small_tables import panel_columns, roles_of, write_files
 
 
@@ -60,3 +64,24 @@ def test_a_problem_of_a_large_file_closes_it(streamed):
     panel = streamed(panel_columns() | {"gold": panel_columns()["m1"]})
     assert "could be the label" in panel.reading.problem
     assert panel.opened is None
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_objects_on_standard_input_are_read_like_a_file(
+    nested: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"id": t, "ann": "ab"[t % 2], "bob": "ab"[t % 3 > 1], "truth": "ab"[t % 2]} for t in range(90)]
+    if nested:
+        rows = [
+            {"id": row["id"], "truth": row["truth"], "votes": {n: row[n] for n in ("ann", "bob")}}
+            for row in rows
+        ]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    path = tmp_path / "votes.jsonl"
+    path.write_text(text)
+    whole = read_panel([path])
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    chunks = list(read_panel(["-"]).stream())
+    assert whole.chunk is not None
+    assert [row for chunk in chunks for row in chunk.vote_dicts()] == whole.chunk.vote_dicts()
+    assert [name for chunk in chunks for name in chunk.labels.tolist()] == whole.chunk.labels.tolist()
