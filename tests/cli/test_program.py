@@ -187,3 +187,15 @@ def test_a_closed_standard_output_is_no_error() -> None:
         [sys.executable, "-c", program, "--version"], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("words", [["--help"], ["fuse", "--help"]])
+def test_a_pipe_that_is_closed_early_ends_the_program_quietly(words: list[str]) -> None:
+    """As in `linmax --help | head`."""
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with start(*words, stdout=write_end) as program:
+        os.close(write_end)
+        assert program.stderr is not None
+        assert program.stderr.read() == ""
+    assert program.returncode == 0

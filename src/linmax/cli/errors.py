@@ -36,6 +36,10 @@ def exit_on_error() -> Iterator[None]:
     except BrokenPipeError:
         _discard_stdout()
         raise typer.Exit(0) from None
+    except SystemExit as stop:
+        if isinstance(stop.__context__, BrokenPipeError):  # rich exits with 1, for example in the help
+            raise typer.Exit(0) from None
+        raise
     except OSError as error:
         _discard_stdout()
         _exit(describe_os_error(error))
