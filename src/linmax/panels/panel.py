@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from linmax.panels.build import ChunkBuilder
+from linmax.panels.folder import check_alike, list_tables
 from linmax.panels.join import join_tables
 from linmax.panels.keys import Join
 from linmax.panels.panel_warnings import table_warnings, vote_warnings
@@ -178,7 +179,8 @@ def read_panel(paths: Sequence[str | os.PathLike[str] | Any], options: PanelOpti
     Parameters
     ----------
     paths : sequence of str, path-like or binary file
-        The files: a table of votes, one file per expert, or votes and labels apart.
+        The files: a table of votes, one file per expert, or votes and labels apart. Of a folder, all tables
+        are read.
     options : PanelOptions, optional
         What the user says.
 
@@ -196,6 +198,7 @@ def read_panel(paths: Sequence[str | os.PathLike[str] | Any], options: PanelOpti
     if options.classes:  # a class may be called NA
         options = replace(options, missing=tuple(set(options.missing) - set(options.classes)))
     labels = None if options.labels is None else load_table(options.labels, header=options.header)
+    paths, folders = list_tables(paths)
     if len(paths) == 1 and options.header and (paths[0] == "-" or _is_large(paths[0])):
         panel = _open_large(paths[0], labels, options)
         if paths[0] == "-" or not _needs_memory(panel):
@@ -207,8 +210,10 @@ def read_panel(paths: Sequence[str | os.PathLike[str] | Any], options: PanelOpti
     for table in tables:
         if not table.complete:
             raise StreamError(f"{table.file} is too large to be joined with other files; join them first")
+    check_alike(tables, folders)
     joined = join_tables(tables, labels, options)
-    panel = panel_of(joined.table, joined.options, joined.joins)
+    table = replace(joined.table, notes=(*folders, *joined.table.notes))
+    panel = panel_of(table, joined.options, joined.joins)
     panel.given = options
     return panel
 
