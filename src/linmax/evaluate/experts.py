@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -180,17 +180,14 @@ def vote_weights(fusion: Fusion) -> Floats:
     if len(experts) * k * k > WEIGHT_CELLS:
         return np.zeros((0, k, k))
     table = np.zeros((len(experts), k, k))
-    shares: dict[Predictor, float] = {}
-    _add_shares(fusion.runner.predictor, 1.0, shares)
-    for predictor, share in shares.items():
-        for key, weight in predictor.weights().items():
-            match split_key(key):
-                case (expert,) if expert in experts:
-                    table[experts[expert]] += share * weight * np.eye(k)
-                case (expert, vote) if expert in experts and vote in codes:
-                    table[experts[expert], codes[vote], codes[vote]] += share * weight
-                case (expert, vote, label) if expert in experts and vote in codes and label in codes:
-                    table[experts[expert], codes[vote], codes[label]] += share * weight
+    for key, weight in _shared_weights(fusion):
+        match key:
+            case (expert,) if expert in experts:
+                table[experts[expert]] += weight * np.eye(k)
+            case (expert, vote) if expert in experts and vote in codes:
+                table[experts[expert], codes[vote], codes[vote]] += weight
+            case (expert, vote, label) if expert in experts and vote in codes and label in codes:
+                table[experts[expert], codes[vote], codes[label]] += weight
     return table
 
 
@@ -209,16 +206,22 @@ def own_weights(fusion: Fusion) -> Floats:
     """
     experts = {expert: i for i, expert in enumerate(fusion.experts)}
     found = np.zeros(len(experts))
+    for key, weight in _shared_weights(fusion):
+        match key:
+            case (expert,) if expert in experts:
+                found[experts[expert]] += weight
+            case (expert, *_) if expert in experts:
+                return np.zeros(0)
+    return found
+
+
+def _shared_weights(fusion: Fusion) -> Iterator[tuple[tuple[Any, ...] | None, float]]:
+    """Yield the keys of all weights, as `split_key` returns them, and the weights times their shares."""
     shares: dict[Predictor, float] = {}
     _add_shares(fusion.runner.predictor, 1.0, shares)
     for predictor, share in shares.items():
         for key, weight in predictor.weights().items():
-            match split_key(key):
-                case (expert,) if expert in experts:
-                    found[experts[expert]] += share * weight
-                case (expert, *_) if expert in experts:
-                    return np.zeros(0)
-    return found
+            yield split_key(key), share * weight
 
 
 def _add_shares(predictor: Predictor, share: float, shares: dict[Predictor, float]) -> None:
