@@ -199,3 +199,22 @@ def test_a_pipe_that_is_closed_early_ends_the_program_quietly(words: list[str]) 
         assert program.stderr is not None
         assert program.stderr.read() == ""
     assert program.returncode == 0
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no folder /proc, where no file is made")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "fuse nowhere.csv --save /proc/m.linmax",
+        "fuse nowhere.csv --report /proc/r.html",
+        "fuse nowhere.csv --output /proc/p.csv",
+        "predict nowhere.linmax nowhere.csv --output /proc/p.csv",
+        "compare nowhere.csv --picture /proc/c.png",
+        "demo --picture /proc/d.png",
+    ],
+)
+def test_an_output_that_cannot_be_written_is_refused_before_anything_is_read(words: str) -> None:
+    result = run(*words.split())
+    assert result.exit_code == 2
+    assert "no file can be made in /proc" in result.stderr
+    assert result.stderr.count("\n") == 1

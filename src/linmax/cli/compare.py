@@ -13,7 +13,7 @@ from rich.text import Text
 
 from linmax.cli.inputs import check_needs, choose_order, name_rows, parse_learner, require_reading
 from linmax.cli.options import CompareOptions, ReadOptions
-from linmax.cli.output import print_message, progress_bar, shorten
+from linmax.cli.output import check_output, print_message, progress_bar, shorten
 from linmax.evaluate.comparison import ComparisonResult, LearnerComparison
 from linmax.evaluate.significance import Gain
 from linmax.spec import Learner
@@ -117,8 +117,7 @@ def _check_picture(picture: Path | None) -> None:
         return
     if picture.suffix.lower() != ".png":
         raise ValueError(f"cannot draw {picture}: the name must end in .png")
-    if not picture.absolute().parent.is_dir():
-        raise ValueError(f"cannot draw {picture}: there is no folder {picture.parent}; create it first")
+    check_output(picture, "draw")
 
 
 def to_dict(comparison: Comparison) -> dict[str, Any]:

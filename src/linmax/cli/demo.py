@@ -18,7 +18,7 @@ from rich.text import Text
 from linmax import Fusion
 from linmax.cli.demo_data import DigitsPanel, digits_panel
 from linmax.cli.inputs import parse_learner
-from linmax.cli.output import BLOCK, format_key, stdout_console
+from linmax.cli.output import BLOCK, check_output, format_key, stdout_console
 from linmax.evaluate import Progress, Trust, plurality, progressive, trust
 from linmax.fusion import Explanation
 from linmax.report import draw
@@ -44,8 +44,7 @@ def run_demo(*, seed: int, learner: str | None, picture: Path, seconds: float) -
     """Run the demo, print its results and draw the picture."""
     console = stdout_console()
     made = parse_learner(learner or LEARNER)
-    if not picture.parent.is_dir():
-        raise ValueError(f"cannot draw {picture}: there is no folder {picture.parent}; create it first")
+    check_output(picture, "draw")
     require_extra("sklearn", "sklearn", "linmax demo")
     require_extra("matplotlib", "cli", "linmax demo")
     with console.status("Training twelve classifiers on small parts of the digits ..."):

@@ -24,7 +24,7 @@ from linmax.cli.inputs import (
     stored_reading,
 )
 from linmax.cli.options import FilesOptions, FuseOptions
-from linmax.cli.output import MilestoneTable, print_json, stdout_console
+from linmax.cli.output import MilestoneTable, check_output, print_json, stdout_console
 from linmax.evaluate.checkpoint import (
     audit_state,
 )
@@ -153,7 +153,7 @@ def check_options(read: FilesOptions, options: FuseOptions) -> None:
     for name, path in outputs:
         if path is None:
             continue
-        _check_writable(name, path)
+        check_output(path, f"write {name}")
         if path.resolve() in taken:
             raise ValueError(f"{name} {path} {taken[path.resolve()]}; name another file")
         taken[path.resolve()] = "is written twice"
@@ -168,13 +168,6 @@ def check_options(read: FilesOptions, options: FuseOptions) -> None:
             raise ValueError(f"--{name} is stored in the model of --from {options.start}; leave it out")
     if options.relearn and options.start is None:
         raise ValueError("--relearn requires --from MODEL")
-
-
-def _check_writable(name: str, path: Path) -> None:
-    if not path.parent.is_dir():
-        raise ValueError(f"cannot write {name} {path}: there is no folder {path.parent}; create it first")
-    if path.is_dir() or str(path) == "-":
-        raise ValueError(f"cannot write {name} {path}: it is not the name of a file; add one")
 
 
 def print_warnings(console: Console, warnings: list[DataWarning]) -> None:

@@ -8,6 +8,8 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
+from pathlib import Path
+from tempfile import TemporaryFile
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TextIO
 
@@ -49,6 +51,30 @@ def stdout_console() -> Console:
 def stderr_console() -> Console:
     """A console for progress."""
     return Console(file=_escaping(sys.stderr), highlight=False)
+
+
+def check_output(path: Path, action: str = "write") -> None:
+    """Refuse a file that cannot be written, before any work is done for it.
+
+    >>> check_output(Path("/nowhere/x.png"), "draw")
+    Traceback (most recent call last):
+    ValueError: cannot draw /nowhere/x.png: there is no folder /nowhere; create it first
+    """
+    if path.is_dir() or str(path) == "-":
+        raise ValueError(f"cannot {action} {path}: it is not the name of a file; add one")
+    if path.exists() and not path.is_file():  # a device
+        return
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise ValueError(f"cannot {action} {path}: there is no folder {path.parent}; create it first")
+    try:
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ValueError(
+            f"cannot {action} {path}: no file can be made in {folder} ({reason}); name another folder"
+        ) from None
 
 
 def print_message(text: str) -> None:

@@ -21,7 +21,7 @@ from linmax.cli.inputs import (
     unknown_votes,
 )
 from linmax.cli.options import FilesOptions
-from linmax.cli.output import ProgressBar, print_message, progress_bar
+from linmax.cli.output import ProgressBar, check_output, print_message, progress_bar
 from linmax.evaluate.predictions import PredictedChunk, predict_chunks
 from linmax.fusion import Fusion
 from linmax.fusion.model_file import is_model
@@ -143,9 +143,10 @@ def _count_hits(part: PredictedChunk) -> tuple[int, int]:
 
 
 def _check_output(output: Path | None, *inputs: Path) -> None:
-    """Refuse to overwrite a file that is read."""
+    """Refuse a file that is read, and one that cannot be written."""
     if output is None or str(output) == "-":
         return
     for path in inputs:
         if str(path) != "-" and path.exists() and output.exists() and output.samefile(path):
             raise ValueError(f"--output {output} is an input file; name another file")
+    check_output(output, "write --output")
