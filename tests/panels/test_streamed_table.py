@@ -51,6 +51,14 @@ def test_the_pieces_of_a_large_file_are_learned_like_the_whole(streamed):
     assert pieces.classes == whole.classes
 
 
+def test_a_large_file_that_begins_with_one_class_only_is_read_whole(streamed):
+    columns = panel_columns(classes="ab")
+    assert not streamed(columns).complete
+    columns["label"].sort()
+    assert set(columns["label"][:25]) == {"a"}
+    assert streamed(columns).complete
+
+
 def test_per_cent_is_decided_by_the_first_piece(streamed):
     columns = panel_columns(experts=1)
     columns["m0_conf"] = [90] * 24 + [0] * 26 + [1] * 10

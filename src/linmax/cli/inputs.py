@@ -146,7 +146,7 @@ def choose_order(panel: Panel, shuffle: int | None, in_order: bool, *, planned: 
         return RowOrder(shuffle, [_shuffled(shuffle, "as --shuffle says")])
     if panel.chunk is None or panel.chunk.raw_labels is None:
         return RowOrder(None, [])
-    from linmax.evaluate.order import label_order
+    from linmax.inputs.label_order import label_order
 
     order = label_order(panel.chunk.labels)
     first = "" if panel.complete else "the first "

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
+from linmax.inputs.label_order import label_order
 from linmax.panels.build import ChunkBuilder
 from linmax.panels.folder import check_alike, list_tables
 from linmax.panels.join import join_tables
@@ -32,8 +31,6 @@ VOTES_PREFIX = "votes."
 MAX_BYTES, MAX_CELLS = 1 << 25, 1 << 23
 """Larger text files, and Parquet files with more cells, are read in chunks if they can be."""
 STREAMED = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".arrow", ".feather", ".gz", ".zst")
-MAX_BLOCKS = 0.05
-"""With fewer changes of the label than this share of the rows, the rows may have to be shuffled."""
 
 
 @dataclass
@@ -242,11 +239,9 @@ def _needs_memory(panel: Panel) -> bool:
     """Whether rows must be grouped or shuffled: those of a long table, or rows with labels in blocks."""
     if panel.reading.problem is not None or panel.reading.shape == "long":
         return True
-    labels = None if panel.chunk is None or panel.chunk.raw_labels is None else panel.chunk.labels
-    if labels is None or len(labels) < 2:
+    if panel.chunk is None or panel.chunk.raw_labels is None:
         return False
-    changes = int(np.count_nonzero(labels[1:] != labels[:-1]))
-    return changes < MAX_BLOCKS * len(labels)
+    return label_order(panel.chunk.labels).may_be_sorted
 
 
 def _open_large(path: Any, labels: RawTable | None, options: PanelOptions) -> Panel:

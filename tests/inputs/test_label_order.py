@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from linmax.evaluate.order import Block, label_order, runs_test
+from linmax.inputs.label_order import Block, label_order, runs_test
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 

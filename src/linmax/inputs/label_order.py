@@ -31,6 +31,8 @@ DEPENDENT_RUNS = 0.9
 """... and if they have fewer runs than this fraction of those of a shuffled file."""
 LARGEST_BLOCKS = 5
 """Blocks that are reported."""
+FEW_RUNS = 0.05
+"""If the first rows of a file have fewer changes of the label than this fraction, it may be sorted."""
 
 
 class Block(NamedTuple):
@@ -85,6 +87,11 @@ class LabelOrder(NamedTuple):
     p_value: float
     last_label_accuracy: float
 
+    @property
+    def may_be_sorted(self) -> bool:
+        """Whether a file that begins with these labels may be sorted; they may be its first block only."""
+        return self.sorted or self.runs - 1 < FEW_RUNS * self.rows
+
 
 def label_order(labels: Any) -> LabelOrder:
     """Find out whether labels are sorted or depend on those before; rows without a label are skipped.
@@ -115,6 +122,8 @@ def label_order(labels: Any) -> LabelOrder:
     >>> order = label_order(["a", "b", "a", "c", "b", "c"] * 20)
     >>> order.sorted, order.dependent, round(order.last_label_accuracy, 2)
     (False, False, 0.0)
+    >>> label_order(["a"] * 40).sorted, label_order(["a"] * 40).may_be_sorted
+    (False, True)
     >>> drifting = [name for name in "abacbcacb" for _ in range(8)] * 3
     >>> label_order(drifting)[-4:-2]
     (False, True)
