@@ -19,6 +19,7 @@ from linmax.panels.roles.column_role import PanelOptions, Reading, as_dict
 from linmax.panels.roles.long_roles import infer_long
 from linmax.panels.roles.profile import MISSING, ColumnProfile, profile_column
 from linmax.panels.roles.second_header import check_second_header
+from linmax.panels.roles.stray_cells import drop_strays
 from linmax.panels.roles.wide_roles import infer_wide
 from linmax.panels.stored import reading_by_name, restore_reading
 from linmax.panels.streamed_table import StreamedTable
@@ -276,6 +277,7 @@ def panel_of(table: RawTable, options: PanelOptions, joins: list[Join] | None = 
     joins = joins or []
     table = _without_prefix(table)
     check_second_header(table)
+    table = drop_strays(table, options)
     if not table.data.num_rows and options.needs_label:
         raise StreamError(f"{table.file} has no rows; it needs at least one below the header")
     profiles = [

@@ -123,7 +123,7 @@ def profile_column(name: str, column: Any, missing: tuple[str, ...] = MISSING) -
     elif pa.types.is_floating(array.type):
         array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
     values, counts = _count_values(array)
-    kind = _type_of_texts(values) if is_text else _type_of_array(values)
+    kind = _type_of_texts(values, counts) if is_text else _type_of_array(values)
     low, high = _range(values) if kind in ("integer", "number") else (None, None)
     found = dict(zip(values[:MAX_VALUES].to_pylist(), counts[:MAX_VALUES].tolist(), strict=True))
     return ColumnProfile(name, kind, len(array), array.null_count, len(values), found, low, high)
@@ -180,7 +180,7 @@ def _type_of_array(values: Any) -> str:
     return "integer" if pc.all(pc.equal(pc.trunc(values), values)).as_py() else "number"
 
 
-def _type_of_texts(values: Any) -> str:
+def _type_of_texts(values: Any, counts: NDArray[np.int64]) -> str:
     if not len(values):
         return "empty"
     sample = values[:SAMPLE].to_pylist()
@@ -190,8 +190,9 @@ def _type_of_texts(values: Any) -> str:
         return "integer" if _all_match(values, sample, INTEGER) else "number"
     if sum(bool(TIME.fullmatch(value)) for value in sample) >= 0.95 * len(sample):
         return "time"
-    mean_length = sum(map(len, sample)) / len(sample)
-    mean_words = sum(len(value.split()) for value in sample) / len(sample)
+    often = counts[: len(sample)]  # votes among refusals in prose are no free text
+    mean_length = np.average([len(value) for value in sample], weights=often)
+    mean_words = np.average([len(value.split()) for value in sample], weights=often)
     if len(sample) > 20 and (mean_length > LONG_TEXT or mean_words > MANY_WORDS):
         return "free text"
     return "text"

@@ -36,6 +36,8 @@ MIN_CONSTANT = 20
 """In fewer rows, an expert may say the same by chance."""
 MIN_IDS = 20
 """Fewer ids that repeat are groups of items."""
+PARTLY, PARTLY_NUMBERS = 0.2, 0.8
+"""Columns of texts and of integers that name classes in so many cells, but too few to vote, are noted."""
 MANY_SAME = 0.5
 """An id that occurs twice is a repetition if at least this share of the ids is unique."""
 
@@ -96,6 +98,22 @@ class WideRoles:
         self._explain_others()
         roles = [self.roles[name] for name in self.profiles]
         return Reading("wide", roles, self.warnings, self.problem, self.suggestion)
+
+    def infer_further(self, classes: ClassNames, label: str | None) -> list[ColumnRole]:
+        """Return the roles of columns that vote, where columns of the same table gave the classes before.
+
+        Parameters
+        ----------
+        classes : ClassNames
+            The classes.
+        label : str or None
+            The column of labels.
+        """
+        self.classes, self.label = classes, label
+        self._find_scores()
+        self._find_votes()
+        self._find_confidences()
+        return [*self.roles.values()]
 
     # --- what the user says
 
@@ -232,6 +250,7 @@ class WideRoles:
                 [*self.roles.values()], self.profiles[self.label], self.classes, self.evidence
             )
             self.warnings += [] if found is None else [found]
+            self._note_partial_votes()
         truths = [one.name for one in self._free() if is_truth(one) and is_other_truth(one, self.profiles)]
         if self.options.label == "" and self.experts is None and truths:
             self.warnings.append(
@@ -239,6 +258,25 @@ class WideRoles:
                     "ignored-truth", "note",
                     f"{short_list(truths)}: the name is that of a truth, which must not vote; leave out"
                     " --label '' if these are labels, and name the experts with --experts if they are votes",
+                )
+            )  # fmt: skip
+
+    def _note_partial_votes(self) -> None:
+        """Note columns that do not vote although many of their values are classes."""
+        found = {}
+        for one in self._free():
+            least = {"text": PARTLY, "free text": PARTLY, "integer": PARTLY_NUMBERS}.get(one.type, 2.0)
+            share = 0.0 if one.is_constant or one.is_unique else self.classes.share(one.counts)
+            is_other = is_other_truth(one, self.profiles) or says_who_is_right(one)
+            if share >= least and not is_other and not is_attribute(one.name, self.label):
+                found[one.name] = share
+        if found:
+            shown = short_list([f"{name} ({share:.0%})" for name, share in found.items()])
+            self.warnings.append(
+                DataWarning(
+                    "partial-votes", "note",
+                    f"{shown}: some values are classes, but too few for a column of votes, so it does not"
+                    " vote; name all experts with --experts if it is one",
                 )
             )  # fmt: skip
 
