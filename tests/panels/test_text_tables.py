@@ -171,3 +171,28 @@ def test_blanks_separate_numbers_only() -> None:
 
 def test_a_header_alone_is_a_table_without_rows() -> None:
     assert load("ann,y\n").data.num_rows == 0
+
+
+MARKDOWN = "| id | ann | truth |\n|---:|:----|:-----:|\n| 1 | ham | spam |\n| 2 | spam | spam |\n"
+
+
+def test_a_table_of_markdown_is_read_without_its_lines() -> None:
+    table = load_table(io.BytesIO(MARKDOWN.encode()))
+    assert table.data.column_names == ["id", "ann", "truth"]
+    assert [cell.strip() for cell in table.data["ann"].to_pylist()] == ["ham", "spam"]
+    assert table.lines.tolist() == [3, 4]
+    assert table.notes == ("this is a table of Markdown",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " id | ann | truth \n----+-----+-------\n 1 | ham | spam\n(1 row)\n",
+        "+----+-----+\n| id | ann |\n+----+-----+\n|  1 | ham |\n+----+-----+\n",
+    ],
+)
+def test_tables_as_databases_print_them_are_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "votes.txt"
+    path.write_text(text)
+    with pytest.raises(StreamError, match="export it as CSV"):
+        load_table(path)

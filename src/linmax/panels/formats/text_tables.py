@@ -1,7 +1,8 @@
-"""CSV and TSV files read as a whole: doubtful headers and decimal commas."""
+"""CSV and TSV files read as a whole: doubtful headers, decimal commas, and tables of Markdown."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,16 @@ import pyarrow.compute as pc
 from linmax.panels.formats.limits import HEAD_ROWS, Loaded, ReadLimit
 from linmax.streams.columns import single_chunk
 from linmax.streams.csv import CsvReader
-from linmax.streams.schema import StreamError, short_list, short_repr
+from linmax.streams.schema import UNNAMED, StreamError, short_list, short_repr
 from linmax.streams.source import ByteSource
 
 DECIMAL = r"^\s*[-+]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?([eE][-+]?\d+)?\s*$"
 """A number with a decimal comma, and perhaps with points between thousands, or an integer."""
 HEADER_ROWS = 1000  # with which the header is compared
+RULE = re.compile(r"\s*:?-+:?\s*")
+"""A cell of the line below the header of a Markdown table."""
+DRAWN = re.compile(rb"(\s*\+(-+\+)+\s*\r?\n|[^\n]*\|[^\n]*\n\s*-+(\+-+)+\s*\r?\n)")
+"""The beginning of a table with lines around its cells, as mysql and psql print it."""
 
 
 def read_csv(source: ByteSource, format: str, limit: ReadLimit, *, header: bool) -> Loaded:
@@ -37,6 +42,11 @@ def read_csv(source: ByteSource, format: str, limit: ReadLimit, *, header: bool)
     -------
     Loaded
     """
+    if DRAWN.match(source.head):
+        raise StreamError(
+            f"{source.name} is a table with lines drawn around its cells; export it as CSV (psql --csv), or"
+            " with tabs (mysql --batch)"
+        )
     reader = CsvReader(source, format, header=header, repeated="number")
     names = reader.arrow_schema.names
     tables, lines, rows, complete = [], [], 0, True
@@ -51,13 +61,36 @@ def read_csv(source: ByteSource, format: str, limit: ReadLimit, *, header: bool)
     places = np.concatenate(lines) if lines else np.empty(0, np.int64)
     if not complete:
         data, places = data.slice(0, HEAD_ROWS), places[:HEAD_ROWS]
+    is_ruled = header and reader.delimiter == b"|" and _is_rule(data)
+    if is_ruled:
+        data, places = _without_borders(data.slice(1)), places[1:]
     notes = _check_header(reader, data, source.name) if header else []
+    notes += ["this is a table of Markdown"] * is_ruled
     data = data.combine_chunks()
     if reader.delimiter != b",":
         data, converted = convert_decimal_commas(data)
         if converted:
             notes.append(f"decimal commas are read as points in {short_list(converted)}")
     return Loaded(data, places, "line", notes, complete)
+
+
+def _is_rule(data: Any) -> bool:
+    """Whether the first row is the line below the header of a Markdown table."""
+    if not len(data):
+        return False
+    cells = [column[0].as_py() for column in data.columns]
+    shown = [cell for cell in cells if cell is not None]
+    return bool(shown) and all(map(RULE.fullmatch, shown))
+
+
+def _without_borders(data: Any) -> Any:
+    """Return a table without the empty columns outside of the first and the last bar."""
+    empty = [
+        i
+        for i in (0, data.num_columns - 1)
+        if data.column_names[i] == UNNAMED.format(i + 1) and data.column(i).null_count == len(data)
+    ]
+    return data.select([i for i in range(data.num_columns) if i not in empty])
 
 
 def convert_decimal_commas(data: Any) -> tuple[Any, list[str]]:
