@@ -127,6 +127,24 @@ def test_standard_input_will_do() -> None:
     assert found["items"] == 50
 
 
+def test_an_expert_that_only_later_lines_of_standard_input_name_votes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("linmax.panels.panel.CHUNK_SIZE", 40)
+    rows = [{"ann": "ab"[t % 3 > 1], "bob": "ab"[t % 5 > 2], "truth": "ab"[t % 2]} for t in range(200)]
+    rows = [row | ({"eve": "ab"[t % 2]} if t >= 100 else {}) for t, row in enumerate(rows)]
+    model = tmp_path / "model.linmax"
+    lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    found = told("-", "--save", model, "--cost", "eve=2", input=lines)
+    (eve,) = (one for one in found["experts"] if one["name"] == "eve")
+    assert (eve["accuracy"], round(eve["vote_rate"], 2), eve["price"]) == (1.0, 0.5, 2.0)
+    assert {one["column"]: one["role"] for one in found["schema"]["columns"]}["eve"] == "expert"
+    path = tmp_path / "next.csv"
+    path.write_text("eve\nb\na\n")
+    predicted = CliRunner().invoke(app, ["predict", str(model), str(path)])
+    assert predicted.exit_code == 0, predicted.output
+
+
 def test_attributes_are_learned_where_nobody_votes(tmp_path: Path) -> None:
     path = tmp_path / "rows.svm"
     path.write_text("1 1:1\n2 2:1\n" * 20)

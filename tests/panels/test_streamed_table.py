@@ -2,14 +2,18 @@
 
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from linmax import Fusion
 from linmax.panels import panel as panel_module
-from linmax.panels.panel import read_panel
+from linmax.panels.panel import Panel, read_panel
 from linmax.panels.roles.column_role import PanelOptions
+from linmax.streams import StreamError
+from linmax.streams.chunk import concat_chunks
 from tests.panels.small_tables import panel_columns, roles_of, write_files
 
 
@@ -72,6 +76,59 @@ def test_a_problem_of_a_large_file_closes_it(streamed):
     panel = streamed(panel_columns() | {"gold": panel_columns()["m1"]})
     assert "could be the label" in panel.reading.problem
     assert panel.opened is None
+
+
+def objects_on_stdin(rows: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, **options: Any) -> Panel:
+    """Read objects from standard input, in pieces of 25."""
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    monkeypatch.setattr(panel_module, "CHUNK_SIZE", 25)
+    return read_panel(["-"], PanelOptions(**options))
+
+
+def growing_rows(eve: Callable[[int], Any], *, nested: bool = False) -> list[dict[str, Any]]:
+    """Return rows of which the first 40 have the votes of ann only, and the others those of eve, too."""
+    rows = []
+    for t in range(90):
+        votes = {"ann": "ab"[t % 3 > 1]} | ({"eve": eve(t), "note": f"text {t}"} if t >= 40 else {})
+        rows.append({"truth": "ab"[t % 2], **({"votes": votes} if nested else votes)})
+    return rows
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_experts_that_only_later_objects_have_vote(nested: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    panel = objects_on_stdin(growing_rows(lambda t: "ab"[t % 2], nested=nested), monkeypatch)
+    assert "1 expert (ann, more may follow)" in str(panel.schema)
+    votes = [row for chunk in panel.stream() for row in chunk.vote_dicts()]
+    assert votes[39] == {"ann": "a"}
+    assert votes[40] == {"ann": "a", "eve": "a"}
+    assert votes[89] == {"ann": "b", "eve": "b"}
+    assert roles_of(panel)["eve"] == "expert"
+    assert "note" not in roles_of(panel)
+
+
+def test_scores_that_only_later_objects_have_vote(monkeypatch: pytest.MonkeyPatch) -> None:
+    panel = objects_on_stdin(growing_rows(lambda t: {"a": t / 128, "b": 1 - t / 128}), monkeypatch)
+    chunks = list(panel.stream())
+    assert concat_chunks(chunks).vote_dict(80) == {"ann": {"b": 1.0}, "eve": {"a": 0.625, "b": 0.375}}
+    assert concat_chunks(chunks).vote_dict(0) == {"ann": "a"}
+
+
+@pytest.mark.parametrize(("experts", "voters"), [(["ann"], ["ann"]), (["[ae]*"], ["ann", "eve"])])
+def test_options_select_among_experts_that_only_later_objects_have(
+    experts: list[str], voters: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = objects_on_stdin(growing_rows(lambda t: "ab"[t % 2]), monkeypatch, experts=tuple(experts))
+    *_, last = panel.stream()
+    assert list(last.vote_dict(0)) == voters
+
+
+def test_too_many_different_keys_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linmax.panels.formats.records.MAX_COLUMNS", 40)
+    rows = [{"ann": "ab"[t % 3 > 1], "truth": "ab"[t % 2], f"key {t}": "a"} for t in range(90)]
+    panel = objects_on_stdin(rows, monkeypatch)
+    with pytest.raises(StreamError, match=r"standard input: over 40 columns \(.*\) by line 50; at most 40"):
+        list(panel.stream())
 
 
 @pytest.mark.parametrize("nested", [False, True])

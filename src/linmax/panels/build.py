@@ -58,9 +58,20 @@ class ChunkBuilder:
         self.reading, self.classes, self.keep, self.missing = reading, classes, keep, missing
         self.decoder = ColumnDecoder(file, unit, text=True, ignore_case=False)
         self.repeated = self.conflicting = 0
-        self.confidences = {one.expert: one.name for one in reading.columns("confidence")}
-        self.scores = reading.columns("score")
         self._per_cent: dict[str, bool] = {}
+        self.add_roles([])
+
+    def add_roles(self, roles: list[ColumnRole]) -> None:
+        """Read further columns, which tables from now on have; the reading gets them, too.
+
+        Parameters
+        ----------
+        roles : list of ColumnRole
+            Their roles.
+        """
+        self.reading.roles.extend(roles)
+        self.confidences = {one.expert: one.name for one in self.reading.columns("confidence")}
+        self.scores = self.reading.columns("score")
 
     def chunk(self, data: Any, lines: Codes, first: int = 0) -> Chunk:
         """Return the items of a table as a chunk.

@@ -99,11 +99,13 @@ class Panel:
             shape, experts = "scores", tuple(scores) + experts
         elif not experts:
             shape = "attributes"
+        is_open = self.table.format == "JSONL" and not self.complete and shape != "long"
         return Schema(
             self.file, self.table.format, self.table.compression, shape, experts,
             reading.column("label"), reading.column("id"),
             tuple(one.name for one in reading.columns("attribute")),
             tuple(one.name for one in reading.roles if one.role in ("ignored", "time")),
+            is_open and self.options.experts is None and self.options.like is None,
         )  # fmt: skip
 
     def stream(self) -> Stream:

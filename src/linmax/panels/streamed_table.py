@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -11,10 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from linmax.panels.build import ChunkBuilder
-from linmax.panels.formats.records import records_table
+from linmax.panels.formats.records import check_number_of_columns, records_table
 from linmax.panels.join import LabelColumn
 from linmax.panels.roles.classes import ClassNames
-from linmax.panels.roles.column_role import PanelOptions, Reading
+from linmax.panels.roles.column_role import ColumnRole, PanelOptions, Reading, matches
+from linmax.panels.roles.profile import profile_column
+from linmax.panels.roles.wide_roles import WideRoles
 from linmax.panels.table import RawTable
 from linmax.streams import Chunk, Schema, Stream, StreamError
 from linmax.streams.columns import ColumnDecoder, TableBatch, label_kind
@@ -112,15 +114,38 @@ class StreamedTable:
             keep=not options.is_stored,
             missing=options.missing,
         )
-        return Stream(self.source, schema, _wide_chunks(batches, builder), self.reader.num_rows)
+        return Stream(self.source, schema, self._wide_chunks(batches, builder, options), self.reader.num_rows)
 
-
-def _wide_chunks(batches: Iterator[TableBatch], builder: ChunkBuilder) -> Iterator[Chunk]:
-    first = 0
-    for batch in batches:
-        if len(batch.lines):
+    def _wide_chunks(
+        self, batches: Iterator[TableBatch], builder: ChunkBuilder, options: PanelOptions
+    ) -> Iterator[Chunk]:
+        """Yield the items; columns that the first rows do not have vote if they would vote there, too."""
+        first = 0
+        known = {role.name for role in builder.reading.roles}
+        for batch in batches:
+            if not len(batch.lines):
+                continue
+            new = [name for name in batch.table.column_names if name not in known]
+            if new and options.like is None:
+                roles = _further_roles(batch.table.select(new), builder, options, self.source.name)
+                builder.add_roles(roles)
+                known |= {role.name for role in roles}
             yield builder.chunk(batch.table, batch.lines, first)
             first += len(batch.lines)
+
+
+def _further_roles(data: Any, builder: ChunkBuilder, options: PanelOptions, file: str) -> list[ColumnRole]:
+    """Return the roles of columns that vote, among those that the first rows do not have."""
+    others = (*options.ignore, *options.attributes)
+    profiles = [
+        profile_column(name, data.column(name), options.missing)
+        for name in data.column_names
+        if not matches(name, others) and (options.experts is None or matches(name, options.experts))
+    ]
+    experts = None if options.experts is None else tuple(one.name for one in profiles)
+    options = replace(options, experts=experts)
+    roles = WideRoles(file, profiles, options, {}, data)
+    return roles.infer_further(builder.classes, builder.reading.column("label"))
 
 
 def _decoded(table: Any) -> Any:
@@ -152,9 +177,25 @@ class _JsonRecords:
         return TableBatch(records_table(records, self._name), np.array(part.lines, np.int64))
 
     def batches(self, columns: Sequence[str], max_rows: int) -> Iterator[TableBatch]:
+        """Read columns; those that only later objects have follow them from there on."""
+        names = list(columns)
         for batch in chain([self._head], map(self._table, self._parts)):
-            arrays = [self._column(batch, name) for name in columns]
-            yield TableBatch(pa.table(arrays, names=list(columns)), batch.lines)
+            names += self._add_fields(batch)
+            arrays = [self._column(batch, name) for name in names]
+            yield TableBatch(pa.table(arrays, names=names), batch.lines)
+
+    def _add_fields(self, batch: TableBatch) -> list[str]:
+        """Return the columns that no object had before, if they have values."""
+        known = set(self.arrow_schema.names)
+        fields = [
+            field
+            for field, column in zip(batch.table.schema, batch.table.columns, strict=True)
+            if field.name not in known and column.null_count < len(column)
+        ]
+        if fields:
+            self.arrow_schema = pa.schema([*self.arrow_schema, *fields])
+            check_number_of_columns(self.arrow_schema.names, self._name, f"line {batch.lines[-1]}")
+        return [field.name for field in fields]
 
     def _column(self, batch: TableBatch, name: str) -> Any:
         kind = self.arrow_schema.field(name).type

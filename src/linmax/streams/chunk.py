@@ -153,10 +153,13 @@ def concat_chunks(chunks: Sequence[Chunk]) -> Chunk:
     Chunk
     """
     first, sizes = chunks[0], [chunk.items for chunk in chunks]
+    votes = [chunk.votes for chunk in chunks]
+    if len(set(map(type, votes))) > 1:  # scores, of which the first chunks have none
+        votes = [chunk.vote_dicts() for chunk in chunks]
     return Chunk(
         first.first,
         np.concatenate([chunk.lines for chunk in chunks]),
-        _concat([chunk.votes for chunk in chunks], sizes),
+        _concat(votes, sizes),
         None if first.labels is None else np.concatenate([chunk.labels for chunk in chunks]),
         _concat([chunk.attributes for chunk in chunks], sizes),
         None if first.ids is None else [name for chunk in chunks for name in chunk.ids or ()],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -56,11 +56,7 @@ def records_table(records: Iterable[Any], file: str) -> Any:
             values.append(value)
             filled += 1
         rows += 1
-        if len(columns) > MAX_COLUMNS:
-            raise StreamError(
-                f"{file}: over {MAX_COLUMNS} columns ({short_list(columns, 3)}) by record {rows}; at most"
-                f" {MAX_COLUMNS} are read, so write keys that vary as values"
-            )
+        check_number_of_columns(columns, file, f"record {rows}")
     if rows * len(columns) > MAX_SPARSE_CELLS and filled < MIN_FILLED * rows * len(columns):
         raise StreamError(
             f"{file}: {rows} records with {len(columns)} different keys ({short_list(columns, 3)}), nearly"
@@ -68,6 +64,15 @@ def records_table(records: Iterable[Any], file: str) -> Any:
         )
     arrays = [_column(places, values, rows) for places, values in columns.values()]
     return pa.table(arrays, names=list(columns)) if columns else pa.table({"": pa.nulls(rows)}).select([])
+
+
+def check_number_of_columns(columns: Collection[str], file: str, place: str) -> None:
+    """Refuse objects with too many different keys; the last of them is at a place such as "record 7"."""
+    if len(columns) > MAX_COLUMNS:
+        raise StreamError(
+            f"{file}: over {MAX_COLUMNS} columns ({short_list(columns, 3)}) by {place}; at most"
+            f" {MAX_COLUMNS} are read, so write keys that vary as values"
+        )
 
 
 def plain_array(values: list[Any]) -> Any:

@@ -143,14 +143,16 @@ def select_columns(patterns: Iterable[str], columns: list[str], file: str) -> li
     """
     found: dict[str, None] = {}
     for pattern in patterns:
-        if pattern in columns:
-            found[pattern] = None
-            continue
-        matches = [name for name in columns if fnmatchcase(name, pattern)]
-        if not matches:
+        selected = [pattern] if pattern in columns else [name for name in columns if matches(name, [pattern])]
+        if not selected:
             raise missing_column(file, pattern, columns)
-        found.update(dict.fromkeys(matches))
+        found.update(dict.fromkeys(selected))
     return list(found)
+
+
+def matches(name: str, patterns: Iterable[str]) -> bool:
+    """Whether the name of a column is one of these, or matches one with wildcards."""
+    return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def check_roles_once(options: dict[str, list[str]], file: str) -> None:
