@@ -39,7 +39,7 @@ def test_another_sheet_is_named_after_the_file(tmp_path: Path) -> None:
     write_xlsx(path, {"One": rows_xml(ROWS), "Two": rows_xml([["x", "y"], ["a", "b"]])})
     table = load_table(path)
     assert table.data.column_names[0] == "id"
-    assert table.notes == ("the sheet 'One' is read; for another (Two) write book.xlsx#Two",)
+    assert table.notes == ("the sheet 'One' is read; another one (Two) is read with --sheet Two",)
     assert load_table(f"{path}#Two").data.to_pylist() == [{"x": "a", "y": "b"}]
     with pytest.raises(StreamError, match=r"book.xlsx has no sheet 'Three'; it has One, Two"):
         load_table(f"{path}#Three")
@@ -161,3 +161,22 @@ def test_without_calamine_the_error_has_the_command(tmp_path: Path, monkeypatch:
         StreamError, match=r"reading book.xlsx requires python.calamine.*pip install 'linmax\[excel\]'"
     ):
         load_table(path)
+
+
+def test_a_sheet_with_votes_and_labels_behind_others_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "book.xlsx"
+    about = [
+        ["Project", "Tickets", "2024"],
+        ["Owner", "Ann", "x"],
+        ["Team", "B", "y"],
+        ["Status", "open", "z"],
+    ]
+    votes = [["id", "gpt4", "truth"], *([i, "bug", "bug"] for i in range(9))]
+    write_xlsx(path, {"About": rows_xml([*about, ["Page", "1", "2"]]), "Panel data": rows_xml(votes)})
+    (note,) = load_table(path).notes
+    assert "the sheet 'About' is read; 'Panel data' looks more like votes and labels" in note
+    assert note.endswith("--sheet 'Panel data'")
+    table = load_table(path, sheet="Panel data")
+    assert (table.data.column_names, table.notes) == (["id", "gpt4", "truth"], ())
+    with pytest.raises(StreamError, match="no sheet 'Votes'; it has About, Panel data"):
+        load_table(path, sheet="Votes")

@@ -77,7 +77,7 @@ def test_encodings_are_detected(encoding: str) -> None:
 def test_windows_signs_are_read() -> None:
     table = load(b"ann,y\n5 \x80,\x93quoted\x94\n")
     assert table.data.to_pylist() == [{"ann": "5 €", "y": "“quoted”"}]
-    assert table.notes == ("the text is Windows-1252, not UTF-8",)
+    assert "is read as Windows-1252" in table.notes[0]
 
 
 def test_a_windows_letter_far_below_the_head_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,3 +196,33 @@ def test_tables_as_databases_print_them_are_refused(text: str, tmp_path: Path) -
     path.write_text(text)
     with pytest.raises(StreamError, match="export it as CSV"):
         load_table(path)
+
+
+RUSSIAN = "id,анна,метка\n" + "1,спам,хорошо\n2,хорошо,спам\n" * 3
+
+
+def test_an_encoding_can_be_named() -> None:
+    table = load(RUSSIAN.encode("cp1251"), encoding="cp1251")
+    assert table.data.column_names == ["id", "анна", "метка"]
+    assert table.data["метка"].to_pylist()[:2] == ["хорошо", "спам"]
+    assert table.notes == ()
+
+
+def test_letters_that_look_wrong_are_noted_with_the_option_to_type() -> None:
+    (note,) = load(RUSSIAN.encode("cp1251")).notes
+    assert note.endswith("looks wrong as Windows-1252; name its encoding with --encoding, such as cp1251")
+
+
+def test_windows_1252_is_noted() -> None:
+    (note,) = load("id,été,y\n1,café,à\n".encode("latin-1")).notes
+    assert note == "the text is not UTF-8, and is read as Windows-1252; --encoding names another encoding"
+
+
+def test_an_unknown_encoding_is_refused() -> None:
+    with pytest.raises(StreamError, match="there is no encoding 'cp9'; usual ones are"):
+        load("a,b\n1,2\n", encoding="cp9")
+
+
+def test_text_that_has_another_encoding_than_named_is_refused() -> None:
+    with pytest.raises(StreamError, match="damaged utf-8 text"):
+        load(RUSSIAN.encode("cp1251"), encoding="utf-8")

@@ -123,6 +123,19 @@ class ColumnOptions:
     ignore_case: Annotated[
         bool, typer.Option("--ignore-case", help="Labels that differ by case only are one class.")
     ] = False
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            "--encoding",
+            metavar="NAME",
+            help="The encoding of a text file, such as cp1251.",
+            show_default="UTF-8, UTF-16 or Windows-1252, by content",
+        ),
+    ] = None
+    sheet: Annotated[
+        str | None,
+        typer.Option("--sheet", metavar="NAME", help="The sheet of a workbook.", show_default="the first"),
+    ] = None
 
     def read(
         self,
@@ -157,6 +170,8 @@ class ColumnOptions:
             ignore_case=self.ignore_case,
             like=like,
             needs_label=needs_label,
+            encoding=self.encoding or "",
+            sheet=self.sheet or "",
         )
         return read_panel(paths, options)
 

@@ -162,6 +162,8 @@ class Panel:
             "--missing": None if set(MISSING) >= set(user.missing) else ",".join(filter(None, user.missing)),
             "--labels": None if user.labels is None else str(user.labels),
             "--labels-id": user.labels_id,
+            "--encoding": user.encoding or None,
+            "--sheet": user.sheet or None,
         }
         if roles.shape == "long" and roles.column("vote") and "columns" not in self.table.hints:
             given |= {"--shape": "long", "--experts": f"{roles.column('expert')},{roles.column('vote')}"}
@@ -197,14 +199,14 @@ def read_panel(paths: Sequence[str | os.PathLike[str] | Any], options: PanelOpti
     options = options or PanelOptions()
     if options.classes:  # a class may be called NA
         options = replace(options, missing=tuple(set(options.missing) - set(options.classes)))
-    labels = None if options.labels is None else load_table(options.labels, header=options.header)
+    labels = None if options.labels is None else _load(options.labels, options)
     paths, folders = list_tables(paths)
     if len(paths) == 1 and options.header and (paths[0] == "-" or _is_large(paths[0])):
         panel = _open_large(paths[0], labels, options)
         if paths[0] == "-" or not _needs_memory(panel):
             return panel
         panel.close()
-    tables = [_load_named(path, options.header) for path in paths]
+    tables = [_load_named(path, options) for path in paths]
     if len(tables) == 1 and not tables[0].complete:
         return _open_large(paths[0], labels, options)
     for table in tables:
@@ -218,9 +220,13 @@ def read_panel(paths: Sequence[str | os.PathLike[str] | Any], options: PanelOpti
     return panel
 
 
-def _load_named(path: Any, header: bool) -> RawTable:
+def _load(path: Any, options: PanelOptions) -> RawTable:
+    return load_table(path, header=options.header, encoding=options.encoding, sheet=options.sheet)
+
+
+def _load_named(path: Any, options: PanelOptions) -> RawTable:
     """Load a file; its whole path tells which expert it is of, if there are several."""
-    table = load_table(path, header=header)
+    table = _load(path, options)
     is_path = isinstance(path, str | os.PathLike) and path != "-"
     return replace(table, expert=os.fspath(path)) if is_path else table
 
@@ -251,7 +257,7 @@ def _open_large(path: Any, labels: RawTable | None, options: PanelOptions) -> Pa
     """Open standard input, or a file that is not read into memory; its first rows decide on the roles."""
     if not options.header:
         raise StreamError(f"--no-header needs a file that fits into memory; give {path} a header")
-    head = StreamedTable(path, CHUNK_SIZE)
+    head = StreamedTable(path, CHUNK_SIZE, options.encoding)
     try:
         joined = join_tables([head.table], labels, options)
         panel = panel_of(joined.table, joined.options, joined.joins)

@@ -17,7 +17,7 @@ from linmax.panels.roles.classes import ClassNames
 from linmax.panels.roles.column_role import ColumnRole, PanelOptions, Reading, matches
 from linmax.panels.roles.profile import profile_column
 from linmax.panels.roles.wide_roles import WideRoles
-from linmax.panels.table import RawTable
+from linmax.panels.table import RawTable, encoding_notes
 from linmax.streams import Chunk, Schema, Stream, StreamError
 from linmax.streams.columns import ColumnDecoder, TableBatch, label_kind
 from linmax.streams.formats import detect_format
@@ -37,6 +37,8 @@ class StreamedTable:
         The file; "-" is standard input.
     rows : int
         The number of rows to read at a time.
+    encoding : str
+        The encoding of text; "" detects it.
 
     Attributes
     ----------
@@ -44,8 +46,8 @@ class StreamedTable:
         The first rows.
     """
 
-    def __init__(self, path: Any, rows: int) -> None:
-        self.source = ByteSource(path)
+    def __init__(self, path: Any, rows: int, encoding: str = "") -> None:
+        self.source = ByteSource(path, encoding=encoding)
         format = detect_format(self.source)
         if format == "JSONL":
             self.reader: Any = _JsonRecords(self.source, rows)
@@ -66,7 +68,8 @@ class StreamedTable:
         self._head = head
         self.table = RawTable(
             self.source.name, format, self.source.compression, _decoded(head.table), head.lines,
-            "line" if self.reader.unit == "line" else "row", (), False, None, dict(self.reader.roles),
+            "line" if self.reader.unit == "line" else "row",
+            tuple(encoding_notes(self.source, head.table, encoding)), False, None, dict(self.reader.roles),
         )  # fmt: skip
 
     def close(self) -> None:

@@ -16,9 +16,13 @@ from linmax.panels.formats.label_studio import flat_export_hints
 from linmax.panels.formats.limits import DEFAULT_LIMIT, Loaded, ReadLimit
 from linmax.panels.formats.text_tables import read_csv
 from linmax.panels.formats.typed_tables import read_columns, read_npy, read_npz, read_svmlight
+from linmax.streams.encoding import has_foreign_letters
 from linmax.streams.formats import detect_format
 from linmax.streams.schema import StreamError
 from linmax.streams.source import ByteSource
+
+SHOWN_ROWS = 100
+"""Rows in which the letters of a text are looked at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +80,12 @@ class RawTable:
 
 
 def load_table(
-    path: str | os.PathLike[str] | BinaryIO, *, header: bool = True, limit_bytes: int = DEFAULT_LIMIT
+    path: str | os.PathLike[str] | BinaryIO,
+    *,
+    header: bool = True,
+    limit_bytes: int = DEFAULT_LIMIT,
+    encoding: str = "",
+    sheet: str = "",
 ) -> RawTable:
     """Read a file into memory.
 
@@ -91,6 +100,10 @@ def load_table(
     limit_bytes : int
         Bytes after decompression beyond which only the first 100,000 rows are read, as they are of standard
         input.
+    encoding : str
+        The encoding of text, such as "cp1251"; "" detects UTF-8, UTF-16 and Windows-1252.
+    sheet : str
+        The sheet of a workbook; other files do not have one.
 
     Returns
     -------
@@ -109,16 +122,16 @@ def load_table(
     ('JSON', ['votes.ann', 'y'], ['ham', 'spam'])
     """
     place, part = _split_part(path)
-    source = ByteSource(place, part)
+    source = ByteSource(place, part, encoding)
     try:
         limit = ReadLimit(source, limit_bytes, head_only=source.bytes_total is None or place == "-")
         format = detect_format(source)
+        source.part = sheet if sheet and format == "Excel" else source.part
         loaded = _load(source, format, limit, header=header)
         if not loaded.data.num_columns:
             raise StreamError(f"{source.name} has no rows; it needs at least one below the header")
         notes = loaded.notes
-        if source.encoding != "UTF-8":
-            notes = [*notes, f"the text is {source.encoding}, not UTF-8"]
+        notes = [*notes, *encoding_notes(source, loaded.data, encoding)]
         return RawTable(
             source.name,
             format,
@@ -133,6 +146,31 @@ def load_table(
         )
     finally:
         source.close()
+
+
+def encoding_notes(source: ByteSource, data: Any, encoding: str) -> list[str]:
+    """Return a note on an encoding that was detected, not given, and is not UTF-8.
+
+    Parameters
+    ----------
+    source : ByteSource
+        The file.
+    data : pyarrow.Table
+        Its columns.
+    encoding : str
+        The encoding that the user names.
+    """
+    if encoding or source.encoding == "UTF-8":
+        return []
+    if source.encoding != "Windows-1252":
+        return [f"the text is {source.encoding}, not UTF-8"]
+    cells = [str(cell) for row in data.slice(0, SHOWN_ROWS).to_pylist() for cell in row.values()]
+    if has_foreign_letters(" ".join([*data.column_names, *cells])):
+        return [
+            "the text is not UTF-8, and looks wrong as Windows-1252; name its encoding with --encoding, such"
+            " as cp1251"
+        ]
+    return ["the text is not UTF-8, and is read as Windows-1252; --encoding names another encoding"]
 
 
 def _split_part(path: Any) -> tuple[Any, str]:

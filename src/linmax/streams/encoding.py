@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import re
+
+from linmax.streams.schema import StreamError
 
 BOM = b"\xef\xbb\xbf"
 UTF16_BOMS = {b"\xff\xfe": "UTF-16-LE", b"\xfe\xff": "UTF-16-BE"}
@@ -13,6 +16,38 @@ CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\x0b\x0c\x1b"))
 WINDOWS_1252 = "".join(
     bytes([code]).decode("cp1252", errors="ignore") or bytes([code]).decode("latin-1") for code in range(256)
 )
+
+
+def check_encoding(name: str) -> None:
+    """Refuse the name of an encoding of text that Python does not know.
+
+    Examples
+    --------
+    >>> check_encoding("cp1251")
+    >>> check_encoding("cp9")
+    Traceback (most recent call last):
+    linmax.streams.schema.StreamError: there is no encoding 'cp9'; usual ones are utf-8, cp1252, cp1251, gbk
+    """
+    try:
+        "a".encode(name or "utf-8")
+    except (LookupError, ValueError):
+        raise StreamError(
+            f"there is no encoding {name!r}; usual ones are utf-8, cp1252, cp1251, gbk"
+        ) from None
+
+
+def has_foreign_letters(text: str) -> bool:
+    """Whether a text that was read as Windows-1252 has words of accented letters only, as no language has.
+
+    Examples
+    --------
+    >>> has_foreign_letters("спам,хорошо".encode("cp1251").decode("cp1252")), has_foreign_letters("café, Öl")
+    (True, False)
+    """
+    accented = re.findall(r"[^\W\d_]+", text)
+    accented = [word for word in accented if not word.isascii()]
+    letters = [letter for word in accented for letter in word]
+    return len(letters) > 3 and sum(map(str.isascii, letters)) < 0.2 * len(letters)
 
 
 def utf16_encoding(head: bytes) -> str:

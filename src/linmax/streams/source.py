@@ -14,7 +14,13 @@ from typing import Any, BinaryIO, NamedTuple
 import pyarrow as pa
 
 from linmax.streams.archives import XzReader, ZipMember, file_size, open_bz2, open_file
-from linmax.streams.encoding import BOM, from_windows_1252, is_windows_1252, utf16_encoding
+from linmax.streams.encoding import (
+    BOM,
+    check_encoding,
+    from_windows_1252,
+    is_windows_1252,
+    utf16_encoding,
+)
 from linmax.streams.schema import StreamError
 
 HEAD_SIZE = 1 << 16  # bytes from which the format is detected
@@ -39,6 +45,8 @@ class ByteSource:
         A path, perhaps a remote one, "-" for standard input, or an open file, which stays open.
     part : str
         The file to read in a zip archive with several.
+    encoding : str
+        The encoding of text, such as "cp1251"; "" detects it.
 
     Attributes
     ----------
@@ -67,7 +75,8 @@ class ByteSource:
     ('gzip', b'a,b', b'a,', b'b', b'')
     """
 
-    def __init__(self, path: str | os.PathLike[str] | BinaryIO, part: str = "") -> None:
+    def __init__(self, path: str | os.PathLike[str] | BinaryIO, part: str = "", encoding: str = "") -> None:
+        check_encoding(encoding)
         self.raw, self.name = open_file(path)
         self.inner_name, self.part, self.zip_format = self.name, part, ""
         owned = isinstance(path, os.PathLike) or (isinstance(path, str) and path != "-")
@@ -84,7 +93,7 @@ class ByteSource:
         self.encoding, self.has_utf8 = "UTF-8", False
         self._decoder: Any = None
         self.head = self._read_plain(HEAD_SIZE) if self.compression else self._raw_head
-        if not self.head.startswith(BINARY_MAGIC) and (encoding := utf16_encoding(self.head)):
+        if not self.head.startswith(BINARY_MAGIC) and (encoding := encoding or utf16_encoding(self.head)):
             self.encoding, self._decoder = encoding, codecs.getincrementaldecoder(encoding)()
             self.head = self._decode(self.head, final=len(self.head) < HEAD_SIZE)
         self._buffer = self.head

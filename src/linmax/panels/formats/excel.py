@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+import shlex
 import zipfile
 from typing import Any, BinaryIO
 
@@ -13,6 +14,7 @@ import pyarrow as pa
 from linmax.panels.formats.limits import Loaded, ReadLimit
 from linmax.panels.formats.records import plain_array
 from linmax.panels.formats.typed_tables import seekable
+from linmax.panels.roles.names import truth_strength
 from linmax.streams.csv import number_repeated
 from linmax.streams.schema import UNNAMED, StreamError, short_list, short_repr
 from linmax.streams.source import ByteSource
@@ -24,6 +26,8 @@ MAX_COLUMNS = 10_000
 SCAN_BYTES = 1 << 22
 HEADER_SHARE = 0.6  # of the columns have a name in the row that is the header
 TITLE_ROWS = 20
+MIN_PANEL_ROWS, MIN_PANEL_COLUMNS = 5, 3
+"""Of a sheet that may hold votes and labels."""
 ROW = re.compile(rb'<row\b[^>]*?\br=["\'](\d+)["\']')
 CELL = re.compile(rb'<c\b[^>]*?\br=["\']([A-Z]+)\d')
 ODS_CELL = re.compile(rb'<table:table-cell\b[^>]*?number-columns-repeated=["\'](\d{4,})["\'][^>]*>')
@@ -73,9 +77,12 @@ def read_excel(source: ByteSource, limit: ReadLimit, *, header: bool) -> Loaded:
         if sheet is None:
             raise StreamError(f"{source.name} has no sheet with cells (it has {short_list(names)}); fill one")
         if others:
+            panels = [name for name in others if _is_panel(workbook.get_sheet_by_name(name))]
+            panels = [] if _is_panel(sheet) else panels
+            fits = f"{short_repr(panels[0])} looks more like votes and labels; " if panels else ""
             notes.append(
-                f"the sheet {short_repr(sheet.name)} is read; for another ({short_list(others)}) write"
-                f" {source.name}#{others[0]}"
+                f"the sheet {short_repr(sheet.name)} is read; {fits}another one ({short_list(others)}) is"
+                f" read with --sheet {shlex.quote((panels or others)[0])}"
             )
         return _read_sheet(sheet, source.name, notes, header=header)
     except StreamError:
@@ -131,6 +138,15 @@ def _read_sheet(sheet: Any, file: str, notes: list[str], *, header: bool) -> Loa
     ]
     data = pa.table([columns[j] for j in filled], names=[names[j] for j in filled])
     return Loaded(data, np.array(lines, np.int64), "row", notes)
+
+
+def _is_panel(sheet: Any) -> bool:
+    """Whether a sheet has some rows below names of columns of which one is that of a truth."""
+    if sheet.height < MIN_PANEL_ROWS or sheet.width < MIN_PANEL_COLUMNS:
+        return False
+    rows = [[_cell(value) for value in row] for row in sheet.to_python(nrows=TITLE_ROWS)]
+    header = next((row for row in rows if _is_header(row)), [])
+    return any(truth_strength(str(cell)) == 2 for cell in header if cell is not None)
 
 
 def _is_header(row: list[Any]) -> bool:

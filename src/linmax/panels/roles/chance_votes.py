@@ -1,4 +1,4 @@
-"""Columns that are read as votes, but say no more about the labels than chance does."""
+"""Columns of doubtful votes: those that agree with the labels by chance only, and those that are not read."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from linmax.validation import DataWarning
 
 MAX_CHECKED = 200
 """Columns of votes that are compared with the labels."""
+PARTLY, PARTLY_NUMBERS = 0.2, 0.8
+"""Columns of texts and of integers that name classes in so many cells, but too few to vote, are noted."""
 
 
 def chance_votes(
@@ -73,3 +75,35 @@ def _series_words(name: str) -> set[str]:
     if len(words) < 2:
         return set(words) - {name.lower(), ""}
     return {words[0], words[-1]} - {""}
+
+
+def partial_votes(columns: Sequence[ColumnProfile], classes: ClassNames) -> DataWarning | None:
+    """Return a note on columns that do not vote although many of their values are classes.
+
+    Parameters
+    ----------
+    columns : sequence of ColumnProfile
+        Columns that do not vote, and that may be those of experts.
+    classes : ClassNames
+        The classes.
+
+    Examples
+    --------
+    >>> unsure = ColumnProfile("gpt4", "text", 100, 0, 3, {"maybe": 60, "ham": 30, "spam": 10})
+    >>> partial_votes([unsure], ClassNames(["ham", "spam"])).text.partition(":")[0]
+    'gpt4 (40%)'
+    """
+    found = {}
+    for one in columns:
+        least = {"text": PARTLY, "free text": PARTLY, "integer": PARTLY_NUMBERS}.get(one.type, 2.0)
+        share = 0.0 if one.is_constant or one.is_unique else classes.share(one.counts)
+        if share >= least:
+            found[one.name] = share
+    if not found:
+        return None
+    shown = short_list([f"{name} ({share:.0%})" for name, share in found.items()])
+    return DataWarning(
+        "partial-votes", "note",
+        f"{shown}: some values are classes, but too few for a column of votes, so it does not vote; name all"
+        " experts with --experts if it is one",
+    )  # fmt: skip

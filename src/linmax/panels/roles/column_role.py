@@ -39,6 +39,10 @@ class PanelOptions:
         The column of ids in that file.
     ignore_case : bool
         Ignore case in labels, too: labels that differ by case only are one class.
+    encoding : str
+        The encoding of text files; "" detects it.
+    sheet : str
+        The sheet of a workbook; "" is the first.
     needs_label : bool
         Whether a table without labels is a problem.
     like : dict or None
@@ -59,6 +63,8 @@ class PanelOptions:
     ignore_case: bool = False
     like: dict[str, Any] | None = None
     needs_label: bool = True
+    encoding: str = ""
+    sheet: str = ""
 
     @property
     def is_stored(self) -> bool:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from linmax.panels.roles import names
-from linmax.panels.roles.chance_votes import chance_votes
+from linmax.panels.roles.chance_votes import chance_votes, partial_votes
 from linmax.panels.roles.classes import ClassNames
 from linmax.panels.roles.column_role import (
     ColumnRole,
@@ -36,8 +36,6 @@ MIN_CONSTANT = 20
 """In fewer rows, an expert may say the same by chance."""
 MIN_IDS = 20
 """Fewer ids that repeat are groups of items."""
-PARTLY, PARTLY_NUMBERS = 0.2, 0.8
-"""Columns of texts and of integers that name classes in so many cells, but too few to vote, are noted."""
 MANY_SAME = 0.5
 """An id that occurs twice is a repetition if at least this share of the ids is unique."""
 
@@ -249,8 +247,8 @@ class WideRoles:
             found = chance_votes(
                 [*self.roles.values()], self.profiles[self.label], self.classes, self.evidence
             )
-            self.warnings += [] if found is None else [found]
-            self._note_partial_votes()
+            partly = partial_votes(self._doubtful(), self.classes)
+            self.warnings += [one for one in (found, partly) if one is not None]
         truths = [one.name for one in self._free() if is_truth(one) and is_other_truth(one, self.profiles)]
         if self.options.label == "" and self.experts is None and truths:
             self.warnings.append(
@@ -261,24 +259,13 @@ class WideRoles:
                 )
             )  # fmt: skip
 
-    def _note_partial_votes(self) -> None:
-        """Note columns that do not vote although many of their values are classes."""
-        found = {}
-        for one in self._free():
-            least = {"text": PARTLY, "free text": PARTLY, "integer": PARTLY_NUMBERS}.get(one.type, 2.0)
-            share = 0.0 if one.is_constant or one.is_unique else self.classes.share(one.counts)
-            is_other = is_other_truth(one, self.profiles) or says_who_is_right(one)
-            if share >= least and not is_other and not is_attribute(one.name, self.label):
-                found[one.name] = share
-        if found:
-            shown = short_list([f"{name} ({share:.0%})" for name, share in found.items()])
-            self.warnings.append(
-                DataWarning(
-                    "partial-votes", "note",
-                    f"{shown}: some values are classes, but too few for a column of votes, so it does not"
-                    " vote; name all experts with --experts if it is one",
-                )
-            )  # fmt: skip
+    def _doubtful(self) -> list[ColumnProfile]:
+        """Return the columns without a role that are neither truths, results nor attributes."""
+        return [
+            one for one in self._free()
+            if not is_other_truth(one, self.profiles) and not says_who_is_right(one)
+            and not is_attribute(one.name, self.label)
+        ]  # fmt: skip
 
     def _find_confidences(self) -> None:
         experts = {one.name for one in self.roles.values() if one.role == "expert"}
