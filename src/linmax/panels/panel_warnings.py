@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linmax.panels.build import ChunkBuilder, vote_codes
+from linmax.panels.roles.several_labels import several_labels
 from linmax.streams import Chunk
 from linmax.streams.schema import short_list, short_repr
 from linmax.validation import DataWarning
@@ -91,6 +92,10 @@ def vote_warnings(panel: Panel, keep: bool) -> Iterator[DataWarning]:
                 unlabelled[str(value)] = unlabelled.get(str(value), 0) + count
             elif str(found) != str(value):
                 respelled += count
+    source = panel.reading.column("label") or panel.reading.column("vote") or next(iter(columns), None)
+    several = several_labels(panel.profiles[source].counts, source) if source else None
+    if several is not None:
+        yield several
     if respelled:
         yield DataWarning(
             "spelling", "note",
