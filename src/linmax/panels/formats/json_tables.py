@@ -14,6 +14,7 @@ from linmax.panels.formats.label_studio import is_label_studio, read_label_studi
 from linmax.panels.formats.limits import HEAD_ROWS, Loaded, ReadLimit
 from linmax.panels.formats.lm_eval import is_sample_log, read_sample_log
 from linmax.panels.formats.nested_votes import find_votes, read_nested_votes
+from linmax.panels.formats.promptfoo import promptfoo_results, read_promptfoo
 from linmax.panels.formats.records import MAX_COLUMNS, MAX_SPARSE_CELLS, plain_array, records_table
 from linmax.streams.csv import number_repeated
 from linmax.streams.json_lines import ContentError, is_unicode, unique_keys
@@ -60,6 +61,8 @@ def read_json_lines(source: ByteSource, limit: ReadLimit) -> Loaded:
         return loaded._replace(complete=complete)
     if is_label_studio(records):
         return read_label_studio(records, source.name, source.part)._replace(complete=complete)
+    if results := promptfoo_results(records):
+        return read_promptfoo(results, source.name)._replace(complete=complete)
     if len(records) == 1 and _is_document(records[0]):
         return read_document(records[0], source.name, header=True, part=source.part)
     if place := find_votes(records):
@@ -133,6 +136,8 @@ def read_document(document: Any, file: str, *, header: bool, part: str = "") -> 
         document = document[part]
     if isinstance(document, dict) and is_label_studio([document]):
         document = [document]
+    if results := promptfoo_results(document):
+        return read_promptfoo(results, file)
     if isinstance(document, dict) and len(tables := _record_lists(document)) == 1:
         loaded = read_document(document[tables[0]], file, header=header, part=part)
         return loaded._replace(notes=[f"the records are those of {short_repr(tables[0])}", *loaded.notes])
