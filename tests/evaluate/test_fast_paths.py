@@ -11,9 +11,10 @@ import pyarrow.parquet
 import pytest
 
 from linmax import Fusion
-from linmax.evaluate import sample
+from linmax.evaluate import metrics, packed_votes, sample
 from linmax.evaluate.checkpoint import LearnedPrefix, RestoredAudit, audit_state
-from linmax.evaluate.counts import MistakeCounts
+from linmax.evaluate.counts import CountHistory, MistakeCounts
+from linmax.evaluate.metrics import ClassCounts
 from linmax.evaluate.progressive import plurality
 from linmax.evaluate.resumable_run import EncodedChunk, ResumableRun, encode_ahead
 from linmax.evaluate.sample import Sample
@@ -302,3 +303,53 @@ def test_two_hypotheses_are_tallied_at_a_time_as_one_after_the_other() -> None:
         form.add_both_scores(t, 3, last, mean, 0, first, second)
         assert np.array_equal(one, first)
         assert np.array_equal(other, second)
+
+
+def coded_panel(classes: int, experts: int = 5, rows: int = 2000) -> tuple[Any, ...]:
+    """Votes, labels, known classes and three predictions as codes; with ties and novel labels."""
+    rng = np.random.default_rng(classes)
+    truth = rng.integers(-1, classes, rows).astype(np.int32)
+    votes = np.where(
+        rng.random((rows, experts)) < 0.4, truth[:, None], rng.integers(-1, classes, (rows, experts))
+    )
+    votes[::50] = -1
+    known = np.minimum(2 + np.arange(rows) // 100, classes).astype(np.int32)
+    predictions = np.where(rng.random((3, rows)) < 0.7, truth, 0).clip(0).astype(np.int32)
+    return votes.astype(np.int32), truth, known, predictions
+
+
+def counted_in_parts(panel: tuple[Any, ...], names: list[str], cuts: list[int]) -> list[Any]:
+    """All counts of a panel that comes in parts."""
+    votes, truth, known, predictions = panel
+    by_class, history = ClassCounts(), CountHistory(3)
+    for begin, end in zip([0, *cuts], [*cuts, len(truth)], strict=True):
+        part = slice(begin, end)
+        by_class.add(votes[part], truth[part], known[part], predictions[0, part], names)
+        history.add(votes[part], truth[part], known[part], predictions[:, part], len(names))
+    snapshots = [(items, counts.state()) for items, counts in history.snapshots]
+    return [by_class.state(), history.counts.state(), history.step, snapshots]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["a", "b"], ["1", "2", "b", "7"], ["0", "1", "5", "7", "8", "9"], ["0.1", "0.7", "2", "b"],
+     [str(c) for c in range(8)], [f"c{c}" for c in range(9)], [f"{c}.3" for c in range(30)]],
+)  # fmt: skip
+def test_counts_in_tables_and_packed_counts_are_those_of_plain_loops(
+    monkeypatch: pytest.MonkeyPatch, names: list[str]
+) -> None:
+    panel = coded_panel(len(names))
+    fast = [counted_in_parts(panel, names, cuts) for cuts in ([], [1, 32, 700, 1500])]
+    monkeypatch.setattr(metrics, "PAIR_CELLS", 0)
+    monkeypatch.setattr(packed_votes, "MAX_CLASSES", 0)
+    slow = counted_in_parts(panel, names, [10, 900])
+    assert fast == [slow, slow]
+
+
+def test_packed_counts_have_room_for_the_votes_of_all_experts() -> None:
+    for experts in (255, 256):
+        votes = np.ones((3, experts), np.int32)
+        counts, truth, known = MistakeCounts(), np.array([0, 1, 1], np.int32), np.full(3, 8, np.int32)
+        counts.add(votes, truth, known, truth, 8)
+        assert counts.correct[: counts.first_expert].tolist() == [3, 2]
+        assert counts.shared.tolist() == [2.0, 2.0]

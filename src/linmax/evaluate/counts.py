@@ -13,8 +13,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax._jit import CompiledKernel
 from linmax.evaluate.significance import NORMAL_QUANTILE
+from linmax.evaluate.trial_counter import TrialCounter
 
 Codes = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -93,7 +93,7 @@ class MistakeCounts:
         classes : int
             Every class code in `votes` is below this number.
         """
-        self._count(votes, truth, known, predictions, classes)
+        TrialCounter(self, votes, truth, known, predictions, classes).count(0, len(truth))
 
     def add_with_flags(
         self, votes: Codes, truth: Codes, known: Codes, predictions: Codes, classes: int
@@ -110,29 +110,11 @@ class MistakeCounts:
         flags : ndarray of bool of shape (n_counted_trials, models + 1 + n_experts)
             One row per counted trial.
         """
-        winners = self._count(votes, truth, known, predictions, classes)
+        counter = TrialCounter(self, votes, truth, known, predictions, classes)
+        counter.count(0, len(truth))
+        winners = counter.winners
         correct: Flags = np.vstack((predictions, winners, votes.T)) == truth
         return np.ascontiguousarray(correct.T[winners >= 0])
-
-    def _count(self, votes: Codes, truth: Codes, known: Codes, predictions: Codes, classes: int) -> Codes:
-        """Count trials, and return the class with the most votes on each; -1 where a trial does not count."""
-        n = votes.shape[1]
-        self.grow(n)
-        support, winners = np.zeros(classes + 1, np.int64), np.empty(len(truth), np.int32)
-        hits, expert_hits = np.zeros((2, self.models + 1), np.int64), np.zeros((4, n), np.int64)
-        predictions = np.ascontiguousarray(predictions.reshape(self.models, len(truth)))
-        votes = np.ascontiguousarray(votes)
-        trials = int(
-            _count_trials(votes, truth, known, predictions, support, hits, expert_hits, self.shared, winners)
-        )
-        wrong, both = np.concatenate((hits, expert_hits[:2]), axis=1)
-        columns = self.first_expert + n  # fewer than all, if these votes know fewer experts
-        self.trials += trials
-        self.correct[:columns] += wrong + both
-        self.both_correct[:columns] += both
-        self.voted[:n] += trials - expert_hits[2]
-        self.heard[:n] += both[0] - expert_hits[3]
-        return winners
 
     def grow(self, experts: int) -> None:
         """Add columns of zeros for new experts.
@@ -150,8 +132,9 @@ class MistakeCounts:
     def copy(self) -> MistakeCounts:
         """Return an independent copy."""
         other = copy.copy(self)
-        for name in (*COLUMNS, "shared"):
-            setattr(other, name, getattr(self, name).copy())
+        other.correct, other.both_correct = self.correct.copy(), self.both_correct.copy()
+        other.voted, other.heard = self.voted.copy(), self.heard.copy()
+        other.shared = self.shared.copy()
         return other
 
     def since(self, earlier: MistakeCounts) -> MistakeCounts:
@@ -302,17 +285,20 @@ class CountHistory:
         votes, truth, known, predictions, classes
             As for `MistakeCounts.add`.
         stops : iterable of int
-            Further numbers of items at which `on_stop` is called.
+            Numbers of items at which `on_stop` is called.
         on_stop : callable
-            Called with the number of items after each snapshot, each of `stops`, and the last item.
+            Called with the number of items at each of `stops`, and after the last item.
         """
         begin, end = self.items, self.items + len(truth)
-        even = range((begin // self.step + 1) * self.step, end + 1, self.step)
-        for stop in sorted({*even, *stops, end} - {begin}):
-            part = slice(self.items - begin, stop - begin)
-            self.counts.add(votes[part], truth[part], known[part], predictions[..., part], classes)
+        counter = TrialCounter(self.counts, votes, truth, known, predictions, classes)
+        further = sorted({*(stop for stop in stops if begin < stop < end), end}, reverse=True)
+        while self.items < end:
+            stop = min(further[-1], (self.items // self.step + 1) * self.step)
+            counter.count(self.items - begin, stop - begin)
             self.items = stop
-            on_stop(stop)
+            if stop == further[-1]:
+                further.pop()
+                on_stop(stop)
             if stop % self.step == 0:
                 self._take_snapshot()
 
@@ -330,73 +316,3 @@ class CountHistory:
         for _, counts in snapshots:
             counts.grow(len(self.counts.voted))
         return snapshots
-
-
-def count_trials(  # type: ignore[no-untyped-def]
-    votes, truth, known, predictions, support, hits, expert_hits, shared, winners
-):
-    """Count the trials whose label is known, and return how many there are.
-
-    `hits` has columns for the models and the plurality: row 1 counts their hits on trials on which the first
-    model is correct, row 0 those on the others. `expert_hits` has the same for the experts, and their
-    abstentions in row 2, and in row 3 those on trials on which the first model is correct. `shared` is added
-    to: the share of the truth in the classes with the most votes, and the same where the first model is
-    correct. `support` has a zero for each class and one more for abstentions (code -1); it is zero again at
-    the end. `winners` gets the class with the most votes, or -1 where a trial does not count.
-    """
-    n = votes.shape[1]
-    models = len(predictions)
-    classes = len(support) - 1
-    trials = 0
-    for t in range(len(truth)):
-        y = truth[t]
-        if y < 0 or y >= known[t]:
-            winners[t] = -1
-            continue
-        trials += 1
-        for i in range(n):
-            support[votes[t, i]] += 1
-        winner = 0
-        most = 0
-        support_of_truth = support[y]
-        tied = 0
-        if classes <= n:
-            for c in range(classes):
-                if support[c] > most:
-                    winner = c
-                    most = support[c]
-                    tied = 0
-                tied += support[c] == most
-                support[c] = 0
-        else:  # with many classes, only those that have votes are visited
-            for i in range(n):
-                c = votes[t, i]
-                if c >= 0 and (support[c] > most or (support[c] == most and c < winner)):
-                    winner = c
-                    most = support[c]
-            for i in range(n):
-                c = votes[t, i]
-                tied += c >= 0 and support[c] == most
-                support[c] *= c < 0
-        winners[t] = winner
-        first = 1 * (predictions[0, t] == y)
-        if most == 0:  # nobody votes: all known classes are tied
-            tied = known[t]
-        if support_of_truth == most:
-            shared[0] += 1.0 / tied
-            shared[1] += first / tied
-        hits[first, 0] += first
-        for j in range(1, models):
-            hits[first, j] += predictions[j, t] == y
-        hits[first, models] += winner == y
-        for i in range(n):
-            expert_hits[first, i] += votes[t, i] == y
-        if support[classes] > 0:
-            support[classes] = 0
-            for i in range(n):
-                expert_hits[2, i] += votes[t, i] < 0
-                expert_hits[3, i] += votes[t, i] < 0 and first == 1
-    return trials
-
-
-_count_trials = CompiledKernel(count_trials)

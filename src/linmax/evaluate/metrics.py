@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linmax._jit import CompiledKernel
+from linmax.evaluate.packed_votes import most_votes, pack_votes, packed_steps
 
 Codes = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -24,6 +25,10 @@ LINMAX, PLURALITY, MOST_FREQUENT, LAST_LABEL = range(4)
 """The predictors of `ClassCounts`."""
 EXPERT_CELLS = 1 << 17
 """With more experts times classes, experts are not counted by class."""
+PAIR_CELLS = 1 << 16
+"""Up to so many cells, pairs of label and vote are counted in a table first, which is faster."""
+MAX_EXACT_VALUE = 1 << 20
+"""Sums of the distances of integers up to this one are exact in any order."""
 MIN_ORDERED_CLASSES = 3
 """With two classes, the mean absolute error is the error rate."""
 
@@ -181,13 +186,37 @@ class ClassCounts:
             The predictions of the two baselines; -1 is none.
         """
         self.grow(votes.shape[1], classes)
-        baselines = np.empty((2, len(truth)), np.int32)
+        n, k, trials = votes.shape[1], len(self.true), len(truth)
+        cells = (n + 3) * k * (k + 1)
+        in_table = self.counts_experts and cells <= min(PAIR_CELLS, trials * n) and self._has_exact_sums()
+        pairs = np.zeros((n + 3, k, k + 1) if in_table else (0, 0, 0), np.int64)
+        baselines = np.empty((2, trials), np.int32)
         _count_classes(
             np.ascontiguousarray(votes), truth, known, predictions, self.values, self.labels, self.memory,
             self.true, self.predicted, self.hits, self.distances, self.experts, self.expert_distances,
-            np.zeros(len(self.true) + 1, np.int64), baselines,
+            np.zeros(k + 1, np.int64), packed_steps(n, k), pairs, baselines,
         )  # fmt: skip
+        if in_table:
+            self._add_pairs(pairs[:, :, :k])
         return baselines
+
+    def _has_exact_sums(self) -> bool:
+        """Return whether sums of distances do not depend on their order."""
+        numbers = self.values[~np.isnan(self.values)]
+        return bool((np.abs(numbers) <= MAX_EXACT_VALUE).all() and (numbers == np.trunc(numbers)).all())
+
+    def _add_pairs(self, pairs: Longs) -> None:
+        """Add pairs of label and vote: those of the experts, of linmax and of the two baselines."""
+        n, k = len(pairs) - 3, len(self.true)
+        true, voted, correct = pairs.sum(axis=2), pairs.sum(axis=1), np.diagonal(pairs, axis1=1, axis2=2)
+        values = self.values[:k]
+        distances = (pairs * np.nan_to_num(np.abs(values[:, None] - values))).sum(axis=(1, 2))
+        self.experts[:n] += np.stack((true, voted, correct), axis=1)[:n]
+        self.expert_distances[:n] += distances[:n]
+        others = [LINMAX, MOST_FREQUENT, LAST_LABEL]
+        self.predicted[others] += voted[n:]
+        self.hits[others] += correct[n:]
+        self.distances[others] += distances[n:]
 
     def grow(self, experts: int, classes: Sequence[Any]) -> None:
         """Make room for more experts and classes.
@@ -290,68 +319,96 @@ def _restored_shape(name: str, state: Any) -> tuple[int, ...]:
 
 
 def count_classes(  # type: ignore[no-untyped-def]
-    votes, truth, known, guess, values, labels, memory,
-    true, predicted, hits, distances, experts, expert_distances, support, baselines,
+    votes, truth, known, guess, values, labels, memory, true, predicted, hits, distances,
+    experts, expert_distances, support, steps, pairs, baselines,
 ):  # fmt: skip
-    """Count trials by class, see `ClassCounts`; `support` is zero before and after."""
+    """Count trials by class, see `ClassCounts`; `support` is zero before and after.
+
+    If `pairs` is not empty, the votes of the experts, and the predictions of linmax and the baselines, are
+    counted in it instead, by label and vote; an abstention is in the last column.
+    """
     n = votes.shape[1]
+    in_table = len(pairs) > 0
+    frequent = memory[0]
+    last = memory[1]
     for t in range(len(truth)):
         y = truth[t]
-        baselines[0, t] = memory[0]
-        baselines[1, t] = memory[1]
+        baselines[0, t] = frequent
+        baselines[1, t] = last
         if y < 0:
             continue
         if y < known[t]:
             true[y] += 1
+            winner = 0
             most = 0
-            for i in range(n):
-                c = votes[t, i]
-                if c >= 0:
-                    support[c] += 1
-                    most = max(most, support[c])
             tied = 0
-            for i in range(n):
-                c = votes[t, i]
-                tied += c >= 0 and support[c] == most
-            if most == 0:
-                for c in range(known[t]):
-                    predicted[1, c] += 1.0 / known[t]
-                    distance = abs(values[c] - values[y])
-                    if distance == distance:
-                        distances[1] += distance / known[t]
-                hits[1, y] += 1.0 / known[t]
-            for i in range(n):  # a class with the most votes is met as often as it has votes
-                c = votes[t, i]
-                if c >= 0:
-                    if support[c] == most:
-                        share = most / tied
-                        predicted[1, c] += share
-                        hits[1, c] += share * (c == y)
+            if len(steps) > 0:
+                winner, most, tied, _ = most_votes(pack_votes(votes, t, steps), len(steps) - 1)
+            if most > 0 and tied == 1:
+                predicted[1, winner] += 1.0
+                hits[1, winner] += winner == y
+                distance = abs(values[winner] - values[y])
+                if distance == distance:
+                    distances[1] += distance
+            else:
+                most = 0
+                for i in range(n):
+                    c = votes[t, i]
+                    if c >= 0:
+                        support[c] += 1
+                        most = max(most, support[c])
+                tied = 0
+                for i in range(n):
+                    c = votes[t, i]
+                    tied += c >= 0 and support[c] == most
+                if most == 0:
+                    for c in range(known[t]):
+                        predicted[1, c] += 1.0 / known[t]
                         distance = abs(values[c] - values[y])
                         if distance == distance:
-                            distances[1] += share * distance
-                    support[c] = 0
-            for p in range(4):
-                c = guess[t] if p == 0 else memory[max(p - 2, 0)]
-                if p != 1 and c >= 0:
-                    predicted[p, c] += 1.0
-                    hits[p, c] += c == y
-                    distance = abs(values[c] - values[y])
-                    if distance == distance:
-                        distances[p] += distance
-            for i in range(len(experts)):
-                c = votes[t, i] if i < n else -1
-                if c >= 0:
-                    experts[i, 0, y] += 1
-                    experts[i, 1, c] += 1
-                    experts[i, 2, c] += c == y
-                    distance = abs(values[c] - values[y])
-                    if distance == distance:
-                        expert_distances[i] += distance
+                            distances[1] += distance / known[t]
+                    hits[1, y] += 1.0 / known[t]
+                for i in range(n):  # `tied` counts a class with the most votes as often as it has votes
+                    c = votes[t, i]
+                    if c >= 0:
+                        if support[c] == most:
+                            share = most / tied
+                            predicted[1, c] += share
+                            hits[1, c] += share * (c == y)
+                            distance = abs(values[c] - values[y])
+                            if distance == distance:
+                                distances[1] += share * distance
+                        support[c] = 0
+            if in_table:
+                for i in range(n):
+                    pairs[i, y, votes[t, i]] += 1
+                pairs[n, y, guess[t]] += 1
+                pairs[n + 1, y, frequent] += 1
+                pairs[n + 2, y, last] += 1
+            else:
+                for p in range(4):
+                    c = guess[t] if p == 0 else frequent if p == 2 else last
+                    if p != 1 and c >= 0:
+                        predicted[p, c] += 1.0
+                        hits[p, c] += c == y
+                        distance = abs(values[c] - values[y])
+                        if distance == distance:
+                            distances[p] += distance
+                for i in range(len(experts)):
+                    c = votes[t, i] if i < n else -1
+                    if c >= 0:
+                        experts[i, 0, y] += 1
+                        experts[i, 1, c] += 1
+                        experts[i, 2, c] += c == y
+                        distance = abs(values[c] - values[y])
+                        if distance == distance:
+                            expert_distances[i] += distance
         labels[y] += 1
-        if memory[0] < 0 or labels[y] > labels[memory[0]]:
-            memory[0] = y
-        memory[1] = y
+        if frequent < 0 or labels[y] > labels[frequent]:
+            frequent = y
+        last = y
+    memory[0] = frequent
+    memory[1] = last
 
 
 _count_classes = CompiledKernel(count_classes)
