@@ -10,6 +10,7 @@ import numpy as np
 
 from linmax.panels.build import ChunkBuilder, vote_codes
 from linmax.panels.roles.several_labels import several_labels
+from linmax.panels.roles.wide_scores import are_counts
 from linmax.streams import Chunk
 from linmax.streams.schema import short_list, short_repr
 from linmax.validation import DataWarning
@@ -151,7 +152,15 @@ def _label_warnings(panel: Panel, chunk: Chunk) -> Iterator[DataWarning]:
         )  # fmt: skip
     if panel.options.experts is None:
         yield from _leaks(errors)
-        if len(votes) == 1:
+        scores = [panel.profiles[one.name] for one in panel.reading.columns("score")]
+        if len(votes) == 1 and panel.reading.shape == "wide" and are_counts(scores):
+            counts = short_list([one.name for one in scores], 3)
+            yield DataWarning(
+                "single-expert", "note",
+                f"{counts} count votes per class, and from counts nobody's reliability can be learned; give"
+                " the vote of each expert, in a column or a row of its own",
+            )  # fmt: skip
+        elif len(votes) == 1:
             yield DataWarning(
                 "single-expert", "note",
                 f"only {short_repr(next(iter(votes)))} votes, so there is nothing to combine; if others"

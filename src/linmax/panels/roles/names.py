@@ -61,6 +61,8 @@ ATTRIBUTE_WORDS = _words(
     " seed epoch rank round turn page frame position tokens"
 )
 """Names of columns whose values may look like classes, and are no votes."""
+COUNT_WORDS = _words("votes counts count n num tally upvotes downvotes total annotations raters")
+"""With a class, they name a column that counts the votes for it: votes_bug, n_yes, no_count."""
 CONFIDENCE_WORDS = _words(
     "conf confidence prob proba probability certainty score p logprob likelihood weight"
 )

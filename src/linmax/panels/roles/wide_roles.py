@@ -17,6 +17,7 @@ from linmax.panels.roles.column_role import (
 )
 from linmax.panels.roles.evidence import Evidence
 from linmax.panels.roles.profile import ColumnProfile
+from linmax.panels.roles.wide_ids import choose_id
 from linmax.panels.roles.wide_labels import (
     MIN_SHARE,
     LabelFinder,
@@ -26,7 +27,7 @@ from linmax.panels.roles.wide_labels import (
     is_truth,
     says_who_is_right,
 )
-from linmax.panels.roles.wide_scores import find_probabilities, find_scores
+from linmax.panels.roles.wide_scores import are_counts, find_probabilities, find_scores
 from linmax.streams.schema import StreamError, short_list, short_repr
 from linmax.validation import DataWarning
 
@@ -34,10 +35,6 @@ MIN_NUMBER_SHARE = 0.95
 """The same for a column with many different integers: attributes have small integers, too."""
 MIN_CONSTANT = 20
 """In fewer rows, an expert may say the same by chance."""
-MIN_IDS = 20
-"""Fewer ids that repeat are groups of items."""
-MANY_SAME = 0.5
-"""An id that occurs twice is a repetition if at least this share of the ids is unique."""
 
 
 class WideRoles:
@@ -237,9 +234,14 @@ class WideRoles:
             counts = {value: count for value, count in counts.items() if str(value) not in ("-1", "-1.0")}
         share = self.classes.share(counts)
         many = one.type == "integer" and one.distinct > 2 * len(self.classes.names)
-        if share < (MIN_NUMBER_SHARE if many else MIN_SHARE):
+        if share < (MIN_NUMBER_SHARE if many else MIN_SHARE) or self._is_count(one):
             return ""
         return "its values are classes" if share > 0.999 else f"{share:.0%} of its values are classes"
+
+    def _is_count(self, one: ColumnProfile) -> bool:
+        """Whether a column counts votes, such as yes_votes with numbers from 0 to 3 for classes 0 and 1."""
+        more = one.high is not None and self.classes.find(f"{one.high:.0f}") is None
+        return one.type == "integer" and more and names.has_word(one.name, names.COUNT_WORDS)
 
     def _note_doubts(self) -> None:
         """Note columns that vote by chance only, and truths that are ignored because there are no labels."""
@@ -283,7 +285,10 @@ class WideRoles:
         if self.options.id == "":
             return
         chosen = [self.profiles[one.name] for one in self.roles.values() if one.role == "id"]
-        found = chosen[0] if chosen else self._choose_id()
+        found = chosen[0] if chosen else None
+        if found is None and (choice := choose_id(self._free(), self.hints)) is not None:
+            found, reason = choice
+            self._set(found.name, "id", reason)
         if found is not None and found.distinct < found.present:
             self.warnings.append(
                 DataWarning(
@@ -293,27 +298,6 @@ class WideRoles:
                     " remove the repetitions, or pass --id '' if it is not an id",
                 )
             )  # fmt: skip
-
-    def _choose_id(self) -> ColumnProfile | None:
-        free = [one for one in self._free() if one.type in ("text", "integer")]
-        hinted = [one for one in free if one.name == self.hints.get("id")]
-        named = [
-            one for one in free if names.is_id_name(one.name) or names.has_word(one.name, names.ITEM_WORDS)
-        ]
-        mostly = [one for one in named if one.distinct >= MANY_SAME * one.present]
-        unique = [one for one in free if one.is_unique and one.type == "text"]
-        clearly = [one for one in named if names.is_item_id(one.name) and one.distinct > MIN_IDS]
-        why = self.hints.get("reasons", {}).get(self.hints.get("id"), "as the format says")
-        for candidates, reason in (
-            (hinted, why),
-            (mostly, "its name"),
-            (unique, "every value is different"),
-            (clearly, "its name"),
-        ):
-            if candidates:
-                self._set(candidates[0].name, "id", reason)
-                return candidates[0]
-        return None
 
     def _explain_others(self) -> None:
         for one in self._free():
@@ -356,11 +340,16 @@ class WideRoles:
         classes = short_list(map(short_repr, self.classes.names), 4)
         if not voting:
             possible = [name for name, one in self.roles.items() if one.role == "ignored"]
+            counts = [name for name in possible if are_counts([self.profiles[name]] * 2)]
             self.problem = (
                 f"no column of {self.file} votes for the classes of {short_repr(self.label)} ({classes});"
                 f" name the columns of votes with --experts, or of attributes with --attributes (there is"
                 f" {short_list(possible or self.profiles)})"
             )
+            if len(counts) > 1:
+                self.problem += (
+                    f"; if {short_list(counts, 3)} count votes, linmax needs the vote of each expert instead"
+                )
         for one in voting if self.experts is not None and self.label is not None else []:
             profile = self.profiles[one.name]
             is_vote = profile.type not in ("number", "time", "free text") or self.classes.share(

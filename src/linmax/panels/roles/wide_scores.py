@@ -76,6 +76,8 @@ def _are_scores(
     """Whether the columns of one expert hold scores, not votes of experts that are numbered like classes."""
     decimals = any(one.type == "number" for one in own)
     complete = len(own) == len(by_name)
+    if complete and all(set(names.words_of(found[one.name][0])) <= names.COUNT_WORDS for one in own):
+        return len(own) > 1  # votes_0 and votes_1
     if all(re.fullmatch(r"-?\d+", name) for name in by_name):
         stems = {re.sub(r"\d+$", "", one.name) for one in own}
         if any(re.sub(r"\d+$", "", name) in stems and name not in found for name in every):
@@ -96,6 +98,12 @@ def _one_expert(
     if all(re.fullmatch(r"-?\d+", name) for name in own) and not evidence.sum_is_constant(list(own)):
         return []
     return [ColumnRole(name, "score", "a number per class", "scores", label) for name, label in own.items()]
+
+
+def are_counts(columns: list[ColumnProfile]) -> bool:
+    """Whether columns of scores count the votes of several experts for each class."""
+    whole = all(one.type == "integer" and one.low is not None and one.low >= 0.0 for one in columns)
+    return len(columns) > 1 and whole and max(one.high or 0.0 for one in columns) > 1.0
 
 
 def positive_class(classes: ClassNames) -> Any:
