@@ -7,10 +7,19 @@ import re
 import pytest
 
 from linmax.cli import fuse_start
-from linmax.evaluate import order
+from linmax.inputs import label_order as order
 from linmax.panels import join, panel
 from linmax.panels.formats import excel, limits
-from linmax.panels.roles import classes, evidence, long_roles, profile, wide_labels, wide_roles
+from linmax.panels.roles import (
+    chance_votes,
+    classes,
+    evidence,
+    long_roles,
+    profile,
+    stray_cells,
+    wide_labels,
+    wide_roles,
+)
 from tests.helpers.pages import ROOT
 
 PAGE = ROOT / "docs" / "reading.md"
@@ -28,6 +37,15 @@ PAGE = ROOT / "docs" / "reading.md"
         (
             r"With at least (.*) labels, columns .* by chance \((.*) standard deviations\)",
             (evidence.MIN_ITEMS, evidence.SIGNIFICANT),
+        ),
+        ("Of the last (.*) rows of a table, those", (stray_cells.MAX_SUMMARY,)),
+        (
+            r"At most (.*) decimals \(and (.*) % of the cells\) in a column of at most (.*) different",
+            (stray_cells.MAX_STRAY, 100 * stray_cells.MAX_STRAY_SHARE, stray_cells.MAX_INTEGERS),
+        ),
+        (
+            "texts of which (.*) to 50 % name a class, and of whole numbers of which at least (.*) % do",
+            (100 * chance_votes.PARTLY, 100 * chance_votes.PARTLY_NUMBERS),
         ),
         ("and has at least (.*) labels, a vote that is never a label abstains", (classes.MIN_LABELS,)),
         (
