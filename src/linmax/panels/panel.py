@@ -20,6 +20,7 @@ from linmax.panels.roles.long_roles import infer_long
 from linmax.panels.roles.profile import MISSING, ColumnProfile, profile_column
 from linmax.panels.roles.second_header import check_second_header
 from linmax.panels.roles.stray_cells import drop_strays
+from linmax.panels.roles.transposed import swap_transposed
 from linmax.panels.roles.wide_roles import infer_wide
 from linmax.panels.stored import reading_by_name, restore_reading
 from linmax.panels.streamed_table import StreamedTable
@@ -221,7 +222,8 @@ def read_panel(paths: Sequence[str | os.PathLike[str] | Any], options: PanelOpti
 
 
 def _load(path: Any, options: PanelOptions) -> RawTable:
-    return load_table(path, header=options.header, encoding=options.encoding, sheet=options.sheet)
+    table = load_table(path, header=options.header, encoding=options.encoding, sheet=options.sheet)
+    return swap_transposed(table)
 
 
 def _load_named(path: Any, options: PanelOptions) -> RawTable:
