@@ -173,6 +173,15 @@ def test_if_one_id_matches_as_it_is_the_others_must_too(tmp_path):
     panel = read_files(tmp_path, {"votes.csv": votes()}, labels)
     assert (panel.joins[0].matched, panel.joins[0].is_normalised) == (1, False)
     assert codes_of(panel)["unmatched-labels"] == "grave"
+    assert panel.joins[0].nearly == ITEMS - 1
+    sentence = f"{ITEMS - 1} more would be in both without case, whitespace and leading zeros"
+    assert any(sentence in one.text for one in panel.warnings)
+
+
+def test_ids_that_are_in_one_file_only_are_not_said_to_be_nearly_the_same(tmp_path):
+    labels = {"id": [*IDS[: ITEMS // 2], *(f"x{one}" for one in range(9))], "truth": LABELS[: ITEMS // 2 + 9]}
+    panel = read_files(tmp_path, {"votes.csv": votes()}, labels)
+    assert (panel.joins[0].right_only, panel.joins[0].nearly) == (9, 0)
 
 
 def test_ids_that_would_become_the_same_are_not_changed(tmp_path):

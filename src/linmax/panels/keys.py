@@ -25,6 +25,8 @@ class Join(NamedTuple):
         Ids that are in one of them only.
     is_normalised : bool
         Whether they were compared without case, whitespace and leading zeros, because none was in both.
+    nearly : int
+        Further ids that would be in both without case, whitespace and leading zeros.
     """
 
     file: str
@@ -34,6 +36,7 @@ class Join(NamedTuple):
     left_only: int
     right_only: int
     is_normalised: bool = False
+    nearly: int = 0
 
     def __str__(self) -> str:
         if self.left is None:
@@ -43,6 +46,11 @@ class Join(NamedTuple):
         return (
             f"{self.file} joined by {by}: {self.matched:,} ids are in both, {self.right_only:,} only in"
             f" {self.file}, and {self.left_only:,} only in the files before it"
+            + (
+                f"; {self.nearly:,} more would be in both without case, whitespace and leading zeros, so"
+                " write ids alike in both files"
+            )
+            * bool(self.nearly)
         )
 
 
@@ -116,7 +124,16 @@ def count_matches(file: str, a: str, b: str, left: Any, right: Any, *, is_normal
     """Return how many ids are in both of two columns, and in one only."""
     own, other = left.drop_null().unique(), right.drop_null().unique()
     matched = _matches(own, other)
-    return Join(file, a, b, matched, len(own) - matched, len(other) - matched, is_normalised)
+    left_only, right_only = len(own) - matched, len(other) - matched
+    nearly = 0 if is_normalised or not (left_only and right_only) else _nearly_matched(own, other)
+    return Join(file, a, b, matched, left_only, right_only, is_normalised, nearly)
+
+
+def _nearly_matched(left: Any, right: Any) -> int:
+    """Return how many distinct ids are in both only if case, whitespace and leading zeros are ignored."""
+    a = left.filter(pc.invert(pc.is_in(left, value_set=right)))
+    b = right.filter(pc.invert(pc.is_in(right, value_set=left)))
+    return _matches(normal_form(a), normal_form(b))
 
 
 def key_examples(keys: Any) -> str:
