@@ -8,6 +8,7 @@ may be learned in its order. A file that is sorted by label may not.
 from __future__ import annotations
 
 import math
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -181,9 +182,11 @@ def encode_labels(labels: Any) -> tuple[list[Any], Longs]:
     if array.dtype.kind == "f":
         values, codes = np.unique(array[~np.isnan(array)], return_inverse=True)
         return values.tolist(), codes.astype(np.int64)
-    index: dict[Any, int] = {}
-    found = [index.setdefault(one, len(index)) for one in array.tolist() if not _is_missing(one)]
-    return list(index), np.array(found, np.int64)
+    cells = array.tolist()
+    names = [one for one in dict.fromkeys(cells) if not _is_missing(one)]
+    index = {one: i for i, one in enumerate(names)}
+    codes = np.fromiter(map(index.get, cells, repeat(-1)), np.int64, len(cells))
+    return names, codes[codes >= 0]
 
 
 def _is_missing(label: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,7 +63,7 @@ def table_warnings(panel: Panel, builder: ChunkBuilder) -> Iterator[DataWarning]
     chunk = panel.chunk
     assert chunk is not None
     if chunk.raw_labels is not None:
-        missing = sum(one is None for one in chunk.labels.tolist())
+        missing = chunk.labels.tolist().count(None)
         if missing:
             yield DataWarning(
                 "missing-labels", "note",
@@ -128,7 +129,7 @@ def _counted(counts: dict[str, int], limit: int) -> str:
 
 def _label_warnings(panel: Panel, chunk: Chunk) -> Iterator[DataWarning]:
     index = {name: i for i, name in enumerate(panel.classes.names)}
-    labels = np.array([index.get(name, -1) for name in chunk.labels.tolist()], np.int64)
+    labels = np.fromiter(map(index.get, chunk.labels.tolist(), repeat(-1)), np.int64, chunk.items)
     total = int((labels >= 0).sum())
     if not total:
         return

@@ -24,6 +24,8 @@ SIGNIFICANT = 3.0
 
 MAX_ROWS = 20_000
 """Of more rows, so many are compared, evenly spaced."""
+MAX_CELLS = 1 << 20
+"""Pairs of classes are counted in a table up to this size."""
 
 
 class Evidence:
@@ -49,6 +51,7 @@ class Evidence:
         if data is not None and data.num_rows > MAX_ROWS:
             data = data.take(pa.array(np.linspace(0, data.num_rows - 1, MAX_ROWS).astype(np.int64)))
         self.data, self.missing = data, missing
+        self._coded: dict[str, tuple[ClassNames, Codes]] = {}
 
     def are_one_to_one(self, a: str, b: str) -> bool:
         """Whether two columns tell the same, each in its own words."""
@@ -131,12 +134,12 @@ class Evidence:
         """
         votes, truth = self._class_codes(name, classes), self._class_codes(label, classes)
         both = (votes >= 0) & (truth >= 0)
-        rows, columns = (np.unique(one[both], return_inverse=True)[1] for one in (votes, truth))
+        rows, columns = (_renumber(one[both]) for one in (votes, truth))
         items, r, c = len(rows), int(rows.max(initial=0)) + 1, int(columns.max(initial=0)) + 1
         if items < 4 or r < 2 or c < 2:
             return 0.0
         a, b = np.bincount(rows), np.bincount(columns)
-        pairs, counts = np.unique(rows * c + columns, return_counts=True)
+        pairs, counts = _count_codes(rows * c + columns, r * c)
         chi_square = items * (float((counts**2 / (a[pairs // c] * b[pairs % c])).sum()) - 1.0)
         mean = items / (items - 1) * (r - 1) * (c - 1)
         spread = [(k - 1) * (items - k) / (items - 1) for k in (r, c)]
@@ -194,10 +197,16 @@ class Evidence:
         return np.asarray(pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False), np.int64)
 
     def _class_codes(self, name: str, classes: ClassNames) -> Codes:
-        index = {one: i for i, one in enumerate(classes.names)}
-        encoded = classes.encode(self._column(name))
-        table = np.array([*(index[one] for one in encoded.dictionary.to_pylist()), -1], np.int64)
-        return table[np.asarray(pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False), np.int64)]
+        """Return the class of each row, -1 for none; the codes are kept, because labels are often needed."""
+        known, codes = self._coded.get(name, (None, None))
+        if codes is None or known is not classes:
+            index = {one: i for i, one in enumerate(classes.names)}
+            encoded = classes.encode(self._column(name))
+            table = np.array([*(index[one] for one in encoded.dictionary.to_pylist()), -1], np.int64)
+            rows = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+            codes = table[np.asarray(rows, np.int64)]
+            self._coded[name] = (classes, codes)
+        return codes
 
     def _numbers(self, name: str) -> NDArray[np.float64]:
         column = self._column(name)
@@ -212,3 +221,18 @@ class Evidence:
         else:
             found = pc.equal(column.cast(pa.float64(), safe=False), -1.0)
         return np.asarray(pc.fill_null(found, False).to_numpy(zero_copy_only=False), bool)
+
+
+def _count_codes(codes: Codes, size: int) -> tuple[Codes, Codes]:
+    """Return the different codes, all below a size, in ascending order, and how often each occurs."""
+    if size > MAX_CELLS:
+        return np.unique(codes, return_counts=True)
+    table = np.bincount(codes)
+    found = np.flatnonzero(table)
+    return found, table[found]
+
+
+def _renumber(codes: Codes) -> Codes:
+    """Return codes without gaps, in the same order."""
+    occurs = np.bincount(codes) > 0
+    return (np.cumsum(occurs) - 1)[codes]

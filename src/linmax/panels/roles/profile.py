@@ -118,21 +118,31 @@ def profile_column(name: str, column: Any, missing: tuple[str, ...] = MISSING) -
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     is_text = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
-    if is_text:
-        array = strip_missing(array, missing)
-    elif pa.types.is_floating(array.type):
-        array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
-    values, counts = _count_values(array)
+    values, counts = _count_values(array, missing)
     kind = _type_of_texts(values, counts) if is_text else _type_of_array(values)
     low, high = _range(values) if kind in ("integer", "number") else (None, None)
     found = dict(zip(values[:MAX_VALUES].to_pylist(), counts[:MAX_VALUES].tolist(), strict=True))
-    return ColumnProfile(name, kind, len(array), array.null_count, len(values), found, low, high)
+    absent = len(array) - int(counts.sum())
+    return ColumnProfile(name, kind, len(array), absent, len(values), found, low, high)
 
 
-def _count_values(array: Any) -> tuple[Any, NDArray[np.int64]]:
-    """Return the distinct values and how often they occur, the most frequent first, else as they appear."""
-    pairs = array.drop_null().value_counts()
-    values, counts = pairs.field("values"), np.asarray(pairs.field("counts"), np.int64)
+def _count_values(array: Any, missing: tuple[str, ...]) -> tuple[Any, NDArray[np.int64]]:
+    """Return the distinct values and how often they occur, the most frequent first, else as they appear.
+
+    Texts are stripped after they are counted, because there are few different ones.
+    """
+    pairs = array.value_counts()
+    values, counts = strip_missing(pairs.field("values"), missing), np.asarray(pairs.field("counts"))
+    if pa.types.is_floating(values.type):
+        values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
+    if values.null_count:
+        present = values.is_valid()
+        values, counts = values.filter(present), counts[np.asarray(present)]
+    encoded = values.dictionary_encode() if pa.types.is_string(values.type) else None
+    if encoded is not None and len(encoded.dictionary) < len(values):  # some differ by whitespace only
+        sums = np.zeros(len(encoded.dictionary), np.int64)
+        np.add.at(sums, np.asarray(encoded.indices), counts)
+        values, counts = encoded.dictionary, sums
     if len(counts) > 1 and (np.diff(counts) > 0).any():
         order = np.argsort(-counts, kind="stable")
         return values.take(pa.array(order)), counts[order]
