@@ -317,3 +317,26 @@ def test_one_class_and_three_hundred_experts_can_be_compared(tmp_path: Path) -> 
     names = [f"expert {i}" for i in range(300)]
     many = table(tmp_path / "many.csv", [[*names, "truth"], *([["a", *["b"] * 299, "a"]] * 5)])
     assert places(many, "Winnow(1.2)")["best expert"]["detail"] == "expert 0"
+
+
+def test_several_files_are_joined(tmp_path: Path) -> None:
+    rows = [(i, "ab"[i % 2], "ab"[i % 3 // 2], "ab"[i % 2]) for i in range(60)]
+    for name, column in (("gpt", 1), ("bert", 2)):
+        lines = [f"{row[0]},{row[column]}" for row in rows]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["id,answer", *lines]))
+    (tmp_path / "gold.csv").write_text("\n".join(["id,truth", *(f"{row[0]},{row[3]}" for row in rows)]))
+    files = [tmp_path / f"{name}.csv" for name in ("gpt", "bert", "gold")]
+    found = places(*files, "Winnow(1.2)", "Perceptron()")
+    assert set(found) == {"Winnow(1.2)", "Perceptron()", "plurality", "best expert"}
+    assert (found["best expert"]["detail"], found["best expert"]["mistakes"]) == ("gpt", 0)
+
+
+def test_the_best_expert_is_judged_where_it_votes(tmp_path: Path) -> None:
+    rows = ["ab"[i % 2] for i in range(80)]
+    lines = [f"{one if i % 4 else ''},{one if i % 5 else 'a'},{one}" for i, one in enumerate(rows)]
+    path = tmp_path / "votes.csv"
+    path.write_text("\n".join(["ann,bob,truth", *lines]))
+    found = places(path, "Winnow(1.2)")
+    best = found["best expert"]
+    assert (best["detail"], best["trials"], best["mistakes"], best["accuracy"]) == ("ann", 60, 0, 1.0)
+    assert "best expert: ann (of 60" in " ".join(run("compare", path, "Winnow(1.2)").output.split())

@@ -57,7 +57,7 @@ def test_a_file_becomes_an_answer(file: Path) -> None:
     assert "votes.csv: CSV, wide: 4 experts (a, b, c, d), label truth, id id" in out
     assert "linmax was correct on" in out
     assert "the plurality" in out
-    assert "best in hindsight" in out
+    assert "best fixed weights" in out
     assert "Trust in the experts" in out
     assert "Label these next" in out
     assert "\x1b" not in out  # plain when nobody watches

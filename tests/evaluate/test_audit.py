@@ -100,13 +100,15 @@ def test_curves_and_milestones_are_the_counts_at_their_items(whole: Any) -> None
     run, _, slow = whole
     assert [one.items for one in run.audit.milestones] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
     for one in run.audit.milestones:
-        trials, right, shared = slow["history"][one.items - 1]
+        trials, right, shared, spoke = slow["history"][one.items - 1]
         assert one.linmax == trials - right["linmax"]
         assert one.plurality == round(trials - shared)
-        assert one.best == trials - max(right[name] for name in "abcd")
+        assert one.best in [spoke[name] - right[name] for name in "abcd"]
+        if one.items >= 64:  # "a" is clearly the best by then, where it votes
+            assert one.best == spoke["a"] - right["a"]
     assert len(run.audit.history.snapshots) <= SNAPSHOTS
     for at, counts in run.audit.history.snapshots:
-        trials, right, shared = slow["history"][at - 1]
+        trials, right, shared, _ = slow["history"][at - 1]
         assert (counts.trials, counts.correct[0]) == (trials, right["linmax"])
         assert math.isclose(counts.shared[0], shared, abs_tol=1e-9)
 
@@ -355,3 +357,19 @@ def test_a_stream_without_experts_or_labels_still_has_findings() -> None:
     assert (found.trials, found.unlabelled) == (0, 2)
     empty = Audit()
     assert summarize(empty, Fusion(Winnow(1.2))).items == 0
+
+
+def test_curves_of_experts_count_mistakes_where_they_vote_as_the_table_does() -> None:
+    rows, labels = panel()
+    rows = [
+        {**row, "a": "ham"} if t % 3 else {k: v for k, v in row.items() if k != "b"}
+        for t, row in enumerate(rows)
+    ]
+    run, _ = learn(text(rows, labels))
+    found = summarize(run.audit, run.fusion, ablation=False)
+    best = next(one for one in found.results if one.name == "best expert")
+    assert best.trials < found.trials
+    assert found.curves.best[-1] == best.mistakes
+    for one, curve in zip(found.experts, found.curves.experts, strict=True):
+        votes = round(one.vote_rate * found.trials)
+        assert curve[-1] == round((1.0 - one.accuracy) * votes)

@@ -169,7 +169,7 @@ def test_findings_carry_verdict_warnings_schema_and_baselines_as_json() -> None:
     assert values["accuracy"] == found.results[0].accuracy
     names = ["plurality", "best expert", "most frequent class", "last label"]
     assert [one["name"] for one in values["baselines"]] == names
-    assert [one.name for one in found.results] == ["linmax", *names, "best in hindsight"]
+    assert [one.name for one in found.results] == ["linmax", *names, "best fixed weights"]
     assert {one["gain"]["trials"] for one in values["baselines"]} == {found.trials}
     assert set(values["calibration"]) == {"linmax", "plurality"}
     assert values["metrics"]["mean_absolute_error"] > 0

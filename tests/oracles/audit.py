@@ -48,7 +48,7 @@ def counted(
                 heard[name] += name in row and guess == truth
         if truth is not None:
             before.append(truth)
-        history.append((trials, dict(right), shared))
+        history.append((trials, dict(right), shared, dict(spoke)))
     return {
         "experts": experts, "trials": trials, "right": right, "both": both, "spoke": spoke,
         "confusion": confusion, "history": history, "heard": heard, "shared": [shared, shared_both],

@@ -17,12 +17,12 @@ from linmax.cli.options import (
     BoundsOptions,
     CompareOptions,
     ExplainOptions,
+    FilesAndLearners,
     FilesOptions,
     FuseOptions,
     Json,
     Learner,
     Model,
-    ReadOptions,
 )
 
 __all__ = ["COMMANDS", "app"]
@@ -130,8 +130,8 @@ def explain(model: Model, read: ExplainOptions, json: Json = False) -> None:
 
 
 @command
-def compare(read: ReadOptions, options: CompareOptions) -> None:
-    """Compare several learners on one file, together with the plurality and the best expert."""
+def compare(read: FilesAndLearners, options: CompareOptions) -> None:
+    """Compare several learners on the same files, together with the plurality and the best expert."""
     from linmax.cli.compare import compare_learners, print_comparison, to_dict
     from linmax.cli.output import print_json, stdout_console
 

@@ -1,8 +1,11 @@
-"""`linmax compare`: several learners on one file, next to the plurality and the best expert."""
+"""`linmax compare`: several learners on the same files, next to the plurality and the best expert."""
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from linmax.cli.inputs import check_needs, choose_order, name_rows, parse_learner, require_reading
-from linmax.cli.options import CompareOptions, ReadOptions
+from linmax.cli.options import CompareOptions, FilesOptions
 from linmax.cli.output import check_output, print_message, progress_bar, shorten
 from linmax.evaluate.comparison import ComparisonResult, LearnerComparison
 from linmax.evaluate.significance import Gain
@@ -34,11 +37,15 @@ ON_ATTRIBUTES = (
     "Perceptron().on(Attributes() + Thresholds())",
 )
 
+FILE = re.compile(r"[^(]*[./\\#*:]|-")
+"""How the name of a file begins: with a dot or another sign before any bracket."""
 ROWS = 8192
 """Rows that each learner learns at a time, which is how long Ctrl-C may have to wait."""
 
 WIDE = 120
 """Columns of a terminal from which on everything fits into one table."""
+
+Rows = list[tuple[ComparisonResult, tuple[str, ...]]]
 
 
 class Comparison(NamedTuple):
@@ -54,15 +61,28 @@ class Comparison(NamedTuple):
         return self.learners.items
 
 
-def compare_learners(read: ReadOptions, options: CompareOptions) -> Comparison:
+def split_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Tell files from learners: these have no dot before the first bracket, and are no files in the folder.
+
+    >>> split_words(["votes.csv", "gold.csv", "Winnow(1.2)", "Averaged(Perceptron())"])
+    (['votes.csv', 'gold.csv'], ['Winnow(1.2)', 'Averaged(Perceptron())'])
+    """
+    files: list[str] = []
+    learners: list[str] = []
+    for word in words:
+        is_learner = bool(files) and FILE.match(word) is None and not Path(word).exists()
+        (learners if is_learner else files).append(word)
+    return files, learners
+
+
+def compare_learners(read: FilesOptions, options: CompareOptions) -> Comparison:
     """Run the learners side by side; Ctrl-C stops and keeps what was counted."""
-    texts = options.learners or []
+    files, texts = split_words(read.paths)
     learners = {text.strip(): parse_learner(text) for text in texts}
     if len(learners) < len(texts):
         raise ValueError("a learner is named twice; name each once")
     _check_picture(options.picture)
-    panel = read.read([read.path], labels=options.labels, labels_id=options.labels_id)
-    require_reading(panel, [read.path])
+    panel = require_reading(replace(read, paths=files).open(), files)
     order = choose_order(panel, options.shuffle, options.in_order)
     for one in sorted([*panel.warnings, *order.warnings]):
         print_message(f"{'warning' if one.severity == 'grave' else 'note'}: {one.text}")
@@ -76,7 +96,7 @@ def compare_learners(read: ReadOptions, options: CompareOptions) -> Comparison:
             check_needs(fusion, first, name, file)
         complete = _run(comparison, stream, order.seed)
     if not comparison.trials and complete:
-        where = file if options.labels is None else options.labels
+        where = file if read.labels is None else read.labels
         raise ValueError(
             f"no item of {file} has a label in {where} that could be predicted; check the columns"
         )
@@ -146,10 +166,12 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
     console.print(Text(f"{comparison.file}: {_format_trials(comparison)}", style="bold"))
     if console.width >= WIDE:
         rows = [(one, (*_format_counts(one), *_format_gain(one.gain))) for one in results]
-        _print_table(console, (*counts, *gains), rows, first)
+        _print_table(console, (*counts, *gains), rows, first, learners.trials)
     else:
-        _print_table(console, counts, [(one, _format_counts(one)) for one in results], first)
-        _print_table(console, gains, [(one, _format_gain(one.gain)) for one in results if one.gain], first)
+        counted: Rows = [(one, _format_counts(one)) for one in results]
+        gained: Rows = [(one, _format_gain(one.gain)) for one in results if one.gain]
+        _print_table(console, counts, counted, first, learners.trials)
+        _print_table(console, gains, gained, first, learners.trials)
     console.print(
         Text(
             f"gain: difference in accuracy from {first} in percentage points, with a 95 % confidence"
@@ -161,8 +183,9 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
 def _print_table(
     console: Console,
     headings: tuple[str, ...],
-    rows: list[tuple[ComparisonResult, tuple[str, ...]]],
+    rows: Rows,
     first: str,
+    trials: int,
 ) -> None:
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("learner", overflow="fold")
@@ -170,6 +193,7 @@ def _print_table(
         table.add_column(heading, justify="right", no_wrap=True)
     for result, cells in rows:
         name = f"{result.name}: {shorten(result.detail)}" if result.detail else result.name
+        name += f" (of {result.trials:,} items)" if 0 < result.trials < trials else ""
         table.add_row(*map(Text, (name, *cells)), style="bold cyan" if result.name == first else "")
     console.print(table)
 

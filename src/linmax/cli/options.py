@@ -216,6 +216,20 @@ class FilesOptions(ColumnOptions):
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class FilesAndLearners(FilesOptions):
+    """One or several files, what their columns are, and learners."""
+
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE... [LEARNER]...",
+            help="Files as for fuse, then learners such as 'Averaged(Winnow(1.2))'; gains are relative to the"
+            " first. Without learners: recommended() and others.",
+        ),
+    ]
+
+
 @dataclass(frozen=True)
 class FuseOptions:
     """What `linmax fuse` does with a file."""
@@ -274,16 +288,6 @@ class FuseOptions:
 class CompareOptions:
     """What `linmax compare` compares, and how."""
 
-    learners: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[LEARNER]...",
-            help="Such as 'Averaged(Winnow(1.2))'; gains are relative to the first.",
-            show_default="recommended() and others",
-        ),
-    ] = None
-    labels: Labels = None
-    labels_id: LabelsId = None
     shuffle: Shuffle = None
     in_order: InOrder = False
     picture: Annotated[

@@ -32,6 +32,7 @@ from linmax.evaluate.sample import (
     TopK,
     select_rows,
 )
+from linmax.evaluate.verdict import MIN_COVERAGE
 from linmax.fusion import Fusion
 from linmax.inputs import Batch, Hard, NameIndex, UnknownClasses, decode_classes
 from linmax.runtime import concurrency
@@ -72,7 +73,7 @@ class Milestone(NamedTuple):
         Mistakes of the plurality so far. A tie of m classes counts as 1 - 1/m of a mistake; the sum is
         rounded.
     best : int
-        Mistakes of the expert with the fewest so far.
+        Mistakes of the expert that is most accurate so far where it votes; abstentions do not count.
     """
 
     items: int
@@ -264,10 +265,10 @@ class Audit:
         counts = self.counts.since(self.compared_from)
         # in the part of a run that version 0.1 has counted, ties of the plurality went to the first class
         plurality = self.compared_from.mistakes[MODELS] + counts.trials - counts.shared[0]
-        mistakes, best_expert = self.counts.mistakes, self.counts.best_expert
-        best = self.counts.trials if best_expert is None else int(mistakes[best_expert])
+        expert = self.counts.best_where_it_votes(MIN_COVERAGE)
+        best = self.counts.trials if expert is None else int(self.counts.expert_mistakes[expert])
         self.milestones.append(
-            Milestone(items, guess, truth, int(mistakes[0]), round(float(plurality)), best)
+            Milestone(items, guess, truth, int(self.counts.mistakes[0]), round(float(plurality)), best)
         )
 
     def _keep(self, rows: SampleRows, marks: Marks, decoder: _ClassDecoder) -> None:

@@ -12,6 +12,7 @@ from linmax import inputs
 from linmax.evaluate.counts import CountHistory, MistakeCounts
 from linmax.evaluate.progressive import voted_classes
 from linmax.evaluate.significance import Gain, gain
+from linmax.evaluate.verdict import MIN_COVERAGE
 from linmax.fusion import Fusion
 from linmax.inputs import Batch, Names
 from linmax.spec import Learner
@@ -41,7 +42,9 @@ class ComparisonResult(NamedTuple):
     microseconds : float or None
         Processor time per item; None for those that do not learn.
     gain : Gain or None
-        The difference to the first learner; None for the first learner.
+        The difference to the first learner on the same items; None for the first learner.
+    trials : int
+        The items: all with a known label, and those on which it votes for the best expert.
     """
 
     name: str
@@ -51,6 +54,7 @@ class ComparisonResult(NamedTuple):
     accuracy_last_half: float
     microseconds: float | None
     gain: Gain | None
+    trials: int = 0
 
 
 class LearnerComparison:
@@ -164,31 +168,34 @@ class LearnerComparison:
             columns += self._panel_columns()
         results = [
             ComparisonResult(
-                name, detail, round(counts.trials - _correct(counts, column)),
-                _fraction(_correct(counts, column), counts.trials),
-                _fraction(_correct(half, column), half.trials),
+                name, detail, _mistakes(counts, column),
+                _fraction(_correct(counts, column), _trials(counts, column)),
+                _fraction(_correct(half, column), _trials(half, column)),
                 1e6 * float(self.seconds[column]) / max(self.items, 1) if column < len(self.names) else None,
-                self._gain(column) if column else None,
+                self._gain(column) if column else None, _trials(counts, column),
             )
             for column, name, detail in columns
         ]  # fmt: skip
-        return sorted(results, key=lambda result: result.mistakes)
+        return sorted(results, key=lambda result: -result.accuracy)
 
     def _panel_columns(self) -> list[tuple[int, str, str]]:
-        """Return the columns of the plurality and of the best expert, if there are experts."""
+        """Return the columns of the plurality and of the best expert where it votes, if anybody votes."""
         counts = self.history.counts
-        best = counts.best_expert
+        best = counts.best_where_it_votes(MIN_COVERAGE)
         if best is None:
             return []
-        name = str(self._panel.experts.names[best - counts.first_expert])
-        return [(counts.plurality, "plurality", ""), (best, "best expert", name)]
+        name = str(self._panel.experts.names[best])
+        return [(counts.plurality, "plurality", ""), (counts.first_expert + best, "best expert", name)]
 
     def _gain(self, column: int) -> Gain:
         counts = self.history.counts
         correct, both = _correct(counts, column), float(counts.both_correct[column])
+        first = int(counts.correct[0])
         if column == counts.plurality:
             both = float(counts.shared[1])
-        return gain(counts.trials, max(correct - both, 0.0), max(int(counts.correct[0]) - both, 0.0))
+        elif column > counts.plurality:
+            first = int(counts.heard[column - counts.first_expert])
+        return gain(_trials(counts, column), max(correct - both, 0.0), max(first - both, 0.0))
 
     def _middle(self) -> MistakeCounts:
         """Return the counts of the snapshot nearest to the middle of the stream."""
@@ -202,10 +209,7 @@ class LearnerComparison:
         snapshots = self.history.with_end()
         columns = [(i, name) for i, name in enumerate(self.names)]
         columns += [(column, name) for column, name, _ in self._panel_columns()]
-        curves = {
-            name: [round(counts.trials - _correct(counts, column)) for _, counts in snapshots]
-            for column, name in columns
-        }
+        curves = {name: [_mistakes(counts, column) for _, counts in snapshots] for column, name in columns}
         return [items for items, _ in snapshots], curves
 
 
@@ -217,6 +221,16 @@ def _labels(chunk: Chunk, labels: Any) -> Any:
 def _correct(counts: MistakeCounts, column: int) -> float:
     """Return the correct predictions of a column; the plurality shares ties."""
     return float(counts.shared[0] if column == counts.plurality else counts.correct[column])
+
+
+def _trials(counts: MistakeCounts, column: int) -> int:
+    """Return the trials on which a column is judged: those on which an expert votes, otherwise all."""
+    expert = column - counts.first_expert
+    return counts.trials if expert < 0 else int(counts.voted[expert]) if expert < len(counts.voted) else 0
+
+
+def _mistakes(counts: MistakeCounts, column: int) -> int:
+    return round(_trials(counts, column) - _correct(counts, column)) if column < len(counts.correct) else 0
 
 
 def _fraction(part: Any, whole: int) -> float:

@@ -175,6 +175,12 @@ class MistakeCounts:
             return None
         return self.first_expert + int(self.correct[self.first_expert :].argmax())
 
+    @property
+    def expert_mistakes(self) -> NDArray[np.int64]:
+        """Wrong votes of each expert; an abstention is none."""
+        wrong: NDArray[np.int64] = self.voted - self.correct[self.first_expert :]
+        return wrong
+
     def best_where_it_votes(self, min_coverage: float) -> int | None:
         """Return the index of the expert that is most accurate where it votes; None if nobody votes.
 

@@ -23,7 +23,7 @@ class ModelResult(NamedTuple):
     Attributes
     ----------
     name : str
-        "linmax", "plurality", "best expert", "most frequent class", "last label" or "best in hindsight".
+        "linmax", "plurality", "best expert", "most frequent class", "last label" or "best fixed weights".
     detail : str
         The learner, the name of the expert, or what the predictor is.
     trials : int
@@ -124,9 +124,9 @@ class Curves(NamedTuple):
     plurality : list of float
         Mistakes of the plurality, with ties shared.
     best : list of int
-        Mistakes of the expert with the fewest by then.
+        Mistakes of the best expert of the whole stream where it votes, as in the table of results.
     experts : list of list of int
-        Mistakes of each expert, in the order of `Findings.experts`.
+        Mistakes of each expert where it votes, in the order of `Findings.experts`.
     """
 
     items: list[int]

@@ -27,7 +27,7 @@ from linmax.evaluate.findings import (
 from linmax.evaluate.metrics import LINMAX
 from linmax.evaluate.progressive import mistakes_in_hindsight
 from linmax.evaluate.sample import SampleRows
-from linmax.evaluate.verdict import DROP_MARGIN, MIN_ITEMS, Baseline, can_be_dropped, judge
+from linmax.evaluate.verdict import DROP_MARGIN, MIN_COVERAGE, MIN_ITEMS, Baseline, can_be_dropped, judge
 from linmax.fusion import Fusion
 from linmax.rules.winnow import Winnow
 from linmax.svm import comparator, instances, simplex_comparator
@@ -204,9 +204,9 @@ def _results(
     ]
     if rows is not None and counts.best_expert is not None and len(fusion.classes) > 1:
         trials, mistakes = mistakes_in_hindsight(rows.votes, rows.truth, len(fusion.classes))
-        detail = "fixed weights of the votes, fitted to all labels"
+        detail = "one per expert, fitted to all labels"
         accuracy = _fraction(trials - mistakes, trials)
-        results.append(ModelResult("best in hindsight", detail, trials, mistakes, accuracy, None))
+        results.append(ModelResult("best fixed weights", detail, trials, mistakes, accuracy, None))
     return results
 
 
@@ -266,18 +266,20 @@ def _reading(one: Trust | None, trust: float) -> str:
 
 def _curves(audit: Audit, order: list[int]) -> Curves:
     snapshots = audit.history.with_end()
-    mistakes = [counts.mistakes for _, counts in snapshots]
-    first = audit.counts.first_expert
+    wrong = [np.zeros(len(audit.counts.voted), np.int64) for _ in snapshots]
+    for row, (_, counts) in zip(wrong, snapshots, strict=True):  # experts come later, too
+        row[: len(counts.voted)] = counts.expert_mistakes
+    best = compared_counts(audit).best_where_it_votes(MIN_COVERAGE)
     return Curves(
         items=[items for items, _ in snapshots],
         trials=[counts.trials for _, counts in snapshots],
-        linmax=[int(one[0]) for one in mistakes],
+        linmax=[int(counts.mistakes[0]) for _, counts in snapshots],
         plurality=[round(plurality_mistakes(audit, counts), 6) for _, counts in snapshots],
         best=[
-            int(one[first:].min(initial=counts.trials))
-            for one, (_, counts) in zip(mistakes, snapshots, strict=True)
+            counts.trials if best is None else int(one[best])
+            for one, (_, counts) in zip(wrong, snapshots, strict=True)
         ],
-        experts=[[int(one[first + i]) for one in mistakes] for i in order],
+        experts=[[int(one[i]) for one in wrong] for i in order],
     )
 
 

@@ -207,7 +207,7 @@ def result_of(findings: Findings, name: str) -> ModelResult | None:
     findings : Findings
         The results of a run.
     name : str
-        "linmax", "plurality", "best expert", "most frequent class", "last label" or "best in hindsight".
+        "linmax", "plurality", "best expert", "most frequent class", "last label" or "best fixed weights".
     """
     return next((one for one in findings.results if one.name == name), None)
 
