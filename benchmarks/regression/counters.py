@@ -83,7 +83,7 @@ def file_calls() -> Figures:
         path.write_text("\n".join([head, *rows]) + "\n")
 
         def run() -> None:
-            done = ResumableRun(Fusion(Perceptron()), open_stream(path))
+            done = ResumableRun(Fusion(Perceptron()), open_stream(path, label="truth"))
             done._rows_per_second = 1e12  # the chunk size must not depend on the clock
             for _ in done:
                 pass

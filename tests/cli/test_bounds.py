@@ -79,7 +79,7 @@ def test_an_error_is_one_sentence(words: list[str], sentence: str) -> None:
 
 
 def test_on_a_panel_without_noise_everyone_stays_below_the_bound(tmp_path: Path) -> None:
-    votes = read_votes(open_stream(written(tmp_path / "votes.csv", 300, 0.0)))
+    votes = read_votes(open_stream(written(tmp_path / "votes.csv", 300, 0.0), label="truth"))
     lines = panel_bounds(votes, C=100.0)
     assert len(lines) == len(bounded_rules(9, 0.1))
     for line in lines:
@@ -109,7 +109,10 @@ def test_an_empty_cell_and_minus_one_abstain(tmp_path: Path) -> None:
     assert votes.labels == ["1", "0", None]
     assert votes.classes == ["1", "0"]
     (tmp_path / "signs.csv").write_text("ann,label\n1,1\n-1,-1\n", encoding="utf-8")
-    assert read_votes(open_stream(tmp_path / "signs.csv")).rows == [{"ann": "1"}, {"ann": "-1"}]
+    assert read_votes(open_stream(tmp_path / "signs.csv", label="label")).rows == [
+        {"ann": "1"},
+        {"ann": "-1"},
+    ]
     pa.parquet.write_table(pa.table({"ann": [1, -1] * 20, "truth": [1, -1] * 20}), tmp_path / "signs.parquet")
     assert "signs.parquet: 40 trials, 2 classes" in call("--panel", str(tmp_path / "signs.parquet")).output
 
@@ -120,11 +123,12 @@ def test_a_panel_may_be_of_any_format_and_shape(tmp_path: Path) -> None:
         '{"ann": {"a": 0.9, "b": 0.1}, "label": "a"}\n{"ann": {"a": 0.2, "b": 0.8}, "label": "b"}\n' * 20,
         encoding="utf-8",
     )
-    assert read_votes(open_stream(path)).classes == ["a", "b"]
+    assert read_votes(open_stream(path, label="label")).classes == ["a", "b"]
     assert "votes.jsonl: 40 trials, 2 classes" in call("--panel", str(path)).output
     table = pa.table({"ann": [0, 1] * 20, "label": [0, 1] * 20})
     pa.parquet.write_table(table, tmp_path / "votes.parquet")
-    assert read_votes(open_stream(tmp_path / "votes.parquet"), 10).rows == [{"ann": 0}, {"ann": 1}] * 5
+    stream = open_stream(tmp_path / "votes.parquet", label="label")
+    assert read_votes(stream, 10).rows == [{"ann": 0}, {"ann": 1}] * 5
 
 
 @pytest.mark.parametrize(("text", "sentence"), [
@@ -141,7 +145,7 @@ def test_a_panel_may_be_of_any_format_and_shape(tmp_path: Path) -> None:
 def test_a_file_that_is_no_panel_says_why(tmp_path: Path, text: str, sentence: str) -> None:
     (tmp_path / "votes.csv").write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=sentence):
-        read_votes(open_stream(tmp_path / "votes.csv"))
+        read_votes(open_stream(tmp_path / "votes.csv", label="label" if "label" in text else ""))
 
 
 def test_the_margin_shown_has_a_bound_as_small_as_any(tmp_path: Path) -> None:
@@ -171,14 +175,16 @@ def test_a_rule_is_shown_alone_and_as_it_was_asked_for(tmp_path: Path) -> None:
     output = call("Winnow(1.2)", "--panel", str(path), "--label", "truth").output
     assert "Winnow(1.2)" in output
     assert "Perceptron" not in output
-    votes = read_votes(open_stream(path))
+    votes = read_votes(open_stream(path, label="truth"))
     (line,) = panel_bounds(votes, only=Winnow(1.2))
     made = Fusion(Winnow(1.2), classes=votes.classes).learn(votes.rows, votes.labels).mistakes
     assert (line.rule, line.mistakes) == (Winnow(1.2), made)
 
 
 def test_a_hinge_is_the_same_in_the_table_and_in_a_reason(tmp_path: Path) -> None:
-    for line in panel_bounds(read_votes(open_stream(written(tmp_path / "votes.csv", 200, 0.05)))):
+    for line in panel_bounds(
+        read_votes(open_stream(written(tmp_path / "votes.csv", 200, 0.05), label="truth"))
+    ):
         assert line.case is not None
         assert line.case.comparator_norm(1) == pytest.approx(1)
         if line.bound is None:
@@ -186,7 +192,7 @@ def test_a_hinge_is_the_same_in_the_table_and_in_a_reason(tmp_path: Path) -> Non
 
 
 def test_a_c_that_finds_nothing_is_named_as_the_option_it_is(tmp_path: Path) -> None:
-    votes = read_votes(open_stream(written(tmp_path / "votes.csv", 50, 0.05)))
+    votes = read_votes(open_stream(written(tmp_path / "votes.csv", 50, 0.05), label="truth"))
     (line,) = panel_bounds(votes, 1e-5, Winnow(1.2))
     assert line.bound is None
     assert line.reason.endswith("raise --C, or use fewer items with --first")

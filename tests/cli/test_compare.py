@@ -36,13 +36,13 @@ def places(*words: object) -> dict[str, dict[str, Any]]:
 
 def flags(votes: Path, learner: Learner) -> Any:
     """Who was right on which labelled item, by the slow way."""
-    (chunk,) = open_stream(votes)
+    (chunk,) = open_stream(votes, label="truth", id="id")
     return progressive(Fusion(learner), chunk.votes, chunk.labels)
 
 
 def plurality_shares(votes: Path) -> list[float]:
     """The share of the truth in the classes with the most votes, for each labelled item."""
-    (chunk,) = open_stream(votes)
+    (chunk,) = open_stream(votes, label="truth", id="id")
     found = []
     for row, truth in zip(chunk.vote_dicts(), chunk.labels.tolist(), strict=True):
         if truth is not None:
@@ -77,7 +77,7 @@ def test_gains_are_paired_with_the_first_learner(votes: Path) -> None:
 
 
 def test_the_last_half_begins_in_the_middle(votes: Path) -> None:
-    (chunk,) = open_stream(votes)
+    (chunk,) = open_stream(votes, label="truth", id="id")
     run_alone = Fusion(Perceptron()).learn(chunk.votes, chunk.labels)
     labelled = np.array([name is not None for name in chunk.labels.tolist()])
     half = np.arange(ROWS) >= ROWS // 2
@@ -97,7 +97,7 @@ def test_pieces_of_any_size_give_the_same(votes: Path, monkeypatch: pytest.Monke
 def test_a_long_stream_keeps_few_snapshots(votes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counts, "SNAPSHOTS", 8)
     found = LearnerComparison({"a": Perceptron()})
-    for chunk in open_stream(votes):
+    for chunk in open_stream(votes, label="truth", id="id"):
         found.learn(chunk)
     assert len(found.history.snapshots) <= 8
     items, curves = found.curves()
@@ -133,7 +133,7 @@ def test_shuffling_depends_on_the_seed_alone(votes: Path) -> None:
     one, again, other = (places(votes, "Perceptron()", "--shuffle", seed) for seed in (1, 1, 2))
     assert one["Perceptron()"]["mistakes"] == again["Perceptron()"]["mistakes"]
     assert one["plurality"]["accuracy"] == pytest.approx(other["plurality"]["accuracy"], abs=0.1)
-    (chunk,) = open_stream(votes)
+    (chunk,) = open_stream(votes, label="truth", id="id")
     mixed = chunk.take(np.random.default_rng(1).permutation(ROWS))
     alone = Fusion(Perceptron()).learn(mixed.votes, mixed.labels)
     assert one["Perceptron()"]["mistakes"] == alone.mistakes
@@ -148,7 +148,7 @@ def test_sorted_rows_are_shuffled_unless_the_user_decides(tmp_path: Path) -> Non
 
 
 def test_labels_from_another_file_are_joined_by_id(votes: Path, tmp_path: Path) -> None:
-    (chunk,) = open_stream(votes)
+    (chunk,) = open_stream(votes, label="truth", id="id")
     truth = {f"a{i}": name for i, name in enumerate(chunk.labels.tolist()) if name}
     late = table(tmp_path / "late.csv", [["id", "gold"], *truth.items()])
     lines = [line.rsplit(",", 1)[0] for line in votes.read_text().replace('"tea, black"', "tea").splitlines()]
@@ -259,7 +259,7 @@ def test_ctrl_c_shows_what_there_is_and_says_that_it_is_not_all(
 
 
 def test_ctrl_c_within_a_piece_leaves_everyone_with_the_same_items(votes: Path) -> None:
-    chunks = list(open_stream(votes, chunk_size=50))
+    chunks = list(open_stream(votes, chunk_size=50, label="truth", id="id"))
     whole, cut = (LearnerComparison({"a": Averaged(Winnow(1.2)), "b": Perceptron()}) for _ in range(2))
     for chunk in chunks[:2]:
         whole.learn(chunk)

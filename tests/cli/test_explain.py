@@ -31,14 +31,12 @@ def test_an_item_is_found_by_its_id_or_its_number(shelf: Shelf) -> None:
 
 
 def test_the_last_item_of_a_later_piece_is_found(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "linmax.streams.open_stream", lambda path, **rest: open_stream(path, chunk_size=7, **rest)
-    )
+    monkeypatch.setattr("linmax.panels.panel.CHUNK_SIZE", 7)
     assert values("explain", *shelf, "--row", ROWS) == values("explain", *shelf, "--id", f"a{ROWS - 1}")
 
 
 def test_parts_add_up_and_the_guess_is_the_library_s(shelf: Shelf) -> None:
-    (chunk,) = open_stream(shelf[1])
+    (chunk,) = open_stream(shelf[1], label="truth", id="id")
     why = load(shelf[0]).explain_one(chunk.vote_dict(4))
     found = values("explain", *shelf, "--row", "5")
     assert found["guess"] == why.guess
@@ -98,7 +96,7 @@ def test_a_session_that_knows_nothing_guesses_nothing(tmp_path: Path) -> None:
 def test_of_three_hundred_experts_the_page_shows_those_who_matter(tmp_path: Path) -> None:
     names = [f"expert {i}" for i in range(300)]
     votes = table(tmp_path / "v.csv", [[*names, "truth"], *([["a", *["b"] * 299, "a"]] * 5)])
-    trained(tmp_path / "m", votes)
+    trained(tmp_path / "m", votes, experts=("expert *",))
     output = run("explain", tmp_path / "m", votes, "--row", 1).output
     assert "... and 281 more" in output
     assert len(values("explain", tmp_path / "m", votes, "--row", 1)["parts"]) == 301

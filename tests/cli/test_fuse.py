@@ -67,7 +67,7 @@ def test_what_is_learned_is_what_the_library_learns(file: Path, tmp_path: Path) 
     model = tmp_path / "panel.linmax"
     found = told(file, "--save", model)
     fusion = Fusion(Winnow(1.3))
-    run = [fusion.learn(chunk.votes, chunk.labels) for chunk in open_stream(file)]
+    run = [fusion.learn(chunk.votes, chunk.labels) for chunk in open_stream(file, label="truth", id="id")]
     assert found["results"][0]["mistakes"] == sum(one.mistakes for one in run)
     saved = load(model)
     assert all(np.array_equal(saved.state()[name], array) for name, array in fusion.state().items())
@@ -343,7 +343,7 @@ def test_a_file_that_grows_is_learned_where_it_is_new(
     found = told(file, "--from", model, "--save", model, learner=())
     assert (found["items"], found["repeated"]) == (400, False)
     whole = Fusion(Winnow(1.3))
-    for chunk in open_stream(file):
+    for chunk in open_stream(file, label="truth", id="id"):
         whole.learn(chunk.votes, chunk.labels)
     assert all(np.array_equal(load(model).state()[name], array) for name, array in whole.state().items())
     twice = fuse(file, "--from", model, "--again", learner=())

@@ -65,7 +65,7 @@ def test_names_that_a_screen_cannot_show_are_escaped(tmp_path: Path) -> None:
 def test_of_many_only_the_largest_are_shown(tmp_path: Path) -> None:
     names = [f"expert {i}" for i in range(300)]
     votes = table(tmp_path / "v.csv", [[*names, "truth"], *([["a", *["b"] * 299, "a"]] * 5)])
-    trained(tmp_path / "m", votes)
+    trained(tmp_path / "m", votes, experts=("expert *",))
     output = run("inspect", tmp_path / "m").output
     assert "300: expert 0, expert 1," in output
     assert "... and 282 smaller ones." in output  # of 300 weights and 2 thresholds

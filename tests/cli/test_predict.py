@@ -48,7 +48,7 @@ def test_guesses_are_those_of_the_library(shelf: Shelf) -> None:
     assert result.exit_code == 0, result.output
     rows = rows_of(result.stdout)
     fusion = load(model)
-    (chunk,) = open_stream(votes)
+    (chunk,) = open_stream(votes, label="truth", id="id")
     assert [row["guess"] for row in rows] == fusion.predict(chunk.votes).tolist()
     assert [row["id"] for row in rows] == [f"a{i}" for i in range(ROWS)]
     assert [row["row"] for row in rows] == [str(i + 2) for i in range(ROWS)]
@@ -157,7 +157,7 @@ def test_one_class_has_no_rival_and_so_no_margin(tmp_path: Path) -> None:
 def test_three_hundred_experts_are_no_burden(tmp_path: Path) -> None:
     names = [f"expert {i}" for i in range(300)]
     votes = table(tmp_path / "v.csv", [[*names, "truth"], *([["a", *["b"] * 299, "a"]] * 5)])
-    trained(tmp_path / "m", votes)
+    trained(tmp_path / "m", votes, experts=("expert *",))
     few = table(tmp_path / "few.csv", [names[:1], ["a"]])
     told = run("predict", tmp_path / "m", few).stderr
     assert "lacks 299 experts (expert 1, expert 2, expert 3, expert 4, expert 5, expert 6, ...)" in told

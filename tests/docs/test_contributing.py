@@ -140,11 +140,11 @@ def test_a_file_format_is_a_reader_and_its_entries_in_two_files(
     votes = {"ann": ["a", "b", "a", "b"] * 5, "bob": ["b", "b", "a", "a"] * 5}
     orc.write_table(pa.table({**votes, "truth": [*["b", "b", "a", "b"] * 4, "b", "b", None, None]}), path)
     with pytest.raises(StreamError, match="unknown format"):
-        open_stream(path)
+        open_stream(path, label="truth")
     monkeypatch.setitem(TABLE_READERS, "ORC", OrcReader)
     monkeypatch.setitem(SUFFIXES, "orc", "ORC")
     monkeypatch.setitem(MAGIC_BYTES, b"ORC", "ORC")
-    stream = open_stream(path)
+    stream = open_stream(path, label="truth")
     assert str(stream.schema) == "votes.orc: ORC, wide: 2 experts (ann, bob), label truth"
     assert stream.rows_total == 20
     fusion = Fusion("Winnow(1.2)")

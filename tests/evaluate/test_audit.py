@@ -26,6 +26,7 @@ from linmax.inputs.classes import no_unknown_classes
 from linmax.streams import Chunk, open_stream
 from tests.oracles.audit import counted
 
+ROLES: dict[str, Any] = {"label": "truth", "id": "id"}
 NAMES = ["ham", "spam", "news", "todo"]
 
 
@@ -56,7 +57,9 @@ def text(rows: list[dict[str, str]], labels: list[Any]) -> bytes:
 
 
 def learn(data: bytes, chunk: int = 64, **options: Any) -> tuple[ResumableRun, list[Any]]:
-    run = ResumableRun(Fusion(Winnow(1.3)), open_stream(io.BytesIO(data), chunk_size=chunk), **options)
+    run = ResumableRun(
+        Fusion(Winnow(1.3)), open_stream(io.BytesIO(data), chunk_size=chunk, **ROLES), **options
+    )
     return run, [guess for outcome in run for guess in outcome.guesses.tolist()]
 
 
@@ -129,14 +132,14 @@ def test_a_run_that_stops_anywhere_resumes_to_the_same_findings(whole: Any) -> N
     want = summarize(run.audit, run.fusion).as_json()
     for cut in (0, 1, 63, 64, 65, 350, 699, 700):
         fusion = Fusion(Winnow(1.3))
-        part = ResumableRun(fusion, open_stream(io.BytesIO(data), chunk_size=64), every=max(cut, 1))
+        part = ResumableRun(fusion, open_stream(io.BytesIO(data), chunk_size=64, **ROLES), every=max(cut, 1))
         for _ in part if cut else ():
             if part.audit.items == cut:
                 break
         notes = json.loads(json.dumps(audit_state(part.audit)))
         again = ResumableRun(
             fusion,
-            open_stream(io.BytesIO(data), chunk_size=50),
+            open_stream(io.BytesIO(data), chunk_size=50, **ROLES),
             prefix=LearnedPrefix(cut, part.fingerprint.digest),
             restored=RestoredAudit(notes),
         )
@@ -151,7 +154,7 @@ def test_a_run_does_not_resume_on_another_file() -> None:
     before = LearnedPrefix(100, run.fingerprint.digest)
     for other in (text(rows[:50], labels[:50]), text([*rows[:70], {"a": "ham"}, *rows[71:]], labels)):
         with pytest.raises(ValueError, match="not the file of which 100 rows"):
-            list(ResumableRun(run.fusion, open_stream(io.BytesIO(other)), prefix=before))
+            list(ResumableRun(run.fusion, open_stream(io.BytesIO(other), **ROLES), prefix=before))
 
 
 def test_only_the_new_rows_of_a_file_that_has_grown_are_learned() -> None:
@@ -159,7 +162,7 @@ def test_only_the_new_rows_of_a_file_that_has_grown_are_learned() -> None:
     run, _ = learn(text(rows[:200], labels[:200]))
     more = ResumableRun(
         run.fusion,
-        open_stream(io.BytesIO(text(rows, labels)), chunk_size=64),
+        open_stream(io.BytesIO(text(rows, labels)), chunk_size=64, **ROLES),
         prefix=LearnedPrefix(200, run.fingerprint.digest),
     )
     guesses = [guess for outcome in more for guess in outcome.guesses.tolist()]
@@ -177,7 +180,9 @@ def test_a_fingerprint_covers_the_first_rows_and_some_of_the_others() -> None:
     for change in (None, 3, 255, 4096, 8192):
         some = [f"z{line[1:]}" if t == change else line for t, line in enumerate(lines)]
         mark = StreamFingerprint()
-        for chunk in open_stream(io.BytesIO("\n".join(["a,truth", *some]).encode()), chunk_size=3000):
+        for chunk in open_stream(
+            io.BytesIO("\n".join(["a,truth", *some]).encode()), chunk_size=3000, label="truth"
+        ):
             mark.add(chunk)
         prints.append(mark.digest)
     assert len(set(prints)) == 5
@@ -351,7 +356,7 @@ def test_counts_of_later_experts_begin_with_zeros() -> None:
 
 
 def test_a_stream_without_experts_or_labels_still_has_findings() -> None:
-    run, _ = learn(b"a,truth\nx,\ny,\n")
+    run, _ = learn(b"id,a,truth\n1,x,\n2,y,\n")
     found = summarize(run.audit, run.fusion)
     assert isinstance(found, Findings)
     assert (found.trials, found.unlabelled) == (0, 2)

@@ -17,12 +17,14 @@ FOLDER = Path(__file__).parent / "checkpoints"  # written by linmax 0.1.0 after 
 
 
 def test_a_run_that_an_earlier_version_has_stopped_resumes_to_the_same_findings() -> None:
-    uninterrupted = ResumableRun(Fusion(Winnow(1.3)), open_stream(FOLDER / "panel.csv"))
+    uninterrupted = ResumableRun(
+        Fusion(Winnow(1.3)), open_stream(FOLDER / "panel.csv", label="truth", id="id")
+    )
     for _ in uninterrupted:
         pass
     fusion = load(FOLDER / "stopped_at_137.linmax")
     saved = fusion.notes.pop("fuse")
-    stream = open_stream(FOLDER / "panel.csv")
+    stream = open_stream(FOLDER / "panel.csv", label="truth", id="id")
     assert matches_head(saved["head"], stream.peek())
     run = ResumableRun(
         fusion,

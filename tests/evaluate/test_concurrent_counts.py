@@ -65,7 +65,7 @@ def learned(monkeypatch: pytest.MonkeyPatch, part: int) -> tuple[Audit, list[byt
     rng = np.random.default_rng(0)
     rows = "".join(f"{a},{b},{c}\n" for a, b, c in rng.integers(0, 3, (900, 3)))
     fusion, found = Fusion(Perceptron()), Audit()
-    stream = open_stream(io.BytesIO(b"ann,bob,truth\n" + rows.encode()), chunk_size=300)
+    stream = open_stream(io.BytesIO(b"ann,bob,truth\n" + rows.encode()), chunk_size=300, label="truth")
     outcomes = [found.learn(fusion, chunk) for chunk in stream]
     return found, [outcome.margins.tobytes() for outcome in outcomes]
 
@@ -88,7 +88,7 @@ def test_the_state_of_an_audit_waits_for_the_counting(monkeypatch: pytest.Monkey
     monkeypatch.setattr(Audit, "_count", late)
     monkeypatch.setattr(concurrency, "thread_count", lambda: 2)
     monkeypatch.setattr(audit, "BACKGROUND_TRIALS", 0)
-    (chunk,) = open_stream(io.BytesIO(b"ann,truth\na,a\nb,a\n"))
+    (chunk,) = open_stream(io.BytesIO(b"ann,truth\na,a\nb,a\n"), label="truth")
     found = Audit()
     outcome = found.learn(Fusion(Perceptron(), classes=["a", "b"]), chunk)
     assert outcome.codes.tolist() == [0, 0]  # available before the counting

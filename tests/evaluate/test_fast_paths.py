@@ -69,7 +69,7 @@ def columns(panel: tuple[Any, Any], kind: str) -> dict[str, pa.Array]:
 
 def run_file(path: Path, *, chunk: int, ahead: bool) -> tuple[ResumableRun, list[Any]]:
     fusion = Fusion("Averaged(Winnow(1.2))")
-    stream = open_stream(path, chunk_size=chunk)
+    stream = open_stream(path, chunk_size=chunk, label="truth")
     chunks: Any = encode_ahead(fusion, stream) if ahead else stream
     done = ResumableRun(fusion, chunks)
     return done, list(done)
@@ -124,7 +124,7 @@ def test_a_run_that_stops_resumes_to_the_same_results(
     path = tmp_path / "panel.parquet"
     pa.parquet.write_table(pa.table(columns(panel, "text")), path)
     fusion = Fusion("Averaged(Winnow(1.2))")
-    with ReadAhead(encode_ahead(fusion, open_stream(path))) as chunks:
+    with ReadAhead(encode_ahead(fusion, open_stream(path, label="truth"))) as chunks:
         first = ResumableRun(fusion, chunks, every=35_000)
         outcomes = []
         for outcome in first:
@@ -137,7 +137,9 @@ def test_a_run_that_stops_resumes_to_the_same_results(
         LearnedPrefix(35_000, first.fingerprint.digest),
         RestoredAudit(audit_state(first.audit)),
     )
-    again = ResumableRun(fusion, encode_ahead(fusion, open_stream(path)), prefix=before, restored=recalled)
+    again = ResumableRun(
+        fusion, encode_ahead(fusion, open_stream(path, label="truth")), prefix=before, restored=recalled
+    )
     outcomes += list(again)
     same = found(again, outcomes) == slow
     assert same  # votes so, as their difference would take minutes to print
@@ -190,7 +192,7 @@ def test_a_chunk_encoded_ahead_is_discarded_when_a_new_class_appears(tmp_path: P
     path = tmp_path / "panel.csv"
     path.write_text("ann,truth\n" + "a,b\n" * 4 + "b,c\n")
     fusion = Fusion("Perceptron()", classes=["a", "b"], experts=["ann"])
-    first, second, last = encode_ahead(fusion, open_stream(path, chunk_size=2))
+    first, second, last = encode_ahead(fusion, open_stream(path, chunk_size=2, label="truth"))
     assert isinstance(first, EncodedChunk)
     assert first.batch_for(fusion) is first.batch
     assert not isinstance(last, EncodedChunk)
@@ -202,7 +204,7 @@ def test_a_chunk_encoded_ahead_is_discarded_when_a_new_class_appears(tmp_path: P
 def test_texts_of_labels_become_an_array_when_they_are_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "panel.csv"
     path.write_text("ann,truth\na,b\na,\na,c\n")
-    (chunk,) = open_stream(path)
+    (chunk,) = open_stream(path, label="truth")
     assert isinstance(chunk.raw_labels, pa.DictionaryArray)
     assert chunk.labels.tolist() == ["b", None, "c"]
     assert chunk.labels.dtype == object
@@ -238,7 +240,7 @@ def test_a_damaged_dictionary_in_a_file_is_said_to_be_damaged(tmp_path: Path) ->
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
         writer.write_table(table)
     with pytest.raises(StreamError, match="not a valid Arrow file"):
-        next(open_stream(path))
+        next(open_stream(path, label="truth"))
 
 
 @pytest.mark.parametrize("classes", [3, 40])

@@ -100,7 +100,8 @@ def test_counts_by_class_give_the_metrics_of_each_predictor() -> None:
 
 def run_text(lines: list[str], classes: Any = None) -> ResumableRun:
     run = ResumableRun(
-        Fusion(Winnow(1.3), classes=classes), open_stream(io.BytesIO("\n".join(lines).encode()))
+        Fusion(Winnow(1.3), classes=classes),
+        open_stream(io.BytesIO("\n".join(lines).encode()), label="truth"),
     )
     for _ in run:
         pass

@@ -141,7 +141,7 @@ def test_the_best_expert_is_judged_where_it_votes() -> None:
 
 
 def run(lines: list[str], **options: Any) -> Findings:
-    stream = open_stream(io.BytesIO("\n".join(lines).encode()))
+    stream = open_stream(io.BytesIO("\n".join(lines).encode()), label="truth")
     one = ResumableRun(Fusion(Winnow(1.3)), stream)
     for _ in one:
         pass

@@ -401,7 +401,7 @@ def test_the_items_of_a_chunk_keep_their_ids_and_lines() -> None:
     from linmax.streams import open_stream
 
     rows = "".join(f"t{i},{'ab'[i % 2]},{'ab'[i % 2]},{'ab'[i % 3 == 0]}\n" for i in range(60))
-    (chunk,) = open_stream(io.BytesIO(f"id,ann,bob,eve\n{rows}".encode()), id="id")
+    (chunk,) = open_stream(io.BytesIO(f"id,ann,bob,eve\n{rows}".encode()), id="id", label="")
     found = estimate(chunk, file="votes.csv")
     assert found.next_items
     assert all(one.id == f"t{one.item}" and one.line == one.item + 2 for one in found.next_items)

@@ -12,8 +12,8 @@ from typer.testing import CliRunner, Result
 
 from linmax import Averaged, Fusion, Winnow
 from linmax.cli import app
+from linmax.panels import PanelOptions, read_panel
 from linmax.problems import majority
-from linmax.streams import open_stream
 
 ROWS = 200
 EXPERTS = ["ann", "bob", "[red]eve[/red]", "joe"]  # a name that is no markup
@@ -60,10 +60,10 @@ def panel(path: Path, *, rows: int = ROWS, unlabelled: int = 10) -> Path:
     return table(path, lines)
 
 
-def trained(path: Path, votes: Path, learner: Any = None) -> Fusion:
+def trained(path: Path, votes: Path, learner: Any = None, experts: tuple[str, ...] | None = None) -> Fusion:
     """A session that has learned a file and was saved."""
     fusion = Fusion(learner or Averaged(Winnow(1.2)))
-    for chunk in open_stream(votes):
+    for chunk in read_panel([votes], PanelOptions(experts=experts)).stream():
         fusion.learn(chunk.votes, chunk.labels, attributes=chunk.attributes)
     fusion.save(path)
     return fusion

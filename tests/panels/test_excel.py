@@ -141,7 +141,7 @@ def test_a_workbook_is_not_a_stream(tmp_path: Path) -> None:
     with pytest.raises(
         StreamError, match=r"book.xlsx is a workbook, which is not read in chunks; save it as CSV"
     ):
-        open_stream(path)
+        open_stream(path, label="truth")
 
 
 def test_without_calamine_the_error_has_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,7 @@ def test_compressed_files_are_unpacked(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"votes.csv.{suffix}"
     path.write_bytes(PACKERS[suffix](CSV))
     assert load_table(path).data.to_pylist() == ROWS
-    (chunk,) = open_stream(path)
+    (chunk,) = open_stream(path, label="truth")
     assert chunk.labels.tolist() == ["spam"]
 
 
@@ -62,7 +62,7 @@ def test_the_one_file_of_an_archive_is_read(tmp_path: Path) -> None:
         archive.writestr("__MACOSX/data/._votes.csv", b"junk")
     table = load_table(path)
     assert (table.data.to_pylist(), table.compression, table.file) == (ROWS, "zip", "votes.zip")
-    (chunk,) = open_stream(path)
+    (chunk,) = open_stream(path, label="truth")
     assert chunk.labels.tolist() == ["spam"]
 
 
@@ -184,7 +184,7 @@ def test_remote_files_are_read() -> None:
         file.write(gzip.compress(CSV))
     table = load_table("memory://bucket/votes.csv.gz")
     assert (table.data.to_pylist(), table.file) == (ROWS, "votes.csv.gz")
-    (chunk,) = open_stream("memory://bucket/votes.csv.gz")
+    (chunk,) = open_stream("memory://bucket/votes.csv.gz", label="truth")
     assert chunk.labels.tolist() == ["spam"]
     with pytest.raises(StreamError, match=r"there is no file 'memory://bucket/other.csv'"):
         load_table("memory://bucket/other.csv")

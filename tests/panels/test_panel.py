@@ -41,6 +41,14 @@ def test_missing_labels_are_counted():
     assert panel.warnings[0].text == "1 of 60 items have no label: they are only predicted"
 
 
+def test_labels_that_differ_by_case_only_are_noted_unless_case_is_ignored():
+    columns = panel_columns()
+    columns["label"][5] = columns["label"][5].upper()
+    found = {one.code: one.text for one in read_columns(columns).warnings}
+    assert "'BILLING' differ by case or whitespace only" in found["label-spelling"]
+    assert not codes_of(read_columns(columns, ignore_case=True))
+
+
 def test_with_few_labels_a_vote_that_is_never_a_label_counts():
     columns = {"ann": ["a", "b", "c"] * 4, "truth": ["a", "b"] * 6}
     assert {one["ann"] for one in read_columns(columns).chunk.vote_dicts()} == {"a", "b", "c"}

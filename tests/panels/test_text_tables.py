@@ -32,7 +32,7 @@ def test_a_first_line_names_the_separator(line: str) -> None:
     table = load(f"{line}\nann;y\nham;1\nspam;2\n")
     assert table.data.to_pylist() == ROWS
     assert table.lines.tolist() == [3, 4]
-    (chunk,) = open_stream(io.BytesIO(f"{line}\nann;truth\nham;1\n".encode()))
+    (chunk,) = open_stream(io.BytesIO(f"{line}\nann;truth\nham;1\n".encode()), label="truth")
     assert chunk.labels.tolist() == ["1"]
 
 

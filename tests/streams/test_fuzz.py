@@ -12,9 +12,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from linmax.streams import StreamError, data_warnings, open_stream
+from linmax.streams import StreamError, open_stream
 from tests.helpers.examples import examples
-from tests.streams.test_streams import FILES
+from tests.streams.test_streams import FILES, LONG
 
 HOSTILE = Path(__file__).parent / "hostile_files"
 
@@ -28,6 +28,7 @@ def array() -> bytes:
 SVM = {"a.svm": b"1 1:0.5 3:2\n-1 2:1e3 # x\n" * 20}
 SCORES = {"scores.csv": b"ann:a,ann:b,truth\n.5,.5,a\n,1,b\n" * 5}
 GOOD = {**FILES, **SVM, **SCORES, "votes.npy": array()}
+ROLES: list[dict[str, Any]] = [{}, {"label": ""}, {"label": "truth"}, LONG]
 SEEDS = [GOOD[name] for name in GOOD] + [path.read_bytes()[:4000] for path in sorted(HOSTILE.iterdir())]
 
 
@@ -48,7 +49,6 @@ def read(data: bytes, name: str | None, **options: Any) -> int:
 def count_rows(file: io.BytesIO, **options: Any) -> int:
     rows = 0
     stream = open_stream(file, **options)
-    data_warnings(stream)
     for chunk in stream:
         assert chunk.first == rows
         assert chunk.labels is None or len(chunk.labels) == chunk.items
@@ -60,7 +60,7 @@ def count_rows(file: io.BytesIO, **options: Any) -> int:
 @given(data=st.binary(max_size=300), name=st.sampled_from([None, *GOOD]))
 @examples(80)
 def test_any_bytes_are_read_or_refused(data: bytes, name: str | None) -> None:
-    read(data, name, chunk_size=3)
+    read(data, name, chunk_size=3, label="")
 
 
 @st.composite
@@ -92,17 +92,23 @@ def test_a_damaged_file_is_read_or_refused(name: str) -> None:
     @given(data=damaged(GOOD[name]))
     @examples(20)
     def attempt(data: bytes) -> None:
-        read(data, name, chunk_size=50)
+        for roles in (LONG,) if name == "long.csv" else ROLES[:3]:
+            read(data, name, chunk_size=50, **roles)
 
     attempt()
 
 
-@given(seed=st.sampled_from(SEEDS), name=st.sampled_from([None, *GOOD]), ignore_case=st.booleans())
-@examples(40)
+@given(
+    seed=st.sampled_from(SEEDS),
+    name=st.sampled_from([None, *GOOD]),
+    roles=st.sampled_from(ROLES),
+    ignore_case=st.booleans(),
+)
+@examples(60)
 def test_a_file_with_a_wrong_name_is_read_or_refused(
-    seed: bytes, name: str | None, ignore_case: bool
+    seed: bytes, name: str | None, roles: dict[str, Any], ignore_case: bool
 ) -> None:
-    read(seed, name, ignore_case=ignore_case)
+    read(seed, name, ignore_case=ignore_case, **roles)
 
 
 LETTERS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), max_size=5)
@@ -153,4 +159,6 @@ def test_long_files_are_read_if_sorted_by_item_and_refused_otherwise(
     votes_cast = [(item, who) for item, who, vote in rows if vote]
     good = len(set(runs)) == len(runs) and len(set(votes_cast)) == len(votes_cast)
     for chunk in (1, 2, 100):
-        assert read(data.encode(), "votes.csv", chunk_size=chunk) == (len(runs) if good else -1)
+        assert read(data.encode(), "votes.csv", chunk_size=chunk, **LONG | {"label": ""}) == (
+            len(runs) if good else -1
+        )

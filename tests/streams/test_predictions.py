@@ -23,7 +23,7 @@ ODD = ["plain", "a, b", 'say "ham"', "two\nlines", "tab\there", ""]
 def chunks(rows: int = 6, *, ids: bool = True, size: int = 2) -> Iterator[Chunk]:
     lines = [f"{7 + i},ham\n" if ids else "ham,ham\n" for i in range(rows)]
     text = ("id,ann\n" if ids else "ann,bob\n") + "".join(lines)
-    return open_stream(io.BytesIO(text.encode()), chunk_size=size)
+    return open_stream(io.BytesIO(text.encode()), chunk_size=size, label="", id="id" if ids else "")
 
 
 def write(path: Path, names: list[Any], **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""Shapes of tables (wide, scores, long), attributes, ids, late labels, and warnings about the data."""
+"""Shapes of tables (wide, scores, long), the roles that a caller names, attributes and ids."""
 
 from __future__ import annotations
 
@@ -14,17 +14,22 @@ import pytest
 
 from linmax import Fusion, Perceptron, Winnow
 from linmax.experts import Attributes
-from linmax.streams import StreamError, data_warnings, open_stream, read_labels
+from linmax.streams import StreamError, open_stream
 
 
-def opened(text: str, name: str = "votes.csv", **options: Any) -> Any:
+def opened(text: str, name: str = "votes.csv", label: str | None = "truth", **options: Any) -> Any:
     file = io.BytesIO(text.encode())
     file.name = name
-    return open_stream(file, **options)
+    return open_stream(file, label=label, **options)
+
+
+LONG = {"id": "item", "experts": ["expert", "vote"], "shape": "long"}
 
 
 def test_a_schema_is_printed_as_one_line() -> None:
-    stream = opened("id,size,gpt,bert,note,truth\n1,2,a,b,,a\n", attributes=["size"], experts=["gpt", "bert"])
+    stream = opened(
+        "id,size,gpt,bert,note,truth\n1,2,a,b,,a\n", id="id", attributes=["size"], experts=["gpt", "bert"]
+    )
     assert str(stream.schema) == (
         "votes.csv: CSV, wide: 2 experts (gpt, bert), label truth, id id, 1 attribute (size); ignored: note"
     )
@@ -42,7 +47,7 @@ def test_cells_of_csv_files_are_text_even_if_they_look_like_numbers() -> None:
 def test_columns_of_parquet_keep_their_types(tmp_path: Path) -> None:
     path = tmp_path / "votes.parquet"
     pa.parquet.write_table(pa.table({"ann": [1, None, 2], "truth": [1.0, None, 2.0]}), path)
-    (chunk,) = open_stream(path)
+    (chunk,) = open_stream(path, label="truth")
     assert chunk.labels.tolist() == [1, None, 2]
     assert Fusion(Winnow(1.2)).learn(chunk.votes, chunk.labels).trials == 2
 
@@ -90,14 +95,14 @@ def test_scores_in_json_are_objects() -> None:
 def test_the_rows_of_an_item_may_span_batches() -> None:
     text = "item,expert,vote,truth\n1,ann,a,\n1,bob,b,a\n1,eve,,\n2,ann,a,b\n"
     for size in (1, 2, 3, 100):
-        chunks = list(opened(text, chunk_size=size))
+        chunks = list(opened(text, chunk_size=size, **LONG))
         assert [name for chunk in chunks for name in chunk.ids] == ["1", "2"]
         assert [label for chunk in chunks for label in chunk.labels] == ["a", "b"]
         assert chunks[0].votes.expert.tolist() == ["ann", "bob"]
 
 
 def test_columns_of_the_long_shape_can_be_named() -> None:
-    stream = opened("q,who,says\n1,ann,a\n", id="q", experts=["who", "says"], shape="long")
+    stream = opened("q,who,says\n1,ann,a\n", label="", id="q", experts=["who", "says"], shape="long")
     assert str(stream.schema) == "votes.csv: CSV, long: one row per q/who/says, no label, id q"
     assert next(stream).votes.label.tolist() == ["a"]
 
@@ -112,7 +117,7 @@ def test_attributes_are_numbers_or_names() -> None:
 
 
 def test_svmlight_has_attributes_and_labels_and_no_votes() -> None:
-    (chunk,) = opened("# made by hand\n1 qid:3 1:0.5 7:2 # first\n-1 2:1e-3\n", "a.svm")
+    (chunk,) = opened("# made by hand\n1 qid:3 1:0.5 7:2 # first\n-1 2:1e-3\n", "a.svm", label=None)
     assert chunk.votes is None
     assert chunk.labels.tolist() == [1, -1]
     assert chunk.attributes == [{1: 0.5, 7: 2.0}, {2: 0.001}]
@@ -129,60 +134,29 @@ def test_ignore_case_makes_names_equal_that_differ_by_case_or_whitespace() -> No
     assert chunk.votes.to_pydict() == {"Ann": ["Spam ", "  "]}
 
 
-def test_late_labels_are_joined_by_id(tmp_path: Path) -> None:
-    path = tmp_path / "late.parquet"
-    pa.parquet.write_table(pa.table({"id": [2, 3], "truth": ["b", None]}), path)
-    late = read_labels(path)
-    assert dict(late) == {"2": "b"}
-    (chunk,) = opened("id,ann\n1,a\n2,b\n3,a\n")
+@pytest.mark.parametrize(
+    ("text", "name"), [("ann,truth\na,b\n", "v.csv"), ('{"votes": {"ann": "a"}, "truth": "b"}\n', "v.jsonl")]
+)
+def test_a_file_is_refused_if_nobody_says_which_column_holds_the_labels(text: str, name: str) -> None:
+    with pytest.raises(StreamError, match=rf"{name} has the columns .*truth; name that of the labels with"):
+        opened(text, name, label=None)
+    (chunk,) = opened(text, name, label="")
     assert chunk.labels is None
-    assert late.for_ids(chunk.ids).tolist() == [None, "b", None]
-    jsonl = io.BytesIO(b'{"id": 2, "truth": "B "}')
-    assert read_labels(jsonl, ignore_case=True) == {"2": "b"}
+    (chunk,) = opened(text, name, label=None, experts=["ann"])
+    assert chunk.vote_dicts() == [{"ann": "a"}]
 
 
-def warn(rows: list[str]) -> list[str]:
-    return data_warnings(opened("\n".join(["ann,truth", *rows])))
+def test_no_column_has_a_role_because_of_its_name() -> None:
+    (chunk,) = opened("id,item,expert,vote,label,truth\n1,2,3,4,5,6\n")
+    assert chunk.vote_dicts() == [{"id": "1", "item": "2", "expert": "3", "vote": "4", "label": "5"}]
+    assert (chunk.ids, chunk.labels.tolist()) == (None, ["6"])
 
 
-def test_a_good_file_gives_no_warnings() -> None:
-    assert warn(["a,a", "b,b"] * 50) == []
-
-
-def test_data_warnings_consume_no_rows() -> None:
-    stream = opened("ann,truth\na,a\n")
-    assert data_warnings(stream) == []
-    assert stream.rows_read == 0
-    assert next(stream).items == 1
-    assert data_warnings(stream) == ["there are no rows"]
-
-
-def test_labels_without_votes_give_a_warning() -> None:
-    (sentence,) = warn(["a,x", "b,y"] * 20)
-    assert sentence.startswith("0 of 40 labels occur among the votes (votes are 'a', 'b', labels 'x', 'y')")
-
-
-def test_spelling_variants_give_a_warning() -> None:
-    (sentence,) = warn(["a,a", "b,b"] * 20 + ["A ,a"])
-    assert sentence == "votes have 'A ' (1 time) beside 'a' (20 times); ignore_case=True makes them equal"
-
-
-def test_columns_of_ids_give_a_warning() -> None:
-    assert "expert 'ann' has 60 different votes in 60 rows" in warn([f"{i},{i % 2}" for i in range(60)])[-1]
-    assert (
-        "the label has 60 different values in 60 rows, like an id" in warn([f"a,{i}" for i in range(60)])[-1]
+def test_a_table_without_votes_has_attributes() -> None:
+    stream = opened("size,color,truth\n1,red,a\n", experts=[], attributes=["size"])
+    assert str(stream.schema) == (
+        "votes.csv: CSV, attributes: no votes, label truth, 1 attribute (size); ignored: color"
     )
-
-
-def test_sorted_rows_and_missing_labels_give_warnings() -> None:
-    sentences = warn(["a,a"] * 20 + ["b,b"] * 20 + ["a,"])
-    assert sentences[0] == "1 of the first 41 rows have no label: they are only predicted"
-    assert sentences[1].startswith("rows are sorted by label")
-
-
-def test_scores_and_dicts_are_checked_too() -> None:
-    assert "0 of 1 labels" in data_warnings(opened("ann:a,truth\n1,x\n"))[0]
-    assert "0 of 1 labels" in data_warnings(opened('{"ann": {"a": 1}, "truth": "x"}\n', "v.jsonl"))[0]
 
 
 def test_experts_can_be_selected_in_nested_votes() -> None:
@@ -205,7 +179,7 @@ def test_the_shape_is_checked_for_every_format() -> None:
 
 def test_the_lines_of_svmlight_files_count_comments_and_blank_lines() -> None:
     text = "# comment\n\n1 1:1\n   # indented comment\n2 1:1 # 3:3\r\n3 qid:7\n"
-    (chunk,) = opened(text, "a.svm")
+    (chunk,) = opened(text, "a.svm", label=None)
     assert chunk.lines.tolist() == [3, 5, 6]
     assert chunk.attributes == [{1: 1.0}, {1: 1.0}, {}]
 
@@ -217,7 +191,7 @@ def test_the_first_bad_line_of_an_svmlight_file_is_reported(bad: int, row: str) 
     rows[bad] = rows[499] = row
     for size in (7, 1000):
         with pytest.raises(StreamError, match=rf"a\.svm, line {bad + 2}: "):
-            list(opened("# header\n" + "\n".join(rows), "a.svm", chunk_size=size))
+            list(opened("# header\n" + "\n".join(rows), "a.svm", label=None, chunk_size=size))
 
 
 def test_svmlight_files_without_scikit_learn_are_refused_with_the_command(
@@ -225,4 +199,4 @@ def test_svmlight_files_without_scikit_learn_are_refused_with_the_command(
 ) -> None:
     monkeypatch.setitem(sys.modules, "sklearn", None)
     with pytest.raises(ImportError, match=r"svmlight files requires .* pip install 'linmax\[sklearn\]'"):
-        opened("1 1:1\n", "a.svm")
+        opened("1 1:1\n", "a.svm", label=None)

@@ -83,9 +83,19 @@ FILES = {
 }
 
 
-def learned(path: Any, **options: Any) -> Fusion:
+LONG: dict[str, Any] = {"label": "truth", "id": "item", "experts": ["expert", "vote"], "shape": "long"}
+
+
+def roles_in(name: str) -> dict[str, Any]:
+    """Return the roles of the columns of one of these files."""
+    if name == "long.csv":
+        return LONG
+    return {} if name.endswith(".npz") else {"label": "truth"}
+
+
+def learned(path: Path, **options: Any) -> Fusion:
     fusion = Fusion(Averaged(Winnow(1.2)))
-    for chunk in open_stream(path, **options):
+    for chunk in open_stream(path, **roles_in(path.name), **options):
         fusion.learn(chunk.votes, chunk.labels)
     return fusion
 
@@ -113,7 +123,7 @@ def test_every_format_in_chunks_of_any_size_teaches_the_same(file: Path, chunk: 
 
 
 def test_chunks_are_numbered_and_never_too_large(file: Path) -> None:
-    stream = open_stream(file, chunk_size=16)
+    stream = open_stream(file, chunk_size=16, **roles_in(file.name))
     at = 0
     for chunk in stream:
         assert chunk.first == at
@@ -134,7 +144,7 @@ def test_compressed_files_are_decompressed(tmp_path: Path, name: str, packing: s
     path = tmp_path / (name + ending)
     data = FILES[name]
     path.write_bytes(pa.compress(data, "zstd", asbytes=True) if packing == "zstd" else gzip.compress(data))
-    assert open_stream(path).schema.compression == packing.split()[0]
+    assert open_stream(path, label="truth").schema.compression == packing.split()[0]
     assert learned(path, chunk_size=50).weights == whole.weights
 
 
@@ -162,7 +172,7 @@ def test_the_format_of_standard_input_is_detected(
         buffer = Pipe(FILES[name])
 
     monkeypatch.setattr(sys, "stdin", Stdin)
-    stream = open_stream("-")
+    stream = open_stream("-", label="truth")
     assert stream.schema.file == "standard input"
     assert stream.bytes_total is None
     fusion = Fusion(Averaged(Winnow(1.2)))
@@ -178,14 +188,14 @@ def test_a_pipe_cannot_be_read_from_its_end(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(sys, "stdin", Stdin)
     with pytest.raises(StreamError, match="standard input: Parquet is read from its end, which a pipe hides"):
-        open_stream("-")
+        open_stream("-", label="truth")
 
 
 @pytest.mark.filterwarnings("ignore:Stored array in format 3.0")
 def test_fields_of_an_array_may_have_names_in_any_script(tmp_path: Path) -> None:
     path = tmp_path / "votes.npy"
     np.save(path, np.array([(1, 1)], [("Łucja", "i4"), ("truth", "i4")]))
-    assert open_stream(path).schema.experts == ("Łucja",)
+    assert open_stream(path, label="truth").schema.experts == ("Łucja",)
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
@@ -193,7 +203,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     head, body = FILES["votes.csv"].split(b"\n", 1)
     path.write_bytes(head + b"\n" + body * 6000)
     before = pa.total_allocated_bytes()
-    held = [pa.total_allocated_bytes() - before for _ in open_stream(path)]
+    held = [pa.total_allocated_bytes() - before for _ in open_stream(path, label="truth")]
     assert path.stat().st_size > 14 << 20
     assert max(held) < 8 << 20
 
@@ -201,10 +211,10 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
 def test_a_stream_closes_its_file(tmp_path: Path) -> None:
     path = tmp_path / "votes.csv"
     path.write_bytes(FILES["votes.csv"])
-    with open_stream(path) as stream:
+    with open_stream(path, label="truth") as stream:
         next(stream)
     assert stream._source.raw.closed
-    half = open_stream(path, chunk_size=1)
+    half = open_stream(path, chunk_size=1, label="truth")
     raw = half._source.raw
     next(half)
     del half
@@ -214,7 +224,7 @@ def test_a_stream_closes_its_file(tmp_path: Path) -> None:
 
 def test_a_file_opened_by_the_caller_stays_open(file: Path) -> None:
     with file.open("rb") as given:
-        list(open_stream(given))
+        list(open_stream(given, **roles_in(file.name)))
         gc.collect(1)  # the youngest objects; all would take half a second
         assert not given.closed
 
@@ -234,7 +244,7 @@ def test_chunks_of_parquet_end_where_row_groups_end(
     path = tmp_path / "votes.parquet"
     codes = list(range(5)) * 20
     pa.parquet.write_table(pa.table({"ann": codes, "truth": codes}), path, row_group_size=groups)
-    chunks = [*open_stream(path, chunk_size=most)]
+    chunks = [*open_stream(path, chunk_size=most, label="truth")]
     assert [chunk.items for chunk in chunks] == sizes
     assert [code for chunk in chunks for code in chunk.labels.tolist()] == codes
 
@@ -246,17 +256,17 @@ def test_chunks_of_wide_tables_have_fewer_rows(tmp_path: Path, monkeypatch: pyte
         path = tmp_path / f"{experts}.parquet"
         columns = {f"m{i}": [0] * 100 for i in range(experts)} | {"truth": [0] * 100}
         pa.parquet.write_table(pa.table(columns), path)
-        assert {chunk.items for chunk in open_stream(path)} == {rows}
+        assert {chunk.items for chunk in open_stream(path, label="truth")} == {rows}
 
 
 def test_small_row_groups_with_different_dictionaries_become_one_chunk(tmp_path: Path) -> None:
     path = tmp_path / "votes.parquet"
     words = [f"class {i % 7}" for i in range(100)]
     pa.parquet.write_table(pa.table({"ann": words, "truth": words}), path, row_group_size=1)
-    (chunk,) = open_stream(path)
+    (chunk,) = open_stream(path, label="truth")
     assert chunk.labels.tolist() == words
     assert [item["ann"] for item in chunk.vote_dicts()] == words
-    assert [chunk.items for chunk in open_stream(path, chunk_size=30)] == [30, 30, 30, 10]
+    assert [chunk.items for chunk in open_stream(path, chunk_size=30, label="truth")] == [30, 30, 30, 10]
 
 
 def test_archives_are_read_in_bounded_memory(tmp_path: Path) -> None:
@@ -279,7 +289,7 @@ def test_a_bad_row_is_reported_with_its_line_after_newlines_and_returns_in_quote
     path.write_bytes(b"\n\r\nann,truth\n" + b'"a\nb",c\n\n"a\rb",c\r\n' * rows_before + b"a,b,c\nd,e\n")
     line = 4 + 4 * rows_before
     with pytest.raises(StreamError, match=f"votes.csv, line {line}: 3 cells where the header has 2"):
-        list(open_stream(path))
+        list(open_stream(path, label="truth"))
 
 
 @pytest.mark.parametrize(
@@ -293,7 +303,7 @@ def test_a_bad_row_is_reported_with_its_line_after_newlines_and_returns_in_quote
 def test_a_score_out_of_range_is_named_with_what_to_do(tmp_path: Path, score: str, hint: str) -> None:
     path = tmp_path / "votes.jsonl"
     path.write_text(f'{{"label": "a", "ann": {{"a": {score}, "b": 1}}, "bob": "b"}}\n', encoding="utf-8")
-    with pytest.raises(StreamError) as error, open_stream(path) as stream:
+    with pytest.raises(StreamError) as error, open_stream(path, label="label") as stream:
         list(stream)
     assert hint in str(error.value)
 

@@ -114,11 +114,9 @@ def exit_on_sigterm() -> Iterator[None]:
 def as_options(message: str) -> str:
     """Replace the parameters in a message of the library by options of the command line.
 
-    >>> as_options("name the voting columns with experts=, or pass shape=; ignore_case=True makes them equal")
-    'name the voting columns with --experts, or pass --shape; --ignore-case makes them equal'
+    >>> as_options("name the voting columns with experts=, or pass shape=")
+    'name the voting columns with --experts, or pass --shape'
     """
-    message = message.replace("so shuffle them", "so shuffle them with --shuffle SEED")
-    message = re.sub(r"(?<![\w-])ignore_case=True\b", "--ignore-case", message)
     return re.sub(r"(?<![\w-])(label|id|attributes|experts|shape|abstain)=(?=[\s,;.]|$)", r"--\1", message)
 
 

@@ -27,7 +27,7 @@ from linmax.evaluate.margins import margins
 from linmax.experts.base import expert_owner
 from linmax.fusion import Explanation
 from linmax.streams import Chunk, Stream
-from linmax.streams.late_labels import id_text
+from linmax.streams.columns import id_text
 from linmax.streams.schema import short_repr
 
 MAX_CLASSES, MAX_EXPERTS, MAX_MEMBERS = 5, 20, 10

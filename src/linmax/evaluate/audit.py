@@ -159,7 +159,7 @@ class Audit:
     >>> from linmax.streams import open_stream
     >>> rows = b"ham,spam,spam\\nham,ham,ham\\n" * 4
     >>> fusion, audit = Fusion(Winnow(1.5)), Audit()
-    >>> for chunk in open_stream(io.BytesIO(b"ann,bob,truth\\n" + rows)):
+    >>> for chunk in open_stream(io.BytesIO(b"ann,bob,truth\\n" + rows), label="truth"):
     ...     learned = audit.learn(fusion, chunk)
     >>> audit.items, audit.counts.trials, audit.counts.correct.tolist()
     (8, 8, [7, 3, 0, 4, 4, 8])

@@ -64,9 +64,9 @@ class StreamFingerprint:
     >>> import io
     >>> from linmax.streams import open_stream
     >>> one, other = StreamFingerprint(), StreamFingerprint()
-    >>> for chunk in open_stream(io.BytesIO(b"ann,truth\\na,b\\nb,b\\n")):
+    >>> for chunk in open_stream(io.BytesIO(b"ann,truth\\na,b\\nb,b\\n"), label="truth"):
     ...     one.add(chunk)
-    >>> for chunk in open_stream(io.BytesIO(b"ann,truth\\na,b\\nb,b\\n"), chunk_size=1):
+    >>> for chunk in open_stream(io.BytesIO(b"ann,truth\\na,b\\nb,b\\n"), chunk_size=1, label="truth"):
     ...     other.add(chunk)
     >>> one.rows, one.digest == other.digest
     (2, True)

@@ -84,7 +84,7 @@ class LearnerComparison:
     >>> from linmax.streams import open_stream
     >>> rows = b"ham,spam,spam\\nham,ham,ham\\n" * 50
     >>> comparison = LearnerComparison({"a": Winnow(1.5), "b": Perceptron()})
-    >>> for chunk in open_stream(io.BytesIO(b"ann,bob,truth\\n" + rows)):
+    >>> for chunk in open_stream(io.BytesIO(b"ann,bob,truth\\n" + rows), label="truth"):
     ...     comparison.learn(chunk)
     >>> [(result.name, result.detail, result.mistakes) for result in comparison.results()]
     [('best expert', 'bob', 0), ('a', '', 1), ('b', '', 2), ('plurality', '', 25)]

@@ -292,7 +292,7 @@ def ablate_each(
     >>> from linmax.streams import open_stream
     >>> text = b"ann,bob,eve,truth\\n" + b"a,b,a,b\\nb,a,b,a\\na,a,b,a\\nb,b,a,b\\n" * 30
     >>> fusion, audit = Fusion(Winnow(1.5)), Audit()
-    >>> for chunk in open_stream(io.BytesIO(text)):
+    >>> for chunk in open_stream(io.BytesIO(text), label="truth"):
     ...     learned = audit.learn(fusion, chunk)
     >>> items, ablations = ablate_each(fusion, audit.sample.rows())
     >>> items, ablations[0].expert, ablations[0].accuracy_drop > 0.3

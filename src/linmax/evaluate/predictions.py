@@ -64,7 +64,7 @@ def predict_chunks(fusion: Fusion, chunk: Chunk) -> Iterator[PredictedChunk]:
     >>> import io
     >>> from linmax import Fusion, Winnow
     >>> from linmax.streams import open_stream
-    >>> (chunk,) = open_stream(io.BytesIO(b"ann,bob\\nham,ham\\nham,eggs\\n"))
+    >>> (chunk,) = open_stream(io.BytesIO(b"ann,bob\\nham,ham\\nham,eggs\\n"), label="")
     >>> fusion = Fusion(Winnow(1.5), classes=["spam", "ham"])
     >>> for part in predict_chunks(fusion, chunk):
     ...     print(part.guesses, part.margins, part.experts)

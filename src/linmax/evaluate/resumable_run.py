@@ -63,7 +63,7 @@ class ResumableRun:
     >>> from linmax import Fusion, Winnow
     >>> from linmax.streams import open_stream
     >>> text = b"ann,bob,truth\\n" + b"ham,spam,spam\\nham,ham,ham\\n" * 4
-    >>> run = ResumableRun(Fusion(Winnow(1.5)), open_stream(io.BytesIO(text)))
+    >>> run = ResumableRun(Fusion(Winnow(1.5)), open_stream(io.BytesIO(text), label="truth"))
     >>> [learned.guesses.tolist() for learned in run]
     [['ham', 'ham', 'spam', 'ham', 'spam', 'ham', 'spam', 'ham']]
     >>> run.audit.counts.mistakes.tolist()
@@ -218,7 +218,7 @@ def encode_ahead(fusion: Fusion, chunks: Iterable[Chunk]) -> Iterator[Chunk | En
     >>> from linmax import Perceptron
     >>> from linmax.streams import open_stream
     >>> fusion = Fusion(Perceptron(), classes=["a", "b"], experts=["ann"])
-    >>> stream = open_stream(io.BytesIO(b"ann,truth\\na,b\\nb,b\\nc,b\\n"), chunk_size=2)
+    >>> stream = open_stream(io.BytesIO(b"ann,truth\\na,b\\nb,b\\nc,b\\n"), chunk_size=2, label="truth")
     >>> [type(chunk).__name__ for chunk in encode_ahead(fusion, stream)]
     ['EncodedChunk', 'Chunk']
     """

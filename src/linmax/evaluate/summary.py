@@ -94,7 +94,7 @@ def summarize(
     >>> from linmax.evaluate import ResumableRun, summarize
     >>> from linmax.streams import open_stream
     >>> text = b"ann,bob,eve,truth\\n" + b"a,b,a,b\\nb,a,b,a\\na,a,b,a\\nb,b,a,b\\n" * 30
-    >>> run = ResumableRun(Fusion(Winnow(1.5)), open_stream(io.BytesIO(text)))
+    >>> run = ResumableRun(Fusion(Winnow(1.5)), open_stream(io.BytesIO(text), label="truth"))
     >>> for learned in run:
     ...     pass
     >>> found = summarize(run.audit, run.fusion)

@@ -13,6 +13,7 @@ from linmax.panels.build import ChunkBuilder, vote_codes
 from linmax.panels.roles.several_labels import several_labels
 from linmax.panels.roles.wide_scores import are_counts
 from linmax.streams import Chunk
+from linmax.streams.columns import normalize
 from linmax.streams.schema import short_list, short_repr
 from linmax.validation import DataWarning
 
@@ -104,6 +105,13 @@ def vote_warnings(panel: Panel, keep: bool) -> Iterator[DataWarning]:
             f"{respelled:,} votes are spelled unlike the labels (case, whitespace, 1.0 for 1, or Y for yes),"
             " and count for the class of the same name",
         )  # fmt: skip
+    alike = _spelled_alike(classes.names)
+    if alike:
+        yield DataWarning(
+            "label-spelling", "note",
+            f"{short_list(map(short_repr, alike))} differ by case or whitespace only, and are different"
+            " classes; --ignore-case makes them equal",
+        )  # fmt: skip
     if unlabelled and not keep:
         present = sum(panel.profiles[name].present for name in columns)
         share = sum(unlabelled.values()) / max(present, 1)
@@ -116,6 +124,14 @@ def vote_warnings(panel: Panel, keep: bool) -> Iterator[DataWarning]:
         )  # fmt: skip
     if chunk.raw_labels is not None and panel.reading.column("label"):
         yield from _label_warnings(panel, chunk)
+
+
+def _spelled_alike(names: list[Any]) -> list[Any]:
+    """Return the classes that others differ from by case or whitespace only, and these others."""
+    groups: dict[str | None, list[Any]] = {}
+    for name in names:
+        groups.setdefault(normalize(str(name)), []).append(name)
+    return [name for group in groups.values() if len(group) > 1 for name in group]
 
 
 def _counted(counts: dict[str, int], limit: int) -> str:

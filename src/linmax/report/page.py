@@ -68,7 +68,7 @@ def page(findings: Findings) -> str:
     >>> from linmax import Fusion, Winnow
     >>> from linmax.evaluate import ResumableRun, summarize
     >>> from linmax.streams import open_stream
-    >>> run = ResumableRun(Fusion(Winnow(1.5)), open_stream(io.BytesIO(b"ann,bob,truth\\n")))
+    >>> run = ResumableRun(Fusion(Winnow(1.5)), open_stream(io.BytesIO(b"ann,bob,truth\\n"), label="truth"))
     >>> for learned in run:
     ...     pass
     >>> "There are no items." in page(summarize(run.audit, run.fusion))

@@ -41,7 +41,7 @@ class Chunk:
     --------
     >>> import io
     >>> from linmax.streams import open_stream
-    >>> (chunk,) = open_stream(io.BytesIO(b"ann,bob,truth\\nham,spam,spam\\nham,,\\n"))
+    >>> (chunk,) = open_stream(io.BytesIO(b"ann,bob,truth\\nham,spam,spam\\nham,,\\n"), label="truth")
     >>> chunk
     Chunk(first=0, items=2)
     >>> chunk.labels, chunk.lines
@@ -78,7 +78,7 @@ class Chunk:
         --------
         >>> import io
         >>> from linmax.streams import open_stream
-        >>> (chunk,) = open_stream(io.BytesIO(b"ann,truth\\nham,spam\\nspam,spam\\n"))
+        >>> (chunk,) = open_stream(io.BytesIO(b"ann,truth\\nham,spam\\nspam,spam\\n"), label="truth")
         >>> chunk.slice(1, 2), chunk.slice(1, 2).vote_dict(0)
         (Chunk(first=1, items=1), {'ann': 'spam'})
         """
@@ -180,7 +180,7 @@ def shuffle_items(chunks: Iterable[Chunk], seed: int) -> Iterator[Chunk]:
     --------
     >>> import io
     >>> from linmax.streams import open_stream
-    >>> stream = open_stream(io.BytesIO(b"ann,truth\\n" + b"a,b\\n" * 5))
+    >>> stream = open_stream(io.BytesIO(b"ann,truth\\n" + b"a,b\\n" * 5), label="truth")
     >>> [chunk.lines.tolist() for chunk in shuffle_items(stream, seed=0)]
     [[4, 6, 5, 2, 3]]
     """

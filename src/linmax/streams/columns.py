@@ -228,6 +228,17 @@ def normalize(name: str | None) -> str | None:
     return (name or "").strip().casefold() or None
 
 
+def id_text(name: Any) -> str:
+    """Return an id as text; floats that are integers are written as integers.
+
+    Examples
+    --------
+    >>> id_text(7), id_text(7.0), id_text("a7")
+    ('7', '7', 'a7')
+    """
+    return str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
+
+
 def single_chunk(column: Any) -> Any:
     """Return a column as one Arrow array."""
     if not isinstance(column, pa.ChunkedArray):

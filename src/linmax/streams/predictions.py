@@ -18,7 +18,7 @@ import pyarrow.parquet
 
 from linmax._files import open_atomic
 from linmax.streams.chunk import Chunk
-from linmax.streams.late_labels import id_text
+from linmax.streams.columns import id_text
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 EMPTY_SCHEMA = pa.schema([("row", pa.int64()), ("guess", pa.string()), ("margin", pa.float64())])
@@ -47,7 +47,7 @@ class PredictionWriter:
     >>> import io
     >>> from linmax.streams import open_stream
     >>> with PredictionWriter(None) as writer:
-    ...     for chunk in open_stream(io.BytesIO(b"id,ann\\n7,ham\\n8,spam\\n")):
+    ...     for chunk in open_stream(io.BytesIO(b"id,ann\\n7,ham\\n8,spam\\n"), label="", id="id"):
     ...         writer.write(chunk, np.array(["ham", "a, b"]), np.array([0.5, np.nan]))
     row,id,guess,margin
     2,"7","ham",0.5

@@ -9,12 +9,6 @@ from typing import Any, NamedTuple
 
 MAX_VALUE_LENGTH = 60  # characters of a value in a message
 MAX_NAME_LENGTH = 20  # characters of a name in a list of names
-LABEL_NAMES = ("truth", "label", "gold", "target")
-ID_NAMES = ("id",)
-ITEM_NAMES = ("item", "task", "example", "id")
-EXPERT_NAMES = ("expert", "worker", "annotator", "rater", "model")
-VOTE_NAMES = ("vote", "answer", "annotation", "response")
-SCORE_NAMES = ("score", "value", "probability")
 UNNAMED = "column {}"  # a column whose header is empty, such as the index of a data frame
 
 
@@ -107,13 +101,14 @@ class SchemaOptions:
     Parameters
     ----------
     label, id : str or None
-        The name of the column; None to find it by its name, "" for no such column.
+        The name of the column; None and "" for no such column.
     attributes : tuple of str
         The columns of attributes.
     experts : tuple of str or None
-        The columns with votes; None for all columns that have no other role.
+        The columns with votes; None for all columns that have no other role. In the long shape, the columns
+        of experts, of votes and perhaps of scores.
     shape : {"wide", "scores", "long"} or None
-        The shape of the table; None to infer it from the names of the columns.
+        The shape of the table; None for "scores" if columns are named `expert:class`, and else for "wide".
     """
 
     label: str | None = None
@@ -134,8 +129,8 @@ class ColumnRoles(NamedTuple):
     ignored: tuple[str, ...]
 
 
-def infer_roles(columns: list[str], options: SchemaOptions, file: str) -> ColumnRoles:
-    """Assign a role to each column by its name, unless the options do so.
+def assign_roles(columns: list[str], options: SchemaOptions, file: str) -> ColumnRoles:
+    """Assign a role to each column, as the options say.
 
     Parameters
     ----------
@@ -157,41 +152,48 @@ def infer_roles(columns: list[str], options: SchemaOptions, file: str) -> Column
 
     Examples
     --------
-    >>> infer_roles(["id", "ann", "bob", "truth"], SchemaOptions(), "votes.csv")[:4]
+    >>> options = SchemaOptions(label="truth", id="id")
+    >>> assign_roles(["id", "ann", "bob", "truth"], options, "votes.csv")[:4]
     ('wide', ('ann', 'bob'), 'truth', 'id')
     """
+    require_label(columns, options, file)
     _check_options(columns, options, file)
-    assigned = {options.label, options.id, *options.attributes, *(options.experts or ())}
-    free = [name for name in columns if name not in assigned]
-    if options.shape in (None, "long"):
-        long = _long_columns(free, options)
-        if long is not None:
-            label = _column_for(options.label, [name for name in free if name not in long], LABEL_NAMES)
-            return _roles("long", long, label, long[0], options, columns)
-        if options.shape == "long":
+    label, id = options.label or None, options.id or None
+    if options.shape == "long":
+        experts = options.experts or ()
+        if id is None or not 2 <= len(experts) <= 3:
             raise StreamError(
-                f"{file} has no columns item, expert and vote (it has {short_list(columns)});"
-                " rename its columns"
+                f"{file}: a long table needs id= for its items and experts=[EXPERT, VOTE] or [EXPERT, VOTE,"
+                f" SCORE] (it has {short_list(columns)}); name these columns"
             )
-    label = _column_for(options.label, free, LABEL_NAMES)
-    id = _column_for(options.id, free, ID_NAMES)
+        return _roles("long", (id, *experts), label, id, options, columns)
     others = {label, id, *options.attributes}
-    experts = list(options.experts or (n for n in columns if n not in others and not _is_unnamed(n)))
-    scores = [name for name in experts if split_score_column(name)[1]]
+    rest = (name for name in columns if name not in others and not _is_unnamed(name))
+    voting = tuple(rest) if options.experts is None else options.experts
+    scores = tuple(name for name in voting if split_score_column(name)[1])
     shape = options.shape or ("scores" if scores else "wide")
     if shape == "scores":
         if not scores:
             raise StreamError(
                 f"{file} has no columns named expert:class (it has {short_list(columns)}); rename them"
             )
-        plain = next((name for name in experts if not split_score_column(name)[1]), None)
+        plain = next((name for name in voting if not split_score_column(name)[1]), None)
         if plain is not None and options.shape is None:
             raise StreamError(
                 f"{file}: {short_repr(scores[0])} is a column of scores and {short_repr(plain)} is not;"
                 " select the columns with votes with experts=, or pass shape="
             )
-        experts = scores
-    return _roles(shape, tuple(experts), label, id, options, columns)
+        voting = scores
+    return _roles(shape, voting, label, id, options, columns)
+
+
+def require_label(columns: list[str], options: SchemaOptions, file: str) -> None:
+    """Refuse options that leave open which column holds the labels: it must not vote."""
+    if options.label is None and options.experts is None:
+        raise StreamError(
+            f"{file} has the columns {short_list(columns)}; name that of the labels with label= ('' if there"
+            " is none), or read the file with linmax.panels.read_panel, which infers roles"
+        )
 
 
 def split_score_column(column: str) -> tuple[str, str]:
@@ -204,12 +206,6 @@ def split_score_column(column: str) -> tuple[str, str]:
     """
     expert, colon, name = column.rpartition(":")
     return (expert, name) if colon and expert and name else (column, "")
-
-
-def find_column(columns: list[str], names: Iterable[str]) -> str | None:
-    """Return the column with the first of these names that exists, ignoring case; None if none does."""
-    lower = {name.strip().lower(): name for name in reversed(columns)}
-    return next((lower[name] for name in names if name in lower), None)
 
 
 def missing_column(file: str, name: str, columns: list[str]) -> StreamError:
@@ -256,22 +252,6 @@ def _check_options(columns: list[str], options: SchemaOptions, file: str) -> Non
             raise missing_column(file, str(name), columns)
         if named.count(name) > 1:
             raise StreamError(f"column {short_repr(name)} of {file} is given two roles; give it one")
-
-
-def _long_columns(free: list[str], options: SchemaOptions) -> tuple[str, ...] | None:
-    """Return the columns of items, experts, votes and perhaps scores; None if the table is not long."""
-    item = options.id or find_column(free, ITEM_NAMES)
-    if options.experts is not None and len(options.experts) >= 2:
-        return (item, *options.experts[:3]) if item and options.shape == "long" else None
-    expert, vote = find_column(free, EXPERT_NAMES), find_column(free, VOTE_NAMES)
-    if item is None or expert is None or vote is None:
-        return None
-    score = find_column(free, SCORE_NAMES)
-    return (item, expert, vote) if score is None else (item, expert, vote, score)
-
-
-def _column_for(option: str | None, free: list[str], names: Iterable[str]) -> str | None:
-    return find_column(free, names) if option is None else option or None
 
 
 def _roles(

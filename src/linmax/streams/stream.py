@@ -25,7 +25,8 @@ from linmax.streams.schema import (
     Schema,
     SchemaOptions,
     StreamError,
-    infer_roles,
+    assign_roles,
+    require_label,
     short_list,
     short_repr,
 )
@@ -162,23 +163,26 @@ def open_stream(
     """Open a file with votes, to read it in chunks.
 
     The format is detected: CSV, TSV, JSONL, Parquet, Arrow, svmlight (with scikit-learn), .npy or .npz;
-    text, Arrow and .npy files may be compressed with gzip or zstd. Roles that are not specified are inferred
-    from the names of the columns; `stream.schema` shows the result.
+    text, Arrow and .npy files may be compressed with gzip or zstd. The roles of columns are those that the
+    arguments name; `linmax.panels.read_panel` infers them instead. `stream.schema` shows the roles.
 
     Parameters
     ----------
     path : str, path-like or binary file
         A path, "-" for standard input, or a file open in binary mode.
     label : str, optional
-        The column of labels, by default the one named truth, label, gold or target; "" for none.
+        The column of labels; "" for none. It may be omitted if `experts` is given, or if the format itself
+        says what the labels are (.npz, svmlight).
     id : str, optional
-        The column of ids, by default the one named id; "" for none. In the long shape, the column of items.
+        The column of ids. In the long shape, the column of items.
     attributes : iterable of str
         The columns of attributes.
     experts : iterable of str, optional
-        The columns with votes, by default all columns that have no other role.
+        The columns with votes, by default all columns that have no other role. In the long shape, the columns
+        of experts, of votes and perhaps of scores.
     shape : {"wide", "scores", "long"}, optional
         "wide" has one column per expert, "scores" has columns `expert:class`, "long" has one row per vote.
+        By default, it is "scores" if columns are named like that, and else "wide".
     ignore_case : bool
         Strip whitespace around votes and labels and ignore their case.
     chunk_size : int
@@ -197,7 +201,7 @@ def open_stream(
     --------
     >>> import io
     >>> from linmax import Fusion, Winnow
-    >>> stream = open_stream(io.BytesIO(b"ann,bob,truth\\nham,spam,spam\\nham,spam,spam\\n"))
+    >>> stream = open_stream(io.BytesIO(b"ann,bob,truth\\nham,spam,spam\\nham,spam,spam\\n"), label="truth")
     >>> print(stream.schema)
     the open file: CSV, wide: 2 experts (ann, bob), label truth
     >>> fusion = Fusion(Winnow(1.2))
@@ -244,7 +248,7 @@ class ReadAhead(Generic[T]):
     --------
     >>> import io
     >>> from linmax.streams import open_stream
-    >>> with ReadAhead(open_stream(io.BytesIO(b"ann,truth\\na,b\\n"))) as chunks:
+    >>> with ReadAhead(open_stream(io.BytesIO(b"ann,truth\\na,b\\n"), label="truth")) as chunks:
     ...     print(list(chunks))
     [Chunk(first=0, items=1)]
     """
@@ -320,7 +324,7 @@ def _open_table(
 
 
 def _table_roles(file: str, reader: TableReader, options: SchemaOptions) -> ColumnRoles:
-    """Infer the roles of typed columns; columns of dates, lists and the like are ignored."""
+    """Assign roles to typed columns; columns of dates, lists and the like are ignored."""
     types = {name: reader.arrow_schema.field(name).type for name in reader.arrow_schema.names}
     unusable = [name for name, kind in types.items() if not label_kind(kind) and str(kind) != "null"]
     for name in (options.label, *(options.experts or ()), *options.attributes):
@@ -329,7 +333,7 @@ def _table_roles(file: str, reader: TableReader, options: SchemaOptions) -> Colu
                 f"{file}: column {short_repr(name)} is of type {types[name]}; cast it to numbers or text"
             )
     usable = [name for name in types if name not in unusable or name == options.id]
-    roles = infer_roles(list(types) if len(usable) < 2 else usable, options, file)
+    roles = assign_roles(list(types) if len(usable) < 2 else usable, options, file)
     experts = tuple(name for name in roles.experts if name not in unusable)
     if roles.shape == "wide":
         _check_one_kind(file, types, [*experts, *([roles.label] if roles.label else [])])
@@ -364,7 +368,8 @@ def _open_json_lines(
 ) -> Stream:
     reader = JsonLinesReader(source)
     if reader.nested:
-        roles = infer_roles(reader.columns, replace(options, experts=(), shape="wide"), source.name)
+        require_label(reader.columns, options, source.name)
+        roles = assign_roles(reader.columns, replace(options, experts=(), shape="wide"), source.name)
         keys = dict.fromkeys(key for row in reader.sample for key in row.get(VOTES_KEY) or {})
         other_roles = (roles.label, roles.id, *roles.attributes)
         roles = roles._replace(
@@ -372,7 +377,7 @@ def _open_json_lines(
             ignored=tuple(name for name in reader.columns if name not in (VOTES_KEY, *other_roles)),
         )
     else:
-        roles = infer_roles(reader.columns, options, source.name)
+        roles = assign_roles(reader.columns, options, source.name)
     schema = Schema(source.name, "JSONL", source.compression, *roles)
     if schema.shape == "long":
         decoder = ColumnDecoder(source.name, "line", text=False, ignore_case=ignore_case)
