@@ -62,9 +62,11 @@ def estimators() -> list[tuple[str, Any]]:
 def ensembles(panel: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the ensembles to compare."""
     return {
-        "linmax, labels": FusionClassifier(panel, LEARNER),
-        "linmax, probabilities": FusionClassifier(panel, LEARNER, votes="predict_proba"),
-        "linmax, one Logistic, 5 passes": FusionClassifier(panel, LOGISTIC, votes="predict_proba", passes=5),
+        "linmax, labels": FusionClassifier(panel, LEARNER, random_state=0),
+        "linmax, probabilities": FusionClassifier(panel, LEARNER, votes="predict_proba", random_state=0),
+        "linmax, one Logistic, 5 passes": FusionClassifier(
+            panel, LOGISTIC, votes="predict_proba", passes=5, random_state=0
+        ),
         "StackingClassifier": StackingClassifier(panel, LogisticRegression(max_iter=1000)),
         "VotingClassifier, hard": VotingClassifier(panel),
         "VotingClassifier, soft": VotingClassifier(panel, voting="soft"),

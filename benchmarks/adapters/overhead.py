@@ -69,7 +69,7 @@ def batches(rounds: int, rows: int = ROWS) -> list[dict[str, Any]]:
     for name, learner in LEARNERS.items():
         voter, fusion = VoteClassifier(learner).partial_fit(votes, labels), Fusion(learner)
         fusion.learn(votes, labels)
-        panel = FusionClassifier([(str(at), Column(at)) for at in range(EXPERTS)], learner)
+        panel = FusionClassifier([(str(at), Column(at)) for at in range(EXPERTS)], learner, random_state=0)
         panel.fit(votes, labels)
 
         def core(fusion: Fusion = fusion) -> None:

@@ -153,10 +153,12 @@ def _label_warnings(panel: Panel, chunk: Chunk) -> Iterator[DataWarning]:
     voted = np.zeros(len(index) + 1, bool)
     errors: dict[Any, tuple[float, int]] = {}
     for expert, (item, code) in votes.items():
-        voted[code] = True
-        known = labels[item] >= 0
-        if known.sum() >= LEAK_ITEMS:
-            errors[expert] = (float((labels[item] != code)[known].mean()), int(known.sum()))
+        voted[: len(index)] |= np.bincount(code, minlength=len(index)) > 0
+        own = labels[item]
+        known = own >= 0
+        items = int(np.count_nonzero(known))
+        if items >= LEAK_ITEMS:
+            errors[expert] = (int(np.count_nonzero((own != code) & known)) / items, items)
     scored = {panel.classes.find(one.label) for one in panel.reading.columns("score")}
     voted[[index[name] for name in scored if name in index]] = True
     never = ~voted[labels] & (labels >= 0)
