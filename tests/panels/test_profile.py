@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from linmax.panels.roles.profile import MAX_VALUES, MISSING, profile_column
+from linmax.panels.roles.profile import MAX_VALUES, MISSING, profile_column, strip_missing
 
 
 @pytest.mark.parametrize(
@@ -81,3 +81,23 @@ def test_a_constant_has_one_value_in_all_rows():
 
 def test_none_is_not_a_missing_value_by_default():
     assert not {"none", "None", "NONE", "-", "?"} & set(MISSING)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["b", " a", None, "a ", "NA", "b", "a", "c"],
+        ["1", "2", " 2", "1.0", "", None, "+3"],
+        [None, "NA"],
+        ["True", "false", "True"],
+    ],
+)
+def test_a_column_in_a_dictionary_has_the_profile_of_the_plain_column(cells):
+    plain = pa.array(cells, pa.string())
+    values = [*dict.fromkeys(cells), "unused"][::-1]  # in another order than they occur
+    coded = pa.DictionaryArray.from_arrays([values.index(cell) for cell in cells], pa.array(values))
+    expected = profile_column("ann", strip_missing(plain, MISSING))
+    for column in (plain, coded, plain.dictionary_encode()):
+        found = profile_column("ann", column)
+        assert found == expected
+        assert list(found.counts.items()) == list(expected.counts.items())

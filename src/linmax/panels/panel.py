@@ -291,7 +291,8 @@ def panel_of(table: RawTable, options: PanelOptions, joins: list[Join] | None = 
     if not table.data.num_rows and options.needs_label:
         raise StreamError(f"{table.file} has no rows; it needs at least one below the header")
     profiles = [
-        profile_column(name, table.data.column(name), options.missing) for name in table.data.column_names
+        profile_column(name, table.coded_data.column(name), options.missing)
+        for name in table.data.column_names
     ]
     by_name = {profile.name: profile for profile in profiles}
     long = None if options.is_stored else infer_long(table.file, table.data, profiles, options, table.hints)
@@ -336,7 +337,7 @@ def _build(panel: Panel) -> None:
     builder = ChunkBuilder(
         table.file, table.unit, reading, panel.classes, keep=keep, missing=panel.options.missing
     )
-    panel.chunk = builder.chunk(table.data, table.lines)
+    panel.chunk = builder.chunk(table.coded_data if reading.shape == "wide" else table.data, table.lines)
     panel.warnings += [*reading.warnings, *table_warnings(panel, builder), *vote_warnings(panel, keep)]
     panel.warnings += [DataWarning("reading", "note", sentence) for sentence in table.notes]
 

@@ -66,10 +66,12 @@ class StreamedTable:
         if head is None or not len(head.lines):
             raise StreamError(f"{self.source.name} has no rows; it needs at least one below the header")
         self._head = head
+        data = _decoded(head.table)
         self.table = RawTable(
-            self.source.name, format, self.source.compression, _decoded(head.table), head.lines,
+            self.source.name, format, self.source.compression, data, head.lines,
             "line" if self.reader.unit == "line" else "row",
             tuple(encoding_notes(self.source, head.table, encoding)), False, None, dict(self.reader.roles),
+            (data, _with_dictionaries(data, head.table)),
         )  # fmt: skip
 
     def close(self) -> None:
@@ -159,6 +161,15 @@ def _decoded(table: Any) -> Any:
     ]
     columns = [column.cast(pa.string()) if column.type == pa.null() else column for column in columns]
     return pa.table(columns, names=table.column_names)
+
+
+def _with_dictionaries(data: Any, table: Any) -> Any:
+    """Return a plain table with texts in dictionaries where they were read so."""
+    columns = [
+        coded if pa.types.is_dictionary(coded.type) and pa.types.is_string(plain.type) else plain
+        for plain, coded in zip(data.columns, table.columns, strict=True)
+    ]
+    return pa.table(columns, names=data.column_names)
 
 
 class _JsonRecords:

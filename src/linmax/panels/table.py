@@ -53,6 +53,8 @@ class RawTable:
     hints : dict
         Roles that the format itself fixes, for example {"label": "y", "id": "doc_id"} or
         {"shape": "long", "columns": (item, expert, vote)}.
+    dictionaries : tuple of pyarrow.Table or None
+        `data`, and the same records with texts in dictionaries, if the file has them so.
 
     Examples
     --------
@@ -71,6 +73,13 @@ class RawTable:
     complete: bool = True
     expert: str | None = None
     hints: dict[str, Any] = field(default_factory=dict)
+    dictionaries: tuple[Any, Any] | None = None
+
+    @property
+    def coded_data(self) -> Any:
+        """The records with texts in dictionaries, which are faster to count; `data` if there are none."""
+        plain, coded = self.dictionaries or (None, None)
+        return coded if plain is self.data else self.data  # other data may have replaced the file's
 
     def __repr__(self) -> str:
         return (

@@ -115,10 +115,8 @@ def profile_column(name: str, column: Any, missing: tuple[str, ...] = MISSING) -
         Texts that are read as a missing value; whitespace around them does not matter.
     """
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    is_text = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
     values, counts = _count_values(array, missing)
+    is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
     kind = _type_of_texts(values, counts) if is_text else _type_of_array(values)
     low, high = _range(values) if kind in ("integer", "number") else (None, None)
     found = dict(zip(values[:MAX_VALUES].to_pylist(), counts[:MAX_VALUES].tolist(), strict=True))
@@ -132,7 +130,10 @@ def _count_values(array: Any, missing: tuple[str, ...]) -> tuple[Any, NDArray[np
     Texts are stripped after they are counted, because there are few different ones.
     """
     pairs = array.value_counts()
-    values, counts = strip_missing(pairs.field("values"), missing), np.asarray(pairs.field("counts"))
+    values, counts = pairs.field("values"), np.asarray(pairs.field("counts"))
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    values = strip_missing(values, missing)
     if pa.types.is_floating(values.type):
         values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
     if values.null_count:
