@@ -16,7 +16,7 @@ from linmax.panels.roles.classes import ClassNames
 from linmax.panels.roles.column_role import ColumnRole, Reading
 from linmax.panels.roles.profile import strip_missing
 from linmax.streams.chunk import Chunk
-from linmax.streams.columns import ColumnDecoder, TableBatch, to_numpy
+from linmax.streams.columns import ColumnDecoder, TableBatch, single_chunk, to_numpy
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -97,7 +97,7 @@ class ChunkBuilder:
             self._wide_votes(data, lines),
             None if label is None else self._labels(data.column(label)),
             self._attributes(data, lines),
-            None if id is None else to_numpy(_single(data.column(id))).tolist(),
+            None if id is None else to_numpy(single_chunk(data.column(id))).tolist(),
         )
 
     def _wide_votes(self, data: Any, lines: Codes) -> Any:
@@ -121,7 +121,7 @@ class ChunkBuilder:
         )
 
     def _numbers(self, data: Any, name: str, lines: Codes) -> Floats:
-        column = strip_missing(_single(data.column(name)), self.missing)
+        column = strip_missing(single_chunk(data.column(name)), self.missing)
         return self.decoder.numbers(TableBatch(pa.table({name: column}), lines), name, "the score")
 
     def _scored_votes(self, data: Any, expert: ColumnRole, lines: Codes) -> tuple[Any, ...]:
@@ -162,7 +162,7 @@ class ChunkBuilder:
         names = tuple(one.name for one in self.reading.columns("attribute"))
         if not names:
             return None
-        columns = [strip_missing(_single(data.column(name)), self.missing) for name in names]
+        columns = [strip_missing(single_chunk(data.column(name)), self.missing) for name in names]
         return self.decoder.attributes(TableBatch(pa.table(columns, names=list(names)), lines), names)
 
     # --- one row per vote
@@ -237,7 +237,7 @@ def vote_codes(votes: Any, names: Sequence[Any]) -> dict[Any, tuple[Codes, Codes
     found: dict[Any, tuple[Codes, Codes]] = {}
     if isinstance(votes, pa.Table):
         for name in votes.column_names:
-            column = _single(votes.column(name))
+            column = single_chunk(votes.column(name))
             column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
             classes = np.array([*(index.get(one, -1) for one in column.dictionary.to_pylist()), -1], np.int64)
             codes = classes[
@@ -265,20 +265,16 @@ def vote_codes(votes: Any, names: Sequence[Any]) -> dict[Any, tuple[Codes, Codes
     return found
 
 
-def _single(column: Any) -> Any:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-
-
 def _labels(column: Any) -> Any:
     """Return a column as `_plain` does, but texts in a dictionary as they are: that is fast."""
-    array = _single(column)
+    array = single_chunk(column)
     is_coded = pa.types.is_dictionary(array.type) and pa.types.is_string(array.type.value_type)
     return array if is_coded else _plain(array)
 
 
 def _plain(column: Any) -> Any:
     """Return a column without dictionaries, with booleans as texts."""
-    array = _single(column)
+    array = single_chunk(column)
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if pa.types.is_boolean(array.type):

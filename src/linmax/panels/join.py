@@ -14,7 +14,7 @@ from linmax.panels.keys import Join, common_form, count_matches, key_examples, k
 from linmax.panels.roles import names
 from linmax.panels.roles.column_role import PanelOptions
 from linmax.panels.roles.one_hot import merge_one_hot
-from linmax.panels.roles.profile import ColumnProfile, profile_column, strip_missing
+from linmax.panels.roles.profile import ColumnProfile, profile_column, profile_columns, strip_missing
 from linmax.panels.table import RawTable
 from linmax.streams.schema import StreamError, missing_column, short_list, short_repr
 
@@ -191,7 +191,7 @@ def _is_truth_file(table: RawTable) -> bool:
 
 
 def _join_labels(table: RawTable, labels: RawTable, options: PanelOptions, joins: list[Join]) -> Joined:
-    right_profiles = _profiles(labels, options)
+    right_profiles = profile_columns(labels.data, options.missing)
     left_key, right_key = _find_keys(table, labels, right_profiles, options)
     candidates = _candidates(labels, right_profiles, right_key, options)
     keys: tuple[Any, Any] | None = None
@@ -272,13 +272,6 @@ def _coalesce(first: Any, second: Any) -> Any:
     return pc.coalesce(first, second)
 
 
-def _profiles(table: RawTable, options: PanelOptions) -> dict[str, ColumnProfile]:
-    return {
-        name: profile_column(name, table.data.column(name), options.missing)
-        for name in table.data.column_names
-    }
-
-
 def _candidates(
     labels: RawTable, profiles: dict[str, ColumnProfile], key: str | None, options: PanelOptions
 ) -> list[str]:
@@ -316,7 +309,7 @@ def _find_keys(
     table: RawTable, labels: RawTable, right_profiles: dict[str, ColumnProfile], options: PanelOptions
 ) -> tuple[str | None, str | None]:
     """Return the columns of ids of both files; None if they are joined by row."""
-    left_profiles = _profiles(table, options)
+    left_profiles = profile_columns(table.data, options.missing)
     for name, own, file in (
         (options.id, left_profiles, table.file),
         (options.labels_id, right_profiles, labels.file),

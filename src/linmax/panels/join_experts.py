@@ -15,6 +15,7 @@ from linmax.panels.keys import Join, count_matches, key_examples, key_texts, nor
 from linmax.panels.roles import names
 from linmax.panels.roles.column_role import PanelOptions
 from linmax.panels.table import RawTable
+from linmax.streams.columns import single_chunk
 from linmax.streams.schema import StreamError, missing_column, short_list, short_repr
 
 
@@ -123,7 +124,7 @@ def _match_by_key(tables: list[RawTable], key: str, joins: list[Join]) -> tuple[
                 f" (such as {key_examples(seen)}); check the files, or name the ids with --id"
             )
         seen = pa.chunked_array([seen, own]).unique()
-        seen = seen.combine_chunks() if isinstance(seen, pa.ChunkedArray) else seen
+        seen = single_chunk(seen)
     rows = []
     for own in texts:
         at = pc.index_in(ids, value_set=own)

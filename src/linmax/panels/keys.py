@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from linmax.streams.columns import single_chunk
 from linmax.streams.schema import short_list, short_repr
 
 
@@ -56,7 +57,7 @@ class Join(NamedTuple):
 
 def key_texts(column: Any) -> Any:
     """Return ids as texts; 7, 7.0 and "7" are the same."""
-    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    array = single_chunk(column)
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     texts = pc.utf8_trim_whitespace(array.cast(pa.string()))

@@ -15,9 +15,9 @@ from linmax.panels.join import join_tables
 from linmax.panels.keys import Join
 from linmax.panels.panel_warnings import table_warnings, vote_warnings
 from linmax.panels.roles.classes import MIN_LABELS, ClassNames
-from linmax.panels.roles.column_role import PanelOptions, Reading, as_dict
+from linmax.panels.roles.column_role import PanelOptions, ProfiledTable, Reading, as_dict
 from linmax.panels.roles.long_roles import infer_long
-from linmax.panels.roles.profile import MISSING, ColumnProfile, profile_column
+from linmax.panels.roles.profile import MISSING, ColumnProfile, profile_columns
 from linmax.panels.roles.second_header import check_second_header
 from linmax.panels.roles.stray_cells import drop_strays
 from linmax.panels.roles.transposed import swap_transposed
@@ -290,21 +290,20 @@ def panel_of(table: RawTable, options: PanelOptions, joins: list[Join] | None = 
     table = drop_strays(table, options)
     if not table.data.num_rows and options.needs_label:
         raise StreamError(f"{table.file} has no rows; it needs at least one below the header")
-    profiles = [
-        profile_column(name, table.coded_data.column(name), options.missing)
-        for name in table.data.column_names
-    ]
-    by_name = {profile.name: profile for profile in profiles}
-    long = None if options.is_stored else infer_long(table.file, table.data, profiles, options, table.hints)
+    profiles = profile_columns(table.coded_data, options.missing)
+    known = ProfiledTable(table.file, table.data, profiles, options, table.hints)
+    long = None if options.is_stored else infer_long(known)
     if options.is_stored:
-        reading, classes = restore_reading(options.like or {}, by_name, options, table.file)
+        reading, classes = restore_reading(options.like or {}, known)
     elif long is not None:
-        reading, classes = long, _long_classes(long, by_name, options)
+        reading, classes = long, _long_classes(long, known.profiles, options)
     elif options.like is not None:
-        reading, classes = reading_by_name(options.like, profiles, options, table.file)
+        reading, classes = reading_by_name(options.like, known)
     else:
-        reading, classes = infer_wide(table.file, profiles, options, table.hints, table.data)
-    panel = Panel(table.file, table, options, reading, by_name, classes, joins, complete=table.complete)
+        reading, classes = infer_wide(known)
+    panel = Panel(
+        table.file, table, options, reading, known.profiles, classes, joins, complete=table.complete
+    )
     if reading.problem is None:
         _build(panel)
     else:

@@ -6,7 +6,13 @@ from typing import Any
 
 from linmax.panels.roles import names
 from linmax.panels.roles.classes import ClassNames
-from linmax.panels.roles.column_role import ColumnRole, PanelOptions, Reading, select_columns
+from linmax.panels.roles.column_role import (
+    ColumnRole,
+    PanelOptions,
+    ProfiledTable,
+    Reading,
+    select_columns,
+)
 from linmax.panels.roles.profile import MISSING, ColumnProfile
 from linmax.streams.schema import StreamError, missing_column, short_list
 
@@ -27,9 +33,12 @@ def store_reading(reading: Reading, classes: ClassNames) -> dict[str, Any]:
 
     Examples
     --------
+    >>> import pyarrow as pa
+    >>> from linmax.panels.roles.column_role import PanelOptions, profile_table
     >>> reading = Reading("wide", [ColumnRole("ann", "expert", "", "ann"), ColumnRole("y", "label", "")])
     >>> stored = store_reading(reading, ClassNames(["a", "b"]))
-    >>> found, _ = restore_reading(stored, {"ann": None, "eve": None}, PanelOptions(), "new.csv")
+    >>> other = profile_table(pa.table({"ann": ["a"], "eve": ["b"]}), PanelOptions())
+    >>> found, _ = restore_reading(stored, other)
     >>> [(role.name, role.role, role.reason) for role in found.roles]
     [('ann', 'expert', 'as in the model'), ('eve', 'ignored', 'the model does not know it')]
     """
@@ -46,21 +55,15 @@ def store_reading(reading: Reading, classes: ClassNames) -> dict[str, Any]:
     }
 
 
-def restore_reading(
-    stored: dict[str, Any], profiles: dict[str, ColumnProfile], options: PanelOptions, file: str
-) -> tuple[Reading, ClassNames]:
+def restore_reading(stored: dict[str, Any], table: ProfiledTable) -> tuple[Reading, ClassNames]:
     """Return the roles of the columns of another file, as in a stored reading.
 
     Parameters
     ----------
     stored : dict
         What `store_reading` returned.
-    profiles : dict of str to ColumnProfile
-        The columns of the file.
-    options : PanelOptions
-        What the user says: the label, the id, further classes and missing values may be other ones.
-    file : str
-        Name of the file, for messages.
+    table : ProfiledTable
+        The other file. The options may name another label and id, further classes and missing values.
 
     Returns
     -------
@@ -74,6 +77,7 @@ def restore_reading(
     StreamError
         If the file has none of the columns that the model learned from, or the stored reading is damaged.
     """
+    profiles, options, file = table.profiles, table.options, table.file
     try:
         known = {
             str(one["column"]): ColumnRole(
@@ -113,9 +117,7 @@ def restore_reading(
     return Reading(shape, roles), classes
 
 
-def reading_by_name(
-    known: dict[str, Any], profiles: list[ColumnProfile], options: PanelOptions, file: str
-) -> tuple[Reading, ClassNames]:
+def reading_by_name(known: dict[str, Any], table: ProfiledTable) -> tuple[Reading, ClassNames]:
     """Return the roles of columns for a model that does not say how its file was read.
 
     Columns with the names of its experts vote, and columns such as ``expert:class`` are scores.
@@ -124,18 +126,15 @@ def reading_by_name(
     ----------
     known : dict
         The "experts" and "classes" of the model.
-    profiles : list of ColumnProfile
-        The columns.
-    options : PanelOptions
-        What the user says.
-    file : str
-        Name of the file, for messages.
+    table : ProfiledTable
+        The file.
 
     Raises
     ------
     StreamError
         If no column belongs to an expert of the model.
     """
+    profiles, options, file = [*table.profiles.values()], table.options, table.file
     experts = {str(name) for name in known["experts"]}
     classes = ClassNames(known["classes"], options.classes, options.missing)
     by_class = {str(name).lower(): str(name) for name in classes.names}

@@ -14,8 +14,7 @@ from linmax.panels.build import ChunkBuilder
 from linmax.panels.formats.records import check_number_of_columns, records_table
 from linmax.panels.join import LabelColumn
 from linmax.panels.roles.classes import ClassNames
-from linmax.panels.roles.column_role import ColumnRole, PanelOptions, Reading, matches
-from linmax.panels.roles.profile import profile_column
+from linmax.panels.roles.column_role import ColumnRole, PanelOptions, Reading, matches, profile_table
 from linmax.panels.roles.wide_roles import WideRoles
 from linmax.panels.table import RawTable, encoding_notes
 from linmax.streams import Chunk, Schema, Stream, StreamError
@@ -142,14 +141,13 @@ class StreamedTable:
 def _further_roles(data: Any, builder: ChunkBuilder, options: PanelOptions, file: str) -> list[ColumnRole]:
     """Return the roles of columns that vote, among those that the first rows do not have."""
     others = (*options.ignore, *options.attributes)
-    profiles = [
-        profile_column(name, data.column(name), options.missing)
+    names = [
+        name
         for name in data.column_names
         if not matches(name, others) and (options.experts is None or matches(name, options.experts))
     ]
-    experts = None if options.experts is None else tuple(one.name for one in profiles)
-    options = replace(options, experts=experts)
-    roles = WideRoles(file, profiles, options, {}, data)
+    options = replace(options, experts=None if options.experts is None else tuple(names))
+    roles = WideRoles(profile_table(data.select(names), options, file))
     return roles.infer_further(builder.classes, builder.reading.column("label"))
 
 

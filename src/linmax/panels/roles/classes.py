@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from linmax.panels.roles.profile import MISSING
+from linmax.streams.columns import single_chunk
 
 MIN_LABELS = 50
 """With fewer labelled rows, a vote that is never a label may still be a class."""
@@ -150,7 +151,7 @@ class ClassNames:
         keep : bool
             Whether votes that name no class are kept as classes of their own; else they are null.
         """
-        array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        array = single_chunk(column)
         if pa.types.is_floating(array.type):
             array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
         if not pa.types.is_dictionary(array.type):

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from linmax.panels.roles.profile import MISSING
+from linmax.panels.roles.profile import MISSING, ColumnProfile, profile_columns
 from linmax.streams.schema import StreamError, missing_column
 from linmax.validation import DataWarning
 
@@ -70,6 +70,39 @@ class PanelOptions:
     def is_stored(self) -> bool:
         """Whether the roles are those that a model has stored; `like` may also name its experts only."""
         return self.like is not None and "columns" in self.like
+
+
+@dataclass(frozen=True, eq=False)
+class ProfiledTable:
+    """A table whose columns are to be given roles, and what is known of it.
+
+    Parameters
+    ----------
+    file : str
+        Name of the file, for messages.
+    data : pyarrow.Table
+        The rows.
+    profiles : dict of str to ColumnProfile
+        What is in the columns.
+    options : PanelOptions
+        What the user says.
+    hints : dict
+        Roles that the format fixes: "label", "id" and "attributes", and for long tables "shape" and "columns"
+        (item, expert, vote); also "reasons" by column, and "candidates" for the label.
+    """
+
+    file: str
+    data: Any
+    profiles: dict[str, ColumnProfile]
+    options: PanelOptions
+    hints: dict[str, Any]
+
+
+def profile_table(
+    data: Any, options: PanelOptions, file: str = "the table", hints: dict[str, Any] | None = None
+) -> ProfiledTable:
+    """Profile the columns of a table; the parameters are the fields of `ProfiledTable`."""
+    return ProfiledTable(file, data, profile_columns(data, options.missing), options, hints or {})
 
 
 class ColumnRole(NamedTuple):

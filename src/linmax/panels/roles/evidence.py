@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from linmax.panels.roles.classes import ClassNames
 from linmax.panels.roles.profile import MISSING, strip_missing
+from linmax.streams.columns import single_chunk
 
 Codes = NDArray[np.int64]
 
@@ -188,7 +189,7 @@ class Evidence:
 
     def _column(self, name: str) -> Any:
         column = self.data.column(name)
-        array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        array = single_chunk(column)
         array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
         return strip_missing(array, self.missing)
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from linmax.panels.roles import names
 from linmax.panels.roles.classes import ClassNames
-from linmax.panels.roles.column_role import ColumnRole, PanelOptions, Reading, select_columns
+from linmax.panels.roles.column_role import ColumnRole, ProfiledTable, Reading, select_columns
 from linmax.panels.roles.profile import ColumnProfile
 from linmax.panels.roles.row_groups import ALWAYS, OFTEN, RowGroups
 from linmax.panels.roles.wide_labels import MIN_SHARE, is_truth, says_who_is_right
@@ -28,34 +26,13 @@ MAX_CLASSES = 10_000
 
 
 class LongRoles:
-    """Finds the columns of items, experts, votes and labels of a long table.
+    """Finds the columns of items, experts, votes and labels of a long table."""
 
-    Parameters
-    ----------
-    file : str
-        Name of the file, for messages.
-    data : pyarrow.Table
-        The rows.
-    profiles : list of ColumnProfile
-        The columns.
-    options : PanelOptions
-        What the user says.
-    hints : dict
-        Roles that the format fixes: "columns" (item, expert, vote) and "label".
-    """
-
-    def __init__(
-        self,
-        file: str,
-        data: Any,
-        profiles: list[ColumnProfile],
-        options: PanelOptions,
-        hints: dict[str, Any],
-    ) -> None:
-        self.file, self.data, self.options, self.hints = file, data, options, hints
-        self.profiles = {profile.name: profile for profile in profiles}
-        self.forced = options.shape == "long" or hints.get("shape") == "long"
-        self.rows = RowGroups(data)
+    def __init__(self, table: ProfiledTable) -> None:
+        self.file, self.data, self.profiles = table.file, table.data, table.profiles
+        self.options, self.hints = table.options, table.hints
+        self.forced = table.options.shape == "long" or table.hints.get("shape") == "long"
+        self.rows = RowGroups(table.data)
 
     def infer(self) -> Reading | None:
         """Return the roles of all columns; None if the table is not long."""
@@ -360,43 +337,23 @@ class LongRoles:
         return ColumnRole(profile.name, "ignored", "not the vote")
 
 
-def infer_long(
-    file: str,
-    data: Any,
-    profiles: list[ColumnProfile],
-    options: PanelOptions,
-    hints: dict[str, Any] | None = None,
-) -> Reading | None:
+def infer_long(table: ProfiledTable) -> Reading | None:
     """Infer the roles of the columns of a long table; None if the table is not long.
-
-    Parameters
-    ----------
-    file : str
-        Name of the file, for messages.
-    data : pyarrow.Table
-        The rows.
-    profiles : list of ColumnProfile
-        The columns.
-    options : PanelOptions
-        What the user says.
-    hints : dict, optional
-        Roles that the format fixes.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from linmax.panels.roles.profile import profile_column
+    >>> from linmax.panels.roles.column_role import PanelOptions, profile_table
     >>> rows = [("t1", "ann", "a"), ("t2", "ann", "b"), ("t1", "bob", "a"), ("t2", "bob", "a")]
     >>> data = pa.table(dict(zip(("task", "worker", "label"), map(pa.array, zip(*rows)))))
-    >>> profiles = [profile_column(name, data[name]) for name in data.column_names]
-    >>> [role.role for role in infer_long("ck.csv", data, profiles, PanelOptions()).roles]
+    >>> [role.role for role in infer_long(profile_table(data, PanelOptions())).roles]
     ['id', 'expert', 'vote']
     """
-    if not profiles or not data.num_rows:
+    if not table.profiles or not table.data.num_rows:
         return None
-    found = LongRoles(file, data, profiles, options, hints or {}).infer()
+    found = LongRoles(table).infer()
     if found is not None and found.problem is None:
-        _check_taken(found, file)
+        _check_taken(found, table.file)
     return found
 
 

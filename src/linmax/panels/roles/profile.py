@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from linmax.streams.columns import single_chunk
+
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "<NA>", "#N/A", "#NA", "NaT", "nil", "NIL")
 """Cells that are read as missing unless the user lists others."""
 
@@ -114,7 +116,7 @@ def profile_column(name: str, column: Any, missing: tuple[str, ...] = MISSING) -
     missing : tuple of str
         Texts that are read as a missing value; whitespace around them does not matter.
     """
-    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    array = single_chunk(column)
     values, counts = _count_values(array, missing)
     is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
     kind = _type_of_texts(values, counts) if is_text else _type_of_array(values)
@@ -122,6 +124,11 @@ def profile_column(name: str, column: Any, missing: tuple[str, ...] = MISSING) -
     found = dict(zip(values[:MAX_VALUES].to_pylist(), counts[:MAX_VALUES].tolist(), strict=True))
     absent = len(array) - int(counts.sum())
     return ColumnProfile(name, kind, len(array), absent, len(values), found, low, high)
+
+
+def profile_columns(data: Any, missing: tuple[str, ...] = MISSING) -> dict[str, ColumnProfile]:
+    """Return the profiles of all columns of a table, by name."""
+    return {name: profile_column(name, data.column(name), missing) for name in data.column_names}
 
 
 def _count_values(array: Any, missing: tuple[str, ...]) -> tuple[Any, NDArray[np.int64]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from linmax.panels.roles import names
 from linmax.panels.roles.classes import MIN_LABELS, ClassNames
-from linmax.panels.roles.column_role import PanelOptions
+from linmax.panels.roles.column_role import ProfiledTable
 from linmax.panels.roles.evidence import Evidence
 from linmax.panels.roles.one_hot import ZERO_ONE
 from linmax.panels.roles.profile import ColumnProfile
@@ -26,18 +26,12 @@ class LabelFinder:
 
     Parameters
     ----------
-    file : str
-        Name of the file, for messages.
-    profiles : dict of str to ColumnProfile
-        All columns.
+    table : ProfiledTable
+        The table.
     free : list of ColumnProfile
         The columns that have no role yet.
-    options : PanelOptions
-        What the user says.
     experts : list of str or None
         The columns that the user names as experts.
-    hints : dict
-        Roles that the format fixes.
     evidence : Evidence
         The rows.
 
@@ -53,15 +47,13 @@ class LabelFinder:
 
     def __init__(
         self,
-        file: str,
-        profiles: dict[str, ColumnProfile],
+        table: ProfiledTable,
         free: list[ColumnProfile],
-        options: PanelOptions,
         experts: list[str] | None,
-        hints: dict[str, Any],
         evidence: Evidence,
     ) -> None:
-        self.file, self.profiles, self.options, self.hints = file, profiles, options, hints
+        self.file, self.profiles = table.file, table.profiles
+        self.options, self.hints = table.options, table.hints
         self.free, self.experts, self.evidence = free, experts, evidence
         self.label: str | None = None
         self.reason = ""

@@ -10,7 +10,7 @@ from linmax.panels.roles.chance_votes import chance_votes, partial_votes
 from linmax.panels.roles.classes import ClassNames
 from linmax.panels.roles.column_role import (
     ColumnRole,
-    PanelOptions,
+    ProfiledTable,
     Reading,
     check_roles_once,
     select_columns,
@@ -38,40 +38,22 @@ MIN_CONSTANT = 20
 
 
 class WideRoles:
-    """Infers the roles of the columns of a wide table.
+    """Infers the roles of the columns of a wide table."""
 
-    Parameters
-    ----------
-    file : str
-        Name of the file, for messages.
-    profiles : list of ColumnProfile
-        The columns.
-    options : PanelOptions
-        What the user says.
-    hints : dict
-        Roles that the format fixes: "label", "id".
-    data : pyarrow.Table, optional
-        The rows, which decide what profiles cannot.
-    """
-
-    def __init__(
-        self,
-        file: str,
-        profiles: list[ColumnProfile],
-        options: PanelOptions,
-        hints: dict[str, Any],
-        data: Any = None,
-    ) -> None:
-        self.file, self.options, self.hints = file, options, hints
-        self.profiles = {profile.name: profile for profile in profiles}
+    def __init__(self, table: ProfiledTable) -> None:
+        self.table, self.file, self.profiles = table, table.file, table.profiles
+        self.options, self.hints = table.options, table.hints
         self.roles: dict[str, ColumnRole] = {}
         self.warnings: list[DataWarning] = []
         self.problem: str | None = None
         self.suggestion: dict[str, str] = {}
         columns = list(self.profiles)
-        self.evidence = Evidence(data, options.missing)
+        options = table.options
+        self.evidence = Evidence(table.data, options.missing)
         self._stems: dict[str, str] | None = None
-        self.experts = None if options.experts is None else select_columns(options.experts, columns, file)
+        self.experts = (
+            None if options.experts is None else select_columns(options.experts, columns, table.file)
+        )
         self.label: str | None = None
         self.classes = ClassNames([], options.classes, options.missing)
 
@@ -150,9 +132,7 @@ class WideRoles:
     # --- the label
 
     def _find_label(self) -> None:
-        finder = LabelFinder(
-            self.file, self.profiles, self._free(), self.options, self.experts, self.hints, self.evidence
-        )
+        finder = LabelFinder(self.table, self._free(), self.experts, self.evidence)
         finder.find()
         self.label, self.problem, self.suggestion = finder.label, finder.problem, finder.suggestion
         if self.label is not None:
@@ -363,47 +343,22 @@ class WideRoles:
                 )
 
 
-def infer_wide(
-    file: str,
-    profiles: list[ColumnProfile],
-    options: PanelOptions,
-    hints: dict[str, Any] | None = None,
-    data: Any = None,
-) -> tuple[Reading, ClassNames]:
-    """Infer the roles of the columns of a wide table.
-
-    Parameters
-    ----------
-    file : str
-        Name of the file, for messages.
-    profiles : list of ColumnProfile
-        The columns.
-    options : PanelOptions
-        What the user says.
-    hints : dict, optional
-        Roles that the format fixes.
-    data : pyarrow.Table, optional
-        The rows, which decide what profiles cannot.
-
-    Returns
-    -------
-    reading : Reading
-    classes : ClassNames
+def infer_wide(table: ProfiledTable) -> tuple[Reading, ClassNames]:
+    """Infer the roles of the columns of a wide table, and the classes.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from linmax.panels.roles.profile import profile_column
+    >>> from linmax.panels.roles.column_role import PanelOptions, profile_table
     >>> columns = {"ticket": ["T1", "T2", "T3"], "gpt4_label": ["bug", "fix", "bug"]}
     >>> columns["human_label"] = ["bug", "bug", "fix"]
-    >>> profiles = [profile_column(name, pa.array(values)) for name, values in columns.items()]
-    >>> for role in infer_wide("lab.csv", profiles, PanelOptions())[0].roles:
+    >>> for role in infer_wide(profile_table(pa.table(columns), PanelOptions()))[0].roles:
     ...     print(role.name, role.role, role.reason, sep=": ")
     ticket: id: its name
     gpt4_label: expert: its values are classes
     human_label: label: its name
     """
-    if not profiles:
-        raise StreamError(f"{file} has no columns")
-    roles = WideRoles(file, profiles, options, hints or {}, data)
+    if not table.profiles:
+        raise StreamError(f"{table.file} has no columns")
+    roles = WideRoles(table)
     return roles.infer(), roles.classes
