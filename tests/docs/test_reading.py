@@ -44,7 +44,7 @@ PAGE = ROOT / "docs" / "reading.md"
             (stray_cells.MAX_STRAY, 100 * stray_cells.MAX_STRAY_SHARE, stray_cells.MAX_INTEGERS),
         ),
         (
-            "texts of which (.*) to 50 % name a class, and of whole numbers of which at least (.*) % do",
+            "texts of which (.*) to 50 % name a class, or of whole numbers of which at least (.*) % do",
             (100 * chance_votes.PARTLY, 100 * chance_votes.PARTLY_NUMBERS),
         ),
         ("and has at least (.*) labels, a vote that is never a label abstains", (classes.MIN_LABELS,)),

@@ -132,3 +132,16 @@ def test_votes_y_and_n_are_for_yes_and_no_with_a_note():
     assert sorted(panel.chunk.vote_dicts()[0]) == ["m0", "m1", "m2"]
     assert {one for votes in panel.chunk.vote_dicts() for one in votes.values()} == {"no", "yes"}
     assert codes_of(panel) == {"spelling": "note"}
+
+
+def test_names_of_experts_below_a_repeated_name_are_a_second_header() -> None:
+    rows = "".join(f"t{i},{'ab'[i % 2]},{'ab'[i % 3 % 2]},{'ab'[i % 2]}\n" for i in range(30))
+    text = f"item,annotators,annotators,gold\n,ann,bob,\n{rows}"
+    with pytest.raises(StreamError, match=r"second row of names \(ann, bob\); join both rows"):
+        read_panel([io.BytesIO(text.encode())])
+
+
+def test_cells_that_databases_write_for_null_are_missing() -> None:
+    rows = "".join(f"{i}\t{'ab'[i % 2]}\t{'ab'[i % 2] if i % 5 else chr(92) + 'N'}\n" for i in range(60))
+    panel = read_panel([io.BytesIO(f"id\tann\ttruth\n{rows}".encode())])
+    assert sorted(panel.classes.names) == ["a", "b"]

@@ -69,4 +69,23 @@ def test_a_column_with_too_few_classes_to_vote_is_named() -> None:
     votes[60:] = ["unsure"] * 140
     panel = read_columns({"gpt": votes, "bert": vote(labels, 0.7, 2), "label": labels})
     assert codes_of(panel)["partial-votes"] == "note"
-    assert "gpt (30%)" in said(panel)
+    assert "gpt (30% of the values are classes)" in said(panel)
+
+
+def test_yes_and_no_do_not_vote_for_1_and_0_unless_they_are_named() -> None:
+    columns = panel_columns(60, classes=(0, 1))
+    columns["m0"] = ["yes" if one else "no" for one in columns["m0"]]
+    panel = read_columns(columns)
+    assert experts_of(panel) == ["m1", "m2"]
+    assert "m0 (no, yes are other words for the classes)" in said(panel).replace("yes, no", "no, yes")
+    named = read_columns(columns, experts=("m0", "m1", "m2"))
+    assert experts_of(named) == ["m0", "m1", "m2"]
+    assert "never a label" not in said(named)
+
+
+def test_answers_in_whole_sentences_are_named() -> None:
+    columns = panel_columns(60)
+    columns["m0"] = [f"The answer is {one}." for one in columns["m0"]]
+    panel = read_columns(columns)
+    assert experts_of(panel) == ["m1", "m2"]
+    assert "mention classes, but are no classes" in said(panel)

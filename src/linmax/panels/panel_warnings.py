@@ -102,7 +102,7 @@ def vote_warnings(panel: Panel, keep: bool) -> Iterator[DataWarning]:
     if respelled:
         yield DataWarning(
             "spelling", "note",
-            f"{respelled:,} votes are spelled unlike the labels (case, whitespace, 1.0 for 1, or Y for yes),"
+            f"{respelled:,} votes are spelled unlike the labels (case, whitespace, 1.0 for 1, or yes for 1),"
             " and count for the class of the same name",
         )  # fmt: skip
     alike = _spelled_alike(classes.names)

@@ -18,6 +18,8 @@ MAX_CHECKED = 200
 """Columns of votes that are compared with the labels."""
 PARTLY, PARTLY_NUMBERS = 0.2, 0.8
 """Columns of texts and of integers that name classes in so many cells, but too few to vote, are noted."""
+MENTIONED, MIN_LETTERS, MAX_NAMED = 0.8, 3, 4
+"""Texts that mention one class are noted, too, if so many do, and classes have so many letters."""
 
 
 def chance_votes(
@@ -91,19 +93,34 @@ def partial_votes(columns: Sequence[ColumnProfile], classes: ClassNames) -> Data
     --------
     >>> unsure = ColumnProfile("gpt4", "text", 100, 0, 3, {"maybe": 60, "ham": 30, "spam": 10})
     >>> partial_votes([unsure], ClassNames(["ham", "spam"])).text.partition(":")[0]
-    'gpt4 (40%)'
+    'some columns may be experts, but do not vote'
     """
     found = {}
     for one in columns:
         least = {"text": PARTLY, "free text": PARTLY, "integer": PARTLY_NUMBERS}.get(one.type, 2.0)
         share = 0.0 if one.is_constant or one.is_unique else classes.share(one.counts)
         if share >= least:
-            found[one.name] = share
+            found[one.name] = f"{share:.0%} of the values are classes"
+        elif one.distinct == 2 and classes.are_other_words(one.counts):
+            found[one.name] = f"{short_list(one.examples)} are other words for the classes"
+        elif one.type in ("text", "free text") and _mention_classes(one, classes):
+            found[one.name] = f"texts such as {one.examples[0]!r} mention classes, but are no classes"
     if not found:
         return None
-    shown = short_list([f"{name} ({share:.0%})" for name, share in found.items()])
+    shown = "; ".join(f"{name} ({why})" for name, why in list(found.items())[:MAX_NAMED])
     return DataWarning(
         "partial-votes", "note",
-        f"{shown}: some values are classes, but too few for a column of votes, so it does not vote; name all"
-        " experts with --experts if it is one",
+        f"some columns may be experts, but do not vote: {shown}{'; ...' * (len(found) > MAX_NAMED)}; write"
+        " classes alone, or name all experts with --experts",
     )  # fmt: skip
+
+
+def _mention_classes(one: ColumnProfile, classes: ClassNames) -> bool:
+    """Whether most texts of a column have exactly one class among their words."""
+    known = {str(name).casefold() for name in classes.names}
+    if any(len(name) < MIN_LETTERS or name.isdecimal() for name in known):
+        return False
+    pattern = re.compile(r"\b(" + "|".join(map(re.escape, sorted(known))) + r")\b")
+    some = list(one.counts.items())[:MAX_CHECKED]
+    hits = sum(count for value, count in some if len(set(pattern.findall(str(value).casefold()))) == 1)
+    return hits >= MENTIONED * sum(count for _, count in some)

@@ -22,6 +22,11 @@ SHORT_WORDS = (
     {"p": "positive", "n": "negative"},
 )
 """Pairs of words that mean the same, of which votes may have one and labels the other."""
+TRUTH_VALUES = (
+    frozenset({"1", "true", "yes", "ja", "oui"}),
+    frozenset({"0", "false", "no", "nein", "non"}),
+)
+"""What yes and no are called: if there is one class of each, all of these words name it."""
 NO_PREFIXES = frozenset({"yes", "not", "non", "none", "nor", "nil", "true", "false", "unk", "err", "error"})
 """Beginnings of words that mean something by themselves."""
 MIN_PREFIX, MAX_ABBREVIATED = 3, 3
@@ -35,7 +40,8 @@ class ClassNames:
 
     A vote that differs from a label by whitespace, by case, or as ``1.0``, ``1`` and ``True`` differ, names
     the class of this label, unless two labels differ in just that. If there are two or three classes, so does
-    an abbreviation such as ``Y`` for yes or ``neg`` for negative, unless it may stand for two of them.
+    an abbreviation such as ``Y`` for yes or ``neg`` for negative, unless it may stand for two of them. If the
+    classes are 0 and 1, true and false, or yes and no, any of these words names them.
 
     Parameters
     ----------
@@ -76,6 +82,7 @@ class ClassNames:
         self._exact: dict[str, Any] = {_text(name): name for name in self.names}
         self._levels = [self._by_key(key) for key in KEYS]
         self._short: dict[str, Any] = {}
+        self._words: dict[str, Any] = {}
         named = [str(name) for name in extra if str(name).strip() not in self.missing]
         further = [name for name in named if self.find(name) is None]
         if further:
@@ -84,6 +91,7 @@ class ClassNames:
             self._exact = {_text(name): name for name in self.names}
             self._levels = [self._by_key(key) for key in KEYS]
         self._short = _abbreviations(self.names)
+        self._words = _truth_values(self.names)
 
     @property
     def are_integers(self) -> bool:
@@ -107,6 +115,11 @@ class ClassNames:
         value : object
             A cell.
         """
+        found = self._find_short(value)
+        return self._words.get(_numeric(_text(value))) if found is None else found
+
+    def _find_short(self, value: Any) -> Any:
+        """Return the class that a vote names, perhaps abbreviated, or None."""
         found = self._find_spelled(value)
         return self._short.get(_folded(_text(value))) if found is None else found
 
@@ -136,10 +149,23 @@ class ClassNames:
         present = {value: count for value, count in counts.items() if not self.is_missing(value)}
         total = sum(present.values())
         spelled = sum(count for value, count in present.items() if self._find_spelled(value) is not None)
-        found = {value: self.find(value) for value in present}
+        found = {value: self._find_short(value) for value in present}
         named = sum(count for value, count in present.items() if found[value] is not None)
         is_clear = named >= MIN_ABBREVIATED * total and len({*found.values()} - {None}) > 1
         return (named if is_clear else spelled) / total if total else 0.0
+
+    def are_other_words(self, counts: dict[Any, int]) -> bool:
+        """Whether all values of a column name two classes in other words: yes and no for 1 and 0.
+
+        Features have such values, too, so they are no evidence of votes.
+
+        Parameters
+        ----------
+        counts : dict
+            How often each value of the column occurs.
+        """
+        found = {self.find(value) for value in counts if not self.is_missing(value)}
+        return len(found) == 2 and None not in found and not self.share(counts)
 
     def encode(self, column: Any, *, keep: bool = False) -> Any:
         """Return a column with every vote replaced by its class, as an Arrow dictionary array.
@@ -206,6 +232,15 @@ def _abbreviations(names: list[Any]) -> dict[str, Any]:
         and (differ or len(text) > 1)
         and sum(other.startswith(text) or text.startswith(other) for other in by_text) == 1
     }
+
+
+def _truth_values(names: list[Any]) -> dict[str, Any]:
+    """Return the words that mean yes and no, if there is one class of each and no other."""
+    texts = {_numeric(_text(name)): name for name in names}
+    own = [[name for text, name in texts.items() if text in words] for words in TRUTH_VALUES]
+    if len(names) != 2 or [len(one) for one in own] != [1, 1]:
+        return {}
+    return {word: one[0] for words, one in zip(TRUTH_VALUES, own, strict=True) for word in words}
 
 
 def _one_type(names: list[Any]) -> list[Any]:

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from linmax.streams.columns import single_chunk
 
-MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "<NA>", "#N/A", "#NA", "NaT", "nil", "NIL")
+MISSING = (
+    "", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "<NA>", "#N/A", "#NA", "NaT", "nil", "NIL", "\\N",
+)  # fmt: skip
 """Cells that are read as missing unless the user lists others."""
 
 MAX_VALUES = 10_000

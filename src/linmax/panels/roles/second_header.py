@@ -18,7 +18,8 @@ MIN_ROWS = 10
 def check_second_header(table: RawTable) -> None:
     """Raise an error if the first row of a table of texts has names of columns, not values.
 
-    It has if a column has numbers below it, and none of its cells is repeated in its column.
+    It has if none of its cells is repeated in its column, and a column has numbers below it, or the header
+    repeats names.
 
     Parameters
     ----------
@@ -55,7 +56,9 @@ def check_second_header(table: RawTable) -> None:
             if pc.any(pc.equal(rest, cell)).as_py():
                 return
             above_numbers += _are_numbers(rest)
-    if above_numbers:
+    names = set(data.column_names)
+    repeated = [name for name in names if f"{name}.2" in names]
+    if above_numbers or (repeated and len(set(shown)) == len(shown)):
         below = next((cell for cell in first[1:] if cell), first[-1])
         name = data.column_names[1] if data.num_columns > 1 else data.column_names[0]
         raise StreamError(
