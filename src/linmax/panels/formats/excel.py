@@ -37,21 +37,7 @@ ODS_ROW = re.compile(
 
 
 def read_excel(source: ByteSource, limit: ReadLimit, *, header: bool) -> Loaded:
-    """Read a sheet of a workbook: the named one, or the first that is not empty.
-
-    Parameters
-    ----------
-    source : ByteSource
-        The file; `source.part` names the sheet.
-    limit : ReadLimit
-        How much of it is read.
-    header : bool
-        Whether the first row names the columns. Rows of a title above it are skipped.
-
-    Returns
-    -------
-    Loaded
-    """
+    """Read a sheet of a workbook, the named one or the first that is not empty, below rows of a title."""
     try:
         calamine = require_extra("python_calamine", "excel", f"reading {source.name}")
     except ImportError as error:

@@ -28,19 +28,7 @@ MAX_INDEX_DEPTH = 3  # of objects around the records
 
 
 def read_json_lines(source: ByteSource, limit: ReadLimit) -> Loaded:
-    """Read a file with one object per line.
-
-    Parameters
-    ----------
-    source : ByteSource
-        The file.
-    limit : ReadLimit
-        How much of it is read.
-
-    Returns
-    -------
-    Loaded
-    """
+    """Read a file with one object per line."""
     records, lines, complete = [], [], True
     for line, text in _lines(source, limit):
         record = parse_json(text, f"{source.name}, line {line}", line)
@@ -72,21 +60,7 @@ def read_json_lines(source: ByteSource, limit: ReadLimit) -> Loaded:
 
 
 def read_json(source: ByteSource, limit: ReadLimit, *, header: bool) -> Loaded:
-    """Read a file that is one JSON document, or one object per line after all.
-
-    Parameters
-    ----------
-    source : ByteSource
-        The file.
-    limit : ReadLimit
-        How much of it is read.
-    header : bool
-        Whether the first of several lists in a list names the columns.
-
-    Returns
-    -------
-    Loaded
-    """
+    """Read a file that is one JSON document, or one object per line after all."""
     parts = []
     for block in text_blocks(source, whole_characters):
         parts.append(block.data)

@@ -25,23 +25,7 @@ DRAWN = re.compile(rb"(\s*\+(-+\+)+\s*\r?\n|[^\n]*\|[^\n]*\n\s*-+(\+-+)+\s*\r?\n
 
 
 def read_csv(source: ByteSource, format: str, limit: ReadLimit, *, header: bool) -> Loaded:
-    """Read a CSV or TSV file as columns of text, with null for empty cells.
-
-    Parameters
-    ----------
-    source : ByteSource
-        The file.
-    format : {"CSV", "TSV"}
-        Its format.
-    limit : ReadLimit
-        How much of it is read.
-    header : bool
-        Whether its first row names the columns.
-
-    Returns
-    -------
-    Loaded
-    """
+    """Read a CSV or TSV file as columns of text, with null for empty cells."""
     if DRAWN.match(source.head):
         raise StreamError(
             f"{source.name} is a table with lines drawn around its cells; export it as CSV (psql --csv), or"

@@ -30,21 +30,7 @@ MAX_NESTED = 1_000_000
 
 
 def read_columns(source: ByteSource, format: str, limit: ReadLimit) -> Loaded:
-    """Read a file with the reader of `open_stream`, such as Parquet, Arrow, or an .npz with votes.
-
-    Parameters
-    ----------
-    source : ByteSource
-        The file.
-    format : str
-        Its format, a key of `TABLE_READERS`.
-    limit : ReadLimit
-        How much of it is read.
-
-    Returns
-    -------
-    Loaded
-    """
+    """Read a file with the reader of `open_stream`, such as Parquet, Arrow, or an .npz with votes."""
     if format != "Arrow":
         source = seekable(source, limit)
     reader: TableReader
@@ -77,19 +63,7 @@ def read_columns(source: ByteSource, format: str, limit: ReadLimit) -> Loaded:
 
 
 def read_npy(source: ByteSource, limit: ReadLimit) -> Loaded:
-    """Read an array of one or two dimensions; its columns are named "column 1", "column 2", ...
-
-    Parameters
-    ----------
-    source : ByteSource
-        The file.
-    limit : ReadLimit
-        How much of it is read.
-
-    Returns
-    -------
-    Loaded
-    """
+    """Read an array of one or two dimensions; its columns are named "column 1", "column 2", ..."""
     values = _read_array(source, source.name, limit)
     if not values.shape:
         raise StreamError(f"{source.name} is a single number; save an array of one or two dimensions")
@@ -105,17 +79,6 @@ def read_npz(source: ByteSource, limit: ReadLimit) -> Loaded:
 
     Arrays named votes or attributes are read as `open_stream` reads them. Otherwise an array of one
     dimension is a column, and one of two dimensions several.
-
-    Parameters
-    ----------
-    source : ByteSource
-        The file.
-    limit : ReadLimit
-        How much of it is read.
-
-    Returns
-    -------
-    Loaded
     """
     source = seekable(source, limit)
     try:
@@ -150,19 +113,7 @@ def read_npz(source: ByteSource, limit: ReadLimit) -> Loaded:
 
 
 def read_svmlight(source: ByteSource, limit: ReadLimit) -> Loaded:
-    """Read an svmlight file: the column label, and one column of attributes per index.
-
-    Parameters
-    ----------
-    source : ByteSource
-        The file.
-    limit : ReadLimit
-        How much of it is read.
-
-    Returns
-    -------
-    Loaded
-    """
+    """Read an svmlight file: the column label, and one column of attributes per index."""
     labels, lines, attributes = [], [], []
     indices: set[int] = set()
     complete = True
