@@ -16,7 +16,7 @@ from linmax.panels.roles import (
     evidence,
     long_roles,
     profile,
-    stray_cells,
+    table_layout,
     wide_labels,
     wide_roles,
 )
@@ -38,10 +38,10 @@ PAGE = ROOT / "docs" / "reading.md"
             r"With at least (.*) labels, columns .* by chance \((.*) standard deviations\)",
             (evidence.MIN_ITEMS, evidence.SIGNIFICANT),
         ),
-        ("Of the last (.*) rows of a table, those", (stray_cells.MAX_SUMMARY,)),
+        ("Of the last (.*) rows of a table, those", (table_layout.MAX_SUMMARY,)),
         (
             r"At most (.*) decimals \(and (.*) % of the cells\) in a column of at most (.*) different",
-            (stray_cells.MAX_STRAY, 100 * stray_cells.MAX_STRAY_SHARE, stray_cells.MAX_INTEGERS),
+            (table_layout.MAX_STRAY, 100 * table_layout.MAX_STRAY_SHARE, table_layout.MAX_INTEGERS),
         ),
         (
             "texts of which (.*) to 50 % name a class, or of whole numbers of which at least (.*) % do",

@@ -18,9 +18,7 @@ from linmax.panels.roles.classes import MIN_LABELS, ClassNames
 from linmax.panels.roles.column_role import PanelOptions, ProfiledTable, Reading, as_dict
 from linmax.panels.roles.long_roles import infer_long
 from linmax.panels.roles.profile import MISSING, ColumnProfile, profile_columns
-from linmax.panels.roles.second_header import check_second_header
-from linmax.panels.roles.stray_cells import drop_strays
-from linmax.panels.roles.transposed import swap_transposed
+from linmax.panels.roles.table_layout import check_second_header, drop_strays, swap_transposed
 from linmax.panels.roles.wide_roles import infer_wide
 from linmax.panels.stored import reading_by_name, restore_reading
 from linmax.panels.streamed_table import StreamedTable
