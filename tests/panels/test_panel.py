@@ -145,3 +145,14 @@ def test_cells_that_databases_write_for_null_are_missing() -> None:
     rows = "".join(f"{i}\t{'ab'[i % 2]}\t{'ab'[i % 2] if i % 5 else chr(92) + 'N'}\n" for i in range(60))
     panel = read_panel([io.BytesIO(f"id\tann\ttruth\n{rows}".encode())])
     assert sorted(panel.classes.names) == ["a", "b"]
+
+
+@pytest.mark.parametrize("flip", [0, 1])
+def test_a_column_that_says_whether_another_is_right_is_a_leak(flip: int) -> None:
+    columns = panel_columns(80, classes=(0, 1))
+    flags = [int((a == y) != flip) for a, y in zip(columns["m0"], columns["label"], strict=True)]
+    found = read_columns({"id": list(range(80)), **columns, "m0_ok": flags})
+    assert codes_of(found)["possible-leak"] == "grave"
+    (text,) = [one.text for one in found.warnings if one.code == "possible-leak"]
+    assert text.startswith("'m0_ok' says on all 80 items whether 'm0' is right")
+    assert "possible-leak" not in codes_of(read_columns(columns))

@@ -226,3 +226,19 @@ def test_an_unknown_encoding_is_refused() -> None:
 def test_text_that_has_another_encoding_than_named_is_refused() -> None:
     with pytest.raises(StreamError, match="damaged utf-8 text"):
         load(RUSSIAN.encode("cp1251"), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"rater1" "rater2" "truth"\n' + '"7" "not spam" "ham" "ham"\n' * 9,  # write.table in R
+        "    gpt4  bert  truth\n" + "0    bug   bug    fix\n" * 9,  # to_string in pandas
+    ],
+)
+def test_columns_between_blanks_are_refused(text: str) -> None:
+    with pytest.raises(StreamError, match="separated by blanks; separate them with commas or tabs"):
+        load(text, "votes.txt")
+
+
+def test_one_column_of_sentences_is_read() -> None:
+    assert len(load("this is the only column\nyes\nno\nI do not know\nyes\nno\nno\n", "votes.txt").data) == 6

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from itertools import repeat
+from itertools import combinations, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linmax.panels.build import ChunkBuilder, vote_codes
 from linmax.panels.roles.several_labels import several_labels
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 LEAK_ACCURACY, LEAK_RATIO, LEAK_ITEMS = 0.99, 5.0, 50
 """An expert that is right so often, with so many times fewer mistakes than the next, may know the label."""
+MAX_PAIRED, MAX_COMPARED = 60, 5000
+"""Experts of which all pairs are compared, and items on which they are."""
 MAX_SHOWN = 40
 """Characters of a value in a list."""
 MAX_ABSTAINING = 0.5
@@ -171,6 +174,7 @@ def _label_warnings(panel: Panel, chunk: Chunk) -> Iterator[DataWarning]:
         )  # fmt: skip
     if panel.options.experts is None:
         yield from _leaks(errors)
+        yield from _results(votes, labels, len(index))
         scores = [panel.profiles[one.name] for one in panel.reading.columns("score")]
         if len(votes) == 1 and panel.reading.shape == "wide" and are_counts(scores):
             counts = short_list([one.name for one in scores], 3)
@@ -184,6 +188,30 @@ def _label_warnings(panel: Panel, chunk: Chunk) -> Iterator[DataWarning]:
                 "single-expert", "note",
                 f"only {short_repr(next(iter(votes)))} votes, so there is nothing to combine; if others"
                 " are experts, too, name all of them with --experts",
+            )  # fmt: skip
+
+
+def _results(
+    votes: dict[Any, tuple[NDArray[np.int64], NDArray[np.int64]]], labels: NDArray[np.int64], classes: int
+) -> Iterator[DataWarning]:
+    """Warn about a column that says whether another is right: with two classes, both give away the label."""
+    if classes != 2 or not 2 <= len(votes) <= MAX_PAIRED:
+        return
+    labels = labels[:MAX_COMPARED]
+    table = np.full((len(votes), len(labels)), -1, np.int64)
+    for row, (item, code) in zip(table, votes.values(), strict=True):
+        row[item[item < len(labels)]] = code[item < len(labels)]
+    for (a, left), (b, right) in combinations(zip(votes, table, strict=True), 2):
+        known = (left >= 0) & (right >= 0) & (labels >= 0)
+        odd = (left + right + labels)[known] % 2
+        if len(odd) < LEAK_ITEMS or (odd != odd[0]).any():
+            continue
+        if all(np.ptp(one[known]) for one in (left, right, labels)):
+            yield DataWarning(
+                "possible-leak", "grave",
+                f"{short_repr(b)} says on all {len(odd):,} items whether {short_repr(a)} is right (or the"
+                f" other way round), so both give away the label; pass --ignore {shlex.quote(str(b))}, or"
+                f" --ignore {shlex.quote(str(a))} if this one was made from the label",
             )  # fmt: skip
 
 

@@ -18,6 +18,8 @@ from linmax.streams.source import ByteSource
 DECIMAL = r"^\s*[-+]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?([eE][-+]?\d+)?\s*$"
 """A number with a decimal comma, and perhaps with points between thousands, or an integer."""
 HEADER_ROWS = 1000  # with which the header is compared
+SAMPLE_LINES, MIN_LINES, MIN_WORDS = 50, 5, 3
+"""Lines in which blanks between columns are looked for, and words of the first one."""
 RULE = re.compile(r"\s*:?-+:?\s*")
 """A cell of the line below the header of a Markdown table."""
 DRAWN = re.compile(rb"(\s*\+(-+\+)+\s*\r?\n|[^\n]*\|[^\n]*\n\s*-+(\+-+)+\s*\r?\n)")
@@ -33,6 +35,11 @@ def read_csv(source: ByteSource, format: str, limit: ReadLimit, *, header: bool)
         )
     reader = CsvReader(source, format, header=header, repeated="number")
     names = reader.arrow_schema.names
+    if len(names) == 1 and _has_blanks_between(source.head):
+        raise StreamError(
+            f"the columns of {source.name} are separated by blanks; separate them with commas or tabs (to_csv"
+            " in pandas, write.csv in R)"
+        )
     tables, lines, rows, complete = [], [], 0, True
     for batch in reader.batches(names, HEAD_ROWS):
         tables.append(batch.table)
@@ -56,6 +63,26 @@ def read_csv(source: ByteSource, format: str, limit: ReadLimit, *, header: bool)
         if converted:
             notes.append(f"decimal commas are read as points in {short_list(converted)}")
     return Loaded(data, places, "line", notes, complete)
+
+
+def _has_blanks_between(head: bytes) -> bool:
+    """Whether lines have several words each, as many as the first one or one more, which is a row name."""
+    lines = [blank_separated(line) for line in head.decode(errors="replace").splitlines()[:SAMPLE_LINES]]
+    counts = [len(line) for line in lines if line]
+    if len(counts) < MIN_LINES or counts[0] < MIN_WORDS:
+        return False
+    return len(set(counts[1:-1])) == 1 and counts[1] - counts[0] in (0, 1)
+
+
+def blank_separated(line: str) -> list[str]:
+    """Return the words of a line; those in quotes are one.
+
+    Examples
+    --------
+    >>> blank_separated('"1" "not spam" ham')
+    ['"1"', '"not spam"', 'ham']
+    """
+    return re.findall(r'"[^"]*"|\S+', line)
 
 
 def _is_rule(data: Any) -> bool:

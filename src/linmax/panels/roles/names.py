@@ -23,7 +23,9 @@ TRUTH_WORDS = _words(
 """A word in the name of a column that says that it holds the truth."""
 SERIES_WORDS = _words("human correct actual expected reference adjudicated final target expert manual")
 """Such words say nothing if several columns have them: human_1, human_2; gpt4_final, claude_final."""
-LABEL_WORDS = _words("label labels class category answer value result response annotation")
+LABEL_WORDS = _words(
+    "label labels class category answer value result response annotation klasse classe clase kategorie"
+)
 """Words that names of votes and of labels have in common: gpt4_label, human_label."""
 PERSON_WORDS = _words("expert manual sme adjudicator physician doctor")
 """With a word such as label, they say that a column holds the truth: expert_label."""
@@ -65,11 +67,12 @@ COUNT_WORDS = _words("votes counts count n num tally upvotes downvotes total ann
 """With a class, they name a column that counts the votes for it: votes_bug, n_yes, no_count."""
 CONFIDENCE_WORDS = _words(
     "conf confidence prob proba probability certainty score p logprob likelihood weight"
+    " konfidenz sicherheit wahrscheinlichkeit confiance probabilite confianza probabilidad"
 )
 TIME_WORDS = _words("time date created started submitted updated timestamp at when start end")
 RESULT_WORDS = _words(
     "acc accuracy correct is_correct exact_match em match matches score_correct right is_right wrong is_wrong"
-    " incorrect error errors mismatch agrees agreement correctness"
+    " incorrect error errors mismatch agrees agreement correctness hit hits"
 )
 """Columns that say whether an answer was right: they are made from the truth."""
 
