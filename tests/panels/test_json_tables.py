@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from linmax.panels.formats.json_tables import read_document
 from linmax.panels.table import RawTable, load_table
 from linmax.streams import StreamError
 
@@ -164,3 +165,9 @@ def test_votes_by_expert_and_id_are_columns() -> None:
 def test_columns_have_one_type() -> None:
     table = load({"ann": {"x": "ham", "y": "spam"}, "share": {"x": 0.5, "y": 1.5}, "id": {"x": 1, "y": 2}})
     assert table.data.to_pylist()[0] == {"key": "x", "ann": "ham", "share": 0.5, "id": 1}
+
+
+def test_labels_beside_an_object_of_predictions_are_read() -> None:
+    document = {"labels": ["a", "b"], "predictions": {"gpt": ["a", "a"], "bert": ["b", "b"]}}
+    found = read_document(document, "a.json", header=True).data
+    assert found.to_pylist()[1] == {"labels": "b", "predictions.gpt": "a", "predictions.bert": "b"}

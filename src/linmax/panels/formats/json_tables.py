@@ -14,6 +14,7 @@ from linmax.panels.formats.label_studio import is_label_studio, read_label_studi
 from linmax.panels.formats.limits import HEAD_ROWS, Loaded, ReadLimit
 from linmax.panels.formats.lm_eval import is_sample_log, read_sample_log
 from linmax.panels.formats.nested_votes import find_votes, read_nested_votes
+from linmax.panels.formats.prodigy import is_prodigy, read_prodigy
 from linmax.panels.formats.promptfoo import promptfoo_results, read_promptfoo
 from linmax.panels.formats.records import MAX_COLUMNS, MAX_SPARSE_CELLS, plain_array, records_table
 from linmax.streams.csv import number_repeated
@@ -51,6 +52,8 @@ def read_json_lines(source: ByteSource, limit: ReadLimit) -> Loaded:
         return read_label_studio(records, source.name, source.part)._replace(complete=complete)
     if results := promptfoo_results(records):
         return read_promptfoo(results, source.name)._replace(complete=complete)
+    if is_prodigy(records):
+        return read_prodigy(records, lines)._replace(complete=complete)
     if len(records) == 1 and _is_document(records[0]):
         return read_document(records[0], source.name, header=True, part=source.part)
     if place := find_votes(records):
@@ -271,6 +274,8 @@ def _object_table(document: dict[str, Any], file: str, notes: list[str], depth: 
         )
     if len(lists) == len(document):
         return _columns_table(lists, file)
+    if columns := _lists_inside(document):
+        return _columns_table(columns, file)
     if all(isinstance(value, dict) for value in document.values()):
         return _objects_table(document, file, notes, depth, header=header)
     if len(lists) == 1 and all(isinstance(row, list) for row in next(iter(lists.values()))):
@@ -282,6 +287,22 @@ def _object_table(document: dict[str, Any], file: str, notes: list[str], depth: 
     if depth and len(inner) == 1 and any(isinstance(value, list) for value in inner[0].values()):
         return _object_table(inner[0], file, notes, depth - 1, header=header)
     return records_table([document], file)
+
+
+def _lists_inside(document: dict[str, Any]) -> dict[str, list[Any]]:
+    """Return lists of one length beside objects of such lists: {"labels": [...], "votes": {"ann": [...]}}."""
+    found: dict[str, list[Any]] = {}
+    for key, value in document.items():
+        parts = (
+            {f"{key}.{name}": part for name, part in value.items()}
+            if isinstance(value, dict)
+            else {key: value}
+        )
+        found |= {name: part for name, part in parts.items() if isinstance(part, list) and part}
+    nested = sum(isinstance(value, dict) for value in document.values())
+    lists = sum(isinstance(value, list) for value in document.values())
+    several = len(found) > 1 and len({len(part) for part in found.values()}) == 1
+    return found if several and nested and lists else {}
 
 
 def _is_document(record: dict[str, Any]) -> bool:
