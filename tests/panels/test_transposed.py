@@ -6,7 +6,15 @@ import io
 from pathlib import Path
 
 from linmax.panels.panel import read_panel
-from tests.panels.small_tables import as_csv, experts_of, labels_of, panel_columns, read_columns, votes_of
+from tests.panels.small_tables import (
+    as_csv,
+    experts_of,
+    labels_of,
+    panel_columns,
+    read_columns,
+    vote,
+    votes_of,
+)
 
 COLUMNS = panel_columns(60)
 
@@ -43,3 +51,21 @@ def test_a_table_with_few_rows_and_a_column_of_labels_stays_as_it_is() -> None:
         [io.BytesIO(as_csv({"name": ["x", "truth", "z"], **columns, "label": ["a", "b", "b"]}))]
     )
     assert len(experts_of(panel)) == 9
+
+
+def test_a_row_per_worker_as_in_answers_to_a_form_is_swapped() -> None:
+    items = [f"Q{i}" for i in range(40)]
+    rows = [["3/4/2024 10:00:11", f"w{i}", *vote(COLUMNS["label"][:40], 0.8, i)] for i in range(12)]
+    votes = "\n".join(map(",".join, [["Timestamp", "Worker", *items], *rows])).encode()
+    truth = "\n".join(["item,truth", *map(",".join, zip(items, COLUMNS["label"], strict=False))]).encode()
+    panel = read_panel([io.BytesIO(votes), io.BytesIO(truth)])
+    assert len(experts_of(panel)) == 12
+    assert panel.chunk is not None
+    assert panel.chunk.items == 40
+
+
+def test_a_long_table_is_not_swapped() -> None:
+    columns = {"worker": ["w1", "w1", "w2"], "task": ["a", "b", "a"], "label": ["x", "y", "x"]}
+    more = {f"extra{i}": [i, i + 1, i + 2] for i in range(5)}
+    panel = read_columns({**columns, **more}, label="")
+    assert "worker" in {one.name for one in panel.reading.roles}

@@ -11,13 +11,15 @@ import pyarrow.compute as pc
 
 from linmax.panels.formats.records import plain_array
 from linmax.panels.roles.column_role import PanelOptions
-from linmax.panels.roles.names import is_id_name, truth_strength
-from linmax.panels.roles.profile import INTEGER, MISSING, NUMBER, strip_missing
+from linmax.panels.roles.names import EXPERT_WORDS, has_word, is_id_name, truth_strength
+from linmax.panels.roles.profile import INTEGER, MISSING, NUMBER, profile_column, strip_missing
 from linmax.panels.table import RawTable
 from linmax.streams.schema import StreamError, short_list, short_repr
 
 MIN_SWAPPED, MAX_SWAPPED = 3, 500
 """Rows of a transposed table: two experts and the labels, or more."""
+MAX_BEFORE = 5
+"""Columns of it among which is that of the experts; others may be a time or an address."""
 MIN_ROWS = 10
 """With fewer rows, nothing is known of the first one and of the last ones."""
 SUMMARY_NAMES = frozenset(
@@ -37,8 +39,9 @@ MAX_STRAY, MAX_STRAY_SHARE, MAX_INTEGERS = 3, 0.02, 20
 def swap_transposed(table: RawTable) -> RawTable:
     """Return a table with experts in rows and items in columns with both swapped; others as they are.
 
-    It is transposed if it has more columns than rows, the first column has a different text in each row, one
-    of which is the name of a truth, and no column has the name of one.
+    It is transposed if it has more columns than rows, no column has the name of a truth, and its first column
+    has a different text in each row, of which one is the name of a truth; or a column with the name of
+    experts, such as worker, has a different one in each row.
 
     Parameters
     ----------
@@ -60,24 +63,42 @@ def swap_transposed(table: RawTable) -> RawTable:
         or data.num_columns <= data.num_rows + 1
     ):
         return table
-    if table.hints or not pa.types.is_string(data.schema.types[0]):
+    corner = _corner(table)
+    if table.hints or corner is None or any(truth_strength(name) == 2 for name in data.column_names):
         return table
-    names = [(name or "").strip() for name in data.column(0).to_pylist()]
-    truths = [name for name in names if truth_strength(name) == 2]
-    if len(truths) != 1 or len(set(names)) < len(names) or not all(names):
-        return table
-    if any(truth_strength(name) == 2 for name in data.column_names):
-        return table
-    items = data.column_names[1:]
-    rows = zip(*(column.to_pylist() for column in data.columns[1:]), strict=True)
+    names = _texts(data.column(corner))
+    items = [name for name in data.column_names if name != corner and not _is_time(data.column(name))]
+    rows = zip(*(data.column(name).to_pylist() for name in items), strict=True)
     columns: dict[str, Any] = {} if any(map(is_id_name, names)) else {"item": pa.array(items, pa.string())}
     columns |= {name: _swapped_column(list(cells)) for name, cells in zip(names, rows, strict=True)}
     note = (
-        f"the table has a row per expert and a column per item ({short_repr(data.column_names[0])} is"
+        f"the table has a row per expert and a column per item ({short_repr(corner)} is"
         f" {short_repr(names[0])}, ...): rows and columns are swapped"
     )
     places = np.arange(2, len(items) + 2)
     return replace(table, data=pa.table(columns), lines=places, unit="row", notes=(*table.notes, note))
+
+
+def _corner(table: RawTable) -> str | None:
+    """Return the column with the names of the rows; None if there is none."""
+    first, *_ = columns = table.data.column_names
+    for name in dict.fromkeys((first, *(one for one in columns[:MAX_BEFORE] if has_word(one, EXPERT_WORDS)))):
+        column = table.data.column(name)
+        if pa.types.is_string(column.type):
+            texts = _texts(column)
+            truths = sum(truth_strength(text) == 2 for text in texts)
+            is_named = truths == 1 or (has_word(name, EXPERT_WORDS) and not truths)
+            if is_named and all(texts) and len(set(texts)) == len(texts):
+                return name
+    return None
+
+
+def _texts(column: Any) -> list[str]:
+    return [(text or "").strip() for text in column.to_pylist()]
+
+
+def _is_time(column: Any) -> bool:
+    return profile_column("", column).type == "time"
 
 
 def _swapped_column(cells: list[Any]) -> Any:
