@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -227,6 +228,18 @@ def test_a_session_that_waits_in_a_queue_is_served_before_the_one_that_comes_aga
 
     in_threads([chunks, prediction])
     assert order.index("prediction") == 1
+
+
+def test_a_thread_may_leave_the_queue_while_another_empties_it() -> None:
+    class EmptiedSinceTheLook(deque[None]):
+        def __bool__(self) -> bool:
+            return True
+
+    lock = SessionLock()
+    lock.waiting = EmptiedSinceTheLook()
+    with lock:
+        lock.waiting.clear()
+    assert len(lock.served) == 1
 
 
 def test_a_copy_of_a_session_has_a_lock_of_its_own() -> None:

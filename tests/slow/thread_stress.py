@@ -35,7 +35,7 @@ def stress(
     items = [dict(enumerate(row)) for row in votes.tolist()]
     fusion = Fusion(parse(learner), classes=CLASSES, experts=EXPERTS)
     log: list[tuple[int, int]] = []  # rows in the order in which they were learned
-    execute, run = fusion.runner._execute, fusion._single.run
+    execute, run = fusion.runner._execute, fusion._single._run  # both are called with the lock held
     slices = threading.local()
 
     def logged_execute(chunk: Any, scores: bool) -> Any:
@@ -50,7 +50,7 @@ def stress(
         return code
 
     fusion.runner._execute = logged_execute  # type: ignore[method-assign]
-    fusion._single.run = logged_run  # type: ignore[method-assign]
+    fusion._single._run = logged_run  # type: ignore[method-assign]
     errors: list[str] = []
     calls = [0] * threads
     end = time.monotonic() + seconds
