@@ -171,8 +171,7 @@ def open_stream(
     path : str, path-like or binary file
         A path, "-" for standard input, or a file open in binary mode.
     label : str, optional
-        The column of labels; "" for none. It may be omitted if `experts` is given, or if the format itself
-        says what the labels are (.npz, svmlight).
+        The column of labels; "" for none. Not needed with `experts`, or if the format has labels (.npz).
     id : str, optional
         The column of ids. In the long shape, the column of items.
     attributes : iterable of str
