@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from linmax import Fusion, Perceptron, WeightedMajority, Winnow, recommended
+from linmax._jit import interpreted
 from linmax.cli import app
 from linmax.cli import inspect as inspect_command
 from linmax.experts import Attributes, Pairs, Split, Votes
@@ -106,7 +107,8 @@ def test_attributes_and_pairs_have_readable_names(tmp_path: Path) -> None:
     rows.save(tmp_path / "rows")
     assert "hue=red for a" in run("inspect", tmp_path / "rows").output
     pairs = Fusion(Winnow(1.5).on(Pairs()))
-    pairs.learn(attributes=MEETINGS, labels=["a", "b", "b", "a"])
+    with interpreted():  # a kernel that nothing else needs
+        pairs.learn(attributes=MEETINGS, labels=["a", "b", "b", "a"])
     pairs.save(tmp_path / "pairs")
     assert "0=mon & 1=ann" in run("inspect", tmp_path / "pairs").output
 
