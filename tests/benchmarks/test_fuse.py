@@ -1,15 +1,22 @@
 """The benchmark of `linmax fuse`, on a handful of rows."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pyarrow.parquet
+import pytest
 
 from benchmarks import fuse
-from benchmarks.timing import Cost, record
+from benchmarks.timing import Cost, in_turn, record
 
 
-def test_a_file_is_written_once_and_fused_by_a_process_of_its_own(tmp_path: Path) -> None:
+def test_a_file_is_written_once_and_fused_by_a_process_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fuse, "CHUNK", 60)
+    # without the round of warm-up, which is tested below
+    monkeypatch.setattr(fuse, "in_turn", lambda works, _: {name: [work()] for name, work in works.items()})
     path = fuse.as_parquet(tmp_path / "rows.parquet", 60)
     table = pyarrow.parquet.read_table(path)
     assert table.num_rows == 60
@@ -22,6 +29,21 @@ def test_a_file_is_written_once_and_fused_by_a_process_of_its_own(tmp_path: Path
     assert found["wall"][0] > 0
     assert found["cpu"][0] > 0
     assert found["megabytes"][0] > 20
+
+
+def test_programs_run_in_turn_and_the_first_round_is_not_counted() -> None:
+    started: list[str] = []
+
+    def work(name: str) -> Cost:
+        started.append(name)
+        return Cost(float(len(started)), 0.0)
+
+    costs = in_turn({name: partial(work, name) for name in "ab"}, 2)
+    assert started == ["a", "b"] * 3
+    assert {name: [cost.wall for cost in found] for name, found in costs.items()} == {
+        "a": [3, 5],
+        "b": [4, 6],
+    }
 
 
 def test_examples_are_the_same_rows(tmp_path: Path) -> None:
