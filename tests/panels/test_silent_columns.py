@@ -96,6 +96,16 @@ def test_random_votes_are_votes_if_nobody_does_better():
     assert experts_of(read_columns(columns)) == ["ann", "bob"]
 
 
+def test_if_all_votes_agree_by_chance_only_they_may_be_attributes():
+    rng = random.Random(3)
+    columns = {
+        name: [rng.choice(("Yes", "No")) for _ in range(300)] for name in ("partner", "phone", "churn")
+    }
+    panel = read_columns(columns)
+    assert codes_of(panel)["chance-votes"] == "grave"
+    assert "chance-votes" not in codes_of(read_columns(columns, experts=("partner", "phone")))
+
+
 def test_an_expert_that_is_nearly_always_right_may_be_a_leak():
     columns = panel_columns(100)
     panel = read_columns(columns | {"predicted": columns["label"]})

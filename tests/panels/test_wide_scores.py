@@ -1,10 +1,19 @@
 """Numbers of wide tables that are scores, probabilities or confidences of experts."""
 
 import random
+from typing import Any
 
 import pytest
 
-from tests.panels.small_tables import CLASSES, draw_labels, experts_of, panel_columns, read_columns, vote
+from tests.panels.small_tables import (
+    CLASSES,
+    codes_of,
+    draw_labels,
+    experts_of,
+    panel_columns,
+    read_columns,
+    vote,
+)
 
 ITEMS = 60
 LABELS = draw_labels(ITEMS)
@@ -117,3 +126,20 @@ def test_a_missing_confidence_is_the_mean_of_the_others():
     last = read_columns(columns).chunk.vote_dicts()[-1]
     assert list(last["m0"].values()) == [0.5]
     assert list(last["m1"].values()) == [1.0]
+
+
+def test_ranks_are_a_grave_warning_because_their_sign_is_wrong() -> None:
+    labels = draw_labels(80)
+    columns: dict[str, list[Any]] = {}
+    for expert, accuracy in (("gpt", 0.8), ("bert", 0.7)):
+        votes = vote(labels, accuracy, len(expert))
+        for name in CLASSES:
+            others = [one for one in CLASSES if one != name]
+            columns[f"{expert}_{name}"] = [
+                1 if one == name else 2 + [o for o in (*others, name) if o != one].index(name)
+                for one in votes
+            ]
+    panel = read_columns({**columns, "label": labels})
+    assert codes_of(panel)["reversed-scores"] == "grave"
+    good = {name: [4 - one for one in own] for name, own in columns.items()}
+    assert "reversed-scores" not in codes_of(read_columns({**good, "label": labels}))

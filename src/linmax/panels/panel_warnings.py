@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 LEAK_ACCURACY, LEAK_RATIO, LEAK_ITEMS = 0.99, 5.0, 50
 """An expert that is right so often, with so many times fewer mistakes than the next, may know the label."""
+BELOW_CHANCE = 3.0
+"""Standard deviations below chance from which on scores have the wrong sign."""
 MAX_PAIRED, MAX_COMPARED = 60, 5000
 """Experts of which all pairs are compared, and items on which they are."""
 MAX_SHOWN = 40
@@ -172,6 +174,7 @@ def _label_warnings(panel: Panel, chunk: Chunk) -> Iterator[DataWarning]:
             "labels-never-voted", "grave" if share > MAX_UNVOTED else "note",
             f"{int(never.sum()):,} of {total:,} items have a label that no expert votes for ({some})",
         )  # fmt: skip
+    yield from _small_is_good(panel, errors)
     if panel.options.experts is None:
         yield from _leaks(errors)
         yield from _results(votes, labels, len(index))
@@ -189,6 +192,25 @@ def _label_warnings(panel: Panel, chunk: Chunk) -> Iterator[DataWarning]:
                 f"only {short_repr(next(iter(votes)))} votes, so there is nothing to combine; if others"
                 " are experts, too, name all of them with --experts",
             )  # fmt: skip
+
+
+def _small_is_good(panel: Panel, errors: dict[Any, tuple[float, int]]) -> Iterator[DataWarning]:
+    """Warn about scores that are small where the label is: ranks, distances and losses."""
+    scoring = {str(one.expert) for one in panel.reading.columns("score")}
+    found = {str(expert): one for expert, one in errors.items() if str(expert) in scoring}
+    chance = 1.0 / max(len(panel.classes.names), 2)
+    wrong = [
+        expert for expert, (rate, items) in found.items()
+        if 1.0 - rate < chance - BELOW_CHANCE * np.sqrt(chance * (1.0 - chance) / items)
+    ]  # fmt: skip
+    if wrong and 2 * len(wrong) >= len(found):
+        rate, items = found[wrong[0]]
+        yield DataWarning(
+            "reversed-scores", "grave",
+            f"the largest score of {short_list(wrong, 3)} is that of the label on fewer items than by chance"
+            f" ({1.0 - rate:.0%} of {items:,}); if small numbers are good, as of ranks and losses,"
+            " write their negatives",
+        )  # fmt: skip
 
 
 def _results(

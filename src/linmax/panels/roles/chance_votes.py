@@ -25,7 +25,7 @@ MENTIONED, MIN_LETTERS, MAX_NAMED = 0.8, 3, 4
 def chance_votes(
     roles: Sequence[ColumnRole], label: ColumnProfile, classes: ClassNames, evidence: Evidence
 ) -> DataWarning | None:
-    """Return a note on columns that have to do with the labels no more than by chance, while others do.
+    """Return a note on columns that have to do with the labels no more than by chance; a grave one if all do.
 
     A column that names other classes than the label, but always the same ones, has much to do with it. All
     of them vote: to choose experts by labels that are still to be predicted would be cheating.
@@ -62,6 +62,12 @@ def chance_votes(
             informed.append(one.name)
     words = {word for name in informed for word in _series_words(name)}
     dropped = [name for name in doubtful if not words & _series_words(name)]
+    if doubtful and not informed:
+        return DataWarning(
+            "chance-votes", "grave",
+            f"none of the columns that are read as votes ({short_list(doubtful)}) agrees with the labels more"
+            " than by chance, so they may be attributes; name the experts with --experts if they are votes",
+        )  # fmt: skip
     if not informed or not dropped:
         return None
     return DataWarning(

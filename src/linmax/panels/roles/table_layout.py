@@ -81,8 +81,9 @@ def swap_transposed(table: RawTable) -> RawTable:
 
 def _corner(table: RawTable) -> str | None:
     """Return the column with the names of the rows; None if there is none."""
-    first, *_ = columns = table.data.column_names
-    for name in dict.fromkeys((first, *(one for one in columns[:MAX_BEFORE] if has_word(one, EXPERT_WORDS)))):
+    columns: list[str] = table.data.column_names
+    named = [one for one in columns[:MAX_BEFORE] if has_word(one, EXPERT_WORDS)]
+    for name in dict.fromkeys([columns[0], *named]):
         column = table.data.column(name)
         if pa.types.is_string(column.type):
             texts = _texts(column)

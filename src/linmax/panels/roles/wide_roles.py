@@ -328,7 +328,8 @@ class WideRoles:
             )
             if len(counts) > 1:
                 self.problem += (
-                    f"; if {short_list(counts, 3)} count votes, linmax needs the vote of each expert instead"
+                    f"; if {short_list(counts, 3)} count votes, linmax needs the vote of each expert instead,"
+                    " and if they are numbers of classes, write the classes as in the labels"
                 )
         for one in voting if self.experts is not None and self.label is not None else []:
             profile = self.profiles[one.name]
