@@ -89,3 +89,12 @@ def test_answers_in_whole_sentences_are_named() -> None:
     panel = read_columns(columns)
     assert experts_of(panel) == ["m1", "m2"]
     assert "mention classes, but are no classes" in said(panel)
+
+
+def test_names_of_columns_between_the_rows_of_joined_files_are_not_read() -> None:
+    columns = {"id": [f"t{i}" for i in range(60)], **panel_columns(60)}
+    panel = read_columns({name: [*own[:30], name, *own[30:]] for name, own in columns.items()})
+    assert panel.chunk is not None
+    assert panel.chunk.items == 60
+    assert "the names of the columns are repeated in line 32, which is not read" in said(panel)
+    assert sorted(panel.classes.names) == sorted(set(columns["label"]))

@@ -242,3 +242,8 @@ def test_columns_between_blanks_are_refused(text: str) -> None:
 
 def test_one_column_of_sentences_is_read() -> None:
     assert len(load("this is the only column\nyes\nno\nI do not know\nyes\nno\nno\n", "votes.txt").data) == 6
+
+
+def test_titles_above_the_header_are_refused_with_a_hint() -> None:
+    with pytest.raises(StreamError, match="where the first line has 1; remove titles and comments above"):
+        load("# exported in May\nann,bob,truth\nham,ham,spam\n")

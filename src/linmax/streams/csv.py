@@ -120,6 +120,11 @@ class CsvReader:
                 raise self._unreadable(block) from error
             row, sign = invalid[0], short_repr(self.delimiter.decode()).replace("'\\t'", "a tab")
             cells = f"{row.actual_columns} cell{'s' * (row.actual_columns != 1)}"
+            if row.expected_columns == 1 and self.header:
+                raise StreamError(
+                    f"{self.name}, line {lines[row.number - 1]}: {cells} where the first line has 1; remove"
+                    " titles and comments above the names of the columns"
+                ) from error
             raise StreamError(
                 f"{self.name}, line {lines[row.number - 1]}: {cells} where the"
                 f" {'header' if self.header else 'first row'} has {row.expected_columns};"

@@ -167,7 +167,7 @@ def _are_numbers(column: Any) -> bool:
 
 
 def drop_strays(table: RawTable, options: PanelOptions) -> RawTable:
-    """Leave out summary rows, and decimals in columns that consist of few whole numbers; notes say which.
+    """Leave out summary rows, repeated headers, and decimals among few whole numbers; notes say which.
 
     Otherwise the votes of an expert would be numbers with decimals because of a mean below them, and would
     not be read.
@@ -190,7 +190,7 @@ def drop_strays(table: RawTable, options: PanelOptions) -> RawTable:
     """
     if not table.complete or table.data.num_rows < MIN_ROWS:
         return table
-    table = _drop_summaries(table, options)
+    table = _drop_headers(_drop_summaries(table, options))
     notes = []
     data = table.data
     for i, name in enumerate(data.column_names):
@@ -205,6 +205,26 @@ def drop_strays(table: RawTable, options: PanelOptions) -> RawTable:
                 f"{cells} in {short_repr(name)}, a column of whole numbers, is no vote and is not read"
             )
     return replace(table, data=data, notes=(*table.notes, *notes)) if notes else table
+
+
+def _drop_headers(table: RawTable) -> RawTable:
+    """Leave out rows that repeat the names of all columns, as joined files have them."""
+    data = table.data
+    repeated: Any = pa.array(np.ones(data.num_rows, np.bool_))
+    for name in data.column_names:
+        column = data.column(name).combine_chunks()
+        if not pa.types.is_string(column.type) or data.num_columns < 2:
+            return table
+        same = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(column), name), False)
+        repeated = pc.and_(repeated, same)
+        if not pc.any(repeated).as_py():
+            return table
+    rows = np.asarray(repeated.to_numpy(zero_copy_only=False), np.bool_)
+    places = short_list([str(line) for line in table.lines[rows].tolist()])
+    note = f"the names of the columns are repeated in {table.unit} {places}, which is not read"
+    return replace(
+        table, data=data.filter(pa.array(~rows)), lines=table.lines[~rows], notes=(*table.notes, note)
+    )
 
 
 def _drop_summaries(table: RawTable, options: PanelOptions) -> RawTable:
