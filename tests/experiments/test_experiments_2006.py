@@ -15,7 +15,7 @@ from experiments.sharing_table_1.streams import COEFFICIENTS, IMAGES, PEOPLE, fa
 from linmax._jit import interpreted
 from tests.experiments.test_experiments import complete
 
-TRIALS = 40
+TRIALS = 15
 
 
 @pytest.fixture(scope="module")
