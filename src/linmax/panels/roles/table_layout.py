@@ -258,6 +258,8 @@ def _find_strays(column: Any, missing: tuple[str, ...]) -> Any:
     """Return which cells are decimals, if they are few and all others are few whole numbers; else None."""
     array = column.combine_chunks()
     if pa.types.is_string(array.type):
+        if not pc.any(pc.match_substring(array, ".")).as_py():
+            return None
         cells = strip_missing(array, missing)
         values = cells.drop_null().value_counts()
         texts, counts = values.field("values").to_pylist(), values.field("counts").to_pylist()
