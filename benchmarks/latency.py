@@ -34,19 +34,20 @@ def by_part(items: int, rounds: int) -> list[dict[str, Any]]:
     learn()  # the calls below run on a state that has learned
     single = SingleItem(fusion.runner, fusion.needs, fusion.abstain, SessionLock())
     single.run(stream[0], None, None)
-    calls = label_calls(fusion, single._calls)
+    program = single.programs[0]
+    parts_of_item = label_stages(fusion, len(program.stages))
 
-    def repeat(call: Any) -> None:
+    def repeat(number: int) -> None:
         for _ in range(items):
-            call()
+            program.run(0, 1, number)
 
     works = {"learn_one": partial(time_call, learn), "predict_one": partial(time_call, predict)}
-    for number, (_, call) in enumerate(calls):
-        works[str(number)] = partial(time_call, partial(repeat, call))
+    for number in range(len(parts_of_item)):
+        works[str(number)] = partial(time_call, partial(repeat, number))
     costs = in_turn(works, rounds)
     us = {name: 1e6 * median(one.cpu for one in found) / items for name, found in costs.items()}
     parts: dict[str, float] = {}
-    for number, (name, _) in enumerate(calls):
+    for number, name in enumerate(parts_of_item):
         parts[name] = parts.get(name, 0.0) + us[str(number)]
     rows = [{"part": name, "us": us[name]} for name in ("learn_one", "predict_one")]
     rows += [{"part": f"of it {name}", "us": took} for name, took in parts.items()]
@@ -54,8 +55,7 @@ def by_part(items: int, rounds: int) -> list[dict[str, Any]]:
     return [*rows, {"part": "of it reading the votes, and Python", "us": rest}]
 
 
-def label_calls(fusion: Fusion, calls: list[Any]) -> list[tuple[str, Any]]:
-    """Return the kernel calls of a trial with labels: first the rules, then what combines their scores."""
+def label_stages(fusion: Fusion, stages: int) -> list[str]:
+    """Return what the stages of an item are: first the rules, then what combines their scores."""
     rules = [f"the run of {run.rule!r}" for run in fusion.runner.rule_runs]
-    others = ["tempering, counting, stacking and mixing"] * (len(calls) - len(rules))
-    return list(zip(rules + others, calls, strict=True))
+    return rules + ["tempering, counting, stacking and mixing"] * (stages - len(rules))

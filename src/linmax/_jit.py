@@ -1,4 +1,4 @@
-"""Compilation with numba; only this file and `linmax._numba` use numba.
+"""Compilation with numba, which only this file, `_numba`, `_memory` and `_vectors` use.
 
 `CompiledKernel` compiles a loop over trials, `inline` and `separate` mark the functions it calls,
 `dispatched` makes a generic function of the methods of NamedTuples, and `reach` turns a rule's function into
@@ -21,6 +21,7 @@ import numba
 import numpy as np
 from numba import types
 
+from linmax._memory import STAGE, Bound, kind_of, stage_of, words_of
 from linmax._numba import State, add_cache, compiler_options, disable_compilation, warn
 from linmax._stamp import is_digested
 
@@ -63,6 +64,8 @@ class CompiledKernel:
     def __init__(self, python: Callable[..., Any]) -> None:
         self.python = python
         self._compiled: Any = None
+        self._staged: Any = None  # the dispatcher of the machine code of stages
+        self._stages: dict[Any, int] = {}
 
     @property
     def compiled(self) -> Any:
@@ -103,15 +106,86 @@ class CompiledKernel:
             self._recover(error)
         return self.entry(*arguments)
 
+    def stage(self, *arguments: Any) -> "Stage":
+        """Bind all arguments but the last two, the range of trials; see `Stage`."""
+        if interpreting() or not State.stages:
+            return Stage(self, arguments, 0)
+        kind = kind_of(arguments)
+        if kind not in self._stages:
+            try:
+                signature = (*STAGE.args[:3], Bound(types.Tuple(tuple(map(numba.typeof, arguments)))))  # type: ignore[no-untyped-call]
+                self._compile_stage(signature)
+            except Exception as error:
+                self._recover(error)
+                return self.stage(*arguments)
+            try:
+                self._stages[kind] = self._stage_address(signature)
+            except Exception as error:
+                State.stages = False
+                warn("runs its kernels one by one", error)
+                return Stage(self, arguments, 0)
+        return Stage(self, arguments, self._stages[kind])
+
+    def _compile_stage(self, signature: tuple[Any, ...]) -> None:
+        """Compile the machine code that takes its arguments from memory."""
+        if self._staged is None:
+            self._staged = numba.njit(nogil=True, **compiler_options()[0], **State.options)(
+                stage_of(separate(self.python))
+            )
+            add_cache(self._staged, self.python)
+        self._staged.compile(signature)
+
+    def _stage_address(self, signature: tuple[Any, ...]) -> int:
+        result = self._staged.overloads[signature]
+        name = result.fndesc.llvm_cfunc_wrapper_name
+        address = int(result.library.get_pointer_to_function(name))
+        if not address:
+            raise AttributeError(f"there is no function {name}")
+        return address
+
     def compilations(self) -> int:
         """Return for how many types of arguments this process holds machine code."""
-        return len(getattr(self._compiled, "signatures", ()))
+        return len(getattr(self._compiled, "signatures", ())) + len(self._stages)
 
     def _recover(self, error: Exception) -> None:
         """Change to options that work after a failed compilation, or to Python."""
         if not _drop_reference_option():
             disable_compilation(error)
-        self._compiled = None
+        self._compiled = self._staged = None
+        self._stages.clear()
+
+
+class Stage:
+    """A kernel and its arguments, which stay where they are in memory; only the range of trials changes.
+
+    Parameters
+    ----------
+    kernel : CompiledKernel
+        The kernel. Its last two arguments are the first trial and the end.
+    arguments : tuple
+        All other arguments: arrays, numbers and NamedTuples of these.
+    address : int
+        The address of its machine code; 0 if Python calls the kernel.
+    """
+
+    def __init__(self, kernel: CompiledKernel, arguments: tuple[Any, ...], address: int) -> None:
+        self.kernel = kernel
+        self.arguments = arguments  # keeps the arrays alive
+        self.address = address
+        self.memory = np.array(words_of(arguments) if address else [], dtype=np.int64)
+
+    def __call__(self, begin: int, end: int) -> None:
+        """Run the trials begin <= t < end."""
+        if self.address:
+            _call_at(self.address)(self.memory.ctypes.data, begin, end, 0)
+        else:
+            self.kernel(*self.arguments, begin, end)
+
+
+@functools.cache
+def _call_at(address: int) -> Any:
+    """Return the machine code of a stage as a function; it runs without the GIL."""
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(address)
 
 
 def _nothing() -> None:
@@ -310,6 +384,7 @@ def _function_at(signature: Any) -> Callable[[Any], Any]:
     return at
 
 
+stage_at = _function_at(STAGE)
 update_at = _function_at(UPDATE)
 join_at = _function_at(JOIN)
 settle_at = _function_at(SETTLE)

@@ -28,6 +28,7 @@ class State:
 
     compiles = not getattr(numba.config, "DISABLE_JIT", 0)  # set by NUMBA_DISABLE_JIT=1
     caches = True
+    stages = True  # can kernels be run with arguments that stay in memory?
     # kernels allocate nothing, and counting references to the arrays they are given costs atomic operations
     options: dict[str, Any] = {"error_model": "numpy", "_nrt": False}  # noqa: RUF012
     compiles_parts_alone: bool | None = None  # as well as into their kernels; None: not known yet
@@ -92,7 +93,13 @@ def _cache_class() -> Any:
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             # skips numba's refresh of all its registries (0.5 s), which is needed to compile, not to load
             try:
-                return self._read(sig, target_context)
+                found = self._read(sig, target_context)
+                # two processes that save at once may take the same file for two types of arguments
+                return (
+                    found
+                    if found is None or found.signature.args == tuple(getattr(sig, "args", sig))
+                    else None
+                )
             except (AttributeError, TypeError) as error:
                 disable_cache(error)
             except Exception:

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-COMPILED = ("_jit.py", "_numba.py", "rules/*.py", "kernels/*.py", "kernels/forms/*.py")
+OWN_FILES = ("_jit", "_memory", "_numba", "_vectors")
+COMPILED = (*(f"{name}.py" for name in OWN_FILES), "rules/*.py", "kernels/*.py", "kernels/forms/*.py")
 
 # modules that change only together with the version of Python, numpy, numba or linmax
 STABLE_MODULES = {*sys.stdlib_module_names, "numpy", "numba", "linmax"}
@@ -28,9 +29,8 @@ def sources_digest() -> str:
 def is_digested(thing: Any) -> bool:
     """Tell whether a function or class is defined in a file that `sources_digest` covers."""
     module = str(getattr(thing, "__module__", ""))
-    return module in ("linmax._jit", "linmax._numba") or module.startswith(
-        ("linmax.rules.", "linmax.kernels.")
-    )
+    own = {f"linmax.{name}" for name in OWN_FILES}
+    return module in own or module.startswith(("linmax.rules.", "linmax.kernels."))
 
 
 def code_stamp(function: Callable[..., Any], callers: tuple[Any, ...] = ()) -> tuple[Any, ...]:

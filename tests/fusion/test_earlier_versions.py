@@ -53,8 +53,10 @@ def test_a_file_of_an_earlier_version_goes_on_as_it_would_have(name: str, tmp_pa
     data = items(expected["kind"], LEARNED)
     labels = data.pop("labels")
     assert fusion.predict(**data).tolist() == expected["predictions"]
-    # exp and log of another processor may differ in the last bits
-    assert fusion.scores(**data)[:5] == pytest.approx(np.array(expected["scores"]), rel=1e-9, abs=1e-12)
+    # exp and log of another processor may differ in the last bits; adaptive weights had twice the precision
+    adapts = "adagrad" in repr(fusion.learner)
+    rel = 1e-6 if adapts else 1e-9
+    assert fusion.scores(**data)[:5] == pytest.approx(np.array(expected["scores"]), rel=rel, abs=1e-12)
     fusion.save(tmp_path / "model.linmax")
     for session in (fusion, load(tmp_path / "model.linmax")):
         run = session.learn(labels=labels, **data)
@@ -64,7 +66,9 @@ def test_a_file_of_an_earlier_version_goes_on_as_it_would_have(name: str, tmp_pa
         found = [[repr(key), weight] for key, weight in session.weights.items()][:12]
         assert [key for key, _ in found] == [key for key, _ in expected["weights"]]
         weights = [weight for _, weight in expected["weights"]]
-        assert [weight for _, weight in found] == pytest.approx(weights, rel=1e-9, abs=1e-12)
+        assert [weight for _, weight in found] == pytest.approx(
+            weights, rel=rel, abs=1e-6 if adapts else 1e-12
+        )
 
 
 def test_an_open_ticket_of_an_earlier_version_can_be_answered() -> None:

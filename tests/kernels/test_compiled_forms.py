@@ -12,36 +12,70 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from linmax import Averaged, Combine, Fusion, Perceptron, Recycled, Triplets, Voted, Winnow, _jit
+from linmax import (
+    Averaged,
+    Combine,
+    Fusion,
+    Logistic,
+    Mixture,
+    NaiveBayes,
+    Perceptron,
+    Recycled,
+    Stacked,
+    Tempered,
+    Triplets,
+    Voted,
+    WeightedMajority,
+    Winnow,
+    _jit,
+)
 from linmax.experts import Attributes, Gaussian, Pairs, PerClass, Shared, Source, Split, Thresholds, Votes
 from linmax.experts import Kernel as KernelSource
-from linmax.kernels import forms, trial, voting
+from linmax.kernels import ensembles, forms, in_place, naive_bayes, trial, voting
+from linmax.kernels import program as programs
+from linmax.runtime import program
 
-TRIALS = 60
+TRIALS, EXPERTS, CLASSES = 60, 11, 10  # more experts and classes than a vector has numbers
 DEFAULT = Votes() + Thresholds()
-PLAIN, BUFFERED = "NoBuffer", "Buffer"
+WIDE = Votes() + PerClass() + Thresholds()
+# what a kernel is compiled for, beside the form
+PLAIN, BUFFERED, ADDING, ADAPTING = "NoBuffer", "Buffer", "Adding", "Adapting"
+TABLES, ACCURACIES = "Tables", "Accuracies"
+KINDS = (PLAIN, BUFFERED, ADDING, ADAPTING, TABLES, ACCURACIES)
 PARTS = {"LastWeights", "MeanWeights", "Sharing", "StatisticArrays"}  # parts of forms
 FORMS = set(forms.__all__) - PARTS
+KERNELS = {
+    f"{module.__name__.rpartition('.')[2]}.{name}": kernel
+    for module in (trial, in_place, voting, naive_bayes, ensembles, programs)
+    for name, kernel in vars(module).items()
+    if isinstance(kernel, _jit.CompiledKernel)
+}
+Variant = tuple[str, str]  # form, kind
+LOOPS = {"program.run", "program.first"}  # over stages: an interpreted program has a loop of its own
 
 
-def inputs(kind: str) -> dict[str, Any]:
-    """Sixty trials of five experts and three classes, or of four attributes."""
+def inputs(kind: str, experts: int = EXPERTS, classes: int = CLASSES) -> dict[str, Any]:
+    """Sixty trials of experts, or of four attributes and three classes."""
     rng = np.random.default_rng(3)
-    labels = rng.integers(3, size=TRIALS)
-    votes = np.where(rng.random((TRIALS, 5)) < 0.6, labels[:, None], rng.integers(-1, 3, size=(TRIALS, 5)))
-    scores = rng.normal(size=(TRIALS, 5, 3)) + (np.arange(3) == labels[:, None])[:, None]
-    rows = rng.random((TRIALS, 4)) * (rng.random((TRIALS, 4)) < 0.7) + (labels[:, None] == np.arange(4))
+    labels = rng.integers(classes, size=TRIALS)
+    cells = (TRIALS, experts)
+    votes = np.where(rng.random(cells) < 0.6, labels[:, None], rng.integers(-1, classes, size=cells))
+    scores = rng.normal(size=(*cells, classes)) + (np.arange(classes) == labels[:, None])[:, None]
+    three = labels % 3
+    rows = rng.random((TRIALS, 4)) * (rng.random((TRIALS, 4)) < 0.7) + (three[:, None] == np.arange(4))
     item, expert = np.nonzero(votes >= 0)
+    values = np.where(item % 2 == 0, 1.0, rng.random(len(item)))  # half of the trials are labels
     given: dict[str, dict[str, Any]] = {
         "labels": {"votes": votes},
         "scores": {"votes": scores},
-        "triplets": {
-            "votes": Triplets(item, expert, votes[item, expert], rng.random(len(item)), items=TRIALS)
+        "triplets": {"votes": Triplets(item, expert, votes[item, expert], values, items=TRIALS)},
+        "rows": {"labels": three, "attributes": rows},
+        "sparse rows": {"labels": three, "attributes": scipy.sparse.csr_array(rows)},
+        "two classes": {"attributes": rows / 2, "labels": three % 2},
+        "words": {
+            "labels": three,
+            "attributes": np.array(["red", "blue", "green"])[(rows * 3).astype(int) % 3],
         },
-        "rows": {"attributes": rows},
-        "sparse rows": {"attributes": scipy.sparse.csr_array(rows)},
-        "two classes": {"attributes": rows / 2, "labels": labels % 2},
-        "words": {"attributes": np.array(["red", "blue", "green"])[(rows * 3).astype(int) % 3]},
     }
     return {"labels": labels, **given[kind]}
 
@@ -54,6 +88,19 @@ def shape(form: Any) -> str:
 
 def _name(part: Any) -> str:
     return str(getattr(part, "instance_class", type(part)).__name__)
+
+
+def _field(record: Any, name: str) -> Any:
+    """A field of a NamedTuple, or of numba's type of it."""
+    return tuple(record)[getattr(record, "fields", getattr(record, "_fields", ())).index(name)]
+
+
+def variant(arguments: Any) -> Variant:
+    """What is different between the machine codes of a kernel, from its arguments or their types."""
+    named = {_name(part): part for part in arguments}
+    form = shape(arguments[0]) if _name(arguments[0]) in FORMS else ""
+    kind = next((kind for kind in KINDS if kind in named), "")
+    return form, f"{kind} {_field(named['Hypothesis'], 'w').dtype}" if kind == ADAPTING else kind
 
 
 def run(learner: Any, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, bytes]]:
@@ -79,26 +126,23 @@ def _rows(given: Any, rows: slice) -> Any:
     )  # fmt: skip
 
 
-# source, input, form; with a buffer where recycling reads the form in its own way
+# source, input, form, and kinds: with a buffer where recycling reads the form in its own way, and in place
+# such that each form of votes is added, averaged and adapted
 CASES: list[tuple[Source, str, str, tuple[str, ...]]] = [
     (KernelSource(Gaussian(1.0)), "rows", "DualVotes(Rows)", (PLAIN,)),  # first: it takes longest
-    (DEFAULT, "labels", "Sum(Hard, ConstantVotes)", (PLAIN, BUFFERED)),
-    (DEFAULT, "triplets", "Sum(Sparse, ConstantVotes)", (PLAIN, BUFFERED)),
-    (DEFAULT, "scores", "Sum(Dense, ConstantVotes)", (PLAIN, BUFFERED)),
+    (DEFAULT, "labels", "Sum(Hard, ConstantVotes)", (PLAIN, BUFFERED, ADDING, ADAPTING)),
+    (DEFAULT, "triplets", "Sum(Sparse, ConstantVotes)", (PLAIN, BUFFERED, ADDING, ADAPTING)),
+    (DEFAULT, "scores", "Sum(Dense, ConstantVotes)", (PLAIN, BUFFERED, ADDING, ADAPTING)),
     (
-        Votes() + PerClass() + Thresholds(),
+        WIDE,
         "labels",
         "Sum(Sum(Hard, PerClassVotes(Hard)), ConstantVotes)",
-        (PLAIN, BUFFERED),
+        (PLAIN, BUFFERED, ADDING, ADAPTING),
     ),
-    (
-        Votes() + PerClass() + Thresholds(),
-        "triplets",
-        "Sum(Sum(Sparse, PerClassVotes(Sparse)), ConstantVotes)",
-        (PLAIN,),
-    ),
-    (Votes(), "labels", "Hard", (PLAIN, BUFFERED)),
-    (Votes() + Split(), "labels", "Sum(Hard, SplitVotes(Hard))", (PLAIN,)),
+    (WIDE, "triplets", "Sum(Sum(Sparse, PerClassVotes(Sparse)), ConstantVotes)", (PLAIN, ADAPTING)),
+    (WIDE, "scores", "Sum(Sum(Dense, PerClassVotes(Dense)), ConstantVotes)", (ADAPTING,)),
+    (Votes(), "labels", "Hard", (PLAIN, BUFFERED, ADDING)),
+    (Votes() + Split(), "labels", "Sum(Hard, SplitVotes(Hard))", (PLAIN, ADDING, ADAPTING)),
     (Attributes(), "rows", "LinearMachine(Rows)", (PLAIN, BUFFERED)),
     (Attributes() + Thresholds(), "rows", "Sum(LinearMachine(Rows), ConstantVotes)", (PLAIN,)),
     (Attributes() + Thresholds(), "sparse rows", "Sum(LinearMachine(SparseRows), ConstantVotes)", (PLAIN,)),
@@ -106,55 +150,80 @@ CASES: list[tuple[Source, str, str, tuple[str, ...]]] = [
     (Pairs() + Thresholds(), "words", "Sum(RememberedPairs, ConstantVotes)", (PLAIN, BUFFERED)),
     (Shared("product"), "rows", "SharedFeatures(Rows)", (PLAIN,)),
 ]
-RUNS = [(source, kind, form, buffer) for source, kind, form, buffers in CASES for buffer in buffers]
+RUNS = [(source, kind, form, way) for source, kind, form, ways in CASES for way in ways]
+# each takes seconds to compile, and its parts are compiled in other combinations; make test-all runs them
+SLOW = {
+    ("Sum(Sparse, ConstantVotes)", ADAPTING),
+    ("Sum(Dense, ConstantVotes)", ADAPTING),
+    ("Sum(Dense, ConstantVotes)", BUFFERED),
+    ("Sum(Sum(Hard, PerClassVotes(Hard)), ConstantVotes)", BUFFERED),
+    ("Sum(Sum(Hard, PerClassVotes(Hard)), ConstantVotes)", ADDING),
+    ("Sum(Sum(Sparse, PerClassVotes(Sparse)), ConstantVotes)", PLAIN),
+    ("Sum(Sum(Dense, PerClassVotes(Dense)), ConstantVotes)", ADAPTING),
+    ("Hard", ADDING),
+    ("Sum(Hard, SplitVotes(Hard))", ADAPTING),
+    ("LinearMachine(Rows)", BUFFERED),
+}
+QUICK_RUNS = [one for one in RUNS if one[2:] not in SLOW]
 
 
-def compiled_for(kernel: _jit.CompiledKernel) -> set[tuple[str, str]]:
-    """Form and buffer of all that this process has compiled a kernel for."""
-    found = set()
-    for signature in kernel.compiled.signatures:
-        buffer = next(part for part in signature if _name(part) in (PLAIN, BUFFERED))
-        found.add((shape(signature[0]), _name(buffer)))
-    return found
+def compiled_for(kernel: _jit.CompiledKernel) -> set[Variant]:
+    """What this process has compiled a kernel for, as a call or as a stage."""
+    called = getattr(kernel._compiled, "signatures", ())
+    staged = getattr(kernel._staged, "signatures", ())
+    return {variant(signature) for signature in called} | {variant(list(s[-1].arguments)) for s in staged}
 
 
-def kernels_of(learner: Any, kind: str, monkeypatch: Any) -> dict[str, set[tuple[str, str]]]:
-    """Form and buffer of each kernel that a learner runs; compiled and interpreted runs must be the same."""
-    arguments, kernels = inputs(kind), {"trials": trial.run, "follow": voting.follow}
+def kernels_of(
+    learner: Any, arguments: dict[str, Any], monkeypatch: Any, work: Any = run
+) -> dict[str, set[Variant]]:
+    """What a learner runs each kernel for; compiled and interpreted runs must be the same."""
     assert not _jit.interpreting()
-    compiled = run(learner, arguments)
-    seen: dict[str, set[tuple[str, str]]] = {name: set() for name in kernels}
+    compiled = work(learner, arguments)
+    seen: dict[str, set[Variant]] = {}
 
     def recorded(name: str, python: Any) -> Any:
         def call(*arguments: Any) -> Any:
-            buffer = next(_name(part) for part in arguments if _name(part) in (PLAIN, BUFFERED))
-            seen[name].add((shape(arguments[0]), buffer))
+            seen.setdefault(name, set()).add(variant(arguments))
             return python(*arguments)
 
         return call
 
     with monkeypatch.context() as patch, _jit.interpreted():
-        for name, kernel in kernels.items():
+        for name, kernel in KERNELS.items():
             patch.setattr(kernel, "python", recorded(name, kernel.python))
-        interpreted = run(learner, arguments)
+        interpreted = work(learner, arguments)
     assert compiled == interpreted
-    assert all(seen[name] <= compiled_for(kernel) for name, kernel in kernels.items())
+    for name, variants in seen.items():
+        assert variants <= compiled_for(KERNELS[name]), name
     return seen
 
 
-def learner_of(form: str, buffer: str) -> Any:
+def learners_of(form: str, way: str) -> list[Any]:
+    """The learners that run the same machine code."""
+    if way == ADDING:
+        return [Perceptron(), Averaged(Perceptron(slack=0.5, rivals="violators")), Logistic(start="equal")]
+    if way == ADAPTING:
+        return [Logistic(decay="adagrad", start="equal")]
     rule = Perceptron() if form.startswith("Dual") else Winnow(1.2)
-    return Averaged(Recycled(rule, size=10, updates=2)) if buffer == BUFFERED else Averaged(rule)
+    return [Averaged(Recycled(rule, size=10, updates=2)) if way == BUFFERED else Averaged(rule)]
 
 
 @pytest.mark.parametrize(
-    ("source", "kind", "form", "buffer"), RUNS, ids=[f"{form} {buffer}" for _, _, form, buffer in RUNS]
+    ("source", "kind", "form", "way"),
+    [
+        pytest.param(*one, id=f"{one[2]} {one[3]}", marks=[pytest.mark.slow] if one[2:] in SLOW else [])
+        for one in RUNS
+    ],
 )
 def test_a_compiled_form_is_the_interpreted_one(
-    source: Source, kind: str, form: str, buffer: str, monkeypatch: Any
+    source: Source, kind: str, form: str, way: str, monkeypatch: Any
 ) -> None:
-    kernels = kernels_of(learner_of(form, buffer).on(source), kind, monkeypatch)
-    assert kernels == {"trials": {(form, buffer)}, "follow": set()}
+    kernel = "in_place.run" if way in (ADDING, ADAPTING) else "trial.run"
+    if way == ADAPTING:
+        way += " float32" if "PerClass" in form else " float64"
+    for learner in learners_of(form, way.partition(" ")[0]):
+        assert kernels_of(learner.on(source), inputs(kind), monkeypatch) == {kernel: {(form, way)}}
 
 
 P = Perceptron()
@@ -171,9 +240,69 @@ VOTES = {"labels": "Hard", "triplets": "Sparse", "scores": "Dense"}
 @pytest.mark.parametrize("kind", ["labels", "triplets", pytest.param("scores", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("buffer", VOTERS)
 def test_compiled_voting_is_the_interpreted_one(buffer: str, kind: str, monkeypatch: Any) -> None:
-    kernels = kernels_of(VOTERS[buffer], kind, monkeypatch)
-    assert (f"Sum({VOTES[kind]}, ConstantVotes)", buffer) in kernels["follow"]
+    kernels = kernels_of(VOTERS[buffer], inputs(kind, experts=5, classes=3), monkeypatch)
+    assert (f"Sum({VOTES[kind]}, ConstantVotes)", buffer) in kernels["voting.follow"]
+
+
+@pytest.mark.parametrize("kind", ["labels", "triplets", pytest.param("scores", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("of", [TABLES, ACCURACIES])
+def test_compiled_naive_bayes_is_the_interpreted_one(of: str, kind: str, monkeypatch: Any) -> None:
+    kernels = kernels_of(NaiveBayes(of.lower()), inputs(kind), monkeypatch)
+    assert kernels == {"naive_bayes.count": {(VOTES[kind], of)}}
+
+
+N, A = NaiveBayes(), Averaged(P)
+ENSEMBLES = {
+    "mixture": Mixture([P, A, N, Logistic(0.3), Tempered(A)], share=0.01),
+    "stack": Stacked([N, P, Tempered(P)]),
+    "many": Mixture([N, *(Tempered(Logistic(eta / 8)) for eta in range(1, 8)), Stacked([N, P])]),
+    "majority": WeightedMajority([P, A, N]),
+    "of experts": Mixture([P, WeightedMajority()]),
+    "recycled": Mixture([P, R, A]),
+}
+STAGES = {
+    "mixture": {"ensembles.fill_board", "ensembles.mix", "ensembles.temper", "program.copy"},
+    "stack": {"ensembles.fill_board", "ensembles.stack", "ensembles.temper", "program.copy"},
+    "many": {  # so many that their rules run in threads
+        "ensembles.fill_board",
+        "ensembles.mix",
+        "ensembles.stack",
+        "ensembles.temper",
+        "program.copy",
+        "program.distribute",
+    },
+    "majority": {"ensembles.weigh"},
+    "of experts": {"ensembles.weigh", "ensembles.fill_board", "ensembles.mix", "program.distribute"},
+    "recycled": {"ensembles.fill_board", "ensembles.mix", "program.distribute", "trial.run"},
+}
+
+
+def run_and_learn_one(learner: Any, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, bytes]]:
+    """Predictions and state after arrays of many blocks and two single items."""
+    fusion = Fusion(learner)
+    votes, labels = arguments["votes"], arguments["labels"]
+    predictions = fusion.learn(votes[:57], labels[:57]).guesses.tolist()
+    for row, label in zip(votes[57:59].tolist(), labels[57:59].tolist(), strict=True):
+        predictions.append(fusion.learn_one({i: v for i, v in enumerate(row) if v >= 0}, label))
+    predictions += fusion.scores(votes[59:]).tolist()
+    return predictions, {name: array.tobytes() for name, array in fusion.state().items()}
+
+
+@pytest.mark.parametrize("name", ENSEMBLES)
+def test_a_compiled_ensemble_is_the_interpreted_one(name: str, monkeypatch: Any) -> None:
+    monkeypatch.setattr(program, "MAX_BLOCK", 16)
+    kernels = kernels_of(ENSEMBLES[name], inputs("labels"), monkeypatch, run_and_learn_one)
+    of_members = {"in_place.run", "naive_bayes.count"}
+    of_programs = {"program.collect"} | (set() if name in ("of experts", "recycled") else {"program.count"})
+    assert set(kernels) - of_members == STAGES[name] | of_programs
 
 
 def test_every_form_is_compiled_above() -> None:
     assert {name for name in FORMS if not any(name in form for _, _, form, _ in CASES)} == set()
+
+
+def test_every_kernel_of_a_learner_is_compiled_above() -> None:
+    covered = set().union(*STAGES.values()) | LOOPS
+    covered |= {"trial.run", "in_place.run", "naive_bayes.count", "voting.follow", "voting.count_mistakes"}
+    covered |= {"program.collect", "program.count"}
+    assert set(KERNELS) - covered == set()

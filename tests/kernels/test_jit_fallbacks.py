@@ -30,19 +30,23 @@ print([str(w.message) for w in caught if w.category.__name__ == "CompilationWarn
 print([str(w.message) for w in caught if w.category.__name__ != "CompilationWarning"])
 """
 
-# a small kernel that uses everything: generic functions, a function by address, the cache, a direct call
+# a small kernel that uses everything: generic functions, a function by address, vectors, the cache, a direct
+# call, and a stage
 SMALL_KERNEL = """
+import ctypes
 import numpy as np
 from linmax import Perceptron
 from linmax._jit import UPDATE, CompiledKernel, parameters, reach, update_at
+from linmax._vectors import put, take
 from linmax.kernels.forms import Hard
 from linmax.kernels.forms.base import append_z
 
-def loop(form, q, index, value, p, s, theta, w, address):
+def loop(form, q, index, value, p, s, theta, w, address, begin, end):
     update = update_at(address)
-    for t in range(len(form.codes)):
+    for t in range(begin, end):
         count = append_z(form, t, 2, q, 0, index, value, 0)
         update(p, s, theta, w, index[:count], value[:count], 0.0)
+    put(s, 0, take(s, 0) * 0.75)
 
 kernel = CompiledKernel(loop)
 
@@ -54,29 +58,36 @@ def main():
         form, np.array([1.0, -0.5, 0.0]), np.zeros(3, dtype=np.int64), np.zeros(3),
         parameters(Perceptron().parameters()), s, theta, w, address,
     )
-    kernel(*arguments)
-    kernel.entry(*arguments)(*arguments)
-    return w.tobytes().hex()
+    kernel(*arguments, 0, 3)
+    kernel.entry(*arguments, 0, 3)(*arguments, 0, 3)
+    stage = kernel.stage(*arguments)
+    if stage.address:
+        machine_code = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(stage.address)
+        machine_code(stage.memory.ctypes.data, 0, 3, 0)
+    else:
+        stage(0, 3)
+    return w.tobytes().hex() + s.tobytes().hex()
 """
 SMALL = """
     import small_kernel
     results = [small_kernel.main()]
 """
 WHOLE = """
-    from linmax import Averaged, Fusion, QuasiAdditive, Winnow
+    from linmax import Averaged, Fusion, Mixture, NaiveBayes, Perceptron, QuasiAdditive, Winnow
     from linmax.problems import majority
     votes, labels = majority(40, noise=0.1)
     results = []
-    for learner in (Averaged(Winnow(1.2)), QuasiAdditive("square")):
+    for learner in (Averaged(Winnow(1.2)), QuasiAdditive("square"), Mixture([Perceptron(), NaiveBayes()])):
         fusion = Fusion(learner, classes=range(5))
         fusion.learn(votes[:30], labels[:30])
         for row, label in zip(votes[30:].tolist(), labels[30:].tolist()):
             fusion.learn_one(dict(enumerate(row)), label)
-        results.append(fusion.state()["w"].tobytes().hex())
+        results += [array.tobytes().hex() for array in fusion.state().values()]
 """
 
 # what a later version of numba may do, and what linmax then says of itself
-RECACHED, SLOWER, SLOWLY, UNCOMPILED = (
+ONE_BY_ONE, RECACHED, SLOWER, SLOWLY, UNCOMPILED = (
+    "runs its kernels one by one",
     "compiles again in each process",
     "compiles slower machine code",
     "compiles more slowly",
@@ -215,6 +226,64 @@ CHANGES = {
     ),
     "overload is gone": (UNCOMPILED, "import numba.extending; del numba.extending.overload"),
     "intrinsic is gone": (UNCOMPILED, "import numba.extending; del numba.extending.intrinsic"),
+    "lower_builtin is gone": (UNCOMPILED, "import numba.extending; del numba.extending.lower_builtin"),
+    "type_callable is gone": (UNCOMPILED, "import numba.extending; del numba.extending.type_callable"),
+    "register_model is gone": (UNCOMPILED, "import numba.extending; del numba.extending.register_model"),
+    "get_or_insert_function is gone": (
+        UNCOMPILED,
+        "from numba.core import cgutils; del cgutils.get_or_insert_function",
+    ),
+    "arrays are made in another way": (
+        UNCOMPILED,
+        """
+        from numba.core import base
+        make = base.BaseContext.make_array
+        def refuse(self, kind):
+            import sys
+            if sys._getframe(1).f_globals["__name__"] == "linmax._vectors":
+                raise AttributeError("'CPUContext' object has no attribute 'make_array'")
+            return make(self, kind)
+        base.BaseContext.make_array = refuse
+        """,
+    ),
+    "llvm_cfunc_wrapper_name is renamed": (
+        ONE_BY_ONE,
+        """
+        from numba.core import funcdesc
+        name = funcdesc.FunctionDescriptor.llvm_cfunc_wrapper_name.fget
+        def refuse(self):
+            import sys
+            if sys._getframe(1).f_globals["__name__"] == "linmax._jit":
+                raise AttributeError("no attribute 'llvm_cfunc_wrapper_name'")
+            return name(self)
+        funcdesc.FunctionDescriptor.llvm_cfunc_wrapper_name = property(refuse)
+        """,
+    ),
+    "get_pointer_to_function is gone": (
+        ONE_BY_ONE,
+        """
+        from numba.core import codegen
+        get = codegen.JITCodeLibrary.get_pointer_to_function
+        def refuse(self, name):
+            import sys
+            if sys._getframe(1).f_globals["__name__"] == "linmax._jit":
+                raise AttributeError("no attribute 'get_pointer_to_function'")
+            return get(self, name)
+        codegen.JITCodeLibrary.get_pointer_to_function = refuse
+        """,
+    ),
+    "a stage has no wrapper": (
+        ONE_BY_ONE,
+        """
+        from numba.core import codegen
+        get = codegen.JITCodeLibrary.get_pointer_to_function
+        def find_none(self, name):
+            import sys
+            caller = sys._getframe(1).f_globals["__name__"]
+            return 0 if caller == "linmax._jit" else get(self, name)
+        codegen.JITCodeLibrary.get_pointer_to_function = find_none
+        """,
+    ),
     "cpu_target has moved": ("exp and pow", "from numba.core import registry; del registry.cpu_target"),
     "add_symbol is gone": ("exp and pow", "import llvmlite.binding; del llvmlite.binding.add_symbol"),
 }  # fmt: skip

@@ -62,7 +62,8 @@ def test_the_limits_of_a_chunk_change_nothing(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("name", ["vr", "mixture", "nested"])
 def test_any_number_of_threads_gives_the_same_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = []
+    found = [learned(name)]
+    monkeypatch.setattr("linmax.runtime.runner.MANY_RUNS", 1)
     monkeypatch.setattr("linmax.runtime.concurrency.MIN_TRIALS", 2)
     for count in ("1", "2", "5"):
         monkeypatch.setenv("LINMAX_THREADS", count)
@@ -168,19 +169,19 @@ def test_an_interrupt_leaves_a_session_that_can_go_on(name: str, monkeypatch: py
     monkeypatch.setattr("linmax.runtime.runner.ENSEMBLE_CHUNK", 20)
     fusion = Fusion(COMMITTEES[name], classes=CLASSES, seed=5)
     at_once(fusion, stream[:1])
-    compute = fusion.runner.predictor.compute
+    execute = fusion.runner._execute
     calls = []
 
-    def interrupted(chunk: Any) -> Any:
+    def interrupted(chunk: Any, scores: bool) -> Any:
         calls.append(chunk.length)
         if len(calls) == 2:
             os.kill(os.getpid(), signal.SIGINT)  # in the middle of a chunk, which is finished first
-        return compute(chunk)
+        return execute(chunk, scores)
 
-    fusion.runner.predictor.compute = interrupted  # type: ignore[method-assign]
+    fusion.runner._execute = interrupted  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
         at_once(fusion, stream)
     assert (len(calls), fusion.trials) == (2, 41)
-    fusion.runner.predictor.compute = compute  # type: ignore[method-assign]
+    fusion.runner._execute = execute  # type: ignore[method-assign]
     at_once(fusion, stream[40:])
     assert same(fusion, whole), different(fusion, whole)

@@ -45,7 +45,8 @@ def heads_agree(fusion: Fusion, head: Any, oracle: Any, where: str) -> None:
         )
     elif isinstance(oracle, slow.WeightedMajority | slow.Mixture):
         theirs = oracle.logs if isinstance(oracle.logs, list) else list(oracle.logs.values())
-        assert head.logs.tolist() == pytest.approx(theirs, rel=1e-9, abs=1e-9), where
+        logs = np.log(head.v[: len(theirs)]) if isinstance(oracle, slow.Mixture) else head.logs
+        assert logs.tolist() == pytest.approx(theirs, rel=1e-9, abs=1e-9), where
         for member, other in zip(head.members, oracle.members, strict=True):
             heads_agree(fusion, member, other, where)
     elif hasattr(oracle, "saved"):
@@ -193,8 +194,8 @@ def test_a_mixture_stays_finite_and_comes_back_when_a_member_was_hopeless() -> N
     for share in (0.0, 0.01):
         fusion = Fusion(Mixture([P, L, Winnow(3.0)], multiplier=1e50, share=share), classes=["a", "b"])
         at_once(fusion, stream)
-        assert np.isfinite(fusion.state()["head.0.logs"]).all()
-        assert np.exp(fusion.state()["head.0.logs"]).sum() == pytest.approx(1)
+        assert (fusion.state()["head.0.v"] > 0.0).all()
+        assert fusion.state()["head.0.v"].sum() == pytest.approx(1)
         assert np.isfinite(fusion.scores([{"ann": "b"}])).all()
 
 

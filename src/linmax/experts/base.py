@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -22,6 +22,8 @@ RESERVED = frozenset({"expert", "threshold", "attribute", "pair", "(remainder)",
 KERNEL_LABEL = re.compile(r"\w+\(.*\) of \w+( in sets)?")
 
 State = dict[str, np.ndarray]
+VoteArrays = tuple[np.ndarray, np.ndarray, np.ndarray]
+VoteReader = Callable[[Any], VoteArrays]
 
 
 class Capacity(NamedTuple):
@@ -56,6 +58,30 @@ class TrialData:
     votes: Hard | Dense | Sparse | None = None
     rows: Rows | SparseRows | None = None
     frozen: FrozenVotes | None = None
+
+
+class SubVotes(NamedTuple):
+    """What the sub-experts of a source vote on one item, for an explanation; abstentions are left out.
+
+    Attributes
+    ----------
+    weight : ndarray of int
+        The sub-expert of each vote: the index of its weight among those of the source.
+    label : ndarray of int
+        The code of the class.
+    value : ndarray of float
+        The vote.
+    expert : ndarray of int
+        The code of the expert that the sub-expert belongs to; -1 if it is none's.
+    owner : hashable
+        The owner, in an explanation, of sub-experts that are no expert's.
+    """
+
+    weight: np.ndarray
+    label: np.ndarray
+    value: np.ndarray
+    expert: np.ndarray
+    owner: Any = None
 
 
 def is_reserved(name: Any) -> bool:
@@ -128,12 +154,18 @@ class Source(Term, abstract=True):
         Whether its sub-experts begin with weight 1 under ``start="equal"``.
     always_active : bool
         Whether its sub-experts exist before their first vote.
+    in_place : bool
+        Whether its forms can `add` to weights in place.
+    many : bool
+        Whether it has so many weights that those which only learn fast are kept as float32.
     """
 
     needs: ClassVar[str | None] = None
     claims: ClassVar[frozenset[str]] = frozenset()
     starts_equal: ClassVar[bool] = False
     always_active: ClassVar[bool] = False
+    in_place: ClassVar[bool] = False
+    many: ClassVar[bool] = False
 
     def __add__(self, other: Source) -> Source:
         if not isinstance(other, Source):
@@ -170,6 +202,13 @@ class Source(Term, abstract=True):
     def owner(self, key: Any) -> Any:
         """Return the key of an explanation to which the weight with this key contributes."""
         return key[0] if isinstance(key, tuple) else key
+
+    def sub_votes(self, form: Any, k: int, read: VoteReader) -> SubVotes | None:
+        """Return the votes for k classes on the first trial of a form; `read` lists votes as given.
+
+        None: they are found with the functions of the form, as in kernels, and their owners with `keys`.
+        """
+        return None
 
     def holds(self, claim: str) -> bool:
         """Whether a mathematical check holds on this source with its options."""

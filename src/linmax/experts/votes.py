@@ -8,7 +8,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linmax.experts.base import VOTE_CLAIMS, Capacity, Source, TrialData, expert_key, expert_owner
+from linmax.experts.base import (
+    VOTE_CLAIMS,
+    Capacity,
+    Source,
+    SubVotes,
+    TrialData,
+    VoteArrays,
+    VoteReader,
+    expert_key,
+    expert_owner,
+)
 from linmax.kernels.forms import ConstantVotes, Dense, Hard, PerClassVotes, Sparse, SplitVotes
 from linmax.spec import short
 from linmax.validation import check_choice
@@ -54,6 +64,7 @@ class Votes(Source):
     needs: ClassVar[str] = "votes"
     claims: ClassVar[frozenset[str]] = VOTE_CLAIMS
     starts_equal: ClassVar[bool] = True
+    in_place: ClassVar[bool] = True
     once_positional: ClassVar[tuple[str, ...]] = ("as_",)
 
     def __post_init__(self) -> None:
@@ -87,6 +98,11 @@ class Votes(Source):
         """Return the expert."""
         return key if isinstance(key, tuple) else expert_owner(key)
 
+    def sub_votes(self, form: Any, k: int, read: VoteReader) -> SubVotes:
+        """Return the votes."""
+        expert, label, value = read(form)
+        return SubVotes(expert, label, value, expert)
+
 
 @dataclass(frozen=True, repr=False)
 class Thresholds(Source):
@@ -111,6 +127,7 @@ class Thresholds(Source):
     """
 
     claims: ClassVar[frozenset[str]] = VOTE_CLAIMS
+    in_place: ClassVar[bool] = True
 
     def shape(self, capacity: Capacity) -> tuple[int, ...]:
         """One weight per class."""
@@ -125,11 +142,17 @@ class Thresholds(Source):
         for c, name in enumerate(names.classes.names):
             yield ("threshold", name), (c,)
 
+    def sub_votes(self, form: Any, k: int, read: VoteReader) -> SubVotes:
+        """Return a vote for every class."""
+        classes = np.arange(k)
+        return SubVotes(classes, classes, np.ones(k), np.full(k, -1), "threshold")
+
 
 class _OfExperts(Source, abstract=True):
     """A source with several sub-experts per expert."""
 
     needs: ClassVar[str] = "votes"
+    in_place: ClassVar[bool] = True
 
     def owner(self, key: Any) -> Any:
         """Return the expert."""
@@ -203,6 +226,13 @@ class Split(_OfExperts):
                 if self.classes is None or name in self.classes:
                     yield (*start, name), (i, c)
 
+    def sub_votes(self, form: Any, k: int, read: VoteReader) -> SubVotes:
+        """Return the votes for the chosen classes."""
+        expert, label, value = read(form.votes)
+        chosen = form.chosen[label] == 1
+        expert, label = expert[chosen], label[chosen]
+        return SubVotes(expert * form.stride + label, label, value[chosen], expert)
+
 
 @dataclass(frozen=True, repr=False)
 class PerClass(_OfExperts):
@@ -230,6 +260,8 @@ class PerClass(_OfExperts):
     array(['no', 'yes'], dtype='<U3')
     """
 
+    many: ClassVar[bool] = True
+
     def shape(self, capacity: Capacity) -> tuple[int, ...]:
         """One weight per expert, vote and class."""
         return (capacity.experts, capacity.classes, capacity.classes)
@@ -245,6 +277,31 @@ class PerClass(_OfExperts):
             for a, vote in enumerate(names.classes.names):
                 for c, label in enumerate(names.classes.names):
                     yield (*start, vote, label), (i, a, c)
+
+    def sub_votes(self, form: Any, k: int, read: VoteReader) -> SubVotes:
+        """Return the votes of each expert as votes for every class."""
+        expert, vote, value = read(form.votes)
+        first, label = (expert * form.stride + vote) * form.stride, np.arange(len(expert) * k) % max(k, 1)
+        return SubVotes(first.repeat(k) + label, label, value.repeat(k), expert.repeat(k))
+
+
+def first_votes(votes: Any) -> VoteArrays:
+    """Return the experts, classes and values of the votes of the first trial, without abstentions.
+
+    >>> first_votes(Hard(np.array([[2, -1, 0]])))
+    (array([0, 2]), array([2, 0]), array([1., 1.]))
+    """
+    if isinstance(votes, Hard):
+        codes = votes.codes[0]
+        expert = np.flatnonzero(codes >= 0)
+        return expert, codes[expert].astype(np.int64), np.ones(len(expert))
+    if isinstance(votes, Dense):
+        expert, label = np.nonzero(votes.values[0])
+        return expert, label, votes.values[0, expert, label]
+    entries = slice(int(votes.indptr[0]), int(votes.indptr[1]))
+    expert, label, value = votes.expert[entries], votes.label[entries], votes.value[entries]
+    given = (label >= 0) & (value != 0.0)
+    return expert[given].astype(np.int64), label[given].astype(np.int64), value[given]
 
 
 def rescale(votes: Any, scale: str) -> Any:

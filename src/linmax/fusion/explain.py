@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from linmax import _jit
+from linmax.experts.base import VoteArrays, expert_owner
+from linmax.experts.votes import first_votes
 from linmax.fusion.results import Explanation
 from linmax.inputs import Batch, NameIndex, Names
+from linmax.kernels import in_place
 from linmax.kernels import trial as trials
 from linmax.kernels.forms.base import append_votes
 from linmax.kernels.recycling import NoBuffer
-from linmax.kernels.update import best_class
-from linmax.runtime.predictor import Attribution
+from linmax.kernels.structs import SILENT
+from linmax.runtime.layout import Block
+from linmax.runtime.predictor import REMAINDER, Attribution, Part, Predictor
+from linmax.runtime.program import padded
 from linmax.runtime.rule_run import RuleRun
 from linmax.runtime.runner import Runner
 from linmax.runtime.sources import Sources
@@ -40,32 +46,81 @@ def explain(runner: Runner, batch: Batch) -> Explanation:
     try:
         with _jit.interpreted():
             item = AttributedItem(runner, batch, names)
-            attribution = runner.predictor.explain(item)
+            attribution = item.explain(runner.predictor)
     finally:
         runner.resize()
     code = item.best_class(attribution.scores)
     return Explanation(
         classes[code] if code >= 0 else None,
         dict(zip(classes, attribution.scores.tolist(), strict=True)),
-        {
-            owner: {label: x for label, x in zip(classes, row.tolist(), strict=True) if x != 0.0}
-            for owner, row in attribution.parts.items()
-        },
+        _contributions(item, attribution, classes),
         _members(attribution, classes),
     )
+
+
+def _contributions(
+    item: AttributedItem, attribution: Attribution, classes: list[Any]
+) -> dict[Any, dict[Any, float]]:
+    """Return what each owner adds to each class, without zeros; the remainder is last."""
+    factors: dict[int, tuple[Part, float]] = {}
+    for part, factor in attribution.parts:  # a member of several ensembles occurs in several of them
+        before = factors.get(id(part), (part, 0.0))[1]
+        factors[id(part)] = part, before + factor
+    total = np.zeros((len(item.owners), item.known))
+    for part, factor in factors.values():
+        total[: len(part.values)] += factor * part.values
+    values, rows = total.tolist(), frozenset[int]().union(*(part.rows for part, _ in factors.values()))
+    contributions = {item.owners[row]: _named(classes, values[row]) for row in sorted(rows)}
+    if attribution.remainder:
+        remainder = attribution.scores - total.sum(axis=0)
+        contributions[REMAINDER] = _named(classes, remainder.tolist())
+    return contributions
+
+
+def _named(classes: list[Any], values: list[float]) -> dict[Any, float]:
+    """Return numbers by class, without zeros."""
+    return {label: x for label, x in zip(classes, values, strict=True) if x != 0.0}
 
 
 def _members(attribution: Attribution, classes: list[Any]) -> dict[str, tuple[float, Any]]:
     """Return the share and prediction of each member; one that occurs several times has the sum."""
     members: dict[str, tuple[float, Any]] = {}
-    for learner, share, code in attribution.members:
-        before = members.get(repr(learner), (0.0, None))[0]
-        members[repr(learner)] = (before + share, classes[code] if code >= 0 else None)
+    for title, share, code in attribution.members:
+        before = members.get(title, (0.0, None))[0]
+        members[title] = (before + share, classes[code] if code >= 0 else None)
     return members
+
+
+class ItemVotes(NamedTuple):
+    """What the sub-experts of some sources vote on one item.
+
+    Parameters
+    ----------
+    weight
+        The sub-expert of each vote: the index of its weight.
+    label, value
+        The class of each vote, and the vote.
+    cell
+        The place of each vote in an array of owners by classes.
+    owners
+        The number of rows of that array.
+    rows
+        The rows of the owners that vote.
+    """
+
+    weight: np.ndarray
+    label: np.ndarray
+    value: np.ndarray
+    cell: np.ndarray
+    owners: int
+    rows: frozenset[int]
 
 
 class AttributedItem:
     """One item in the form of every source, for predictors to explain.
+
+    What sub-experts vote is found once for all runs on the same sources, and every predictor is asked once,
+    also if it is in several ensembles.
 
     Parameters
     ----------
@@ -75,54 +130,181 @@ class AttributedItem:
         One item, encoded.
     names
         All names, those of the item included.
+
+    Attributes
+    ----------
+    known : int
+        The number of classes.
+    owners : list
+        The keys of the explanation, in the order of the rows of a `Part`.
     """
 
     def __init__(self, runner: Runner, batch: Batch, names: Names) -> None:
         self.names = names
         self.known = int(batch.known[0])
         self.chunk = runner.prepare(batch)
+        self.owners: list[Any] = []
+        self._rows: dict[Any, int] = {}
+        self._expert_rows = np.full(len(names.experts), -1)
+        self._read: dict[int, tuple[Any, VoteArrays]] = {}  # the votes are kept, so that ids stay theirs
+        self._votes: dict[Sources, ItemVotes] = {}
+        self._attributions: dict[Predictor, Attribution] = {}
 
     def best_class(self, scores: np.ndarray) -> int:
         """Return the code of the class with the highest score."""
-        return int(best_class(scores, len(scores)))
+        return int(scores.argmax()) if len(scores) else -1
+
+    def best_classes(self, scores: list[np.ndarray]) -> list[int]:
+        """Return the code of the class with the highest score, for several arrays of scores."""
+        codes: list[int] = np.array(scores).argmax(axis=1).tolist() if self.known else [-1] * len(scores)
+        return codes
+
+    # --- the rows of parts
+
+    def row_of(self, owner: Any) -> int:
+        """Return the row of an owner, after adding it if it is new."""
+        if owner not in self._rows:
+            self._rows[owner] = len(self.owners)
+            self.owners.append(owner)
+        return self._rows[owner]
+
+    def rows_of_experts(self, experts: np.ndarray) -> np.ndarray:
+        """Return the rows of experts, given by their codes."""
+        rows: np.ndarray = self._expert_rows[experts]
+        if rows.min(initial=0) < 0:
+            for i in dict.fromkeys(experts[rows < 0].tolist()):
+                self._expert_rows[i] = self.row_of(expert_owner(self.names.experts.names[i]))
+            rows = self._expert_rows[experts]
+        return rows
+
+    def add_up(self, rows: np.ndarray, labels: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return the sums of values by row and class, as the values of a `Part`."""
+        return self._values((rows * self.known + labels).reshape(-1), values.reshape(-1), len(self.owners))
+
+    def _values(self, cells: np.ndarray, values: np.ndarray, rows: int) -> np.ndarray:
+        return _sums(cells, values, rows * self.known).reshape(rows, self.known)
+
+    # --- attributions
+
+    def explain(self, predictor: Predictor) -> Attribution:
+        """Return what decides the item for a predictor; it must not be changed."""
+        if predictor not in self._attributions:
+            self._attributions[predictor] = predictor.explain(self)
+        return self._attributions[predictor]
 
     def of_run(self, run: RuleRun, mean: bool) -> Attribution:
         """Attribute the scores of a rule run; new experts have the weight with which they would start."""
+        votes = self.votes_on(run.sources)
+        if not _has_new_experts(run, votes.weight):
+            return self._attribute(votes, run.weights(mean=mean, at=votes.weight))
         form = run.sources.form
-        h, history, _, work, settings, counts = run.kernel_state(NoBuffer(0))
+        if run.in_place:
+            h, history, work, settings, counts = run.in_place_state()
+            join: Any = in_place.add_new_voters
+        else:
+            h, history, _, work, settings, counts = run.kernel_state(NoBuffer(0))
+            join = trials.add_new_experts
         saved = h.s.copy()
-        form.begin_trial(0)
-        joined = 0
-        if run.tracks_spoken:
-            joined = trials.add_new_experts(form, 0, self.known, h, history, work, settings, counts)
-        newcomers = work.index[:joined].copy()
-        attribution = self.of_vector(run.sources, run.weights(mean=mean))
-        work.index[:joined] = newcomers
+        joined = join(form, 0, self.known, h, history, work, settings, counts)
+        weights = run.weights(mean=mean, at=votes.weight)
         trials.remove_new_experts(h, history, work, settings, counts, joined)
         h.s[:] = saved
-        return attribution
+        return self._attribute(votes, weights)
 
     def of_vector(self, sources: Sources, vector: np.ndarray) -> Attribution:
         """Attribute the scores of a hypothesis over some sources."""
-        form = sources.form
-        form.begin_trial(0)
-        owners = {at: owner for _, owner, at in sources.named_weights(self.names)}
-        index, value = np.zeros(len(vector) + 1, dtype=np.int64), np.zeros(len(vector) + 1)
-        q = np.zeros(sources.capacity.classes + 1)
-        scores, parts = np.zeros(self.known), dict[Any, np.ndarray]()
+        votes = self.votes_on(sources)
+        return self._attribute(votes, vector[votes.weight])
+
+    def _attribute(self, votes: ItemVotes, weights: np.ndarray) -> Attribution:
+        """Attribute the scores of a hypothesis, given by the weight of every vote."""
+        added = weights * votes.value
+        part = Part(self._values(votes.cell, added, votes.owners), votes.rows)
+        return Attribution(_sums(votes.label, added, self.known), ((part, 1.0),))
+
+    # --- votes
+
+    def first_votes(self, votes: Any) -> VoteArrays:
+        """Return the experts, classes and values of votes, read once for all sources; see `first_votes`."""
+        if id(votes) not in self._read:
+            self._read[id(votes)] = votes, first_votes(votes)
+        return self._read[id(votes)][1]
+
+    def votes_on(self, sources: Sources) -> ItemVotes:
+        """Return what the sub-experts of some sources vote."""
+        if sources not in self._votes:
+            sources.form.begin_trial(0)
+            blocks = sources.layout.blocks
+            parts = zip(blocks, _forms(sources.form, len(blocks)), sources.memories, strict=True)
+            found = [self._of_source(block, form, memory) for block, form, memory in parts]
+            weight, label, value, row = map(np.concatenate, zip(*found, strict=True))
+            cell, rows = row * self.known + label, frozenset(row.tolist())
+            self._votes[sources] = ItemVotes(weight, label, value, cell, len(self.owners), rows)
+        return self._votes[sources]
+
+    def _of_source(self, block: Block, form: Any, memory: Any) -> tuple[np.ndarray, ...]:
+        """Return the weight, class, value and row of each vote on one source."""
+        votes = block.part.sub_votes(form, self.known, self.first_votes)
+        if votes is None:
+            return self._listed(block, form, memory)
+        if votes.owner is None:
+            rows = self.rows_of_experts(votes.expert)
+        else:
+            rows = np.full(len(votes.weight), self.row_of(votes.owner))
+        return votes.weight + block.at, votes.label, votes.value, rows
+
+    def _listed(self, block: Block, form: Any, memory: Any) -> tuple[np.ndarray, ...]:
+        """Find the votes on a source with the functions of its form, and their owners by key."""
+        size = math.prod(block.shape)
+        index, value = np.zeros(size + 1, dtype=np.int64), np.zeros(size + 1)
+        q = np.zeros(padded(self.known) + 1)
+        found = [(index[:0], index[:0], value[:0])]
         for label in range(self.known):
-            q[label] = 1.0  # with a single class in q, `voices` gives every sub-expert's vote for it
+            q[label] = 1.0  # with a single class in q, the coordinates of z are the votes for it
             count = append_votes(form, 0, self.known, q, 0, index, value, 0)
             q[label] = 0.0
-            for at, x in zip(index[:count].tolist(), value[:count].tolist(), strict=True):
-                part = float(vector[at]) * x
-                scores[label] += part
-                parts.setdefault(owners[at], np.zeros(self.known))[label] += part
-        return Attribution(scores, parts)
+            found.append((index[:count].copy(), np.full(count, label), value[:count].copy()))
+        voters, labels, values = map(np.concatenate, zip(*found, strict=True))
+        rows = np.zeros(size, dtype=np.int64)
+        votes = np.zeros(size, dtype=bool)
+        votes[voters] = True
+        for key, place in block.part.keys(self.names, memory):
+            at = 0
+            for i, width in zip(place, block.shape, strict=True):
+                at = at * width + i
+            if votes[at]:
+                rows[at] = self.row_of(block.part.owner(key))
+        return voters + block.at, labels, values, rows[voters]
+
+
+def _sums(index: np.ndarray, values: np.ndarray, size: int) -> np.ndarray:
+    """Return the sums of values by index, each added up in the order of the values."""
+    return np.bincount(index, values, size) if len(index) else np.zeros(size)
+
+
+def _forms(form: Any, count: int) -> list[Any]:
+    """Return the forms of so many sources, of which a form is the sum."""
+    forms: list[Any] = []
+    while len(forms) < count - 1:
+        form, last = form.a, form.b
+        forms.append(last)
+    return [form, *reversed(forms)]
+
+
+def _has_new_experts(run: RuleRun, voters: np.ndarray) -> bool:
+    """Return whether some of these sub-experts vote for the first time, and have to be given a weight."""
+    if not run.counts[SILENT] or not (run.rule.first() != 0.0 if run.in_place else run.tracks_spoken):
+        return False
+    new = voters[run.columns["spoken"][voters] == 0]
+    return bool(run.columns["first"][new].any()) if run.in_place else len(new) > 0
 
 
 def _with_unknown_names(names: Names, batch: Batch) -> Names:
     """Return the names with those that only this item has."""
+    if int(batch.known[0]) == len(names.classes) and not (
+        batch.new_experts or batch.new_attributes or batch.new_values
+    ):
+        return names
     codes = range(len(names.classes), int(batch.known[0]))
     unknown = [batch.unknown_classes.name(0, code) for code in codes]
     return Names(

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linmax._jit import inline
+from linmax._vectors import take, wide
 from linmax.rules.base import SCALE
 
 MOST_SCALE = 2.0**20  # the largest cumulated scale, in multiples of the current scale
@@ -54,6 +55,10 @@ class MeanWeights(NamedTuple):
 
     def weight_of(self, i):
         return self.past[i] + self.w[i] * (self.total - self.since[i]) + self.w[i] * self.scale
+
+    def weights_of(self, i):
+        w = wide(take(self.w, i))
+        return take(self.past, i) + w * (self.total - take(self.since, i)) + w * self.scale
 
 
 @inline

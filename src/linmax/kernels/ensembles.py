@@ -1,8 +1,13 @@
-"""Kernels of ensembles: mixtures, stacking, Weighted Majority, and a learned temperature."""
+"""Kernels of ensembles: the board of their members' scores, mixtures, stacking, and a learned temperature."""
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from linmax._jit import CompiledKernel, inline
+from linmax._vectors import maximum, put, splat, take, total, where_above
+from linmax.kernels.elementwise import exp_of, log_of
 from linmax.kernels.update import best_class
 
 SMALLEST = 1e-300
@@ -11,143 +16,261 @@ SKIP = 1e-4  # less probable classes do not change the curvature of a stack
 HEAT, CURVATURE = 0, 1  # indices in `state` of a temperature
 RATE = 0.1
 MAX_STEP = 0.5
+LANES = 8  # members side by side in a vector
+FEW = 4  # classes
+NO_CLASS = -1e9  # the score of what only fills up a vector of classes
+
+
+class Board(NamedTuple):
+    """The scores of the members of an ensemble side by side, for a block of trials.
+
+    Members come in groups of eight, the last of which may be incomplete. A vector holds the scores of the
+    members of a group for one class, and vectors are in the order of block, group, class.
+
+    Parameters
+    ----------
+    scores, p : ndarray of shape (block * groups * classes * 8,)
+        The scores of the members, and their softmax.
+    shift : ndarray of shape (block * groups * 8,)
+        log p = scores - shift.
+    groups, classes : int
+        The number of groups, and of classes that there is space for.
+    """
+
+    scores: np.ndarray
+    p: np.ndarray
+    shift: np.ndarray
+    groups: int
+    classes: int
 
 
 @inline
-def log_softmax(scores, k, out):
-    """Write log p, where p is the softmax of the scores."""
-    top = -math.inf
-    for c in range(k):
-        top = max(top, scores[c])
-    total = 0.0
-    for c in range(k):
-        total += math.exp(scores[c] - top)
-    shift = top + math.log(total) if k > 0 else 0.0
-    for c in range(k):
-        out[c] = scores[c] - shift
-
-
-@inline
-def write_prediction(scores, k, t, guesses, out_scores):
-    """Write the prediction of trial t and, if they are wanted, its scores."""
-    guesses[t] = best_class(scores, k)
+def write_prediction(scores, k, row, guesses, out_scores):
+    """Write the prediction of a trial and, if they are wanted, its scores."""
+    guesses[row] = best_class(scores, k)
     if len(out_scores) > 0:
         for c in range(k):
-            out_scores[t, c] = scores[c]
+            out_scores[row, c] = scores[c]
 
 
-def mix_trials(member_scores, labels, known, logs, step, share, p, guesses, out_scores):
-    """Predict with p = sum over members of v_m p_m, where log v = `logs`.
+@inline
+def softmax(scores, k, p):
+    """Write the softmax of k > 0 scores; return log p - scores, which is the same for all.
 
-    A wrong prediction lowers the log-weight of a member by `step`; `share` of all weight is then spread.
+    Both arrays have space for complete vectors.
     """
-    members = member_scores.shape[0]
-    mixed = p[members]
-    for t in range(member_scores.shape[1]):
-        k = known[t]
-        y = labels[t]
+    top = scores[best_class(scores, k)]
+    if k <= FEW:  # not worth a vector
+        whole = 0.0
         for c in range(k):
-            mixed[c] = 0.0
-        for m in range(members):
-            log_softmax(member_scores[m, t], k, p[m])
+            p[c] = math.exp(scores[c] - top)
+            whole += p[c]
+        for c in range(k):
+            p[c] /= whole
+        return -(top + math.log(whole))
+    for c in range(k, -(-k // LANES) * LANES):
+        scores[c] = NO_CLASS
+    sums = splat(0.0)
+    for j in range(0, k, LANES):
+        e = exp_of(take(scores, j) - top)
+        put(p, j, e)
+        sums = sums + e
+    whole = total(sums)
+    for j in range(0, k, LANES):
+        put(p, j, take(p, j) / whole)
+    return -(top + math.log(whole))
+
+
+@inline
+def fill_by_classes(member_scores, row, k, board, z, p):
+    """Take the softmax of one member after the other, with vectors of classes."""
+    wide = board.classes * LANES
+    for m in range(member_scores.shape[0]):
+        at = row * board.groups + m // LANES
+        lane = m % LANES
+        for c in range(k):
+            z[c] = member_scores[m, row, c]
+        board.shift[at * LANES + lane] = -softmax(z, k, p)
+        for c in range(k):
+            board.scores[at * wide + c * LANES + lane] = z[c]
+            board.p[at * wide + c * LANES + lane] = p[c]
+
+
+def board_trials(member_scores, known, board, z, p, begin, end):
+    """Collect the scores of all members, and take the softmax of all at once."""
+    members, wide = member_scores.shape[0], board.classes * LANES
+    for t in range(begin, end):
+        k, row = known[t], t - begin
+        if k == 0:
+            continue
+        if members * ((k + LANES - 1) // LANES) < board.groups * k:
+            fill_by_classes(member_scores, row, k, board, z, p)
+            continue
+        for g in range(board.groups):
+            at = (row * board.groups + g) * wide
+            for m in range(g * LANES, min((g + 1) * LANES, members)):
+                for c in range(k):
+                    board.scores[at + c * LANES + m - g * LANES] = member_scores[m, row, c]
+            top = take(board.scores, at)
+            for c in range(1, k):
+                top = maximum(top, take(board.scores, at + c * LANES))
+            sums = splat(0.0)
             for c in range(k):
-                mixed[c] += math.exp(logs[m] + p[m, c])
+                e = exp_of(take(board.scores, at + c * LANES) - top)
+                put(board.p, at + c * LANES, e)
+                sums = sums + e
+            each = 1.0 / sums
+            for c in range(k):
+                put(board.p, at + c * LANES, take(board.p, at + c * LANES) * each)
+            put(board.shift, (row * board.groups + g) * LANES, top + log_of(sums))
+
+
+fill_board = CompiledKernel(board_trials)
+
+
+def mix_trials(board, labels, known, v, least, multiplier, share, mixed, guesses, out_scores, begin, end):
+    """Predict with p = sum over members of v_m p_m.
+
+    A wrong prediction divides the weight v_m by `multiplier`; `share` of all weight is then spread. No weight
+    falls below `least`, which is 1 / members for members, times SMALLEST, and 0 for other lanes.
+    """
+    wide = board.classes * LANES
+    for t in range(begin, end):
+        k, y, row = known[t], labels[t], t - begin
+        first = row * board.groups * wide
         for c in range(k):
-            mixed[c] = math.log(max(mixed[c], SMALLEST))
-        write_prediction(mixed, k, t, guesses, out_scores)
+            sums = splat(0.0)
+            for g in range(board.groups):
+                sums = sums + take(board.p, first + g * wide + c * LANES) * take(v, g * LANES)
+            mixed[c] = total(sums)
+        guesses[row] = best_class(mixed, k)
+        if len(out_scores) > 0:
+            for c in range(k, -(-k // LANES) * LANES):
+                mixed[c] = 1.0
+            for j in range(0, k, LANES):
+                put(mixed, j, log_of(maximum(take(mixed, j), SMALLEST)))
+            for c in range(k):
+                out_scores[row, c] = mixed[c]
         if 0 <= y < k:
-            top = -math.inf
-            for m in range(members):
-                logs[m] -= step * (best_class(member_scores[m, t], k) != y)
-                top = max(top, logs[m])
-            total = 0.0
-            for m in range(members):
-                total += math.exp(logs[m] - top)
-            for m in range(members):
-                v = math.exp(logs[m] - top) / total
-                logs[m] = math.log(max((1.0 - share) * v + share / members, SMALLEST))
+            whole = 0.0
+            for g in range(board.groups):
+                at = first + g * wide
+                truth = take(board.scores, at + y * LANES)
+                wrong = splat(0.0)  # whether a member predicts another class; the first of equal scores wins
+                for c in range(y):
+                    wrong = where_above(truth, take(board.scores, at + c * LANES), wrong, 1.0)
+                for c in range(y + 1, k):
+                    wrong = where_above(take(board.scores, at + c * LANES), truth, 1.0, wrong)
+                now = take(v, g * LANES) / where_above(wrong, 0.5, multiplier, 1.0)
+                put(v, g * LANES, now)
+                whole += total(now)
+            keep = (1.0 - share) / whole
+            for g in range(board.groups):
+                low = take(least, g * LANES)
+                spread = low * (share / SMALLEST)
+                put(v, g * LANES, maximum(take(v, g * LANES) * keep + spread, low))
 
 
 mix = CompiledKernel(mix_trials)
 
 
-def stack_trials(member_scores, labels, known, v, P, prior, forget, x, scores, work, guesses, out_scores):
+def stack_trials(
+    board, labels, known, members, v, P, prior, forget, x, scores, work, guesses, out_scores, begin, end
+):
     """Softmax regression on the log-probabilities x of the members: scores = v . x, with Newton steps for v.
 
-    P is the inverse of the curvature so far; `forget` of it is replaced by the prior on every trial.
+    P is the inverse of the curvature so far, lanes * lanes; `forget` of it is replaced by the prior on every
+    trial.
     """
-    members = member_scores.shape[0]
-    mean, d, Pd = work[0], work[1], work[2]
-    for t in range(member_scores.shape[1]):
-        k = known[t]
-        y = labels[t]
+    groups, wide, lanes = board.groups, board.classes * LANES, len(v)
+    z, p, mean, d, Pd = scores[0], scores[1], work[0], work[1], work[2]
+    for t in range(begin, end):
+        k, y, row = known[t], labels[t], t - begin
+        if k == 0:
+            write_prediction(z, k, row, guesses, out_scores)
+            continue
         for c in range(k):
-            scores[0, c] = 0.0
-        for m in range(members):
-            log_softmax(member_scores[m, t], k, x[m])
+            sums = splat(0.0)
+            for g in range(groups):
+                shift = take(board.shift, (row * groups + g) * LANES)
+                one = maximum(take(board.scores, (row * groups + g) * wide + c * LANES) - shift, FLOOR)
+                put(x, c * lanes + g * LANES, one)
+                sums = sums + one * take(v, g * LANES)
+            z[c] = total(sums)
+        shift = softmax(z, k, p)
+        guesses[row] = best_class(z, k)
+        if len(out_scores) > 0:
             for c in range(k):
-                x[m, c] = max(x[m, c], FLOOR)
-                scores[0, c] += v[m] * x[m, c]
-        log_softmax(scores[0], k, scores[1])
-        write_prediction(scores[1], k, t, guesses, out_scores)
+                out_scores[row, c] = z[c] + shift
         if not 0 <= y < k:
             continue
-        for m in range(members):
-            mean[m] = 0.0
+        for g in range(groups):
+            sums = splat(0.0)
             for c in range(k):
-                mean[m] += math.exp(scores[1, c]) * x[m, c]
+                sums = sums + take(x, c * lanes + g * LANES) * p[c]
+            put(mean, g * LANES, sums)
         for c in range(k):
-            p = math.exp(scores[1, c])
-            if p >= SKIP:
-                update_inverse(P, p, x, c, mean, d, Pd)
+            if p[c] >= SKIP:
+                for g in range(groups):
+                    put(d, g * LANES, take(x, c * lanes + g * LANES) - take(mean, g * LANES))
+                update_inverse(P, p[c], members, groups, d, Pd)
+        for g in range(groups):
+            put(d, g * LANES, take(x, y * lanes + g * LANES) - take(mean, g * LANES))
+        times(P, members, groups, d, Pd)
+        for g in range(groups):
+            put(v, g * LANES, take(v, g * LANES) + take(Pd, g * LANES))
+        for j in range(0, members * lanes, LANES):
+            put(P, j, take(P, j) * (1.0 - forget))
         for m in range(members):
-            for n in range(members):
-                v[m] += P[m, n] * (x[n, y] - mean[n])
-        for m in range(members):
-            for n in range(members):
-                P[m, n] *= 1.0 - forget
-            P[m, m] += forget * prior
+            P[m * lanes + m] += forget * prior
 
 
 @inline
-def update_inverse(P, p, x, c, mean, d, Pd):
-    """Update P to the inverse of (curvature + p d d'), d = x[:, c] - mean (Sherman & Morrison)."""
-    members = len(mean)
+def times(P, members, groups, d, Pd):
+    """Write P d; P is symmetric."""
+    for g in range(groups):
+        sums = splat(0.0)
+        for m in range(members):
+            sums = sums + take(P, (m * groups + g) * LANES) * d[m]
+        put(Pd, g * LANES, sums)
+
+
+@inline
+def update_inverse(P, p, members, groups, d, Pd):
+    """Update P to the inverse of (curvature + p d d') (Sherman & Morrison)."""
+    times(P, members, groups, d, Pd)
     along = 0.0
-    for m in range(members):
-        d[m] = x[m, c] - mean[m]
-    for m in range(members):
-        Pd[m] = 0.0
-        for n in range(members):
-            Pd[m] += P[m, n] * d[n]
-        along += d[m] * Pd[m]
-    for m in range(members):
-        for n in range(members):
-            P[m, n] -= p / (1.0 + p * along) * Pd[m] * Pd[n]
+    for g in range(groups):
+        along += total(take(d, g * LANES) * take(Pd, g * LANES))
+    factor = p / (1.0 + p * along)
+    for g in range(groups):
+        row = take(Pd, g * LANES)
+        for m in range(members):
+            at = (m * groups + g) * LANES
+            put(P, at, take(P, at) - row * (factor * Pd[m]))
 
 
 stack = CompiledKernel(stack_trials)
 
 
-def temper_trials(scores, labels, known, state, x, p, out_scores):
+def temper_trials(scores, labels, known, state, x, p, out_scores, begin, end):
     """Multiply scores by exp(u); u follows the gradient of the log-loss, divided by its curvature."""
-    for t in range(scores.shape[0]):
-        k = known[t]
-        y = labels[t]
-        top = -math.inf
-        for c in range(k):
-            top = max(top, scores[t, c])
+    for t in range(begin, end):
+        k, y, row = known[t], labels[t], t - begin
+        if k == 0:
+            continue
+        top = scores[row, best_class(scores[row], k)]
         heat = math.exp(state[HEAT])
         for c in range(k):
-            x[c] = heat * (scores[t, c] - top)
-            out_scores[t, c] = x[c]
+            x[c] = heat * (scores[row, c] - top)
+            out_scores[row, c] = x[c]
         if 0 <= y < k:
-            log_softmax(x, k, p)
+            softmax(x, k, p)
             mean = 0.0
             square = 0.0
             for c in range(k):
-                mean += math.exp(p[c]) * x[c]
-                square += math.exp(p[c]) * x[c] * x[c]
+                mean += p[c] * x[c]
+                square += p[c] * x[c] * x[c]
             state[CURVATURE] += max(square - mean * mean, 0.0)
             step = RATE * (x[y] - mean) / (1.0 + RATE * state[CURVATURE])
             state[HEAT] += min(max(step, -MAX_STEP), MAX_STEP)
@@ -177,15 +300,14 @@ def mean_log(logs, spoken):
     return top + math.log(total / count)
 
 
-def weigh_trials(votes, labels, known, logs, spoken, step, scores, guesses, out_scores):
+def weigh_trials(votes, labels, known, logs, spoken, step, scores, guesses, out_scores, begin, end):
     """Weighted Majority over the predictions of members or the votes of experts; -1 is an abstention."""
-    for t in range(votes.shape[0]):
-        k = known[t]
-        y = labels[t]
+    for t in range(begin, end):
+        k, y, row = known[t], labels[t], t - begin
         first_log = math.nan
         top = -math.inf
-        for i in range(votes.shape[1]):
-            if votes[t, i] >= 0:
+        for i in range(votes.shape[0]):
+            if votes[i, row] >= 0:
                 if spoken[i] == NEW:
                     if math.isnan(first_log):
                         first_log = mean_log(logs, spoken)
@@ -193,18 +315,18 @@ def weigh_trials(votes, labels, known, logs, spoken, step, scores, guesses, out_
                 top = max(top, logs[i])
         for c in range(k):
             scores[c] = 0.0
-        for i in range(votes.shape[1]):
-            if votes[t, i] >= 0:
-                scores[votes[t, i]] += math.exp(logs[i] - top)  # the largest weight counts 1
-        guesses[t] = best_class(scores, k)
+        for i in range(votes.shape[0]):
+            if votes[i, row] >= 0:
+                scores[votes[i, row]] += math.exp(logs[i] - top)  # the largest weight counts 1
+        guesses[row] = best_class(scores, k)
         if len(out_scores) > 0:
             for c in range(k):
-                out_scores[t, c] = scores[c]
-        for i in range(votes.shape[1]):
-            if votes[t, i] >= 0:
+                out_scores[row, c] = scores[c]
+        for i in range(votes.shape[0]):
+            if votes[i, row] >= 0:
                 if y >= 0:
                     spoken[i] = SPOKEN
-                    if y < k and votes[t, i] != y:
+                    if y < k and votes[i, row] != y:
                         logs[i] -= step
                 elif spoken[i] == NEW:
                     logs[i] = 0.0  # a prediction does not change the state

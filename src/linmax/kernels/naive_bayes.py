@@ -1,7 +1,8 @@
 """The kernel of Naive Bayes: counts of the votes of each expert under each label.
 
-A table N[i, j, a] holds how often expert i voted for a when the label was j. The table of all experts
-together is the prior of each expert. Scores are counted as fractions: max(x, 0) divided by their sum.
+Probabilities are multiplied, and the exponents of the products are split off every few votes, so that a trial
+takes one logarithm per class instead of one per vote and class. Scores are counted as fractions: max(x, 0)
+divided by their sum.
 """
 
 import math
@@ -9,11 +10,43 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linmax._jit import CompiledKernel, dispatched, inline
+from linmax._jit import CompiledKernel, dispatched, inline, separate
+from linmax._vectors import WIDTH, assign, exponents, get, increase, mantissas, put, splat, take
+from linmax.kernels.elementwise import LN2, log_of
 from linmax.kernels.ensembles import write_prediction
+from linmax.kernels.forms.base import list_votes, n_entries, vote_at
+from linmax.kernels.update import best_class
 
 POOL = 10.0  # the strength of the prior of the pooled table, in pseudo-counts
 TRUST = 0.6  # the accuracy of an expert under that prior; errors are spread evenly
+RUN = 8  # factors between two looks at the exponents of the products: each is between 1e-30 and 1e30
+
+
+class VoteList(NamedTuple):
+    """The votes of a trial that are for one class each.
+
+    Parameters
+    ----------
+    expert, label : ndarray of shape (experts + 7,), int64
+        Who votes, and for which class.
+    value, other : ndarray of shape (experts + 7,)
+        Scratch arrays, positive at first.
+    """
+
+    expert: np.ndarray
+    label: np.ndarray
+    value: np.ndarray
+    other: np.ndarray
+
+
+@dispatched
+def begin_counts(counts, k):
+    """Prepare what the votes of a trial are compared with."""
+
+
+@dispatched
+def add_votes(counts, votes, count, k, shrink, scores):
+    """Add to scores[c] what the first `count` votes of a list say in favour of each class c."""
 
 
 @dispatched
@@ -22,46 +55,123 @@ def add_log_odds(counts, i, a, part, k, shrink, r):
 
 
 @dispatched
-def count_vote(counts, i, a, part, y):
+def count_vote(counts, i, a, part, y, shrink):
     """Count that expert i voted for class a, with weight `part`, when the label was y."""
+
+
+@dispatched
+def count_votes(counts, votes, count, y, shrink):
+    """Count the first `count` votes of a list when the label was y."""
+
+
+@dispatched
+def end_counts(counts, y, k):
+    """End a trial whose label is y."""
 
 
 class Tables(NamedTuple):
     """Counts of the votes of each expert under each label.
 
+    P(expert i votes a | label j) is (prior[a, j] + unit * said[i, a, j]) * inverse[i, j], up to a constant;
+    it is exactly 1 for the first vote of an expert under the label it votes for, so that equal counts tie.
+
     Parameters
     ----------
-    said : ndarray of shape (experts, labels, votes)
+    said : ndarray of shape (experts, votes, labels)
         How often an expert voted for a class when the label was j.
-    heard : ndarray of shape (experts, labels)
-        The sums of `said` over the votes.
+    heard, inverse : ndarray of shape (experts, labels)
+        The sums of `said` over the votes, and shrink / (shrink + heard).
     pooled : ndarray of shape (labels, votes)
         The sums of `said` over the experts.
     pool : ndarray of shape (labels,)
         The sums of `pooled` over the votes.
     truths : ndarray of shape (labels,)
         How often each class was the label.
+    prior : ndarray of shape (votes, labels)
+        The probability of a vote of all experts together, relative to TRUST.
+    flat : tuple of ndarray
+        `said`, `prior`, `inverse` and `heard` with one dimension; their last axis is complete vectors.
+    classes : ndarray of shape (1,), int64
+        The number of classes that `prior` is for.
     """
 
     said: np.ndarray
     heard: np.ndarray
+    inverse: np.ndarray
     pooled: np.ndarray
     pool: np.ndarray
     truths: np.ndarray
+    prior: np.ndarray
+    flat: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+    classes: np.ndarray
+
+    def begin_counts(self, k):
+        """Compute the prior anew if a class has become known."""
+        if self.classes[0] != k:
+            self.classes[0] = k
+            for j in range(k):
+                write_prior(self.prior, self.pooled, self.pool, j, k)
+
+    def add_votes(self, votes, count, k, shrink, scores):
+        """Add the logarithm of the product of the votes' probabilities under each label."""
+        unit = 1.0 / (shrink * TRUST)
+        classes = self.said.shape[1]
+        wide = self.said.shape[2]
+        said, prior, inverse, _ = self.flat
+        for b in range(0, k, WIDTH):
+            product = splat(1.0)
+            powers = splat(0.0)
+            for first in range(0, count, RUN):
+                for j in range(first, min(first + RUN, count)):
+                    i, a = get(votes.expert, j), get(votes.label, j)
+                    p = take(said, (i * classes + a) * wide + b) * unit + take(prior, a * wide + b)
+                    product = product * (p * take(inverse, i * wide + b))
+                powers = powers + exponents(product)
+                product = mantissas(product)
+            put(scores, b, take(scores, b) + log_of(product) + powers * LN2)
 
     def add_log_odds(self, i, a, part, k, shrink, r):
         """Add the log-probability of a vote for a under each label."""
+        unit = 1.0 / (shrink * TRUST)
         for j in range(k):
-            first = TRUST if j == a else (1.0 - TRUST) / max(k - 1, 1)
-            g = (POOL * first + self.pooled[j, a]) / (POOL + self.pool[j])
-            r[j] += part * math.log((shrink * g + self.said[i, j, a]) / (shrink + self.heard[i, j]))
+            r[j] += part * math.log((self.prior[a, j] + unit * self.said[i, a, j]) * self.inverse[i, j])
 
-    def count_vote(self, i, a, part, y):
+    def count_vote(self, i, a, part, y, shrink):
         """Count the vote."""
-        self.said[i, y, a] += part
-        self.heard[i, y] += part
+        classes = self.said.shape[1]
+        increase(self.flat[0], (i * classes + a) * classes + y, part)
+        heard = self.heard[i, y] + part
+        self.heard[i, y] = heard
+        self.inverse[i, y] = shrink / (shrink + heard)
         self.pooled[y, a] += part
         self.pool[y] += part
+
+    def count_votes(self, votes, count, y, shrink):
+        """Count the votes."""
+        classes = self.said.shape[1]
+        said, _, inverse, heard = self.flat
+        pooled = self.pooled[y]
+        for j in range(count):
+            i, a = get(votes.expert, j), get(votes.label, j)
+            increase(said, (i * classes + a) * classes + y, 1.0)
+            at = i * classes + y
+            increase(heard, at, 1.0)
+            assign(inverse, at, shrink / (shrink + get(heard, at)))
+            increase(pooled, a, 1.0)
+        self.pool[y] += count
+
+    def end_counts(self, y, k):
+        """Compute the prior of the label anew."""
+        write_prior(self.prior, self.pooled, self.pool, y, k)
+
+
+@inline
+def write_prior(prior, pooled, pool, j, k):
+    """Write the probability of each vote under label j, over all experts and relative to TRUST."""
+    other = (1.0 - TRUST) / max(k - 1, 1)
+    for a in range(k):
+        first = TRUST if j == a else other
+        prior[a, j] = (POOL * first + pooled[j, a]) / (POOL + pool[j]) / TRUST
 
 
 class Accuracies(NamedTuple):
@@ -82,87 +192,148 @@ class Accuracies(NamedTuple):
     pooled: np.ndarray
     truths: np.ndarray
 
+    def begin_counts(self, k):
+        pass
+
+    def add_votes(self, votes, count, k, shrink, scores):
+        """Add to each class the log-odds of the experts that vote for it."""
+        g = shrink * (POOL * TRUST + self.pooled[0]) / (POOL + self.pooled[1])
+        rest = shrink - g
+        for j in range(count):
+            i = get(votes.expert, j)
+            right = get(self.right, i)
+            assign(votes.value, j, g + right)
+            assign(votes.other, j, rest + (get(self.heard, i) - right))
+        for j in range(0, count, WIDTH):
+            odds = take(votes.value, j) * max(k - 1, 1) / take(votes.other, j)
+            put(votes.value, j, log_of(odds))
+        for j in range(count):
+            increase(scores, get(votes.label, j), get(votes.value, j))
+
     def add_log_odds(self, i, a, part, k, shrink, r):
         """Add the log-odds of a against any other class."""
-        g = (POOL * TRUST + self.pooled[0]) / (POOL + self.pooled[1])
-        p = (shrink * g + self.right[i]) / (shrink + self.heard[i])
-        r[a] += part * math.log(p * max(k - 1, 1) / (1.0 - p))
+        r[a] += part * math.log(odds(self, i, k, shrink))
 
-    def count_vote(self, i, a, part, y):
+    def count_vote(self, i, a, part, y, shrink):
         """Count the vote."""
-        self.right[i] += part * (a == y)
+        right = part * (a == y)
+        self.right[i] += right
         self.heard[i] += part
-        self.pooled[0] += part * (a == y)
+        self.pooled[0] += right
         self.pooled[1] += part
 
+    def count_votes(self, votes, count, y, shrink):
+        """Count the votes."""
+        correct = 0.0
+        for j in range(count):
+            i = get(votes.expert, j)
+            right = 1.0 * (get(votes.label, j) == y)
+            increase(self.right, i, right)
+            increase(self.heard, i, 1.0)
+            correct += right
+        self.pooled[0] += correct
+        self.pooled[1] += count
+
+    def end_counts(self, y, k):
+        pass
+
 
 @inline
-def end_of_expert(votes, begin, end):
-    """Return the end of the votes of the expert whose votes start at `begin`."""
-    i = votes.expert[begin]
-    while begin < end and votes.expert[begin] == i:
-        begin += 1
-    return begin
+def odds(counts, i, k, shrink):
+    """Return p (k - 1) / (1 - p), where p is the accuracy of expert i."""
+    g = shrink * (POOL * TRUST + counts.pooled[0]) / (POOL + counts.pooled[1])
+    return (g + counts.right[i]) * max(k - 1, 1) / ((shrink - g) + (counts.heard[i] - counts.right[i]))
 
 
 @inline
-def positive_sum(votes, begin, end):
-    """Return the sum of the positive scores of one expert."""
+def entries_of_expert(votes, t, first, last):
+    """Return the end of the votes of the expert whose votes start at `first`, and the sum of the positive."""
+    i, _, _ = vote_at(votes, t, first)
     total = 0.0
-    for e in range(begin, end):
-        if votes.label[e] >= 0:
-            total += max(votes.value[e], 0.0)
-    return total
+    end = first
+    while end < last:
+        owner, a, x = vote_at(votes, t, end)
+        if owner != i:
+            break
+        if a >= 0:
+            total += max(x, 0.0)
+        end += 1
+    return end, total
 
 
-@inline
-def add_expert(votes, begin, end, k, shrink, counts, r):
-    """Write what the votes of one expert add to each class; the largest is 0, so that equal counts tie."""
-    total = positive_sum(votes, begin, end)
-    for c in range(k):
-        r[c] = 0.0
-    for e in range(begin, end):
-        if votes.label[e] >= 0 and votes.value[e] > 0.0:
-            add_log_odds(counts, votes.expert[e], votes.label[e], votes.value[e] / total, k, shrink, r)
-    top = -math.inf
-    for c in range(k):
-        top = max(top, r[c])
-    for c in range(k):
-        r[c] -= top
+@separate
+def add_scored_votes(votes, t, k, shrink, counts, scores):
+    """Add what votes with scores say in favour of each class."""
+    last = n_entries(votes, t)
+    at = 0
+    while at < last:
+        end, total = entries_of_expert(votes, t, at, last)
+        for e in range(at, end):
+            i, a, x = vote_at(votes, t, e)
+            if a >= 0 and x > 0.0:
+                add_log_odds(counts, i, a, x / total, k, shrink, scores)
+        at = end
 
 
-@inline
-def count_expert(votes, begin, end, y, counts):
-    """Count the votes of one expert on a labelled trial."""
-    total = positive_sum(votes, begin, end)
-    for e in range(begin, end):
-        if votes.label[e] >= 0 and votes.value[e] > 0.0:
-            count_vote(counts, votes.expert[e], votes.label[e], votes.value[e] / total, y)
+@separate
+def count_scored_votes(votes, t, y, shrink, counts):
+    """Count votes with scores on a trial whose label is y."""
+    last = n_entries(votes, t)
+    at = 0
+    while at < last:
+        end, total = entries_of_expert(votes, t, at, last)
+        for e in range(at, end):
+            i, a, x = vote_at(votes, t, e)
+            if a >= 0 and x > 0.0:
+                count_vote(counts, i, a, x / total, y, shrink)
+        at = end
 
 
-def count_trials(votes, begin, labels, known, shrink, counts, r, scores, guesses, out_scores):
-    """Run Naive Bayes: the log of the class frequency, plus what the votes of each expert add."""
-    for t in range(len(guesses)):
-        k = known[begin + t]
-        y = labels[begin + t]
-        first, last = votes.indptr[begin + t], votes.indptr[begin + t + 1]
+@separate
+def subtract_most(votes, t, k, shrink, counts, r, scores):
+    """Subtract from all scores the most that the votes of each expert say in favour of a class."""
+    most = 0.0
+    last = n_entries(votes, t)
+    at = 0
+    while at < last:
+        end, total = entries_of_expert(votes, t, at, last)
         for c in range(k):
-            scores[c] = math.log(1.0 + counts.truths[c])
-        begin_expert = first
-        while begin_expert < last:
-            end_expert = end_of_expert(votes, begin_expert, last)
-            add_expert(votes, begin_expert, end_expert, k, shrink, counts, r)
-            for c in range(k):
-                scores[c] += r[c]
-            begin_expert = end_expert
-        write_prediction(scores, k, t, guesses, out_scores)
+            r[c] = 0.0
+        for e in range(at, end):
+            i, a, x = vote_at(votes, t, e)
+            if a >= 0 and x > 0.0:
+                add_log_odds(counts, i, a, x / total, k, shrink, r)
+        most += r[best_class(r, k)]
+        at = end
+    for c in range(k):
+        scores[c] -= most
+
+
+def count_trials(
+    votes, labels, known, shrink, counts, listed, shown, r, scores, guesses, out_scores, begin, end
+):
+    """Run Naive Bayes: the log of the class frequency, plus what the votes of each expert add.
+
+    In scores that are `shown`, an expert adds 0 to the class that its votes favour most.
+    """
+    for t in range(begin, end):
+        k, y, row = known[t], labels[t], t - begin
+        begin_counts(counts, k)
+        for j in range(0, k, WIDTH):
+            put(scores, j, log_of(take(counts.truths, j) + 1.0))
+        count, scored = list_votes(votes, t, listed.expert, listed.label)
+        add_votes(counts, listed, count, k, shrink, scores)
+        if scored:
+            add_scored_votes(votes, t, k, shrink, counts, scores)
+        if shown and k > 0:
+            subtract_most(votes, t, k, shrink, counts, r, scores)
+        write_prediction(scores, k, row, guesses, out_scores)
         if 0 <= y < k:
             counts.truths[y] += 1.0
-            begin_expert = first
-            while begin_expert < last:
-                end_expert = end_of_expert(votes, begin_expert, last)
-                count_expert(votes, begin_expert, end_expert, y, counts)
-                begin_expert = end_expert
+            count_votes(counts, listed, count, y, shrink)
+            if scored:
+                count_scored_votes(votes, t, y, shrink, counts)
+            end_counts(counts, y, k)
 
 
 count = CompiledKernel(count_trials)

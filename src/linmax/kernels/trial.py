@@ -74,7 +74,7 @@ def predict_trial(form, t, k, h, average, work, settings, hypotheses, row, out):
     return own, predicted
 
 
-def trials(form, labels, known, begin, end, h, average, buffer, work, settings, counts, out):
+def trials(form, labels, known, h, average, buffer, work, settings, counts, out, begin, end):
     """Run the trials begin <= t < end; row t - begin of `out` takes the result."""
     for t in range(begin, end):
         k = known[t]

@@ -352,7 +352,7 @@ def follow_leader(
         k, y = known[place], labels[place]
         row = t
         if leader.again:
-            step(form, labels, known, place, place + 1, h, average, buffer, work, settings, counts, out)
+            step(form, labels, known, h, average, buffer, work, settings, counts, out, place, place + 1)
             row = 0
         own = out.mean[row] if leader.mean else out.own[row]
         scores = out.mean_scores[row] if leader.mean else out.own_scores[row]

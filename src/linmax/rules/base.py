@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -61,6 +61,13 @@ class Cycle(Term):
 
 
 register("cycle")(Cycle)  # its name in texts and model files of earlier versions
+
+
+class Step(NamedTuple):
+    """What a rule adds to the weights: size z, or size z / sqrt(1 + the sum of z^2 so far) if it adapts."""
+
+    size: float
+    adapts: bool = False
 
 
 def rivals_code(rivals: str | Cycle) -> tuple[int, int]:
@@ -161,6 +168,10 @@ class Rule(Learner, abstract=True):
     def scalars(self) -> tuple[float, ...]:
         """Return what `s[OWN:]` holds at the start."""
         return ()
+
+    def step(self) -> Step | None:
+        """Return the step, if `update` only adds a multiple of z to the weights; it is then not called."""
+        return None
 
     def threshold(self) -> float:
         """Return the largest margin at which the rule is called although the prediction was right."""

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from linmax.rules.base import MOVED, Cycle, Rule, check_start
+from linmax.rules.base import MOVED, Cycle, Rule, Step, check_start
 from linmax.validation import is_finite, require
 
 ETA, DECAYS = 0, 1  # in p
@@ -88,6 +88,10 @@ class Logistic(Rule):
     def first(self) -> float:
         """Return 1 if all experts start with equal weights."""
         return 1.0 if self.start == "equal" else 0.0
+
+    def step(self) -> Step | None:
+        """Return eta, unless it decays with time."""
+        return None if self.decay == "sqrt" else Step(self.eta, self.decay == "adagrad")
 
     @staticmethod
     def update(p: Any, s: Any, theta: Any, w: Any, index: Any, value: Any, margin: Any) -> int:

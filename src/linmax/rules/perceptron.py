@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from linmax.rules.base import MOVED, Rule, check_start
+from linmax.rules.base import MOVED, Rule, Step, check_start
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,6 +48,10 @@ class Perceptron(Rule):
     def first(self) -> float:
         """Return 1 if all experts start with equal weights."""
         return 1.0 if self.start == "equal" else 0.0
+
+    def step(self) -> Step:
+        """Return 1."""
+        return Step(1.0)
 
     @staticmethod
     def update(p: Any, s: Any, theta: Any, w: Any, index: Any, value: Any, margin: Any) -> int:

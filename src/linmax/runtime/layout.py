@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -60,9 +60,9 @@ class WeightLayout:
             self.blocks.append(Block(part, self.size, shape))
             self.size += math.prod(shape)
 
-    def empty_columns(self, start: float, averages: bool) -> Columns:
+    def empty_columns(self, start: float, averages: bool, dtype: Any = np.float64) -> Columns:
         """Return new columns; sub-experts of sources that may start equal begin at `start`."""
-        columns = {name: np.zeros(self.size) for name in ("theta", "w", "first")}
+        columns = {name: np.zeros(self.size, dtype=dtype) for name in ("theta", "w", "first")}
         columns["spoken"] = np.zeros(self.size, dtype=np.uint8)
         columns |= {name: np.zeros(self.size if averages else 0) for name in ("past", "since")}
         for block in self.blocks:
@@ -87,7 +87,7 @@ def strip_prefix(state: Columns, prefix: str) -> Columns:
 
 def doubled(capacity: int, needed: int) -> int:
     """Double a capacity until it is large enough."""
-    capacity = max(capacity, 4)
+    capacity = max(capacity, 8)
     while capacity < needed:
         capacity *= 2
     return capacity

@@ -36,22 +36,40 @@ class Predictions(NamedTuple):
     scores: np.ndarray
 
 
+class Part(NamedTuple):
+    """What each owner of sub-experts adds to the scores of one item through one hypothesis.
+
+    Parameters
+    ----------
+    values
+        A row of classes per owner of the item. Owners that the item has met later have no row.
+    rows
+        The rows of the owners that vote.
+    """
+
+    values: np.ndarray
+    rows: frozenset[int]
+
+
 class Attribution(NamedTuple):
-    """What each owner of sub-experts adds to the scores of one item.
+    """What the scores of one item are made of.
 
     Parameters
     ----------
     scores
         The score of each class.
     parts
-        What each owner adds to each class.
+        What owners add through each hypothesis, and its factor. They are added up for the explanation.
+    remainder
+        Whether the parts do not account for all of the scores.
     members
-        The learner, share and predicted code of each member of an ensemble.
+        The learner, as text, the share and the predicted code of each member of an ensemble.
     """
 
     scores: np.ndarray
-    parts: dict[Any, np.ndarray]
-    members: tuple[tuple[Any, float, int], ...] = ()
+    parts: tuple[tuple[Part, float], ...]
+    remainder: bool = False
+    members: tuple[tuple[str, float, int], ...] = ()
 
 
 class TrialChunk:
@@ -111,7 +129,7 @@ class Predictor:
     learner: Any
     members: Sequence[Any] = ()
     recent = 0  # how many of the latest trials have to be kept for it
-    single_item: ClassVar[bool] = False  # can it run one item with `bind`?
+    staged: ClassVar[bool] = False  # does `bind` add kernels that run block by block?
     combines_scores: ClassVar[bool] = False  # are its scores made of the scores of its members?
     scores_wanted = False
     _chunk: TrialChunk | None = None
@@ -138,17 +156,22 @@ class Predictor:
         """Return the predictions of a chunk, and learn from it."""
         raise NotImplementedError
 
-    def bind(self, item: Any, codes: np.ndarray, scores: np.ndarray) -> None:
-        """Add the calls for one item to a `SingleItem`, to write into `codes` and (unless empty) `scores`."""
-        raise NotImplementedError
+    def bind(self, program: Any, codes: np.ndarray, scores: np.ndarray) -> None:
+        """Add kernels to a `Program` that write into `codes` and (unless empty) `scores`."""
+        program.copy(self.predictions(program.chunk), codes, scores)
 
     def weights(self) -> dict[Any, float]:
         """Return the weights that predict, by key."""
         raise NotImplementedError
 
     def explain(self, item: Any) -> Attribution:
-        """Return what decides an item."""
+        """Return what decides an item; `item.explain` asks each predictor once."""
         raise NotImplementedError
+
+    @cached_property
+    def title(self) -> str:
+        """The learner as text."""
+        return repr(self.learner)
 
     def shares(self) -> list[tuple[Predictor, float]]:
         """Return the members, and the share that each has in the predictions now."""
@@ -198,7 +221,7 @@ class RulePredictor(Predictor):
         Whether the mean predicts.
     """
 
-    single_item: ClassVar[bool] = True
+    staged: ClassVar[bool] = True
 
     def __init__(self, learner: Learner, run: RuleRun, mean: bool) -> None:
         self.learner = learner
@@ -220,9 +243,12 @@ class RulePredictor(Predictor):
             return Predictions(out.mean, out.mean_scores if self.scores_wanted else NO_SCORES)
         return Predictions(out.own, out.own_scores if self.scores_wanted else NO_SCORES)
 
-    def bind(self, item: Any, codes: np.ndarray, scores: np.ndarray) -> None:
-        """Let the run write here."""
-        item.write_run(self.run, self.mean, codes, scores)
+    def bind(self, program: Any, codes: np.ndarray, scores: np.ndarray) -> None:
+        """Let the run write here, unless it has gone through the chunk already."""
+        if self.run.outputs is not None:
+            super().bind(program, codes, scores)
+        else:
+            program.write_run(self.run, self.mean, codes, scores)
 
     def vector(self) -> np.ndarray:
         """Return the hypothesis that predicts."""
@@ -241,27 +267,19 @@ class RulePredictor(Predictor):
 def mix_attributions(
     members: list[tuple[Predictor, float]], item: Any, scores: np.ndarray | None = None
 ) -> Attribution:
-    """Return what owners add through all members, by the members' shares, and the remainder as a row."""
-    parts: dict[Any, np.ndarray] = {}
-    described: list[tuple[Any, float, int]] = []
+    """Return what owners add through all members, by the members' shares."""
+    found: list[Attribution] = [item.explain(member) for member, _ in members]
+    codes = item.best_classes([attribution.scores for attribution in found])
     votes = np.zeros(item.known)
-    for member, share in members:
-        attribution = member.explain(item)
-        code = item.best_class(attribution.scores)
-        below = attribution.members or ((member.learner, 1.0, code),)
-        described += [(learner, share * part, own) for learner, part, own in below]
+    parts: list[tuple[Part, float]] = []
+    described: list[tuple[str, float, int]] = []
+    for (member, share), attribution, code in zip(members, found, codes, strict=True):
+        parts += [(part, share * factor) for part, factor in attribution.parts]
+        below = attribution.members or ((member.title, 1.0, code),)
+        described += [(title, share * part, own) for title, part, own in below]
         if code >= 0:
             votes[code] += share
-        for owner, row in attribution.parts.items():
-            parts[owner] = parts.get(owner, 0.0) + share * row
-    whole = votes if scores is None else scores
-    return Attribution(whole, with_remainder(parts, whole), tuple(described))
-
-
-def with_remainder(parts: dict[Any, np.ndarray], scores: np.ndarray) -> dict[Any, np.ndarray]:
-    """Return the parts with a row for what they do not account for."""
-    named = {owner: row for owner, row in parts.items() if owner != REMAINDER}
-    return named | {REMAINDER: scores - sum(named.values(), np.zeros(len(scores)))}
+    return Attribution(votes if scores is None else scores, tuple(parts), True, tuple(described))
 
 
 def normalized(weights: dict[Any, float]) -> dict[Any, float]:

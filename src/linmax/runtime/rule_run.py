@@ -10,8 +10,9 @@ from typing import Any, Self
 import numpy as np
 
 from linmax import _jit
-from linmax.kernels import trial
+from linmax.kernels import in_place, trial
 from linmax.kernels.averaging import AverageState
+from linmax.kernels.in_place import Adapting, Adding
 from linmax.kernels.recycling import ROUGH, Buffer, NoBuffer
 from linmax.kernels.structs import (
     COUNTS,
@@ -33,6 +34,7 @@ from linmax.runtime.layout import WeightLayout, copy_columns
 from linmax.runtime.sources import Sources
 from linmax.spec import UNLIMITED, RunOptions
 
+NO_PARAMETERS = np.zeros(0)
 COLUMNS = ("theta", "w", "spoken", "past", "since")
 
 
@@ -83,6 +85,7 @@ class RuleRun:
         self.rule = rule
         self.sources = sources
         self.averages = False
+        self.in_place = False
         base.try_rule(rule)
         self.buffer_size = options.buffer
         self.updates = options.updates
@@ -102,7 +105,7 @@ class RuleRun:
         self.outputs: Any = None
         self.before: RuleRun | None = None
         self._buffer: Any = None
-        self._arguments: tuple[Any, ...] = ()
+        self._stage: Any = None
         self._settings: dict[bool, tuple[np.ndarray, RunSettings]] = {}
         self._allocate(sources.layout)
 
@@ -112,11 +115,25 @@ class RuleRun:
         self._settings.clear()
         self._allocate(self.sources.layout)
 
+    def use_in_place(self) -> None:
+        """Update weights in place, if the rule and its sources can; called before anything is learned."""
+        step = self.rule.step()
+        self.in_place = (
+            step is not None
+            and not (step.adapts and self.averages)
+            and not self.buffer_size
+            and isinstance(self.rule.rivals, str)
+            and all(part.in_place for part in self.sources.parts)
+        )
+        self._allocate(self.sources.layout)
+
     # --- sizes
 
     def _allocate(self, layout: WeightLayout) -> None:
         self.layout = layout
         self.columns = self.empty_columns(layout)
+        if self.in_place and not self.rule.step().adapts:
+            self.columns["theta"] = self.columns["w"]  # they are equal
         n, classes = layout.size, layout.sizes.classes + 1  # the spare slot takes the scores of abstentions
         self.work = Workspace(
             np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1),
@@ -125,7 +142,9 @@ class RuleRun:
 
     def empty_columns(self, layout: WeightLayout) -> dict[str, np.ndarray]:
         """Return a new column for each thing that is kept per sub-expert."""
-        return layout.empty_columns(self.rule.first(), self.averages)
+        adapts = self.in_place and self.rule.step().adapts
+        dtype = np.float32 if adapts and any(part.many for part in self.sources.parts) else np.float64
+        return layout.empty_columns(self.rule.first(), self.averages, dtype)
 
     def resize(self) -> None:
         """Follow the capacity of the sources, and count the sub-experts that have not spoken yet."""
@@ -133,9 +152,20 @@ class RuleRun:
             before, old = self.columns, self.layout
             self._allocate(self.sources.layout)
             copy_columns(before, old, self.columns, self.layout)
-        if self.active != self.sources.active:
+        if self.in_place:
+            self._count_silent()
+        elif self.active != self.sources.active:
             self.counts[SILENT] += self.sources.active - self.active
             self.active = self.sources.active
+
+    def _count_silent(self) -> None:
+        """Count the experts that have not voted yet; other sub-experts start with weight 0."""
+        self.counts[SILENT] = 0
+        for block in self.layout.blocks:
+            if block.part.starts_equal:
+                shape = block.part.shape(self.sources.sizes)
+                spoken = block.view(self.columns["spoken"])[tuple(map(slice, shape))]
+                self.counts[SILENT] += spoken.size - int(np.count_nonzero(spoken))
 
     def drop_forgotten(self) -> None:
         """Remove the weights of what the sources store no longer."""
@@ -171,6 +201,21 @@ class RuleRun:
                 ),
             )
         return self._settings[interpreting]
+
+    def in_place_state(self) -> tuple[Any, ...]:
+        """Return all that the kernel of rules that add takes between the trials and the outputs."""
+        c, step = self.columns, self.rule.step()
+        code, _ = base.rivals_code(self.rule.rivals)
+        kind: Any = Adapting if step.adapts else Adding
+        counts_steps, tracks = len(self.rule.scalars()) > 0, self.rule.first() != 0.0
+        settings = kind(float(step.size), int(counts_steps), code, int(tracks), int(self.averages))
+        return (
+            Hypothesis(c["theta"], c["w"], c["first"], c["spoken"], NO_PARAMETERS, self.s),
+            AverageState(c["past"], c["since"], self.total),
+            self.work,
+            settings,
+            self.counts,
+        )
 
     def kernel_state(self, buffer: Buffer | NoBuffer) -> tuple[Any, ...]:
         """Return all that the kernel takes between the trials and the outputs."""
@@ -217,28 +262,21 @@ class RuleRun:
         )
         sources = self.sources
         self._buffer = self.recycling_buffer(sources.trials, sources.form)
-        self._arguments = self.kernel_state(self._buffer)  # compiles here, not in another thread
+        state = self.in_place_state() if self.in_place else self.kernel_state(self._buffer)
+        kernel = in_place.run if self.in_place else trial.run
+        trials = sources.trials  # compiles here, not in another thread
+        self._stage = kernel.stage(sources.form, trials.labels, trials.known, *state, self.outputs)
 
     def execute(self) -> None:
         """Run over the new trials of the chunk; any thread may do it."""
         trials = self.sources.trials
-        end = len(trials.labels)
-        trial.run(
-            self.sources.form,
-            trials.labels,
-            trials.known,
-            trials.buffered,
-            end,
-            *self._arguments,
-            self.outputs,
-        )
+        self._stage(trials.buffered, len(trials.labels))
         if isinstance(self._buffer, Buffer) and (trials.labels[trials.buffered :] >= 0).any():
             self.used = self._buffer.used[trials.latest(self.buffer_size)]
 
     def release(self) -> None:
         """Forget the chunk."""
-        self.outputs = self.before = self._buffer = None
-        self._arguments = ()
+        self.outputs = self.before = self._buffer = self._stage = None
 
     def twin(self) -> Self:
         """Return a run in the same state that goes its own way."""
@@ -251,13 +289,17 @@ class RuleRun:
 
     # --- what was learned
 
-    def weights(self, *, mean: bool) -> np.ndarray:
-        """Return a hypothesis over all sub-experts: the mean of all, or the last one."""
-        w = self.columns["w"]
+    def weights(self, *, mean: bool, at: Any = ...) -> np.ndarray:
+        """Return a hypothesis over all sub-experts, or over those `at` some indices.
+
+        It is the mean of all hypotheses, or the last one.
+        """
+        w = self.columns["w"][at]
         scale = float(self.s[SCALE])
         if not mean:
-            return scale * w
-        total = self.columns["past"] + w * (self.total[0] - self.columns["since"]) + w * scale
+            return scale * w  # type: ignore[no-any-return]
+        past, since = self.columns["past"][at], self.columns["since"][at]
+        total = past + w * (self.total[0] - since) + w * scale
         return total / (int(self.counts[TRIALS]) + 1)  # type: ignore[no-any-return]
 
     # --- as arrays
@@ -265,7 +307,7 @@ class RuleRun:
     def state(self) -> dict[str, np.ndarray]:
         """Return all that learning has changed, without spare capacity: equal states are equal arrays."""
         trimmed = WeightLayout(self.sources.parts, self.sources.sizes_of_names())
-        columns = self.empty_columns(trimmed)
+        columns = trimmed.empty_columns(self.rule.first(), self.averages)
         copy_columns(self.columns, self.layout, columns, trimmed)
         state = {name: columns[name] for name in COLUMNS}
         return state | {"s": self.s, "total": self.total, "counts": self.counts[:KEPT], "used": self.used}
@@ -277,4 +319,6 @@ class RuleRun:
         copy_columns({name: state[name] for name in COLUMNS}, trimmed, self.columns, self.layout)
         self.s[:], self.total[:], self.counts[:KEPT] = state["s"], state["total"], state["counts"]
         self.counts[SILENT] = self.active - int(state["spoken"].sum())
+        if self.in_place:
+            self._count_silent()
         self.used = state["used"]

@@ -15,6 +15,7 @@ from linmax.runtime import concurrency
 from linmax.runtime.instances import InstanceBuffer
 from linmax.runtime.layout import strip_prefix
 from linmax.runtime.predictor import Predictions, Predictor, RulePredictor, State, TrialChunk
+from linmax.runtime.program import Program
 from linmax.runtime.rule_run import Requests, RuleRun
 from linmax.runtime.sources import Sources, sizes_of
 from linmax.spec import Learner
@@ -23,6 +24,8 @@ MAX_FROZEN = 1 << 18  # frozen votes in memory at once
 MAX_SCORES = 1 << 21  # scores in memory at once
 CHUNK = 1 << 16  # trials between two points at which a run can be interrupted or seen by other threads
 ENSEMBLE_CHUNK = 1 << 13  # the same for ensembles, whose members each store their predictions
+
+MANY_RUNS = 8  # rule runs from which on each goes through a chunk as a whole, in threads
 
 DEFAULT_SOURCE = Votes() + Thresholds()
 
@@ -75,6 +78,10 @@ class Runner:
             sources.buffer = self.buffer.size
         self.counts = self.rule_runs[0].counts if self.single_run else np.zeros(COUNTS, dtype=np.int64)
         self.sizes: Capacity | None = None
+        self.whole_runs = self._whole_runs()
+        self.staged_runs = [run for run in self.rule_runs if run not in self.whole_runs]
+        for run in self.staged_runs:
+            run.use_in_place()
 
     # --- construction
 
@@ -103,6 +110,14 @@ class Runner:
                 return sources
         self.sources.append(Sources(parts, self.names))
         return self.sources[-1]
+
+    def _whole_runs(self) -> list[RuleRun]:
+        """Return the rule runs that go through a chunk as a whole before any predictor does."""
+        whole = {run for run in self.rule_runs if run.buffer_size}
+        for predictor in self.predictors:
+            if not predictor.staged:
+                whole |= {below.run for below in predictor.tree() if isinstance(below, RulePredictor)}
+        return [run for run in self.rule_runs if run in whole]
 
     @property
     def parts(self) -> list[Source]:
@@ -265,10 +280,13 @@ class Runner:
         for run in self.rule_runs:
             run.requests = Requests()
         self.predictor.request(chunk, scores)
-        for run in self.rule_runs:
+        whole, staged = self.whole_runs, self.staged_runs
+        if len(staged) >= MANY_RUNS and not self.single_run:  # threads gain more than a program does
+            whole, staged = self.rule_runs, []
+        for run in whole:
             run.begin(chunk.length, chunk.classes)
-        concurrency.run_all([run.execute for run in self.rule_runs], chunk.length)
-        found = self.predictor.predictions(chunk)
+        concurrency.run_all([run.execute for run in whole], chunk.length)
+        found = self._run_program(chunk, scores, staged)
         if chunk.learns:
             self._count(chunk, found)
             self.buffer.update(chunk.trials)
@@ -278,6 +296,20 @@ class Runner:
                 for run in self.rule_runs:
                     run.drop_forgotten()
         return found
+
+    def _run_program(self, chunk: TrialChunk, scores: bool, staged: list[RuleRun]) -> Predictions:
+        """Run all that can be run block by block, and return the predictions."""
+        if not self.predictor.staged or (self.single_run and self.whole_runs):
+            return self.predictor.predictions(chunk)
+        codes = np.empty(chunk.length, dtype=np.int32)
+        all_scores = np.zeros((chunk.length if scores else 0, chunk.classes))
+        trials = chunk.trials
+        program = Program(
+            self.predictor, staged, None, trials.labels, trials.known, chunk.classes,
+            codes, all_scores, chunk, trials.buffered,
+        )  # fmt: skip
+        program.run(trials.buffered, len(trials.labels))
+        return Predictions(codes, all_scores)
 
     def _count(self, chunk: TrialChunk, found: Predictions) -> None:
         if self.single_run:

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import operator
-from collections import deque
 from collections.abc import Callable, Set
-from functools import partial
+from operator import itemgetter
 from struct import Struct
 from typing import Any
 
 import numpy as np
 
-from linmax._jit import CompiledKernel, interpreting
+from linmax._numba import State as JitState
 from linmax.experts.base import TrialData
 from linmax.inputs.abstain import read_abstain
-from linmax.kernels import trial as trials
-from linmax.kernels.forms import Sparse, SparseRows
-from linmax.kernels.structs import MISTAKES, TRIALS, Outputs
+from linmax.kernels import program as programs
+from linmax.kernels.forms import Hard, Sparse, SparseRows
 from linmax.runtime.concurrency import SessionLock
-from linmax.runtime.predictor import NO_SCORES, Predictor, TrialChunk
-from linmax.runtime.rule_run import RuleRun
+from linmax.runtime.predictor import NO_SCORES, TrialChunk
+from linmax.runtime.program import Program
 from linmax.runtime.runner import Runner
 from linmax.runtime.sources import NO_TRIALS
 from linmax.validation import LARGEST_NUMBER, SMALLEST_NUMBER
 
 PREDICT_ONLY = -1
+THREAD = JitState.thread
 
 
 class SingleItem:
@@ -45,28 +43,18 @@ class SingleItem:
         The votes that abstain, as given to the session.
     lock
         The lock of the session.
-
-    Attributes
-    ----------
-    label, known : ndarray
-        The label and the number of known classes of the item, as kernels read them.
-    votes : Sparse
-    rows : SparseRows
-        The votes and attributes of the item.
     """
 
     def __init__(self, runner: Runner, needs: Set[str], abstain: Any, lock: SessionLock) -> None:
         self.runner = runner
         self.abstain = abstain
-        self._votes_type = dict if "votes" in needs else type(None)
-        self._attributes_type = dict if "rows" in needs else type(None)
+        self._needs = needs
         self._lock = lock
         self._acquire, self._release = lock.state.acquire, lock.state.release
         self._version, self._interpreted = -1, False
-        self._ready = False
         self._supported = (
-            all(predictor.single_item for predictor in runner.predictors)
-            and not any(run.buffer_size for run in runner.rule_runs)
+            all(predictor.staged for predictor in runner.predictors)
+            and not runner.whole_runs
             and all(part.single_item for part in runner.parts)
         )
 
@@ -88,15 +76,22 @@ class SingleItem:
         try:
             if not self._acquire(False):
                 self._lock.acquire_in_turn()
-            if self._version != self.runner.version or self._interpreted is not interpreting():
+            if self._version != self.runner.version or self._interpreted is not THREAD.interpreting:
                 self._prepare()
             if (
-                not self._ready
-                or type(votes) is not self._votes_type
+                type(votes) is not self._votes_type
                 or type(attributes) is not self._attributes_type
                 or (label is not None and self._lock.learns)
             ):
                 return None
+            try:
+                if (
+                    attributes is None and len(votes) == self._plain_votes
+                ):  # all experts, with text as classes
+                    self._pack(self._memory, 0, *itemgetter(*self._votes_of(votes))(self._codes))
+                    return self._labelled(PREDICT_ONLY if label is None else self._classes[label])
+            except (KeyError, TypeError):
+                pass
             return self._run(votes, attributes, label)
         finally:
             try:  # noqa: SIM105 (contextlib.suppress takes as long as the lock)
@@ -137,36 +132,31 @@ class SingleItem:
             code = PREDICT_ONLY if label is None else self._classes[label]
             if label is not None and self._int_classes and type(label) is bool:
                 return None  # True is not 1 here, although it is to a dict
-            if votes is not None and not self._write_votes(votes):
-                return None
             if attributes is not None and not self._write_attributes(attributes):
                 return None
+            if votes is None or self._write_labels(votes):
+                return self._labelled(code)
+            return self._scored(code) if self._write_scores(votes) else None
         except (KeyError, TypeError):  # an unknown name, or one that cannot be a key
             return None
-        self.label[0] = code
-        if self._counts is None:  # a single run of a rule, which counts by itself
-            self._calls[0]()
-            return self._code.item()
-        kernels = map(operator.call, self._calls)
-        try:
-            deque(kernels, 0)  # runs them all without a chance for Ctrl-C between two
-        finally:
-            if code >= 0:
-                self._counts[TRIALS] += 1
-                self._counts[MISTAKES] += self._code[0] != code
-        return self._code.item()
 
     # --- the arrays of an item, and the kernels over them
 
     def _prepare(self) -> None:
         runner = self.runner
         names = runner.names
-        self._ready = self._supported and len(names.classes) > 0
-        if self._ready:
+        ready = self._supported and len(names.classes) > 0
+        self._votes_type: Any = dict if "votes" in self._needs else type(None)
+        self._attributes_type: Any = dict if "rows" in self._needs else type(None)
+        if not ready:
+            self._votes_type = self._attributes_type = SingleItem  # nothing can be run
+        else:
             runner.resize()
             self._allocate(len(names.experts), len(names.classes), len(names.attributes))
-            self._bind_all()
-        self._version, self._interpreted = runner.version, interpreting()
+            self.programs: list[Program] = []
+            self._labelled = self._bind(self._labels)
+            self._scored: Any = None
+        self._version, self._interpreted = runner.version, THREAD.interpreting
 
     def _allocate(self, experts: int, classes: int, attributes: int) -> None:
         names = self.runner.names
@@ -178,130 +168,56 @@ class SingleItem:
         self._int_classes = type(names.classes.names[0]) is int
         self._experts = names.experts.codes
         self._attributes = names.attributes.codes
-        self._panel: tuple[Any, ...] | None = None  # the experts of the last item
-        self._all_ones = True  # are the values of all votes 1?
+        self._order = tuple(names.experts.names)
+        self._votes_of: Any = itemgetter(*self._order) if experts > 1 else None
+        self._plain_votes = experts if experts > 1 and not self._int_classes else -1
         cells, columns = 4 * max(8, experts) * max(1, min(classes, 4)), 4 * max(8, attributes)
-        self.votes = Sparse(
+        self._labels = Hard(np.zeros((1, experts), dtype=np.int32))
+        self._memory: Any = self._labels.codes.data
+        self._pack = Struct(f"{experts}i").pack_into  # half the time of an assignment to a slice
+        self._scores = Sparse(
             np.zeros(2, dtype=np.int64), np.zeros(cells, dtype=np.int32),
             np.zeros(cells, dtype=np.int32), np.ones(cells),
         )  # fmt: skip
-        self._labels: Any = self.votes.label.data
-        self.rows = SparseRows(
+        self._rows = SparseRows(
             np.zeros(2, dtype=np.int64), np.zeros(columns, dtype=np.int32), np.zeros(columns)
         )
-        self.label = np.zeros(1, dtype=np.int32)
-        self.known = np.array([classes], dtype=np.int32)
-        self._code = np.zeros(1, dtype=np.int32)
-        self._counts = None if self.runner.single_run else self.runner.counts
+        self._known = np.array([classes], dtype=np.int32)
 
-    def _bind_all(self) -> None:
+    def _bind(self, votes: Any) -> Callable[[int], int]:
+        """Return the function that runs an item whose votes are in these arrays."""
         runner = self.runner
-        self._calls: list[Callable[[], Any]] = []
-        self._bound: dict[Predictor, tuple[np.ndarray, np.ndarray]] = {}
-        self._stacked: dict[tuple[Predictor, ...], np.ndarray] = {}
-        self._outputs: dict[RuleRun, dict[str, np.ndarray]] = {run: {} for run in runner.rule_runs}
+        label, code = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int32)
         runner.predictor.request(TrialChunk(_NoBatch, NO_TRIALS), False)
-        self.bind(runner.predictor, self._code, NO_SCORES)
+        program = Program(
+            runner.predictor, runner.staged_runs, TrialData(votes, self._rows), label, self._known,
+            int(self._known[0]), code, NO_SCORES,
+        )  # fmt: skip
         for predictor in runner.predictors:
             predictor.release()
-        self._calls = [self._run_call(run) for run in runner.rule_runs] + self._calls
-
-    def bind(self, predictor: Predictor, codes: np.ndarray, scores: np.ndarray) -> None:
-        """Let a predictor write here; what it already writes elsewhere is copied.
-
-        Parameters
-        ----------
-        predictor
-            The predictor, or a member of it.
-        codes
-            Where the predicted code goes.
-        scores
-            Where the scores go; empty if they are not needed here.
-        """
-        if predictor in self._bound:
-            for target, source in zip((codes, scores), self._bound[predictor], strict=True):
-                if len(target):
-                    self._calls.append(partial(target.__setitem__, slice(None), source))
-            return
-        if predictor.scores_wanted and not len(scores):
-            scores = np.zeros((1, int(self.known[0])))
-        self._bound[predictor] = (codes, scores)
-        predictor.bind(self, codes, scores)
-
-    def stacked_scores(self, members: list[Predictor]) -> np.ndarray:
-        """Return the array (members, 1, classes) into which these members write their scores."""
-        key = tuple(members)
-        if key not in self._stacked:
-            self._stacked[key] = np.zeros((len(members), 1, int(self.known[0])))
-            for member, scores in zip(members, self._stacked[key], strict=True):
-                self.bind(member, np.zeros(1, dtype=np.int32), scores)
-        return self._stacked[key]
-
-    def call(self, kernel: CompiledKernel, *arguments: Any) -> None:
-        """Call a kernel with these very arrays for every item.
-
-        Parameters
-        ----------
-        kernel
-            The kernel.
-        *arguments
-            Its arguments.
-        """
-        self._calls.append(partial(kernel.entry(*arguments), *arguments))
-
-    def write_run(self, run: RuleRun, mean: bool, codes: np.ndarray, scores: np.ndarray) -> None:
-        """Let a rule run write its predictions, or those of its mean, here."""
-        outputs = self._outputs[run]
-        outputs["mean" if mean else "own"] = codes
-        if len(scores):
-            outputs["mean_scores" if mean else "own_scores"] = scores
-
-    def _run_call(self, run: RuleRun) -> Callable[[], Any]:
-        outputs = self._outputs[run]
-        unused = np.zeros(1, dtype=np.int32)
-        out = Outputs(
-            outputs.get("own", unused),
-            outputs.get("mean", unused if run.averages else unused[:0]),
-            outputs.get("own_scores", NO_SCORES),
-            outputs.get("mean_scores", NO_SCORES),
-            np.zeros(0, dtype=np.uint8),
-        )
-        form = run.sources.build_form(TrialData(self.votes, self.rows))
-        state = run.kernel_state(run.recycling_buffer(NO_TRIALS, form))
-        arguments = (form, self.label, self.known, 0, 1, *state, out)
-        return partial(trials.run.entry(*arguments), *arguments)
+        if not runner.single_run:  # whose rule counts by itself
+            program.call(programs.count, label, code, runner.counts)
+        self.programs.append(program)  # keeps its arrays alive
+        return program.first()
 
     # --- an item into the arrays
 
-    def _write_votes(self, votes: dict[Any, Any]) -> bool:
-        """Write labels, experts in the order of their codes; the same panel again costs one comparison."""
+    def _write_labels(self, votes: dict[Any, Any]) -> bool:
+        """Write the vote of every expert; False if votes are scores, which raise TypeError as keys."""
+        if votes.keys() <= self._experts.keys():
+            given = tuple(map(votes.get, self._order))
+        else:
+            raise KeyError("an expert is unknown")
+        if self._int_classes and bool in map(type, given):
+            raise KeyError("a vote is no class")
         try:
-            labels = list(map(self._codes.__getitem__, votes.values()))
-        except TypeError:  # a dict of scores
-            return self._write_scores(votes)
-        if self._int_classes and bool in map(type, votes.values()):
+            self._pack(self._memory, 0, *map(self._codes.__getitem__, given))
+        except TypeError:
             return False
-        panel = tuple(votes)
-        if panel != self._panel and not self._write_panel(panel):
-            return self._write_scores(votes)
-        if not self._all_ones:
-            self.votes.value.fill(1.0)
-            self._all_ones = True
-        self._pack(self._labels, 0, *labels)
-        return True
-
-    def _write_panel(self, panel: tuple[Any, ...]) -> bool:
-        experts = [self._experts[name] for name in panel]
-        if len(experts) > len(self.votes.expert) or any(map(operator.gt, experts, experts[1:])):
-            return False
-        self._panel = panel
-        self._pack = Struct(f"{len(panel)}i").pack_into  # half the time of an assignment to a slice
-        self.votes.indptr[1] = len(experts)
-        self.votes.expert[: len(experts)] = experts
         return True
 
     def _write_scores(self, votes: dict[Any, Any]) -> bool:
-        """Write votes of experts that come in another order, or that give scores."""
+        """Write votes of experts that give scores."""
         cells: list[tuple[int, int, float]] = []
         for name, vote in votes.items():
             expert = self._experts[name]
@@ -314,14 +230,15 @@ class SingleItem:
                         cells.append((expert, code, float(score)))
             elif self._codes[vote] >= 0:
                 cells.append((expert, self._codes[vote], 1.0))
-        if len(cells) > len(self.votes.expert):
+        votes_there = self._scores
+        if len(cells) > len(votes_there.expert):
             return False
-        self._all_ones = False
-        self._panel = None
+        if self._scored is None:
+            self._scored = self._bind(votes_there)
         cells.sort()
-        self.votes.indptr[1] = len(cells)
+        votes_there.indptr[1] = len(cells)
         for at, cell in enumerate(cells):
-            self.votes.expert[at], self.votes.label[at], self.votes.value[at] = cell
+            votes_there.expert[at], votes_there.label[at], votes_there.value[at] = cell
         return True
 
     def _write_attributes(self, attributes: dict[Any, Any]) -> bool:
@@ -333,12 +250,12 @@ class SingleItem:
                 if not _is_ordinary(value):
                     return False
                 cells.append((self._attributes[name], float(value)))
-        if len(cells) > len(self.rows.index):
+        if len(cells) > len(self._rows.index):
             return False
         cells.sort()
-        self.rows.indptr[1] = len(cells)
+        self._rows.indptr[1] = len(cells)
         for at, cell in enumerate(cells):
-            self.rows.index[at], self.rows.value[at] = cell
+            self._rows.index[at], self._rows.value[at] = cell
         return True
 
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from linmax._jit import CompiledKernel
-from linmax.kernels.ensembles import mix, stack
+from linmax.kernels.ensembles import FLOOR, SMALLEST, mix, stack
 from linmax.runtime.predictor import (
     Attribution,
-    Predictions,
     Predictor,
     State,
     TrialChunk,
     mean_weights,
     mix_attributions,
 )
+from linmax.runtime.program import padded
 from linmax.techniques.base import Committee, check_fraction, check_multiplier
 from linmax.validation import check_array, require
 
@@ -82,7 +81,7 @@ class ScoreEnsemble(Predictor):
     """
 
     kernel: CompiledKernel
-    single_item: ClassVar[bool] = True
+    staged: ClassVar[bool] = True
     combines_scores: ClassVar[bool] = True
 
     def __init__(self, learner: Any, members: list[Predictor]) -> None:
@@ -95,23 +94,15 @@ class ScoreEnsemble(Predictor):
         for member in self.members:
             member.request(chunk, True)
 
-    def compute(self, chunk: TrialChunk) -> Predictions:
-        """Return the best class by the combined scores."""
-        stacked = np.stack([member.predictions(chunk).scores for member in self.members])
-        codes = np.empty(chunk.length, dtype=np.int32)
-        scores = np.zeros((chunk.length if self.scores_wanted else 0, stacked.shape[2]))
-        self.kernel(stacked, chunk.labels, chunk.known, *self.kernel_state(stacked.shape[2]), codes, scores)
-        return Predictions(codes, scores)
-
     def kernel_state(self, classes: int) -> tuple[Any, ...]:
         """Return what the kernel takes between the labels and the results."""
         raise NotImplementedError
 
-    def bind(self, item: Any, codes: np.ndarray, scores: np.ndarray) -> None:
-        """Call the kernel after the members."""
-        stacked = item.stacked_scores(self.members)
-        state = self.kernel_state(stacked.shape[2])
-        item.call(self.kernel, stacked, item.label, item.known, *state, codes, scores)
+    def bind(self, program: Any, codes: np.ndarray, scores: np.ndarray) -> None:
+        """Call the kernel on the board of the members."""
+        board = program.board(self.members)
+        state = self.kernel_state(program.classes)
+        program.call(self.kernel, board, program.labels, program.known, *state, codes, scores)
 
     def weights(self) -> dict[Any, float]:
         """Return the mean of the members' normalized weights."""
@@ -119,15 +110,16 @@ class ScoreEnsemble(Predictor):
 
     def explain(self, item: Any) -> Attribution:
         """Return the attributions of the members, and the remainder that the combination adds."""
-        stacked = np.stack([member.explain(item).scores for member in self.members])[:, None, :]
-        scores, codes = np.zeros((1, item.known)), np.zeros(1, dtype=np.int32)
-        state = self.kernel_state(item.known)
-        self.kernel(stacked, np.full(1, -1), np.full(1, item.known), *state, codes, scores)
-        return mix_attributions(self.shares(), item, scores[0])
+        scores = np.array([item.explain(member).scores for member in self.members])
+        return mix_attributions(self.shares(), item, self.combine(scores))
+
+    def combine(self, scores: np.ndarray) -> np.ndarray:
+        """Return the scores of one item from those of the members, as the kernel does for many items."""
+        raise NotImplementedError
 
 
 class MixturePredictor(ScoreEnsemble):
-    """Mixes probabilities; `logs` are the logarithms of the weights.
+    """Mixes probabilities; `v` are the weights.
 
     Parameters
     ----------
@@ -141,29 +133,41 @@ class MixturePredictor(ScoreEnsemble):
 
     def __init__(self, learner: Mixture, members: list[Predictor]) -> None:
         super().__init__(learner, members)
-        self.logs = np.full(len(members), -math.log(len(members)))
+        self.v, self.least = np.zeros(padded(len(members))), np.zeros(padded(len(members)))
+        self.v[: len(members)], self.least[: len(members)] = 1.0 / len(members), SMALLEST / len(members)
 
     def kernel_state(self, classes: int) -> tuple[Any, ...]:
         """Return the weights, how they fall, and scratch arrays."""
-        step, share = math.log(self.learner.multiplier), float(self.learner.share)
-        return self.logs, step, share, np.zeros((len(self.members) + 1, classes))
+        multiplier, share = float(self.learner.multiplier), float(self.learner.share)
+        return self.v, self.least, multiplier, share, np.zeros(padded(classes))
+
+    def combine(self, scores: np.ndarray) -> np.ndarray:
+        """Return the logarithm of the mean probability."""
+        p = self.v[: len(scores), None] * np.exp(log_softmax(scores))
+        mixed: np.ndarray = np.log(np.maximum(p.sum(axis=0), SMALLEST))
+        return mixed
 
     def shares(self) -> list[tuple[Predictor, float]]:
         """Return the members by weight."""
-        return list(zip(self.members, np.exp(self.logs).tolist(), strict=True))
+        return list(zip(self.members, self.v[: len(self.members)].tolist(), strict=True))
 
     def state(self) -> State:
         """Return the weights."""
-        return {"logs": self.logs}
+        return {"v": self.v[: len(self.members)]}
 
     def restore(self, state: State) -> None:
         """Take over what `state` returned."""
-        self.logs[:] = state["logs"]
+        v = state["v"] if "v" in state else np.exp(state["logs"])  # of earlier versions
+        self.v[: len(self.members)] = np.maximum(v, SMALLEST)
 
     def validate(self, state: State, sizes: Any) -> None:
         """Check that there is one weight per member."""
-        check_array(state, "logs", (len(self.members),), np.float64)
-        require(bool((np.abs(state["logs"]) <= MAX_LOG_WEIGHT).all()), "logs are not logarithms of weights")
+        if "v" in state:
+            check_array(state, "v", (len(self.members),), np.float64)
+            require(bool(((state["v"] >= 0.0) & (state["v"] <= 1.0 + 1e-6)).all()), "v are not weights")
+        else:
+            check_array(state, "logs", (len(self.members),), np.float64)
+            require(bool((np.abs(state["logs"]) <= MAX_LOG_WEIGHT).all()), "logs are not weights")
 
 
 @dataclass(frozen=True, repr=False)
@@ -228,26 +232,34 @@ class StackedPredictor(ScoreEnsemble):
 
     def __init__(self, learner: Stacked, members: list[Predictor]) -> None:
         super().__init__(learner, members)
-        self.v = np.full(len(members), 1.0 / len(members))
-        self.P = learner.prior * np.eye(len(members))
+        count = len(members)
+        self.v, self.P = np.zeros(padded(count)), np.zeros((padded(count), padded(count)))
+        self.v[:count], self.P[:count, :count] = 1.0 / count, learner.prior * np.eye(count)
 
     def kernel_state(self, classes: int) -> tuple[Any, ...]:
         """Return the weights, their certainty, and scratch arrays."""
-        members, prior, forget = len(self.members), float(self.learner.prior), float(self.learner.forget)
-        scratch = np.zeros((members, classes)), np.zeros((2, classes)), np.zeros((3, members))
-        return self.v, self.P, prior, forget, *scratch
+        prior, forget, lanes = float(self.learner.prior), float(self.learner.forget), len(self.v)
+        scratch = np.zeros(classes * lanes), np.zeros((2, padded(classes))), np.zeros((3, lanes))
+        return len(self.members), self.v, self.P.reshape(-1), prior, forget, *scratch
+
+    def combine(self, scores: np.ndarray) -> np.ndarray:
+        """Return the log-probabilities of the regression."""
+        x = np.maximum(log_softmax(scores), FLOOR)
+        return log_softmax((self.v[: len(scores), None] * x).sum(axis=0))
 
     def shares(self) -> list[tuple[Predictor, float]]:
         """Return the members by weight, which may be negative."""
-        return list(zip(self.members, self.v.tolist(), strict=True))
+        return list(zip(self.members, self.v[: len(self.members)].tolist(), strict=True))
 
     def state(self) -> State:
         """Return the weights and the inverse curvature."""
-        return {"v": self.v, "P": self.P}
+        count = len(self.members)
+        return {"v": self.v[:count], "P": self.P[:count, :count]}
 
     def restore(self, state: State) -> None:
         """Take over what `state` returned."""
-        self.v[:], self.P[:] = state["v"], state["P"]
+        count = len(self.members)
+        self.v[:count], self.P[:count, :count] = state["v"], state["P"]
 
     def validate(self, state: State, sizes: Any) -> None:
         """Check that there is one number per member, and per pair of them."""
@@ -259,3 +271,12 @@ class StackedPredictor(ScoreEnsemble):
             bool(np.allclose(P, P.T)) and bool((np.abs(P) <= 1.0 + 1e-6).all()),
             "P is not the inverse of a curvature",
         )
+
+
+def log_softmax(scores: np.ndarray) -> np.ndarray:
+    """Return log-probabilities of scores, along the last axis."""
+    if not scores.size:
+        return scores
+    below = scores - scores.max(axis=-1, keepdims=True)
+    found: np.ndarray = below - np.log(np.exp(below).sum(axis=-1, keepdims=True))
+    return found

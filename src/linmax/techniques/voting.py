@@ -34,7 +34,6 @@ from linmax.runtime.predictor import (
     State,
     TrialChunk,
     normalized,
-    with_remainder,
 )
 from linmax.runtime.rule_run import RuleRun
 from linmax.spec import short
@@ -245,24 +244,21 @@ class VotingPredictor(Predictor):
     def explain(self, item: Any) -> Attribution:
         """Return what each sub-expert adds through all hypotheses that predict, and the members."""
         members = tuple(
-            (member.learner, share, item.best_class(member.explain(item).scores))
+            (member.title, share, item.best_class(item.explain(member).scores))
             for member, share in self.shares()
             if share > 0.0
         )
         if self.leader_predicts():
-            return self.leader.explain(item)._replace(members=members)
+            alone: Attribution = item.explain(self.leader)
+            return alone._replace(members=members)
         if not self.rules.random:
-            own = self.leader.explain(item)
-            saved = item.of_vector(self.sources, self.hypotheses.total)
-            parts = dict(saved.parts)
-            for owner, row in own.parts.items():
-                parts[owner] = parts.get(owner, 0.0) + row
-            return Attribution(saved.scores + own.scores, parts, members)
+            own, saved = item.explain(self.leader), item.of_vector(self.sources, self.hypotheses.total)
+            return Attribution(saved.scores + own.scores, saved.parts + own.parts, members=members)
         scores = np.zeros(item.known)
         for row in self.hypotheses.saved:
             scores[item.best_class(item.of_vector(self.sources, row).scores)] += 1.0
-        parts = item.of_vector(self.sources, self.vector()).parts
-        return Attribution(scores, with_remainder(parts, scores), members)
+        mean = item.of_vector(self.sources, self.vector())
+        return Attribution(scores, mean.parts, True, members)
 
     # --- as arrays
 
@@ -328,7 +324,7 @@ class Replay:
         if skip > 0:
             start = sequence.buffered + begin
             skipped = self._outputs(skip, 0)
-            trials.run(form, sequence.labels, sequence.known, start - skip, start, *state, skipped)
+            trials.run.stage(form, sequence.labels, sequence.known, *state, skipped)(start - skip, start)
         self.reached[run] = min(end, self.chunk.length)
         return form, state, self._outputs(1, 1)
 

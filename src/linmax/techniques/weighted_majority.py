@@ -13,6 +13,7 @@ from linmax.kernels.ensembles import NEW, SPOKEN, mean_log, weigh
 from linmax.runtime.predictor import (
     NO_SCORES,
     Attribution,
+    Part,
     Predictions,
     Predictor,
     State,
@@ -112,10 +113,11 @@ class _Majority(Predictor):
         self.grow(votes.shape[1])
         codes = np.empty(chunk.length, dtype=np.int32)
         scores = np.zeros((chunk.length if self.scores_wanted else 0, chunk.classes))
-        weigh(
-            np.ascontiguousarray(votes), chunk.labels, chunk.known, self.logs, self.spoken, self.step,
+        stage = weigh.stage(
+            np.ascontiguousarray(votes.T), chunk.labels, chunk.known, self.logs, self.spoken, self.step,
             np.zeros(chunk.classes + 1), codes, scores,
         )  # fmt: skip
+        stage(0, chunk.length)
         return Predictions(codes, scores)
 
     def parts(self) -> np.ndarray:
@@ -146,7 +148,7 @@ class MemberMajority(_Majority):
         The predictors of its members.
     """
 
-    single_item: ClassVar[bool] = True
+    staged: ClassVar[bool] = True
 
     def __init__(self, learner: WeightedMajority, members: list[Predictor]) -> None:
         super().__init__(learner)
@@ -160,19 +162,14 @@ class MemberMajority(_Majority):
         for member in self.members:
             member.request(chunk, False)
 
-    def compute(self, chunk: TrialChunk) -> Predictions:
-        """Return the class with the most weight behind it."""
-        votes = [member.predictions(chunk).codes for member in self.members]
-        return self.count_votes(chunk, np.stack(votes, axis=1))
-
-    def bind(self, item: Any, codes: np.ndarray, scores: np.ndarray) -> None:
-        """Call the kernel after the members."""
-        votes = np.zeros((1, len(self.members)), dtype=np.int32)
-        for m, member in enumerate(self.members):
-            item.bind(member, votes[0, m : m + 1], NO_SCORES)
-        item.call(
-            weigh, votes, item.label, item.known, self.logs, self.spoken, self.step,
-            np.zeros(int(item.known[0]) + 1), codes, scores,
+    def bind(self, program: Any, codes: np.ndarray, scores: np.ndarray) -> None:
+        """Call the kernel on the predictions of the members."""
+        votes = np.zeros((len(self.members), program.block), dtype=np.int32)
+        for member, own in zip(self.members, votes, strict=True):
+            program.bind(member, own, NO_SCORES)
+        program.call(
+            weigh, votes, program.labels, program.known, self.logs, self.spoken, self.step,
+            np.zeros(program.classes + 1), codes, scores,
         )  # fmt: skip
 
     def shares(self) -> list[tuple[Predictor, float]]:
@@ -188,7 +185,7 @@ class MemberMajority(_Majority):
         weights = np.exp(self.logs - self.logs.max())
         attribution = mix_attributions(list(zip(self.members, weights.tolist(), strict=True)), item)
         total = float(weights.sum())
-        members = tuple((learner, part / total, code) for learner, part, code in attribution.members)
+        members = tuple((title, part / total, code) for title, part, code in attribution.members)
         return attribution._replace(members=members)
 
     def validate(self, state: State, sizes: Any) -> None:
@@ -225,15 +222,12 @@ class ExpertMajority(_Majority):
         """Return each expert's weight for its vote, relative to the largest of those that speak."""
         (votes,) = item.chunk.voted_classes
         self.grow(len(votes))
-        owners = {at: owner for _, owner, at in self.sources.named_weights(item.names)}
         logs = np.where(self.spoken == NEW, mean_log(self.logs, self.spoken), self.logs)[: len(votes)]
-        top = logs[votes >= 0].max(initial=-np.inf)
-        scores, parts = np.zeros(item.known), {}
-        for at in np.flatnonzero(votes >= 0).tolist():
-            parts[owners[at]] = np.zeros(item.known)
-            parts[owners[at]][votes[at]] = math.exp(logs[at] - top)
-            scores += parts[owners[at]]
-        return Attribution(scores, parts)
+        voters = np.flatnonzero(votes >= 0)
+        weights = np.exp(logs[voters] - logs[voters].max(initial=-np.inf))
+        rows = item.rows_of_experts(voters)
+        part = Part(item.add_up(rows, votes[voters], weights), frozenset(rows.tolist()))
+        return Attribution(part.values.sum(axis=0), ((part, 1.0),))
 
     def state(self) -> State:
         """Return the weights of the known experts, and who has spoken."""

@@ -8,15 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from linmax.kernels.ensembles import HEAT, temper
-from linmax.runtime.predictor import (
-    NO_SCORES,
-    Attribution,
-    Predictions,
-    Predictor,
-    State,
-    TrialChunk,
-    with_remainder,
-)
+from linmax.runtime.predictor import Attribution, Predictor, State, TrialChunk
+from linmax.runtime.program import padded
 from linmax.spec import UNLIMITED, Learner, RunOptions
 from linmax.techniques.base import Technique
 from linmax.validation import check_array, is_integer, require
@@ -157,7 +150,7 @@ class TemperedPredictor(Predictor):
         The predictor whose scores are scaled.
     """
 
-    single_item: ClassVar[bool] = True
+    staged: ClassVar[bool] = True
 
     def __init__(self, learner: Tempered, member: Predictor) -> None:
         self.learner = learner
@@ -170,23 +163,13 @@ class TemperedPredictor(Predictor):
         super().request(chunk, scores)
         self.member.request(chunk, True)
 
-    def compute(self, chunk: TrialChunk) -> Predictions:
-        """Return the predictions of the member, with its scores scaled."""
-        found = self.member.predictions(chunk)
-        scaled = np.zeros_like(found.scores)
-        scratch = np.zeros(chunk.classes), np.zeros(chunk.classes)
-        temper(found.scores, chunk.labels, chunk.known, self.heat, *scratch, scaled)
-        return Predictions(found.codes, scaled if self.scores_wanted else NO_SCORES)
-
-    def bind(self, item: Any, codes: np.ndarray, scores: np.ndarray) -> None:
-        """Let the member write its prediction here, and its scores to be scaled."""
-        classes = int(item.known[0])
-        raw = np.zeros((1, classes))
-        item.bind(self.member, codes, raw)
+    def bind(self, program: Any, codes: np.ndarray, scores: np.ndarray) -> None:
+        """Let the member write its predictions here, and its scores to be scaled."""
+        raw = np.zeros((program.block, program.classes))
+        program.bind(self.member, codes, raw)
         target = scores if len(scores) else np.zeros_like(raw)
-        item.call(
-            temper, raw, item.label, item.known, self.heat, np.zeros(classes), np.zeros(classes), target
-        )
+        scratch = np.zeros(padded(program.classes)), np.zeros(padded(program.classes))
+        program.call(temper, raw, program.labels, program.known, self.heat, *scratch, target)
 
     def shares(self) -> list[tuple[Predictor, float]]:
         """Return the shares of the members below."""
@@ -199,11 +182,11 @@ class TemperedPredictor(Predictor):
 
     def explain(self, item: Any) -> Attribution:
         """Return the attribution of the member on the new scale; the remainder sets the best score to 0."""
-        attribution = self.member.explain(item)
+        attribution = item.explain(self.member)
         factor = float(np.exp(self.heat[HEAT]))
         scores = factor * (attribution.scores - attribution.scores.max(initial=-np.inf))
-        parts = {owner: factor * row for owner, row in attribution.parts.items()}
-        return Attribution(scores, with_remainder(parts, scores), attribution.members)
+        parts = tuple((part, factor * own) for part, own in attribution.parts)
+        return Attribution(scores, parts, True, attribution.members)
 
     def state(self) -> State:
         """Return the temperature."""

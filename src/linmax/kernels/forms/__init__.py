@@ -2,9 +2,10 @@
 
 from linmax.kernels.forms.attributes import Complement, LinearMachine, RememberedPairs, Rows, SparseRows
 from linmax.kernels.forms.base import LastWeights, Sum
+from linmax.kernels.forms.class_votes import ConstantVotes, PerClassVotes, SplitVotes
 from linmax.kernels.forms.dual import DualVotes
 from linmax.kernels.forms.shared import SharedFeatures, Sharing, StatisticArrays
-from linmax.kernels.forms.votes import ConstantVotes, Dense, Hard, PerClassVotes, Sparse, SplitVotes
+from linmax.kernels.forms.votes import Dense, Hard, Sparse
 
 __all__ = [
     "Complement",

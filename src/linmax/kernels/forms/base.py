@@ -6,11 +6,13 @@ is the trial, `k` the number of known classes, and `offset` the index of the for
 Decorators such as `without_memory` supply the methods that do nothing in most forms.
 """
 
+import math
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from linmax._jit import dispatched
+from linmax._jit import dispatched, inline
+from linmax._vectors import over_root, put, take, wide
 
 Form = TypeVar("Form", bound=type)
 
@@ -41,6 +43,29 @@ def append_z(form, t, k, q, offset, index, value, count):
 
     They are written from `index[count]` and `value[count]` on; returns the new count.
     """
+
+
+@dispatched
+def add(form, t, k, q, step, offset, w):
+    """Add a multiple of z to the weights: w[i] += step z_i."""
+
+
+@dispatched
+def add_to_mean(form, t, k, q, step, offset, w, past, since, total):
+    """Do what `add` does, and keep the sums of averaging: past[i] -= step z_i (total - since[i])."""
+
+
+@dispatched
+def adapt(form, t, k, q, step, offset, theta, w, z):
+    """Add z with a step per weight: theta_i += z_i^2, w_i += step z_i / sqrt(1 + theta_i).
+
+    `z` is a scratch array with space for the experts and one vector more.
+    """
+
+
+@dispatched
+def append_new_voters(form, t, k, offset, spoken, index, count):
+    """Do what `append_new_experts` does, for the experts themselves only."""
 
 
 @dispatched
@@ -77,6 +102,11 @@ def vote_at(votes, t, j):
 
 
 @dispatched
+def list_votes(votes, t, expert, label):
+    """List the votes of trial t for one class each; return their number, and whether there are others."""
+
+
+@dispatched
 def attribute_at(rows, t, j):
     """Return the j-th attribute that trial t lists, and its value."""
 
@@ -89,6 +119,11 @@ def attribute_value(rows, t, a):
 @dispatched
 def weight_of(hypothesis, i):
     """Return the weight of sub-expert i."""
+
+
+@dispatched
+def weights_of(hypothesis, i):
+    """Return the weights of the eight sub-experts from i on, as a vector."""
 
 
 # --- methods that most forms share
@@ -112,6 +147,49 @@ def without_memory(form: Form) -> Form:
     """Add a `begin_trial` and an `observe` that do nothing."""
     form.begin_trial, form.observe = _begin_trial, _observe  # type: ignore[attr-defined]
     return form
+
+
+def _append_no_voters(self, t, k, offset, spoken, index, count):
+    return count
+
+
+def without_voters(form: Form) -> Form:
+    """Add an `append_new_voters` that does nothing, to a form whose sub-experts are not the experts."""
+    form.append_new_voters = _append_no_voters  # type: ignore[attr-defined]
+    return form
+
+
+def _append_new_experts(self, t, k, offset, spoken, index, count):
+    return append_new_experts(self, t, k, offset, spoken, index, count)
+
+
+def of_voters(form: Form) -> Form:
+    """Add an `append_new_voters` to a form whose sub-experts are the experts."""
+    form.append_new_voters = _append_new_experts  # type: ignore[attr-defined]
+    return form
+
+
+@inline
+def add_one_to_mean(w, past, since, total, i, z):
+    """Add z to one weight, and keep the sum of its averaging."""
+    w[i] += z
+    past[i] -= z * (total - since[i])
+
+
+@inline
+def adapt_one(theta, w, i, z, step):
+    """Add z to one weight, with a step of its own."""
+    squares = theta[i] + z * z
+    theta[i] = squares
+    w[i] += step * z / math.sqrt(1.0 + squares)
+
+
+@inline
+def adapt_eight(theta, w, i, z, step):
+    """Do what `adapt_one` does for eight weights in a row; z is of the type of the weights."""
+    squares = take(theta, i) + z * z
+    put(theta, i, squares)
+    put(w, i, take(w, i) + over_root(z * step, squares + 1.0))
 
 
 def _write_shifts(self, t, bits, blank, shifts):
@@ -171,6 +249,22 @@ class Sum(NamedTuple):
         count = append_z(self.a, t, k, q, offset, index, value, count)
         return append_z(self.b, t, k, q, offset + self.split, index, value, count)
 
+    def add(self, t, k, q, step, offset, w):
+        add(self.a, t, k, q, step, offset, w)
+        add(self.b, t, k, q, step, offset + self.split, w)
+
+    def add_to_mean(self, t, k, q, step, offset, w, past, since, total):
+        add_to_mean(self.a, t, k, q, step, offset, w, past, since, total)
+        add_to_mean(self.b, t, k, q, step, offset + self.split, w, past, since, total)
+
+    def adapt(self, t, k, q, step, offset, theta, w, z):
+        adapt(self.a, t, k, q, step, offset, theta, w, z)
+        adapt(self.b, t, k, q, step, offset + self.split, theta, w, z)
+
+    def append_new_voters(self, t, k, offset, spoken, index, count):
+        count = append_new_voters(self.a, t, k, offset, spoken, index, count)
+        return append_new_voters(self.b, t, k, offset + self.split, spoken, index, count)
+
     def append_new_experts(self, t, k, offset, spoken, index, count):
         count = append_new_experts(self.a, t, k, offset, spoken, index, count)
         return append_new_experts(self.b, t, k, offset + self.split, spoken, index, count)
@@ -202,3 +296,6 @@ class LastWeights(NamedTuple):
 
     def weight_of(self, i):
         return self.w[i]
+
+    def weights_of(self, i):
+        return wide(take(self.w, i))

@@ -4,20 +4,35 @@ Each form has one sub-expert per expert, and is also a list of single votes (`n_
 how forms such as `SplitVotes` read it.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from linmax._jit import dispatched
+from linmax._vectors import WIDTH, like, take
 from linmax.kernels.forms.base import (
-    n_entries,
+    adapt_eight,
+    adapt_one,
+    add_one_to_mean,
+    of_voters,
     one_pass_each,
-    vote_at,
     weight_of,
     without_memory,
     without_sketch,
 )
 
 
+@dispatched
+def z_of(votes, t, i, q):
+    """Return the coordinate of z that belongs to expert i."""
+
+
+@dispatched
+def z_from(votes, j, end, q):
+    """Return the expert of vote j, its coordinate of z, and the first vote of the next expert."""
+
+
+@of_voters
 @without_memory
 class Hard(NamedTuple):
     """One label per expert: codes of shape (trials, experts), int32.
@@ -45,6 +60,24 @@ class Hard(NamedTuple):
             count += 1 * (z != 0.0)  # without a branch, which would be hard to predict
         return count
 
+    def add(self, t, k, q, step, offset, w):
+        for i in range(self.codes.shape[1]):
+            w[offset + i] += step * q[self.codes[t, i]]
+
+    def add_to_mean(self, t, k, q, step, offset, w, past, since, total):
+        for i in range(self.codes.shape[1]):
+            add_one_to_mean(w, past, since, total, offset + i, step * q[self.codes[t, i]])
+
+    def adapt(self, t, k, q, step, offset, theta, w, z):
+        count = self.codes.shape[1]
+        for i in range(count):
+            z[i] = q[self.codes[t, i]]
+        whole = count - count % WIDTH
+        for i in range(0, whole, WIDTH):
+            adapt_eight(theta, w, offset + i, like(theta, take(z, i)), step)
+        for i in range(whole, count):
+            adapt_one(theta, w, offset + i, z[i], step)
+
     def append_new_experts(self, t, k, offset, spoken, index, count):
         for i in range(self.codes.shape[1]):
             if self.codes[t, i] >= 0 and spoken[offset + i] == 0:
@@ -62,6 +95,14 @@ class Hard(NamedTuple):
     def sketch_votes(self):
         return self.codes.shape[1]
 
+    def list_votes(self, t, expert, label):
+        count = 0
+        for i in range(self.codes.shape[1]):
+            expert[count] = i
+            label[count] = self.codes[t, i]
+            count += 1 * (self.codes[t, i] >= 0)
+        return count, False
+
     def n_entries(self, t):
         return self.codes.shape[1]
 
@@ -69,6 +110,7 @@ class Hard(NamedTuple):
         return j, self.codes[t, j], 1.0
 
 
+@of_voters
 @without_memory
 @without_sketch
 @one_pass_each
@@ -93,6 +135,25 @@ class Dense(NamedTuple):
             count += 1 * (z != 0.0)
         return count
 
+    def z_of(self, t, i, q):
+        """Return the coordinate of z that belongs to expert i."""
+        z = 0.0
+        for c in range(self.values.shape[2]):
+            z += q[c] * self.values[t, i, c]
+        return z
+
+    def add(self, t, k, q, step, offset, w):
+        for i in range(self.values.shape[1]):
+            w[offset + i] += step * z_of(self, t, i, q)
+
+    def add_to_mean(self, t, k, q, step, offset, w, past, since, total):
+        for i in range(self.values.shape[1]):
+            add_one_to_mean(w, past, since, total, offset + i, step * z_of(self, t, i, q))
+
+    def adapt(self, t, k, q, step, offset, theta, w, z):
+        for i in range(self.values.shape[1]):
+            adapt_one(theta, w, offset + i, z_of(self, t, i, q), step)
+
     def append_new_experts(self, t, k, offset, spoken, index, count):
         for i in range(self.values.shape[1]):
             if spoken[offset + i] == 0:
@@ -104,6 +165,9 @@ class Dense(NamedTuple):
                     count += 1
         return count
 
+    def list_votes(self, t, expert, label):
+        return 0, True
+
     def n_entries(self, t):
         return self.values.shape[1] * self.values.shape[2]
 
@@ -113,6 +177,7 @@ class Dense(NamedTuple):
         return i, c, self.values[t, i, c]
 
 
+@of_voters
 @without_memory
 @without_sketch
 @one_pass_each
@@ -141,6 +206,33 @@ class Sparse(NamedTuple):
             count += 1 * (z != 0.0)
         return count
 
+    def z_from(self, j, end, q):
+        """Return the expert of vote j, its coordinate of z, and the first vote of the next expert."""
+        i = self.expert[j]
+        z = 0.0
+        while j < end and self.expert[j] == i:
+            z += q[self.label[j]] * self.value[j]
+            j += 1
+        return i, z, j
+
+    def add(self, t, k, q, step, offset, w):
+        j, end = self.indptr[t], self.indptr[t + 1]
+        while j < end:
+            i, z, j = z_from(self, j, end, q)
+            w[offset + i] += step * z
+
+    def add_to_mean(self, t, k, q, step, offset, w, past, since, total):
+        j, end = self.indptr[t], self.indptr[t + 1]
+        while j < end:
+            i, z, j = z_from(self, j, end, q)
+            add_one_to_mean(w, past, since, total, offset + i, step * z)
+
+    def adapt(self, t, k, q, step, offset, theta, w, z):
+        j, end = self.indptr[t], self.indptr[t + 1]
+        while j < end:
+            i, own, j = z_from(self, j, end, q)
+            adapt_one(theta, w, offset + i, own, step)
+
     def append_new_experts(self, t, k, offset, spoken, index, count):
         before = -1
         for j in range(self.indptr[t], self.indptr[t + 1]):
@@ -151,129 +243,20 @@ class Sparse(NamedTuple):
             before = i
         return count
 
+    def list_votes(self, t, expert, label):
+        begin, end = self.indptr[t], self.indptr[t + 1]
+        count = 0
+        for j in range(begin, end):
+            if self.value[j] != 1.0 or (j > begin and self.expert[j] == self.expert[j - 1]):
+                return 0, True
+            expert[count] = self.expert[j]
+            label[count] = self.label[j]
+            count += 1 * (self.label[j] >= 0)
+        return count, False
+
     def n_entries(self, t):
         return self.indptr[t + 1] - self.indptr[t]
 
     def vote_at(self, t, j):
         offset = self.indptr[t] + j
         return self.expert[offset], self.label[offset], self.value[offset]
-
-
-@without_memory
-class ConstantVotes(NamedTuple):
-    """Sub-expert c votes for class c on every trial."""
-
-    stride: int
-
-    def add_scores(self, t, k, w, offset, scores):
-        for c in range(k):
-            scores[c] += weight_of(w, offset + c)
-
-    def add_both_scores(self, t, k, w, v, offset, scores, others):
-        for c in range(k):
-            scores[c] += weight_of(w, offset + c)
-            others[c] += weight_of(v, offset + c)
-
-    def append_z(self, t, k, q, offset, index, value, count):
-        for c in range(k):
-            index[count] = offset + c
-            value[count] = q[c]
-            count += 1 * (q[c] != 0.0)
-        return count
-
-    def append_new_experts(self, t, k, offset, spoken, index, count):
-        for c in range(k):
-            if spoken[offset + c] == 0:
-                index[count] = offset + c
-                count += 1
-        return count
-
-    def write_shifts(self, t, bits, blank, shifts):
-        pass  # see constant_sketch
-
-    def constant_sketch(self, k, offset, bits, q):
-        total = 0
-        for c in range(k):
-            total += int(q[offset + c]) << (bits * c)
-        return total
-
-    def sketch_votes(self):
-        return 0
-
-
-@without_memory
-@without_sketch
-@one_pass_each
-class SplitVotes(NamedTuple):
-    """Sub-expert (i, c) repeats the vote of expert i for class c, and abstains otherwise (1999, section 4.4).
-
-    `chosen` says which classes have sub-experts.
-    """
-
-    votes: Any
-    chosen: np.ndarray
-    stride: int
-
-    def add_scores(self, t, k, w, offset, scores):
-        for j in range(n_entries(self.votes, t)):
-            i, c, x = vote_at(self.votes, t, j)
-            if c >= 0 and self.chosen[c] == 1:
-                scores[c] += weight_of(w, offset + i * self.stride + c) * x
-
-    def append_z(self, t, k, q, offset, index, value, count):
-        for j in range(n_entries(self.votes, t)):
-            i, c, x = vote_at(self.votes, t, j)
-            if c >= 0 and self.chosen[c] == 1:
-                z = q[c] * x
-                index[count] = offset + i * self.stride + c
-                value[count] = z
-                count += 1 * (z != 0.0)
-        return count
-
-    def append_new_experts(self, t, k, offset, spoken, index, count):
-        for j in range(n_entries(self.votes, t)):
-            i, c, x = vote_at(self.votes, t, j)
-            if c >= 0 and x != 0.0 and self.chosen[c] == 1 and spoken[offset + i * self.stride + c] == 0:
-                index[count] = offset + i * self.stride + c
-                count += 1
-        return count
-
-
-@without_memory
-@without_sketch
-@one_pass_each
-class PerClassVotes(NamedTuple):
-    """Sub-expert (i, a, c) votes for class c with the value of the vote of expert i for a."""
-
-    votes: Any
-    stride: int
-
-    def add_scores(self, t, k, w, offset, scores):
-        for j in range(n_entries(self.votes, t)):
-            i, a, x = vote_at(self.votes, t, j)
-            if a >= 0 and x != 0.0:
-                base = offset + (i * self.stride + a) * self.stride
-                for c in range(k):
-                    scores[c] += weight_of(w, base + c) * x
-
-    def append_z(self, t, k, q, offset, index, value, count):
-        for c in range(k):
-            if q[c] != 0.0:
-                for j in range(n_entries(self.votes, t)):
-                    i, a, x = vote_at(self.votes, t, j)
-                    if a >= 0 and x != 0.0:
-                        index[count] = offset + (i * self.stride + a) * self.stride + c
-                        value[count] = q[c] * x
-                        count += 1
-        return count
-
-    def append_new_experts(self, t, k, offset, spoken, index, count):
-        for j in range(n_entries(self.votes, t)):
-            i, a, x = vote_at(self.votes, t, j)
-            if a >= 0 and x != 0.0:
-                base = offset + (i * self.stride + a) * self.stride
-                for c in range(k):
-                    if spoken[base + c] == 0:
-                        index[count] = base + c
-                        count += 1
-        return count

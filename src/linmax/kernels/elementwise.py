@@ -1,0 +1,49 @@
+"""exp and log of vectors, by polynomials: the same bits on every machine, compiled or not."""
+
+from linmax._jit import inline
+from linmax._vectors import exponents, mantissas, maximum, power_of_two, where_above
+
+LOWEST = -70.0  # exp of less counts as 0, since arithmetic on denormal numbers is slow
+LN2 = 0.6931471805599453
+_LOG2_E = 1.4426950408889634
+_LN2_HIGH, _LN2_LOW = 6.93145751953125e-1, 1.42860682030941723212e-6
+_ROUND = 6755399441055744.0  # 1.5 * 2^52: adding it rounds to an integer, which is in the low bits
+_C2, _C3, _C4, _C5 = 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120
+_C6, _C7, _C8, _C9 = 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880
+_C10, _C11 = 1.0 / 3628800, 1.0 / 39916800
+_SQRT2 = 1.4142135623730951
+
+
+@inline
+def exp_of(x):
+    """Return exp of numbers up to 700, to 4e-15; of those below LOWEST 0."""
+    y = maximum(x, LOWEST)
+    t = y * _LOG2_E + _ROUND
+    n = t - _ROUND
+    r = (y - n * _LN2_HIGH) - n * _LN2_LOW
+    r2 = r * r
+    r4 = r2 * r2
+    low = (r * _C3 + _C2) + (r * _C5 + _C4) * r2
+    high = ((r * _C7 + _C6) + (r * _C9 + _C8) * r2) + (r * _C11 + _C10) * r4
+    p = ((high * r4 + low) * r2 + r + 1.0) * power_of_two(t)
+    return where_above(x, LOWEST, p, 0.0)
+
+
+@inline
+def log_of(x):
+    """Return log of positive normal numbers, to 2 units in the last place (fdlibm)."""
+    e = exponents(x)
+    m = mantissas(x)
+    large = where_above(m, _SQRT2, 1.0, 0.0)
+    m = m - m * 0.5 * large
+    f = m - 1.0
+    s = f / (f + 2.0)
+    z = s * s
+    w = z * z
+    even = w * (w * (w * 1.531383769920937332e-01 + 2.222219843214978396e-01) + 3.999999999940941908e-01)
+    odd = z * (
+        w * (w * (w * 1.479819860511658591e-01 + 1.818357216161805012e-01) + 2.857142874366239149e-01)
+        + 6.666666666666735130e-01
+    )
+    half = f * f * 0.5
+    return (e + large) * LN2 - (half - s * (half + (even + odd)) - f)

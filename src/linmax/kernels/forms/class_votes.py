@@ -1,0 +1,203 @@
+"""Sub-experts per class: constant votes, votes split by class, and votes read as attributes."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linmax._vectors import WIDTH, like, maximum, put, take, total, where_above
+from linmax.kernels.forms.base import (
+    adapt_eight,
+    adapt_one,
+    add_one_to_mean,
+    n_entries,
+    one_pass_each,
+    vote_at,
+    weight_of,
+    weights_of,
+    without_memory,
+    without_sketch,
+    without_voters,
+)
+
+SMALL = 1e-4  # eight classes that all have a smaller share in z are not adapted
+
+
+@without_voters
+@without_memory
+class ConstantVotes(NamedTuple):
+    """Sub-expert c votes for class c on every trial."""
+
+    stride: int
+
+    def add_scores(self, t, k, w, offset, scores):
+        for c in range(k):
+            scores[c] += weight_of(w, offset + c)
+
+    def add_both_scores(self, t, k, w, v, offset, scores, others):
+        for c in range(k):
+            scores[c] += weight_of(w, offset + c)
+            others[c] += weight_of(v, offset + c)
+
+    def append_z(self, t, k, q, offset, index, value, count):
+        for c in range(k):
+            index[count] = offset + c
+            value[count] = q[c]
+            count += 1 * (q[c] != 0.0)
+        return count
+
+    def add(self, t, k, q, step, offset, w):
+        for c in range(k):
+            w[offset + c] += step * q[c]
+
+    def add_to_mean(self, t, k, q, step, offset, w, past, since, total):
+        for c in range(k):
+            add_one_to_mean(w, past, since, total, offset + c, step * q[c])
+
+    def adapt(self, t, k, q, step, offset, theta, w, z):
+        for c in range(k):
+            adapt_one(theta, w, offset + c, q[c], step)
+
+    def append_new_experts(self, t, k, offset, spoken, index, count):
+        for c in range(k):
+            if spoken[offset + c] == 0:
+                index[count] = offset + c
+                count += 1
+        return count
+
+    def write_shifts(self, t, bits, blank, shifts):
+        pass  # see constant_sketch
+
+    def constant_sketch(self, k, offset, bits, q):
+        total = 0
+        for c in range(k):
+            total += int(q[offset + c]) << (bits * c)
+        return total
+
+    def sketch_votes(self):
+        return 0
+
+
+@without_voters
+@without_memory
+@without_sketch
+@one_pass_each
+class SplitVotes(NamedTuple):
+    """Sub-expert (i, c) repeats the vote of expert i for class c, and abstains otherwise (1999, section 4.4).
+
+    `chosen` says which classes have sub-experts.
+    """
+
+    votes: Any
+    chosen: np.ndarray
+    stride: int
+
+    def add_scores(self, t, k, w, offset, scores):
+        for j in range(n_entries(self.votes, t)):
+            i, c, x = vote_at(self.votes, t, j)
+            if c >= 0 and self.chosen[c] == 1:
+                scores[c] += weight_of(w, offset + i * self.stride + c) * x
+
+    def append_z(self, t, k, q, offset, index, value, count):
+        for j in range(n_entries(self.votes, t)):
+            i, c, x = vote_at(self.votes, t, j)
+            if c >= 0 and self.chosen[c] == 1:
+                z = q[c] * x
+                index[count] = offset + i * self.stride + c
+                value[count] = z
+                count += 1 * (z != 0.0)
+        return count
+
+    def add(self, t, k, q, step, offset, w):
+        for j in range(n_entries(self.votes, t)):
+            i, c, x = vote_at(self.votes, t, j)
+            if c >= 0 and self.chosen[c] == 1:
+                w[offset + i * self.stride + c] += step * (q[c] * x)
+
+    def add_to_mean(self, t, k, q, step, offset, w, past, since, total):
+        for j in range(n_entries(self.votes, t)):
+            i, c, x = vote_at(self.votes, t, j)
+            if c >= 0 and self.chosen[c] == 1:
+                add_one_to_mean(w, past, since, total, offset + i * self.stride + c, step * (q[c] * x))
+
+    def adapt(self, t, k, q, step, offset, theta, w, z):
+        for j in range(n_entries(self.votes, t)):
+            i, c, x = vote_at(self.votes, t, j)
+            if c >= 0 and self.chosen[c] == 1:
+                adapt_one(theta, w, offset + i * self.stride + c, q[c] * x, step)
+
+    def append_new_experts(self, t, k, offset, spoken, index, count):
+        for j in range(n_entries(self.votes, t)):
+            i, c, x = vote_at(self.votes, t, j)
+            if c >= 0 and x != 0.0 and self.chosen[c] == 1 and spoken[offset + i * self.stride + c] == 0:
+                index[count] = offset + i * self.stride + c
+                count += 1
+        return count
+
+
+@without_voters
+@without_memory
+@without_sketch
+@one_pass_each
+class PerClassVotes(NamedTuple):
+    """Sub-expert (i, a, c) votes for class c with the value of the vote of expert i for a."""
+
+    votes: Any
+    stride: int
+
+    def add_scores(self, t, k, w, offset, scores):
+        for b in range(0, k, WIDTH):
+            sums = take(scores, b)
+            for j in range(n_entries(self.votes, t)):
+                i, a, x = vote_at(self.votes, t, j)
+                if a >= 0:
+                    sums = sums + weights_of(w, offset + (i * self.stride + a) * self.stride + b) * x
+            put(scores, b, sums)
+
+    def add(self, t, k, q, step, offset, w):
+        for j in range(n_entries(self.votes, t)):
+            i, a, x = vote_at(self.votes, t, j)
+            if a >= 0:
+                base = offset + (i * self.stride + a) * self.stride
+                for b in range(0, k, WIDTH):
+                    put(w, base + b, take(w, base + b) + take(q, b) * x * step)
+
+    def add_to_mean(self, t, k, q, step, offset, w, past, since, total):
+        for j in range(n_entries(self.votes, t)):
+            i, a, x = vote_at(self.votes, t, j)
+            if a >= 0:
+                base = offset + (i * self.stride + a) * self.stride
+                for c in range(k):
+                    add_one_to_mean(w, past, since, total, base + c, step * (q[c] * x))
+
+    def adapt(self, t, k, q, step, offset, theta, w, z):
+        for b in range(0, k, WIDTH):
+            shares = like(theta, take(q, b))
+            if total(where_above(maximum(shares, 0.0 - shares), SMALL, 1.0, 0.0)) == 0.0:
+                continue
+            for j in range(n_entries(self.votes, t)):
+                i, a, x = vote_at(self.votes, t, j)
+                if a >= 0:
+                    at = offset + (i * self.stride + a) * self.stride + b
+                    adapt_eight(theta, w, at, shares * float(x), step)  # float64 would widen it
+
+    def append_z(self, t, k, q, offset, index, value, count):
+        for c in range(k):
+            if q[c] != 0.0:
+                for j in range(n_entries(self.votes, t)):
+                    i, a, x = vote_at(self.votes, t, j)
+                    if a >= 0 and x != 0.0:
+                        index[count] = offset + (i * self.stride + a) * self.stride + c
+                        value[count] = q[c] * x
+                        count += 1
+        return count
+
+    def append_new_experts(self, t, k, offset, spoken, index, count):
+        for j in range(n_entries(self.votes, t)):
+            i, a, x = vote_at(self.votes, t, j)
+            if a >= 0 and x != 0.0:
+                base = offset + (i * self.stride + a) * self.stride
+                for c in range(k):
+                    if spoken[base + c] == 0:
+                        index[count] = base + c
+                        count += 1
+        return count

@@ -1,0 +1,228 @@
+"""Programs: the kernels of a learner bound to fixed arrays, run block by block in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from linmax._jit import CompiledKernel, Stage
+from linmax.experts.base import TrialData
+from linmax.kernels import in_place
+from linmax.kernels import program as programs
+from linmax.kernels import trial as trials
+from linmax.kernels.ensembles import LANES, Board, fill_board
+from linmax.kernels.structs import Outputs
+from linmax.runtime.predictor import NO_SCORES, Predictions, Predictor, TrialChunk
+from linmax.runtime.rule_run import RuleRun
+from linmax.runtime.sources import NO_TRIALS, Sources
+
+MAX_BLOCK = 256  # trials
+BLOCK_SCORES = 1 << 14  # scores of one class of one member in a block
+
+
+class Program:
+    """The kernels of a predictor, of its members and of their rule runs, in the order they must run.
+
+    Every kernel takes a block of trials, whose results are in arrays of the size of a block, before the next
+    kernel does. The same program learns tables and single items.
+
+    Parameters
+    ----------
+    predictor
+        The predictor at the top; `request` has told it what is wanted.
+    rule_runs
+        The rule runs below it.
+    data
+        The votes and attributes of all trials; None if the sources have loaded them.
+    labels, known
+        The label of each trial, and the number of classes that are known in it.
+    classes
+        The number of classes.
+    codes
+        Where the predicted codes go, one per trial.
+    scores
+        Where the scores go; without rows if they are not wanted.
+    chunk
+        The chunk that some predictors have computed their predictions of.
+    first
+        The trial that the first rows of `codes` and `scores` are for.
+
+    Attributes
+    ----------
+    block : int
+        The number of trials in a block.
+    stages : list of Stage
+        The kernels, bound to their arrays.
+    """
+
+    def __init__(
+        self,
+        predictor: Predictor,
+        rule_runs: list[RuleRun],
+        data: TrialData | None,
+        labels: np.ndarray,
+        known: np.ndarray,
+        classes: int,
+        codes: np.ndarray,
+        scores: np.ndarray,
+        chunk: TrialChunk | None = None,
+        first: int = 0,
+    ) -> None:
+        self.predictor = predictor
+        self.chunk = chunk
+        self.begin = first
+        self.codes = codes
+        self.data = data
+        self.labels = labels
+        self.known = known
+        self.classes = classes
+        trials_to_run = max(1, len(labels) - first)
+        self.block = trials_to_run
+        if predictor.members:
+            members = max(len(part.members) for part in predictor.tree())
+            self.block = max(1, min(self.block, MAX_BLOCK, BLOCK_SCORES // max(1, members * classes)))
+        self.stages: list[Stage] = []
+        self._bound: dict[Predictor, tuple[np.ndarray, np.ndarray]] = {}
+        self._boards: dict[tuple[Predictor, ...], Board] = {}
+        self._outputs: dict[RuleRun, dict[str, np.ndarray]] = {run: {} for run in rule_runs}
+        self._forms: dict[Sources, Any] = {}
+        whole = self.block >= trials_to_run
+        block_codes = codes if whole else np.zeros(self.block, dtype=np.int32)
+        block_scores = scores if whole else np.zeros((self.block if len(scores) else 0, classes))
+        self.bind(predictor, block_codes, block_scores)
+        if not whole:
+            self.call(programs.collect, block_codes, block_scores, first, codes, scores)
+        self.stages = [self._stage_of(run) for run in rule_runs] + self.stages
+
+    def run(self, begin: int, end: int, only: int | None = None) -> None:
+        """Run the trials begin <= t < end; with `only`, one of the stages alone, to measure it."""
+        stages = self.stages if only is None else [self.stages[only]]
+        if all(stage.address for stage in stages):
+            programs.run(_table(stages), len(stages), begin, end, self.block)
+            return
+        for start in range(begin, end, self.block):
+            for stage in stages:
+                stage(start, min(start + self.block, end))
+
+    def first(self) -> Callable[[int], int]:
+        """Return a function that runs the first trial, given the code of its label; it returns the guess."""
+        if not all(stage.address for stage in self.stages):
+            return self._run_first
+        label, code = (array.__array_interface__["data"][0] for array in (self.labels, self.codes))
+        self._memory = np.concatenate(([len(self.stages), label, code], _table(self.stages)))  # stays alive
+        address = int(self._memory.__array_interface__["data"][0])
+        return partial(programs.first.entry(address, 0), address)
+
+    def _run_first(self, label: int) -> int:
+        self.labels[0] = label
+        self.run(0, 1)
+        return int(self.codes[0])
+
+    # --- what predictors call to add their kernels
+
+    def bind(self, predictor: Predictor, codes: np.ndarray, scores: np.ndarray) -> None:
+        """Let a predictor write here; what it already writes elsewhere is copied.
+
+        Parameters
+        ----------
+        predictor
+            The predictor, or a member of it.
+        codes
+            Where the predicted codes of a block go.
+        scores
+            Where the scores go; empty if they are not needed here.
+        """
+        if predictor in self._bound:
+            before, wanted = self._bound[predictor]
+            if not len(wanted):
+                scores = NO_SCORES
+            self.call(programs.copy, before, wanted if len(scores) else NO_SCORES, codes, scores)
+            return
+        if predictor.scores_wanted and not len(scores):
+            scores = np.zeros((self.block, self.classes))
+        self._bound[predictor] = (codes, scores)
+        predictor.bind(self, codes, scores)
+
+    def board(self, members: list[Predictor]) -> Board:
+        """Return the board of these members, which is filled when the block gets there."""
+        key = tuple(members)
+        if key not in self._boards:
+            scores = np.zeros((len(members), self.block, self.classes))
+            for member, own in zip(members, scores, strict=True):
+                self.bind(member, np.zeros(self.block, dtype=np.int32), own)
+            self._boards[key] = board = empty_board(len(members), self.block, self.classes)
+            scratch = np.zeros(padded(self.classes)), np.zeros(padded(self.classes))
+            self.call(fill_board, scores, self.known, board, *scratch)
+        return self._boards[key]
+
+    def call(self, kernel: CompiledKernel, *arguments: Any) -> None:
+        """Call a kernel with these very arrays for every block.
+
+        Parameters
+        ----------
+        kernel
+            The kernel.
+        *arguments
+            Its arguments, without the range of trials.
+        """
+        self.stages.append(kernel.stage(*arguments))
+
+    def copy(self, found: Predictions, codes: np.ndarray, scores: np.ndarray) -> None:
+        """Copy predictions that have been computed for the whole chunk."""
+        wanted = found.scores if len(scores) else NO_SCORES
+        self.call(programs.distribute, found.codes, wanted, self.begin, codes, scores)
+
+    def form(self, sources: Sources) -> Any:
+        """Return the trials as kernels read them."""
+        if self.data is None:
+            return sources.form
+        if sources not in self._forms:
+            self._forms[sources] = sources.build_form(self.data)
+        return self._forms[sources]
+
+    def write_run(self, run: RuleRun, mean: bool, codes: np.ndarray, scores: np.ndarray) -> None:
+        """Let a rule run write its predictions, or those of its mean, here."""
+        outputs = self._outputs[run]
+        outputs["mean" if mean else "own"] = codes
+        if len(scores):
+            outputs["mean_scores" if mean else "own_scores"] = scores
+
+    def _stage_of(self, run: RuleRun) -> Stage:
+        outputs = self._outputs[run]
+        unused = np.zeros(self.block, dtype=np.int32)
+        out = Outputs(
+            outputs.get("own", unused),
+            outputs.get("mean", unused if run.averages else unused[:0]),
+            outputs.get("own_scores", NO_SCORES),
+            outputs.get("mean_scores", NO_SCORES),
+            np.zeros(0, dtype=np.uint8),
+        )
+        form = self.form(run.sources)
+        if run.in_place:
+            return in_place.run.stage(form, self.labels, self.known, *run.in_place_state(), out)
+        state = run.kernel_state(run.recycling_buffer(NO_TRIALS, form))
+        return trials.run.stage(form, self.labels, self.known, *state, out)
+
+
+def _table(stages: list[Stage]) -> np.ndarray:
+    """Return the addresses of the code and the memory of each stage."""
+    words = [word for stage in stages for word in (stage.address, stage.memory.ctypes.data)]
+    return np.array(words, dtype=np.int64)
+
+
+def empty_board(members: int, block: int, classes: int) -> Board:
+    """Return a board for so many members."""
+    groups = -(-members // LANES)
+    vectors = block * groups * max(1, classes)
+    return Board(
+        np.zeros(vectors * LANES), np.zeros(vectors * LANES), np.zeros(block * groups * LANES),
+        groups, max(1, classes),
+    )  # fmt: skip
+
+
+def padded(count: int) -> int:
+    """Return the length of an array of so many numbers that is read by complete vectors."""
+    return -(-count // LANES) * LANES
