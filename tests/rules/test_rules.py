@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from linmax import (
 )
 from linmax import experts as sources
 from linmax._jit import interpreted
+from linmax.rules import MOVED
 from tests.helpers.compare_rules import (
     CLASSES,
     EXPERTS,
@@ -302,3 +304,25 @@ def test_weights_are_the_oracles_after_sums_were_added_up_anew(rule: Rule, techn
     assert {renamed(i): w for i, w in fusion.weights.items()} == pytest.approx(
         expected, abs=1e-6 * size, rel=0
     )
+
+
+def test_a_subclass_that_replaces_update_is_updated_by_it() -> None:
+    class Twice(Perceptron):
+        """The Perceptron with steps of 2: it replaces `update`, and not `step`."""
+
+        @staticmethod
+        def update(p: Any, s: Any, theta: Any, w: Any, index: Any, value: Any, margin: Any) -> int:
+            for i, z in zip(index, value):  # noqa: B905
+                theta[i] += 2.0 * z
+                w[i] = theta[i]
+            return MOVED
+
+    votes, labels = [["a", "b"], ["b", "a"], ["b", "a"]], ["b", "b", "b"]
+    weights = []
+    for rule in (Perceptron(), Twice()):
+        fusion = Fusion(rule, classes=["a", "b"])
+        with interpreted():
+            fusion.learn(votes, labels)
+        weights.append(np.array(list(fusion.weights.values())))
+    assert weights[0].any()
+    assert (weights[1] == 2.0 * weights[0]).all()

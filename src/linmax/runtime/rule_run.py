@@ -48,6 +48,14 @@ def _functions(rule: type[Rule], interpreting: bool) -> tuple[Any, Any, Any]:
     )
 
 
+def _describes_update(rule: type[Rule]) -> bool:
+    """Tell whether `step` describes the `update` of a class: a subclass may have replaced only that."""
+    update, step = (
+        next(i for i, one in enumerate(rule.__mro__) if name in vars(one)) for name in ("update", "step")
+    )
+    return step <= update and not rule.joins
+
+
 @dataclass
 class Requests:
     """What predictors need of a rule run in the current chunk, beside its predictions."""
@@ -120,6 +128,7 @@ class RuleRun:
         step = self.rule.step()
         self.in_place = (
             step is not None
+            and _describes_update(type(self.rule))
             and not (step.adapts and self.averages)
             and not self.buffer_size
             and isinstance(self.rule.rivals, str)
