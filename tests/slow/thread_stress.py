@@ -35,7 +35,7 @@ def stress(
     items = [dict(enumerate(row)) for row in votes.tolist()]
     fusion = Fusion(parse(learner), classes=CLASSES, experts=EXPERTS)
     log: list[tuple[int, int]] = []  # rows in the order in which they were learned
-    execute, run = fusion.runner._execute, fusion._single._run  # both are called with the lock held
+    execute, bind = fusion.runner._execute, fusion._single._bind  # what they run is run with the lock held
     slices = threading.local()
 
     def logged_execute(chunk: Any, scores: bool) -> Any:
@@ -43,14 +43,18 @@ def stress(
             log.append(slices.rows)
         return execute(chunk, scores)
 
-    def logged_run(votes: Any, attributes: Any, label: Any) -> Any:
-        code = run(votes, attributes, label)
-        if code is not None and label is not None:
-            log.append(slices.rows)
-        return code
+    def logged_bind(votes: Any) -> Any:
+        run_item = bind(votes)
+
+        def run(label: int) -> int:
+            if label >= 0:
+                log.append(slices.rows)
+            return run_item(label)
+
+        return run
 
     fusion.runner._execute = logged_execute  # type: ignore[method-assign]
-    fusion._single._run = logged_run  # type: ignore[method-assign]
+    fusion._single._bind = logged_bind  # type: ignore[method-assign]
     errors: list[str] = []
     calls = [0] * threads
     end = time.monotonic() + seconds

@@ -23,8 +23,7 @@ from linmax.spec import Learner
 MAX_FROZEN = 1 << 18  # frozen votes in memory at once
 MAX_SCORES = 1 << 21  # scores in memory at once
 CHUNK = 1 << 16  # trials between two points at which a run can be interrupted or seen by other threads
-ENSEMBLE_CHUNK = 1 << 13  # the same for ensembles, whose members each store their predictions
-
+ENSEMBLE_CHUNK = 1 << 13  # the same for ensembles, which take longer for a trial
 MANY_RUNS = 8  # rule runs from which on each goes through a chunk as a whole, in threads
 
 DEFAULT_SOURCE = Votes() + Thresholds()
@@ -217,7 +216,8 @@ class Runner:
         chunk = CHUNK
         if not self.single_run:
             scores = len(self.predictors) * max(1, batch.classes_seen)
-            chunk = min(ENSEMBLE_CHUNK, max(64, MAX_SCORES // scores))
+            most = MAX_SCORES if self.whole_runs else 4 * MAX_SCORES  # a program stores those of a block only
+            chunk = min(ENSEMBLE_CHUNK, max(64, most // scores))
         if batch.nominal is not None:
             columns = batch.nominal.codes.shape[1]
             chunk = max(1, min(chunk, MAX_FROZEN // max(1, columns * (columns - 1) // 2)))

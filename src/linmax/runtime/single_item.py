@@ -85,11 +85,11 @@ class SingleItem:
             ):
                 return None
             try:
-                if (
-                    attributes is None and len(votes) == self._plain_votes
-                ):  # all experts, with text as classes
-                    self._pack(self._memory, 0, *itemgetter(*self._votes_of(votes))(self._codes))
-                    return self._labelled(PREDICT_ONLY if label is None else self._classes[label])
+                if attributes is None and len(votes) == self._panel:  # nobody is missing
+                    given = self._votes_of(votes)
+                    if not self._int_classes or (type(label) is not bool and bool not in map(type, given)):
+                        self._pack(self._memory, 0, *itemgetter(*given)(self._codes))
+                        return self._labelled(PREDICT_ONLY if label is None else self._classes[label])
             except (KeyError, TypeError):
                 pass
             return self._run(votes, attributes, label)
@@ -170,7 +170,7 @@ class SingleItem:
         self._attributes = names.attributes.codes
         self._order = tuple(names.experts.names)
         self._votes_of: Any = itemgetter(*self._order) if experts > 1 else None
-        self._plain_votes = experts if experts > 1 and not self._int_classes else -1
+        self._panel = experts if experts > 1 else -1
         cells, columns = 4 * max(8, experts) * max(1, min(classes, 4)), 4 * max(8, attributes)
         self._labels = Hard(np.zeros((1, experts), dtype=np.int32))
         self._memory: Any = self._labels.codes.data
