@@ -38,8 +38,7 @@ def by_part(items: int, rounds: int) -> list[dict[str, Any]]:
     parts_of_item = label_stages(fusion, len(program.stages))
 
     def repeat(number: int) -> None:
-        for _ in range(items):
-            program.run(0, 1, number)
+        program.repeat_stage(number, items)
 
     works = {"learn_one": partial(time_call, learn), "predict_one": partial(time_call, predict)}
     for number in range(len(parts_of_item)):

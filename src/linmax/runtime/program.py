@@ -97,15 +97,18 @@ class Program:
             self.call(programs.collect, block_codes, block_scores, first, codes, scores)
         self.stages = [self._stage_of(run) for run in rule_runs] + self.stages
 
-    def run(self, begin: int, end: int, only: int | None = None) -> None:
-        """Run the trials begin <= t < end; with `only`, one of the stages alone, to measure it."""
-        stages = self.stages if only is None else [self.stages[only]]
-        if all(stage.address for stage in stages):
-            programs.run(_table(stages), len(stages), begin, end, self.block)
+    def run(self, begin: int, end: int) -> None:
+        """Run the trials begin <= t < end."""
+        if all(stage.address for stage in self.stages):
+            programs.run(_table(self.stages), len(self.stages), begin, end, self.block)
             return
         for start in range(begin, end, self.block):
-            for stage in stages:
+            for stage in self.stages:
                 stage(start, min(start + self.block, end))
+
+    def repeat_stage(self, number: int, times: int) -> None:
+        """Run one of the stages on the first trial so many times, to measure it."""
+        programs.run(np.tile(_table([self.stages[number]]), times), times, 0, 1, 1)
 
     def first(self) -> Callable[[int], int]:
         """Return a function that runs the first trial, given the code of its label; it returns the guess."""
