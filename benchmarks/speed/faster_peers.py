@@ -41,7 +41,9 @@ def faster(cells: list[dict[str, Any]], counterparts: tuple[str, str]) -> dict[t
         methods = cell["methods"]
         for name, one in methods.items():
             beside = counterpart(name, counterparts)
-            known = "more" in one and beside in methods and not name.startswith(("linmax", "C "))
+            known = (
+                "more" in one and "more" in methods.get(beside, {}) and not name.startswith(("linmax", "C "))
+            )
             if known and ratio(methods, name, beside) < 1:
                 lost.setdefault((name, beside), {})[cell_name(cell)] = ratio(methods, beside, name)
     return {pair: describe_cells(found, len(cells)) for pair, found in lost.items()}

@@ -251,3 +251,10 @@ def test_one_thread_is_temporary(monkeypatch: pytest.MonkeyPatch) -> None:
     with vr_combine.one_thread():
         assert os.environ[vr_combine.THREADS] == "1"
     assert os.environ[vr_combine.THREADS] == "2"
+
+
+def test_a_start_that_varies_by_more_than_the_rows_take_gives_no_time_per_row() -> None:
+    whole, start = [Cost(2.0, 2.0), Cost(2.1, 2.1)], [Cost(1.0, 1.0), Cost(1.1, 1.1)]
+    assert summarize_times(whole, 1000, start)["more"]["cpu"][0] > 0
+    assert "more" not in summarize_times(start, 1000, whole)
+    assert "the start varies" in summarize_times(start, 1000, whole)["left out"]
