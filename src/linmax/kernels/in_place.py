@@ -54,7 +54,7 @@ class Adding(NamedTuple):
 class Adapting(NamedTuple):
     """The settings of a rule that adds z with a step per weight, as AdaGrad does; fields as in `Adding`.
 
-    Its weights are of float32: there may be many, and they are read and written on every trial.
+    Its weights are float32 where a source has very many of them (`Source.many`), and float64 elsewhere.
     """
 
     step: float

@@ -11,7 +11,7 @@ import numpy as np
 from linmax.experts.base import Capacity
 from linmax.experts.votes import rescale
 from linmax.kernels.forms import Dense, Hard
-from linmax.runtime.instances import TrialSequence, to_sparse
+from linmax.runtime.instances import TrialSequence
 from linmax.runtime.rule_run import RuleRun
 from linmax.spec import Learner
 
@@ -95,11 +95,6 @@ class TrialChunk:
     def wrong(self, codes: np.ndarray) -> np.ndarray:
         """Return which predictions were mistakes."""
         return (codes != self.labels) & (self.labels >= 0) & (self.labels < self.known)  # type: ignore[no-any-return]
-
-    @cached_property
-    def sparse_votes(self) -> Any:
-        """The votes of all trials without their zeros."""
-        return to_sparse(self.trials.data.votes)
 
     @cached_property
     def voted_classes(self) -> np.ndarray:

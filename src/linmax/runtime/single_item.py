@@ -230,15 +230,15 @@ class SingleItem:
                         cells.append((expert, code, float(score)))
             elif self._codes[vote] >= 0:
                 cells.append((expert, self._codes[vote], 1.0))
-        votes_there = self._scores
-        if len(cells) > len(votes_there.expert):
+        sparse = self._scores
+        if len(cells) > len(sparse.expert):
             return False
         if self._scored is None:
-            self._scored = self._bind(votes_there)
+            self._scored = self._bind(sparse)
         cells.sort()
-        votes_there.indptr[1] = len(cells)
+        sparse.indptr[1] = len(cells)
         for at, cell in enumerate(cells):
-            votes_there.expert[at], votes_there.label[at], votes_there.value[at] = cell
+            sparse.expert[at], sparse.label[at], sparse.value[at] = cell
         return True
 
     def _write_attributes(self, attributes: dict[Any, Any]) -> bool:
