@@ -8,7 +8,12 @@ import pytest
 from linmax._jit import interpreted
 
 # a few trials each, on sources that nothing else compiles
-SHORT = ("linmax.experts.votes.", "linmax.experts.pairs.", "linmax.evaluate.experts.trust")
+SHORT = (
+    "linmax.experts.votes.",
+    "linmax.experts.pairs.",
+    "linmax.evaluate.experts.trust",
+    "linmax.fusion.facts.Facts.weight_table",
+)
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import platform
 import shutil
 import subprocess
 import tempfile
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+CODES = 256  # different bytes
 SOURCE = Path(__file__).with_name("c_reference.c")
 
 
@@ -20,10 +22,9 @@ class CReference:
         self.library = library
 
     def run(self, rule: str, votes: np.ndarray, labels: np.ndarray, classes: int, eta: float) -> int:
-        """Learn all trials from the start, and return the number of mistakes."""
+        """Learn all trials from the start, and return the number of mistakes; `votes` are `as_bytes`."""
         trials, experts = votes.shape
-        n = experts + classes
-        w, theta, scores = np.zeros(n), np.zeros(n), np.zeros(classes)
+        w, scores = np.zeros(experts + classes), np.zeros(2 * CODES)
         function = getattr(self.library, rule)
         function.restype = ctypes.c_long
         pointer = lambda array: array.ctypes.data_as(ctypes.c_void_p)  # noqa: E731
@@ -34,11 +35,15 @@ class CReference:
                 pointer(labels),
                 *sizes,
                 pointer(w),
-                pointer(theta),
                 ctypes.c_double(eta),
                 pointer(scores),
             )
         )
+
+
+def as_bytes(votes: np.ndarray) -> np.ndarray:
+    """Return votes as C reads them: one byte each, an abstention is 255."""
+    return np.ascontiguousarray(votes, dtype=np.int8).view(np.uint8)
 
 
 def compile_reference() -> CReference | None:
@@ -48,5 +53,6 @@ def compile_reference() -> CReference | None:
         return None
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "c_reference.so"
-        subprocess.run([compiler, "-O3", "-shared", "-fPIC", "-o", target, SOURCE, "-lm"], check=True)
+        options = ["-O3", "-mcpu=native" if platform.machine() == "aarch64" else "-march=native"]
+        subprocess.run([compiler, *options, "-shared", "-fPIC", "-o", target, SOURCE, "-lm"], check=True)
         return CReference(ctypes.CDLL(str(target)))

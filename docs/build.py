@@ -74,6 +74,18 @@ def bank() -> str:
     return table(("member", "purpose"), rows)
 
 
+def attribute_bank() -> str:
+    """The members of the default learner on attributes, and the purpose of each."""
+    members = recommended(votes=False, attributes=True).members[1].members  # type: ignore[attr-defined]
+    pairs = zip(members, ATTRIBUTE_PURPOSES, strict=True)
+    return table(("member", "purpose"), [(code(repr(member)), purpose) for member, purpose in pairs])
+
+
+def streams() -> str:
+    """linmax and the best method of each other library, on real streams of attributes."""
+    return summary([row for row in stored("quality")["problems"] if row["kind"] == "stream"])
+
+
 def members() -> str:
     """The accuracy of the default learner, of its members, and of the default without each of them."""
     panels = stored("members")["panels"]
@@ -189,6 +201,15 @@ PURPOSES = (
     "the accuracy of each expert, for many uninformative experts",
 )
 
+ATTRIBUTE_PURPOSES = (
+    "a step per weight; good everywhere",
+    "a step per weight, and steps that never overshoot; best on texts",
+    "a variance per attribute; learns fast from few items",
+    "as far as an item needs, on rows as long as they are; best where the classes can be separated",
+    "the rule of the papers, averaged; robust",
+    "all covariances, while there are few attributes; best on correlated columns",
+)
+
 COLUMN_WORDS = {
     "labels, as the whole name": names.TRUTH_NAMES,
     "labels, in the name": names.TRUTH_WORDS,
@@ -208,6 +229,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "figures": lambda: table(("", "linmax", "other libraries"), figures()),
     "committees": committees,
     "bank": bank,
+    "attribute_bank": attribute_bank,
+    "streams": streams,
     "members": members,
     "peers": peers,
     "rules": rules,

@@ -67,7 +67,7 @@ def _file() -> list[tuple[str, str, str]]:
 def _quality() -> list[tuple[str, str, str]]:
     kinds = {
         "panel": "mistakes on real panels, on which `Fusion()` was tuned; the best other method",
-        "stream": "mistakes of an averaged Perceptron on real streams of attributes; the best other method",
+        "stream": "mistakes of `Fusion()` on real streams of attributes; the best other method",
     }
     rows = []
     for kind, what in kinds.items():

@@ -1,5 +1,6 @@
 """Settings for all tests."""
 
+import gc
 import signal
 from collections.abc import Iterator
 
@@ -12,6 +13,12 @@ from tests.helpers.examples import EVERYTHING
 settings.register_profile("linmax", deadline=None, derandomize=True, max_examples=25)
 settings.register_profile("everything", settings.get_profile("linmax"), max_examples=100)
 settings.load_profile("everything" if EVERYTHING else "linmax")
+
+
+def pytest_collection_finish() -> None:
+    """Exclude all that was imported and collected from garbage collection: it stays, and is much."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -30,13 +30,16 @@ class Feed:
     votes : ndarray of shape (items, experts), optional
         The votes, -1 abstains.
     attributes : array or sparse matrix of shape (items, attributes), optional
-        Numbers, or a sparse binary matrix.
+        Numbers, standardised, or a sparse binary matrix.
+    raw : array or sparse matrix of shape (items, attributes), optional
+        The same as they are in the file, for learners that standardise by themselves.
     """
 
     labels: Ints
     k: int
     votes: Any = None
     attributes: Any = None
+    raw: Any = None
 
     @property
     def form(self) -> str:

@@ -38,10 +38,10 @@ def on_votes() -> dict[str, Learner]:
 
 
 def on_attributes(feed: Feed) -> dict[str, Learner]:
-    """Return the default of LinearMaxClassifier, three other kinds, and a mixture of all."""
+    """Return the default, an averaged Perceptron, three other kinds, and a mixture of these four."""
     linear = Attributes() + Thresholds()
     made: dict[str, Learner] = {
-        LINMAX: Averaged(Perceptron().on(linear)),
+        "linmax averaged Perceptron": Averaged(Perceptron().on(linear)),
         "linmax logistic": Logistic(0.3, decay="adagrad").on(linear),
     }
     if feed.form == "words":
@@ -51,7 +51,7 @@ def on_attributes(feed: Feed) -> dict[str, Learner]:
         near = Gaussian(feed.attributes.shape[1] / 4)
         made["linmax kernel"] = Averaged(Perceptron().on(Kernel(near)))
     calm = tuple(one if isinstance(one, Logistic) else Tempered(one) for one in made.values())
-    return made | {MIXTURE: Mixture(calm)}
+    return {LINMAX: recommended(votes=False, attributes=True), **made, MIXTURE: Mixture(calm)}
 
 
 def predictions(feed: Feed, order: str, each: Callable[[str], None] = lambda name: None) -> dict[str, Ints]:
@@ -62,7 +62,10 @@ def predictions(feed: Feed, order: str, each: Callable[[str], None] = lambda nam
             continue
         each(name)
         fusion = Fusion(learner, classes=range(feed.k))
-        said[name] = np.asarray(fusion.learn(**learn_arguments(feed)).guesses)
+        arguments = learn_arguments(feed)
+        if name == LINMAX and feed.raw is not None:
+            arguments["attributes"] = feed.raw
+        said[name] = np.asarray(fusion.learn(**arguments).guesses)
     return said | baselines(feed)
 
 

@@ -91,14 +91,16 @@ def wins(rows: list[Row], key: str) -> str:
 
 
 def summary(rows: list[Row]) -> str:
-    """Return a table with a line per panel: the best of each library, and the differences."""
+    """Return a table with a line per panel or stream: the best of each library, and the differences."""
     libraries = list(dict.fromkeys(library for row in rows for library in row["against"]))
-    lines = [["panel", "items", "experts", "k", "plurality", "best expert", LINMAX]]
+    votes = "experts" in rows[0]
+    width, baselines = ("experts", ["plurality", "best expert"]) if votes else ("attributes", [])
+    lines = [["panel" if votes else "stream", "items", width, "k", *baselines, LINMAX]]
     for library in libraries:
         lines[0] += [f"{library} best", f"linmax minus {library}", f"against {library}"]
     for row in rows:
-        line = [row["name"], *(str(row[size]) for size in ("items", "experts", "classes"))]
-        line += [figure(mean(row, name)) for name in ("plurality", "best expert", LINMAX)]
+        line = [row["name"], *(str(row[size]) for size in ("items", width, "classes"))]
+        line += [figure(mean(row, name)) for name in (*baselines, LINMAX)]
         for library in libraries:
             found = row["against"].get(library)
             line += comparison_cells(row, found, short=True) if found else ["", "", ""]

@@ -95,10 +95,9 @@ class Stream:
     def feed(self, order: str) -> Feed:
         """Return the first items of the file or of the random order of a seed."""
         rows = ordered(len(self.labels), order)[: self.fed]
-        attributes = self.attributes[rows]
-        if not sparse.issparse(attributes):
-            attributes = standardised(attributes)
-        return Feed(self.labels[rows], self.k, attributes=attributes)
+        raw = self.attributes[rows]
+        attributes = raw if sparse.issparse(raw) else standardised(raw)
+        return Feed(self.labels[rows], self.k, attributes=attributes, raw=raw)
 
 
 @dataclass(frozen=True, eq=False)

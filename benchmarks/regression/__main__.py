@@ -37,7 +37,9 @@ def figures(quick: bool, console: Console) -> dict[str, Any]:
         console.print("without ratios to C" + ("" if quick else ": there is no C compiler here"))
         return found
     rows = compare_with_c(c, 20, 200_000, 15) + compare_with_c(c, 1000, 20_000, 15)
-    ratios = {f"time beside C, {one['rule']}, {one['experts']} experts": one["ratio"][0] for one in rows}
+    ratios = {
+        f"time beside C, {one['rule']}, {one['experts']} experts": one["int32_ratio"][0] for one in rows
+    }
     for one in vr_combine.compare_with_reference(2000, 7):
         ratios[f"time beside a plain numba program, {one['what']}"] = 1 / one["times_faster"][0]
     return found | {name: {"value": round(value, 3), "kind": RATIO} for name, value in ratios.items()}

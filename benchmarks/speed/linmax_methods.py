@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.c_reference import CReference
+from benchmarks.c_reference import CReference, as_bytes
 from benchmarks.timing import TimedRun, time_call
 from linmax import Averaged, Fusion, Perceptron, Recycled, Winnow
 
@@ -79,8 +79,9 @@ def _one_by_one(name: str, votes: np.ndarray[Any, Any], labels: np.ndarray[Any, 
 
 def _in_c(c: CReference, rule: str, votes: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], k: int) -> Run:
     eta = math.log(1.2) if rule == "winnow" else 1.0
+    codes = as_bytes(votes)
 
     def run(rows: int) -> TimedRun:
-        return time_run(lambda: c.run(rule, votes[:rows], labels[:rows], k, eta))
+        return time_run(lambda: c.run(rule, codes[:rows], labels[:rows], k, eta))
 
     return run

@@ -11,7 +11,7 @@ Rules, which update weights
     `Logistic`
 Techniques and ensembles, which choose the hypothesis that predicts
     `Averaged`, `Recycled`, `Tempered`, `Voted`, `Combine`, `WeightedMajority`, `Mixture`, `Stacked`,
-    `NaiveBayes`
+    `NaiveBayes`, `SquaredHinge`, `LeastSquares`
 Presets
     `recommended`, `standard_bank`, `vr_combine`
 Learners as text
@@ -50,9 +50,11 @@ from linmax.spec import find, parse, register
 from linmax.techniques import (
     Averaged,
     Combine,
+    LeastSquares,
     Mixture,
     NaiveBayes,
     Recycled,
+    SquaredHinge,
     Stacked,
     Tempered,
     Voted,
@@ -90,6 +92,7 @@ __all__ = [
     "Cycle",
     "Explanation",
     "Fusion",
+    "LeastSquares",
     "Logistic",
     "Mixture",
     "NaiveBayes",
@@ -101,6 +104,7 @@ __all__ = [
     "Romma",
     "Rule",
     "Run",
+    "SquaredHinge",
     "Stacked",
     "Tempered",
     "Ticket",

@@ -1,9 +1,9 @@
 """Compilation with numba, which only this file, `_numba`, `_memory` and `_vectors` use.
 
 `CompiledKernel` compiles a loop over trials, `inline` and `separate` mark the functions it calls,
-`dispatched` makes a generic function of the methods of NamedTuples, and `reach` turns a rule's function into
-an address, so that one compiled kernel serves every rule. `interpreted()` runs the same source as Python,
-with the same results.
+`dispatched` and `overridable` make generic functions of the methods of NamedTuples, and `reach` turns a
+rule's function into an address, so that one compiled kernel serves every rule. `interpreted()` runs the same
+source as Python, with the same results.
 
 Machine code is cached on disk. numba stamps a cached function with its own file only; here the stamp also
 holds a digest of all files that kernels are compiled from (`linmax._stamp`). `linmax._numba` contains what
@@ -245,6 +245,29 @@ def dispatched(stub: Function) -> Function:
             return method if inspect.isfunction(method) else None
 
         implementation.__signature__ = inspect.signature(stub)  # type: ignore[attr-defined]
+        overload(generic, strict=False, jit_options=compiler_options()[1])(implementation)
+    return generic  # type: ignore[return-value]
+
+
+def overridable(function: Function) -> Function:
+    """Make a function that a NamedTuple replaces with its method of this name; others get its own body.
+
+    It is what `dispatched` is, for a first argument that may also be an array.
+    """
+    name = function.__name__
+
+    @functools.wraps(function)
+    def generic(first: Any, *others: Any) -> Any:
+        own = isinstance(first, tuple) and hasattr(first, name)
+        return getattr(first, name)(*others) if own else function(first, *others)
+
+    if State.compiles:
+
+        def implementation(*arguments: Any) -> Any:
+            method = getattr(getattr(arguments[0], "instance_class", None), name, None)
+            return method if inspect.isfunction(method) else function
+
+        implementation.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
         overload(generic, strict=False, jit_options=compiler_options()[1])(implementation)
     return generic  # type: ignore[return-value]
 

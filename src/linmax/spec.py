@@ -223,7 +223,7 @@ class Learner(Term, abstract=True):
         learner: Any = self
         while hasattr(learner, "inner"):
             learner = learner.inner
-        return learner
+        return learner if learner is self else learner.rule
 
 
 def check_source(owner: str, source: Any) -> None:

@@ -144,7 +144,7 @@ def test_true_equals_one_as_everywhere_in_river(yes: Any, no: Any) -> None:
 
 def test_the_linear_machine_is_the_session_on_attributes_one_by_one_and_in_batches() -> None:
     stream = list(itertools.islice(datasets.ImageSegments(), 90))
-    one, batch = LinearMaxClassifier(), LinearMaxClassifier()
+    one, batch = (LinearMaxClassifier("Averaged(Perceptron())") for _ in range(2))
     fusion = Fusion(Averaged(Perceptron()).on(Attributes() + Thresholds()))
     for x, y in stream:
         one.learn_one(x, y)
@@ -195,7 +195,7 @@ def test_errors_are_one_sentence() -> None:
     with pytest.raises(ValueError, match=r"there is no 'Winow'; did you mean 'Winnow'"):
         FusionClassifier(many(), "Winow()")
     with pytest.raises(ValueError, match=r"no votes, and .* needs votes"):
-        LinearMaxClassifier(None)
+        LinearMaxClassifier("recommended()")
     with pytest.raises(ValueError, match="At least 1 models are expected"):
         FusionClassifier([])
 

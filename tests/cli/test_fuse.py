@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
-from linmax import Fusion, Winnow, load
+from linmax import Fusion, Winnow, load, parse, recommended
 from linmax.cli import app
 from linmax.cli.fuse import NOTE, save_model
 from linmax.cli.inputs import parse_costs
@@ -149,7 +149,7 @@ def test_attributes_are_learned_where_nobody_votes(tmp_path: Path) -> None:
     path = tmp_path / "rows.svm"
     path.write_text("1 1:1\n2 2:1\n" * 20)
     found = told(path, learner=())
-    assert found["learner"] == "Averaged(Perceptron().on(Attributes()))"
+    assert parse(found["learner"]) == recommended(votes=False, attributes=True)
     assert found["results"][0]["accuracy"] > 0.9
     assert found["experts"] == []
 

@@ -57,11 +57,14 @@ def test_a_function_with_the_decorator_is_a_command(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(group, "COMMANDS", dict(COMMANDS))
 
     @group.command
-    def warm_up(times: int = 1) -> None:
+    def say_number(times: int = 1) -> None:
         """Say a number."""
         raise ValueError(f"{times} is refused")
 
-    assert (run("warm-up", "--times", "3").exit_code, run("warm-up").stderr) == (2, "linmax: 1 is refused\n")
+    assert (run("say-number", "--times", "3").exit_code, run("say-number").stderr) == (
+        2,
+        "linmax: 1 is refused\n",
+    )
     assert "Say a number." in run("--help").output
 
 
@@ -132,6 +135,7 @@ ALL = {
     "reproduce": "",
     "bounds": "",
     "learners": "",
+    "warm-up": "Winnow(1.2)",
     "--help": "",
     "--version": "",
 }

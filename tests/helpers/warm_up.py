@@ -1,15 +1,22 @@
-"""Compile the kernels that most tests need, in two processes at once: `python -m tests.helpers.warm_up`.
+"""Compile what most tests need, in two processes at once: `python -m tests.helpers.warm_up`.
 
-The workers of pytest would compile some of them twice. Kernels that share their parts are compiled by the
-same process, which compiles each part once. What is on disk already is only loaded.
+The workers of pytest would compile some kernels twice, and every test file twice. Kernels that share their
+parts are compiled by the same process, which compiles each part once. What is on disk already is only loaded.
 """
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import tempfile
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
-from linmax import NaiveBayes
+import numpy as np
+
+from linmax import NaiveBayes, Perceptron, recommended
+from linmax.problems import majority
+from linmax.svm import instances
 from tests.kernels.test_compiled_forms import (
     ENSEMBLES,
     QUICK_RUNS,
@@ -31,7 +38,7 @@ def compile_votes() -> None:
 
 
 def compile_others() -> None:
-    """Compile the kernels of attributes, the slowest one first, of voting and of Naive Bayes."""
+    """Compile the kernels of attributes, the slowest first, of voting, Naive Bayes and regressions."""
     for source, kind, form, way in QUICK_RUNS:
         if not _is_of_votes(form):
             run(learners_of(form, way)[0].on(source), inputs(kind))
@@ -41,6 +48,41 @@ def compile_others() -> None:
     for kind in ("labels", "triplets"):
         for of in ("tables", "accuracies"):
             run(NaiveBayes(of), inputs(kind))
+    run(recommended(votes=False, attributes=True), inputs("rows"))
+
+
+def compile_evaluation() -> None:
+    """Compile the kernels of `linmax fuse` and of bounds."""
+    votes, labels = majority(100, relevant=3, experts=5, classes=3)
+    instances(Perceptron(), votes, labels)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "votes.csv"
+        rows = np.column_stack((votes, labels)).tolist()
+        file.write_text(
+            "\n".join(",".join(map(str, row)) for row in [["a", "b", "c", "d", "e", "truth"], *rows])
+        )
+        words = [
+            "fuse",
+            str(file),
+            "--learner",
+            "Perceptron()",
+            "--json",
+            "--output",
+            str(file.with_name("out.csv")),
+        ]
+        _run("-c", "from linmax.cli import app; app()", *words)
+
+
+def compile_tests() -> None:
+    """Rewrite the assertions of all test files, and write their bytecode."""
+    _run("-m", "pytest", "--collect-only", "-qq")
+
+
+def _run(*words: str) -> None:
+    """Run Python, and print nothing; where it fails, the tests will tell."""
+    subprocess.run(
+        [sys.executable, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
+    )
 
 
 def _is_of_votes(form: str) -> bool:
@@ -48,9 +90,10 @@ def _is_of_votes(form: str) -> bool:
 
 
 def main() -> None:
-    """Compile both groups; an error stops the warm-up, and the tests will tell."""
+    """Compile all groups, the largest first; an error stops the warm-up, and the tests will tell."""
+    groups = (compile_votes, compile_others, compile_tests, compile_evaluation)
     with ProcessPoolExecutor(2) as processes:
-        for done in [processes.submit(task) for task in (compile_votes, compile_others)]:
+        for done in [processes.submit(group) for group in groups]:
             done.result()
 
 

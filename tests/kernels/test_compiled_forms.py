@@ -16,11 +16,13 @@ from linmax import (
     Averaged,
     Combine,
     Fusion,
+    LeastSquares,
     Logistic,
     Mixture,
     NaiveBayes,
     Perceptron,
     Recycled,
+    SquaredHinge,
     Stacked,
     Tempered,
     Triplets,
@@ -29,9 +31,20 @@ from linmax import (
     Winnow,
     _jit,
 )
-from linmax.experts import Attributes, Gaussian, Pairs, PerClass, Shared, Source, Split, Thresholds, Votes
+from linmax.experts import (
+    Attributes,
+    Gaussian,
+    Pairs,
+    PerClass,
+    ScaledAttributes,
+    Shared,
+    Source,
+    Split,
+    Thresholds,
+    Votes,
+)
 from linmax.experts import Kernel as KernelSource
-from linmax.kernels import ensembles, forms, in_place, naive_bayes, trial, voting
+from linmax.kernels import board, ensembles, forms, in_place, naive_bayes, regression, trial, voting
 from linmax.kernels import program as programs
 from linmax.runtime import program
 
@@ -41,12 +54,13 @@ WIDE = Votes() + PerClass() + Thresholds()
 # what a kernel is compiled for, beside the form
 PLAIN, BUFFERED, ADDING, ADAPTING = "NoBuffer", "Buffer", "Adding", "Adapting"
 TABLES, ACCURACIES = "Tables", "Accuracies"
-KINDS = (PLAIN, BUFFERED, ADDING, ADAPTING, TABLES, ACCURACIES)
+HINGE, DIAGONAL, MATRIX = "Hinge", "DiagonalSquares", "MatrixSquares"
+KINDS = (PLAIN, BUFFERED, ADDING, ADAPTING, TABLES, ACCURACIES, HINGE, DIAGONAL, MATRIX)
 PARTS = {"LastWeights", "MeanWeights", "Sharing", "StatisticArrays"}  # parts of forms
 FORMS = set(forms.__all__) - PARTS
 KERNELS = {
     f"{module.__name__.rpartition('.')[2]}.{name}": kernel
-    for module in (trial, in_place, voting, naive_bayes, ensembles, programs)
+    for module in (trial, in_place, voting, naive_bayes, regression, board, ensembles, programs)
     for name, kernel in vars(module).items()
     if isinstance(kernel, _jit.CompiledKernel)
 }
@@ -100,7 +114,10 @@ def variant(arguments: Any) -> Variant:
     named = {_name(part): part for part in arguments}
     form = shape(arguments[0]) if _name(arguments[0]) in FORMS else ""
     kind = next((kind for kind in KINDS if kind in named), "")
-    return form, f"{kind} {_field(named['Hypothesis'], 'w').dtype}" if kind == ADAPTING else kind
+    if kind == ADAPTING:
+        w = _field(named["Hypothesis"], "w")
+        kind += " blocks" if _name(w) == "BlockColumn" else f" {w.dtype}"
+    return form, kind
 
 
 def run(learner: Any, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, bytes]]:
@@ -140,10 +157,15 @@ CASES: list[tuple[Source, str, str, tuple[str, ...]]] = [
         (PLAIN, BUFFERED, ADDING, ADAPTING),
     ),
     (WIDE, "triplets", "Sum(Sum(Sparse, PerClassVotes(Sparse)), ConstantVotes)", (PLAIN, ADAPTING)),
-    (WIDE, "scores", "Sum(Sum(Dense, PerClassVotes(Dense)), ConstantVotes)", (ADAPTING,)),
+    (WIDE, "scores", "Sum(Sum(Dense, PerClassVotes(Dense)), ConstantVotes)", (BUFFERED, ADAPTING)),
     (Votes(), "labels", "Hard", (PLAIN, BUFFERED, ADDING)),
+    (Votes(), "triplets", "Sparse", (PLAIN,)),
     (Votes() + Split(), "labels", "Sum(Hard, SplitVotes(Hard))", (PLAIN, ADDING, ADAPTING)),
-    (Attributes(), "rows", "LinearMachine(Rows)", (PLAIN, BUFFERED)),
+    (Votes() + Split(), "triplets", "Sum(Sparse, SplitVotes(Sparse))", (BUFFERED, ADDING)),
+    (Attributes(), "rows", "LinearMachine(Rows)", (PLAIN, BUFFERED, ADDING)),
+    (Attributes(), "sparse rows", "LinearMachine(SparseRows)", (PLAIN,)),
+    (ScaledAttributes(), "rows", "LinearMachine(SparseRows)", (ADDING, ADAPTING)),
+    (ScaledAttributes(), "sparse rows", "LinearMachine(SparseRows)", (BUFFERED,)),
     (Attributes() + Thresholds(), "rows", "Sum(LinearMachine(Rows), ConstantVotes)", (PLAIN,)),
     (Attributes() + Thresholds(), "sparse rows", "Sum(LinearMachine(SparseRows), ConstantVotes)", (PLAIN,)),
     (Attributes(complement=True), "two classes", "Complement", (PLAIN,)),
@@ -155,14 +177,17 @@ RUNS = [(source, kind, form, way) for source, kind, form, ways in CASES for way 
 SLOW = {
     ("Sum(Sparse, ConstantVotes)", ADAPTING),
     ("Sum(Dense, ConstantVotes)", ADAPTING),
-    ("Sum(Dense, ConstantVotes)", BUFFERED),
     ("Sum(Sum(Hard, PerClassVotes(Hard)), ConstantVotes)", BUFFERED),
     ("Sum(Sum(Hard, PerClassVotes(Hard)), ConstantVotes)", ADDING),
     ("Sum(Sum(Sparse, PerClassVotes(Sparse)), ConstantVotes)", PLAIN),
     ("Sum(Sum(Dense, PerClassVotes(Dense)), ConstantVotes)", ADAPTING),
-    ("Hard", ADDING),
+    ("Sum(Sum(Dense, PerClassVotes(Dense)), ConstantVotes)", BUFFERED),
+    ("Sparse", PLAIN),
     ("Sum(Hard, SplitVotes(Hard))", ADAPTING),
+    ("Sum(Sparse, SplitVotes(Sparse))", BUFFERED),
+    ("Sum(Sparse, SplitVotes(Sparse))", ADDING),
     ("LinearMachine(Rows)", BUFFERED),
+    ("LinearMachine(SparseRows)", BUFFERED),
 }
 QUICK_RUNS = [one for one in RUNS if one[2:] not in SLOW]
 
@@ -221,7 +246,7 @@ def test_a_compiled_form_is_the_interpreted_one(
 ) -> None:
     kernel = "in_place.run" if way in (ADDING, ADAPTING) else "trial.run"
     if way == ADAPTING:
-        way += " float32" if "PerClass" in form else " float64"
+        way += " float32" if "PerClass" in form or "LinearMachine" in form else " float64"
     for learner in learners_of(form, way.partition(" ")[0]):
         assert kernels_of(learner.on(source), inputs(kind), monkeypatch) == {kernel: {(form, way)}}
 
@@ -251,29 +276,48 @@ def test_compiled_naive_bayes_is_the_interpreted_one(of: str, kind: str, monkeyp
     assert kernels == {"naive_bayes.count": {(VOTES[kind], of)}}
 
 
+REGRESSIONS = {HINGE: SquaredHinge(), DIAGONAL: LeastSquares("diagonal"), MATRIX: LeastSquares("matrix")}
+
+
+@pytest.mark.parametrize("kind", ["rows", "sparse rows"])
+@pytest.mark.parametrize("way", REGRESSIONS)
+def test_a_compiled_regression_is_the_interpreted_one(way: str, kind: str, monkeypatch: Any) -> None:
+    kernels = kernels_of(REGRESSIONS[way], inputs(kind), monkeypatch)
+    assert kernels == {"regression.regress": {("LinearMachine(SparseRows)", way)}}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", VOTES)
+def test_a_compiled_regression_on_votes_is_the_interpreted_one(kind: str, monkeypatch: Any) -> None:
+    kernels = kernels_of(SquaredHinge().on(PerClass() + Thresholds()), inputs(kind), monkeypatch)
+    form = f"Sum(PerClassVotes({VOTES[kind]}), ConstantVotes)"
+    assert kernels == {"regression.regress": {(form, HINGE)}}
+
+
 N, A = NaiveBayes(), Averaged(P)
 ENSEMBLES = {
     "mixture": Mixture([P, A, N, Logistic(0.3), Tempered(A)], share=0.01),
     "stack": Stacked([N, P, Tempered(P)]),
-    "many": Mixture([N, *(Tempered(Logistic(eta / 8)) for eta in range(1, 8)), Stacked([N, P])]),
+    "many": Mixture([N, *(Tempered(Logistic(eta / 8)) for eta in range(1, 12)), Stacked([N, P])]),
+    "tempered": Tempered(A),
     "majority": WeightedMajority([P, A, N]),
     "of experts": Mixture([P, WeightedMajority()]),
     "recycled": Mixture([P, R, A]),
 }
 STAGES = {
-    "mixture": {"ensembles.fill_board", "ensembles.mix", "ensembles.temper", "program.copy"},
-    "stack": {"ensembles.fill_board", "ensembles.stack", "ensembles.temper", "program.copy"},
+    "mixture": {"board.fill_board", "ensembles.mix", "program.copy"},
+    "stack": {"board.fill_board", "ensembles.stack", "program.copy"},
     "many": {  # so many that their rules run in threads
-        "ensembles.fill_board",
+        "board.fill_board",
         "ensembles.mix",
         "ensembles.stack",
-        "ensembles.temper",
         "program.copy",
         "program.distribute",
     },
+    "tempered": {"ensembles.temper"},
     "majority": {"ensembles.weigh"},
-    "of experts": {"ensembles.weigh", "ensembles.fill_board", "ensembles.mix", "program.distribute"},
-    "recycled": {"ensembles.fill_board", "ensembles.mix", "program.distribute", "trial.run"},
+    "of experts": {"ensembles.weigh", "board.fill_board", "ensembles.mix", "program.distribute"},
+    "recycled": {"board.fill_board", "ensembles.mix", "program.distribute", "trial.run"},
 }
 
 
@@ -304,5 +348,6 @@ def test_every_form_is_compiled_above() -> None:
 def test_every_kernel_of_a_learner_is_compiled_above() -> None:
     covered = set().union(*STAGES.values()) | LOOPS
     covered |= {"trial.run", "in_place.run", "naive_bayes.count", "voting.follow", "voting.count_mistakes"}
+    covered |= {"regression.regress"}
     covered |= {"program.collect", "program.count"}
     assert set(KERNELS) - covered == set()

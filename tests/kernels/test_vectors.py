@@ -134,4 +134,4 @@ def test_log_of_1_is_0() -> None:
 @given(st.floats(1.0, 2.0**100, width=32))
 def test_an_inverse_root_of_float32_is_within_2_parts_in_10000(x: float) -> None:
     one, vector = np.ones(WIDTH, dtype=np.float32), np.full(WIDTH, x, dtype=np.float32)
-    assert float(over_root(one, vector)[0]) == pytest.approx(1.0 / math.sqrt(x), rel=3e-7, abs=0.0)
+    assert float(over_root(one, vector)[0]) == pytest.approx(1.0 / math.sqrt(x), rel=2e-4, abs=0.0)

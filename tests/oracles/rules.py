@@ -207,9 +207,11 @@ class PassiveAggressive(Rule):
 
 
 class Logistic(Rule):
-    def __init__(self, eta: float = 0.1, decay: str = "constant", **options: Any) -> None:
+    def __init__(
+        self, eta: float = 0.1, decay: str = "constant", initial: float = 1.0, **options: Any
+    ) -> None:
         super().__init__(**{"rivals": "softmax", "slack": math.inf, **options})
-        self.eta, self.decay, self.t = eta, decay, 1
+        self.eta, self.decay, self.initial, self.t = eta, decay, initial, 1
         self.squares: Vector = {}  # AdaGrad: 1 for a weight that starts at 1, plus all squares of its z
 
     def add_sub_expert(self, i: Any, *, from_votes: bool = True) -> None:
@@ -220,7 +222,7 @@ class Logistic(Rule):
         if self.decay == "adagrad":
             for i, value in z.items():
                 self.squares[i] = self.squares.get(i, 0.0) + value**2
-                step = self.eta / math.sqrt(1 + self.squares[i])
+                step = self.eta / math.sqrt(self.initial + self.squares[i])
                 self.theta[i] = self.theta.get(i, 0.0) + step * value
             return True
         eta = self.eta / math.sqrt(self.t) if self.decay == "sqrt" else self.eta

@@ -156,7 +156,10 @@ def test_equal_learners_have_equal_hashes_and_a_pickle_has_none() -> None:
         ("Recycled()", "Recycled requires inner; write Recycled(inner, ...)"),
         ("Winnow(1, 3)", "Winnow takes only alpha by position (got 2); name the others: slack, rivals, ties"),
         ("Averaged(Winnow(), 3)", "Averaged takes only inner by position (got 2)"),
-        ("recommended(3)", "recommended takes no parameter by position (got 1)"),
+        (
+            "recommended(3)",
+            "recommended takes no parameter by position (got 1); name the others: votes, attributes",
+        ),
         ("Winnow(1.2, alpha=2)", "Winnow is given alpha twice, by position and by name"),
         ("Alma(2.0, 0.5, alpha=0.5)", "Alma is given alpha twice, by position and by name"),
         ("Winnow().on()", ".on(...) takes one source, such as Votes() + PerClass() (got Winnow().on())"),

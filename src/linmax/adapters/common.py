@@ -26,7 +26,8 @@ def resolve_learner(learner: Learner | str | None) -> Learner:
 def learner_on_attributes(learner: Learner | str | None, default: Source) -> tuple[Learner, bool]:
     """Return the learner on sources of attributes, and whether the default source was used.
 
-    The default source applies when no rule of the learner has a source of its own.
+    None is the recommended committee on attributes. The default source applies when no rule of the learner
+    has a source of its own.
 
     >>> from linmax.experts import Attributes
     >>> learner_on_attributes("Averaged(Perceptron())", Attributes())
@@ -34,17 +35,24 @@ def learner_on_attributes(learner: Learner | str | None, default: Source) -> tup
     >>> learner_on_attributes("Perceptron().on(Kernel())", Attributes())
     (Perceptron().on(Kernel(Gaussian(1.0))), False)
     """
+    if learner is None:
+        return recommended(votes=False, attributes=True), False
     resolved = resolve_learner(learner)
     rules = base_learners(resolved)
     without_source = all(getattr(rule, "experts", None) is None for rule in rules)
     if without_source and all(hasattr(rule, "experts") for rule in rules):
         return resolved.on(default), True
-    if any(getattr(rule, "experts", None) is None or _needs_votes(rule.experts) for rule in rules):
+    if any(source is None or _needs_votes(source) for source in map(_source_of, rules)):
         raise ValueError(
             f"LinearMaxClassifier has attributes but no votes, and {short(resolved)} needs votes;"
             " use rules on Attributes(), or omit .on(...)"
         )
     return resolved, False
+
+
+def _source_of(learner: Any) -> Source | None:
+    """Return the source of a rule or of another learner without inner learners; None for votes."""
+    return getattr(learner, "source", None) or getattr(learner, "experts", None)
 
 
 def _needs_votes(source: Source) -> bool:

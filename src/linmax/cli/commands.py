@@ -216,6 +216,23 @@ def bounds(
 
 
 @command
+def warm_up(
+    learners: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[LEARNER]...",
+            help="Such as 'Winnow(1.2)'.",
+            show_default="those of Fusion() and of files",
+        ),
+    ] = None,
+) -> None:
+    """Compile learners for items of every form, so that later processes start at once."""
+    from linmax.cli.warm_up import warm_up as run
+
+    run(learners or [])
+
+
+@command
 def learners(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="One of them, to be described in full.")

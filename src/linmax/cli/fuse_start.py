@@ -19,14 +19,8 @@ from linmax.panels.panel import Panel
 from linmax.streams import Stream
 from linmax.validation import DataWarning
 
-ON_ATTRIBUTES = "Averaged(Perceptron()).on(Attributes())"
-"""The learner for a file without votes."""
-
-ON_BOTH = (
-    "Mixture((recommended(), Logistic(0.3, decay='adagrad').on(Votes() + PerClass() + Attributes() +"
-    " Thresholds()), Averaged(Perceptron().on(Attributes() + Thresholds()))))"
-)
-"""The learner for a file with votes and attributes."""
+ON_ATTRIBUTES, ON_BOTH = "recommended(votes=False, attributes=True)", "recommended(attributes=True)"
+"""The learners for a file without votes, and for one with votes and attributes."""
 
 NOTE = "fuse"
 """The name of the note in a model that says how far a pass has come."""

@@ -11,12 +11,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from linmax.kernels.forms import Dense, Hard, Rows, Sparse, SparseRows
+from linmax.kernels.scaling import ScaledRows
 from linmax.spec import Term, find, short
 
 VOTE_CLAIMS = frozenset({"mean", "permutes", "shift", "theta adds z"})
 """The mathematical checks that hold for a source whose sub-experts vote as the experts do."""
 
-RESERVED = frozenset({"expert", "threshold", "attribute", "pair", "(remainder)", "(prior)"})
+RESERVED = frozenset({"expert", "threshold", "attribute", "pair", "(constant)", "(remainder)", "(prior)"})
 """First elements of keys, and owners, that are not names of experts."""
 
 KERNEL_LABEL = re.compile(r"\w+\(.*\) of \w+( in sets)?")
@@ -27,7 +28,7 @@ VoteReader = Callable[[Any], VoteArrays]
 
 
 class Capacity(NamedTuple):
-    """The sizes for which arrays have space; each doubles when it is used up.
+    """The sizes for which arrays have space; each grows by half when it is used up.
 
     Attributes
     ----------
@@ -53,11 +54,12 @@ class FrozenVotes(NamedTuple):
 
 @dataclass(frozen=True)
 class TrialData:
-    """The data of some trials as arrays: votes, attributes, and frozen votes."""
+    """The data of some trials as arrays: votes, attributes, frozen votes, and standardised attributes."""
 
     votes: Hard | Dense | Sparse | None = None
     rows: Rows | SparseRows | None = None
     frozen: FrozenVotes | None = None
+    scaled: ScaledRows | None = None
 
 
 class SubVotes(NamedTuple):
@@ -158,6 +160,13 @@ class Source(Term, abstract=True):
         Whether its forms can `add` to weights in place.
     many : bool
         Whether it has so many weights that those which only learn fast are kept as float32.
+    scaled : bool
+        Whether it reads attributes that are standardised (`TrialData.scaled`).
+    per_class : bool
+        Whether each of its inputs has one weight per class (`list_inputs`).
+    sparse : bool
+        Whether only those of its weights are adapted that belong to a vote of the trial and to eight classes
+        with a share in z, so that many weights are stored in blocks.
     """
 
     needs: ClassVar[str | None] = None
@@ -166,6 +175,9 @@ class Source(Term, abstract=True):
     always_active: ClassVar[bool] = False
     in_place: ClassVar[bool] = False
     many: ClassVar[bool] = False
+    scaled: ClassVar[bool] = False
+    per_class: ClassVar[bool] = False
+    sparse: ClassVar[bool] = False
 
     def __add__(self, other: Source) -> Source:
         if not isinstance(other, Source):
@@ -198,6 +210,10 @@ class Source(Term, abstract=True):
     @abstractmethod
     def keys(self, names: Any, memory: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
         """Yield the key of each weight and its place in the array."""
+
+    def key_at(self, names: Any, place: tuple[int, ...]) -> Any:
+        """Return the key of the weight at a place in the array; only sparse sources have to."""
+        raise NotImplementedError
 
     def owner(self, key: Any) -> Any:
         """Return the key of an explanation to which the weight with this key contributes."""

@@ -128,6 +128,7 @@ class Thresholds(Source):
 
     claims: ClassVar[frozenset[str]] = VOTE_CLAIMS
     in_place: ClassVar[bool] = True
+    per_class: ClassVar[bool] = True
 
     def shape(self, capacity: Capacity) -> tuple[int, ...]:
         """One weight per class."""
@@ -261,6 +262,8 @@ class PerClass(_OfExperts):
     """
 
     many: ClassVar[bool] = True
+    per_class: ClassVar[bool] = True
+    sparse: ClassVar[bool] = True
 
     def shape(self, capacity: Capacity) -> tuple[int, ...]:
         """One weight per expert, vote and class."""
@@ -277,6 +280,12 @@ class PerClass(_OfExperts):
             for a, vote in enumerate(names.classes.names):
                 for c, label in enumerate(names.classes.names):
                     yield (*start, vote, label), (i, a, c)
+
+    def key_at(self, names: Any, place: tuple[int, ...]) -> Any:
+        """Return the key of the weight of an expert, a vote and a class."""
+        i, a, c = place
+        classes = names.classes.names
+        return (*expert_key(names.experts.names[i]), classes[a], classes[c])
 
     def sub_votes(self, form: Any, k: int, read: VoteReader) -> SubVotes:
         """Return the votes of each expert as votes for every class."""

@@ -295,7 +295,9 @@ def _has_new_experts(run: RuleRun, voters: np.ndarray) -> bool:
     """Return whether some of these sub-experts vote for the first time, and have to be given a weight."""
     if not run.counts[SILENT] or not (run.rule.first() != 0.0 if run.in_place else run.tracks_spoken):
         return False
-    new = voters[run.columns["spoken"][voters] == 0]
+    spoken = run.columns["spoken"]
+    voters = voters[voters < len(spoken)]
+    new = voters[spoken[voters] == 0]
     return bool(run.columns["first"][new].any()) if run.in_place else len(new) > 0
 
 

@@ -18,12 +18,13 @@ from linmax._files import resolve_output, write_atomic
 from linmax.experts.base import Capacity, FrozenVotes
 from linmax.fusion.session import Fusion
 from linmax.kernels.forms import Sparse, SparseRows
+from linmax.kernels.scaling import ScaledRows
 from linmax.rules.base import SCALE, SLACK
 from linmax.runtime.instances import InstanceBuffer
-from linmax.runtime.layout import WeightLayout
 from linmax.runtime.predictor import Predictor, State
 from linmax.runtime.rule_run import RuleRun
 from linmax.runtime.runner import Runner
+from linmax.runtime.scaling import Scaling
 from linmax.runtime.sources import Sources
 from linmax.spec import UnknownNameError, parse, short
 from linmax.validation import check_array, require
@@ -49,7 +50,9 @@ def check_state(runner: Runner, state: State) -> None:
     for owner, part in runner.parts_of(state):
         match owner:
             case InstanceBuffer():
-                _check_buffer(owner, part, {source.needs for source in runner.parts}, runner.names)
+                _check_buffer(owner, part, runner)
+            case Scaling():
+                owner.validate(part)
             case Sources():
                 stored[owner] = _check_memories(owner, part, held)
             case RuleRun():
@@ -73,12 +76,7 @@ def _check_memories(sources: Sources, state: State, held: int) -> int:
 
 
 def _check_run(run: RuleRun, state: State, sizes: Capacity, held: int) -> None:
-    count = WeightLayout(run.sources.parts, sizes).size
-    for name in ("theta", "w"):
-        check_array(state, name, (count,), np.float64)
-    check_array(state, "spoken", (count,), np.uint8, 0, 2)
-    for name in ("past", "since"):
-        check_array(state, name, (count if run.averages else 0,), np.float64)
+    run.validate(state, sizes)
     check_array(state, "s", run.s.shape, np.float64, finite=False)
     check_array(state, "total", (1,), np.float64)
     check_array(state, "counts", (4,), np.int64, 0, 2**62)
@@ -90,7 +88,8 @@ def _check_run(run: RuleRun, state: State, sizes: Capacity, held: int) -> None:
     )
 
 
-def _check_buffer(buffer: InstanceBuffer, state: State, needs: set[Any], names: Any) -> None:
+def _check_buffer(buffer: InstanceBuffer, state: State, runner: Runner) -> None:
+    names, needs = runner.names, {source.needs for source in runner.parts}
     held, classes = len(state["kept.labels"]), len(names.classes)
     require(held <= buffer.size, "it has more instances than the learner keeps")
     check_array(state, "kept.labels", (held,), np.int32, 0, max(classes, 1))
@@ -103,6 +102,11 @@ def _check_buffer(buffer: InstanceBuffer, state: State, needs: set[Any], names: 
         entries = _check_starts(state, "kept.rows", SparseRows, held)
         check_array(state, "kept.rows.index", (entries,), np.int32, 0, len(names.attributes))
         check_array(state, "kept.rows.value", (entries,), np.float64)
+    if held and runner.scaling is not None:
+        entries = _check_starts(state, "kept.scaled", ScaledRows, held)
+        check_array(state, "kept.scaled.index", (entries,), np.int32, 0, len(names.attributes) + 1)
+        for name in ("value", "unit"):
+            check_array(state, f"kept.scaled.{name}", (entries,), np.float64)
 
 
 def _check_starts(state: State, name: str, form: Any, held: int) -> int:

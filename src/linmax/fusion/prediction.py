@@ -30,6 +30,7 @@ class PredictionMethods(Facts):
     in the data: nothing is known about them. With ``new_experts="vote"`` they vote there, too.
     """
 
+    chooses_learner: bool
     needs: Set[str]
     on_new_class: str
     abstain: Any
@@ -185,7 +186,21 @@ class PredictionMethods(Facts):
         with self._lock, self._lock.state:
             return self.runner.run(batch, learn=False, scores=scores)
 
+    def _choose_learner(self, votes: bool, attributes: bool) -> None:
+        """Choose the learner for what is given, if none was chosen by the user."""
+
     def _encode(self, votes: Any, labels: Any, attributes: Any, on_new_class: str, ignore: bool) -> Batch:
+        self._choose_learner(votes is not None, attributes is not None)
+        if self.chooses_learner and attributes is not None and "rows" not in self.needs:
+            raise ValueError(
+                "this session has learned from votes alone and cannot use attributes now; leave them out, or"
+                " learn all items in a new session with both"
+            )
+        if self.chooses_learner and votes is not None and "votes" not in self.needs:
+            raise ValueError(
+                "this session has learned from attributes alone and cannot use votes now; leave them out, or"
+                " learn all items in a new session with both"
+            )
         return inputs.read(
             votes, labels, attributes, self.names,
             needs=self.needs, on_new_class=on_new_class, abstain=self.abstain, ignore_newcomers=ignore,

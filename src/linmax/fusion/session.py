@@ -44,7 +44,8 @@ class Fusion(PredictionMethods):
     Parameters
     ----------
     learner
-        A learner such as ``Winnow(1.2)``, or its text. The default is ``recommended()``.
+        A learner such as ``Winnow(1.2)``, or its text. The default is ``recommended()`` for the votes, the
+        attributes or both that the first items have.
     classes
         The classes that are known from the start, in the order of the columns of `scores`.
     experts
@@ -61,6 +62,8 @@ class Fusion(PredictionMethods):
     Attributes
     ----------
     learner : Learner
+    chooses_learner : bool
+        Whether no learner was given, so that the first items decide.
     names : Names
         The names of classes, experts, attributes and attribute values.
     needs : frozenset of str
@@ -98,6 +101,7 @@ class Fusion(PredictionMethods):
         abstain: Any = inputs.DEFAULT,
         seed: int = 0,
     ) -> None:
+        self.chooses_learner = learner is None
         if learner is None:
             learner = recommended()
         if isinstance(learner, str):
@@ -120,6 +124,7 @@ class Fusion(PredictionMethods):
         self.tickets = Tickets()
         self.notes: dict[str, Any] = {}
         self.ignored = 0
+        self._lock = SessionLock()
         self._start()
         self.runner.check()
         self.runner.resize()
@@ -127,8 +132,15 @@ class Fusion(PredictionMethods):
     def _start(self) -> None:
         self.runner = Runner(self.learner, self.names, self.seed)
         self.needs = frozenset(part.needs for part in self.runner.parts if part.needs)
-        self._lock = SessionLock()
         self._single = SingleItem(self.runner, self.needs, self.abstain, self._lock)
+
+    def _choose_learner(self, votes: bool, attributes: bool) -> None:
+        """Use the default for what is given, unless something has been learned."""
+        if self.chooses_learner and self.runner.counts[TRIALS] == 0:
+            chosen = recommended(votes=votes or not attributes, attributes=attributes)
+            if chosen != self.learner:
+                self.learner = chosen
+                self._start()
 
     def __repr__(self) -> str:
         known = f"classes={self.classes!r}, experts={len(self.experts)}, trials={self.trials}"
@@ -142,6 +154,7 @@ class Fusion(PredictionMethods):
 
     def __setstate__(self, values: dict[str, Any]) -> None:
         vars(self).update((name, value) for name, value in values.items() if name != "state")
+        self._lock = SessionLock()
         self._start()  # copies of the arrays one by one would not be the same arrays any more
         self.runner.restore({name: np.array(array) for name, array in values["state"].items()})
 

@@ -9,12 +9,14 @@ where `past_i` is the sum up to the last update of w_i, `since_i` the cumulated 
 the cumulated scale now. The kernel of a trial divides the scores of the sum by the number of hypotheses.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from linmax._jit import inline
 from linmax._vectors import take, wide
+from linmax.kernels.blocks import eight_at, number_at
+from linmax.kernels.forms.base import weights_of
 from linmax.rules.base import SCALE
 
 MOST_SCALE = 2.0**20  # the largest cumulated scale, in multiples of the current scale
@@ -41,24 +43,33 @@ class MeanWeights(NamedTuple):
 
     Parameters
     ----------
-    w, past, since : ndarray of shape (weights,)
-        The current hypothesis, and the arrays of `AverageState`.
+    w : column of weights
+        The current hypothesis, see `kernels/blocks.py`.
+    past, since : ndarray of shape (weights,)
+        The arrays of `AverageState`.
     total, scale : float
         The cumulated scale, and the scale of the current hypothesis.
     """
 
-    w: np.ndarray
+    w: Any
     past: np.ndarray
     since: np.ndarray
     total: float
     scale: float
 
     def weight_of(self, i):
-        return self.past[i] + self.w[i] * (self.total - self.since[i]) + self.w[i] * self.scale
+        w = number_at(self.w, i)
+        return self.past[i] + w * (self.total - self.since[i]) + w * self.scale
 
     def weights_of(self, i):
-        w = wide(take(self.w, i))
+        w = wide(eight_at(self.w, i))
         return take(self.past, i) + w * (self.total - take(self.since, i)) + w * self.scale
+
+    def start_sums(self, sums):
+        return sums
+
+    def own_weights_of(self, i):
+        return weights_of(self, i)
 
 
 @inline

@@ -1,47 +1,16 @@
-"""Kernels of ensembles: the board of their members' scores, mixtures, stacking, and a learned temperature."""
+"""Kernels of ensembles: mixtures, stacking, a learned temperature, and Weighted Majority."""
 
 import math
-from typing import NamedTuple
-
-import numpy as np
 
 from linmax._jit import CompiledKernel, inline
 from linmax._vectors import maximum, put, splat, take, total, where_above
-from linmax.kernels.elementwise import exp_of, log_of
+from linmax.kernels.board import CURVATURE, HEAT, LANES, MAX_STEP, heat_step, softmax
+from linmax.kernels.elementwise import log_of
 from linmax.kernels.update import best_class
 
 SMALLEST = 1e-300
 FLOOR = -20.0  # the smallest log-probability of a member in a stack
 SKIP = 1e-4  # less probable classes do not change the curvature of a stack
-HEAT, CURVATURE = 0, 1  # indices in `state` of a temperature
-RATE = 0.1
-MAX_STEP = 0.5
-LANES = 8  # members side by side in a vector
-FEW = 4  # classes
-NO_CLASS = -1e9  # the score of what only fills up a vector of classes
-
-
-class Board(NamedTuple):
-    """The scores of the members of an ensemble side by side, for a block of trials.
-
-    Members come in groups of eight, the last of which may be incomplete. A vector holds the scores of the
-    members of a group for one class, and vectors are in the order of block, group, class.
-
-    Parameters
-    ----------
-    scores, p : ndarray of shape (block * groups * classes * 8,)
-        The scores of the members, and their softmax.
-    shift : ndarray of shape (block * groups * 8,)
-        log p = scores - shift.
-    groups, classes : int
-        The number of groups, and of classes that there is space for.
-    """
-
-    scores: np.ndarray
-    p: np.ndarray
-    shift: np.ndarray
-    groups: int
-    classes: int
 
 
 @inline
@@ -51,81 +20,6 @@ def write_prediction(scores, k, row, guesses, out_scores):
     if len(out_scores) > 0:
         for c in range(k):
             out_scores[row, c] = scores[c]
-
-
-@inline
-def softmax(scores, k, p):
-    """Write the softmax of k > 0 scores; return log p - scores, which is the same for all.
-
-    Both arrays have space for complete vectors.
-    """
-    top = scores[best_class(scores, k)]
-    if k <= FEW:  # not worth a vector
-        whole = 0.0
-        for c in range(k):
-            p[c] = math.exp(scores[c] - top)
-            whole += p[c]
-        for c in range(k):
-            p[c] /= whole
-        return -(top + math.log(whole))
-    for c in range(k, -(-k // LANES) * LANES):
-        scores[c] = NO_CLASS
-    sums = splat(0.0)
-    for j in range(0, k, LANES):
-        e = exp_of(take(scores, j) - top)
-        put(p, j, e)
-        sums = sums + e
-    whole = total(sums)
-    for j in range(0, k, LANES):
-        put(p, j, take(p, j) / whole)
-    return -(top + math.log(whole))
-
-
-@inline
-def fill_by_classes(member_scores, row, k, board, z, p):
-    """Take the softmax of one member after the other, with vectors of classes."""
-    wide = board.classes * LANES
-    for m in range(member_scores.shape[0]):
-        at = row * board.groups + m // LANES
-        lane = m % LANES
-        for c in range(k):
-            z[c] = member_scores[m, row, c]
-        board.shift[at * LANES + lane] = -softmax(z, k, p)
-        for c in range(k):
-            board.scores[at * wide + c * LANES + lane] = z[c]
-            board.p[at * wide + c * LANES + lane] = p[c]
-
-
-def board_trials(member_scores, known, board, z, p, begin, end):
-    """Collect the scores of all members, and take the softmax of all at once."""
-    members, wide = member_scores.shape[0], board.classes * LANES
-    for t in range(begin, end):
-        k, row = known[t], t - begin
-        if k == 0:
-            continue
-        if members * ((k + LANES - 1) // LANES) < board.groups * k:
-            fill_by_classes(member_scores, row, k, board, z, p)
-            continue
-        for g in range(board.groups):
-            at = (row * board.groups + g) * wide
-            for m in range(g * LANES, min((g + 1) * LANES, members)):
-                for c in range(k):
-                    board.scores[at + c * LANES + m - g * LANES] = member_scores[m, row, c]
-            top = take(board.scores, at)
-            for c in range(1, k):
-                top = maximum(top, take(board.scores, at + c * LANES))
-            sums = splat(0.0)
-            for c in range(k):
-                e = exp_of(take(board.scores, at + c * LANES) - top)
-                put(board.p, at + c * LANES, e)
-                sums = sums + e
-            each = 1.0 / sums
-            for c in range(k):
-                put(board.p, at + c * LANES, take(board.p, at + c * LANES) * each)
-            put(board.shift, (row * board.groups + g) * LANES, top + log_of(sums))
-
-
-fill_board = CompiledKernel(board_trials)
 
 
 def mix_trials(board, labels, known, v, least, multiplier, share, mixed, guesses, out_scores, begin, end):
@@ -272,7 +166,7 @@ def temper_trials(scores, labels, known, state, x, p, out_scores, begin, end):
                 mean += p[c] * x[c]
                 square += p[c] * x[c] * x[c]
             state[CURVATURE] += max(square - mean * mean, 0.0)
-            step = RATE * (x[y] - mean) / (1.0 + RATE * state[CURVATURE])
+            step = heat_step(x[y] - mean, state[CURVATURE])
             state[HEAT] += min(max(step, -MAX_STEP), MAX_STEP)
 
 

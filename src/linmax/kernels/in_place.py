@@ -7,7 +7,8 @@ score and one to update.
 from typing import NamedTuple
 
 from linmax._jit import CompiledKernel, dispatched, inline
-from linmax.kernels.ensembles import softmax
+from linmax.kernels.blocks import set_number
+from linmax.kernels.board import softmax
 from linmax.kernels.forms.base import adapt, add, add_to_mean, append_new_voters
 from linmax.kernels.structs import MISTAKES, MOVES, NOVEL, SILENT, TRIALS
 from linmax.kernels.trial import predict_trial, remove_new_experts
@@ -55,17 +56,19 @@ class Adapting(NamedTuple):
     """The settings of a rule that adds z with a step per weight, as AdaGrad does; fields as in `Adding`.
 
     Its weights are float32 where a source has very many of them (`Source.many`), and float64 elsewhere.
+    `initial` is what the sum of squares of a weight begins with, beside theta.
     """
 
     step: float
+    initial: float
     counts_steps: int
     rivals: int
     tracks_new_experts: int
     averages: int
 
     def update_weights(self, form, t, k, q, h, average, work):
-        """theta += z^2; w += step z / sqrt(1 + theta)."""
-        adapt(form, t, k, q, self.step, 0, h.theta, h.w, work.value)
+        """theta += z^2; w += step z / sqrt(initial + theta)."""
+        adapt(form, t, k, q, self.step, self.initial, 0, h.theta, h.w, work.value)
 
 
 @inline
@@ -75,8 +78,8 @@ def add_new_voters(form, t, k, h, average, work, settings, counts):
     for j in range(count):
         i = work.index[j]
         h.spoken[i] = 1
-        h.w[i] = h.first[i]
-        h.theta[i] = h.first[i]
+        set_number(h.w, i, h.first[i])
+        set_number(h.theta, i, h.first[i])
         if settings.averages:
             average.since[i] = average.total[0]
     counts[SILENT] -= count

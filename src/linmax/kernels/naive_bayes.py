@@ -6,12 +6,24 @@ divided by their sum.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from linmax._jit import CompiledKernel, dispatched, inline, separate
 from linmax._vectors import WIDTH, assign, exponents, get, increase, mantissas, put, splat, take
+from linmax.kernels.blocks import (
+    add_number,
+    copy_first,
+    eight_at,
+    eight_or_first,
+    exists,
+    n_eights,
+    number_at,
+    number_or_first,
+    place_of_eight,
+    set_number,
+)
 from linmax.kernels.elementwise import LN2, log_of
 from linmax.kernels.ensembles import write_prediction
 from linmax.kernels.forms.base import list_votes, n_entries, vote_at
@@ -19,7 +31,8 @@ from linmax.kernels.update import best_class
 
 POOL = 10.0  # the strength of the prior of the pooled table, in pseudo-counts
 TRUST = 0.6  # the accuracy of an expert under that prior; errors are spread evenly
-RUN = 8  # factors between two looks at the exponents of the products: each is between 1e-30 and 1e30
+FEW = 32  # classes, whose rows are short
+RUN = 4  # factors between two looks at the exponents of the products: each is between 1e-30 and 1e30
 
 
 class VoteList(NamedTuple):
@@ -31,12 +44,16 @@ class VoteList(NamedTuple):
         Who votes, and for which class.
     value, other : ndarray of shape (experts + 7,)
         Scratch arrays, positive at first.
+    product, powers : ndarray of shape (classes,)
+        The product of the votes' probabilities under each label, and the exponents that were split off.
     """
 
     expert: np.ndarray
     label: np.ndarray
     value: np.ndarray
     other: np.ndarray
+    product: np.ndarray
+    powers: np.ndarray
 
 
 @dispatched
@@ -72,106 +89,134 @@ def end_counts(counts, y, k):
 class Tables(NamedTuple):
     """Counts of the votes of each expert under each label.
 
-    P(expert i votes a | label j) is (prior[a, j] + unit * said[i, a, j]) * inverse[i, j], up to a constant;
-    it is exactly 1 for the first vote of an expert under the label it votes for, so that equal counts tie.
+    P(expert i votes a | label j) is (prior[a, j] * scale[j] + unit * said[i, a, j]) * inverse[i, j], up to a
+    constant; it is exactly 1 for the first vote of an expert under the label it votes for, so that equal
+    counts tie. Large tables are stored in blocks of eight labels, made when one of them is first counted.
 
     Parameters
     ----------
-    said : ndarray of shape (experts, votes, labels)
+    said : column of shape (experts, votes, labels), see `kernels/blocks.py`
         How often an expert voted for a class when the label was j.
-    heard, inverse : ndarray of shape (experts, labels)
+    heard, inverse : ndarray of shape (experts * labels,)
         The sums of `said` over the votes, and shrink / (shrink + heard).
-    pooled : ndarray of shape (labels, votes)
-        The sums of `said` over the experts.
-    pool : ndarray of shape (labels,)
-        The sums of `pooled` over the votes.
+    pooled, prior : columns of shape (1 + votes, labels)
+        The sums of `said` over the experts; and the same with pseudo-counts, over TRUST. Row a + 1 is for
+        votes for a. In blocks, the first block of row 0 stands for all that do not exist; that of label a in
+        the row of votes for a always exists.
+    pool, scale : ndarray of shape (labels,)
+        The sums of `pooled` over the votes, and 1 / (POOL + pool).
     truths : ndarray of shape (labels,)
         How often each class was the label.
-    prior : ndarray of shape (votes, labels)
-        The probability of a vote of all experts together, relative to TRUST.
-    flat : tuple of ndarray
-        `said`, `prior`, `inverse` and `heard` with one dimension; their last axis is complete vectors.
     classes : ndarray of shape (1,), int64
         The number of classes that `prior` is for.
     """
 
-    said: np.ndarray
+    said: Any
     heard: np.ndarray
     inverse: np.ndarray
-    pooled: np.ndarray
+    pooled: Any
+    prior: Any
     pool: np.ndarray
+    scale: np.ndarray
     truths: np.ndarray
-    prior: np.ndarray
-    flat: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     classes: np.ndarray
 
     def begin_counts(self, k):
         """Compute the prior anew if a class has become known."""
         if self.classes[0] != k:
             self.classes[0] = k
-            for j in range(k):
-                write_prior(self.prior, self.pooled, self.pool, j, k)
+            write_priors(self.prior, self.pooled, len(self.truths), k)
 
     def add_votes(self, votes, count, k, shrink, scores):
         """Add the logarithm of the product of the votes' probabilities under each label."""
         unit = 1.0 / (shrink * TRUST)
-        classes = self.said.shape[1]
-        wide = self.said.shape[2]
-        said, prior, inverse, _ = self.flat
+        wide = len(self.truths)
         for b in range(0, k, WIDTH):
-            product = splat(1.0)
-            powers = splat(0.0)
-            for first in range(0, count, RUN):
-                for j in range(first, min(first + RUN, count)):
+            put(votes.product, b, splat(1.0))
+            put(votes.powers, b, splat(0.0))
+        run = RUN if k > FEW else 2 * RUN
+        for first in range(0, count, run):  # rows are read from end to end
+            last = min(first + run, count)
+            for b in range(0, k, WIDTH):
+                product = take(votes.product, b)
+                scale = take(self.scale, b)
+                for j in range(first, last):
                     i, a = get(votes.expert, j), get(votes.label, j)
-                    p = take(said, (i * classes + a) * wide + b) * unit + take(prior, a * wide + b)
-                    product = product * (p * take(inverse, i * wide + b))
-                powers = powers + exponents(product)
-                product = mantissas(product)
-            put(scores, b, take(scores, b) + log_of(product) + powers * LN2)
+                    own = eight_at(self.said, (i * wide + a) * wide + b) * unit
+                    p = own + eight_or_first(self.prior, (a + 1) * wide + b) * scale
+                    product = product * (p * take(self.inverse, i * wide + b))
+                put(votes.powers, b, take(votes.powers, b) + exponents(product))
+                put(votes.product, b, mantissas(product))
+        for b in range(0, k, WIDTH):
+            put(scores, b, take(scores, b) + log_of(take(votes.product, b)) + take(votes.powers, b) * LN2)
 
     def add_log_odds(self, i, a, part, k, shrink, r):
         """Add the log-probability of a vote for a under each label."""
         unit = 1.0 / (shrink * TRUST)
+        wide = len(self.truths)
         for j in range(k):
-            r[j] += part * math.log((self.prior[a, j] + unit * self.said[i, a, j]) * self.inverse[i, j])
+            own = number_at(self.said, (i * wide + a) * wide + j) * unit
+            p = own + number_or_first(self.prior, (a + 1) * wide + j) * self.scale[j]
+            r[j] += part * math.log(p * self.inverse[i * wide + j])
 
     def count_vote(self, i, a, part, y, shrink):
         """Count the vote."""
-        classes = self.said.shape[1]
-        increase(self.flat[0], (i * classes + a) * classes + y, part)
-        heard = self.heard[i, y] + part
-        self.heard[i, y] = heard
-        self.inverse[i, y] = shrink / (shrink + heard)
-        self.pooled[y, a] += part
+        wide = len(self.truths)
+        add_number(self.said, (i * wide + a) * wide + y, part)
+        increase(self.heard, i * wide + y, part)
+        assign(self.inverse, i * wide + y, shrink / (shrink + get(self.heard, i * wide + y)))
+        copy_first(self.prior, (a + 1) * wide + y)
+        add_number(self.pooled, (a + 1) * wide + y, part)
+        write_prior(self.prior, self.pooled, a, y, wide, self.classes[0])
         self.pool[y] += part
 
     def count_votes(self, votes, count, y, shrink):
         """Count the votes."""
-        classes = self.said.shape[1]
-        said, _, inverse, heard = self.flat
-        pooled = self.pooled[y]
+        wide = len(self.truths)
+        k = self.classes[0]
         for j in range(count):
             i, a = get(votes.expert, j), get(votes.label, j)
-            increase(said, (i * classes + a) * classes + y, 1.0)
-            at = i * classes + y
-            increase(heard, at, 1.0)
-            assign(inverse, at, shrink / (shrink + get(heard, at)))
-            increase(pooled, a, 1.0)
+            add_number(self.said, (i * wide + a) * wide + y, 1.0)
+            increase(self.heard, i * wide + y, 1.0)
+            assign(self.inverse, i * wide + y, shrink / (shrink + get(self.heard, i * wide + y)))
+            copy_first(self.prior, (a + 1) * wide + y)
+            add_number(self.pooled, (a + 1) * wide + y, 1.0)
+        if count < k:
+            for j in range(count):
+                write_prior(self.prior, self.pooled, get(votes.label, j), y, wide, k)
+        else:
+            for a in range(k):
+                if exists(self.prior, (a + 1) * wide + y):
+                    write_prior(self.prior, self.pooled, a, y, wide, k)
         self.pool[y] += count
 
     def end_counts(self, y, k):
-        """Compute the prior of the label anew."""
-        write_prior(self.prior, self.pooled, self.pool, y, k)
+        """Compute the scale of the label anew."""
+        self.scale[y] = 1.0 / (POOL + self.pool[y])
 
 
 @inline
-def write_prior(prior, pooled, pool, j, k):
-    """Write the probability of each vote under label j, over all experts and relative to TRUST."""
-    other = (1.0 - TRUST) / max(k - 1, 1)
-    for a in range(k):
-        first = TRUST if j == a else other
-        prior[a, j] = (POOL * first + pooled[j, a]) / (POOL + pool[j]) / TRUST
+def prior_of(pooled, right, k):
+    """Return how often experts cast a vote, with pseudo-counts and relative to TRUST."""
+    first = TRUST if right else (1.0 - TRUST) / max(k - 1, 1)
+    return (POOL * first + pooled) / TRUST
+
+
+@inline
+def write_prior(prior, pooled, a, y, wide, k):
+    """Write the prior of votes for a under label y, which exists."""
+    at = (a + 1) * wide + y
+    set_number(prior, at, prior_of(number_at(pooled, at), a == y, k))
+
+
+@separate
+def write_priors(prior, pooled, wide, k):
+    """Write the prior wherever it is stored, for k known classes."""
+    for block in range(n_eights(prior)):
+        first = place_of_eight(prior, block)
+        a = first // wide - 1
+        for at in range(first, first + WIDTH):
+            set_number(prior, at, prior_of(number_at(pooled, at), a == at - (a + 1) * wide, k))
 
 
 class Accuracies(NamedTuple):

@@ -1,6 +1,6 @@
 """The structures of arrays and numbers that the trial kernel works on."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,18 +16,18 @@ class Hypothesis(NamedTuple):
 
     Parameters
     ----------
-    theta, w : ndarray of shape (weights,)
-        The state of the rule, and the weights.
+    theta, w : ndarray of shape (weights,), or BlockColumn
+        The state of the rule, and the weights; see `kernels/blocks.py`.
     first : ndarray of shape (weights,)
-        theta of a sub-expert before its first update.
-    spoken : ndarray of shape (weights,), uint8
+        theta of a sub-expert before its first update; in place, of those that vote as the experts do.
+    spoken : ndarray of the same shape, uint8
         Whether a sub-expert has voted on a labelled trial.
     p, s : ndarray
         The parameters and the scalars of the rule.
     """
 
-    theta: np.ndarray
-    w: np.ndarray
+    theta: Any
+    w: Any
     first: np.ndarray
     spoken: np.ndarray
     p: np.ndarray

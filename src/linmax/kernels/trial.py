@@ -6,6 +6,7 @@ arrays and single items, and predicts: a trial without a label is a prediction a
 
 from linmax._jit import CompiledKernel, inline, join_at, separate
 from linmax.kernels.averaging import count_hypothesis, mean_weights
+from linmax.kernels.blocks import set_number
 from linmax.kernels.forms import LastWeights
 from linmax.kernels.forms.base import append_new_experts, begin_trial, observe
 from linmax.kernels.recycling import recycle
@@ -37,8 +38,8 @@ def remove_new_experts(h, average, work, settings, counts, count):
     for j in range(count):
         i = work.index[j]
         h.spoken[i] = 0
-        h.theta[i] = 0.0
-        h.w[i] = 0.0
+        set_number(h.theta, i, 0.0)
+        set_number(h.w, i, 0.0)
         if settings.averages:
             average.since[i] = 0.0
     counts[SILENT] += count

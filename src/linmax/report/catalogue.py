@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 from linmax.experts import Source
 from linmax.rules import Rule
 from linmax.spec import Learner, Term, registered, show
-from linmax.techniques import Committee, NaiveBayes
+from linmax.techniques import Committee, NaiveBayes, Regression
 
 HIDDEN_FIELDS = ("experts",)
 """Fields that are set with ``.on(...)``."""
 KINDS: dict[str, Any] = {
     "rule": Rule,
-    "ensemble": (Committee, NaiveBayes),
+    "ensemble": (Committee, NaiveBayes, Regression),
     "technique": Learner,
     "source": Source,
 }

@@ -64,10 +64,11 @@ register("cycle")(Cycle)  # its name in texts and model files of earlier version
 
 
 class Step(NamedTuple):
-    """What a rule adds to the weights: size z, or size z / sqrt(1 + the sum of z^2 so far) if it adapts."""
+    """What a rule adds: size z, or size z / sqrt(initial + the sum of z^2 so far) if it adapts."""
 
     size: float
     adapts: bool = False
+    initial: float = 1.0
 
 
 def rivals_code(rivals: str | Cycle) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from linmax.rules.base import MOVED, Cycle, Rule, Step, check_start
 from linmax.validation import is_finite, require
 
-ETA, DECAYS = 0, 1  # in p
+ETA, DECAYS, INITIAL = 0, 1, 2  # in p
 STEPS = 2  # in s
 DECAY = {"constant": 0.0, "sqrt": 1.0, "adagrad": 2.0}
 
@@ -27,8 +27,11 @@ class Logistic(Rule):
         The step, eta > 0; typical values are 0.01 to 1.
     decay : {"constant", "sqrt", "adagrad"}, default "constant"
         "sqrt" divides the step by sqrt(t) at update t. "adagrad" gives every weight its own step, eta /
-        sqrt(1 + the sum of its z^2 so far), so that experts who vote rarely learn as fast as those who always
-        vote; `theta` then holds that sum, which begins at 1 with start="equal".
+        sqrt(initial + the sum of its z^2 so far), so that experts who vote rarely learn as fast as those who
+        always vote; `theta` then holds that sum, which begins at 1 with start="equal".
+    initial : float, default 1
+        With decay="adagrad", what the sum begins with; smaller for attributes whose values are far below 1,
+        such as rows of length 1.
     slack : float, default inf
         Update when the margin is at most this; inf updates on every trial.
     rivals : str, default "softmax"
@@ -53,6 +56,7 @@ class Logistic(Rule):
 
     eta: float = 0.1
     decay: str = field(default="constant", kw_only=True)
+    initial: float = field(default=1.0, kw_only=True)
     slack: float = field(default=math.inf, kw_only=True)
     rivals: str | Cycle = field(default="softmax", kw_only=True)
     start: str = field(default="zero", kw_only=True)
@@ -71,6 +75,10 @@ class Logistic(Rule):
             f'Logistic requires decay="constant", "sqrt" or "adagrad" (got {self.decay!r})',
         )
         require(
+            is_finite(self.initial) and self.initial > 0,
+            f"Logistic requires initial > 0 (got {self.initial!r}); 1 is usual for votes",
+        )
+        require(
             isinstance(self.rivals, str),
             f'Logistic requires rivals "top", "violators" or "softmax" (got {self.rivals!r});'
             " a cycle would never end",
@@ -78,8 +86,8 @@ class Logistic(Rule):
         check_start("Logistic", self.start)
 
     def parameters(self) -> tuple[float, ...]:
-        """Return the step and how it decays."""
-        return (self.eta, DECAY[self.decay])
+        """Return the step, how it decays, and what the sums of squares begin with."""
+        return (self.eta, DECAY[self.decay], self.initial)
 
     def scalars(self) -> tuple[float, ...]:
         """Return the number of steps so far."""
@@ -91,7 +99,7 @@ class Logistic(Rule):
 
     def step(self) -> Step | None:
         """Return eta, unless it decays with time."""
-        return None if self.decay == "sqrt" else Step(self.eta, self.decay == "adagrad")
+        return None if self.decay == "sqrt" else Step(self.eta, self.decay == "adagrad", self.initial)
 
     @staticmethod
     def update(p: Any, s: Any, theta: Any, w: Any, index: Any, value: Any, margin: Any) -> int:
@@ -100,7 +108,7 @@ class Logistic(Rule):
         if p[DECAYS] > 1.0:
             for i, z in zip(index, value):  # noqa: B905
                 theta[i] += z * z
-                w[i] += p[ETA] * z / math.sqrt(1.0 + theta[i])
+                w[i] += p[ETA] * z / math.sqrt(p[INITIAL] + theta[i])
             return MOVED
         step = p[ETA] / math.sqrt(s[STEPS]) if p[DECAYS] > 0.0 else p[ETA]
         for i, z in zip(index, value):  # noqa: B905

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from linmax.experts.base import FrozenVotes, TrialData
 from linmax.kernels.forms import Dense, Hard, Rows, Sparse, SparseRows
+from linmax.kernels.scaling import ScaledRows
 
-FORMS: dict[str, Any] = {"votes": Sparse, "rows": SparseRows}
+FORMS: dict[str, Any] = {"votes": Sparse, "rows": SparseRows, "scaled": ScaledRows}
 
 
 class TrialSequence(NamedTuple):
@@ -57,11 +59,16 @@ class InstanceBuffer:
         self.data = TrialData()
         self.labels = np.zeros(0, dtype=np.int32)
 
-    def followed_by(self, batch: Any, rows: slice) -> TrialSequence:
-        """Return the buffered trials and then rows of a batch; only the rows if none has a label."""
+    def followed_by(self, batch: Any, rows: slice, scaling: Any = None) -> TrialSequence:
+        """Return the buffered trials and then rows of a batch; only the rows if none has a label.
+
+        `scaling` standardises their attributes, if a source reads them so.
+        """
         data, labels, known = TrialData(batch.votes, batch.rows), batch.labels[rows], batch.known[rows]
         if len(labels) != batch.trials:
             data = take(data, rows)
+        if scaling is not None:
+            data = replace(data, scaled=scaling.scale(data.rows, labels))
         buffered = len(self.labels)
         if not buffered or not (labels >= 0).any():
             return TrialSequence(data, labels, known, 0)
@@ -78,7 +85,7 @@ class InstanceBuffer:
             return
         places = trials.latest(self.size)
         if len(places):
-            self.data = take(TrialData(trials.data.votes, trials.data.rows), places)
+            self.data = take(replace(trials.data, frozen=None), places)
             self.labels = trials.labels[places]
 
     def state(self) -> dict[str, np.ndarray]:
@@ -103,13 +110,18 @@ class InstanceBuffer:
 
 def take(data: TrialData, trials: np.ndarray | slice) -> TrialData:
     """Return these trials, in this order."""
-    return TrialData(_take(data.votes, trials), _take(data.rows, trials), _take(data.frozen, trials))
+    return TrialData(
+        _take(data.votes, trials),
+        _take(data.rows, trials),
+        _take(data.frozen, trials),
+        _take(data.scaled, trials),
+    )
 
 
 def _take(part: Any, trials: np.ndarray | slice) -> Any:
     if part is None:
         return None
-    if isinstance(part, Sparse | SparseRows):
+    if isinstance(part, Sparse | SparseRows | ScaledRows):
         indptr, *columns = part
         chosen = np.arange(len(indptr) - 1)[trials]
         lengths = indptr[chosen + 1] - indptr[chosen]
@@ -125,6 +137,7 @@ def append(before: TrialData, after: TrialData) -> TrialData:
         _append(before.votes, after.votes),
         _append(before.rows, after.rows),
         _append(before.frozen, after.frozen),
+        _append(before.scaled, after.scaled),
     )
 
 
@@ -133,7 +146,7 @@ def _append(before: Any, after: Any) -> Any:
         return after
     if type(before) is not type(after):
         before, after = to_sparse(before), to_sparse(after)
-    if isinstance(before, Sparse | SparseRows):
+    if isinstance(before, Sparse | SparseRows | ScaledRows):
         indptr = np.concatenate((before.indptr, after.indptr[1:] + before.indptr[-1]))
         return type(before)(
             indptr, *(np.concatenate(both) for both in zip(before[1:], after[1:], strict=True))

@@ -127,6 +127,9 @@ class Predictor:
     staged: ClassVar[bool] = False  # does `bind` add kernels that run block by block?
     combines_scores: ClassVar[bool] = False  # are its scores made of the scores of its members?
     scores_wanted = False
+    temperature: tuple[np.ndarray, int] | None = (
+        None  # the table and row of what its member's scores are scaled by
+    )
     _chunk: TrialChunk | None = None
     _predictions: Predictions
 
@@ -189,6 +192,23 @@ class Predictor:
     def check_sizes(self, sizes: Capacity) -> None:
         """Raise a ValueError if so many would need too much memory, before anything has changed."""
 
+    @property
+    def in_blocks(self) -> bool:
+        """Whether tables of its own are stored in blocks."""
+        return False
+
+    def chunk_size(self, votes: Any, classes: int) -> int:
+        """Return how many trials with such votes may be run at a time."""
+        return 1 << 62
+
+    def reserve(self, votes: Any, trials: int, classes: int) -> bool:
+        """Make space for what so many trials may add; return whether arrays were replaced."""
+        return False
+
+    def lacks(self, votes: Any, classes: int) -> bool:
+        """Whether there is no space for what one trial may add."""
+        return False
+
     def resize(self) -> None:
         """Follow the capacity of the sources."""
 
@@ -250,7 +270,9 @@ class RulePredictor(Predictor):
         return self.run.weights(mean=self.mean)
 
     def weights(self) -> dict[Any, float]:
-        """Return the hypothesis that predicts, by key."""
+        """Return the hypothesis that predicts, by key; if it is stored in blocks, what is in these."""
+        if self.run.table is not None:
+            return self.run.table.by_key(self.run.sources)
         vector = self.vector()
         return {key: float(vector[at]) for key, _, at in self.run.sources.named_weights()}
 

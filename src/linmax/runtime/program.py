@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,10 +14,11 @@ from linmax.experts.base import TrialData
 from linmax.kernels import in_place
 from linmax.kernels import program as programs
 from linmax.kernels import trial as trials
-from linmax.kernels.ensembles import LANES, Board, fill_board
+from linmax.kernels.board import LANES, Board, Temperatures, fill_board
 from linmax.kernels.structs import Outputs
 from linmax.runtime.predictor import NO_SCORES, Predictions, Predictor, TrialChunk
 from linmax.runtime.rule_run import RuleRun
+from linmax.runtime.scaling import Scaling
 from linmax.runtime.sources import NO_TRIALS, Sources
 
 MAX_BLOCK = 256  # trials
@@ -49,6 +51,8 @@ class Program:
         The chunk that some predictors have computed their predictions of.
     first
         The trial that the first rows of `codes` and `scores` are for.
+    scaling
+        What standardises the attributes of `data`, if a source reads them so.
 
     Attributes
     ----------
@@ -70,6 +74,7 @@ class Program:
         scores: np.ndarray,
         chunk: TrialChunk | None = None,
         first: int = 0,
+        scaling: Scaling | None = None,
     ) -> None:
         self.predictor = predictor
         self.chunk = chunk
@@ -89,13 +94,16 @@ class Program:
         self._boards: dict[tuple[Predictor, ...], Board] = {}
         self._outputs: dict[RuleRun, dict[str, np.ndarray]] = {run: {} for run in rule_runs}
         self._forms: dict[Sources, Any] = {}
+        if scaling is not None and data is not None:
+            self.data = replace(data, scaled=scaling.bind(self, data.rows))
+        prepared, self.stages = self.stages, []
         whole = self.block >= trials_to_run
         block_codes = codes if whole else np.zeros(self.block, dtype=np.int32)
         block_scores = scores if whole else np.zeros((self.block if len(scores) else 0, classes))
         self.bind(predictor, block_codes, block_scores)
         if not whole:
             self.call(programs.collect, block_codes, block_scores, first, codes, scores)
-        self.stages = [self._stage_of(run) for run in rule_runs] + self.stages
+        self.stages = prepared + [self._stage_of(run) for run in rule_runs] + self.stages
 
     def run(self, begin: int, end: int) -> None:
         """Run the trials begin <= t < end."""
@@ -154,12 +162,27 @@ class Program:
         key = tuple(members)
         if key not in self._boards:
             scores = np.zeros((len(members), self.block, self.classes))
-            for member, own in zip(members, scores, strict=True):
+            heats = empty_temperatures(len(members))
+            for i, (member, own) in enumerate(zip(members, scores, strict=True)):
+                if member.temperature is not None and self._is_only_in(key, member):
+                    table, heats.row[i] = member.temperature
+                    heats, member = heats._replace(table=table), member.members[0]
                 self.bind(member, np.zeros(self.block, dtype=np.int32), own)
+            heats.scaled[: len(members)] = heats.row >= 0
             self._boards[key] = board = empty_board(len(members), self.block, self.classes)
-            scratch = np.zeros(padded(self.classes)), np.zeros(padded(self.classes))
-            self.call(fill_board, scores, self.known, board, *scratch)
+            wide = padded(self.classes)
+            scratch = np.zeros(len(members) * wide), np.zeros(len(members) * wide)
+            self.call(
+                fill_board, scores.reshape(-1), self.block, self.classes, self.labels, self.known, heats,
+                board, *scratch,
+            )  # fmt: skip
         return self._boards[key]
+
+    def _is_only_in(self, members: tuple[Predictor, ...], member: Predictor) -> bool:
+        """Whether nothing but the board of these members uses the scores of one of them."""
+        return member is not self.predictor and all(
+            tuple(other.members) == members for other in self.predictor.tree() if member in other.members
+        )
 
     def call(self, kernel: CompiledKernel, *arguments: Any) -> None:
         """Call a kernel with these very arrays for every block.
@@ -224,6 +247,12 @@ def empty_board(members: int, block: int, classes: int) -> Board:
         np.zeros(vectors * LANES), np.zeros(vectors * LANES), np.zeros(block * groups * LANES),
         groups, max(1, classes),
     )  # fmt: skip
+
+
+def empty_temperatures(members: int) -> Temperatures:
+    """Return temperatures of so many members, none of which has one."""
+    lanes = [np.zeros(padded(members)) for _ in range(3)]
+    return Temperatures(np.zeros((1, 2)), np.full(members, -1, dtype=np.int64), *lanes)
 
 
 def padded(count: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Self
@@ -10,6 +11,8 @@ from typing import Any, Self
 import numpy as np
 
 from linmax import _jit
+from linmax._vectors import WIDTH
+from linmax.experts.base import Capacity, State
 from linmax.kernels import in_place, trial
 from linmax.kernels.averaging import AverageState
 from linmax.kernels.in_place import Adapting, Adding
@@ -29,10 +32,13 @@ from linmax.kernels.structs import (
 )
 from linmax.rules import base
 from linmax.rules.base import OWN, SCALARS, SCALE, SLACK, Rule
+from linmax.runtime import block_table
 from linmax.runtime.instances import TrialSequence
 from linmax.runtime.layout import WeightLayout, copy_columns
 from linmax.runtime.sources import Sources
+from linmax.runtime.weight_blocks import WeightBlocks, check_saved, columns_of
 from linmax.spec import UNLIMITED, RunOptions
+from linmax.validation import check_array
 
 NO_PARAMETERS = np.zeros(0)
 COLUMNS = ("theta", "w", "spoken", "past", "since")
@@ -94,6 +100,8 @@ class RuleRun:
         self.sources = sources
         self.averages = False
         self.in_place = False
+        self.sparse = False  # may weights be stored in blocks?
+        self.table: WeightBlocks | None = None
         base.try_rule(rule)
         self.buffer_size = options.buffer
         self.updates = options.updates
@@ -134,33 +142,75 @@ class RuleRun:
             and isinstance(self.rule.rivals, str)
             and all(part.in_place for part in self.sources.parts)
         )
+        self.sparse = self.in_place and step.adapts and any(part.sparse for part in self.sources.parts)
         self._allocate(self.sources.layout)
 
     # --- sizes
 
     def _allocate(self, layout: WeightLayout) -> None:
         self.layout = layout
+        self.table = None
+        if self.sparse and layout.size > block_table.DENSE:
+            self.table = WeightBlocks(layout)
         self.columns = self.empty_columns(layout)
         if self.in_place and not self.rule.step().adapts:
             self.columns["theta"] = self.columns["w"]  # they are equal
-        n, classes = layout.size, layout.sizes.classes + 1  # the spare slot takes the scores of abstentions
+        sizes = layout.sizes
+        n = layout.size
+        if self.in_place:  # no list of all coordinates of z
+            n = layout.voters + sizes.experts + sizes.attributes + WIDTH
+        classes = sizes.classes + 1  # the spare slot takes the scores of abstentions
         self.work = Workspace(
             np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1),
-            np.zeros(classes), np.zeros(classes), np.zeros(classes), np.zeros(SCALARS), np.zeros(n + 1),
+            np.zeros(classes), np.zeros(classes), np.zeros(classes), np.zeros(SCALARS), np.zeros(1),
         )  # fmt: skip
 
     def empty_columns(self, layout: WeightLayout) -> dict[str, np.ndarray]:
         """Return a new column for each thing that is kept per sub-expert."""
         adapts = self.in_place and self.rule.step().adapts
         dtype = np.float32 if adapts and any(part.many for part in self.sources.parts) else np.float64
-        return layout.empty_columns(self.rule.first(), self.averages, dtype)
+        tracked = layout.voters if self.in_place else None
+        stored = 0 if self.table is not None else None
+        return layout.empty_columns(self.rule.first(), self.averages, dtype, tracked, stored)
+
+    def check_sizes(self, sizes: Capacity) -> None:
+        """Raise a ValueError if so many would need too much memory, before anything has changed."""
+        shapes = [part.shape(sizes) for part in self.sources.parts]
+        block_table.check_size(sum(map(math.prod, shapes)), sizes, self.sparse)
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether weights are stored in blocks."""
+        return self.table is not None
+
+    def chunk_size(self, votes: Any, classes: int) -> int:
+        """Return how many trials with such votes may be run at a time."""
+        if self.table is None:
+            return 1 << 62
+        return max(1, block_table.CHUNK_BLOCKS // max(1, self.table.most_blocks(votes, classes)[0]))
+
+    def reserve(self, votes: Any, trials: int, classes: int) -> bool:
+        """Make space for what so many trials may add; return whether arrays were replaced."""
+        if self.table is None:
+            return False
+        blocks, pages = self.table.most_blocks(votes, classes)
+        return self.table.reserve(trials * blocks, trials * pages)
+
+    def lacks(self, votes: Any, classes: int) -> bool:
+        """Whether there is no space for what one trial may add."""
+        return self.table is not None and self.table.lacks(*self.table.most_blocks(votes, classes))
 
     def resize(self) -> None:
         """Follow the capacity of the sources, and count the sub-experts that have not spoken yet."""
         if self.layout is not self.sources.layout:
-            before, old = self.columns, self.layout
+            before, old, table = self.columns, self.layout, self.table
             self._allocate(self.sources.layout)
             copy_columns(before, old, self.columns, self.layout)
+            if table is not None:
+                self.table = table
+                table.follow(self.layout)
+            elif self.table is not None:
+                self.table.add_columns(before, old)
         if self.in_place:
             self._count_silent()
         elif self.active != self.sources.active:
@@ -213,13 +263,16 @@ class RuleRun:
 
     def in_place_state(self) -> tuple[Any, ...]:
         """Return all that the kernel of rules that add takes between the trials and the outputs."""
-        c, step = self.columns, self.rule.step()
+        c, step, table = self.columns, self.rule.step(), self.table
+        theta, w = (c["theta"], c["w"]) if table is None else (table.column(0), table.column(1))
         code, _ = base.rivals_code(self.rule.rivals)
-        kind: Any = Adapting if step.adapts else Adding
         counts_steps, tracks = len(self.rule.scalars()) > 0, self.rule.first() != 0.0
-        settings = kind(float(step.size), int(counts_steps), code, int(tracks), int(self.averages))
+        options = int(counts_steps), code, int(tracks), int(self.averages)
+        settings: Any = Adding(float(step.size), *options)
+        if step.adapts:
+            settings = Adapting(float(step.size), float(step.initial), *options)
         return (
-            Hypothesis(c["theta"], c["w"], c["first"], c["spoken"], NO_PARAMETERS, self.s),
+            Hypothesis(theta, w, c["first"], c["spoken"], NO_PARAMETERS, self.s),
             AverageState(c["past"], c["since"], self.total),
             self.work,
             settings,
@@ -291,6 +344,7 @@ class RuleRun:
         """Return a run in the same state that goes its own way."""
         twin = copy.copy(self)
         twin.columns = {name: column.copy() for name, column in self.columns.items()}
+        twin.table = self.table and self.table.twin()
         twin.counts, twin.s, twin.total = self.counts.copy(), self.s.copy(), self.total.copy()
         if self.sources.stateful:
             twin.sources = self.sources.twin()
@@ -303,6 +357,10 @@ class RuleRun:
 
         It is the mean of all hypotheses, or the last one.
         """
+        if self.table is not None:
+            return float(self.s[SCALE]) * self.table.gather(
+                np.arange(self.layout.size) if at is ... else at, 1
+            )
         w = self.columns["w"][at]
         scale = float(self.s[SCALE])
         if not mean:
@@ -313,21 +371,54 @@ class RuleRun:
 
     # --- as arrays
 
-    def state(self) -> dict[str, np.ndarray]:
-        """Return all that learning has changed, without spare capacity: equal states are equal arrays."""
+    def state(self) -> State:
+        """Return all that learning has changed, without spare capacity: equal states are equal arrays.
+
+        Weights that could not be stored as arrays are blocks: their places, and eight numbers each.
+        """
         trimmed = WeightLayout(self.sources.parts, self.sources.sizes_of_names())
-        columns = trimmed.empty_columns(self.rule.first(), self.averages)
+        in_blocks = self.table is not None and trimmed.size > block_table.DENSE
+        columns = trimmed.empty_columns(
+            self.rule.first(),
+            self.averages,
+            tracked=trimmed.voters if in_blocks else None,
+            stored=0 if in_blocks else None,
+        )
         copy_columns(self.columns, self.layout, columns, trimmed)
         state = {name: columns[name] for name in COLUMNS}
+        if self.table is not None:
+            saved = self.table.saved(trimmed)
+            state |= saved if in_blocks else columns_of(saved, trimmed)
         return state | {"s": self.s, "total": self.total, "counts": self.counts[:KEPT], "used": self.used}
 
-    def restore(self, state: dict[str, np.ndarray]) -> None:
+    def restore(self, state: State) -> None:
         """Take over a state that `state` returned and that was validated."""
         trimmed = WeightLayout(self.sources.parts, self.sources.sizes_of_names())
         self.resize()
-        copy_columns({name: state[name] for name in COLUMNS}, trimmed, self.columns, self.layout)
+        columns = {name: state[name] for name in COLUMNS}
+        in_blocks = self.sparse and "places" in state
+        if self.table is None:
+            columns |= columns_of(state, trimmed) if in_blocks else {}
+        elif in_blocks:
+            self.table.add_saved(state, trimmed)
+        else:
+            self.table.add_columns(columns, trimmed)
+        copy_columns(columns, trimmed, self.columns, self.layout)
         self.s[:], self.total[:], self.counts[:KEPT] = state["s"], state["total"], state["counts"]
         self.counts[SILENT] = self.active - int(state["spoken"].sum())
         if self.in_place:
             self._count_silent()
         self.used = state["used"]
+
+    def validate(self, state: State, sizes: Capacity) -> None:
+        """Raise a ValueError if the columns of a state do not have the sizes that belong to it."""
+        layout = WeightLayout(self.sources.parts, sizes)
+        if self.sparse and "places" in state:
+            check_saved(state, layout)
+            check_array(state, "spoken", (layout.voters,), np.uint8, 0, 2)
+        else:
+            for name in ("theta", "w"):
+                check_array(state, name, (layout.size,), np.float64)
+            check_array(state, "spoken", (layout.size,), np.uint8, 0, 2)
+        for name in ("past", "since"):
+            check_array(state, name, (layout.size if self.averages else 0,), np.float64)

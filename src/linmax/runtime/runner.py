@@ -10,6 +10,7 @@ import numpy as np
 
 from linmax.experts import Thresholds, Votes
 from linmax.experts.base import Capacity, Source
+from linmax.kernels.forms import Rows
 from linmax.kernels.structs import COUNTS, KEPT, MISTAKES, MOVES, NOVEL, TRIALS
 from linmax.runtime import concurrency
 from linmax.runtime.instances import InstanceBuffer
@@ -17,14 +18,16 @@ from linmax.runtime.layout import strip_prefix
 from linmax.runtime.predictor import Predictions, Predictor, RulePredictor, State, TrialChunk
 from linmax.runtime.program import Program
 from linmax.runtime.rule_run import Requests, RuleRun
+from linmax.runtime.scaling import Scaling
 from linmax.runtime.sources import Sources, sizes_of
 from linmax.spec import Learner
 
 MAX_FROZEN = 1 << 18  # frozen votes in memory at once
 MAX_SCORES = 1 << 21  # scores in memory at once
+MAX_SCALED = 1 << 21  # standardised attributes in memory at once
 CHUNK = 1 << 16  # trials between two points at which a run can be interrupted or seen by other threads
 ENSEMBLE_CHUNK = 1 << 13  # the same for ensembles, which take longer for a trial
-MANY_RUNS = 8  # rule runs from which on each goes through a chunk as a whole, in threads
+MANY_RUNS = 12  # rule runs from which on each goes through a chunk as a whole, in threads
 
 DEFAULT_SOURCE = Votes() + Thresholds()
 
@@ -69,7 +72,12 @@ class Runner:
         self.predictor = self.predictor_for(learner)
         self.predictors = list(dict.fromkeys(self.predictor.tree()))
         self.single_run = isinstance(self.predictor, RulePredictor)
+        scaled = [predictor for predictor in self.predictors if predictor.temperature is not None]
+        temperatures = np.zeros((len(scaled), 2))
+        for row, predictor in enumerate(scaled):
+            predictor.temperature = temperatures, row
         self.stateful = any(sources.stateful for sources in self.sources)
+        self.scaling = Scaling(names) if any(part.scaled for part in self.parts) else None
         self.buffer = InstanceBuffer(
             max([0, *(run.buffer_size for run in self.rule_runs), *(p.recent for p in self.predictors)])
         )
@@ -123,6 +131,11 @@ class Runner:
         """All sources of all members."""
         return [part for sources in self.sources for part in sources.parts]
 
+    @property
+    def _learners(self) -> list[Any]:
+        """Whatever has a size that depends on the names."""
+        return [*self.rule_runs, *self.predictors]
+
     # --- sizes
 
     def _sizes_with(self, batch: Any) -> Capacity:
@@ -137,8 +150,8 @@ class Runner:
                 for part in sources.parts:
                     part.check_rows(batch.rows)
             sources.check(sizes)
-        for predictor in self.predictors:
-            predictor.check_sizes(sizes)
+        for owner in self._learners:
+            owner.check_sizes(sizes)
 
     def resize(self, sizes: Capacity | None = None) -> None:
         """Make space for so many of each; for the names of the session if no sizes are given."""
@@ -147,6 +160,8 @@ class Runner:
         if sizes == self.sizes and not self.stateful:
             return
         self.sizes = sizes
+        if self.scaling is not None:
+            self.version += self.scaling.resize(sizes)
         for sources in self.sources:
             self.version += sources.resize(sizes)
         for run in self.rule_runs:
@@ -221,8 +236,12 @@ class Runner:
         if batch.nominal is not None:
             columns = batch.nominal.codes.shape[1]
             chunk = max(1, min(chunk, MAX_FROZEN // max(1, columns * (columns - 1) // 2)))
+        if self.scaling is not None:
+            chunk = min(chunk, max(64, MAX_SCALED * batch.trials // max(1, _count_entries(batch.rows))))
         if self.stateful:
             chunk = min(chunk, *(sources.chunk_size(batch.classes_seen) for sources in self.sources))
+        sizes = (owner.chunk_size(batch.votes, batch.classes_seen) for owner in self._learners)
+        chunk = min(chunk, *sizes)
         if batch.trials <= chunk:
             return [slice(0, batch.trials)]
         return [slice(begin, min(begin + chunk, batch.trials)) for begin in range(0, batch.trials, chunk)]
@@ -244,6 +263,7 @@ class Runner:
                 for part in parts:
                     part.release()
                 self.resize()
+                self.version += learn and self.in_blocks  # a single item needs space of its own
 
     def prepare(self, batch: Any, *, learn: bool = False) -> TrialChunk:
         """Return all trials of a batch as one chunk, in the form of every source; nothing is run.
@@ -262,14 +282,32 @@ class Runner:
         return chunk
 
     def _begin_chunk(self, batch: Any, rows: slice) -> TrialChunk:
-        trials = self.buffer.followed_by(batch, rows)
+        if self.scaling is not None:
+            self.version += self.scaling.resize(self._sizes_with(batch))
+        trials = self.buffer.followed_by(batch, rows, self.scaling)
         chunk = TrialChunk(batch, trials)
         for sources in self.sources:
             sources.load(trials, batch, rows)
             if sources.stateful:
                 sources.reserve(chunk.length if chunk.learns else 0, chunk.classes)
         self.resize(self._sizes_with(batch))
+        if chunk.learns:
+            self.reserve(trials.data.votes, chunk.length, chunk.classes)
         return chunk
+
+    def reserve(self, votes: Any, trials: int, classes: int) -> None:
+        """Make space for what so many trials may add to tables that are stored in blocks."""
+        for owner in self._learners:
+            self.version += owner.reserve(votes, trials, classes)
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether tables are stored in blocks, which need space before a trial is learned."""
+        return any(owner.in_blocks for owner in self._learners)
+
+    def lacks(self, votes: Any, classes: int) -> bool:
+        """Whether there is no space for what one more trial may add."""
+        return any(owner.lacks(votes, classes) for owner in self._learners)
 
     def _build_forms(self) -> None:
         """Build the form of every source, which depends on the names: sets of classes, for example."""
@@ -329,6 +367,8 @@ class Runner:
     def _owners(self) -> Iterator[tuple[str, Any]]:
         """Yield whatever has a state, with the prefix of its arrays, as it is in model files."""
         yield "", self.buffer
+        if self.scaling is not None:
+            yield "scale.", self.scaling
         for what, owners in (("ground", self.sources), ("run", self.rule_runs), ("head", self.predictors)):
             for i, owner in enumerate(owners):
                 yield "" if self.single_run else f"{what}.{i}.", owner
@@ -355,3 +395,8 @@ class Runner:
         """Yield whatever has a state, with its part of a state."""
         for prefix, owner in self._owners():
             yield owner, strip_prefix(state, prefix)
+
+
+def _count_entries(rows: Any) -> int:
+    """Return how many attributes some rows list."""
+    return int(rows.values.size if isinstance(rows, Rows) else len(rows.index))

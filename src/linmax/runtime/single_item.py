@@ -22,6 +22,7 @@ from linmax.runtime.sources import NO_TRIALS
 from linmax.validation import LARGEST_NUMBER, SMALLEST_NUMBER
 
 PREDICT_ONLY = -1
+ITEMS = 16  # for so many there is space in tables that are stored in blocks
 THREAD = JitState.thread
 
 
@@ -154,6 +155,8 @@ class SingleItem:
             runner.resize()
             self._allocate(len(names.experts), len(names.classes), len(names.attributes))
             self.programs: list[Program] = []
+            if runner.in_blocks:
+                runner.reserve(self._scores.expert, ITEMS, len(names.classes))
             self._labelled = self._bind(self._labels)
             self._scored: Any = None
         self._version, self._interpreted = runner.version, THREAD.interpreting
@@ -191,14 +194,27 @@ class SingleItem:
         runner.predictor.request(TrialChunk(_NoBatch, NO_TRIALS), False)
         program = Program(
             runner.predictor, runner.staged_runs, TrialData(votes, self._rows), label, self._known,
-            int(self._known[0]), code, NO_SCORES,
+            int(self._known[0]), code, NO_SCORES, scaling=runner.scaling,
         )  # fmt: skip
         for predictor in runner.predictors:
             predictor.release()
         if not runner.single_run:  # whose rule counts by itself
             program.call(programs.count, label, code, runner.counts)
         self.programs.append(program)  # keeps its arrays alive
-        return program.first()
+        run = program.first()
+        return self._with_space(run, votes) if runner.in_blocks else run
+
+    def _with_space(self, run: Callable[[int], int], votes: Any) -> Callable[[int], int]:
+        """Return a function that has all arrays bound anew when there is no space for one more item."""
+        runner, votes = self.runner, votes if isinstance(votes, Hard) else votes.expert
+
+        def checked(code: int) -> int:
+            predicted = run(code)
+            if code >= 0 and runner.lacks(votes, int(self._known[0])):
+                runner.version += 1
+            return predicted
+
+        return checked
 
     # --- an item into the arrays
 

@@ -6,6 +6,7 @@ import copy
 import math
 import operator
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,19 +14,9 @@ import numpy as np
 from linmax.experts.base import Capacity, FrozenVotes, Source, SourceMemory, TrialData
 from linmax.kernels.forms import Sum
 from linmax.runtime.instances import TrialSequence, append, take
-from linmax.runtime.layout import WeightLayout, doubled, strip_prefix
+from linmax.runtime.layout import WeightLayout, enlarged, strip_prefix
 
-MAX_WEIGHTS = 1 << 28  # 2 GiB in each column
 NO_TRIALS = TrialSequence(TrialData(), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32), 0)
-
-
-def check_size(weights: int, sizes: Capacity) -> None:
-    """Raise a ValueError if there would be too many weights to keep in memory."""
-    if weights > MAX_WEIGHTS:
-        raise ValueError(
-            f"{sizes.experts} experts, {sizes.attributes} attributes and {sizes.classes} classes make over"
-            f" {MAX_WEIGHTS} weights; is an id column taken for a label?"
-        )
 
 
 def sizes_of(names: Any) -> Capacity:
@@ -67,7 +58,7 @@ class Sources:
         self.buffer = 0
         self.memories: list[SourceMemory | None] = [part.new_memory() for part in parts]
         self.frozen: FrozenVotes | None = None  # of the buffered trials
-        self.capacity = Capacity(*(doubled(0, needed) for needed in (1, 2, 1, 1)))
+        self.capacity = Capacity(*(enlarged(0, needed) for needed in (1, 2, 1, 1)))
         self.layout = WeightLayout(parts, self.capacity)
         self.sizes = Capacity(0, 0, 0, 0)
         self.active = 0
@@ -95,11 +86,8 @@ class Sources:
 
     def check(self, sizes: Capacity) -> None:
         """Raise a ValueError if the sources cannot serve so many, before anything has changed."""
-        weights = 0
         for part in self.parts:
             part.check(sizes.classes)
-            weights += math.prod(part.shape(sizes))
-        check_size(weights, sizes)
 
     def resize(self, sizes: Capacity) -> bool:
         """Make space for so many; return whether the capacity has changed."""
@@ -113,7 +101,7 @@ class Sources:
             self.active += math.prod(part.shape(sizes))
         if all(map(operator.ge, self.capacity, sizes)):
             return False
-        self.capacity = Capacity(*map(doubled, self.capacity, sizes))
+        self.capacity = Capacity(*map(enlarged, self.capacity, sizes))
         self.layout = WeightLayout(self.parts, self.capacity)
         return True
 
@@ -130,7 +118,7 @@ class Sources:
             frozen = TrialData(frozen=self.freezing.freeze(batch.nominal.codes[rows], labelled))
             if trials.buffered:
                 frozen = append(TrialData(frozen=self.frozen), frozen)
-            trials = trials._replace(data=TrialData(trials.data.votes, trials.data.rows, frozen.frozen))
+            trials = trials._replace(data=replace(trials.data, frozen=frozen.frozen))
         self.trials = trials
 
     def reserve(self, trials: int, classes: int) -> None:

@@ -5,6 +5,7 @@ from linmax.techniques.combine import Combine, Voted
 from linmax.techniques.mixture import Mixture, Stacked
 from linmax.techniques.naive_bayes import NaiveBayes
 from linmax.techniques.presets import recommended, standard_bank, vr_combine
+from linmax.techniques.regression import LeastSquares, Regression, SquaredHinge
 from linmax.techniques.weighted_majority import WeightedMajority
 from linmax.techniques.wrappers import Averaged, Recycled, Tempered
 
@@ -12,9 +13,12 @@ __all__ = [
     "Averaged",
     "Combine",
     "Committee",
+    "LeastSquares",
     "Mixture",
     "NaiveBayes",
     "Recycled",
+    "Regression",
+    "SquaredHinge",
     "Stacked",
     "Technique",
     "Tempered",

@@ -33,13 +33,24 @@ class Technique(Learner, abstract=True):
             raise ValueError(
                 f"{self._name()} requires a learner inside, such as Winnow(1.2) (got {short(self.inner)})"
             )
-        if any(layer.ensemble for layer in layers(self.inner)):
+        if not all(map(self.accepts, layers(self.inner))):
             raise ValueError(
                 f"{self._name()} requires a rule inside, or a technique around one, and no committee"
                 f" (got {short(self.inner)})"
             )
         if any(type(layer) is type(self) for layer in layers(self.inner)):
             raise ValueError(f"{self._name()} is inside itself in {short(self)}; once is enough")
+
+    @staticmethod
+    def accepts(layer: Learner) -> bool:
+        """Whether a learner may be inside: a rule, or a technique around one.
+
+        Parameters
+        ----------
+        layer
+            The learner.
+        """
+        return not layer.ensemble
 
 
 def layers(learner: Learner) -> list[Learner]:

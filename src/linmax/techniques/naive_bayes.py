@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -11,9 +12,18 @@ import numpy as np
 from linmax._vectors import WIDTH
 from linmax.experts import Votes
 from linmax.experts.base import Capacity, expert_key
-from linmax.kernels.naive_bayes import TRUST, Accuracies, Tables, VoteList, count, odds
+from linmax.kernels.naive_bayes import POOL, TRUST, Accuracies, Tables, VoteList, count, odds
+from linmax.runtime import block_table
+from linmax.runtime.block_table import (
+    BlockTable,
+    check_places,
+    check_size,
+    in_eights,
+    most_votes,
+)
+from linmax.runtime.growing_table import GrowingTable
 from linmax.runtime.predictor import Attribution, Part, Predictor, State
-from linmax.runtime.sources import Sources, check_size
+from linmax.runtime.sources import Sources
 from linmax.spec import Learner, check_source
 from linmax.validation import check_array, require
 
@@ -23,6 +33,7 @@ SAVED: dict[str, dict[str, tuple[int, ...]]] = {
     "tables": {"said": (0, 1, 1), "heard": (0, 1), "pooled": (1, 1), "pool": (1,), "truths": (1,)},
     "accuracies": {"right": (0,), "heard": (0,), "pooled": (2,), "truths": (1,)},
 }
+SAVED_COLUMN = {"said": 0, "pooled": 1}  # of the tables
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,49 +120,93 @@ class NaiveBayesPredictor(Predictor):
         self.sources = sources
         self.shapes = SAVED[learner.of]
         self.counts: Any = None
+        self.tables: dict[str, GrowingTable] = {}
+        if learner.of == "tables":
+            self.tables = {"said": GrowingTable(3, 1), "pooled": GrowingTable(2, 2, share=4)}
         self._use(self._zeros(0, 0))
 
     def _zeros(self, experts: int, classes: int) -> State:
+        """Return counts of 0, without those that are in tables."""
         sizes = (experts, classes, 2)
-        return {name: np.zeros([sizes[axis] for axis in axes]) for name, axes in self.shapes.items()}
+        return {
+            name: np.zeros([sizes[axis] for axis in axes])
+            for name, axes in self.shapes.items()
+            if name not in self.tables
+        }
 
     def _use(self, saved: State) -> None:
-        """Take over counts, and compute what follows from them."""
-        if self.learner.of == "accuracies":
+        """Take over counts, and compute what follows from them and from the tables."""
+        self.saved = saved
+        if not self.tables:
             self.counts = Accuracies(**saved)
             return
-        shrink, classes = self.learner.shrink, len(saved["truths"])
-        inverse, prior = shrink / (shrink + saved["heard"]), np.zeros((classes, classes))
-        flat: Any = tuple(array.reshape(-1) for array in (saved["said"], prior, inverse, saved["heard"]))
+        shrink, heard, pooled = self.learner.shrink, saved["heard"].reshape(-1), self.tables["pooled"]
         self.counts = Tables(
-            **saved, inverse=inverse, prior=prior, flat=flat, classes=np.zeros(1, dtype=np.int64)
-        )
+            self.tables["said"].column(0), heard, shrink / (shrink + heard), pooled.column(1),
+            pooled.column(0), saved["pool"], 1.0 / (POOL + saved["pool"]), saved["truths"],
+            np.zeros(1, dtype=np.int64),
+        )  # fmt: skip
 
     def _copied(self, experts: int, classes: int) -> State:
         fresh = self._zeros(experts, classes)
         for name, new in fresh.items():
-            old = getattr(self.counts, name)
-            corner = tuple(slice(min(pair)) for pair in zip(old.shape, new.shape, strict=True))
-            new[corner] = old[corner]
+            corner = tuple(slice(min(pair)) for pair in zip(self.saved[name].shape, new.shape, strict=True))
+            new[corner] = self.saved[name][corner]
         return fresh
 
     def check_sizes(self, sizes: Capacity) -> None:
         """Check the size of the tables, which are experts by classes by classes."""
-        check_size(max(math.prod(sizes[axis] for axis in axes) for axes in self.shapes.values()), sizes)
+        numbers = max(math.prod(sizes[axis] for axis in axes) for axes in self.shapes.values())
+        check_size(numbers, sizes, in_blocks=bool(self.tables))
 
     def resize(self) -> None:
         """Follow the capacity of the sources."""
-        capacity = self.sources.capacity
-        if len(self.counts.truths) < capacity.classes or len(self.counts.heard) < capacity.experts:
+        capacity, heard = self.sources.capacity, self.saved["heard"]
+        if len(self.counts.truths) < capacity.classes or len(heard) < capacity.experts:
+            self._resize_tables(capacity.experts, capacity.classes)
             self._use(self._copied(capacity.experts, capacity.classes))
+
+    def _resize_tables(self, experts: int, classes: int) -> None:
+        for name, table in self.tables.items():
+            table.resize(_shapes(experts, classes)[name])
+        if self.tables and self.tables["pooled"].blocks is not None:  # these always exist
+            labels = np.arange(classes)
+            right = (1 + labels) * (classes // WIDTH) + labels // WIDTH
+            self.tables["pooled"].blocks.add_missing(np.concatenate(([0], right)))
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether tables are stored in blocks."""
+        return bool(self._blocks())
+
+    def _blocks(self) -> list[BlockTable]:
+        return [table.blocks for table in self.tables.values() if table.blocks is not None]
+
+    def chunk_size(self, votes: Any, classes: int) -> int:
+        """Return how many trials with such votes may be run at a time."""
+        most = block_table.CHUNK_BLOCKS // max(1, most_votes(votes))
+        return max(1, most) if self.in_blocks else 1 << 62
+
+    def reserve(self, votes: Any, trials: int, classes: int) -> bool:
+        """Make space for a block in each table for every vote; return whether arrays were replaced."""
+        most = trials * most_votes(votes)
+        replaced = [blocks.reserve(most, most) for blocks in self._blocks()]
+        if any(replaced):
+            self._use(self.saved)
+        return any(replaced)
+
+    def lacks(self, votes: Any, classes: int) -> bool:
+        """Whether there is no space for the votes of one trial."""
+        return any(blocks.lacks(most_votes(votes), most_votes(votes)) for blocks in self._blocks())
 
     def bind(self, program: Any, codes: np.ndarray, scores: np.ndarray) -> None:
         """Call the kernel on the votes."""
         classes = len(self.counts.truths)
         space = self.sources.capacity.experts + WIDTH
         votes = VoteList(
-            np.zeros(space, dtype=np.int64), np.zeros(space, dtype=np.int64), np.ones(space), np.ones(space)
-        )
+            np.zeros(space, dtype=np.int64), np.zeros(space, dtype=np.int64), np.ones(space), np.ones(space),
+            np.zeros(classes), np.zeros(classes),
+        )  # fmt: skip
         shown = program.predictor is self and len(scores) > 0
         program.call(
             count, program.form(self.sources), program.labels, program.known, float(self.learner.shrink),
@@ -159,18 +214,50 @@ class NaiveBayesPredictor(Predictor):
         )  # fmt: skip
 
     def weights(self) -> dict[Any, float]:
-        """Return the weights by expert; of tables by expert, vote and class, with the keys of `PerClass`."""
+        """Return the weights by expert; of tables by expert, vote and class, with the keys of `PerClass`.
+
+        Of tables that are stored in blocks only the weights in these blocks are returned.
+        """
         classes = self.sources.names.classes.names
         k, named = len(classes), list(self.sources.named_weights())
         if self.learner.of == "accuracies":
             return {key: float(self._says(at, 0, k)[0]) for key, _, at in named} if k else {}
         experts = self.sources.names.experts.names
+        if self.tables["said"].blocks is not None:
+            return {
+                expert_key(experts[i], classes[a], classes[label]): float(weight[label])
+                for i, a, labels, weight in self._rows_in_blocks(k)
+                for label in labels
+            }
         return {
             expert_key(experts[at], said, label): float(weight)
             for _, _, at in named
             for a, said in enumerate(classes)
             for label, weight in zip(classes, self._says(at, a, k), strict=True)
         }
+
+    def _rows_in_blocks(self, k: int) -> Iterator[tuple[int, int, list[int], np.ndarray]]:
+        """Yield every expert and vote that has been counted, the labels stored, and the weights of all."""
+        (blocks, *_), wide = self._blocks(), len(self.counts.truths)
+        self.counts.begin_counts(k)
+        rows, places = np.divmod(np.sort(blocks.numbers()), wide // WIDTH)
+        starts = np.flatnonzero(np.diff(rows, prepend=-1)).tolist()
+        for begin, end in zip(starts, [*starts[1:], len(rows)], strict=True):
+            i, a = divmod(int(rows[begin]), wide)
+            labels = (places[begin:end, None] * WIDTH + np.arange(WIDTH)).reshape(-1)
+            r = np.log(self._probabilities(np.array([i]), np.array([a]), k)[0])
+            yield i, a, labels[labels < k].tolist(), r - r.mean()
+
+    def _probabilities(self, expert: np.ndarray, vote: np.ndarray, k: int) -> np.ndarray:
+        """Return the probability of each vote under every label, up to a constant."""
+        counts, labels, wide = self.counts, np.arange(k), len(self.counts.truths)
+        at, pooled = (vote[:, None] + 1) * wide + labels, self.tables["pooled"]
+        prior = pooled.gather(at, 0)
+        if pooled.blocks is not None:
+            prior = np.where(pooled.blocks.exist(at), prior, pooled.gather(labels[:1], 0))
+        said = self.tables["said"].gather((expert * wide + vote)[:, None] * wide + labels, 0)
+        inverse = counts.inverse[expert[:, None] * wide + labels]
+        return (said * (1.0 / (self.learner.shrink * TRUST)) + prior * counts.scale[:k]) * inverse  # type: ignore[no-any-return]
 
     def _says(self, i: int, a: int, k: int) -> np.ndarray:
         """Return what the vote a of an expert adds to each class, up to a constant."""
@@ -191,8 +278,7 @@ class NaiveBayesPredictor(Predictor):
             values = item.add_up(rows, vote, fraction * np.log(odds(counts, expert, k, shrink)))
         else:
             counts.begin_counts(k)
-            p = counts.prior[vote, :k] + counts.said[expert, vote, :k] / (shrink * TRUST)
-            logs = np.log(p * counts.inverse[expert, :k])
+            logs = np.log(self._probabilities(expert, vote, k))
             values = item.add_up(rows[:, None], np.arange(k), fraction[:, None] * logs)
         values -= values.max(axis=1, keepdims=True, initial=-np.inf)  # 0 for the class that is favoured most
         values[prior] = np.log1p(counts.truths[:k])
@@ -200,21 +286,41 @@ class NaiveBayesPredictor(Predictor):
         return Attribution(values.sum(axis=0), ((part, 1.0),))
 
     def state(self) -> State:
-        """Return all counts, without spare capacity; tables as (experts, labels, votes)."""
-        names = self.sources.names
-        saved = self._copied(len(names.experts), len(names.classes))
-        return _labels_before_votes(saved)
+        """Return all counts, without spare capacity; tables as (experts, labels, votes).
+
+        Tables that could not be stored as arrays are blocks, with the labels last: see `GrowingTable.state`.
+        """
+        experts, classes = len(self.sources.names.experts), len(self.sources.names.classes)
+        state, shapes = self._copied(experts, classes), _shapes(experts, classes)
+        for name, table in self.tables.items():
+            state |= table.state(name, shapes[name], SAVED_COLUMN[name])
+            if f"{name}.places" not in state:
+                state[name] = _swap_votes_and_labels(state[name] if name == "said" else state[name][1:])
+        return state
 
     def restore(self, state: State) -> None:
         """Take over what `state` returned."""
-        self._use(_labels_before_votes({name: state[name] for name in self.shapes}))
+        experts, classes = len(self.sources.names.experts), len(self.sources.names.classes)
+        self._use({name: state[name] for name in self.shapes if name not in self.tables})
         self.resize()
+        self._resize_tables(self.sources.capacity.experts, self.sources.capacity.classes)
+        for name, table in self.tables.items():
+            part = {key: state[key] for key in (name, f"{name}.places") if key in state}
+            if f"{name}.places" not in part:
+                array = _swap_votes_and_labels(part[name])
+                part[name] = array if name == "said" else np.concatenate((np.zeros((1, classes)), array))
+            table.restore(part, name, _shapes(experts, classes)[name], SAVED_COLUMN[name])
+        self._use(self.saved)
 
     def validate(self, state: State, sizes: Any) -> None:
         """Check that all counts have their shape, and none is below 0."""
         shape = (len(self.sources.names.experts), len(self.sources.names.classes), 2)
         for name, axes in self.shapes.items():
-            check_array(state, name, tuple(shape[axis] for axis in axes), np.float64)
+            if name in self.tables and f"{name}.places" in state:
+                blocks = math.prod(in_eights(_shapes(*shape[:2])[name]))
+                check_places(state, name, f"{name}.places", blocks, np.float64)
+            else:
+                check_array(state, name, tuple(shape[axis] for axis in axes), np.float64)
             require(not bool((state[name] < 0.0).any()), f"{name} has negative counts")
         if self.learner.of == "accuracies":
             right = np.append(state["right"], state["pooled"][0])
@@ -223,8 +329,11 @@ class NaiveBayesPredictor(Predictor):
             )
 
 
-def _labels_before_votes(counts: State) -> State:
-    """Exchange the last two axes of `said`: kernels read the labels of a vote one after the other."""
-    if "said" not in counts:
-        return counts
-    return counts | {"said": np.ascontiguousarray(counts["said"].transpose(0, 2, 1))}
+def _shapes(experts: int, classes: int) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the tables; see `kernels.naive_bayes.Tables`."""
+    return {"said": (experts, classes, classes), "pooled": (1 + classes, classes)}
+
+
+def _swap_votes_and_labels(counts: np.ndarray) -> np.ndarray:
+    """Exchange the last two axes: kernels read the labels of a vote one after the other."""
+    return np.ascontiguousarray(np.swapaxes(counts, -1, -2))

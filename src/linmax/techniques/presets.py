@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from linmax.experts import PerClass, Thresholds, Votes
+from linmax.experts import PerClass, ScaledAttributes, Thresholds, Votes
 from linmax.rules.alma import Alma
 from linmax.rules.logistic import Logistic
+from linmax.rules.passive_aggressive import PassiveAggressive
 from linmax.rules.perceptron import Perceptron
 from linmax.rules.winnow import Winnow
 from linmax.spec import Learner, preset
 from linmax.techniques.combine import Combine
 from linmax.techniques.mixture import Mixture, Stacked
 from linmax.techniques.naive_bayes import NaiveBayes
+from linmax.techniques.regression import LeastSquares, SquaredHinge
 from linmax.techniques.wrappers import Averaged, Recycled, Tempered
 
 ALPHAS = (1.01, 1.03, 1.05, 1.07, 1.1, 1.15, 1.2, 1.25, 1.3, 1.35, 1.4, 1.45, 1.5, 1.55, 1.6)
@@ -64,14 +66,25 @@ def vr_combine(*, size: int = 100, updates: int | None = 5, hypotheses: int = 20
 
 
 @preset
-def recommended() -> Mixture:
-    """Return the default of `Fusion`: a committee for any panel of votes.
+def recommended(*, votes: bool = True, attributes: bool = False) -> Mixture:
+    """Return the default of `Fusion`: a committee for any panel of votes, for attributes, or for both.
 
-    It has seven members: logistic regression with small and large steps (drift; many weak experts), an
-    averaged Perceptron with a margin (large panels), logistic regression on what each expert says (confused
-    experts), and two counters (experts who vote rarely). They are stacked and they are mixed, and the results
-    of both are mixed again. All start at the plurality. docs/recommended.md has the measurements behind this
-    choice.
+    On votes it has seven members: logistic regression with small and large steps (drift; many weak experts),
+    an averaged Perceptron with a margin (large panels), logistic regression on what each expert says
+    (confused experts), and two counters (experts who vote rarely). On attributes, which are standardised
+    on-line, it has six: logistic regression and a squared hinge loss with a step per weight, least squares
+    with a variance per attribute and with all covariances, the passive-aggressive rule and an averaged
+    Perceptron. With both, one more member reads both.
+
+    The members are stacked and they are mixed, and the results of both are mixed again. On votes all start at
+    the plurality. docs/recommended.md has the measurements behind this choice.
+
+    Parameters
+    ----------
+    votes
+        Whether there are members that read votes.
+    attributes
+        Whether there are members that read attributes.
 
     Examples
     --------
@@ -80,8 +93,18 @@ def recommended() -> Mixture:
     >>> Fusion().learn(*majority(1000, noise=0.1)).mistakes
     168
     """
+    if not votes and not attributes:
+        raise ValueError("recommended needs votes=True or attributes=True; at least one must be read")
+    bank = (*(_on_votes() if votes else ()), *(_on_attributes() if attributes else ()))
+    if votes and attributes:
+        joint = PerClass() + ScaledAttributes(unit=True)
+        bank += (Logistic(1.0, decay="adagrad", initial=0.01).on(joint),)
+    return Mixture((Stacked(bank), Mixture(bank)))
+
+
+def _on_votes() -> tuple[Learner, ...]:
     plain = Votes() + Thresholds()
-    bank = (
+    return (
         Logistic(0.01, start="equal").on(plain),
         Logistic(0.1, start="equal").on(plain),
         Averaged(Logistic(1.0, start="equal").on(plain)),
@@ -90,7 +113,18 @@ def recommended() -> Mixture:
         NaiveBayes("tables"),
         NaiveBayes("accuracies"),
     )
-    return Mixture((Stacked(bank), Mixture(bank)))
+
+
+def _on_attributes() -> tuple[Learner, ...]:
+    unit = ScaledAttributes(unit=True)
+    return (
+        Logistic(1.0, decay="adagrad", initial=0.01).on(unit),
+        Tempered(SquaredHinge()),
+        Tempered(LeastSquares("diagonal")),
+        Tempered(PassiveAggressive(kind="PA").on(ScaledAttributes())),
+        Tempered(Averaged(Perceptron().on(unit))),
+        Tempered(LeastSquares("matrix")),
+    )
 
 
 def _plain() -> list[Learner]:

@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linmax.kernels.ensembles import HEAT, temper
+from linmax.kernels.board import HEAT
+from linmax.kernels.ensembles import temper
 from linmax.runtime.predictor import Attribution, Predictor, State, TrialChunk
 from linmax.runtime.program import padded
 from linmax.spec import UNLIMITED, Learner, RunOptions
-from linmax.techniques.base import Technique
+from linmax.techniques.base import Committee, Technique
 from linmax.validation import check_array, is_integer, require
 
 
@@ -111,7 +112,7 @@ class Tempered(Technique):
     Parameters
     ----------
     inner
-        A rule, or a technique around one.
+        A rule, a technique around one, or another learner that is no committee, such as `SquaredHinge`.
 
     References
     ----------
@@ -134,6 +135,17 @@ class Tempered(Technique):
 
     inner: Learner
 
+    @staticmethod
+    def accepts(layer: Learner) -> bool:
+        """Whether a learner may be inside: any with scores of its own.
+
+        Parameters
+        ----------
+        layer
+            The learner.
+        """
+        return not isinstance(layer, Committee)
+
     def predictor(self, runner: Any) -> Predictor:
         """Return the predictor over that of the learner inside."""
         return TemperedPredictor(self, runner.predictor_for(self.inner))
@@ -141,6 +153,8 @@ class Tempered(Technique):
 
 class TemperedPredictor(Predictor):
     """Keeps the logarithm of the inverse temperature and the curvature of its loss.
+
+    The runner keeps those of all such predictors in one table, where the board of an ensemble finds them.
 
     Parameters
     ----------
@@ -156,7 +170,14 @@ class TemperedPredictor(Predictor):
         self.learner = learner
         self.member = member
         self.members = (member,)
-        self.heat = np.zeros(2)
+        self.temperature: tuple[np.ndarray, int] = (np.zeros((1, 2)), 0)
+
+    @property
+    def heat(self) -> np.ndarray:
+        """The logarithm of the inverse temperature, and the curvature."""
+        table, row = self.temperature
+        heat: np.ndarray = table[row]
+        return heat
 
     def request(self, chunk: TrialChunk, scores: bool) -> None:
         """Ask for scores."""

@@ -207,14 +207,15 @@ class FusionClassifier(base.Ensemble[base.Classifier], SessionClassifier):
 class LinearMaxClassifier(SessionClassifier):
     """Learn a linear function of the features for each class, with any rule and technique.
 
-    New features and new classes may appear at any time. Numbers are used as they are; each value of a text
-    feature is a feature of its own.
+    New features and new classes may appear at any time. Each value of a text feature is a feature of its own.
+    The default is the committee `recommended(votes=False, attributes=True)`, which standardises numbers by
+    itself; other learners take them as they are.
 
     Parameters
     ----------
-    learner : Learner or str, default="Averaged(Perceptron())"
-        The learner of the session, or its `repr`. It learns on `Attributes() + Thresholds()` unless it has a
-        source of its own.
+    learner : Learner, str or None, default=None
+        The learner of the session, or its `repr`; None is the default. It learns on `Attributes() +
+        Thresholds()` unless it has a source of its own.
 
     Attributes
     ----------
@@ -223,14 +224,13 @@ class LinearMaxClassifier(SessionClassifier):
 
     Examples
     --------
-    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river import datasets, evaluate, metrics
     >>> from linmax.adapters.river import LinearMaxClassifier
-    >>> model = preprocessing.StandardScaler() | LinearMaxClassifier()
-    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    >>> evaluate.progressive_val_score(datasets.Phishing(), LinearMaxClassifier(), metrics.Accuracy())
     Accuracy: 89...%
     """
 
-    def __init__(self, learner: Learner | str | None = "Averaged(Perceptron())") -> None:
+    def __init__(self, learner: Learner | str | None = None) -> None:
         self.learner = learner
         self.fusion = Fusion(learner_on_attributes(learner, Attributes() + Thresholds())[0])
 

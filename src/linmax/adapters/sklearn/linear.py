@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
@@ -19,6 +20,8 @@ from linmax.rules import Rule
 from linmax.spec import Learner
 from linmax.techniques import Averaged, Recycled, layers
 
+MAX_REPEATS = 100  # of a row, on average
+
 
 class LinearMaxClassifier(SessionPredictorMixin, ClassifierMixin, BaseEstimator):
     """Learn a linear function of the attributes for each class, with any rule and technique.
@@ -27,14 +30,19 @@ class LinearMaxClassifier(SessionPredictorMixin, ClassifierMixin, BaseEstimator)
     rows; `partial_fit` makes one pass in the given order, which is what the mistake bounds apply to, and
     accepts classes that were not in `classes`.
 
-    Sample weights of 0 and 1 work with every rule. Other weights require a rule that moves by exactly z
-    (Perceptron, both Winnows, p-norm): it then moves by the weight times z.
+    The default is the committee `recommended(votes=False, attributes=True)`, which standardises attributes by
+    itself. Other learners take them as they are.
+
+    Sample weights of 0 and 1 work with every learner. With other weights the default, like every ensemble,
+    learns each row as often as its weight says: a weight of 2 twice, weights of 0.5 every second row. A rule
+    that moves by exactly z (Perceptron, both Winnows, p-norm) moves by the weight times z. Other rules refuse
+    such weights.
 
     Parameters
     ----------
-    learner : Learner or str, default="Averaged(Perceptron())"
-        The learner of the session, or its `repr`. It learns on `Attributes()` unless it has a source of its
-        own (`Shared`, `Kernel`, `Pairs`).
+    learner : Learner, str or None, default=None
+        The learner of the session, or its `repr`; None is the default. It learns on `Attributes()` unless it
+        has a source of its own (`ScaledAttributes`, `Shared`, `Kernel`, `Pairs`).
     fit_intercept : bool, default=True
         Whether to add an attribute that is always 1; only without a source of the learner's own.
     max_iter : int, default=10
@@ -50,7 +58,7 @@ class LinearMaxClassifier(SessionPredictorMixin, ClassifierMixin, BaseEstimator)
         The classes, sorted.
     coef_ : ndarray of shape (n_classes, n_features) or (1, n_features)
         The weights; for two classes the second's minus the first's. Only for learners that are one weight
-        per attribute and class.
+        per attribute and class, such as ``Averaged(Perceptron())``; the default is not.
     intercept_ : ndarray of shape (n_classes,) or (1,)
         The intercepts.
     fusion_ : Fusion
@@ -68,15 +76,15 @@ class LinearMaxClassifier(SessionPredictorMixin, ClassifierMixin, BaseEstimator)
     >>> from linmax.adapters.sklearn import LinearMaxClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> LinearMaxClassifier(random_state=0).fit(X, y).score(X, y)
-    0.97...
-    >>> model = LinearMaxClassifier().partial_fit([[0.0, 1.0]], ["rain"])
+    0.9...
+    >>> model = LinearMaxClassifier("Averaged(Perceptron())").partial_fit([[0.0, 1.0]], ["rain"])
     >>> model.partial_fit([[1.0, 0.0], [1.0, 0.1]], ["sun", "sun"]).predict([[0.9, 0.0]])
     array(['sun'], dtype='<U4')
     """
 
     def __init__(
         self,
-        learner: Learner | str | None = "Averaged(Perceptron())",
+        learner: Learner | str | None = None,
         *,
         fit_intercept: bool = True,
         max_iter: int = 10,
@@ -214,12 +222,13 @@ class LinearMaxClassifier(SessionPredictorMixin, ClassifierMixin, BaseEstimator)
 
 
 def apply_sample_weights(learner: Learner, X: Any, y: Array, weights: Any) -> tuple[Any, Array]:
-    """Return the rows to learn: those of weight 0 are left out, the others are multiplied by their weight.
+    """Return the rows to learn, multiplied by their weights or repeated; those of weight 0 are left out.
 
     A weight c means that a row counts c times in the loss, so its gradient is c times as long. A rule whose
     theta moves by exactly z does this when the row is multiplied by c: z becomes c z, and no prediction
     changes, since all scores are multiplied by c > 0. This requires a rule that moves on mistakes only, with
-    one rival or all violators, and a source that is linear in the row.
+    one rival or all violators, and a source that is linear in the row. Ensembles learn the row c times; where
+    c is no whole number, the sum of all weights up to a row decides.
     """
     if weights is None:
         return X, y
@@ -230,15 +239,34 @@ def apply_sample_weights(learner: Learner, X: Any, y: Array, weights: Any) -> tu
     X, y, weights = X[used], y[used], weights[used]
     if (weights == 1.0).all():
         return X, y
-    for base in base_learners(learner):
-        if not _scales_with_rows(base):
-            raise ValueError(
-                f"{base!r} cannot use a sample weight of {weights[weights != 1.0][0]:g};"
-                " pass weights of 0 and 1, or use a rule that moves by exactly z, such as Perceptron()"
-            )
+    refusing = [base for base in base_learners(learner) if not _scales_with_rows(base)]
+    if refusing and learner.ensemble:
+        rows = _repeated_rows(weights)
+        return X[rows], y[rows]
+    if refusing:
+        raise ValueError(
+            f"{refusing[0]!r} cannot use a sample weight of {weights[weights != 1.0][0]:g};"
+            " pass weights of 0 and 1, or use a rule that moves by exactly z, such as Perceptron()"
+        )
     if sparse.issparse(X):
         return sparse.diags_array(weights, format="csr") @ X, y
     return X * weights[:, None], y
+
+
+def _repeated_rows(weights: Scores) -> NDArray[np.int64]:
+    """Return the index of each row as often as its weight says.
+
+    >>> _repeated_rows(np.array([2.0, 0.5, 0.5, 1.0])).tolist()
+    [0, 0, 1, 3]
+    """
+    total = float(weights.sum())
+    if not 0.5 <= total <= MAX_REPEATS * len(weights):
+        raise ValueError(
+            f"sample_weight adds up to {total:g} for {len(weights)} rows, which are learned as often as their"
+            f" weights say; scale the weights to a mean of at most {MAX_REPEATS}"
+        )
+    ends = np.floor(np.cumsum(weights) + 0.5)
+    return np.repeat(np.arange(len(weights)), np.diff(ends, prepend=0.0).astype(np.int64))
 
 
 def _scales_with_rows(rule: Any) -> bool:

@@ -5,13 +5,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linmax._jit import CompiledKernel
+from linmax._vectors import WIDTH, like, maximum, put, take, total, wide
 from linmax.kernels.forms.base import (
+    adapt_eight,
+    adapt_one,
+    add_one_to_mean,
+    all_small,
     attribute_at,
     n_entries,
     one_pass_each,
+    own_weights_of,
+    smallest_share,
+    start_sums,
     weight_of,
+    weights_of,
     without_memory,
     without_sketch,
+    without_voters,
 )
 
 EMPTY = -1  # in the hash table of pairs, and the number of a pair without one
@@ -85,22 +95,72 @@ class SparseRows(NamedTuple):
         return 0.0
 
 
+@without_voters
 @without_memory
 @without_sketch
-@one_pass_each
 class LinearMachine(NamedTuple):
-    """Sub-expert (a, c) votes for class c with the value of attribute a: a weight per attribute and class."""
+    """Sub-expert (a, c) votes for class c with the value of attribute a: a weight per attribute and class.
+
+    The weights of the classes come in complete vectors: `stride` is a multiple of eight.
+    """
 
     rows: Any
     stride: int
 
     def add_scores(self, t, k, w, offset, scores):
+        for b in range(0, k, WIDTH):
+            sums = start_sums(w, take(scores, b))
+            for j in range(n_entries(self.rows, t)):
+                a, x = attribute_at(self.rows, t, j)
+                if x != 0.0:
+                    sums = sums + own_weights_of(w, offset + a * self.stride + b) * float(x)
+            put(scores, b, wide(sums))
+
+    def add_both_scores(self, t, k, w, v, offset, scores, others):
+        for b in range(0, k, WIDTH):
+            sums = take(scores, b)
+            other_sums = take(others, b)
+            for j in range(n_entries(self.rows, t)):
+                a, x = attribute_at(self.rows, t, j)
+                if x != 0.0:
+                    at = offset + a * self.stride + b
+                    sums = sums + weights_of(w, at) * x
+                    other_sums = other_sums + weights_of(v, at) * x
+            put(scores, b, sums)
+            put(others, b, other_sums)
+
+    def list_inputs(self, t, offset, index, value, count):
         for j in range(n_entries(self.rows, t)):
             a, x = attribute_at(self.rows, t, j)
-            if x != 0.0:
-                base = offset + a * self.stride
-                for c in range(k):
-                    scores[c] += weight_of(w, base + c) * x
+            index[count] = offset + a * self.stride
+            value[count] = x
+            count += 1 * (x != 0.0)
+        return count
+
+    def add(self, t, k, q, step, offset, w):
+        for b in range(0, k, WIDTH):
+            shares = take(q, b)
+            if total(maximum(shares, 0.0 - shares)) > 0.0:
+                for j in range(n_entries(self.rows, t)):
+                    a, x = attribute_at(self.rows, t, j)
+                    at = offset + a * self.stride + b
+                    put(w, at, take(w, at) + shares * x * step)
+
+    def add_to_mean(self, t, k, q, step, offset, w, past, since, total):
+        for c in range(k):
+            if q[c] != 0.0:
+                for j in range(n_entries(self.rows, t)):
+                    a, x = attribute_at(self.rows, t, j)
+                    add_one_to_mean(w, past, since, total, offset + a * self.stride + c, step * (q[c] * x))
+
+    def adapt(self, t, k, q, step, initial, offset, theta, w, z):
+        least = smallest_share(k)
+        for b in range(0, k, WIDTH):
+            shares = like(theta, take(q, b))
+            if not all_small(shares, least):
+                for j in range(n_entries(self.rows, t)):
+                    a, x = attribute_at(self.rows, t, j)
+                    adapt_eight(theta, w, offset + a * self.stride + b, shares * float(x), step, initial)
 
     def append_z(self, t, k, q, offset, index, value, count):
         for c in range(k):
@@ -124,6 +184,7 @@ class LinearMachine(NamedTuple):
         return count
 
 
+@without_voters
 @without_memory
 @without_sketch
 @one_pass_each
@@ -136,6 +197,20 @@ class Complement(NamedTuple):
         for a in range(self.values.shape[1]):
             scores[0] += weight_of(w, offset + a) * self.values[t, a]
             scores[1] += weight_of(w, offset + a) * (1.0 - self.values[t, a])
+
+    def add(self, t, k, q, step, offset, w):
+        for a in range(self.values.shape[1]):
+            w[offset + a] += step * (q[0] * self.values[t, a] + q[1] * (1.0 - self.values[t, a]))
+
+    def add_to_mean(self, t, k, q, step, offset, w, past, since, total):
+        for a in range(self.values.shape[1]):
+            z = q[0] * self.values[t, a] + q[1] * (1.0 - self.values[t, a])
+            add_one_to_mean(w, past, since, total, offset + a, step * z)
+
+    def adapt(self, t, k, q, step, initial, offset, theta, w, z):
+        for a in range(self.values.shape[1]):
+            own = q[0] * self.values[t, a] + q[1] * (1.0 - self.values[t, a])
+            adapt_one(theta, w, offset + a, own, step, initial)
 
     def append_z(self, t, k, q, offset, index, value, count):
         for a in range(self.values.shape[1]):

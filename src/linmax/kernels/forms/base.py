@@ -9,12 +9,13 @@ Decorators such as `without_memory` supply the methods that do nothing in most f
 import math
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
-
 from linmax._jit import dispatched, inline
-from linmax._vectors import over_root, put, take, wide
+from linmax._vectors import like, maximum, over_root, total, where_above, wide
+from linmax.kernels.blocks import eight_at, number_at, set_eight, set_number
 
 Form = TypeVar("Form", bound=type)
+
+SMALL, LARGEST_SMALL = 1e-4, 1e-2  # shares in z, see `smallest_share`
 
 # --- what a form does
 
@@ -56,10 +57,18 @@ def add_to_mean(form, t, k, q, step, offset, w, past, since, total):
 
 
 @dispatched
-def adapt(form, t, k, q, step, offset, theta, w, z):
-    """Add z with a step per weight: theta_i += z_i^2, w_i += step z_i / sqrt(1 + theta_i).
+def adapt(form, t, k, q, step, initial, offset, theta, w, z):
+    """Add z with a step per weight: theta_i += z_i^2, w_i += step z_i / sqrt(initial + theta_i).
 
     `z` is a scratch array with space for the experts and one vector more.
+    """
+
+
+@dispatched
+def list_inputs(form, t, offset, index, value, count):
+    """List the inputs of trial t, each of which has a weight per class: w[index + c] votes value for class c.
+
+    They are written from `index[count]` and `value[count]` on; returns the new count.
     """
 
 
@@ -123,7 +132,17 @@ def weight_of(hypothesis, i):
 
 @dispatched
 def weights_of(hypothesis, i):
-    """Return the weights of the eight sub-experts from i on, as a vector."""
+    """Return the weights of the eight sub-experts from i on, as a vector of float64."""
+
+
+@dispatched
+def start_sums(hypothesis, sums):
+    """Return eight sums in the precision in which products with `own_weights_of` are added to them."""
+
+
+@dispatched
+def own_weights_of(hypothesis, i):
+    """Return the weights of the eight sub-experts from i on, in the precision in which they are kept."""
 
 
 # --- methods that most forms share
@@ -177,19 +196,35 @@ def add_one_to_mean(w, past, since, total, i, z):
 
 
 @inline
-def adapt_one(theta, w, i, z, step):
+def adapt_one(theta, w, i, z, step, initial):
     """Add z to one weight, with a step of its own."""
-    squares = theta[i] + z * z
-    theta[i] = squares
-    w[i] += step * z / math.sqrt(1.0 + squares)
+    squares = number_at(theta, i) + z * z
+    set_number(theta, i, squares)
+    set_number(w, i, number_at(w, i) + step * z / math.sqrt(initial + squares))
 
 
 @inline
-def adapt_eight(theta, w, i, z, step):
+def adapt_eight(theta, w, i, z, step, initial):
     """Do what `adapt_one` does for eight weights in a row; z is of the type of the weights."""
-    squares = take(theta, i) + z * z
-    put(theta, i, squares)
-    put(w, i, take(w, i) + over_root(z * step, squares + 1.0))
+    squares = eight_at(theta, i) + z * z
+    set_eight(theta, i, squares)
+    set_eight(w, i, eight_at(w, i) + over_root(z * step, squares + initial))
+
+
+@inline
+def all_small(shares, least):
+    """Tell whether eight classes all have a smaller share in z than this."""
+    return total(where_above(maximum(shares, 0.0 - shares), least, 1.0, 0.0)) == 0.0
+
+
+@inline
+def smallest_share(k):
+    """Return the share in z below which the weights of a class are not adapted, if eight in a row are.
+
+    The more classes there are, the more of them share what is left; the bound grows from 1e-4 (up to 100
+    classes) to 1e-2 (from 1000 classes on), so that a trial changes few weights.
+    """
+    return float(min(max(SMALL, SMALL * (k / 100.0) * (k / 100.0)), LARGEST_SMALL))  # not of float64
 
 
 def _write_shifts(self, t, bits, blank, shifts):
@@ -257,9 +292,13 @@ class Sum(NamedTuple):
         add_to_mean(self.a, t, k, q, step, offset, w, past, since, total)
         add_to_mean(self.b, t, k, q, step, offset + self.split, w, past, since, total)
 
-    def adapt(self, t, k, q, step, offset, theta, w, z):
-        adapt(self.a, t, k, q, step, offset, theta, w, z)
-        adapt(self.b, t, k, q, step, offset + self.split, theta, w, z)
+    def adapt(self, t, k, q, step, initial, offset, theta, w, z):
+        adapt(self.a, t, k, q, step, initial, offset, theta, w, z)
+        adapt(self.b, t, k, q, step, initial, offset + self.split, theta, w, z)
+
+    def list_inputs(self, t, offset, index, value, count):
+        count = list_inputs(self.a, t, offset, index, value, count)
+        return list_inputs(self.b, t, offset + self.split, index, value, count)
 
     def append_new_voters(self, t, k, offset, spoken, index, count):
         count = append_new_voters(self.a, t, k, offset, spoken, index, count)
@@ -290,12 +329,18 @@ class Sum(NamedTuple):
 
 
 class LastWeights(NamedTuple):
-    """The last hypothesis."""
+    """The last hypothesis; w is a column, see `kernels/blocks.py`."""
 
-    w: np.ndarray
+    w: Any
 
     def weight_of(self, i):
-        return self.w[i]
+        return number_at(self.w, i)
 
     def weights_of(self, i):
-        return wide(take(self.w, i))
+        return wide(eight_at(self.w, i))
+
+    def start_sums(self, sums):
+        return like(self.w, sums)
+
+    def own_weights_of(self, i):
+        return eight_at(self.w, i)

@@ -4,13 +4,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linmax._vectors import WIDTH, like, maximum, put, take, total, where_above
+from linmax._vectors import WIDTH, like, put, take
 from linmax.kernels.forms.base import (
     adapt_eight,
     adapt_one,
     add_one_to_mean,
+    all_small,
     n_entries,
     one_pass_each,
+    smallest_share,
     vote_at,
     weight_of,
     weights_of,
@@ -19,7 +21,7 @@ from linmax.kernels.forms.base import (
     without_voters,
 )
 
-SMALL = 1e-4  # eight classes that all have a smaller share in z are not adapted
+GROUP = 8  # votes whose weights are read side by side, from the first class to the last
 
 
 @without_voters
@@ -53,9 +55,14 @@ class ConstantVotes(NamedTuple):
         for c in range(k):
             add_one_to_mean(w, past, since, total, offset + c, step * q[c])
 
-    def adapt(self, t, k, q, step, offset, theta, w, z):
+    def adapt(self, t, k, q, step, initial, offset, theta, w, z):
         for c in range(k):
-            adapt_one(theta, w, offset + c, q[c], step)
+            adapt_one(theta, w, offset + c, q[c], step, initial)
+
+    def list_inputs(self, t, offset, index, value, count):
+        index[count] = offset
+        value[count] = 1.0
+        return count + 1
 
     def append_new_experts(self, t, k, offset, spoken, index, count):
         for c in range(k):
@@ -119,11 +126,11 @@ class SplitVotes(NamedTuple):
             if c >= 0 and self.chosen[c] == 1:
                 add_one_to_mean(w, past, since, total, offset + i * self.stride + c, step * (q[c] * x))
 
-    def adapt(self, t, k, q, step, offset, theta, w, z):
+    def adapt(self, t, k, q, step, initial, offset, theta, w, z):
         for j in range(n_entries(self.votes, t)):
             i, c, x = vote_at(self.votes, t, j)
             if c >= 0 and self.chosen[c] == 1:
-                adapt_one(theta, w, offset + i * self.stride + c, q[c] * x, step)
+                adapt_one(theta, w, offset + i * self.stride + c, q[c] * x, step, initial)
 
     def append_new_experts(self, t, k, offset, spoken, index, count):
         for j in range(n_entries(self.votes, t)):
@@ -145,13 +152,16 @@ class PerClassVotes(NamedTuple):
     stride: int
 
     def add_scores(self, t, k, w, offset, scores):
-        for b in range(0, k, WIDTH):
-            sums = take(scores, b)
-            for j in range(n_entries(self.votes, t)):
-                i, a, x = vote_at(self.votes, t, j)
-                if a >= 0:
-                    sums = sums + weights_of(w, offset + (i * self.stride + a) * self.stride + b) * x
-            put(scores, b, sums)
+        count = n_entries(self.votes, t)
+        for first in range(0, count, GROUP):
+            last = min(first + GROUP, count)
+            for b in range(0, k, WIDTH):
+                sums = take(scores, b)
+                for j in range(first, last):
+                    i, a, x = vote_at(self.votes, t, j)
+                    if a >= 0:
+                        sums = sums + weights_of(w, offset + (i * self.stride + a) * self.stride + b) * x
+                put(scores, b, sums)
 
     def add(self, t, k, q, step, offset, w):
         for j in range(n_entries(self.votes, t)):
@@ -169,16 +179,25 @@ class PerClassVotes(NamedTuple):
                 for c in range(k):
                     add_one_to_mean(w, past, since, total, base + c, step * (q[c] * x))
 
-    def adapt(self, t, k, q, step, offset, theta, w, z):
+    def adapt(self, t, k, q, step, initial, offset, theta, w, z):
+        least = smallest_share(k)
         for b in range(0, k, WIDTH):
             shares = like(theta, take(q, b))
-            if total(where_above(maximum(shares, 0.0 - shares), SMALL, 1.0, 0.0)) == 0.0:
+            if all_small(shares, least):
                 continue
             for j in range(n_entries(self.votes, t)):
                 i, a, x = vote_at(self.votes, t, j)
-                if a >= 0:
+                if a >= 0 and x != 0.0:
                     at = offset + (i * self.stride + a) * self.stride + b
-                    adapt_eight(theta, w, at, shares * float(x), step)  # float64 would widen it
+                    adapt_eight(theta, w, at, shares * float(x), step, initial)  # float64 would widen it
+
+    def list_inputs(self, t, offset, index, value, count):
+        for j in range(n_entries(self.votes, t)):
+            i, a, x = vote_at(self.votes, t, j)
+            index[count] = offset + (i * self.stride + a) * self.stride
+            value[count] = x
+            count += 1 * (a >= 0 and x != 0.0)
+        return count
 
     def append_z(self, t, k, q, offset, index, value, count):
         for c in range(k):

@@ -68,15 +68,15 @@ class Hard(NamedTuple):
         for i in range(self.codes.shape[1]):
             add_one_to_mean(w, past, since, total, offset + i, step * q[self.codes[t, i]])
 
-    def adapt(self, t, k, q, step, offset, theta, w, z):
+    def adapt(self, t, k, q, step, initial, offset, theta, w, z):
         count = self.codes.shape[1]
         for i in range(count):
             z[i] = q[self.codes[t, i]]
         whole = count - count % WIDTH
         for i in range(0, whole, WIDTH):
-            adapt_eight(theta, w, offset + i, like(theta, take(z, i)), step)
+            adapt_eight(theta, w, offset + i, like(theta, take(z, i)), step, initial)
         for i in range(whole, count):
-            adapt_one(theta, w, offset + i, z[i], step)
+            adapt_one(theta, w, offset + i, z[i], step, initial)
 
     def append_new_experts(self, t, k, offset, spoken, index, count):
         for i in range(self.codes.shape[1]):
@@ -150,9 +150,9 @@ class Dense(NamedTuple):
         for i in range(self.values.shape[1]):
             add_one_to_mean(w, past, since, total, offset + i, step * z_of(self, t, i, q))
 
-    def adapt(self, t, k, q, step, offset, theta, w, z):
+    def adapt(self, t, k, q, step, initial, offset, theta, w, z):
         for i in range(self.values.shape[1]):
-            adapt_one(theta, w, offset + i, z_of(self, t, i, q), step)
+            adapt_one(theta, w, offset + i, z_of(self, t, i, q), step, initial)
 
     def append_new_experts(self, t, k, offset, spoken, index, count):
         for i in range(self.values.shape[1]):
@@ -227,11 +227,11 @@ class Sparse(NamedTuple):
             i, z, j = z_from(self, j, end, q)
             add_one_to_mean(w, past, since, total, offset + i, step * z)
 
-    def adapt(self, t, k, q, step, offset, theta, w, z):
+    def adapt(self, t, k, q, step, initial, offset, theta, w, z):
         j, end = self.indptr[t], self.indptr[t + 1]
         while j < end:
             i, own, j = z_from(self, j, end, q)
-            adapt_one(theta, w, offset + i, own, step)
+            adapt_one(theta, w, offset + i, own, step, initial)
 
     def append_new_experts(self, t, k, offset, spoken, index, count):
         before = -1
