@@ -36,6 +36,7 @@ from linmax.experts import (
     Gaussian,
     Pairs,
     PerClass,
+    RandomFeatures,
     ScaledAttributes,
     Shared,
     Source,
@@ -166,6 +167,7 @@ CASES: list[tuple[Source, str, str, tuple[str, ...]]] = [
     (Attributes(), "sparse rows", "LinearMachine(SparseRows)", (PLAIN,)),
     (ScaledAttributes(), "rows", "LinearMachine(SparseRows)", (ADDING, ADAPTING)),
     (ScaledAttributes(), "sparse rows", "LinearMachine(SparseRows)", (BUFFERED,)),
+    (RandomFeatures(), "rows", "LinearMachine(FeatureRows(SparseRows))", (PLAIN,)),
     (Attributes() + Thresholds(), "rows", "Sum(LinearMachine(Rows), ConstantVotes)", (PLAIN,)),
     (Attributes() + Thresholds(), "sparse rows", "Sum(LinearMachine(SparseRows), ConstantVotes)", (PLAIN,)),
     (Attributes(complement=True), "two classes", "Complement", (PLAIN,)),
@@ -188,6 +190,7 @@ SLOW = {
     ("Sum(Sparse, SplitVotes(Sparse))", ADDING),
     ("LinearMachine(Rows)", BUFFERED),
     ("LinearMachine(SparseRows)", BUFFERED),
+    ("LinearMachine(FeatureRows(SparseRows))", PLAIN),
 }
 QUICK_RUNS = [one for one in RUNS if one[2:] not in SLOW]
 
@@ -284,6 +287,12 @@ REGRESSIONS = {HINGE: SquaredHinge(), DIAGONAL: LeastSquares("diagonal"), MATRIX
 def test_a_compiled_regression_is_the_interpreted_one(way: str, kind: str, monkeypatch: Any) -> None:
     kernels = kernels_of(REGRESSIONS[way], inputs(kind), monkeypatch)
     assert kernels == {"regression.regress": {("LinearMachine(SparseRows)", way)}}
+
+
+@pytest.mark.parametrize("kind", ["rows"])
+def test_compiled_random_features_are_the_interpreted_ones(kind: str, monkeypatch: Any) -> None:
+    kernels = kernels_of(SquaredHinge().on(RandomFeatures(16)), inputs(kind), monkeypatch)
+    assert kernels == {"regression.regress": {("LinearMachine(FeatureRows(SparseRows))", HINGE)}}
 
 
 @pytest.mark.slow

@@ -30,6 +30,15 @@ def unit(rows: Rows) -> Rows:
     return rows / np.sqrt((rows**2).sum(axis=1, keepdims=True))
 
 
+def random_features(rows: Rows, count: int) -> Rows:
+    """A constant, and cosines of the standardised rows of length 1 in random directions."""
+    rng = np.random.default_rng(count)
+    phases, directions = rng.random(count), rng.normal(size=(65, count))
+    scaled = unit(standardised(rows))
+    angles = 2.0 * scaled @ directions[: scaled.shape[1]] + 2.0 * np.pi * phases
+    return np.column_stack([np.ones(len(rows)), np.cos(angles)])
+
+
 class SquaredHinge:
     """The formulas of `linmax.SquaredHinge`, one number after the other."""
 

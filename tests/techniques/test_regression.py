@@ -5,11 +5,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linmax import Averaged, Fusion, LeastSquares, Mixture, SquaredHinge, Stacked, Tempered, load, parse
+from linmax import (
+    Averaged,
+    Fusion,
+    LeastSquares,
+    Mixture,
+    Perceptron,
+    SquaredHinge,
+    Stacked,
+    Tempered,
+    load,
+    parse,
+)
 from linmax._jit import interpreted
-from linmax.experts import PerClass, ScaledAttributes, Thresholds, Votes
+from linmax.experts import PerClass, RandomFeatures, ScaledAttributes, Thresholds, Votes
 from tests.oracles import attributes as slow
 
+PERCEPTRON = Averaged(Perceptron().on(RandomFeatures(16)))
 LEARNERS: list[Any] = [SquaredHinge(), SquaredHinge(0.1), LeastSquares("diagonal"), LeastSquares("matrix")]
 
 
@@ -41,6 +53,29 @@ def test_scores_are_those_of_the_formulas(learner: Any, k: int) -> None:
     np.testing.assert_allclose(weights, teacher.w, rtol=5e-3, atol=5e-3)
 
 
+def test_random_features_are_cosines_in_random_directions() -> None:
+    rows, labels = problem(columns=12)
+    learner = LeastSquares().on(RandomFeatures(24))
+    teacher = slow.DiagonalSquares(25, 3)
+    features = slow.random_features(rows, 24)
+    expected = np.array([teacher.learn(x, y) for x, y in zip(features, labels, strict=True)])
+    fusion = Fusion(learner, classes=range(3))
+    found = fusion.learn_batch(fusion.read(attributes=rows, labels=labels), scores=True).scores
+    np.testing.assert_allclose(found, expected, atol=2e-3)  # float32, and cosines to 2e-4
+
+
+def test_items_with_many_attributes_have_no_random_features() -> None:
+    rows, labels = problem(columns=66)
+    moved = {}
+    for columns in (64, 66):
+        fusion = Fusion(SquaredHinge().on(RandomFeatures(8)), classes=range(3))
+        fusion.learn(attributes=rows[:1, :columns], labels=labels[:1])  # no column varies yet
+        before = fusion.weights
+        fusion.learn(attributes=rows[1:, :columns], labels=labels[1:])
+        moved[columns] = {key[1] for key, weight in fusion.weights.items() if weight != before[key]}
+    assert moved == {64: set(range(9)), 66: {0}}
+
+
 def test_recursive_least_squares_is_ridge_regression() -> None:
     rows, labels = problem(60)
     fusion = Fusion(LeastSquares("matrix"), classes=range(3))
@@ -65,7 +100,11 @@ def test_the_squared_hinge_never_overshoots() -> None:
         assert (np.abs(after)[inside] <= 1.0 + 1e-9).all()
 
 
-@pytest.mark.parametrize("learner", [*LEARNERS, Tempered(SquaredHinge())], ids=repr)
+@pytest.mark.parametrize(
+    "learner",
+    [*LEARNERS, Tempered(SquaredHinge()), SquaredHinge().on(RandomFeatures(16)), PERCEPTRON],
+    ids=repr,
+)
 def test_it_is_the_same_interpreted_in_chunks_one_by_one_and_from_a_file(learner: Any, tmp_path: Any) -> None:
     rows, labels = problem()
     whole, python, chunks, single = (Fusion(learner) for _ in range(4))
@@ -147,6 +186,8 @@ def test_the_text_is_read_back(text: str) -> None:
         (lambda: SquaredHinge().on(Votes()), "needs a weight per class"),
         (lambda: LeastSquares().on("Votes()"), "requires a source"),
         (lambda: LeastSquares("matrix").on(PerClass()), "learns on ScaledAttributes"),
+        (lambda: RandomFeatures(12), "requires a multiple of 8"),
+        (lambda: RandomFeatures("many"), "requires a multiple of 8"),
         (lambda: Averaged(SquaredHinge()), "requires a rule inside"),
         (lambda: Tempered(Mixture([SquaredHinge()])), "no committee"),
     ],

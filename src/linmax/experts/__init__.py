@@ -1,6 +1,6 @@
 """Sources of sub-experts: what votes. They add up with `+`."""
 
-from linmax.experts.attributes import Attributes, ScaledAttributes
+from linmax.experts.attributes import Attributes, RandomFeatures, ScaledAttributes
 from linmax.experts.base import Source
 from linmax.experts.kernel import Gaussian, Kernel, Linear, Polynomial
 from linmax.experts.pairs import Pairs
@@ -15,6 +15,7 @@ __all__ = [
     "Pairs",
     "PerClass",
     "Polynomial",
+    "RandomFeatures",
     "ScaledAttributes",
     "Shared",
     "Source",

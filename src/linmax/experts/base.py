@@ -17,7 +17,9 @@ from linmax.spec import Term, find, short
 VOTE_CLAIMS = frozenset({"mean", "permutes", "shift", "theta adds z"})
 """The mathematical checks that hold for a source whose sub-experts vote as the experts do."""
 
-RESERVED = frozenset({"expert", "threshold", "attribute", "pair", "(constant)", "(remainder)", "(prior)"})
+RESERVED = frozenset(
+    {"expert", "threshold", "attribute", "pair", "(constant)", "(features)", "(remainder)", "(prior)"}
+)
 """First elements of keys, and owners, that are not names of experts."""
 
 KERNEL_LABEL = re.compile(r"\w+\(.*\) of \w+( in sets)?")

@@ -1,4 +1,4 @@
-"""exp and log of vectors, by polynomials: the same bits on every machine, compiled or not."""
+"""exp, log and cos of vectors, by polynomials: the same bits on every machine, compiled or not."""
 
 from linmax._jit import inline
 from linmax._vectors import exponents, mantissas, maximum, power_of_two, where_above
@@ -12,6 +12,8 @@ _C2, _C3, _C4, _C5 = 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120
 _C6, _C7, _C8, _C9 = 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880
 _C10, _C11 = 1.0 / 3628800, 1.0 / 39916800
 _SQRT2 = 1.4142135623730951
+_TWO_PI_SQUARED = 39.47841760435743
+_K2, _K4, _K6, _K8, _K10, _K12 = 1.0 / 2, 1.0 / 24, 1.0 / 720, 1.0 / 40320, 1.0 / 3628800, 1.0 / 479001600
 
 
 @inline
@@ -47,3 +49,13 @@ def log_of(x):
     )
     half = f * f * 0.5
     return (e + large) * LN2 - (half - s * (half + (even + odd)) - f)
+
+
+@inline
+def cos_of_turns(x):
+    """Return cos(2 pi x) of numbers up to 1e9, to 2e-4."""
+    turns = (x + _ROUND) - _ROUND
+    u = x - turns
+    v = u * u * _TWO_PI_SQUARED
+    tail = v * (v * (v * _K12 - _K10) + _K8) - _K6
+    return v * (v * (v * tail + _K4) - _K2) + 1.0

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from linmax._jit import CompiledKernel, dispatched, inline
 from linmax.kernels.blocks import set_number
 from linmax.kernels.board import softmax
-from linmax.kernels.forms.base import adapt, add, add_to_mean, append_new_voters
+from linmax.kernels.forms.base import adapt, add, add_to_mean, append_new_voters, begin_trial
 from linmax.kernels.structs import MISTAKES, MOVES, NOVEL, SILENT, TRIALS
 from linmax.kernels.trial import predict_trial, remove_new_experts
 from linmax.kernels.update import best_rival, rival_shares
@@ -113,6 +113,7 @@ def in_place_trials(form, labels, known, h, average, work, settings, counts, out
     """Run the trials begin <= t < end; row t - begin of `out` takes the result."""
     for t in range(begin, end):
         k, y, row = known[t], labels[t], t - begin
+        begin_trial(form, t)
         joined = 0
         if settings.tracks_new_experts and counts[SILENT] > 0:
             joined = add_new_voters(form, t, k, h, average, work, settings, counts)

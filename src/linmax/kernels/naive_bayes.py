@@ -32,7 +32,7 @@ from linmax.kernels.update import best_class
 POOL = 10.0  # the strength of the prior of the pooled table, in pseudo-counts
 TRUST = 0.6  # the accuracy of an expert under that prior; errors are spread evenly
 FEW = 32  # classes, whose rows are short
-RUN = 4  # factors between two looks at the exponents of the products: each is between 1e-30 and 1e30
+RUN = 8  # factors between two looks at the exponents of the products: each is between 1e-30 and 1e30
 
 
 class VoteList(NamedTuple):
@@ -134,21 +134,23 @@ class Tables(NamedTuple):
         for b in range(0, k, WIDTH):
             put(votes.product, b, splat(1.0))
             put(votes.powers, b, splat(0.0))
-        run = RUN if k > FEW else 2 * RUN
-        for first in range(0, count, run):  # rows are read from end to end
-            last = min(first + run, count)
+        group = max(count, 1) if k <= FEW else RUN  # long rows are read from end to end, a few at a time
+        for begin in range(0, count, group):
+            end = min(begin + group, count)
             for b in range(0, k, WIDTH):
-                product = take(votes.product, b)
+                product, powers = take(votes.product, b), take(votes.powers, b)
                 scale = take(self.scale, b)
-                for j in range(first, last):
-                    i, a = get(votes.expert, j), get(votes.label, j)
-                    own = eight_at(self.said, (i * wide + a) * wide + b) * unit
-                    p = own + eight_or_first(self.prior, (a + 1) * wide + b) * scale
-                    product = product * (p * take(self.inverse, i * wide + b))
-                put(votes.powers, b, take(votes.powers, b) + exponents(product))
-                put(votes.product, b, mantissas(product))
-        for b in range(0, k, WIDTH):
-            put(scores, b, take(scores, b) + log_of(take(votes.product, b)) + take(votes.powers, b) * LN2)
+                for first in range(begin, end, RUN):
+                    for j in range(first, min(first + RUN, end)):
+                        i, a = get(votes.expert, j), get(votes.label, j)
+                        own = eight_at(self.said, (i * wide + a) * wide + b) * unit
+                        p = own + eight_or_first(self.prior, (a + 1) * wide + b) * scale
+                        product = product * (p * take(self.inverse, i * wide + b))
+                    powers = powers + exponents(product)
+                    product = mantissas(product)
+                put(votes.powers, b, powers)
+                put(votes.product, b, product)
+        add_logs(votes, k, scores)
 
     def add_log_odds(self, i, a, part, k, shrink, r):
         """Add the log-probability of a vote for a under each label."""
@@ -193,6 +195,13 @@ class Tables(NamedTuple):
     def end_counts(self, y, k):
         """Compute the scale of the label anew."""
         self.scale[y] = 1.0 / (POOL + self.pool[y])
+
+
+@inline
+def add_logs(votes, k, scores):
+    """Add the logarithms of the products to the scores."""
+    for b in range(0, k, WIDTH):
+        put(scores, b, take(scores, b) + log_of(take(votes.product, b)) + take(votes.powers, b) * LN2)
 
 
 @inline
@@ -249,11 +258,25 @@ class Accuracies(NamedTuple):
             right = get(self.right, i)
             assign(votes.value, j, g + right)
             assign(votes.other, j, rest + (get(self.heard, i) - right))
+        few = count < k  # votes: a logarithm for each of them, else for each class
         for j in range(0, count, WIDTH):
             odds = take(votes.value, j) * max(k - 1, 1) / take(votes.other, j)
-            put(votes.value, j, log_of(odds))
-        for j in range(count):
-            increase(scores, get(votes.label, j), get(votes.value, j))
+            put(votes.value, j, log_of(odds) if few else odds)
+        if few:
+            for j in range(count):
+                increase(scores, get(votes.label, j), get(votes.value, j))
+            return
+        for b in range(0, k, WIDTH):
+            put(votes.product, b, splat(1.0))
+            put(votes.powers, b, splat(0.0))
+        for first in range(0, count, RUN):
+            for j in range(first, min(first + RUN, count)):
+                a = get(votes.label, j)
+                assign(votes.product, a, get(votes.product, a) * get(votes.value, j))
+            for b in range(0, k, WIDTH):
+                put(votes.powers, b, take(votes.powers, b) + exponents(take(votes.product, b)))
+                put(votes.product, b, mantissas(take(votes.product, b)))
+        add_logs(votes, k, scores)
 
     def add_log_odds(self, i, a, part, k, shrink, r):
         """Add the log-odds of a against any other class."""

@@ -12,7 +12,7 @@ from linmax._jit import CompiledKernel, dispatched, inline
 from linmax._vectors import WIDTH, like, maximum, over_root, put, splat, take, total, where_above, wide
 from linmax.kernels.elementwise import exp_of
 from linmax.kernels.ensembles import write_prediction
-from linmax.kernels.forms.base import list_inputs
+from linmax.kernels.forms.base import begin_trial, list_inputs
 
 SMALLEST = 1e-9  # a smaller difference from the target is none: its square would be denormal
 INPUTS_PER_CLASS, MOST_INPUTS = 10, 400  # beyond, a matrix of all pairs of inputs takes too long
@@ -202,6 +202,7 @@ def regress_trials(form, labels, known, regression, work, guesses, out_scores, b
     """Run the trials begin <= t < end; row t - begin of the outputs takes the result."""
     for t in range(begin, end):
         k, y, row = known[t], labels[t], t - begin
+        begin_trial(form, t)
         count = list_inputs(form, t, 0, work.index, work.value, 0)
         for b in range(0, k, WIDTH):
             score = like(regression.w, splat(0.0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linmax.experts import PerClass, ScaledAttributes, Thresholds, Votes
+from linmax.experts import PerClass, RandomFeatures, ScaledAttributes, Thresholds, Votes
 from linmax.rules.alma import Alma
 from linmax.rules.logistic import Logistic
 from linmax.rules.passive_aggressive import PassiveAggressive
@@ -72,9 +72,10 @@ def recommended(*, votes: bool = True, attributes: bool = False) -> Mixture:
     On votes it has seven members: logistic regression with small and large steps (drift; many weak experts),
     an averaged Perceptron with a margin (large panels), logistic regression on what each expert says
     (confused experts), and two counters (experts who vote rarely). On attributes, which are standardised
-    on-line, it has six: logistic regression and a squared hinge loss with a step per weight, least squares
-    with a variance per attribute and with all covariances, the passive-aggressive rule and an averaged
-    Perceptron. With both, one more member reads both.
+    on-line, it has seven: logistic regression and a squared hinge loss with a step per weight, least squares
+    with a variance per attribute and with all covariances, the passive-aggressive rule, an averaged
+    Perceptron, and, if there are few attributes, a squared hinge loss on random features of them, which is
+    nearly a kernel. With both, one more member reads both.
 
     The members are stacked and they are mixed, and the results of both are mixed again. On votes all start at
     the plurality. docs/recommended.md has the measurements behind this choice.
@@ -124,6 +125,7 @@ def _on_attributes() -> tuple[Learner, ...]:
         Tempered(PassiveAggressive(kind="PA").on(ScaledAttributes())),
         Tempered(Averaged(Perceptron().on(unit))),
         Tempered(LeastSquares("matrix")),
+        Tempered(SquaredHinge().on(RandomFeatures(128))),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from linmax._vectors import WIDTH
-from linmax.experts import ScaledAttributes, Source
+from linmax.experts import RandomFeatures, ScaledAttributes, Source
 from linmax.experts.base import Capacity
 from linmax.kernels.regression import (
     MOST_INPUTS,
@@ -132,7 +132,8 @@ class LeastSquares(Regression):
         What is kept.
     experts : Source, optional
         The source, set with `.on(...)`: each of its inputs must have a weight per class; for "matrix" it is
-        `ScaledAttributes`. Default: ``ScaledAttributes(unit=True)``, for "matrix" ``ScaledAttributes()``.
+        `ScaledAttributes` or `RandomFeatures`. Default: ``ScaledAttributes(unit=True)``, for "matrix"
+        ``ScaledAttributes()``.
 
     References
     ----------
@@ -155,9 +156,9 @@ class LeastSquares(Regression):
         check_choice("LeastSquares", "of", self.of, ("diagonal", "matrix"))
         super().__post_init__()
         require(
-            self.of == "diagonal" or isinstance(self.source, ScaledAttributes),
-            f'LeastSquares("matrix") learns on ScaledAttributes() alone (got {short(self.source)});'
-            ' use "diagonal" on others',
+            self.of == "diagonal" or isinstance(self.source, ScaledAttributes | RandomFeatures),
+            'LeastSquares("matrix") learns on ScaledAttributes() or RandomFeatures()'
+            f' (got {short(self.source)}); use "diagonal" on others',
         )
 
     def default_source(self) -> Source:

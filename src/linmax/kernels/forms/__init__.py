@@ -1,6 +1,13 @@
 """Forms: what a trial looks like to a kernel. `forms/base.py` defines their contract."""
 
-from linmax.kernels.forms.attributes import Complement, LinearMachine, RememberedPairs, Rows, SparseRows
+from linmax.kernels.forms.attributes import (
+    Complement,
+    FeatureRows,
+    LinearMachine,
+    RememberedPairs,
+    Rows,
+    SparseRows,
+)
 from linmax.kernels.forms.base import LastWeights, Sum
 from linmax.kernels.forms.class_votes import ConstantVotes, PerClassVotes, SplitVotes
 from linmax.kernels.forms.dual import DualVotes
@@ -12,6 +19,7 @@ __all__ = [
     "ConstantVotes",
     "Dense",
     "DualVotes",
+    "FeatureRows",
     "Hard",
     "LastWeights",
     "LinearMachine",

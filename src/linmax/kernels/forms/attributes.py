@@ -5,13 +5,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linmax._jit import CompiledKernel
-from linmax._vectors import WIDTH, like, maximum, put, take, total, wide
+from linmax._vectors import WIDTH, like, maximum, put, splat, take, total, wide
+from linmax.kernels.elementwise import cos_of_turns
 from linmax.kernels.forms.base import (
     adapt_eight,
     adapt_one,
     add_one_to_mean,
     all_small,
     attribute_at,
+    begin_rows,
     n_entries,
     one_pass_each,
     own_weights_of,
@@ -20,6 +22,7 @@ from linmax.kernels.forms.base import (
     weight_of,
     weights_of,
     without_memory,
+    without_observation,
     without_sketch,
     without_voters,
 )
@@ -68,6 +71,9 @@ class Rows(NamedTuple):
     def attribute_value(self, t, a):
         return self.values[t, a] if a < self.values.shape[1] else 0.0
 
+    def begin_rows(self, t):
+        pass
+
 
 class SparseRows(NamedTuple):
     """The non-zero attributes of each trial, in order, as CSR arrays (`index` is int32)."""
@@ -94,9 +100,62 @@ class SparseRows(NamedTuple):
             return self.value[low]
         return 0.0
 
+    def begin_rows(self, t):
+        pass
+
+
+class FeatureRows(NamedTuple):
+    """Random cosines of the attributes of a trial: feature j is cos(direction_j . x + phase_j); 0 is 1.
+
+    A trial that lists an attribute without a direction has feature 0 alone.
+
+    Parameters
+    ----------
+    rows : SparseRows
+        The attributes x.
+    directions : ndarray of shape (attributes * features,), float32
+        A number per attribute and feature, in turns; complete vectors.
+    phases : ndarray of shape (features,)
+        In turns.
+    value : ndarray of shape (features + 1,)
+        The features of the current trial.
+    """
+
+    rows: Any
+    directions: np.ndarray
+    phases: np.ndarray
+    value: np.ndarray
+
+    def n_entries(self, t):
+        return len(self.value)
+
+    def attribute_at(self, t, j):
+        return j, self.value[j]
+
+    def attribute_value(self, t, a):
+        return self.value[a]
+
+    def begin_rows(self, t):
+        features = len(self.phases)
+        entries = n_entries(self.rows, t)
+        largest = 0
+        for j in range(entries):
+            a, x = attribute_at(self.rows, t, j)
+            largest = max(largest, a)
+        self.value[0] = 1.0
+        for b in range(0, features, WIDTH):
+            if largest * features >= len(self.directions):
+                put(self.value, b + 1, splat(0.0))
+                continue
+            turns = like(self.directions, take(self.phases, b))
+            for j in range(entries):
+                a, x = attribute_at(self.rows, t, j)
+                turns = turns + take(self.directions, a * features + b) * float(x)
+            put(self.value, b + 1, cos_of_turns(wide(turns)))
+
 
 @without_voters
-@without_memory
+@without_observation
 @without_sketch
 class LinearMachine(NamedTuple):
     """Sub-expert (a, c) votes for class c with the value of attribute a: a weight per attribute and class.
@@ -106,6 +165,9 @@ class LinearMachine(NamedTuple):
 
     rows: Any
     stride: int
+
+    def begin_trial(self, t):
+        begin_rows(self.rows, t)
 
     def add_scores(self, t, k, w, offset, scores):
         for b in range(0, k, WIDTH):

@@ -121,6 +121,11 @@ def attribute_at(rows, t, j):
 
 
 @dispatched
+def begin_rows(rows, t):
+    """Compute the attributes of trial t, if they are computed."""
+
+
+@dispatched
 def attribute_value(rows, t, a):
     """Return the value of attribute a in trial t; 0 where it is not listed."""
 
@@ -159,6 +164,12 @@ def _observe(self, t, y):
 def without_begin(form: Form) -> Form:
     """Add a `begin_trial` that does nothing."""
     form.begin_trial = _begin_trial  # type: ignore[attr-defined]
+    return form
+
+
+def without_observation(form: Form) -> Form:
+    """Add an `observe` that does nothing."""
+    form.observe = _observe  # type: ignore[attr-defined]
     return form
 
 
