@@ -111,14 +111,14 @@ def fusion(learner: Any, k: int) -> Fusion:
 AXES: dict[str, Axis] = {
     "experts": Axis(
         f"experts n (k = {CLASSES})",
-        (5, 10, 20, 50, 100, 200, 500, 1000, 2000),
+        (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 20_000),
         (5, 50, 500),
         lambda n: votes(n, CLASSES),
         on_votes,
     ),
     "classes": Axis(
         f"classes k (n = {EXPERTS})",
-        (2, 5, 10, 20, 50, 100, 200),
+        (2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000),
         (2, 20, 100),
         lambda k: votes(EXPERTS, k),
         on_votes,

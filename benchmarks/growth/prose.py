@@ -15,14 +15,16 @@ WHY = {
 A trial of a single learner adds one weight per vote, and on a mistake visits the votes a second time. Its k
 thresholds and the cost of a call do not grow, so the slope is slightly below 1 until n is large. The
 default is proportional, too. Most of its cost per vote is in the two members that count (`NaiveBayes`),
-which compute at least one logarithm per expert, and in the member with a weight for each voted class.
+and in the member with a weight for each voted class.
 
 """,
     "classes": """\
 A trial of a single learner costs n votes and k scores: with few classes the votes dominate, so the slope
 approaches 1 slowly. The default has members with a weight, or a count, for each expert, voted class and
-true class: a trial reads one of the k voted classes per expert, so time is proportional to n k, but all n k
-k entries are stored, so memory grows with the square of k.
+true class: a trial reads one of the k voted classes per expert, so time is proportional to n k. Up to
+16,777,216 of these n k k entries are stored as arrays, so that memory grows with the square of k; larger
+tables are stored in blocks that are made when something is learned about them, so that memory grows with
+the trials instead.
 
 """,
     "trials": """\

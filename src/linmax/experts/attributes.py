@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from linmax._vectors import WIDTH
-from linmax.experts.base import Capacity, Source, TrialData
+from linmax.experts.base import Capacity, Source, SubVotes, TrialData, VoteReader
 from linmax.kernels.forms import Complement, FeatureRows, LinearMachine, Rows, SparseRows
 from linmax.validation import is_integer
 
@@ -175,6 +175,14 @@ class ScaledAttributes(Source):
         """Return the attribute, or the constant."""
         return key[:2] if key[0] == "attribute" else key[0]
 
+    def sub_votes(self, form: Any, k: int, read: VoteReader, names: Any) -> SubVotes:
+        """Return the votes of the attributes of the item, and of the constant, for every class."""
+        end = int(form.rows.indptr[1])
+        index, value = form.rows.index[:end].astype(np.int64), form.rows.value[:end]
+        attributes = names.attributes.names
+        owners = tuple(("attribute", attributes[a - 1]) if a else "(constant)" for a in index.tolist())
+        return _for_all_classes(index, value, np.arange(end), form.stride, k)._replace(owners=owners)
+
 
 @dataclass(frozen=True, repr=False)
 class RandomFeatures(Source):
@@ -258,6 +266,20 @@ class RandomFeatures(Source):
     def owner(self, key: Any) -> Any:
         """Return what all features are called together."""
         return key[0]
+
+    def sub_votes(self, form: Any, k: int, read: VoteReader, names: Any) -> SubVotes:
+        """Return the votes of all features for every class."""
+        used = np.flatnonzero(form.rows.value)
+        votes = _for_all_classes(used, form.rows.value[used], used, form.stride, k)
+        return votes._replace(owner="(features)")
+
+
+def _for_all_classes(
+    inputs: np.ndarray, value: np.ndarray, owner: np.ndarray, stride: int, k: int
+) -> SubVotes:
+    """Return the votes of some inputs for each of k classes."""
+    label = np.tile(np.arange(k), len(inputs))
+    return SubVotes(np.repeat(inputs * stride, k) + label, label, np.repeat(value, k), np.repeat(owner, k))
 
 
 @cache

@@ -79,6 +79,8 @@ class SubVotes(NamedTuple):
         The code of the expert that the sub-expert belongs to; -1 if it is none's.
     owner : hashable
         The owner, in an explanation, of sub-experts that are no expert's.
+    owners : tuple of hashable
+        Instead, several owners, whose indices are in `expert`.
     """
 
     weight: np.ndarray
@@ -86,6 +88,7 @@ class SubVotes(NamedTuple):
     value: np.ndarray
     expert: np.ndarray
     owner: Any = None
+    owners: tuple[Any, ...] = ()
 
 
 def is_reserved(name: Any) -> bool:
@@ -221,8 +224,10 @@ class Source(Term, abstract=True):
         """Return the key of an explanation to which the weight with this key contributes."""
         return key[0] if isinstance(key, tuple) else key
 
-    def sub_votes(self, form: Any, k: int, read: VoteReader) -> SubVotes | None:
+    def sub_votes(self, form: Any, k: int, read: VoteReader, names: Any) -> SubVotes | None:
         """Return the votes for k classes on the first trial of a form; `read` lists votes as given.
+
+        `names` are those of the session and of the item.
 
         None: they are found with the functions of the form, as in kernels, and their owners with `keys`.
         """

@@ -98,7 +98,7 @@ class Votes(Source):
         """Return the expert."""
         return key if isinstance(key, tuple) else expert_owner(key)
 
-    def sub_votes(self, form: Any, k: int, read: VoteReader) -> SubVotes:
+    def sub_votes(self, form: Any, k: int, read: VoteReader, names: Any) -> SubVotes:
         """Return the votes."""
         expert, label, value = read(form)
         return SubVotes(expert, label, value, expert)
@@ -143,7 +143,7 @@ class Thresholds(Source):
         for c, name in enumerate(names.classes.names):
             yield ("threshold", name), (c,)
 
-    def sub_votes(self, form: Any, k: int, read: VoteReader) -> SubVotes:
+    def sub_votes(self, form: Any, k: int, read: VoteReader, names: Any) -> SubVotes:
         """Return a vote for every class."""
         classes = np.arange(k)
         return SubVotes(classes, classes, np.ones(k), np.full(k, -1), "threshold")
@@ -227,7 +227,7 @@ class Split(_OfExperts):
                 if self.classes is None or name in self.classes:
                     yield (*start, name), (i, c)
 
-    def sub_votes(self, form: Any, k: int, read: VoteReader) -> SubVotes:
+    def sub_votes(self, form: Any, k: int, read: VoteReader, names: Any) -> SubVotes:
         """Return the votes for the chosen classes."""
         expert, label, value = read(form.votes)
         chosen = form.chosen[label] == 1
@@ -287,7 +287,7 @@ class PerClass(_OfExperts):
         classes = names.classes.names
         return (*expert_key(names.experts.names[i]), classes[a], classes[c])
 
-    def sub_votes(self, form: Any, k: int, read: VoteReader) -> SubVotes:
+    def sub_votes(self, form: Any, k: int, read: VoteReader, names: Any) -> SubVotes:
         """Return the votes of each expert as votes for every class."""
         expert, vote, value = read(form.votes)
         first, label = (expert * form.stride + vote) * form.stride, np.arange(len(expert) * k) % max(k, 1)

@@ -244,10 +244,12 @@ class AttributedItem:
 
     def _of_source(self, block: Block, form: Any, memory: Any) -> tuple[np.ndarray, ...]:
         """Return the weight, class, value and row of each vote on one source."""
-        votes = block.part.sub_votes(form, self.known, self.first_votes)
+        votes = block.part.sub_votes(form, self.known, self.first_votes, self.names)
         if votes is None:
             return self._listed(block, form, memory)
-        if votes.owner is None:
+        if votes.owners:
+            rows = np.array([self.row_of(owner) for owner in votes.owners])[votes.expert]
+        elif votes.owner is None:
             rows = self.rows_of_experts(votes.expert)
         else:
             rows = np.full(len(votes.weight), self.row_of(votes.owner))

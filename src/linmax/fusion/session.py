@@ -36,7 +36,7 @@ class Fusion(PredictionMethods):
     it was wrong, the rule of the learner updates the weights w.
 
     A session may be shared by threads. Calls that learn follow one another; a prediction sees the state
-    before or after such a call (or a whole chunk of 65,536 trials of it; 8,192 for an ensemble), and waits
+    before or after such a call (or a whole chunk of 65,536 trials of it; 16,384 for an ensemble), and waits
     for one chunk at most. While it learns in the main thread, Ctrl-C is deferred to the end of the chunk,
     unless the program has installed a handler for SIGINT: if that raises, a committee may be left in the
     middle of a chunk.

@@ -134,7 +134,7 @@ def copy_to_board(numbers, first_number, between, g, members, k, place, target):
 
 @inline
 def fill_by_members(group, at, k, y, board, heats):
-    """Take the softmax of the eight members of a group at once; return log p - scores."""
+    """Take the softmax of the eight members of a group at once; return scores - log p."""
     scaled = take(heats.scaled, group)
     factor = exp_of(take(heats.heat, group))
     top = take(board.scores, at)

@@ -127,9 +127,7 @@ class Predictor:
     staged: ClassVar[bool] = False  # does `bind` add kernels that run block by block?
     combines_scores: ClassVar[bool] = False  # are its scores made of the scores of its members?
     scores_wanted = False
-    temperature: tuple[np.ndarray, int] | None = (
-        None  # the table and row of what its member's scores are scaled by
-    )
+    temperature: tuple[np.ndarray, int] | None = None  # table and row of the scale of its member's scores
     _chunk: TrialChunk | None = None
     _predictions: Predictions
 

@@ -26,7 +26,7 @@ MAX_FROZEN = 1 << 18  # frozen votes in memory at once
 MAX_SCORES = 1 << 21  # scores in memory at once
 MAX_SCALED = 1 << 21  # standardised attributes in memory at once
 CHUNK = 1 << 16  # trials between two points at which a run can be interrupted or seen by other threads
-ENSEMBLE_CHUNK = 1 << 13  # the same for ensembles, which take longer for a trial
+ENSEMBLE_CHUNK = 1 << 14  # the same for ensembles, which take longer for a trial
 MANY_RUNS = 12  # rule runs from which on each goes through a chunk as a whole, in threads
 
 DEFAULT_SOURCE = Votes() + Thresholds()
