@@ -160,7 +160,7 @@ def highlights(results: dict[str, Any]) -> list[str]:
                 lines.append(f"{cell_name(cell)}: {name} takes {value} times the CPU of {beside}")
     for one in results["c"]:
         if one["rule"] == "winnow":
-            lines.append(f"Winnow at n = {one['experts']}: {one['ratio'][0]:.2f} times C")
+            lines.append(f"Winnow at n = {one['experts']}: {one['int8_ratio'][0]:.2f} times C")
     for (name, beside), at in faster(results["votes"], SINGLES).items():
         lines.append(f"{name} is faster than {beside} at {at}")
     return lines

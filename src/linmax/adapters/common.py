@@ -39,7 +39,7 @@ def learner_on_attributes(learner: Learner | str | None, default: Source) -> tup
         return recommended(votes=False, attributes=True), False
     resolved = resolve_learner(learner)
     rules = base_learners(resolved)
-    without_source = all(getattr(rule, "experts", None) is None for rule in rules)
+    without_source = all(_source_of(rule) is None for rule in rules)
     if without_source and all(hasattr(rule, "experts") for rule in rules):
         return resolved.on(default), True
     if any(source is None or _needs_votes(source) for source in map(_source_of, rules)):

@@ -31,6 +31,7 @@ ON_VOTES = (
     "WeightedMajority(None, 1.5)",
 )
 ON_ATTRIBUTES = (
+    "recommended(votes=False, attributes=True)",
     "Averaged(Perceptron().on(Attributes() + Thresholds()))",
     "Averaged(PassiveAggressive().on(Attributes() + Thresholds()))",
     "Logistic(0.1).on(Attributes() + Thresholds())",
@@ -128,7 +129,9 @@ def _run(comparison: LearnerComparison, stream: Stream, seed: int | None) -> boo
 
 
 def _default_learners(first: Chunk) -> dict[str, Learner]:
-    names = ON_ATTRIBUTES if first.votes is None else ON_VOTES
+    names: tuple[str, ...] = ON_ATTRIBUTES if first.votes is None else ON_VOTES
+    if first.votes is not None and first.attributes is not None:
+        names = ("recommended(attributes=True)", *names)
     return {name: parse_learner(name) for name in names}
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from linmax import Perceptron, Winnow, spec
+from linmax import Fusion, Perceptron, Winnow, spec
 from linmax.cli.output import stdout_console
 from linmax.report import Entry, catalogue, options
 from linmax.spec import Learner
@@ -140,6 +140,8 @@ def example(entry: Entry, thing: Any) -> str:
     "linmax compare votes.csv 'Recycled(Winnow(1.2))'"
     >>> example(find_entry("Pairs"), spec.find("Pairs"))
     "linmax compare votes.csv 'Perceptron().on(Pairs())' --attributes age,town"
+    >>> example(find_entry("SquaredHinge"), spec.find("SquaredHinge"))
+    "linmax compare votes.csv 'SquaredHinge(0.5)' --attributes age,town"
     """
     columns = ""
     term = f"{entry.name}(...)"
@@ -152,6 +154,8 @@ def example(entry: Entry, thing: Any) -> str:
                 columns = " --attributes age,town" if made.needs in ("rows", "nominal") else ""
             elif not isinstance(made, Learner):
                 term = f"Combine({term})"
+            elif Fusion(made).needs - {"votes"}:
+                columns = " --attributes age,town"
             break
     quote = '"' if "'" in term else "'"
     return f"linmax compare votes.csv {quote}{term}{quote}{columns}"

@@ -46,6 +46,8 @@ class Summary(NamedTuple):
         Experts in the file that the model does not know.
     absent : list
         Experts of the model that are not in the file.
+    absent_attributes : list
+        Attributes of the model that are not in the file.
     """
 
     rows: int
@@ -53,6 +55,7 @@ class Summary(NamedTuple):
     correct: int
     unknown: list[Any]
     absent: list[Any]
+    absent_attributes: list[Any]
 
     def __str__(self) -> str:
         text = f"{self.rows} row{'s' * (self.rows != 1)} predicted"
@@ -83,6 +86,9 @@ def predict(model: Path, read: FilesOptions, output: Path | None) -> Summary:
         print_message(describe_unknown(str(model), unknown, file))
     if summary.absent:
         print_message(f"{file} lacks {count_names(summary.absent, 'expert')} of {model}")
+    if summary.absent_attributes:
+        lacking = count_names(summary.absent_attributes, "attribute")
+        print_message(f"{file} lacks {lacking} of {model}: zeros are used instead")
     if votes := unknown_votes(panel):
         print_message(f"{votes} of {file} name no class that {model} knows: they abstain")
     print_message(str(summary))
@@ -94,7 +100,9 @@ def _write_all(
 ) -> Summary:
     rows = labelled = correct = 0
     seen: dict[Any, None] = {}
+    columns: set[Any] = set()
     for part in _predictions(fusion, stream):
+        columns |= _columns_of(part.chunk.attributes)
         if not seen:
             check_known_experts(fusion, part.experts, str(model), stream.schema.file)
         seen.update(dict.fromkeys(part.experts))
@@ -111,7 +119,21 @@ def _write_all(
         correct,
         [name for name in seen if name not in known] if compared else [],
         [name for name in fusion.experts if name not in seen] if compared else [],
+        [name for name in _known_columns(fusion) if name not in columns] if columns else [],
     )
+
+
+def _known_columns(fusion: Fusion) -> dict[Any, None]:
+    """The columns that the attributes of a session come from: of text, a pair has the column and a value."""
+    names = [*fusion.names.attributes.names, *fusion.names.values.names]
+    return dict.fromkeys(name[0] if isinstance(name, tuple) else name for name in names)
+
+
+def _columns_of(attributes: Any) -> set[Any]:
+    """The columns of attributes, an Arrow table or dicts."""
+    if attributes is None or hasattr(attributes, "column_names"):
+        return set() if attributes is None else set(attributes.column_names)
+    return {name for row in attributes for name in row}
 
 
 def _predictions(fusion: Fusion, stream: Stream) -> Iterator[PredictedChunk]:

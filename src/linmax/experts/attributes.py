@@ -68,6 +68,11 @@ class Attributes(Source):
         """Whether single items can be run on prepared arrays; complements need a form of their own."""
         return not self.complement
 
+    @property
+    def label(self) -> str:
+        """The first element of its weights' keys."""
+        return "attribute"
+
     def shape(self, capacity: Capacity) -> tuple[int, ...]:
         """One weight per attribute and class, or per attribute."""
         return (capacity.attributes,) if self.complement else (capacity.attributes, capacity.classes)
@@ -149,6 +154,11 @@ class ScaledAttributes(Source):
         super().__post_init__()
         if not isinstance(self.unit, bool):
             raise ValueError(f"ScaledAttributes requires unit True or False (got {self.unit!r})")
+
+    @property
+    def label(self) -> str:
+        """The first element of its weights' keys."""
+        return "attribute"
 
     def shape(self, capacity: Capacity) -> tuple[int, ...]:
         """One weight per class for the constant and for each attribute."""

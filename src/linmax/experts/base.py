@@ -266,7 +266,7 @@ class SourceSum(Source, abstract=True):
         if label is not None:
             raise ValueError(
                 f"the weights of two sources would both be called {label!r} in {short(self)};"
-                " put their sets into one, or register functions under names of their own"
+                " leave one out, put their sets into one, or register functions under names of their own"
             )
         if sum(memory.freezes_votes for part in self.terms if (memory := part.new_memory())) > 1:
             raise ValueError(f"only one Pairs can be in a sum (got {short(self)}); keep one")

@@ -100,7 +100,8 @@ class Facts:
         PerClass ann ham ham -1.0
         PerClass ann ham spam 1.0
         """
-        return [_row(key, weight) for key, weight in self.weights.items()]
+        attributes = "Attributes" if self.runner.scaling is None else "ScaledAttributes"
+        return [_row(key, weight, attributes) for key, weight in self.weights.items()]
 
     @property
     def members(self) -> dict[str, float]:
@@ -143,7 +144,7 @@ class Facts:
                 self.runner.version += 1
 
 
-def _row(key: Any, weight: float) -> WeightRow:
+def _row(key: Any, weight: float, attributes: str) -> WeightRow:
     match split_key(key):
         case (expert,):
             return WeightRow("Votes", expert, None, None, weight)
@@ -155,7 +156,11 @@ def _row(key: Any, weight: float) -> WeightRow:
         case ("threshold", label):
             return WeightRow("Thresholds", None, None, label, weight)
         case ("attribute", attribute, *label):
-            return WeightRow("Attributes", attribute, None, label[0] if label else None, weight)
+            return WeightRow(attributes, attribute, None, label[0] if label else None, weight)
+        case ("(constant)", label):
+            return WeightRow("ScaledAttributes", None, None, label, weight)
+        case ("(features)", number, label):
+            return WeightRow("RandomFeatures", number, None, label, weight)
         case ("pair", *values):
             return WeightRow("Pairs", tuple(values), None, None, weight)
     return WeightRow(str(key[0]), key[1] if len(key) == 2 else key[1:], None, None, weight)

@@ -132,16 +132,16 @@ def save(fusion: Fusion, path: str | os.PathLike[str]) -> None:
     """
     from safetensors.numpy import save as to_bytes
 
-    learner = repr(fusion.learner)
-    if "<unregistered" in learner:
-        raise ValueError(
-            f"{short(fusion.learner)} cannot be saved; give what it uses a name with @linmax.register"
-        )
-    if parse(learner) != fusion.learner:
-        raise ValueError(
-            f"{short(fusion.learner)} cannot be saved, because its text does not parse back to it"
-        )
     with fusion._lock, fusion._lock.state:
+        learner = repr(fusion.learner)
+        if "<unregistered" in learner:
+            raise ValueError(
+                f"{short(fusion.learner)} cannot be saved; give what it uses a name with @linmax.register"
+            )
+        if parse(learner) != fusion.learner:
+            raise ValueError(
+                f"{short(fusion.learner)} cannot be saved, because its text does not parse back to it"
+            )
         arrays = {name: np.ascontiguousarray(array) for name, array in fusion.state().items()}
         try:
             check_state(fusion.runner, arrays)
@@ -161,6 +161,7 @@ def _facts(fusion: Fusion, learner: str) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "learner": learner,
+        "chooses_learner": fusion.chooses_learner,
         "modules": _modules(fusion.learner),
         "classes": names.classes.names,
         "experts": names.experts.names,
@@ -337,6 +338,7 @@ def _rebuild(facts: dict[str, Any], state: dict[str, np.ndarray]) -> Fusion:
         abstain=inputs.DEFAULT if abstain is None else abstain[0],
         seed=facts["seed"],
     )
+    fusion.chooses_learner = facts.get("chooses_learner", False) is True
     fusion.names.attributes.extend(map(_tuples, facts["attributes"]))
     fusion.names.values.extend(map(_tuples, facts["values"]))
     check_state(fusion.runner, state)

@@ -13,6 +13,7 @@ from linmax.fusion.facts import Facts
 from linmax.fusion.tickets import Ticket, Tickets
 from linmax.inputs import Batch, Newcomers
 from linmax.inputs.names import to_python
+from linmax.inputs.read import ARGUMENTS
 from linmax.kernels.structs import TRIALS
 from linmax.runtime.predictor import Predictions
 from linmax.runtime.single_item import SingleItem
@@ -30,7 +31,7 @@ class PredictionMethods(Facts):
     in the data: nothing is known about them. With ``new_experts="vote"`` they vote there, too.
     """
 
-    chooses_learner: bool
+    chooses_learner: bool = False
     needs: Set[str]
     on_new_class: str
     abstain: Any
@@ -166,6 +167,7 @@ class PredictionMethods(Facts):
         ignore = new_experts == "ignore" and self.runner.counts[TRIALS] > 0
         batch = self._encode(votes, labels, attributes, self.on_new_class, ignore)
         self.runner.check(batch)
+        batch.needs = self.needs
         return batch
 
     def predict_batch(self, batch: Batch, *, scores: bool = False) -> Predictions:
@@ -184,7 +186,16 @@ class PredictionMethods(Facts):
             The codes of the predicted classes, and the scores.
         """
         with self._lock, self._lock.state:
+            self._check_batch(batch)
             return self.runner.run(batch, learn=False, scores=scores)
+
+    def _check_batch(self, batch: Batch) -> None:
+        """Refuse a batch that was read before the session chose another learner."""
+        if batch.needs is not None and batch.needs != self.needs:
+            raise ValueError(
+                f"the batch has {_kinds(batch.needs)}, and the session now learns from {_kinds(self.needs)};"
+                " read it again"
+            )
 
     def _choose_learner(self, votes: bool, attributes: bool) -> None:
         """Choose the learner for what is given, if none was chosen by the user."""
@@ -193,12 +204,12 @@ class PredictionMethods(Facts):
         self._choose_learner(votes is not None, attributes is not None)
         if self.chooses_learner and attributes is not None and "rows" not in self.needs:
             raise ValueError(
-                "this session has learned from votes alone and cannot use attributes now; leave them out, or"
+                "this session learns from votes alone and cannot use attributes now; leave them out, or"
                 " learn all items in a new session with both"
             )
         if self.chooses_learner and votes is not None and "votes" not in self.needs:
             raise ValueError(
-                "this session has learned from attributes alone and cannot use votes now; leave them out, or"
+                "this session learns from attributes alone and cannot use votes now; leave them out, or"
                 " learn all items in a new session with both"
             )
         return inputs.read(
@@ -285,6 +296,10 @@ class PredictionMethods(Facts):
             votes, attributes = self.tickets.item(votes)
             new_experts = "vote"
         return self.read(as_list(votes), attributes=as_list(attributes), new_experts=new_experts)
+
+
+def _kinds(needs: Set[str]) -> str:
+    return " and ".join(sorted({ARGUMENTS[need] for need in needs}, reverse=True))
 
 
 def softmax(scores: Scores) -> Scores:

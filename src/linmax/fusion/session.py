@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable
 from copy import deepcopy
 from functools import partial
@@ -135,12 +136,18 @@ class Fusion(PredictionMethods):
         self._single = SingleItem(self.runner, self.needs, self.abstain, self._lock)
 
     def _choose_learner(self, votes: bool, attributes: bool) -> None:
-        """Use the default for what is given, unless something has been learned."""
-        if self.chooses_learner and self.runner.counts[TRIALS] == 0:
-            chosen = recommended(votes=votes or not attributes, attributes=attributes)
-            if chosen != self.learner:
-                self.learner = chosen
-                self._start()
+        """Use the default for what is given, unless something has been learned, or is just being learned.
+
+        Of the threads that share a session, one at a time learns, and only that one may change its choice.
+        """
+        if not self.chooses_learner or self.runner.counts[TRIALS] > 0:
+            return
+        chosen = recommended(votes=votes or not attributes, attributes=attributes)
+        if chosen != self.learner:
+            with self._lock.state:
+                if not self._lock.learns or self._lock.learner is threading.current_thread():
+                    self.learner = chosen
+                    self._start()
 
     def __repr__(self) -> str:
         known = f"classes={self.classes!r}, experts={len(self.experts)}, trials={self.trials}"
@@ -186,6 +193,7 @@ class Fusion(PredictionMethods):
         if labels is None:
             raise ValueError("learn needs labels; without them use predict")
         with self._lock.learning, self._lock.exclusive:
+            self._choose_learner(votes is not None, attributes is not None)
             before, ignored = self.runner.totals(), self.ignored
             found, wrong = [], []
             for _ in range(passes):
@@ -217,6 +225,7 @@ class Fusion(PredictionMethods):
             The codes of the predicted classes, and the scores.
         """
         with self._lock.learning, self._lock.exclusive:
+            self._check_batch(batch)
             return self._learn_batch(batch, scores)
 
     def _learn_batch(self, batch: Batch, scores: bool = False) -> Predictions:
@@ -225,13 +234,13 @@ class Fusion(PredictionMethods):
 
     # --- one item
 
-    def learn_one(self, votes: Any, label: Any, *, attributes: Any = None) -> Any:
+    def learn_one(self, votes: Any = None, label: Any = None, *, attributes: Any = None) -> Any:
         """Predict one item, then learn its label.
 
         Parameters
         ----------
         votes
-            As for `predict_one`. Learning from a ticket uses the votes that are stored with it.
+            As for `predict_one`; None without votes. Learning from a ticket uses the votes stored with it.
         label
             The true class; None if it is missing.
         attributes
@@ -280,7 +289,8 @@ class Fusion(PredictionMethods):
         Explanation(guess='dog', scores={'cat': 1.0, 'dog': 2.0}, contributions={'ann': {'cat': 1.0}, ...})
         """
         with self._lock, self._lock.state:
-            return explain(self.runner, self._read_one(votes, attributes, new_experts))
+            batch = self._read_one(votes, attributes, new_experts)  # which may choose the learner
+            return explain(self.runner, batch)
 
     # --- saving
 

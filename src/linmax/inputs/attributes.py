@@ -124,6 +124,9 @@ def _join_columns(
         if not isinstance(column, CodedArray) and attributes.code(name) >= 0
     }
     nominal = {name: column for name, column in columns.items() if isinstance(column, CodedArray)}
+    for name, coded in nominal.items():
+        if coded.present:
+            _check_text(name, coded.present[0], attributes)
     targets = [attributes.code(name) for name in numeric]
     values = np.empty((trials, len(numeric)))
     for j, column in enumerate(numeric.values()):
@@ -258,6 +261,8 @@ def _read_dicts(dicts: DictRows, attributes: StagedIndex) -> SparseRows:
             if cell is None:
                 continue
             nominal = isinstance(cell, str) and not (closed and attributes.leaves_out(name))
+            if nominal:
+                _check_text(name, cell, attributes)
             code = attributes.code((to_python(name), str(cell)) if nominal else name)
             if code < 0:
                 continue
@@ -271,6 +276,14 @@ def _read_dicts(dicts: DictRows, attributes: StagedIndex) -> SparseRows:
     order = np.lexsort((codes, rows))
     order = order[values[order] != 0]
     return SparseRows(row_starts(rows[order], len(dicts)), codes[order], values[order])
+
+
+def _check_text(name: Any, text: Any, attributes: StagedIndex) -> None:
+    """Refuse text where an attribute has been a number in earlier calls."""
+    if name in attributes.index.codes:
+        raise ValueError(
+            f"the attribute {name!r} has been a number so far (got {text!r}); fix it, or rename the attribute"
+        )
 
 
 def _read_nominal_dicts(dicts: DictRows, values: StagedIndex) -> Codes:

@@ -1,6 +1,6 @@
 """A batch: votes, attributes and labels as arrays of codes and numbers."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -75,6 +75,8 @@ class Batch:
         All codes of classes and of experts are smaller.
     left_out : Newcomers
         The experts and attributes that were ignored because they are unknown.
+    needs : set of {"votes", "rows", "nominal"} or None
+        What the session that has read it needed then.
     """
 
     trials: int
@@ -92,6 +94,7 @@ class Batch:
     classes_seen: int
     experts_seen: int
     left_out: Newcomers = field(default_factory=lambda: Newcomers([], [], []))
+    needs: Set[str] | None = None
 
     @property
     def sliceable(self) -> bool:

@@ -36,6 +36,8 @@ class SessionLock:
     learns : bool
         Whether a call that learns many items is under way: a single item is then learned after it. It
         changes inside of ``with lock.exclusive`` only.
+    learner : Thread or None
+        The thread of that call.
     waiting : deque
         Has one entry per thread that waits for the state. It is a hint: an entry that an interrupt leaves
         behind costs a short wait.
@@ -52,6 +54,7 @@ class SessionLock:
         self.learning = threading.RLock()
         self.state = threading.RLock()
         self.learns = False
+        self.learner: threading.Thread | None = None
         self.exclusive = _Exclusive(self)
         self.waiting: deque[None] = deque()
         self.served: deque[None] = deque(maxlen=1000)  # entries that have left, since a chunk looked
@@ -92,10 +95,12 @@ class _Exclusive:
 
     def __enter__(self) -> None:
         self.lock.learns = True
+        self.lock.learner = threading.current_thread()
         with self.lock.state:
             pass  # an item that was being learned is done
 
     def __exit__(self, *error: object) -> None:
+        self.lock.learner = None
         self.lock.learns = False
 
 

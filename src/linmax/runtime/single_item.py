@@ -120,6 +120,8 @@ class SingleItem:
             votes = {name: vote for name, vote in votes.items() if name in experts}
         if type(attributes) is dict:
             codes = names.attributes.codes
+            if any(isinstance(value, str) and name in codes for name, value in attributes.items()):
+                return None  # text instead of a number: the general path has an error for that
             attributes = {
                 name: value
                 for name, value in attributes.items()
