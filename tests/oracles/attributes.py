@@ -5,6 +5,8 @@ Nothing here is shared with the library.
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 
 Rows = np.ndarray
@@ -32,10 +34,11 @@ def unit(rows: Rows) -> Rows:
 
 def random_features(rows: Rows, count: int) -> Rows:
     """A constant, and cosines of the standardised rows of length 1 in random directions."""
-    rng = np.random.default_rng(count)
-    phases, directions = rng.random(count), rng.normal(size=(65, count))
-    scaled = unit(standardised(rows))
-    angles = 2.0 * scaled @ directions[: scaled.shape[1]] + 2.0 * np.pi * phases
+    phases, directions = np.random.default_rng(count).random(count), []
+    for name in (None, *range(rows.shape[1])):
+        seed = int.from_bytes(hashlib.blake2b(repr(name).encode(), digest_size=8).digest(), "little")
+        directions.append(np.random.default_rng([count, seed]).normal(size=count))
+    angles = 2.0 * unit(standardised(rows)) @ np.array(directions) + 2.0 * np.pi * phases
     return np.column_stack([np.ones(len(rows)), np.cos(angles)])
 
 

@@ -142,11 +142,11 @@ class Fusion(PredictionMethods):
         """
         if not self.chooses_learner or self.runner.counts[TRIALS] > 0:
             return
-        chosen = recommended(votes=votes or not attributes, attributes=attributes)
-        if chosen != self.learner:
+        votes = votes or not attributes
+        if (votes, attributes) != ("votes" in self.needs, "rows" in self.needs):
             with self._lock.state:
                 if not self._lock.learns or self._lock.learner is threading.current_thread():
-                    self.learner = chosen
+                    self.learner = recommended(votes=votes, attributes=attributes)
                     self._start()
 
     def __repr__(self) -> str:
