@@ -319,3 +319,14 @@ def test_linmax_without_pyarrow_names_the_extra(tmp_path: Path) -> None:
     assert "linmax.streams requires pyarrow" in done.stdout
     assert "pip install 'linmax[cli]'" in done.stdout
     assert done.stdout.count("\n") == 1
+
+
+def test_a_slip_in_a_column_of_numbers_is_an_error_and_a_code_is_text() -> None:
+    slip = "\n".join(["size,truth", *(f"{i / 7:.3f},{'ab'[i % 2]}" for i in range(200)), "oops,a"])
+    with pytest.raises(
+        StreamError, match=r"line 202: the attribute 'size' is 'oops', and a number in 200 of 201 rows"
+    ):
+        list(open_stream(io.BytesIO(slip.encode()), label="truth", attributes=("size",)))
+    codes = "\n".join(["code,truth", *(f"{'A' if i % 20 == 0 else ''}{i},{'ab'[i % 2]}" for i in range(200))])
+    (chunk,) = open_stream(io.BytesIO(codes.encode()), label="truth", attributes=("code",))
+    assert chunk.attributes.column("code")[0].as_py() == "A0"

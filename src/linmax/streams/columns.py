@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from linmax.streams.schema import StreamError, short_repr
 
+NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
+MOSTLY, MANY_NUMBERS = 0.99, 20  # the part of cells, and how many different numbers, of a column with a slip
 MAX_NUMBER = 1e60  # of scores and attributes, as in Fusion
 MAX_LABEL = 2.0**53  # beyond it, floats are not exact
 
@@ -146,9 +148,7 @@ class ColumnDecoder:
     def _attribute(self, batch: TableBatch, name: str) -> Any:
         column = _decode(single_chunk(batch.table.column(name)))
         if name not in self._numeric:
-            self._numeric[name] = not is_text(column.type) or (
-                self.text and column.null_count < len(column) and parse_numbers(column)[1] < 0
-            )
+            self._numeric[name] = not is_text(column.type) or self._has_numbers(batch, name, column)
         if not self._numeric[name]:
             return column.cast(pa.string())
         values = self.numbers(batch, name, "the attribute")
@@ -161,6 +161,24 @@ class ColumnDecoder:
                 f"the attribute {short_repr(name)} is {got}; fill in a number or drop the row",
             )
         return pa.array(values)
+
+    def _has_numbers(self, batch: TableBatch, name: str, column: Any) -> bool:
+        """Whether a column of text holds numbers; an error if nearly all of its cells are numbers."""
+        if not self.text or column.null_count == len(column):
+            return False
+        bad = parse_numbers(column)[1]
+        if bad < 0:
+            return True
+        texts = pc.utf8_trim_whitespace(column)
+        numbers = pc.filter(texts, pc.match_substring_regex(texts, NUMBER))
+        given = len(texts) - texts.null_count
+        if len(numbers) >= MOSTLY * given and pc.count_distinct(numbers).as_py() >= MANY_NUMBERS:
+            raise self.error(
+                batch.lines[bad],
+                f"the attribute {short_repr(name)} is {short_repr(column[bad].as_py())}, and a number in"
+                f" {len(numbers):,} of {given:,} rows; fix it, or leave the column out",
+            )
+        return False
 
     def _integers(self, column: Any, name: str, lines: NDArray[np.int64]) -> Any:
         """Convert a column of floats, as data frames with missing values have them, to integers."""
