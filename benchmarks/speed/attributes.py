@@ -16,13 +16,14 @@ from benchmarks.speed.linmax_methods import Run, time_run
 from benchmarks.speed.time_methods import peer_run, time_methods
 from benchmarks.speed.votes import Report
 from benchmarks.timing import TimedRun
-from linmax import Averaged, Fusion, Perceptron
+from linmax import Averaged, Fusion, Perceptron, recommended
 from linmax.experts import Attributes
 
 SINGLE = "linmax Perceptron"
 LEARNERS: dict[str, Any] = {
     SINGLE: Perceptron().on(Attributes()),
     "linmax averaged": Averaged(Perceptron().on(Attributes())),
+    "linmax default": recommended(votes=False, attributes=True),
 }
 CLASSES, WORDS, LENGTH, TOPIC = 10, 20_000, 50, 200
 OWN = 0.15  # share of the words of a text from the topic of its class

@@ -105,8 +105,25 @@ class Attributes(Source):
         return key[:2]
 
 
+class _OfScaledRows(Source, abstract=True):
+    """A source with k sub-experts for each of its inputs, which are made of standardised attributes."""
+
+    needs: ClassVar[str] = "rows"
+    scaled: ClassVar[bool] = True
+    per_class: ClassVar[bool] = True
+    in_place: ClassVar[bool] = True
+    many: ClassVar[bool] = True
+
+    def _rows(self, data: TrialData, unit: bool) -> SparseRows:
+        """Return the standardised attributes, of length 1 or as they are."""
+        rows = data.scaled
+        if rows is None:
+            raise ValueError(f"{self._name()} needs attributes; pass attributes=")
+        return SparseRows(rows.indptr, rows.index, rows.unit if unit else rows.value)
+
+
 @dataclass(frozen=True, repr=False)
-class ScaledAttributes(Source):
+class ScaledAttributes(_OfScaledRows):
     """Attributes standardised on-line, and a constant: k sub-experts for each, as for `Attributes`.
 
     A column that is not 0 in more than half of the items is centred and divided by its standard deviation.
@@ -144,12 +161,6 @@ class ScaledAttributes(Source):
 
     unit: bool = field(default=False, kw_only=True)
 
-    needs: ClassVar[str] = "rows"
-    scaled: ClassVar[bool] = True
-    per_class: ClassVar[bool] = True
-    in_place: ClassVar[bool] = True
-    many: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
         """Check the option."""
         super().__post_init__()
@@ -167,12 +178,7 @@ class ScaledAttributes(Source):
 
     def form(self, data: TrialData, capacity: Capacity, names: Any, memory: Any) -> Any:
         """Return the standardised attributes as a linear machine."""
-        rows = data.scaled
-        if rows is None:
-            raise ValueError("ScaledAttributes needs attributes; pass attributes=")
-        return LinearMachine(
-            SparseRows(rows.indptr, rows.index, rows.unit if self.unit else rows.value), capacity.classes
-        )
+        return LinearMachine(self._rows(data, self.unit), capacity.classes)
 
     def keys(self, names: Any, memory: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
         """Yield keys by attribute and class, the constant first."""
@@ -196,7 +202,7 @@ class ScaledAttributes(Source):
 
 
 @dataclass(frozen=True, repr=False)
-class RandomFeatures(Source):
+class RandomFeatures(_OfScaledRows):
     """Random cosines of the standardised attributes: a linear learner on them is nearly one with a kernel.
 
     Feature j of an item is cos(w_j . x + b_j), where x are its `ScaledAttributes(unit=True)`, w_j is drawn
@@ -235,12 +241,6 @@ class RandomFeatures(Source):
 
     count: int = 64
 
-    needs: ClassVar[str] = "rows"
-    scaled: ClassVar[bool] = True
-    per_class: ClassVar[bool] = True
-    in_place: ClassVar[bool] = True
-    many: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
         """Check the number of features."""
         super().__post_init__()
@@ -260,14 +260,11 @@ class RandomFeatures(Source):
 
     def form(self, data: TrialData, capacity: Capacity, names: Any, memory: Any) -> Any:
         """Return the features as a linear machine; they are computed when a trial begins."""
-        rows = data.scaled
-        if rows is None:
-            raise ValueError("RandomFeatures needs attributes; pass attributes=")
         directions = _directions(names.attributes.names, self.count)
-        source = SparseRows(rows.indptr, rows.index, rows.unit)
-        return LinearMachine(
-            FeatureRows(source, directions, _phases(self.count), np.zeros(1 + self.count)), capacity.classes
+        features = FeatureRows(
+            self._rows(data, True), directions, _phases(self.count), np.zeros(1 + self.count)
         )
+        return LinearMachine(features, capacity.classes)
 
     def keys(self, names: Any, memory: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
         """Yield keys by feature and class."""

@@ -145,7 +145,7 @@ class Fusion(PredictionMethods):
         votes = votes or not attributes
         if (votes, attributes) != ("votes" in self.needs, "rows" in self.needs):
             with self._lock.state:
-                if not self._lock.learns or self._lock.learner is threading.current_thread():
+                if self._lock.learning_thread in (None, threading.current_thread()):
                     self.learner = recommended(votes=votes, attributes=attributes)
                     self._start()
 
@@ -193,7 +193,6 @@ class Fusion(PredictionMethods):
         if labels is None:
             raise ValueError("learn needs labels; without them use predict")
         with self._lock.learning, self._lock.exclusive:
-            self._choose_learner(votes is not None, attributes is not None)
             before, ignored = self.runner.totals(), self.ignored
             found, wrong = [], []
             for _ in range(passes):

@@ -33,11 +33,9 @@ class SessionLock:
     Attributes
     ----------
     learning, state : RLock
-    learns : bool
-        Whether a call that learns many items is under way: a single item is then learned after it. It
-        changes inside of ``with lock.exclusive`` only.
-    learner : Thread or None
-        The thread of that call.
+    learning_thread : Thread or None
+        The thread of a call that learns many items, while it is under way: a single item is then learned
+        after it. It changes inside of ``with lock.exclusive`` only.
     waiting : deque
         Has one entry per thread that waits for the state. It is a hint: an entry that an interrupt leaves
         behind costs a short wait.
@@ -53,8 +51,7 @@ class SessionLock:
     def __init__(self) -> None:
         self.learning = threading.RLock()
         self.state = threading.RLock()
-        self.learns = False
-        self.learner: threading.Thread | None = None
+        self.learning_thread: threading.Thread | None = None
         self.exclusive = _Exclusive(self)
         self.waiting: deque[None] = deque()
         self.served: deque[None] = deque(maxlen=1000)  # entries that have left, since a chunk looked
@@ -94,14 +91,12 @@ class _Exclusive:
         self.lock = lock
 
     def __enter__(self) -> None:
-        self.lock.learns = True
-        self.lock.learner = threading.current_thread()
+        self.lock.learning_thread = threading.current_thread()
         with self.lock.state:
             pass  # an item that was being learned is done
 
     def __exit__(self, *error: object) -> None:
-        self.lock.learner = None
-        self.lock.learns = False
+        self.lock.learning_thread = None
 
 
 _pool: ThreadPoolExecutor | None = None

@@ -36,7 +36,7 @@ from linmax.runtime import block_table
 from linmax.runtime.instances import TrialSequence
 from linmax.runtime.layout import WeightLayout, copy_columns
 from linmax.runtime.sources import Sources
-from linmax.runtime.weight_blocks import WeightBlocks, check_saved, columns_of
+from linmax.runtime.weight_blocks import WeightBlocks, check_weights, columns_of
 from linmax.spec import UNLIMITED, RunOptions
 from linmax.validation import check_array
 
@@ -413,12 +413,6 @@ class RuleRun:
     def validate(self, state: State, sizes: Capacity) -> None:
         """Raise a ValueError if the columns of a state do not have the sizes that belong to it."""
         layout = WeightLayout(self.sources.parts, sizes)
-        if self.sparse and "places" in state:
-            check_saved(state, layout)
-            check_array(state, "spoken", (layout.voters,), np.uint8, 0, 2)
-        else:
-            for name in ("theta", "w"):
-                check_array(state, name, (layout.size,), np.float64)
-            check_array(state, "spoken", (layout.size,), np.uint8, 0, 2)
+        check_weights(state, layout, in_blocks=self.sparse and "places" in state)
         for name in ("past", "since"):
             check_array(state, name, (layout.size if self.averages else 0,), np.float64)

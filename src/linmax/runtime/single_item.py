@@ -82,7 +82,7 @@ class SingleItem:
             if (
                 type(votes) is not self._votes_type
                 or type(attributes) is not self._attributes_type
-                or (label is not None and self._lock.learns)
+                or (label is not None and self._lock.learning_thread is not None)
             ):
                 return None
             try:

@@ -20,6 +20,7 @@ from linmax.runtime.block_table import (
     write_blocks,
 )
 from linmax.runtime.layout import Columns, WeightLayout
+from linmax.validation import check_array
 
 COLUMNS = ("theta", "w")
 BOTH = (0, 1)
@@ -106,8 +107,12 @@ def columns_of(state: State, layout: WeightLayout) -> Columns:
     return columns
 
 
-def check_saved(state: State, layout: WeightLayout) -> None:
-    """Raise a ValueError if a state does not have the blocks of such weights."""
+def check_weights(state: State, layout: WeightLayout, *, in_blocks: bool) -> None:
+    """Raise a ValueError if a state does not have the weights of a layout, as arrays or in blocks."""
     blocks = sum(math.prod(in_eights(shape)) for shape in layout.shapes)
     for name in COLUMNS:
-        check_places(state, name, "places", blocks, np.float32)
+        if in_blocks:
+            check_places(state, name, "places", blocks, np.float32)
+        else:
+            check_array(state, name, (layout.size,), np.float64)
+    check_array(state, "spoken", (layout.voters if in_blocks else layout.size,), np.uint8, 0, 2)
