@@ -45,7 +45,17 @@ from linmax.experts import (
     Votes,
 )
 from linmax.experts import Kernel as KernelSource
-from linmax.kernels import board, ensembles, forms, in_place, naive_bayes, regression, trial, voting
+from linmax.kernels import (
+    board,
+    ensembles,
+    forms,
+    in_place,
+    naive_bayes,
+    regression,
+    rule_group,
+    trial,
+    voting,
+)
 from linmax.kernels import program as programs
 from linmax.runtime import program
 
@@ -61,7 +71,7 @@ PARTS = {"LastWeights", "MeanWeights", "Sharing", "StatisticArrays"}  # parts of
 FORMS = set(forms.__all__) - PARTS
 KERNELS = {
     f"{module.__name__.rpartition('.')[2]}.{name}": kernel
-    for module in (trial, in_place, voting, naive_bayes, regression, board, ensembles, programs)
+    for module in (trial, in_place, rule_group, voting, naive_bayes, regression, board, ensembles, programs)
     for name, kernel in vars(module).items()
     if isinstance(kernel, _jit.CompiledKernel)
 }
@@ -254,6 +264,24 @@ def test_a_compiled_form_is_the_interpreted_one(
         assert kernels_of(learner.on(source), inputs(kind), monkeypatch) == {kernel: {(form, way)}}
 
 
+@pytest.mark.parametrize(
+    ("source", "kind", "form"),
+    [
+        (DEFAULT, "labels", "Sum(Hard, ConstantVotes)"),
+        (DEFAULT, "triplets", "Sum(Sparse, ConstantVotes)"),
+        pytest.param(DEFAULT, "scores", "Sum(Dense, ConstantVotes)", marks=pytest.mark.slow),
+        pytest.param(Split(), "labels", "SplitVotes(Hard)", marks=pytest.mark.slow),
+    ],
+)
+def test_a_compiled_group_of_rules_is_the_interpreted_one(
+    source: Source, kind: str, form: str, monkeypatch: Any
+) -> None:
+    rules = [Logistic(0.3, start="equal"), Averaged(Perceptron(rivals="violators", start="equal"))]
+    kernels = kernels_of(Mixture([rule.on(source) for rule in rules]), inputs(kind), monkeypatch)
+    assert kernels["rule_group.run"] == {(form, "")}
+    assert "in_place.run" not in kernels
+
+
 P = Perceptron()
 R = Recycled(P, size=6, updates=2)
 VOTERS = {
@@ -312,6 +340,7 @@ ENSEMBLES = {
     "majority": WeightedMajority([P, A, N]),
     "of experts": Mixture([P, WeightedMajority()]),
     "recycled": Mixture([P, R, A]),
+    "nested": Mixture([Stacked([N, P]), Mixture([N, P])]),
 }
 STAGES = {
     "mixture": {"board.fill_board", "ensembles.mix", "program.copy"},
@@ -327,6 +356,7 @@ STAGES = {
     "majority": {"ensembles.weigh"},
     "of experts": {"ensembles.weigh", "board.fill_board", "ensembles.mix", "program.distribute"},
     "recycled": {"board.fill_board", "ensembles.mix", "program.distribute", "trial.run"},
+    "nested": {"board.fill_board", "board.collect_probabilities", "ensembles.mix", "ensembles.stack"},
 }
 
 
@@ -345,7 +375,7 @@ def run_and_learn_one(learner: Any, arguments: dict[str, Any]) -> tuple[list[Any
 def test_a_compiled_ensemble_is_the_interpreted_one(name: str, monkeypatch: Any) -> None:
     monkeypatch.setattr(program, "MAX_BLOCK", 16)
     kernels = kernels_of(ENSEMBLES[name], inputs("labels"), monkeypatch, run_and_learn_one)
-    of_members = {"in_place.run", "naive_bayes.count"}
+    of_members = {"in_place.run", "rule_group.run", "naive_bayes.count"}
     of_programs = {"program.collect"} | (set() if name in ("of experts", "recycled") else {"program.count"})
     assert set(kernels) - of_members == STAGES[name] | of_programs
 
@@ -357,6 +387,6 @@ def test_every_form_is_compiled_above() -> None:
 def test_every_kernel_of_a_learner_is_compiled_above() -> None:
     covered = set().union(*STAGES.values()) | LOOPS
     covered |= {"trial.run", "in_place.run", "naive_bayes.count", "voting.follow", "voting.count_mistakes"}
-    covered |= {"regression.regress"}
+    covered |= {"regression.regress", "rule_group.run"}
     covered |= {"program.collect", "program.count"}
     assert set(KERNELS) - covered == set()

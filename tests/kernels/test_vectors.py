@@ -107,18 +107,14 @@ def test_every_operation_on_vectors_is_the_same_compiled(bits: int, data: st.Dat
 
 
 @given(st.floats(-1e6, 700.0))
-def test_exp_is_close_and_0_far_below(x: float) -> None:
+def test_exp_is_close_and_constant_far_below(x: float) -> None:
     (found, *_) = exp_of(splat(x)).tolist()
-    if x <= LOWEST:
-        assert found == 0.0
-    else:
-        assert found == pytest.approx(math.exp(x), rel=1e-14, abs=0.0)
+    assert found == pytest.approx(math.exp(max(x, LOWEST)), rel=6e-11, abs=0.0)
 
 
-def test_exp_of_0_is_1_and_probabilities_stay_exact() -> None:
+def test_exp_of_0_is_1() -> None:
     assert exp_of(splat(0.0)).tolist() == [1.0] * WIDTH
     assert exp_of(splat(-0.0)).tolist() == [1.0] * WIDTH
-    assert exp_of(splat(-math.inf)).tolist() == [0.0] * WIDTH
 
 
 @given(st.floats(2.3e-308, 1e308) | st.floats(0.5, 2.0))

@@ -163,6 +163,8 @@ class Source(Term, abstract=True):
         Whether its sub-experts exist before their first vote.
     in_place : bool
         Whether its forms can `add` to weights in place.
+    grouped : bool
+        Whether its forms can do so for several hypotheses side by side.
     many : bool
         Whether it has so many weights that those which only learn fast are kept as float32.
     scaled : bool
@@ -179,6 +181,7 @@ class Source(Term, abstract=True):
     starts_equal: ClassVar[bool] = False
     always_active: ClassVar[bool] = False
     in_place: ClassVar[bool] = False
+    grouped: ClassVar[bool] = False
     many: ClassVar[bool] = False
     scaled: ClassVar[bool] = False
     per_class: ClassVar[bool] = False

@@ -65,6 +65,7 @@ class Votes(Source):
     claims: ClassVar[frozenset[str]] = VOTE_CLAIMS
     starts_equal: ClassVar[bool] = True
     in_place: ClassVar[bool] = True
+    grouped: ClassVar[bool] = True
     once_positional: ClassVar[tuple[str, ...]] = ("as_",)
 
     def __post_init__(self) -> None:
@@ -128,6 +129,7 @@ class Thresholds(Source):
 
     claims: ClassVar[frozenset[str]] = VOTE_CLAIMS
     in_place: ClassVar[bool] = True
+    grouped: ClassVar[bool] = True
     per_class: ClassVar[bool] = True
 
     def shape(self, capacity: Capacity) -> tuple[int, ...]:
@@ -192,6 +194,7 @@ class Split(_OfExperts):
 
     classes: tuple[Any, ...] | None = field(default=None, kw_only=True)
 
+    grouped: ClassVar[bool] = True
     once_positional: ClassVar[tuple[str, ...]] = ("classes",)
 
     def __post_init__(self) -> None:

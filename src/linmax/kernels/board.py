@@ -28,7 +28,8 @@ class Board(NamedTuple):
     Parameters
     ----------
     scores, p : ndarray of shape (block * groups * classes * 8,)
-        The scores of the members, and their softmax.
+        The scores of the members, and their softmax. One array is both, if members give probabilities and the
+        ensemble needs no more (`Predictor.takes_probabilities`).
     shift : ndarray of shape (block * groups * 8,)
         log p = scores - shift.
     groups, classes : int
@@ -43,8 +44,8 @@ class Board(NamedTuple):
 
 
 @inline
-def softmax(scores, k, p):
-    """Write the softmax of k > 0 scores; return log p - scores, which is the same for all.
+def softmax(scores, k, p, sign=1.0):
+    """Write the softmax of k > 0 scores, or minus it; return log p - scores, which is the same for all.
 
     Both arrays have space for complete vectors.
     """
@@ -54,8 +55,9 @@ def softmax(scores, k, p):
         for c in range(k):
             p[c] = math.exp(scores[c] - top)
             whole += p[c]
+        each = sign / whole
         for c in range(k):
-            p[c] /= whole
+            p[c] *= each
         return -(top + math.log(whole))
     for c in range(k, -(-k // LANES) * LANES):
         scores[c] = NO_CLASS
@@ -69,8 +71,9 @@ def softmax(scores, k, p):
         put(p, j, e)
         sums = sums + e
     whole = total(sums)
+    each = sign / whole
     for j in range(0, k, LANES):
-        put(p, j, take(p, j) / whole)
+        put(p, j, take(p, j) * each)
     return -(top + math.log(whole))
 
 
@@ -208,3 +211,16 @@ def board_trials(member_scores, block, stride, labels, known, heats, board, z, p
 
 
 fill_board = CompiledKernel(board_trials)
+
+
+def copy_probabilities(member_scores, block, stride, known, members, board, begin, end):
+    """Collect the probabilities of all members, which are given instead of scores; log p is not needed."""
+    wide = board.classes * LANES
+    for t in range(begin, end):
+        row = t - begin
+        for g in range(board.groups):
+            place = (row * board.groups + g) * wide
+            copy_to_board(member_scores, row * stride, block * stride, g, members, known[t], place, board.p)
+
+
+collect_probabilities = CompiledKernel(copy_probabilities)

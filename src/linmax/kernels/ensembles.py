@@ -22,8 +22,10 @@ def write_prediction(scores, k, row, guesses, out_scores):
             out_scores[row, c] = scores[c]
 
 
-def mix_trials(board, labels, known, v, least, multiplier, share, mixed, guesses, out_scores, begin, end):
-    """Predict with p = sum over members of v_m p_m.
+def mix_trials(
+    board, labels, known, v, least, multiplier, share, mixed, probabilities, guesses, out_scores, begin, end
+):
+    """Predict with p = sum over members of v_m p_m; the scores are p if `probabilities`, and else log p.
 
     A wrong prediction divides the weight v_m by `multiplier`; `share` of all weight is then spread. No weight
     falls below `least`, which is 1 / members for members, times SMALLEST, and 0 for other lanes.
@@ -39,10 +41,11 @@ def mix_trials(board, labels, known, v, least, multiplier, share, mixed, guesses
             mixed[c] = total(sums)
         guesses[row] = best_class(mixed, k)
         if len(out_scores) > 0:
-            for c in range(k, -(-k // LANES) * LANES):
-                mixed[c] = 1.0
-            for j in range(0, k, LANES):
-                put(mixed, j, log_of(maximum(take(mixed, j), SMALLEST)))
+            if not probabilities:
+                for c in range(k, -(-k // LANES) * LANES):
+                    mixed[c] = 1.0
+                for j in range(0, k, LANES):
+                    put(mixed, j, log_of(maximum(take(mixed, j), SMALLEST)))
             for c in range(k):
                 out_scores[row, c] = mixed[c]
         if 0 <= y < k:
@@ -69,12 +72,13 @@ mix = CompiledKernel(mix_trials)
 
 
 def stack_trials(
-    board, labels, known, members, v, P, prior, forget, x, scores, work, guesses, out_scores, begin, end
-):
+    board, labels, known, members, v, P, prior, forget, x, scores, work, probabilities, guesses, out_scores,
+    begin, end,
+):  # fmt: skip
     """Softmax regression on the log-probabilities x of the members: scores = v . x, with Newton steps for v.
 
-    P is the inverse of the curvature so far, lanes * lanes; `forget` of it is replaced by the prior on every
-    trial.
+    The scores are p if `probabilities`, and else log p. P is the inverse of the curvature so far, lanes *
+    lanes; `forget` of it is replaced by the prior on every trial.
     """
     groups, wide, lanes = board.groups, board.classes * LANES, len(v)
     z, p, mean, d, Pd = scores[0], scores[1], work[0], work[1], work[2]
@@ -95,7 +99,7 @@ def stack_trials(
         guesses[row] = best_class(z, k)
         if len(out_scores) > 0:
             for c in range(k):
-                out_scores[row, c] = z[c] + shift
+                out_scores[row, c] = p[c] if probabilities else z[c] + shift
         if not 0 <= y < k:
             continue
         for g in range(groups):

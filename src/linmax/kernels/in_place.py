@@ -1,18 +1,27 @@
 """The kernel of rules that add a multiple of z to the weights: no list of coordinates, no call of the rule.
 
-It does what `kernels/trial.py` does for these rules, with the same state, in one traversal of the votes to
-score and one to update.
+It does what `kernels/trial.py` does for these rules, in one traversal of the votes to score and one to
+update. It averages with `past_i` alone: the sum of the hypotheses is past_i + w_i (total + 1), so that an
+update by z adds -z total to it, and `since_i` stays 0.
 """
 
+import math
 from typing import NamedTuple
 
 from linmax._jit import CompiledKernel, dispatched, inline
 from linmax.kernels.blocks import set_number
 from linmax.kernels.board import softmax
-from linmax.kernels.forms.base import adapt, add, add_to_mean, append_new_voters, begin_trial
+from linmax.kernels.forms import LastWeights
+from linmax.kernels.forms.base import adapt, add, append_new_voters, begin_trial
 from linmax.kernels.structs import MISTAKES, MOVES, NOVEL, SILENT, TRIALS
-from linmax.kernels.trial import predict_trial, remove_new_experts
-from linmax.kernels.update import best_rival, rival_shares
+from linmax.kernels.trial import remove_new_experts
+from linmax.kernels.update import (
+    best_class,
+    best_rival,
+    rival_shares,
+    score_classes,
+    score_classes_with_both,
+)
 from linmax.rules.base import OWN, SLACK, SOFTMAX
 
 
@@ -46,10 +55,9 @@ class Adding(NamedTuple):
 
     def update_weights(self, form, t, k, q, h, average, work):
         """w += step z."""
+        add(form, t, k, q, self.step, 0, h.w)
         if self.averages:
-            add_to_mean(form, t, k, q, self.step, 0, h.w, average.past, average.since, average.total[0])
-        else:
-            add(form, t, k, q, self.step, 0, h.w)
+            add(form, t, k, q, -(self.step * average.total[0]), 0, average.past)
 
 
 class Adapting(NamedTuple):
@@ -81,26 +89,71 @@ def add_new_voters(form, t, k, h, average, work, settings, counts):
         set_number(h.w, i, h.first[i])
         set_number(h.theta, i, h.first[i])
         if settings.averages:
-            average.since[i] = average.total[0]
+            average.past[i] = 0.0 - h.first[i] * average.total[0]
     counts[SILENT] -= count
     return count
 
 
 @inline
-def learn_in_place(form, t, k, y, own, h, average, work, settings):
-    """Update on trial t, whose scores are in `work`, if it is due; return whether an update was made."""
-    wrong = own != y
-    rival = own if wrong else best_rival(work.scores, k, y)
-    if rival < 0 or (not wrong and work.scores[y] - work.scores[rival] > h.s[SLACK]):
-        return False
-    q = work.q
-    if settings.rivals == SOFTMAX:
-        softmax(work.scores, k, q)
+def predict_in_place(form, t, k, h, average, work, settings, hypotheses, row, out):
+    """Predict trial t with the last hypothesis and, if averaging, with the mean; return both predictions."""
+    if settings.averages:
+        sums = LastWeights(average.past)
+        score_classes_with_both(form, t, k, LastWeights(h.w), sums, work.scores, work.mean)
+        write_mean(work.scores, k, average.total[0], work.mean)
+    else:
+        score_classes(form, t, k, LastWeights(h.w), work.scores)
+    own = predicted = write_scores(work.scores, k, 1.0, row, out.own, out.own_scores)
+    if settings.averages:
+        predicted = write_scores(work.mean, k, hypotheses, row, out.mean, out.mean_scores)
+    return own, predicted
+
+
+@inline
+def write_mean(scores, k, total, mean):
+    """Complete the scores of the sum of all hypotheses, of which the part of `past` is given."""
+    for c in range(k):
+        mean[c] += (total + 1.0) * scores[c]
+
+
+@inline
+def write_scores(scores, k, hypotheses, row, codes, out_scores):
+    """Write a prediction and, if they are wanted, the scores of a mean of so many; return the prediction."""
+    code = best_class(scores, k)
+    codes[row] = code
+    if len(out_scores) > 0:
+        each = 1.0 / hypotheses
         for c in range(k):
-            q[c] = -q[c]
+            out_scores[row, c] = scores[c] * each
+    return code
+
+
+@inline
+def write_shares(scores, k, y, own, slack, rivals, q):
+    """Write the shares of the classes in z, if an update is due; return whether it is."""
+    if rivals == SOFTMAX and slack == math.inf:  # always
+        if k > 1:
+            softmax(scores, k, q, -1.0)
+            q[y] += 1.0
+        return k > 1
+    wrong = own != y
+    rival = own if wrong else best_rival(scores, k, y)
+    if rival < 0 or (not wrong and scores[y] - scores[rival] > slack):
+        return False
+    if rivals == SOFTMAX:
+        softmax(scores, k, q, -1.0)
         q[y] += 1.0
     else:
-        rival_shares(work.scores, k, y, rival, 1.0, settings.rivals, q)
+        rival_shares(scores, k, y, rival, 1.0, rivals, q)
+    return True
+
+
+@inline
+def learn_in_place(form, t, k, y, own, h, average, work, settings):
+    """Update on trial t, whose scores are in `work`, if it is due; return whether an update was made."""
+    q = work.q
+    if not write_shares(work.scores, k, y, own, h.s[SLACK], settings.rivals, q):
+        return False
     update_weights(settings, form, t, k, q, h, average, work)
     for c in range(k):
         q[c] = 0.0
@@ -117,7 +170,9 @@ def in_place_trials(form, labels, known, h, average, work, settings, counts, out
         joined = 0
         if settings.tracks_new_experts and counts[SILENT] > 0:
             joined = add_new_voters(form, t, k, h, average, work, settings, counts)
-        own, predicted = predict_trial(form, t, k, h, average, work, settings, counts[TRIALS] + 1, row, out)
+        own, predicted = predict_in_place(
+            form, t, k, h, average, work, settings, counts[TRIALS] + 1, row, out
+        )
         if y < 0:  # a prediction changes nothing
             remove_new_experts(h, average, work, settings, counts, joined)
             continue

@@ -41,6 +41,7 @@ def remove_new_experts(h, average, work, settings, counts, count):
         set_number(h.theta, i, 0.0)
         set_number(h.w, i, 0.0)
         if settings.averages:
+            average.past[i] = 0.0
             average.since[i] = 0.0
     counts[SILENT] += count
 

@@ -17,6 +17,8 @@ from linmax.rules.base import (
     VIOLATORS,
 )
 
+MANY = 16  # classes
+
 
 @inline
 def score_classes(form, t, k, w, scores):
@@ -42,10 +44,23 @@ def best_class(scores, k):
         return -1
     predicted = 0
     top = scores[0]
-    for c in range(1, k):
-        if scores[c] > top:
-            top = scores[c]
-            predicted = c
+    if k < MANY:
+        for c in range(1, k):
+            if scores[c] > top:
+                top = scores[c]
+                predicted = c
+        return predicted
+    second, third, fourth = scores[1], scores[2], scores[3]  # four at a time: each waits for itself only
+    for c in range(4, k - 3, 4):
+        top = max(top, scores[c])
+        second = max(second, scores[c + 1])
+        third = max(third, scores[c + 2])
+        fourth = max(fourth, scores[c + 3])
+    for c in range(k - k % 4, k):
+        top = max(top, scores[c])
+    top = max(max(top, second), max(third, fourth))
+    while predicted < k - 1 and scores[predicted] != top:
+        predicted += 1
     return predicted
 
 

@@ -256,3 +256,11 @@ def try_rule(rule: Rule) -> None:
         bool(np.isfinite(w).all() and np.isfinite(theta).all()),
         f"{name}.update makes weights that are not finite (got {w.tolist()}); check it for overflow",
     )
+
+
+def describes_update(rule: type[Rule]) -> bool:
+    """Tell whether `step` describes the `update` of a class: a subclass may have replaced only that."""
+    update, step = (
+        next(i for i, one in enumerate(rule.__mro__) if name in vars(one)) for name in ("update", "step")
+    )
+    return step <= update and not rule.joins

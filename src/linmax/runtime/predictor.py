@@ -126,6 +126,8 @@ class Predictor:
     recent = 0  # how many of the latest trials have to be kept for it
     staged: ClassVar[bool] = False  # does `bind` add kernels that run block by block?
     combines_scores: ClassVar[bool] = False  # are its scores made of the scores of its members?
+    gives_probabilities: ClassVar[bool] = False  # can it write probabilities instead of scores?
+    takes_probabilities: ClassVar[bool] = False  # does it need of its members no more than probabilities?
     scores_wanted = False
     temperature: tuple[np.ndarray, int] | None = None  # table and row of the scale of its member's scores
     _chunk: TrialChunk | None = None

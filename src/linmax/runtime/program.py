@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 
 from linmax._jit import CompiledKernel, Stage
+from linmax._vectors import WIDTH
 from linmax.experts.base import TrialData
 from linmax.kernels import in_place
 from linmax.kernels import program as programs
 from linmax.kernels import trial as trials
-from linmax.kernels.board import LANES, Board, Temperatures, fill_board
+from linmax.kernels.board import LANES, Board, Temperatures, collect_probabilities, fill_board
+from linmax.kernels.rule_group import GroupOutputs
 from linmax.kernels.structs import Outputs
 from linmax.runtime.predictor import NO_SCORES, Predictions, Predictor, TrialChunk
+from linmax.runtime.rule_group import RuleGroup
 from linmax.runtime.rule_run import RuleRun
 from linmax.runtime.scaling import Scaling
 from linmax.runtime.sources import NO_TRIALS, Sources
@@ -103,7 +106,13 @@ class Program:
         self.bind(predictor, block_codes, block_scores)
         if not whole:
             self.call(programs.collect, block_codes, block_scores, first, codes, scores)
-        self.stages = prepared + [self._stage_of(run) for run in rule_runs] + self.stages
+        predicted, self.stages = self.stages, prepared
+        for run in rule_runs:
+            if run.group is None:
+                self.stages.append(self._stage_of(run))
+            elif run is run.group.runs[0]:
+                self._call_group(run.group)
+        self.stages += predicted
 
     def run(self, begin: int, end: int) -> None:
         """Run the trials begin <= t < end."""
@@ -162,6 +171,9 @@ class Program:
         key = tuple(members)
         if key not in self._boards:
             scores = np.zeros((len(members), self.block, self.classes))
+            if all(map(self.takes_probabilities_of, members)):
+                self._boards[key] = self._board_of_probabilities(members, scores)
+                return self._boards[key]
             heats = empty_temperatures(len(members))
             for i, (member, own) in enumerate(zip(members, scores, strict=True)):
                 if member.temperature is not None and self._is_only_in(key, member):
@@ -177,6 +189,26 @@ class Program:
                 board, *scratch,
             )  # fmt: skip
         return self._boards[key]
+
+    def takes_probabilities_of(self, member: Predictor) -> bool:
+        """Whether a predictor writes probabilities instead of scores: no ensemble needs more of it."""
+        users = [other for other in self.predictor.tree() if member in other.members]
+        return (
+            member is not self.predictor
+            and all(other.takes_probabilities for other in users)
+            and all(one.gives_probabilities for other in users for one in other.members)
+        )
+
+    def _board_of_probabilities(self, members: list[Predictor], p: np.ndarray) -> Board:
+        """Return a board of which only the probabilities are filled."""
+        for member, own in zip(members, p, strict=True):
+            self.bind(member, np.zeros(self.block, dtype=np.int32), own)
+        board = empty_board(len(members), self.block, self.classes)
+        board = board._replace(scores=board.p)
+        self.call(
+            collect_probabilities, p.reshape(-1), self.block, self.classes, self.known, len(members), board
+        )
+        return board
 
     def _is_only_in(self, members: tuple[Predictor, ...], member: Predictor) -> bool:
         """Whether nothing but the board of these members uses the scores of one of them."""
@@ -231,6 +263,21 @@ class Program:
             return in_place.run.stage(form, self.labels, self.known, *run.in_place_state(), out)
         state = run.kernel_state(run.recycling_buffer(NO_TRIALS, form))
         return trials.run.stage(form, self.labels, self.known, *state, out)
+
+    def _call_group(self, group: RuleGroup) -> None:
+        """Run all runs of a group, and copy what they predict to where it is wanted."""
+        wanted = any(name.endswith("scores") for run in group.runs for name in self._outputs[run])
+        out = GroupOutputs(
+            np.zeros((WIDTH, self.block), dtype=np.int32),
+            np.zeros((WIDTH, self.block if wanted else 0, self.classes)),
+        )
+        self.stages.append(group.stage(self.form(group.runs[0].sources), self.labels, self.known, out))
+        for r, run in enumerate(group.runs):
+            for name, lane in (("own", r), ("mean", group.mean[r])):
+                outputs = self._outputs[run]
+                if name in outputs:
+                    scores = outputs.get(f"{name}_scores", NO_SCORES)
+                    self.call(programs.copy, out.codes[lane], out.scores[lane], outputs[name], scores)
 
 
 def _table(stages: list[Stage]) -> np.ndarray:

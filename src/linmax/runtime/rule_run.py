@@ -35,6 +35,7 @@ from linmax.rules.base import OWN, SCALARS, SCALE, SLACK, Rule
 from linmax.runtime import block_table
 from linmax.runtime.instances import TrialSequence
 from linmax.runtime.layout import WeightLayout, copy_columns
+from linmax.runtime.rule_group import RuleGroup
 from linmax.runtime.sources import Sources
 from linmax.runtime.weight_blocks import WeightBlocks, check_weights, columns_of
 from linmax.spec import UNLIMITED, RunOptions
@@ -52,14 +53,6 @@ def _functions(rule: type[Rule], interpreting: bool) -> tuple[Any, Any, Any]:
         _jit.reach(rule.join, _jit.JOIN),
         _jit.reach(rule.settle, _jit.SETTLE),
     )
-
-
-def _describes_update(rule: type[Rule]) -> bool:
-    """Tell whether `step` describes the `update` of a class: a subclass may have replaced only that."""
-    update, step = (
-        next(i for i, one in enumerate(rule.__mro__) if name in vars(one)) for name in ("update", "step")
-    )
-    return step <= update and not rule.joins
 
 
 @dataclass
@@ -99,8 +92,8 @@ class RuleRun:
         self.rule = rule
         self.sources = sources
         self.averages = False
-        self.in_place = False
-        self.sparse = False  # may weights be stored in blocks?
+        self.in_place = self.sparse = False  # sparse: weights may be stored in blocks
+        self.group: RuleGroup | None = None
         self.table: WeightBlocks | None = None
         base.try_rule(rule)
         self.buffer_size = options.buffer
@@ -136,13 +129,18 @@ class RuleRun:
         step = self.rule.step()
         self.in_place = (
             step is not None
-            and _describes_update(type(self.rule))
+            and base.describes_update(type(self.rule))
             and not (step.adapts and self.averages)
             and not self.buffer_size
             and isinstance(self.rule.rivals, str)
             and all(part.in_place for part in self.sources.parts)
         )
         self.sparse = self.in_place and step.adapts and any(part.sparse for part in self.sources.parts)
+        self._allocate(self.sources.layout)
+
+    def join(self, group: RuleGroup) -> None:
+        """Keep the columns in those of a group; called before anything is learned."""
+        self.group = group
         self._allocate(self.sources.layout)
 
     # --- sizes
@@ -153,7 +151,9 @@ class RuleRun:
         if self.sparse and layout.size > block_table.DENSE:
             self.table = WeightBlocks(layout)
         self.columns = self.empty_columns(layout)
-        if self.in_place and not self.rule.step().adapts:
+        if self.group is not None:
+            self.group.share(self, self.columns, layout)
+        elif self.in_place and not self.rule.step().adapts:
             self.columns["theta"] = self.columns["w"]  # they are equal
         sizes = layout.sizes
         n = layout.size
@@ -343,6 +343,7 @@ class RuleRun:
     def twin(self) -> Self:
         """Return a run in the same state that goes its own way."""
         twin = copy.copy(self)
+        twin.group = None
         twin.columns = {name: column.copy() for name, column in self.columns.items()}
         twin.table = self.table and self.table.twin()
         twin.counts, twin.s, twin.total = self.counts.copy(), self.s.copy(), self.total.copy()
@@ -378,12 +379,8 @@ class RuleRun:
         """
         trimmed = WeightLayout(self.sources.parts, self.sources.sizes_of_names())
         in_blocks = self.table is not None and trimmed.size > block_table.DENSE
-        columns = trimmed.empty_columns(
-            self.rule.first(),
-            self.averages,
-            tracked=trimmed.voters if in_blocks else None,
-            stored=0 if in_blocks else None,
-        )
+        sizes = (trimmed.voters, 0) if in_blocks else (None, None)
+        columns = trimmed.empty_columns(self.rule.first(), self.averages, np.float64, *sizes)
         copy_columns(self.columns, self.layout, columns, trimmed)
         state = {name: columns[name] for name in COLUMNS}
         if self.table is not None:
@@ -404,6 +401,10 @@ class RuleRun:
         else:
             self.table.add_columns(columns, trimmed)
         copy_columns(columns, trimmed, self.columns, self.layout)
+        if self.in_place and self.averages:  # in files of earlier versions, since > 0
+            c = self.columns
+            c["past"] -= c["w"] * c["since"]
+            c["since"][:] = 0.0
         self.s[:], self.total[:], self.counts[:KEPT] = state["s"], state["total"], state["counts"]
         self.counts[SILENT] = self.active - int(state["spoken"].sum())
         if self.in_place:

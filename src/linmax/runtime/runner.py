@@ -17,6 +17,7 @@ from linmax.runtime.instances import InstanceBuffer
 from linmax.runtime.layout import strip_prefix
 from linmax.runtime.predictor import Predictions, Predictor, RulePredictor, State, TrialChunk
 from linmax.runtime.program import Program
+from linmax.runtime.rule_group import group_runs
 from linmax.runtime.rule_run import Requests, RuleRun
 from linmax.runtime.scaling import Scaling
 from linmax.runtime.sources import Sources, sizes_of
@@ -89,6 +90,9 @@ class Runner:
         self.staged_runs = [run for run in self.rule_runs if run not in self.whole_runs]
         for run in self.staged_runs:
             run.use_in_place()
+        self.by_threads = len(self.staged_runs) >= MANY_RUNS and not self.single_run
+        if not self.by_threads:
+            group_runs(self.staged_runs)
 
     # --- construction
 
@@ -319,7 +323,7 @@ class Runner:
             run.requests = Requests()
         self.predictor.request(chunk, scores)
         whole, staged = self.whole_runs, self.staged_runs
-        if len(staged) >= MANY_RUNS and not self.single_run:  # threads gain more than a program does
+        if self.by_threads:  # which gain more than a program does
             whole, staged = self.rule_runs, []
         for run in whole:
             run.begin(chunk.length, chunk.classes)

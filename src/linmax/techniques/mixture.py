@@ -83,6 +83,7 @@ class ScoreEnsemble(Predictor):
     kernel: CompiledKernel
     staged: ClassVar[bool] = True
     combines_scores: ClassVar[bool] = True
+    gives_probabilities: ClassVar[bool] = True
 
     def __init__(self, learner: Any, members: list[Predictor]) -> None:
         self.learner = learner
@@ -101,7 +102,7 @@ class ScoreEnsemble(Predictor):
     def bind(self, program: Any, codes: np.ndarray, scores: np.ndarray) -> None:
         """Call the kernel on the board of the members."""
         board = program.board(self.members)
-        state = self.kernel_state(program.classes)
+        state = *self.kernel_state(program.classes), int(program.takes_probabilities_of(self))
         program.call(self.kernel, board, program.labels, program.known, *state, codes, scores)
 
     def weights(self) -> dict[Any, float]:
@@ -130,6 +131,7 @@ class MixturePredictor(ScoreEnsemble):
     """
 
     kernel = mix
+    takes_probabilities: ClassVar[bool] = True
 
     def __init__(self, learner: Mixture, members: list[Predictor]) -> None:
         super().__init__(learner, members)

@@ -10,7 +10,6 @@ from linmax.kernels.elementwise import cos_of_turns
 from linmax.kernels.forms.base import (
     adapt_eight,
     adapt_one,
-    add_one_to_mean,
     all_small,
     attribute_at,
     begin_rows,
@@ -208,13 +207,6 @@ class LinearMachine(NamedTuple):
                     at = offset + a * self.stride + b
                     put(w, at, take(w, at) + shares * x * step)
 
-    def add_to_mean(self, t, k, q, step, offset, w, past, since, total):
-        for c in range(k):
-            if q[c] != 0.0:
-                for j in range(n_entries(self.rows, t)):
-                    a, x = attribute_at(self.rows, t, j)
-                    add_one_to_mean(w, past, since, total, offset + a * self.stride + c, step * (q[c] * x))
-
     def adapt(self, t, k, q, step, initial, offset, theta, w, z):
         least = smallest_share(k)
         for b in range(0, k, WIDTH):
@@ -263,11 +255,6 @@ class Complement(NamedTuple):
     def add(self, t, k, q, step, offset, w):
         for a in range(self.values.shape[1]):
             w[offset + a] += step * (q[0] * self.values[t, a] + q[1] * (1.0 - self.values[t, a]))
-
-    def add_to_mean(self, t, k, q, step, offset, w, past, since, total):
-        for a in range(self.values.shape[1]):
-            z = q[0] * self.values[t, a] + q[1] * (1.0 - self.values[t, a])
-            add_one_to_mean(w, past, since, total, offset + a, step * z)
 
     def adapt(self, t, k, q, step, initial, offset, theta, w, z):
         for a in range(self.values.shape[1]):

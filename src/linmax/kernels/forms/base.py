@@ -10,7 +10,7 @@ import math
 from typing import Any, NamedTuple, TypeVar
 
 from linmax._jit import dispatched, inline
-from linmax._vectors import like, maximum, over_root, total, where_above, wide
+from linmax._vectors import WIDTH, like, maximum, over_root, put, take, total, where_above, wide
 from linmax.kernels.blocks import eight_at, number_at, set_eight, set_number
 
 Form = TypeVar("Form", bound=type)
@@ -52,8 +52,13 @@ def add(form, t, k, q, step, offset, w):
 
 
 @dispatched
-def add_to_mean(form, t, k, q, step, offset, w, past, since, total):
-    """Do what `add` does, and keep the sums of averaging: past[i] -= step z_i (total - since[i])."""
+def add_group_scores(form, t, k, w, offset, scores):
+    """Do what `add_scores` does for eight hypotheses side by side: w and scores are arrays of vectors."""
+
+
+@dispatched
+def add_to_group(form, t, k, q, steps, offset, w):
+    """Do what `add` does for eight hypotheses side by side, with a step each; q is an array of vectors."""
 
 
 @dispatched
@@ -200,10 +205,15 @@ def of_voters(form: Form) -> Form:
 
 
 @inline
-def add_one_to_mean(w, past, since, total, i, z):
-    """Add z to one weight, and keep the sum of its averaging."""
-    w[i] += z
-    past[i] -= z * (total - since[i])
+def add_vector(vectors, i, x):
+    """Add eight numbers to the i-th vector of an array."""
+    put(vectors, i * WIDTH, take(vectors, i * WIDTH) + x)
+
+
+@inline
+def vector_of_class(vectors, c):
+    """Return the index of the vector of class c in an array; -1, an abstention, has the last one."""
+    return c + (c < 0) * (len(vectors) // WIDTH)
 
 
 @inline
@@ -299,9 +309,13 @@ class Sum(NamedTuple):
         add(self.a, t, k, q, step, offset, w)
         add(self.b, t, k, q, step, offset + self.split, w)
 
-    def add_to_mean(self, t, k, q, step, offset, w, past, since, total):
-        add_to_mean(self.a, t, k, q, step, offset, w, past, since, total)
-        add_to_mean(self.b, t, k, q, step, offset + self.split, w, past, since, total)
+    def add_group_scores(self, t, k, w, offset, scores):
+        add_group_scores(self.a, t, k, w, offset, scores)
+        add_group_scores(self.b, t, k, w, offset + self.split, scores)
+
+    def add_to_group(self, t, k, q, steps, offset, w):
+        add_to_group(self.a, t, k, q, steps, offset, w)
+        add_to_group(self.b, t, k, q, steps, offset + self.split, w)
 
     def adapt(self, t, k, q, step, initial, offset, theta, w, z):
         adapt(self.a, t, k, q, step, initial, offset, theta, w, z)

@@ -8,7 +8,7 @@ from linmax._vectors import WIDTH, like, put, take
 from linmax.kernels.forms.base import (
     adapt_eight,
     adapt_one,
-    add_one_to_mean,
+    add_vector,
     all_small,
     n_entries,
     one_pass_each,
@@ -51,9 +51,13 @@ class ConstantVotes(NamedTuple):
         for c in range(k):
             w[offset + c] += step * q[c]
 
-    def add_to_mean(self, t, k, q, step, offset, w, past, since, total):
+    def add_group_scores(self, t, k, w, offset, scores):
         for c in range(k):
-            add_one_to_mean(w, past, since, total, offset + c, step * q[c])
+            add_vector(scores, c, take(w, (offset + c) * WIDTH))
+
+    def add_to_group(self, t, k, q, steps, offset, w):
+        for c in range(k):
+            add_vector(w, offset + c, steps * take(q, c * WIDTH))
 
     def adapt(self, t, k, q, step, initial, offset, theta, w, z):
         for c in range(k):
@@ -120,11 +124,17 @@ class SplitVotes(NamedTuple):
             if c >= 0 and self.chosen[c] == 1:
                 w[offset + i * self.stride + c] += step * (q[c] * x)
 
-    def add_to_mean(self, t, k, q, step, offset, w, past, since, total):
+    def add_group_scores(self, t, k, w, offset, scores):
         for j in range(n_entries(self.votes, t)):
             i, c, x = vote_at(self.votes, t, j)
             if c >= 0 and self.chosen[c] == 1:
-                add_one_to_mean(w, past, since, total, offset + i * self.stride + c, step * (q[c] * x))
+                add_vector(scores, c, take(w, (offset + i * self.stride + c) * WIDTH) * x)
+
+    def add_to_group(self, t, k, q, steps, offset, w):
+        for j in range(n_entries(self.votes, t)):
+            i, c, x = vote_at(self.votes, t, j)
+            if c >= 0 and self.chosen[c] == 1:
+                add_vector(w, offset + i * self.stride + c, steps * (take(q, c * WIDTH) * x))
 
     def adapt(self, t, k, q, step, initial, offset, theta, w, z):
         for j in range(n_entries(self.votes, t)):
@@ -170,14 +180,6 @@ class PerClassVotes(NamedTuple):
                 base = offset + (i * self.stride + a) * self.stride
                 for b in range(0, k, WIDTH):
                     put(w, base + b, take(w, base + b) + take(q, b) * x * step)
-
-    def add_to_mean(self, t, k, q, step, offset, w, past, since, total):
-        for j in range(n_entries(self.votes, t)):
-            i, a, x = vote_at(self.votes, t, j)
-            if a >= 0:
-                base = offset + (i * self.stride + a) * self.stride
-                for c in range(k):
-                    add_one_to_mean(w, past, since, total, base + c, step * (q[c] * x))
 
     def adapt(self, t, k, q, step, initial, offset, theta, w, z):
         least = smallest_share(k)

@@ -9,13 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from linmax._jit import dispatched
-from linmax._vectors import WIDTH, like, take
+from linmax._vectors import WIDTH, like, splat, take
 from linmax.kernels.forms.base import (
     adapt_eight,
     adapt_one,
-    add_one_to_mean,
+    add_vector,
     of_voters,
     one_pass_each,
+    vector_of_class,
     weight_of,
     without_memory,
     without_sketch,
@@ -64,9 +65,14 @@ class Hard(NamedTuple):
         for i in range(self.codes.shape[1]):
             w[offset + i] += step * q[self.codes[t, i]]
 
-    def add_to_mean(self, t, k, q, step, offset, w, past, since, total):
+    def add_group_scores(self, t, k, w, offset, scores):
         for i in range(self.codes.shape[1]):
-            add_one_to_mean(w, past, since, total, offset + i, step * q[self.codes[t, i]])
+            add_vector(scores, vector_of_class(scores, self.codes[t, i]), take(w, (offset + i) * WIDTH))
+
+    def add_to_group(self, t, k, q, steps, offset, w):
+        for i in range(self.codes.shape[1]):
+            z = take(q, vector_of_class(q, self.codes[t, i]) * WIDTH)
+            add_vector(w, offset + i, steps * z)
 
     def adapt(self, t, k, q, step, initial, offset, theta, w, z):
         count = self.codes.shape[1]
@@ -146,9 +152,18 @@ class Dense(NamedTuple):
         for i in range(self.values.shape[1]):
             w[offset + i] += step * z_of(self, t, i, q)
 
-    def add_to_mean(self, t, k, q, step, offset, w, past, since, total):
+    def add_group_scores(self, t, k, w, offset, scores):
         for i in range(self.values.shape[1]):
-            add_one_to_mean(w, past, since, total, offset + i, step * z_of(self, t, i, q))
+            weights = take(w, (offset + i) * WIDTH)
+            for c in range(self.values.shape[2]):
+                add_vector(scores, c, weights * self.values[t, i, c])
+
+    def add_to_group(self, t, k, q, steps, offset, w):
+        for i in range(self.values.shape[1]):
+            z = splat(0.0)
+            for c in range(self.values.shape[2]):
+                z = z + take(q, c * WIDTH) * self.values[t, i, c]
+            add_vector(w, offset + i, steps * z)
 
     def adapt(self, t, k, q, step, initial, offset, theta, w, z):
         for i in range(self.values.shape[1]):
@@ -221,11 +236,20 @@ class Sparse(NamedTuple):
             i, z, j = z_from(self, j, end, q)
             w[offset + i] += step * z
 
-    def add_to_mean(self, t, k, q, step, offset, w, past, since, total):
+    def add_group_scores(self, t, k, w, offset, scores):
+        for j in range(self.indptr[t], self.indptr[t + 1]):
+            weights = take(w, (offset + self.expert[j]) * WIDTH)
+            add_vector(scores, vector_of_class(scores, self.label[j]), weights * self.value[j])
+
+    def add_to_group(self, t, k, q, steps, offset, w):
         j, end = self.indptr[t], self.indptr[t + 1]
         while j < end:
-            i, z, j = z_from(self, j, end, q)
-            add_one_to_mean(w, past, since, total, offset + i, step * z)
+            i = self.expert[j]
+            z = splat(0.0)
+            while j < end and self.expert[j] == i:
+                z = z + take(q, vector_of_class(q, self.label[j]) * WIDTH) * self.value[j]
+                j += 1
+            add_vector(w, offset + i, steps * z)
 
     def adapt(self, t, k, q, step, initial, offset, theta, w, z):
         j, end = self.indptr[t], self.indptr[t + 1]
