@@ -232,21 +232,7 @@ def dispatched(stub: Function) -> Function:
     Compiled, the method is looked up by type, at compile time. Nothing is registered on a type, so fields and
     methods of other NamedTuples are unaffected. The stub has no body.
     """
-    name = stub.__name__
-
-    @functools.wraps(stub)
-    def generic(first: Any, *others: Any) -> Any:
-        return getattr(first, name)(*others)
-
-    if State.compiles:
-
-        def implementation(*arguments: Any) -> Any:
-            method = getattr(getattr(arguments[0], "instance_class", None), name, None)
-            return method if inspect.isfunction(method) else None
-
-        implementation.__signature__ = inspect.signature(stub)  # type: ignore[attr-defined]
-        overload(generic, strict=False, jit_options=compiler_options()[1])(implementation)
-    return generic  # type: ignore[return-value]
+    return _generic(stub, None)
 
 
 def overridable(function: Function) -> Function:
@@ -254,18 +240,24 @@ def overridable(function: Function) -> Function:
 
     It is what `dispatched` is, for a first argument that may also be an array.
     """
+    return _generic(function, function)
+
+
+def _generic(function: Function, default: Function | None) -> Function:
+    """Make a generic function with the name and the parameters of this one."""
     name = function.__name__
 
     @functools.wraps(function)
     def generic(first: Any, *others: Any) -> Any:
-        own = isinstance(first, tuple) and hasattr(first, name)
-        return getattr(first, name)(*others) if own else function(first, *others)
+        if default is None or (isinstance(first, tuple) and hasattr(first, name)):
+            return getattr(first, name)(*others)
+        return default(first, *others)
 
     if State.compiles:
 
         def implementation(*arguments: Any) -> Any:
             method = getattr(getattr(arguments[0], "instance_class", None), name, None)
-            return method if inspect.isfunction(method) else function
+            return method if inspect.isfunction(method) else default
 
         implementation.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
         overload(generic, strict=False, jit_options=compiler_options()[1])(implementation)

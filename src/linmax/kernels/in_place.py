@@ -26,6 +26,11 @@ from linmax.rules.base import OWN, SLACK, SOFTMAX
 
 
 @dispatched
+def predict_in_place(settings, form, t, k, h, average, work, hypotheses, row, out):
+    """Predict trial t with the last hypothesis and, if averaging, with the mean; return both predictions."""
+
+
+@dispatched
 def update_weights(settings, form, t, k, q, h, average, work):
     """Update the weights along z, which has the shares q."""
 
@@ -53,6 +58,15 @@ class Adding(NamedTuple):
     tracks_new_experts: int
     averages: int
 
+    def predict_in_place(self, form, t, k, h, average, work, hypotheses, row, out):
+        if not self.averages:
+            return predict_with_last(form, t, k, h, work, row, out)
+        sums = LastWeights(average.past)
+        score_classes_with_both(form, t, k, LastWeights(h.w), sums, work.scores, work.mean)
+        write_mean(work.scores, k, average.total[0], work.mean)
+        own = write_scores(work.scores, k, 1.0, row, out.own, out.own_scores)
+        return own, write_scores(work.mean, k, hypotheses, row, out.mean, out.mean_scores)
+
     def update_weights(self, form, t, k, q, h, average, work):
         """w += step z."""
         add(form, t, k, q, self.step, 0, h.w)
@@ -64,7 +78,8 @@ class Adapting(NamedTuple):
     """The settings of a rule that adds z with a step per weight, as AdaGrad does; fields as in `Adding`.
 
     Its weights are float32 where a source has very many of them (`Source.many`), and float64 elsewhere.
-    `initial` is what the sum of squares of a weight begins with, beside theta.
+    `initial` is what the sum of squares of a weight begins with, beside theta. Its hypotheses are not
+    averaged.
     """
 
     step: float
@@ -73,6 +88,9 @@ class Adapting(NamedTuple):
     rivals: int
     tracks_new_experts: int
     averages: int
+
+    def predict_in_place(self, form, t, k, h, average, work, hypotheses, row, out):
+        return predict_with_last(form, t, k, h, work, row, out)
 
     def update_weights(self, form, t, k, q, h, average, work):
         """theta += z^2; w += step z / sqrt(initial + theta)."""
@@ -95,18 +113,11 @@ def add_new_voters(form, t, k, h, average, work, settings, counts):
 
 
 @inline
-def predict_in_place(form, t, k, h, average, work, settings, hypotheses, row, out):
-    """Predict trial t with the last hypothesis and, if averaging, with the mean; return both predictions."""
-    if settings.averages:
-        sums = LastWeights(average.past)
-        score_classes_with_both(form, t, k, LastWeights(h.w), sums, work.scores, work.mean)
-        write_mean(work.scores, k, average.total[0], work.mean)
-    else:
-        score_classes(form, t, k, LastWeights(h.w), work.scores)
-    own = predicted = write_scores(work.scores, k, 1.0, row, out.own, out.own_scores)
-    if settings.averages:
-        predicted = write_scores(work.mean, k, hypotheses, row, out.mean, out.mean_scores)
-    return own, predicted
+def predict_with_last(form, t, k, h, work, row, out):
+    """Predict trial t with the last hypothesis; return the prediction twice."""
+    score_classes(form, t, k, LastWeights(h.w), work.scores)
+    own = write_scores(work.scores, k, 1.0, row, out.own, out.own_scores)
+    return own, own
 
 
 @inline
@@ -171,7 +182,7 @@ def in_place_trials(form, labels, known, h, average, work, settings, counts, out
         if settings.tracks_new_experts and counts[SILENT] > 0:
             joined = add_new_voters(form, t, k, h, average, work, settings, counts)
         own, predicted = predict_in_place(
-            form, t, k, h, average, work, settings, counts[TRIALS] + 1, row, out
+            settings, form, t, k, h, average, work, counts[TRIALS] + 1, row, out
         )
         if y < 0:  # a prediction changes nothing
             remove_new_experts(h, average, work, settings, counts, joined)

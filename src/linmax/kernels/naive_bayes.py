@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linmax._jit import CompiledKernel, dispatched, inline, separate
+from linmax._jit import CompiledKernel, dispatched, inline, overridable, separate
 from linmax._vectors import WIDTH, assign, exponents, get, increase, mantissas, put, splat, take
 from linmax.kernels.blocks import (
     add_number,
@@ -329,7 +329,7 @@ def entries_of_expert(votes, t, first, last):
     return end, total
 
 
-@separate
+@overridable
 def add_scored_votes(votes, t, k, shrink, counts, scores):
     """Add what votes with scores say in favour of each class."""
     last = n_entries(votes, t)
@@ -343,7 +343,7 @@ def add_scored_votes(votes, t, k, shrink, counts, scores):
         at = end
 
 
-@separate
+@overridable
 def count_scored_votes(votes, t, y, shrink, counts):
     """Count votes with scores on a trial whose label is y."""
     last = n_entries(votes, t)

@@ -109,6 +109,12 @@ class Hard(NamedTuple):
             count += 1 * (self.codes[t, i] >= 0)
         return count, False
 
+    def add_scored_votes(self, t, k, shrink, counts, scores):
+        pass  # there are none: less to compile
+
+    def count_scored_votes(self, t, y, shrink, counts):
+        pass
+
     def n_entries(self, t):
         return self.codes.shape[1]
 
