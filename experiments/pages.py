@@ -132,8 +132,10 @@ def markdown(head: list[str], lines: Iterable[list[str]]) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
-def pictures(experiment: Experiment, figures: Figures) -> dict[str, bytes]:
-    """Return the plot as PNG and SVG, by suffix; the same figures give the same bytes."""
+def pictures(
+    experiment: Experiment, figures: Figures, kinds: tuple[str, ...] = ("png", "svg")
+) -> dict[str, bytes]:
+    """Return the plot in each format, by suffix; the same figures give the same bytes."""
     if experiment.draw is None:
         return {}
     from matplotlib import rc_context  # slow to import
@@ -143,8 +145,9 @@ def pictures(experiment: Experiment, figures: Figures) -> dict[str, bytes]:
     with rc_context({"svg.hashsalt": experiment.name, "svg.fonttype": "none"}):
         picture = Figure(figsize=experiment.size, dpi=120, layout="constrained")
         experiment.draw(figures, picture)
-        for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+        for kind in kinds:
             content = io.BytesIO()
+            metadata = {"Software": None} if kind == "png" else {"Date": None}
             picture.savefig(content, format=kind, metadata=metadata)
             plots[f".{kind}"] = content.getvalue()
     return plots

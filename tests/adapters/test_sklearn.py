@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -66,10 +65,7 @@ def iris() -> tuple[Any, Any]:
     expected_failed_checks=lambda model: EXPECTED_FAILURES.get(type(model).__name__, {}),
 )
 def test_scikit_learn_s_own_checks_pass(estimator: Any, check: Any) -> None:
-    # the one check without an intercept would compile a kernel that nothing else needs
-    alone = check.func.__name__ == "check_sample_weight_equivalence_on_sparse_data"
-    with interpreted() if alone else nullcontext():
-        check(estimator)
+    check(estimator)
 
 
 # --- attributes

@@ -11,6 +11,7 @@ from benchmarks import fuse
 from benchmarks.timing import Cost, in_turn, record
 
 
+@pytest.mark.slow
 def test_a_file_is_written_once_and_fused_by_a_process_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

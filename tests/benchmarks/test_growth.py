@@ -35,6 +35,7 @@ def test_a_slope_has_a_description(found: float | None, expected: float, said: s
     assert slopes.describe_slope(found, expected) == said
 
 
+@pytest.mark.slow
 def test_one_axis_is_measured_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(axes, "NUMBERS", 5000)
     monkeypatch.delitem(axes.LEARNERS, axes.DEFAULT)

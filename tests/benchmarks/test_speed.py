@@ -71,6 +71,7 @@ def test_a_failing_peer_is_named_and_the_others_continue(timer: PeerTimer, file:
     assert timer.run("River softmax", file, 10).mistakes <= 10
 
 
+@pytest.mark.slow
 def test_a_process_that_has_ended_is_reported_and_restarted(file: Path) -> None:
     with PeerTimer(interpreter=Path(sys.executable)) as timer:
         timer.run(RIVER, file, 10)

@@ -378,7 +378,7 @@ def test_a_learner_that_runs_away_is_not_saved_and_nothing_is_written(file: Path
 
 @pytest.mark.parametrize("kills", [1, pytest.param(10, marks=pytest.mark.slow)])
 def test_a_killed_run_goes_on_to_the_same_bits(kills: int) -> None:
-    hits, wrong = soak(kills=kills, rows=4_000, every=100)
+    hits, wrong = soak(kills=kills, rows=1_000 * (3 + kills) // 4, every=50)
     assert wrong == 0
     assert hits  # else nothing was tried
 

@@ -5,20 +5,19 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import re
-from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from linmax._jit import interpreted
 from linmax.cli.commands import COMMANDS
 from linmax.evaluate import Findings, Gain
 from linmax.evaluate.findings import BaselineComparison, ExpertSummary, ModelResult
 from tests.helpers.pages import ROOT, blocks, commands, run_page
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
-SHORT = ("experts.md",)  # a few trials on each of many sources, which take long to compile
+# a few trials on each of many sources, which take long to compile; but thousands on random features
+SHORT = ("experts.md",)
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +32,7 @@ def build() -> ModuleType:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_block_prints_what_it_says(page: Path) -> None:
-    with interpreted() if page.name in SHORT else nullcontext():
-        assert run_page(page) > 2
+    assert run_page(page, lambda block: page.name not in SHORT or "RandomFeatures" in block) > 2
 
 
 @pytest.mark.parametrize("name", ["tutorial.md", "commands.md"])

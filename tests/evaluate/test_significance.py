@@ -71,7 +71,14 @@ def slow_limit(n: int, better: int, worse: int) -> float:
 
 
 @pytest.mark.parametrize(
-    ("n", "better", "worse"), [(50, 5, 3), (100, 30, 2), (40, 0, 0), (40, 0, 9), (60, 60, 0)]
+    ("n", "better", "worse"),
+    [
+        (50, 5, 3),
+        (40, 0, 0),
+        (40, 0, 9),
+        pytest.param(100, 30, 2, marks=pytest.mark.slow),
+        pytest.param(60, 60, 0, marks=pytest.mark.slow),
+    ],
 )
 def test_limits_are_those_of_a_slow_search(n: int, better: int, worse: int) -> None:
     found = gain(n, better, worse)

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from linmax import Alma, Averaged, Fusion, Logistic, Perceptron, Recycled, Rule, Winnow, parse
 from linmax._jit import interpreted
-from linmax.checks import applicable, check_learner
+from linmax.checks import applicable, check_learner, mathematics
 from linmax.experts import Attributes, Pairs, PerClass, Shared, Source, Split, Thresholds, Votes
 from tests.helpers.compare_rules import CLASSES, TECHNIQUES, follow, items, oracle_of
+from tests.helpers.covering import every_pair
+from tests.helpers.examples import EVERYTHING
 from tests.oracles import class_statistics
 from tests.oracles import session as slow
 from tests.oracles.session import Session
@@ -146,18 +148,7 @@ CASES: dict[str, Case] = {
 RULES = [Perceptron(), Perceptron(start="equal"), Winnow(1.4), Alma(3.0), Logistic(0.3)]
 
 
-def rules_and_techniques() -> Iterator[Any]:
-    """All rules as they are, two of them with all techniques; tests/rules has all rules with all of them."""
-    for rule in RULES:
-        for technique in ("plain", "averaged", "averaged recycled"):
-            fast = technique == "plain" or rule in (Perceptron(start="equal"), Winnow(1.4))
-            yield pytest.param(
-                rule, technique, id=f"{rule!r}-{technique}", marks=() if fast else pytest.mark.slow
-            )
-
-
-@pytest.mark.parametrize(("rule", "technique"), list(rules_and_techniques()))
-@pytest.mark.parametrize("case", CASES)
+@every_pair(case=CASES, rule=RULES, technique=("plain", "averaged", "averaged recycled"), ids=str)
 def test_a_source_is_the_oracles(case: str, rule: Rule, technique: str) -> None:
     """Interpreted, which costs no compilation; that compiled is the same is a check of its own."""
     source, slow_sources, stream = CASES[case]
@@ -198,7 +189,11 @@ def test_any_stream_of_new_classes_and_names_is_the_oracles(seed: int, case: str
     [Votes() + PerClass() + Thresholds(), Attributes(), Pairs(limit=50) + Thresholds()],
     ids=repr,
 )
-def test_learners_on_other_sources_pass_the_common_checks(source: Source) -> None:
+def test_learners_on_other_sources_pass_the_common_checks(
+    source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not EVERYTHING:
+        monkeypatch.setattr(mathematics, "LONG_RUN", 100_000)  # seconds where it is interpreted
     learner = Averaged(Recycled(Winnow(1.2), size=5, updates=2)).on(source)
     assert "check_chunks_equal_whole" in applicable(learner)
     # the kernels of pairs with a buffer are compiled by other tests, too

@@ -70,8 +70,8 @@ def test_there_is_room_for_all_supports_that_recycling_can_bring() -> None:
         (Kernel(Gaussian(1.0), "difference", budget=2), 4, 9, 12),
         (Kernel(Gaussian(1000.0), "difference"), 1, 20, 30),
     ):
-        xs = rng.normal(size=(40, 2))
-        ys = [*reversed(range(k)), *rng.integers(0, k, 40 - k).tolist()]
+        xs = rng.normal(size=(k + 8, 2))
+        ys = [*reversed(range(k)), *rng.integers(0, k, 8).tolist()]
         with interpreted():
             learner = Recycled(Perceptron(), size=size, updates=updates).on(source)
             whole, ones = Fusion(learner, classes=range(k)), Fusion(learner, classes=range(k))

@@ -46,8 +46,14 @@ def whole(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return xs, ((xs[:, 0] > 0) + (xs[:, 1] > 1) + (rng.random(count) < 0.3)).astype(int) % 3
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize(
+    ("pair", "way"),
+    [
+        # the slowest: sets are recycled without a limit without thresholds, too
+        pytest.param(*cell, marks=pytest.mark.slow if cell == ("plain sets", "unlimited") else ())
+        for cell in itertools.product(PAIRS, WAYS)
+    ],
+)
 def test_a_linear_kernel_is_no_kernel(pair: str, way: str) -> None:
     """Whole numbers (and halves): the same guesses and the same scores."""
     xs, ys = whole(12 if way == "unlimited" else 50)
@@ -150,7 +156,7 @@ SOURCES: list[Source] = [
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=repr)
-@pytest.mark.parametrize("way", ["plain", "averaged", "both"])
+@pytest.mark.parametrize("way", ["plain", pytest.param("averaged", marks=pytest.mark.slow), "both"])
 def test_pieces_items_shapes_and_files_are_the_whole(source: Source, way: str, tmp_path: Path) -> None:
     learner: Learner = WAYS[way](Perceptron()).on(source)
     items = list(stream(36, 5))

@@ -35,7 +35,11 @@ COMMITTEES = {
     "mixture": Mixture([Logistic(0.3, start="equal"), Averaged(W), R], share=0.05),
     "nested": WeightedMajority([VR, Mixture([P, W]), Voted(P, hypotheses=2), WeightedMajority()]),
 }
-each = pytest.mark.parametrize("name", COMMITTEES)
+# figures of whole runs are compared with the oracle in the tests of Combine
+each = pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name == "plain figures" else ()) for name in COMMITTEES],
+)
 STREAM = random_stream(90, 12)
 
 

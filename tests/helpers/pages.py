@@ -16,19 +16,20 @@ import doctest
 import re
 import shlex
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from typer.testing import CliRunner
 
 from linmax import spec
+from linmax._jit import interpreted
 from linmax.cli import app
 
 ROOT = Path(__file__).parents[2]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 WIDTH = "100"  # columns of the terminal
-SHELL = "__shell__"  # the name under which examples find it
+SHELL, MODE = "__shell__", "__mode__"  # the names under which examples find them
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
@@ -37,11 +38,26 @@ def blocks(page: Path) -> list[tuple[str, str]]:
     return [(kind, block) for kind, block in found]
 
 
-def run_page(page: Path) -> int:
-    """Run every python and console block and compare what it prints; the number of examples that were run."""
-    whole: dict[str, Any] = {"__name__": f"page_{page.stem.lower()}", SHELL: shell}
+def run_page(page: Path, compiled: Callable[[str], bool] = lambda block: True) -> int:
+    """Run every python and console block and compare what it prints; the number of examples that were run.
+
+    Blocks for which `compiled` is false are interpreted.
+    """
+    with contextlib.ExitStack() as mode:
+
+        def switch(on: bool) -> None:
+            mode.close()
+            if not on:
+                mode.enter_context(interpreted())
+
+        return _run(page, compiled, {SHELL: shell, MODE: switch})
+
+
+def _run(page: Path, compiled: Callable[[str], bool], names: dict[str, Any]) -> int:
+    whole: dict[str, Any] = {"__name__": f"page_{page.stem.lower()}", **names}
     before = spec.registered()
-    test = doctest.DocTest(list(examples(page)), whole, page.name, str(page), 0, None)
+    found = list(examples(page, compiled))
+    test = doctest.DocTest(found, whole, page.name, str(page), 0, None)
     report: list[str] = []
     try:
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
@@ -49,12 +65,13 @@ def run_page(page: Path) -> int:
     finally:
         spec.restore_registry(before)  # what a page registers ends with the page
     assert result.failed == 0, "".join(report)
-    return result.attempted
+    return result.attempted - sum(example.source.startswith(MODE) for example in found)
 
 
-def examples(page: Path) -> Iterator[doctest.Example]:
+def examples(page: Path, compiled: Callable[[str], bool]) -> Iterator[doctest.Example]:
     """The statements and commands of a page, in order, each with the output that the page shows."""
     for kind, block in blocks(page):
+        yield doctest.Example(f"{MODE}({compiled(block)})\n", "")
         if kind == "python":
             yield from doctest.DocTestParser().get_examples(block, page.name)
         elif kind == "console":

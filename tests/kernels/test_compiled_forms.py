@@ -179,10 +179,16 @@ CASES: list[tuple[Source, str, str, tuple[str, ...]]] = [
     (ScaledAttributes(), "sparse rows", "LinearMachine(SparseRows)", (BUFFERED,)),
     (RandomFeatures(), "rows", "LinearMachine(FeatureRows(SparseRows))", (PLAIN,)),
     (Attributes() + Thresholds(), "rows", "Sum(LinearMachine(Rows), ConstantVotes)", (PLAIN,)),
-    (Attributes() + Thresholds(), "sparse rows", "Sum(LinearMachine(SparseRows), ConstantVotes)", (PLAIN,)),
+    (
+        Attributes() + Thresholds(),
+        "sparse rows",
+        "Sum(LinearMachine(SparseRows), ConstantVotes)",
+        (PLAIN, ADDING),
+    ),
     (Attributes(complement=True), "two classes", "Complement", (PLAIN,)),
     (Pairs() + Thresholds(), "words", "Sum(RememberedPairs, ConstantVotes)", (PLAIN, BUFFERED)),
     (Shared("product"), "rows", "SharedFeatures(Rows)", (PLAIN,)),
+    (Shared("product") + Attributes(), "rows", "Sum(SharedFeatures(Rows), LinearMachine(Rows))", (PLAIN,)),
 ]
 RUNS = [(source, kind, form, way) for source, kind, form, ways in CASES for way in ways]
 # each takes seconds to compile, and its parts are compiled in other combinations; make test-all runs them
@@ -190,17 +196,19 @@ SLOW = {
     ("Sum(Sparse, ConstantVotes)", ADAPTING),
     ("Sum(Dense, ConstantVotes)", ADAPTING),
     ("Sum(Sum(Hard, PerClassVotes(Hard)), ConstantVotes)", BUFFERED),
-    ("Sum(Sum(Hard, PerClassVotes(Hard)), ConstantVotes)", ADDING),
+    ("Sum(Sum(Hard, PerClassVotes(Hard)), ConstantVotes)", PLAIN),
     ("Sum(Sum(Sparse, PerClassVotes(Sparse)), ConstantVotes)", PLAIN),
     ("Sum(Sum(Dense, PerClassVotes(Dense)), ConstantVotes)", ADAPTING),
     ("Sum(Sum(Dense, PerClassVotes(Dense)), ConstantVotes)", BUFFERED),
     ("Sparse", PLAIN),
+    ("Sum(Hard, SplitVotes(Hard))", PLAIN),
     ("Sum(Hard, SplitVotes(Hard))", ADAPTING),
     ("Sum(Sparse, SplitVotes(Sparse))", BUFFERED),
     ("Sum(Sparse, SplitVotes(Sparse))", ADDING),
     ("LinearMachine(Rows)", BUFFERED),
     ("LinearMachine(SparseRows)", BUFFERED),
     ("LinearMachine(FeatureRows(SparseRows))", PLAIN),
+    ("Sum(LinearMachine(SparseRows), ConstantVotes)", PLAIN),
 }
 QUICK_RUNS = [one for one in RUNS if one[2:] not in SLOW]
 

@@ -50,7 +50,7 @@ def panel_case(n, size, thresholds=0):
     return Case(n=n + thresholds, delta=1 / size, u=[1 / size] * size)
 
 
-@pytest.mark.parametrize(("size", "mistakes"), [(3, 168), (5, 463)])
+@pytest.mark.parametrize(("size", "mistakes"), [(3, 168), pytest.param(5, 463, marks=pytest.mark.slow)])
 def test_the_bounds_printed_in_1999_and_2003_are_false_and_the_true_one_holds(size, mistakes):
     n, delta = 10_000, 1 / size
     learner = Winnow((1 - delta) ** -0.5).on(Votes())  # the alpha that both papers ask for
@@ -73,8 +73,14 @@ def test_the_perceptron_meets_its_bound_exactly():
     assert bound(Perceptron(), panel_case(100, 3)) == pytest.approx(300)
 
 
-@pytest.mark.parametrize("learner", BOUNDED, ids=repr)
-@pytest.mark.parametrize(("n", "size"), [(31, 3), (24, 5)])
+@pytest.mark.parametrize(
+    ("learner", "n", "size"),
+    [
+        pytest.param(learner, n, size, id=f"{learner!r}-{n}-{size}", marks=() if quick else pytest.mark.slow)
+        for i, learner in enumerate(BOUNDED)
+        for n, size, quick in ((31, 3, i % 2 == 0), (24, 5, i % 2 == 1))
+    ],
+)
 def test_no_rule_with_a_bound_exceeds_it_under_the_adversary(learner, n, size):
     votes, labels = adversary(learner.on(Votes()), 2000, experts=n, size=size)
     run = Fusion(learner.on(Votes()), classes=[0, 1]).learn(votes, labels)

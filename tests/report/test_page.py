@@ -105,9 +105,24 @@ def read(text: str) -> Reader:
     return reader
 
 
+# drawn once for the tests of this file, and of the file on browsers
+PAGES = {
+    "usual": findings([f"Some-Model-3.{i}-{7 * i}B-Instruct" for i in range(30)], "ABCDEFGHIJ", points=512),
+    "small": findings(),
+    "hostile": findings(HOSTILE, HOSTILE, source=HOSTILE[4], learner=HOSTILE[4], bound=HOSTILE[4]),
+    "crowded": findings(
+        [f"expert number {i} of a large panel" for i in range(200)], [f"class {c}" for c in range(60)]
+    ),
+}
+
+
 @functools.cache
+def page_of(name: str) -> str:
+    return page(PAGES[name])
+
+
 def usual_page() -> str:
-    return page(findings())
+    return page_of("small")
 
 
 def without_figures(**changes: Any) -> Findings:
@@ -331,8 +346,7 @@ def test_experts_are_called_droppable_only_if_an_interval_supports_it() -> None:
 
 
 def test_two_hundred_experts_and_sixty_classes_stay_readable() -> None:
-    names = [f"expert number {i} of a large panel" for i in range(200)]
-    text = page(findings(names, [f"class {c}" for c in range(60)]))
+    text = page_of("crowded")
     read(text)
     assert "160\u00a0more experts" in text
     assert "Only 60 of 200 experts are shown." in text
@@ -342,9 +356,7 @@ def test_two_hundred_experts_and_sixty_classes_stay_readable() -> None:
 
 
 def test_a_page_is_small() -> None:
-    names, classes = [f"model-{i}-instruct" for i in range(30)], list("ABCDEFGHIJ")
-    text = page(findings(names, classes, points=512))
-    assert len(text.encode()) < 1_500_000
+    assert len(page_of("usual").encode()) < 1_500_000
 
 
 def test_a_page_is_deterministic_whatever_the_settings_of_matplotlib_are() -> None:

@@ -16,9 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from linmax.cli import app
-from linmax.report.page import write_page
-from tests.helpers.findings import findings
-from tests.report.test_page import HOSTILE
+from tests.report.test_page import PAGES, page_of
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 QUIET = (
@@ -27,12 +25,6 @@ QUIET = (
     "--allow-file-access-from-files", "--enable-logging=stderr", "--v=0",
 )  # fmt: skip
 LEAST = 9.0  # pixels of a letter's height
-PAGES = {
-    "usual": findings([f"Some-Model-3.{i}-{7 * i}B-Instruct" for i in range(30)], "ABCDEFGHIJ", points=512),
-    "small": findings(),
-    "hostile": findings(HOSTILE, HOSTILE, source=HOSTILE[4], learner=HOSTILE[4], bound=HOSTILE[4]),
-    "crowded": findings([f"expert number {i}" for i in range(200)], [f"class number {c}" for c in range(60)]),
-}
 MEASURE = """
 <body><script>
 const seen = {};
@@ -80,8 +72,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not any(map(shutil.which, BROWSERS)):
         pytest.skip("chromium is not installed: the page was not checked in a browser")
     folder = tmp_path_factory.mktemp("pages")
-    for name, found in PAGES.items():
-        write_page(found, folder / f"{name}.html")
+    for name in PAGES:
+        (folder / f"{name}.html").write_text(page_of(name), encoding="utf-8")
     return folder
 
 

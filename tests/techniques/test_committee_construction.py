@@ -23,7 +23,14 @@ from linmax.experts import Pairs, PerClass, Votes
 from tests.helpers.committees import COMMITTEES, VR, P, each
 
 
-@pytest.mark.parametrize("name", [name for name in COMMITTEES if name != "nested"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in ("plain figures", "leader") else ())
+        for name in COMMITTEES
+        if name != "nested"
+    ],
+)
 def test_committees_pass_the_common_checks(name: str) -> None:
     checks.check_learner(COMMITTEES[name])
 
