@@ -27,6 +27,8 @@ MORE = """
   ([more](../../docs/sharing.md)).
 - `adapters.json`, by `make bench-adapters`: comparison with the ensembles of scikit-learn and River
   ([more](../../docs/adapters.md)).
+- `decisions.json`, by `python -m benchmarks.decisions`: validity of probabilities, answers, sets and alarms
+  ([more](../../docs/decisions.md)).
 - `regression.json`, by `make bench-guard`: counted work and ratios to C, to detect regressions.
 """
 

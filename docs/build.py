@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.quality.page import summary
+from docs import decision_tables
 from docs.figures import figures
 from experiments import papers
 from linmax import recommended, spec
@@ -243,6 +244,12 @@ PARTS: dict[str, Callable[[], str]] = {
     "claims": papers.table,
     "counts": papers.counts,
     "fitted": papers.fitted,
+    "decision_losses": lambda: decision_tables.losses(stored("decisions"), table, code),
+    "decision_answers": lambda: decision_tables.answers(stored("decisions"), table),
+    "decision_sets": lambda: decision_tables.sets(stored("decisions"), table),
+    "decision_drift": lambda: decision_tables.drift(stored("decisions"), table),
+    "decision_alarms": lambda: decision_tables.alarms(stored("decisions"), table),
+    "decision_time": lambda: decision_tables.time(stored("decisions"), table, code),
     "adapters_sklearn": adapters_sklearn,
     "adapters_river": adapters_river,
     "adapters_losses": adapters_losses,

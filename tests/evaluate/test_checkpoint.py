@@ -62,4 +62,5 @@ def test_a_run_that_an_earlier_version_has_stopped_resumes_to_the_same_findings(
     again = RestoredAudit(json.loads(json.dumps(audit_state(run.audit))))
     assert again.audit.compared_from.state() == run.audit.compared_from.state()
     sessions = run.fusion.state(), uninterrupted.fusion.state()
-    assert all(np.array_equal(sessions[0][name], array) for name, array in sessions[1].items())
+    learned = {name for name in sessions[1] if not name.startswith("decisions.")}  # that version had none
+    assert all(np.array_equal(sessions[0][name], sessions[1][name]) for name in learned)

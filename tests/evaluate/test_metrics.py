@@ -167,7 +167,8 @@ def calibrated(seed: int, n: int = 300, k: int = 4) -> tuple[CalibrationCounts, 
     counts = CalibrationCounts()
     for begin in range(0, n, 37):
         rows = slice(begin, begin + 37)
-        counts.add(scores[rows], votes[rows], truth[rows], known[rows], guess[rows])
+        p = np.exp(scores[rows]) / np.exp(scores[rows]).sum(axis=1, keepdims=True)
+        counts.add(p, votes[rows], truth[rows], known[rows], guess[rows])
     there = truth >= 0
     return counts, (scores[there], votes[there], truth[there], k)
 
@@ -182,7 +183,7 @@ def expected_error(confidence: Any, correct: Any) -> float:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_calibration_of_linmax_is_that_of_the_softmax(seed: int) -> None:
+def test_the_calibration_of_linmax_is_that_of_its_probabilities(seed: int) -> None:
     counts, (scores, _, truth, k) = calibrated(seed)
     p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     found = counts.result(0)
@@ -225,7 +226,7 @@ def test_probabilities_that_are_true_are_calibrated() -> None:
     truth = (rng.random(20_000)[:, None] > p.cumsum(axis=1)).sum(axis=1).astype(np.int32)
     counts = CalibrationCounts()
     votes, known = np.full((20_000, 1), -1, np.int32), np.full(20_000, 3, np.int32)
-    counts.add(np.log(p), votes, truth, known, p.argmax(axis=1).astype(np.int32))
+    counts.add(p, votes, truth, known, p.argmax(axis=1).astype(np.int32))
     found = counts.result(0)
     assert found is not None
     assert found.ece < 0.015
@@ -243,7 +244,8 @@ def test_with_many_classes_every_so_many_trials_are_counted_whatever_the_chunks(
         counts = CalibrationCounts()
         for begin in range(0, n, size):
             rows = slice(begin, begin + size)
-            counts.add(scores[rows], votes[rows], truth[rows], known[rows], guess[rows])
+            p = np.exp(scores[rows]) / np.exp(scores[rows]).sum(axis=1, keepdims=True)
+            counts.add(p, votes[rows], truth[rows], known[rows], guess[rows])
         states.append(counts.state())
     assert states[0] == states[1] == states[2]
     found = counts.result(0)
@@ -253,9 +255,9 @@ def test_with_many_classes_every_so_many_trials_are_counted_whatever_the_chunks(
     assert found.log_loss == pytest.approx(-np.log(p[np.arange(n), truth])[::3].mean())
 
 
-def test_extreme_scores_have_finite_losses() -> None:
+def test_extreme_probabilities_have_finite_losses() -> None:
     counts = CalibrationCounts()
-    scores = np.array([[1e60, -1e60], [-np.inf, -np.inf], [0.0, -np.inf]])
+    scores = np.array([[1.0, 0.0], [0.5, 0.5], [1.0, 1e-300]])
     truth, known = np.array([1, 1, 1], np.int32), np.full(3, 2, np.int32)
     counts.add(scores, np.zeros((3, 0), np.int32), truth, known, np.zeros(3, np.int32))
     found = counts.result(0)

@@ -259,7 +259,7 @@ def test_a_ticket_of_another_session_is_refused() -> None:
 
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_stops_a_long_stream_between_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linmax.runtime.runner.CHUNK", 50)
+    monkeypatch.setattr("linmax.runtime.chunks.CHUNK", 50)
     fusion = Fusion(Winnow(1.2), classes=range(5))
     chunk = fusion.runner._run_chunk
 

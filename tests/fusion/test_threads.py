@@ -112,7 +112,7 @@ def test_no_learned_item_is_lost(learner: Any) -> None:
 
 def test_calls_that_learn_follow_one_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the order of two calls, the state is that of one after the other."""
-    monkeypatch.setattr("linmax.runtime.runner.CHUNK", 7)
+    monkeypatch.setattr("linmax.runtime.chunks.CHUNK", 7)
     parts = [(VOTES[:150], LABELS[:150]), (VOTES[150:], LABELS[150:])]
     orders = []
     for order in (parts, parts[::-1]):
@@ -130,8 +130,8 @@ def test_calls_that_learn_follow_one_another(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_prediction_beside_learn_sees_whole_chunks_only(
     learner: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("linmax.runtime.runner.CHUNK", 20)
-    monkeypatch.setattr("linmax.runtime.runner.ENSEMBLE_CHUNK", 20)
+    monkeypatch.setattr("linmax.runtime.chunks.CHUNK", 20)
+    monkeypatch.setattr("linmax.runtime.chunks.ENSEMBLE_CHUNK", 20)
     slow = Fusion(learner, classes=range(4), experts=range(6))
     valid = {slow.scores(VOTES[:1]).tobytes()}
     for begin in range(0, 400, 20):
@@ -164,7 +164,7 @@ def test_a_prediction_beside_learn_sees_whole_chunks_only(
 
 
 def test_classes_of_later_chunks_are_unknown_until_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linmax.runtime.runner.CHUNK", 2)
+    monkeypatch.setattr("linmax.runtime.chunks.CHUNK", 2)
     fusion = Fusion(Winnow(1.2))
     known = []
     execute = fusion.runner._execute
@@ -180,7 +180,7 @@ def test_classes_of_later_chunks_are_unknown_until_then(monkeypatch: pytest.Monk
 
 
 def test_a_prediction_waits_for_one_chunk_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linmax.runtime.runner.CHUNK", 10)
+    monkeypatch.setattr("linmax.runtime.chunks.CHUNK", 10)
     fusion = Fusion(Winnow(1.2), classes=range(4), experts=range(6))
     fusion.predict_one(ITEMS[0])
     chunks, waits, done = [0], list[int](), threading.Event()
@@ -312,7 +312,7 @@ def test_an_interrupt_neither_tears_a_learned_item_nor_keeps_the_lock() -> None:
 
 
 def test_an_item_beside_learn_is_learned_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linmax.runtime.runner.CHUNK", 10)
+    monkeypatch.setattr("linmax.runtime.chunks.CHUNK", 10)
     fusion = trained(Winnow(1.2))
     before, inside, counts = fusion.trials, threading.Event(), list[int]()
     execute = fusion.runner._execute

@@ -7,6 +7,14 @@ from typing import Any
 
 from linmax.evaluate.audit import Milestone
 from linmax.evaluate.calibration import Calibration, ReliabilityBin
+from linmax.evaluate.decision_summary import (
+    AnsweredItems,
+    AnswerPoint,
+    DecisionSummary,
+    DriftSummary,
+    ExpertChange,
+    SetPoint,
+)
 from linmax.evaluate.findings import (
     NO_METRICS,
     Agreement,
@@ -73,10 +81,21 @@ def findings(names: Any = NAMES, classes: Any = CLASSES, points: int = 40, **cha
         "baselines": baselines(names),
         "metrics": Metrics(0.85, 0.84, 0.83, 0.8, None),
         "calibration": CalibrationSummary(calibration(0.05), calibration(0.2)),
+        "decisions": decisions(names),
         "schema": {"ann": "expert"},
         "notes": ["a remark"],
     }  # fmt: skip
     return Findings(**{**whole, **changes})
+
+
+def decisions(names: list[Any]) -> DecisionSummary:
+    """Answers, sets, costs and an alarm."""
+    sets = [SetPoint(level, level + 0.01, None) for level in (0.5, 0.8, 0.9, 0.95)]
+    answers = [AnswerPoint(0.01, 0.0, 0.0, None)]
+    answers += [AnswerPoint(limit, 2 * limit, limit / 2, 1 - limit) for limit in (0.05, 0.1, 0.4)]
+    changes = [ExpertChange(name, 0.9, 0.4) for name in names]
+    alarm = DriftSummary(704, 640, 0.1, 0.45, changes)
+    return DecisionSummary(answers, sets, AnsweredItems(0.1, 1000, 250, 5), sets[-1], 123.5, [alarm])
 
 
 def nothing(**changes: Any) -> Findings:
@@ -96,6 +115,7 @@ def nothing(**changes: Any) -> Findings:
         "accuracy": None,
         "metrics": NO_METRICS,
         "calibration": None,
+        "decisions": None,
     }
     return findings(**{**empty, **parts, **changes})
 

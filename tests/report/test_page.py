@@ -28,7 +28,7 @@ from tests.helpers.findings import comparisons, expert, findings, nothing, resul
 
 SECTIONS = [
     "results", "mistakes", "trust", "contributions", "agreement", "confusion",
-    "coverage", "calibration", "hardest", "next", "learner", "notes",
+    "coverage", "calibration", "decisions", "hardest", "next", "learner", "notes",
 ]  # fmt: skip
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 HOSTILE = [
@@ -132,6 +132,7 @@ def without_figures(**changes: Any) -> Findings:
         "calibration": None,
         "confusion": Confusion(["ham"], [[0]], 0),
         "coverage": [],
+        "decisions": None,
         "curves": Curves([], [], [], [], [], []),
         "trust_history": TrustHistory([], []),
     }
@@ -149,7 +150,7 @@ def test_a_page_has_all_its_sections() -> None:
     for told in ("votes.csv", "Averaged(Winnow(1.2))", "At most 400 mistakes", "rows are sorted", "a remark"):
         assert told in text
     assert "1,020\u00a0items, 1,000\u00a0trials" in text
-    assert text.count("<svg") == 10
+    assert text.count("<svg") == 12
 
 
 def test_every_picture_and_table_has_a_name() -> None:

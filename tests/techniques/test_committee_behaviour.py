@@ -44,8 +44,8 @@ def test_any_size_of_chunks_gives_the_same_bits(
 ) -> None:
     whole = learned(name)
     monkeypatch.setattr(
-        "linmax.runtime.runner.Runner._chunks",
-        lambda self, batch: [slice(t, min(t + chunk, batch.trials)) for t in range(0, batch.trials, chunk)],
+        "linmax.runtime.chunks._by_memory",
+        lambda runner, batch: [slice(t, min(t + chunk, batch.trials)) for t in range(0, batch.trials, chunk)],
     )
     other = learned(name)
     assert same(whole, other), different(whole, other)
@@ -53,10 +53,10 @@ def test_any_size_of_chunks_gives_the_same_bits(
 
 def test_the_limits_of_a_chunk_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = learned("vr", STREAM * 2)
-    monkeypatch.setattr("linmax.runtime.runner.ENSEMBLE_CHUNK", 10)
+    monkeypatch.setattr("linmax.runtime.chunks.ENSEMBLE_CHUNK", 10)
     assert same(whole, learned("vr", STREAM * 2))
-    monkeypatch.setattr("linmax.runtime.runner.ENSEMBLE_CHUNK", 1000)
-    monkeypatch.setattr("linmax.runtime.runner.MAX_SCORES", 1)
+    monkeypatch.setattr("linmax.runtime.chunks.ENSEMBLE_CHUNK", 1000)
+    monkeypatch.setattr("linmax.runtime.chunks.MAX_SCORES", 1)
     assert same(whole, learned("vr", STREAM * 2))
 
 
@@ -166,7 +166,7 @@ def test_an_interrupt_leaves_a_session_that_can_go_on(name: str, monkeypatch: py
     whole = Fusion(COMMITTEES[name], classes=CLASSES, seed=5)
     at_once(whole, stream[:1])
     at_once(whole, stream)
-    monkeypatch.setattr("linmax.runtime.runner.ENSEMBLE_CHUNK", 20)
+    monkeypatch.setattr("linmax.runtime.chunks.ENSEMBLE_CHUNK", 20)
     fusion = Fusion(COMMITTEES[name], classes=CLASSES, seed=5)
     at_once(fusion, stream[:1])
     execute = fusion.runner._execute

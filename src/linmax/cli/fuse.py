@@ -25,9 +25,12 @@ from linmax.cli.inputs import (
 )
 from linmax.cli.options import FilesOptions, FuseOptions
 from linmax.cli.output import MilestoneTable, check_output, print_json, stdout_console
+from linmax.decisions.answers import check_limits
+from linmax.decisions.conformal import level_of
 from linmax.evaluate.checkpoint import (
     audit_state,
 )
+from linmax.evaluate.decision_summary import CONFIDENCE, AnswerCounts
 from linmax.evaluate.findings import Findings
 from linmax.evaluate.resumable_run import ResumableRun, encode_ahead
 from linmax.evaluate.summary import summarize
@@ -125,6 +128,7 @@ def fuse(read: FilesOptions, options: FuseOptions, console: Console | None = Non
             every=options.checkpoint,
             fingerprint=options.save is not None,
         )
+        watch_decisions(run, options)
         one = Pass(run, start, stream, options, panel)
         with MilestoneTable(console, stream, quiet=options.json) as table:
             with one.explain_interrupt("before the end of the file"):
@@ -163,11 +167,32 @@ def check_options(read: FilesOptions, options: FuseOptions) -> None:
         PredictionWriter(options.output)  # checks the suffix
     if options.checkpoint and options.save is None:
         raise ValueError(f"--checkpoint {options.checkpoint} requires --save MODEL")
-    for name, value in (("learner", options.learner), ("abstain", options.abstain)):
+    if options.max_error is not None:
+        check_limits(options.max_error, CONFIDENCE)
+    if options.coverage is not None:
+        level_of(options.coverage)
+    stored = (
+        ("learner", options.learner),
+        ("abstain", options.abstain),
+        ("mistake-costs", options.mistake_costs),
+    )
+    for name, value in stored:
         if options.start is not None and value is not None:
             raise ValueError(f"--{name} is stored in the model of --from {options.start}; leave it out")
     if options.relearn and options.start is None:
         raise ValueError("--relearn requires --from MODEL")
+
+
+def watch_decisions(run: ResumableRun, options: FuseOptions) -> None:
+    """Count the answers and the sets that are asked for."""
+    if options.max_error is None and options.coverage is None:
+        return
+    run.fusion.decisions.use_all()
+    if options.coverage is not None:
+        run.fusion.decisions.watch(options.coverage)
+    counts = run.audit.answers
+    if options.max_error is not None and (counts is None or counts.max_error != options.max_error):
+        run.audit.answers = AnswerCounts(options.max_error)
 
 
 def print_warnings(console: Console, warnings: list[DataWarning]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from linmax.cli.inputs import RowOrder, count_experts, parse_learner
+from linmax.cli.mistake_costs import read_mistake_costs
 from linmax.cli.options import FuseOptions
 from linmax.evaluate.checkpoint import (
     NO_PREFIX,
@@ -65,7 +66,14 @@ def start_session(options: FuseOptions, stream: Stream, panel: Panel) -> Start:
     if options.start is None:
         default, notes = default_learner(panel)
         learner = parse_learner(options.learner or default)
-        fusion = Fusion(learner, seed=options.seed, abstain=parse_abstain(options.abstain, stream, panel))
+        costs = options.mistake_costs
+        fusion = Fusion(
+            learner,
+            seed=options.seed,
+            abstain=parse_abstain(options.abstain, stream, panel),
+            calibrate="sample" if (options.max_error, options.coverage) == (None, None) else "all",
+            mistake_costs=None if costs is None else read_mistake_costs(costs, panel.classes.names),
+        )
         return Start(fusion, NO_PREFIX, None, False, [] if options.learner else notes, fingerprint)
     fusion = load(options.start)
     notes = fusion.notes.pop(NOTE, {})

@@ -10,6 +10,7 @@ from rich.text import Text
 from linmax.cli.output import BLOCK, format_number, print_table, shorten
 from linmax.evaluate.findings import ExpertSummary, Findings
 from linmax.evaluate.sample import ItemRecord
+from linmax.report.decision_sentences import describe_decisions
 from linmax.report.sentences import account, answer, describe_calibration, describe_droppable
 
 TEXT = ("", "expert", "reading")
@@ -44,6 +45,8 @@ def print_summary(console: Console, found: Findings) -> None:
         _print_experts(console, found)
     _print_confusion(console, found)
     _print_coverage(console, found)
+    for sentence in describe_decisions(found):
+        console.print(Text(to_plain_text(sentence)), soft_wrap=True)
     _print_items(console, "Hardest items (confident but wrong)", found.hardest)
     _print_items(console, "Label these next (smallest margins)", found.next_labels)
     console.print(Text(found.bound[:1].upper() + found.bound[1:]), soft_wrap=True)

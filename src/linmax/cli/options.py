@@ -277,6 +277,30 @@ class FuseOptions:
             show_default="-1, and an empty cell",
         ),
     ] = None
+    max_error: Annotated[
+        float | None,
+        typer.Option(
+            "--max-error",
+            metavar="SHARE",
+            help="Answer only items where at most this share of the answers is wrong, such as 0.02.",
+        ),
+    ] = None
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            "--coverage",
+            metavar="SHARE",
+            help="Give sets with the label in this share of items, such as 0.95.",
+        ),
+    ] = None
+    mistake_costs: Annotated[
+        Path | None,
+        typer.Option(
+            "--mistake-costs",
+            metavar="FILE",
+            help="Predict the class of least expected cost; a CSV file with the columns truth, guess, cost.",
+        ),
+    ] = None
     seed: Annotated[
         int,
         typer.Option("--seed", min=0, max=2**63 - 1, help="The seed of learners that use random numbers."),

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from linmax.evaluate.calibration import CalibrationCounts
 from linmax.evaluate.counts import CountHistory, MistakeCounts
+from linmax.evaluate.decision_summary import AnswerCounts
 from linmax.evaluate.experts import expert_contributions, vote_weights
 from linmax.evaluate.losses import ProbabilityLosses
 from linmax.evaluate.margins import margins
@@ -36,6 +37,7 @@ from linmax.evaluate.verdict import MIN_COVERAGE
 from linmax.fusion import Fusion
 from linmax.inputs import Batch, Hard, NameIndex, UnknownClasses, decode_classes
 from linmax.runtime import concurrency
+from linmax.runtime.predictor import Predictions
 
 if TYPE_CHECKING:  # reading files needs pyarrow
     from linmax.streams import Chunk
@@ -149,6 +151,8 @@ class Audit:
         Mistakes with the largest margins.
     uncertain : TopK
         Items without a label with the smallest margins.
+    answers : AnswerCounts or None
+        Answers under an error limit, if one was given.
     trust : list of (int, list of float)
         The contribution of each expert after so many items.
 
@@ -177,6 +181,7 @@ class Audit:
         self.sample = Sample(sample)
         self.hardest, self.uncertain = TopK(TOP_ITEMS), TopK(TOP_ITEMS)
         self.trust: list[tuple[int, list[float]]] = []
+        self.answers: AnswerCounts | None = None
         self._background = concurrency.BackgroundTask()
 
     @property
@@ -206,7 +211,13 @@ class Audit:
         if batch is None:
             labels = np.full(chunk.items, None, object) if chunk.raw_labels is None else chunk.raw_labels
             batch = fusion.read(chunk.votes, labels, attributes=chunk.attributes)
-        guess, scores = fusion.learn_batch(batch, scores=True)
+        if self.answers is not None and (self.items in TRUST_CHECKS):
+            self.answers.renew(fusion)
+        seen = fusion.decisions.seen
+        found = fusion.learn_batch(batch, scores=True, probabilities=True)
+        if self.answers is not None:
+            self.answers.add(batch, found, seen, fusion.alarms)
+        guess = found.codes
         begin, self.items = self.items, self.items + batch.trials
         margin = np.empty(batch.trials)
         rows = SampleRows(
@@ -215,10 +226,10 @@ class Audit:
         decoder = _ClassDecoder(fusion, batch)
         weights = vote_weights(fusion) if trust_checks(begin, self.items) else None
         if batch.trials > BACKGROUND_TRIALS and concurrency.thread_count() > 1:
-            self._background.submit(self._count, rows, batch, scores, decoder, weights)
+            self._background.submit(self._count, rows, batch, found, decoder, weights)
         else:
             self.wait()
-            self._count(rows, batch, scores, decoder, weights)
+            self._count(rows, batch, found, decoder, weights)
         return LearnedChunk(chunk, guess, margin, fusion.names.classes, batch.unknown_classes, self.wait)
 
     def wait(self) -> None:
@@ -226,11 +237,16 @@ class Audit:
         self._background.wait()
 
     def _count(
-        self, rows: SampleRows, batch: Batch, scores: Floats, decoder: _ClassDecoder, weights: Floats | None
+        self,
+        rows: SampleRows,
+        batch: Batch,
+        found: Predictions,
+        decoder: _ClassDecoder,
+        weights: Floats | None,
     ) -> None:
         """Count a batch and keep some of its rows; `weights` are those of the votes if trust is measured."""
         truth, guess = rows.truth, rows.guess
-        margins(scores, batch.known, rows.margin)
+        margins(found.scores, batch.known, rows.margin)
         begin = self.history.items
         marks = np.empty(batch.trials, np.uint8)
         thresholds = SelectionThresholds(self.sample.limit, self.hardest.threshold, self.uncertain.threshold)
@@ -242,7 +258,7 @@ class Audit:
                 self._add_milestone(items, decoder(t, guess), decoder(t, truth))
 
         baselines = self.class_counts.add(rows.votes, truth, batch.known, guess, decoder.classes)
-        self.calibration.add(scores, rows.votes, truth, batch.known, guess)
+        self.calibration.add(found.probabilities, rows.votes, truth, batch.known, guess)
         end = begin + batch.trials
         powers = (1 << i for i in range(begin.bit_length(), end.bit_length()))
         self.history.add(

@@ -1,7 +1,7 @@
 """Calibration: are predictions with probability p correct in a fraction p of the cases?
 
 `CalibrationCounts` counts on-line how often linmax and the plurality are correct at each level of confidence.
-The probabilities of linmax are the softmax of its scores, as in `Fusion.predict_proba`; those of the
+The probabilities of linmax are those of `Fusion.predict_proba` before the label was seen; those of the
 plurality are the shares of the votes.
 """
 
@@ -99,10 +99,10 @@ class CalibrationCounts:
     Examples
     --------
     >>> counts = CalibrationCounts()
-    >>> scores = np.log([[0.9, 0.1], [0.2, 0.8]])
+    >>> probabilities = np.array([[0.9, 0.1], [0.2, 0.8]])
     >>> votes = np.array([[0, 0, 1], [0, 0, 0]], np.int32)
     >>> truth, known = np.array([0, 1], np.int32), np.array([2, 2], np.int32)
-    >>> counts.add(scores, votes, truth, known, predictions=truth)
+    >>> counts.add(probabilities, votes, truth, known, predictions=truth)
     >>> found = counts.result(0)
     >>> found.items, round(found.ece, 3), round(found.log_loss, 3), round(found.brier, 3)
     (2, 0.15, 0.164, 0.05)
@@ -113,19 +113,21 @@ class CalibrationCounts:
         self.losses = np.zeros((2, 2)) if losses is None else losses
         self.seen = seen
 
-    def add(self, scores: Floats, votes: Codes, truth: Codes, known: Codes, predictions: Codes) -> None:
+    def add(
+        self, probabilities: Floats, votes: Codes, truth: Codes, known: Codes, predictions: Codes
+    ) -> None:
         """Count more trials.
 
         Parameters
         ----------
-        scores : ndarray of shape (n_trials, n_classes)
-            The scores of linmax.
+        probabilities : ndarray of shape (n_trials, n_classes)
+            The probabilities of linmax.
         votes, truth, known, predictions
             As for `MistakeCounts.add`.
         """
-        support = np.zeros(max(scores.shape[1], int(votes.max(initial=-1)) + 1), np.int64)
+        support = np.zeros(max(probabilities.shape[1], int(votes.max(initial=-1)) + 1), np.int64)
         seen = _count_calibration(
-            np.ascontiguousarray(scores), np.ascontiguousarray(votes), truth, known, predictions,
+            np.ascontiguousarray(probabilities), np.ascontiguousarray(votes), truth, known, predictions,
             support, self.bins, self.losses, self.seen,
         )  # fmt: skip
         self.seen = int(seen)
@@ -174,7 +176,7 @@ class CalibrationCounts:
 
 
 def count_calibration(  # type: ignore[no-untyped-def]
-    scores, votes, truth, known, guess, support, bins, losses, seen
+    probabilities, votes, truth, known, guess, support, bins, losses, seen
 ):
     """Add the confidence and the losses of the counted trials, and return the number of trials so far.
 
@@ -192,23 +194,17 @@ def count_calibration(  # type: ignore[no-untyped-def]
             every *= LATER_TRIALS
         if (seen - 1) % every > 0:
             continue
-        highest = -np.inf
-        for c in range(k):
-            highest = max(highest, scores[t, c])
-        total = 0.0
         squares = 0.0
         for c in range(k):
-            e = math.exp(scores[t, c] - highest) if highest > -np.inf else 1.0
-            total += e
-            squares += e * e
-        of_truth = (math.exp(scores[t, y] - highest) if highest > -np.inf else 1.0) / total
-        confidence = (math.exp(scores[t, guess[t]] - highest) if highest > -np.inf else 1.0) / total
+            squares += probabilities[t, c] * probabilities[t, c]
+        of_truth = probabilities[t, y]
+        confidence = probabilities[t, guess[t]]
         b = min(int(confidence * BINS), BINS - 1)
         bins[0, b, 0] += 1.0
         bins[0, b, 1] += confidence
         bins[0, b, 2] += guess[t] == y
         losses[0, 0] -= math.log(max(of_truth, MIN_PROBABILITY))
-        losses[0, 1] += squares / (total * total) - 2.0 * of_truth + 1.0
+        losses[0, 1] += squares - 2.0 * of_truth + 1.0
 
         voted = 0
         most = 0

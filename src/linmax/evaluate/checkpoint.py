@@ -14,6 +14,7 @@ import numpy as np
 from linmax.evaluate.audit import MODELS, Audit, Milestone
 from linmax.evaluate.calibration import CalibrationCounts
 from linmax.evaluate.counts import MistakeCounts
+from linmax.evaluate.decision_summary import AnswerCounts
 from linmax.evaluate.losses import ProbabilityLosses
 from linmax.evaluate.metrics import ClassCounts
 from linmax.evaluate.progressive import voted_classes
@@ -142,7 +143,7 @@ def audit_state(audit: Audit) -> dict[str, Any]:
 
     The votes of the sample are not part of it: `RestoredAudit` reads them from the file again. Model files
     hold this state, so its keys never change. Version 0.1 had no "classes", "calibration" and
-    "compared_from", and fewer columns in "counts" and "moments".
+    "compared_from", and fewer columns in "counts" and "moments"; "answers" is there if they are counted.
 
     Parameters
     ----------
@@ -151,7 +152,7 @@ def audit_state(audit: Audit) -> dict[str, Any]:
     """
     audit.wait()
     rows = audit.sample.rows()
-    return {
+    return ({} if audit.answers is None else {"answers": audit.answers.state()}) | {
         "items": [audit.items, audit.unlabelled, audit.novel],
         "counts": audit.counts.state(),
         "classes": audit.class_counts.state(),
@@ -245,6 +246,8 @@ def _audit_of(state: dict[str, Any]) -> Audit:
         audit.compared_from = MistakeCounts.from_state(state["compared_from"], MODELS)
     else:  # version 0.1 did not count all baselines
         audit.compared_from = history.counts.copy()
+    if "answers" in state:
+        audit.answers = AnswerCounts.from_state(state["answers"])
     audit.milestones = [Milestone(*milestone) for milestone in state["milestones"]]
     for truth, guess, count in state["confusion"]:
         audit.confusion[int(truth), int(guess)] = int(count)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from linmax.evaluate.audit import Milestone
 from linmax.evaluate.calibration import Calibration
+from linmax.evaluate.decision_summary import DecisionSummary
 from linmax.evaluate.metrics import Metrics
 from linmax.evaluate.sample import ItemRecord
 from linmax.evaluate.significance import Gain
@@ -209,7 +210,7 @@ class CalibrationSummary(NamedTuple):
     Attributes
     ----------
     linmax : Calibration
-        Of the softmax of the scores of linmax.
+        Of the probabilities of linmax.
     plurality : Calibration or None
         Of the shares of the votes; None without experts.
     """
@@ -238,6 +239,8 @@ class Findings:
         Further metrics of linmax.
     calibration : CalibrationSummary or None
         How far its probabilities can be believed; None without counted items.
+    decisions : DecisionSummary or None
+        Answers within an error limit, sets of classes, costs and drift; None if nothing was learned of them.
     schema : dict
         The roles of the columns, as the caller gives them.
     file : str
@@ -315,6 +318,7 @@ class Findings:
     baselines: list[Baseline] = field(default_factory=list)
     metrics: Metrics = NO_METRICS
     calibration: CalibrationSummary | None = None
+    decisions: DecisionSummary | None = None
     schema: dict[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:

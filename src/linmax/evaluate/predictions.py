@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from linmax.evaluate.margins import margins
 from linmax.fusion import Fusion
-from linmax.fusion.prediction import softmax
 from linmax.inputs import Batch, Dense, Hard, decode_classes
 
 if TYPE_CHECKING:  # reading files needs pyarrow
@@ -74,13 +73,13 @@ def predict_chunks(fusion: Fusion, chunk: Chunk) -> Iterator[PredictedChunk]:
     for begin in range(0, chunk.items, rows):
         part = chunk.slice(begin, begin + rows)
         batch = fusion.read(part.votes, attributes=part.attributes, new_experts="ignore")
-        predicted = fusion.predict_batch(batch, scores=True)
+        predicted = fusion.predict_batch(batch, scores=True, probabilities=True)
         yield PredictedChunk(
             part,
             decode_classes(predicted.codes, fusion.names.classes, batch.unknown_classes),
             margins(predicted.scores, batch.known),
             _voting_experts(fusion, part, batch),
-            softmax(predicted.scores[:, : len(fusion.classes)]),
+            predicted.probabilities[:, : len(fusion.classes)],
         )
 
 

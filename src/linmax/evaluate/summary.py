@@ -11,6 +11,7 @@ from linmax.bounds import Case, mistake_bound, tightest
 from linmax.evaluate.audit import Audit
 from linmax.evaluate.baselines import compared_counts, find_baselines, last_half, plurality_mistakes
 from linmax.evaluate.counts import MistakeCounts
+from linmax.evaluate.decision_summary import summarize_decisions
 from linmax.evaluate.experts import Ablation, Trust, ablate_each, decode_labels, trust_of_codes
 from linmax.evaluate.findings import (
     Agreement,
@@ -162,6 +163,7 @@ def summarize(
         baselines=baselines,
         metrics=audit.class_counts.metrics(LINMAX),
         calibration=_calibration(audit, fusion),
+        decisions=summarize_decisions(fusion, rows, audit.answers),
         schema=dict(schema or {}),
     )
 
@@ -373,6 +375,10 @@ def _bound_of(fusion: Fusion, trials: int, rows: SampleRows | None) -> str:
 
 def _notes(audit: Audit, fusion: Fusion, sampled: int, ablation_items: int) -> list[str]:
     notes = []
+    if fusion.decisions.decides:
+        notes.append(
+            "Predictions have the least expected cost, so that others may be right more often and cost more."
+        )
     if audit.compared_from.trials:
         notes.append(
             f"The run was resumed from a checkpoint of an earlier version: the baselines are compared on the"

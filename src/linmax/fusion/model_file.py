@@ -145,6 +145,7 @@ def save(fusion: Fusion, path: str | os.PathLike[str]) -> None:
         arrays = {name: np.ascontiguousarray(array) for name, array in fusion.state().items()}
         try:
             check_state(fusion.runner, arrays)
+            fusion.decisions.validate(arrays)
         except ValueError as error:
             raise ValueError(f"the session cannot be saved, because {error}") from None
         facts = _facts(fusion, learner)
@@ -170,6 +171,8 @@ def _facts(fusion: Fusion, learner: str) -> dict[str, Any]:
         "on_new_class": fusion.on_new_class,
         "abstain": None if isinstance(fusion.abstain, type(inputs.DEFAULT)) else [fusion.abstain],
         "seed": fusion.seed,
+        "calibrate": fusion.decisions.calibrate,
+        "mistake_costs": _pack(fusion.decisions.costs and fusion.decisions.costs.pairs),
         "ignored": fusion.ignored,
         "notes": fusion.notes,
         "tickets": {
@@ -337,14 +340,18 @@ def _rebuild(facts: dict[str, Any], state: dict[str, np.ndarray]) -> Fusion:
         on_new_class=facts["on_new_class"],
         abstain=inputs.DEFAULT if abstain is None else abstain[0],
         seed=facts["seed"],
+        calibrate=facts.get("calibrate", "sample"),
+        mistake_costs=_unpack(facts.get("mistake_costs")),
     )
     fusion.chooses_learner = facts.get("chooses_learner", False) is True
     fusion.names.attributes.extend(map(_tuples, facts["attributes"]))
     fusion.names.values.extend(map(_tuples, facts["values"]))
     check_state(fusion.runner, state)
+    fusion.decisions.validate(state)
     if digest(state, facts) != facts["digest"]:
         raise ValueError("its numbers or names are not those that were saved")
     fusion.runner.restore(state)
+    fusion.decisions.restore(state)
     tickets = facts["tickets"]
     fusion.notes = dict(facts["notes"])
     fusion.ignored = _count(facts["ignored"])

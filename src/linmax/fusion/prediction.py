@@ -41,7 +41,13 @@ class PredictionMethods(Facts):
     # --- many items
 
     def predict(
-        self, votes: Any = None, *, attributes: Any = None, new_experts: str = "ignore"
+        self,
+        votes: Any = None,
+        *,
+        attributes: Any = None,
+        new_experts: str = "ignore",
+        max_error: float | None = None,
+        confidence: float = 0.95,
     ) -> np.ndarray:
         """Predict the class of every item; nothing is learned.
 
@@ -52,11 +58,18 @@ class PredictionMethods(Facts):
         new_experts
             What happens to experts and attributes that the session has not met: "ignore" leaves them out
             once a trial has been learned, "vote" lets them vote as they would in `learn`.
+        max_error
+            The allowed share of wrong predictions among those given: the others are None, to be passed on to
+            a human, say. It holds with the probability `confidence` for items that are exchangeable with
+            those learned; docs/decisions.md says what that means while weights still move. With too few
+            labels, all are None and a `NoAnswerWarning` says how many are needed.
+        confidence
+            The probability with which `max_error` is kept.
 
         Returns
         -------
         ndarray
-            One class per item.
+            One class per item; with `max_error` an array of objects.
 
         Examples
         --------
@@ -69,6 +82,8 @@ class PredictionMethods(Facts):
         """
         with self._lock, self._lock.state:
             batch = self.read(votes, attributes=attributes, new_experts=new_experts)
+            if max_error is not None:
+                return self._answers(batch, max_error, confidence)
             codes = self.runner.run(batch, learn=False).codes
         return inputs.decode_classes(codes, self.names.classes, batch.unknown_classes)
 
@@ -91,11 +106,13 @@ class PredictionMethods(Facts):
     def predict_proba(
         self, votes: Any = None, *, attributes: Any = None, new_experts: str = "ignore"
     ) -> np.ndarray:
-        """Return a probability per item and class: the softmax of `scores`.
+        """Return a probability per item and class, calibrated by the labels learned so far.
 
-        The scores of the default learner, of `Logistic` and of `Tempered(...)` are log-probabilities, so the
-        result is calibrated by what they have learned. The scores of other rules have no scale, and their
-        softmax only orders the classes: wrap those rules in `Tempered(...)`.
+        The scores of the default learner, of `Logistic`, `NaiveBayes` and `Tempered(...)` are
+        log-probabilities, and the result is their softmax. The scores of other learners have no scale: a
+        temperature and a share of the uniform distribution are learned on-line, and mixed with the softmax so
+        that the log-loss over a stream never exceeds that of the softmax by more than ln 2 in total.
+        ``Fusion(calibrate=...)`` says from which items.
 
         Parameters
         ----------
@@ -119,7 +136,17 @@ class PredictionMethods(Facts):
         >>> {name: round(p, 2) for name, p in fusion.predict_proba_one({"ann": "ham"}).items()}
         {'ham': 0.85, 'spam': 0.15}
         """
-        return softmax(self.scores(votes, attributes=attributes, new_experts=new_experts))
+        with self._lock, self._lock.state:
+            batch = self.read(votes, attributes=attributes, new_experts=new_experts)
+            return self._probabilities(self._scores(batch))
+
+    def _probabilities(self, scores: Scores) -> Scores:
+        """Return calibrated probabilities."""
+        raise NotImplementedError
+
+    def _answers(self, batch: Batch, max_error: float, confidence: float) -> np.ndarray:
+        """Return predictions, with None where they would be wrong too often."""
+        raise NotImplementedError
 
     def newcomers(self, votes: Any = None, *, attributes: Any = None) -> Newcomers:
         """Return the experts and attributes of these items that the session has not met.
@@ -170,7 +197,9 @@ class PredictionMethods(Facts):
         batch.needs = self.needs
         return batch
 
-    def predict_batch(self, batch: Batch, *, scores: bool = False) -> Predictions:
+    def predict_batch(
+        self, batch: Batch, *, scores: bool = False, probabilities: bool = False
+    ) -> Predictions:
         """Predict items that `read` has just encoded; nothing is learned.
 
         Parameters
@@ -179,15 +208,17 @@ class PredictionMethods(Facts):
             The encoded items, without labels.
         scores
             Whether the scores behind the predictions are returned, too.
+        probabilities
+            Whether the calibrated probabilities are returned, too.
 
         Returns
         -------
         Predictions
-            The codes of the predicted classes, and the scores.
+            The codes of the predicted classes, the scores and the probabilities.
         """
         with self._lock, self._lock.state:
             self._check_batch(batch)
-            return self.runner.run(batch, learn=False, scores=scores)
+            return self.runner.run(batch, learn=False, scores=scores, probabilities=probabilities)
 
     def _check_batch(self, batch: Batch) -> None:
         """Refuse a batch that was read before the session chose another learner."""
@@ -224,7 +255,14 @@ class PredictionMethods(Facts):
     # --- one item
 
     def predict_one(
-        self, votes: Any = None, *, attributes: Any = None, ticket: bool = False, new_experts: str = "ignore"
+        self,
+        votes: Any = None,
+        *,
+        attributes: Any = None,
+        ticket: bool = False,
+        new_experts: str = "ignore",
+        max_error: float | None = None,
+        confidence: float = 0.95,
     ) -> Any:
         """Predict the class of one item.
 
@@ -238,11 +276,16 @@ class PredictionMethods(Facts):
             Whether to return a `Ticket`, which `learn_one` takes when the label is known.
         new_experts
             As for `predict`. In the item of a ticket new experts always vote, as they do when it is learned.
+        max_error, confidence
+            As for `predict`; without a ticket.
 
         Returns
         -------
         class or Ticket
+            With `max_error`, None where the prediction would be wrong too often.
         """
+        if max_error is not None:
+            return self._answer_one(votes, attributes, ticket, new_experts, max_error, confidence)
         if new_experts not in NEW_EXPERTS:
             raise _new_experts_error(new_experts)
         if ticket or type(votes) is Ticket:
@@ -255,7 +298,7 @@ class PredictionMethods(Facts):
     def predict_proba_one(
         self, votes: Any = None, *, attributes: Any = None, new_experts: str = "ignore"
     ) -> dict[Any, float]:
-        """Return the probability of each class for one item: the softmax of its scores.
+        """Return the calibrated probability of each class for one item.
 
         Parameters
         ----------
@@ -271,7 +314,19 @@ class PredictionMethods(Facts):
             scores = self._scores(self._read_one(votes, attributes, new_experts))
             if len(scores) != 1:
                 raise ValueError("predict_proba_one needs an item: pass its votes or attributes")
-            return dict(zip(self.names.classes.names, softmax(scores)[0].tolist(), strict=True))
+            p = self._probabilities(scores)[0]
+            return dict(zip(self.names.classes.names, p.tolist(), strict=True))
+
+    def _answer_one(
+        self, votes: Any, attributes: Any, ticket: bool, new_experts: str, max_error: float, confidence: float
+    ) -> Any:
+        if ticket:
+            raise ValueError("a ticket has a prediction: pass ticket=False with max_error, or no max_error")
+        with self._lock, self._lock.state:
+            batch = self._read_one(votes, attributes, new_experts)
+            if batch.trials != 1:
+                raise ValueError("predict_one needs an item: pass its votes or attributes")
+            return to_python(self._answers(batch, max_error, confidence)[0])
 
     def _predict_ticket(self, votes: Any, attributes: Any, issue: bool) -> Any:
         with self._lock, self._lock.state:
@@ -300,19 +355,6 @@ class PredictionMethods(Facts):
 
 def _kinds(needs: Set[str]) -> str:
     return " and ".join(sorted({ARGUMENTS[need] for need in needs}, reverse=True))
-
-
-def softmax(scores: Scores) -> Scores:
-    """Return exp(s) / sum exp(s) for each row.
-
-    >>> softmax(np.log([[0.2, 0.6]])).round(3)
-    array([[0.25, 0.75]])
-    >>> softmax(np.zeros((2, 0))).shape
-    (2, 0)
-    """
-    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True, initial=-np.finfo(np.float64).max))
-    probabilities: Scores = exponentials / exponentials.sum(axis=1, keepdims=True)
-    return probabilities
 
 
 def as_list(item: Any) -> Any:

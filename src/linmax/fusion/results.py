@@ -34,6 +34,8 @@ class Run:
         Number of votes and labels that ``on_new_class="ignore"`` has left out.
     moves
         Number of trials on which a rule has changed its weights.
+    cost
+        What the mistakes cost by `mistake_costs`; their number if none are given.
 
     Examples
     --------
@@ -55,6 +57,7 @@ class Run:
     novel: int
     ignored: int
     moves: int = field(repr=False)
+    cost: float = field(default=0.0, repr=False)
 
     @cached_property
     def guesses(self) -> np.ndarray:

@@ -6,14 +6,17 @@ import os
 import threading
 from collections.abc import Iterable
 from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from linmax import inputs
+from linmax.decisions import Decisions, MistakeCosts
+from linmax.fusion.decision_methods import DecisionMethods
 from linmax.fusion.explain import explain
-from linmax.fusion.prediction import PredictionMethods, as_list
+from linmax.fusion.prediction import as_list
 from linmax.fusion.results import Explanation, Run
 from linmax.fusion.tickets import Ticket, Tickets
 from linmax.inputs import Batch, NameIndex, Names
@@ -30,7 +33,7 @@ from linmax.techniques import recommended
 POLICIES = ("add", "error", "ignore")
 
 
-class Fusion(PredictionMethods):
+class Fusion(DecisionMethods):
     """Predict the class of items from a panel's votes, and learn whom to trust from their labels.
 
     A trial is a matrix of votes x. The prediction is the class c with the largest score s = w . x^c, and when
@@ -59,6 +62,16 @@ class Fusion(PredictionMethods):
         missing vote (None, NaN) always abstains.
     seed
         Seed for learners that draw at random.
+    calibrate
+        Which labelled items `predict_proba`, `max_error`, `predict_set` and `alarms` learn from: "sample"
+        takes the first 5120, then 1024 from 65,536 and from every 1,048,576 on, so that learning is hardly
+        slower; "all" takes all; "none" takes none: probabilities are then the softmax of the scores, and
+        there are no alarms. Alarms otherwise see all labels.
+    mistake_costs
+        What it costs to predict one class when another is true: a matrix with a row per true class and a
+        column per prediction, in the order of `classes`, or a dict ``{(truth, guess): cost}`` in which other
+        pairs cost 1, and 0 if both are the same. The class of least expected cost is then predicted, by the
+        probabilities of `predict_proba`; the updates of the learner are not changed.
 
     Attributes
     ----------
@@ -77,6 +90,8 @@ class Fusion(PredictionMethods):
         Anything that JSON can hold; it is saved with the session.
     ignored : int
         Number of votes and labels that were left out by ``on_new_class="ignore"``.
+    decisions : Decisions
+        What turns scores into probabilities and decisions.
 
     Examples
     --------
@@ -101,6 +116,8 @@ class Fusion(PredictionMethods):
         on_new_class: str = "add",
         abstain: Any = inputs.DEFAULT,
         seed: int = 0,
+        calibrate: str = "sample",
+        mistake_costs: Any = None,
     ) -> None:
         self.chooses_learner = learner is None
         if learner is None:
@@ -122,6 +139,8 @@ class Fusion(PredictionMethods):
             NameIndex(() if classes is None else classes, what="class"),
             NameIndex(() if experts is None else experts, what="expert"),
         )
+        costs = None if mistake_costs is None else MistakeCosts(mistake_costs, self.classes)
+        self.decisions = Decisions(calibrate, costs)
         self.tickets = Tickets()
         self.notes: dict[str, Any] = {}
         self.ignored = 0
@@ -133,6 +152,8 @@ class Fusion(PredictionMethods):
     def _start(self) -> None:
         self.runner = Runner(self.learner, self.names, self.seed)
         self.needs = frozenset(part.needs for part in self.runner.parts if part.needs)
+        self.decisions.scores_are_logs = self.runner.predictor.log_probabilities
+        self.runner.observer = self.decisions
         self._single = SingleItem(self.runner, self.needs, self.abstain, self._lock)
 
     def _choose_learner(self, votes: bool, attributes: bool) -> None:
@@ -161,6 +182,8 @@ class Fusion(PredictionMethods):
 
     def __setstate__(self, values: dict[str, Any]) -> None:
         vars(self).update((name, value) for name, value in values.items() if name != "state")
+        if "decisions" not in values:  # pickled by an earlier version
+            self.decisions = Decisions()
         self._lock = SessionLock()
         self._start()  # copies of the arrays one by one would not be the same arrays any more
         self.runner.restore({name: np.array(array) for name, array in values["state"].items()})
@@ -193,7 +216,7 @@ class Fusion(PredictionMethods):
         if labels is None:
             raise ValueError("learn needs labels; without them use predict")
         with self._lock.learning, self._lock.exclusive:
-            before, ignored = self.runner.totals(), self.ignored
+            before, ignored, spent = self.runner.totals(), self.ignored, self.mistake_cost
             found, wrong = [], []
             for _ in range(passes):
                 batch = self.read(votes, labels, attributes=attributes)
@@ -202,13 +225,15 @@ class Fusion(PredictionMethods):
                 wrong.append((codes != batch.labels) & (batch.labels >= 0) & (batch.labels < batch.known))
             counts = self.runner.totals() - before
             trials, mistakes, novel = int(counts[TRIALS]), int(counts[MISTAKES]), int(counts[NOVEL])
+            if self.decisions.decides:  # the learner has counted those of the best class
+                mistakes = sum(int(one.sum()) for one in wrong)
             return Run(
                 partial(_decode, self.names.classes, found), np.concatenate(wrong),
                 trials, trials - mistakes - novel, mistakes, novel,
-                self.ignored - ignored, int(counts[MOVES]),
+                self.ignored - ignored, int(counts[MOVES]), self.mistake_cost - spent,
             )  # fmt: skip
 
-    def learn_batch(self, batch: Batch, *, scores: bool = False) -> Predictions:
+    def learn_batch(self, batch: Batch, *, scores: bool = False, probabilities: bool = False) -> Predictions:
         """Learn items that `read` has just encoded.
 
         Parameters
@@ -217,19 +242,21 @@ class Fusion(PredictionMethods):
             The encoded items.
         scores
             Whether the scores behind the predictions are returned, too.
+        probabilities
+            Whether the calibrated probabilities of each item, before its label was seen, are returned, too.
 
         Returns
         -------
         Predictions
-            The codes of the predicted classes, and the scores.
+            The codes of the predicted classes, the scores and the probabilities.
         """
         with self._lock.learning, self._lock.exclusive:
             self._check_batch(batch)
-            return self._learn_batch(batch, scores)
+            return self._learn_batch(batch, scores, probabilities)
 
-    def _learn_batch(self, batch: Batch, scores: bool = False) -> Predictions:
+    def _learn_batch(self, batch: Batch, scores: bool = False, probabilities: bool = False) -> Predictions:
         self.ignored += batch.ignored
-        return self.runner.run(batch, learn=True, scores=scores, lock=self._lock)
+        return self.runner.run(batch, learn=True, scores=scores, probabilities=probabilities, lock=self._lock)
 
     # --- one item
 
@@ -289,7 +316,11 @@ class Fusion(PredictionMethods):
         """
         with self._lock, self._lock.state:
             batch = self._read_one(votes, attributes, new_experts)  # which may choose the learner
-            return explain(self.runner, batch)
+            found = explain(self.runner, batch)
+            if self.decisions.decides and found.guess is not None:
+                code = int(self.runner.run(batch, learn=False).codes[0])
+                found = replace(found, guess=self.names.classes.names[code])
+            return found
 
     # --- saving
 
@@ -314,7 +345,7 @@ class Fusion(PredictionMethods):
             Two sessions with the same learner, names and equal states go on alike.
         """
         with self._lock, self._lock.state:
-            return self.runner.state()
+            return {**self.runner.state(), **self.decisions.state()}
 
 
 def _decode(classes: NameIndex, found: list[tuple[np.ndarray, Any]]) -> np.ndarray:

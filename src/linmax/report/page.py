@@ -11,7 +11,9 @@ from linmax._files import write_atomic
 from linmax.evaluate.findings import Findings
 from linmax.report.charts import NAMED_EXPERTS, coverage, mistakes, trust_over_time
 from linmax.report.charts_calibration import reliability
+from linmax.report.charts_decisions import answered_by_error, coverage_of_sets
 from linmax.report.charts_experts import MAX_AGREEMENT, MAX_BARS, agreement, contributions
+from linmax.report.decision_sentences import answer_rows, describe_decisions
 from linmax.report.page_tables import (
     calibration_rows,
     coverage_rows,
@@ -110,6 +112,8 @@ def _context(findings: Findings) -> dict[str, Any]:
         "result_rows": rows,
         "calibration_text": describe_calibration(findings),
         "calibration_rows": calibration_rows(findings),
+        "decision_sentences": describe_decisions(findings),
+        "answer_rows": answer_rows(findings),
         "droppable": describe_droppable(findings),
         "key_figures": key_figures(findings),
         "charts": _charts(findings),
@@ -141,6 +145,8 @@ def _charts(findings: Findings) -> dict[str, tuple[Any, ...]]:
         "agreement": [agreement(findings.agreement, size) for size in (WIDE, NARROW)],
         "coverage": [coverage(findings.coverage) for _ in sizes[:1]],
         "calibration": [reliability(findings.calibration) for _ in sizes[:1]],
+        "answers": [answered_by_error(findings.decisions) for _ in sizes[:1]],
+        "sets": [coverage_of_sets(findings.decisions) for _ in sizes[:1]],
     }
     return {name: tuple(markupsafe.Markup(svg) for svg in svgs if svg) for name, svgs in charts.items()}
 

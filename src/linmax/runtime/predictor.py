@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -30,10 +31,21 @@ class Predictions(NamedTuple):
         The code of the predicted class of each trial, int32; -1 where no class is known.
     scores
         Trials by classes; without rows where scores were not asked for.
+    probabilities
+        The calibrated probabilities of known classes; without rows where they were not asked for.
     """
 
     codes: np.ndarray
     scores: np.ndarray
+    probabilities: np.ndarray = NO_SCORES
+
+
+class Wanted(NamedTuple):
+    """What is wanted of a chunk: scores, that the observer sees it, and its probabilities."""
+
+    scores: bool
+    observed: bool = False
+    probabilities: bool = False
 
 
 class Part(NamedTuple):
@@ -126,6 +138,7 @@ class Predictor:
     recent = 0  # how many of the latest trials have to be kept for it
     staged: ClassVar[bool] = False  # does `bind` add kernels that run block by block?
     combines_scores: ClassVar[bool] = False  # are its scores made of the scores of its members?
+    log_probabilities = False  # are its scores log-probabilities, up to a constant?
     gives_probabilities: ClassVar[bool] = False  # can it write probabilities instead of scores?
     takes_probabilities: ClassVar[bool] = False  # does it need of its members no more than probabilities?
     scores_wanted = False
@@ -242,6 +255,9 @@ class RulePredictor(Predictor):
         self.learner = learner
         self.run = run
         self.mean = mean
+        # a rule that follows the gradient of the log-loss at every trial
+        logistic = learner.rule.rivals == "softmax" and learner.rule.slack == math.inf
+        self.log_probabilities = logistic and not mean and not run.buffer_size
 
     def request(self, chunk: TrialChunk, scores: bool) -> None:
         """Ask the run for scores, if they are needed."""

@@ -56,6 +56,8 @@ class Program:
         The trial that the first rows of `codes` and `scores` are for.
     scaling
         What standardises the attributes of `data`, if a source reads them so.
+    observer
+        What adds a kernel of its own to the predictions of each block: ``observer(program, codes, scores)``.
 
     Attributes
     ----------
@@ -78,6 +80,7 @@ class Program:
         chunk: TrialChunk | None = None,
         first: int = 0,
         scaling: Scaling | None = None,
+        observer: Callable[[Any, np.ndarray, np.ndarray], None] | None = None,
     ) -> None:
         self.predictor = predictor
         self.chunk = chunk
@@ -92,6 +95,8 @@ class Program:
         if predictor.members:
             members = max(len(part.members) for part in predictor.tree())
             self.block = max(1, min(self.block, MAX_BLOCK, BLOCK_SCORES // max(1, members * classes)))
+        elif observer is not None:  # its scores stay in the fastest cache
+            self.block = max(1, min(self.block, MAX_BLOCK, BLOCK_SCORES // max(1, classes)))
         self.stages: list[Stage] = []
         self._bound: dict[Predictor, tuple[np.ndarray, np.ndarray]] = {}
         self._boards: dict[tuple[Predictor, ...], Board] = {}
@@ -102,8 +107,13 @@ class Program:
         prepared, self.stages = self.stages, []
         whole = self.block >= trials_to_run
         block_codes = codes if whole else np.zeros(self.block, dtype=np.int32)
-        block_scores = scores if whole else np.zeros((self.block if len(scores) else 0, classes))
+        wanted = len(scores) > 0 or observer is not None
+        block_scores = np.zeros((self.block if wanted else 0, classes))
+        if whole and len(scores):
+            block_scores = scores
         self.bind(predictor, block_codes, block_scores)
+        if observer is not None:
+            observer(self, block_codes, block_scores)
         if not whole:
             self.call(programs.collect, block_codes, block_scores, first, codes, scores)
         predicted, self.stages = self.stages, prepared

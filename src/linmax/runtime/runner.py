@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from linmax.experts import Thresholds, Votes
 from linmax.experts.base import Capacity, Source
-from linmax.kernels.forms import Rows
 from linmax.kernels.structs import COUNTS, KEPT, MISTAKES, MOVES, NOVEL, TRIALS
 from linmax.runtime import concurrency
+from linmax.runtime.chunks import cut_batch
 from linmax.runtime.instances import InstanceBuffer
 from linmax.runtime.layout import strip_prefix
-from linmax.runtime.predictor import Predictions, Predictor, RulePredictor, State, TrialChunk
+from linmax.runtime.predictor import (
+    NO_SCORES,
+    Predictions,
+    Predictor,
+    RulePredictor,
+    State,
+    TrialChunk,
+    Wanted,
+)
 from linmax.runtime.program import Program
 from linmax.runtime.rule_group import group_runs
 from linmax.runtime.rule_run import Requests, RuleRun
@@ -23,11 +32,6 @@ from linmax.runtime.scaling import Scaling
 from linmax.runtime.sources import Sources, sizes_of
 from linmax.spec import Learner
 
-MAX_FROZEN = 1 << 18  # frozen votes in memory at once
-MAX_SCORES = 1 << 21  # scores in memory at once
-MAX_SCALED = 1 << 21  # standardised attributes in memory at once
-CHUNK = 1 << 16  # trials between two points at which a run can be interrupted or seen by other threads
-ENSEMBLE_CHUNK = 1 << 14  # the same for ensembles, which take longer for a trial
 MANY_RUNS = 12  # rule runs from which on each goes through a chunk as a whole, in threads
 
 DEFAULT_SOURCE = Votes() + Thresholds()
@@ -57,6 +61,8 @@ class Runner:
     sources : list of Sources
     counts : ndarray
         Trials, mistakes, novel labels and updates.
+    observer : Decisions or None
+        What turns scores into decisions, and learns how from the labels.
     version : int
         Changes with the names and the capacity: what is bound to older arrays must be rebuilt.
     """
@@ -65,6 +71,7 @@ class Runner:
         self.learner = learner
         self.names = names
         self.seed = seed
+        self.observer: Any = None  # what decides and learns from scores beside the learner
         self.version = 0
         self.sources: list[Sources] = []
         self.rule_runs: list[RuleRun] = []
@@ -201,6 +208,7 @@ class Runner:
         *,
         learn: bool,
         scores: bool = False,
+        probabilities: bool = False,
         lock: concurrency.SessionLock | None = None,
     ) -> Predictions:
         """Run a batch, chunk by chunk.
@@ -213,44 +221,31 @@ class Runner:
             Whether new names become known and labelled trials are learned; else no trial has a label.
         scores
             Whether scores are returned, too.
+        probabilities
+            Whether those of the observer are, too.
         lock
             Its `state` is held while a chunk is run, and released between chunks.
         """
-        chunks = self._chunks(batch)
+        chunks = cut_batch(self, batch, learn, probabilities)
         codes = np.empty(batch.trials if len(chunks) > 1 else 0, dtype=np.int32)
         all_scores = np.zeros((batch.trials if len(chunks) > 1 and scores else 0, batch.classes_seen))
-        for rows in chunks:
+        all_p = np.zeros((batch.trials if len(chunks) > 1 and probabilities else 0, batch.classes_seen))
+        for rows, observed in chunks:
             if lock is not None:
                 lock.let_others_go_first()
             with nullcontext() if lock is None else lock.state:
-                found = self._run_chunk(batch, rows, learn, scores)
+                wanted = Wanted(scores, observed, probabilities)
+                found = self._run_chunk(batch, rows, learn, wanted)
             if len(chunks) == 1:
                 return found
             codes[rows] = found.codes
             if scores:
                 all_scores[rows] = found.scores
-        return Predictions(codes, all_scores)
+            if probabilities:
+                all_p[rows] = found.probabilities
+        return Predictions(codes, all_scores, all_p)
 
-    def _chunks(self, batch: Any) -> list[slice]:
-        chunk = CHUNK
-        if not self.single_run:
-            scores = len(self.predictors) * max(1, batch.classes_seen)
-            most = MAX_SCORES if self.whole_runs else 4 * MAX_SCORES  # a program stores those of a block only
-            chunk = min(ENSEMBLE_CHUNK, max(64, most // scores))
-        if batch.nominal is not None:
-            columns = batch.nominal.codes.shape[1]
-            chunk = max(1, min(chunk, MAX_FROZEN // max(1, columns * (columns - 1) // 2)))
-        if self.scaling is not None:
-            chunk = min(chunk, max(64, MAX_SCALED * batch.trials // max(1, _count_entries(batch.rows))))
-        if self.stateful:
-            chunk = min(chunk, *(sources.chunk_size(batch.classes_seen) for sources in self.sources))
-        sizes = (owner.chunk_size(batch.votes, batch.classes_seen) for owner in self._learners)
-        chunk = min(chunk, *sizes)
-        if batch.trials <= chunk:
-            return [slice(0, batch.trials)]
-        return [slice(begin, min(begin + chunk, batch.trials)) for begin in range(0, batch.trials, chunk)]
-
-    def _run_chunk(self, batch: Any, rows: slice, learn: bool, scores: bool) -> Predictions:
+    def _run_chunk(self, batch: Any, rows: slice, learn: bool, wanted: Wanted) -> Predictions:
         with concurrency.DeferredInterrupt() if learn else nullcontext():
             chunk = self._begin_chunk(batch, rows)
             if learn:
@@ -261,7 +256,7 @@ class Runner:
                 self._add_names(batch, known)
             self._build_forms()
             try:
-                return self._execute(chunk, scores)
+                return self._execute(chunk, wanted)
             finally:
                 parts: list[Any] = [*self.predictors, *self.rule_runs, *self.sources]
                 for part in parts:
@@ -318,18 +313,20 @@ class Runner:
         for sources in self.sources:
             sources.form = sources.build_form(sources.trials.data)
 
-    def _execute(self, chunk: TrialChunk, scores: bool) -> Predictions:
+    def _execute(self, chunk: TrialChunk, wanted: Wanted) -> Predictions:
         for run in self.rule_runs:
             run.requests = Requests()
-        self.predictor.request(chunk, scores)
+        self.predictor.request(chunk, wanted.scores or wanted.observed)
         whole, staged = self.whole_runs, self.staged_runs
         if self.by_threads:  # which gain more than a program does
             whole, staged = self.rule_runs, []
         for run in whole:
             run.begin(chunk.length, chunk.classes)
         concurrency.run_all([run.execute for run in whole], chunk.length)
-        found = self._run_program(chunk, scores, staged)
+        found = self._run_program(chunk, staged, wanted)
         if chunk.learns:
+            if self.observer is not None and self.observer.learns and not wanted.observed:
+                self.observer.run(chunk, found, NO_SCORES)
             self._count(chunk, found)
             self.buffer.update(chunk.trials)
             for sources in self.sources:
@@ -339,19 +336,25 @@ class Runner:
                     run.drop_forgotten()
         return found
 
-    def _run_program(self, chunk: TrialChunk, scores: bool, staged: list[RuleRun]) -> Predictions:
+    def _run_program(self, chunk: TrialChunk, staged: list[RuleRun], wanted: Wanted) -> Predictions:
         """Run all that can be run block by block, and return the predictions."""
+        p = np.zeros((chunk.length if wanted.probabilities else 0, chunk.classes))
         if not self.predictor.staged or (self.single_run and self.whole_runs):
-            return self.predictor.predictions(chunk)
+            found = self.predictor.predictions(chunk)
+            if wanted.observed:
+                found = Predictions(found.codes.copy(), found.scores, p)
+                self.observer.run(chunk, found, found.scores, self.names.classes.names)
+            return found
         codes = np.empty(chunk.length, dtype=np.int32)
-        all_scores = np.zeros((chunk.length if scores else 0, chunk.classes))
+        all_scores = np.zeros((chunk.length if wanted.scores else 0, chunk.classes))
         trials = chunk.trials
+        observe = partial(self.observer.bind, self.names.classes.names, p) if wanted.observed else None
         program = Program(
             self.predictor, staged, None, trials.labels, trials.known, chunk.classes,
-            codes, all_scores, chunk, trials.buffered,
+            codes, all_scores, chunk, trials.buffered, observer=observe,
         )  # fmt: skip
         program.run(trials.buffered, len(trials.labels))
-        return Predictions(codes, all_scores)
+        return Predictions(codes, all_scores, p)
 
     def _count(self, chunk: TrialChunk, found: Predictions) -> None:
         if self.single_run:
@@ -399,8 +402,3 @@ class Runner:
         """Yield whatever has a state, with its part of a state."""
         for prefix, owner in self._owners():
             yield owner, strip_prefix(state, prefix)
-
-
-def _count_entries(rows: Any) -> int:
-    """Return how many attributes some rows list."""
-    return int(rows.values.size if isinstance(rows, Rows) else len(rows.index))

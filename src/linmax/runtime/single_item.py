@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Set
+from functools import partial
 from operator import itemgetter
 from struct import Struct
 from typing import Any
@@ -193,10 +194,13 @@ class SingleItem:
         """Return the function that runs an item whose votes are in these arrays."""
         runner = self.runner
         label, code = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int32)
-        runner.predictor.request(TrialChunk(_NoBatch, NO_TRIALS), False)
+        observed = runner.observer is not None and runner.observer.learns
+        names = runner.names.classes.names
+        runner.predictor.request(TrialChunk(_NoBatch, NO_TRIALS), observed)
         program = Program(
             runner.predictor, runner.staged_runs, TrialData(votes, self._rows), label, self._known,
             int(self._known[0]), code, NO_SCORES, scaling=runner.scaling,
+            observer=partial(runner.observer.bind, names, NO_SCORES) if observed else None,
         )  # fmt: skip
         for predictor in runner.predictors:
             predictor.release()

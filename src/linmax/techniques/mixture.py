@@ -82,6 +82,7 @@ class ScoreEnsemble(Predictor):
 
     kernel: CompiledKernel
     staged: ClassVar[bool] = True
+    log_probabilities = True
     combines_scores: ClassVar[bool] = True
     gives_probabilities: ClassVar[bool] = True
 

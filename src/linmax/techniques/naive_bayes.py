@@ -114,6 +114,7 @@ class NaiveBayesPredictor(Predictor):
     """
 
     staged: ClassVar[bool] = True
+    log_probabilities = True
 
     def __init__(self, learner: NaiveBayes, sources: Sources) -> None:
         self.learner = learner

@@ -165,6 +165,7 @@ class TemperedPredictor(Predictor):
     """
 
     staged: ClassVar[bool] = True
+    log_probabilities = True
 
     def __init__(self, learner: Tempered, member: Predictor) -> None:
         self.learner = learner

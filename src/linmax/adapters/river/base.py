@@ -9,7 +9,6 @@ import numpy as np
 from river import base
 
 from linmax.fusion import Fusion
-from linmax.fusion.prediction import softmax
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,10 +40,7 @@ class SessionClassifier(base.MiniBatchClassifier):
         raise NotImplementedError
 
     def predict_proba_one(self, x: dict[Any, Any], **options: Any) -> dict[Any, float]:
-        """Return the softmax of the scores of one item.
-
-        The scores of the default learner, of `Logistic` and of `Tempered(...)` are log-probabilities. The
-        scores of other rules have no scale: wrap them in `Tempered(...)`.
+        """Return the calibrated probabilities of one item, as `Fusion.predict_proba` does.
 
         Parameters
         ----------
@@ -61,7 +57,7 @@ class SessionClassifier(base.MiniBatchClassifier):
         return self._probabilities([x])[0]
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Return the softmax of the scores of every row.
+        """Return the calibrated probabilities of every row.
 
         Parameters
         ----------
@@ -96,10 +92,10 @@ class SessionClassifier(base.MiniBatchClassifier):
         return pd.Series([self.predict_one(x) for x in items], index=X.index, dtype=None if items else object)
 
     def _probabilities(self, items: list[dict[Any, Any]]) -> list[dict[Any, float]]:
-        scores, classes = self.fusion.scores(**self._session_input(items)), self.fusion.classes
+        p, classes = self.fusion.predict_proba(**self._session_input(items)), self.fusion.classes
         if not classes:
             return [{} for _ in items]
-        return [dict(zip(classes, row, strict=True)) for row in softmax(scores).tolist()]
+        return [dict(zip(classes, row, strict=True)) for row in p.tolist()]
 
 
 def to_python(value: Any) -> Any:

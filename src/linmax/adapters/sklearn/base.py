@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
 )
 
 from linmax.fusion import Fusion
-from linmax.fusion.prediction import Scores, softmax
+from linmax.fusion.prediction import Scores
 from linmax.inputs.names import Label, to_label
 from linmax.spec import short
 
@@ -98,11 +98,10 @@ class SessionPredictorMixin:
         return margin
 
     def predict_proba(self, X: Any) -> Scores:
-        """Return the softmax of the scores.
+        """Return calibrated probabilities, as `Fusion.predict_proba` does.
 
-        The scores of the default learner, of `Logistic` and of `Tempered(...)` are log-probabilities, so the
-        result is calibrated by what they have learned. The scores of other rules have no scale, and their
-        softmax only orders the classes: wrap those rules in `Tempered(...)`.
+        They are calibrated by the labels that were learned, each predicted before it was seen. With several
+        `passes` that is too confident, because items were seen before.
 
         Parameters
         ----------
@@ -114,7 +113,9 @@ class SessionPredictorMixin:
         probabilities : ndarray of shape (n_samples, n_classes)
             The probabilities, columns as in `classes_`.
         """
-        return softmax(self._scores_by_class(X))
+        scores = self._scores_by_class(X)
+        probabilities: Scores = self.fusion_.decisions.probabilities(scores)
+        return probabilities
 
     @contextmanager
     def _fresh_fit(self) -> Iterator[None]:

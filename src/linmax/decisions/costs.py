@@ -1,0 +1,112 @@
+"""Costs of mistakes: the class of least expected cost is predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from linmax._jit import inline
+from linmax.validation import require
+
+LARGEST = 1e12
+NO_COSTS = np.zeros((0, 0))
+
+
+class MistakeCosts:
+    """What it costs to predict one class when another one is true.
+
+    Parameters
+    ----------
+    costs
+        A square matrix, rows are the true classes and columns the predicted ones, in the order of `classes`;
+        or a dict ``{(truth, guess): cost}``. A pair that is not listed costs 1, and 0 if both are the same.
+    classes
+        The classes that a matrix is for.
+
+    Examples
+    --------
+    >>> costs = MistakeCosts({("spam", "ham"): 1, ("ham", "spam"): 20}, [])
+    >>> costs.matrix(["ham", "spam", "eggs"])
+    array([[ 0., 20.,  1.],
+           [ 1.,  0.,  1.],
+           [ 1.,  1.,  0.]])
+    """
+
+    def __init__(self, costs: Any, classes: Sequence[Any]) -> None:
+        self.pairs: dict[tuple[Any, Any], float] = {}
+        if isinstance(costs, Mapping):
+            for pair, cost in costs.items():
+                require(
+                    isinstance(pair, tuple) and len(pair) == 2,
+                    f"mistake_costs needs pairs (truth, guess) as keys (got {pair!r})",
+                )
+                self.pairs[pair] = _checked(cost)
+            return
+        try:
+            table = np.array(costs, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                "mistake_costs must be a square matrix of numbers or a dict {(truth, guess): cost}"
+                f" (got {type(costs).__name__})"
+            ) from None
+        require(len(classes) > 0, "a matrix of mistake_costs needs the order of the classes: pass classes=")
+        require(
+            table.shape == (len(classes), len(classes)),
+            f"mistake_costs must have a row and a column for each of the {len(classes)} classes"
+            f" (got shape {table.shape})",
+        )
+        for i, truth in enumerate(classes):
+            for j, guess in enumerate(classes):
+                cost = _checked(float(table[i, j]))
+                if cost != _default(i == j):
+                    self.pairs[truth, guess] = cost
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MistakeCosts) and self.pairs == other.pairs
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def matrix(self, classes: Sequence[Any]) -> np.ndarray:
+        """Return the costs of all pairs of classes, rows are the true ones.
+
+        Parameters
+        ----------
+        classes
+            The classes in the order of their codes.
+        """
+        table = 1.0 - np.eye(len(classes))
+        codes = {name: code for code, name in enumerate(classes)}
+        for (truth, guess), cost in self.pairs.items():
+            if truth in codes and guess in codes:
+                table[codes[truth], codes[guess]] = cost
+        return table
+
+
+def _default(same: bool) -> float:
+    return 0.0 if same else 1.0
+
+
+def _checked(cost: Any) -> float:
+    number = isinstance(cost, int | float | np.number) and not isinstance(cost, bool)
+    require(
+        number and abs(float(cost)) <= LARGEST,
+        f"a cost of mistake_costs must be a finite number, at most {LARGEST:g} (got {cost!r})",
+    )
+    return float(cost)
+
+
+@inline
+def cheapest(p, k, costs, best):
+    """Return the class of least expected cost; of several, `best` or the first."""
+    found, least = best, 0.0
+    for y in range(k):
+        least += p[y] * costs[y, best]
+    for c in range(k):
+        expected = 0.0
+        for y in range(k):
+            expected += p[y] * costs[y, c]
+        if expected < least:
+            found, least = c, expected
+    return found

@@ -1,0 +1,64 @@
+"""How a batch is cut into chunks: by the memory that they take, and by what is observed of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linmax.kernels.forms import Rows
+
+MAX_FROZEN = 1 << 18  # frozen votes in memory at once
+MAX_SCORES = 1 << 21  # scores in memory at once
+MAX_SCALED = 1 << 21  # standardised attributes in memory at once
+CHUNK = 1 << 16  # trials between two points at which a run can be interrupted or seen by other threads
+ENSEMBLE_CHUNK = 1 << 14  # the same for ensembles, which take longer for a trial
+
+
+def cut_batch(runner: Any, batch: Any, learn: bool, probabilities: bool) -> list[tuple[slice, bool]]:
+    """Return the rows of each chunk of a batch, and whether the observer needs its scores.
+
+    Parameters
+    ----------
+    runner
+        The runner.
+    batch
+        The encoded batch.
+    learn
+        Whether it is learned.
+    probabilities
+        Whether its probabilities are wanted.
+    """
+    chunks = _by_memory(runner, batch)
+    observer = runner.observer
+    if observer is None or not (learn or probabilities or observer.decides):
+        return [(rows, False) for rows in chunks]
+    longest = max(64, MAX_SCORES // max(1, batch.classes_seen))
+    has_scores = (
+        probabilities or not runner.single_run
+    )  # an ensemble has them anyway, and its chunks cost more
+    found: list[tuple[slice, bool]] = observer.split(chunks, batch, has_scores, longest)
+    return found
+
+
+def _by_memory(runner: Any, batch: Any) -> list[slice]:
+    chunk = CHUNK
+    if not runner.single_run:
+        scores = len(runner.predictors) * max(1, batch.classes_seen)
+        most = MAX_SCORES if runner.whole_runs else 4 * MAX_SCORES  # a program stores those of a block only
+        chunk = min(ENSEMBLE_CHUNK, max(64, most // scores))
+    if batch.nominal is not None:
+        columns = batch.nominal.codes.shape[1]
+        chunk = max(1, min(chunk, MAX_FROZEN // max(1, columns * (columns - 1) // 2)))
+    if runner.scaling is not None:
+        chunk = min(chunk, max(64, MAX_SCALED * batch.trials // max(1, _count_entries(batch.rows))))
+    if runner.stateful:
+        chunk = min(chunk, *(sources.chunk_size(batch.classes_seen) for sources in runner.sources))
+    owners = [*runner.rule_runs, *runner.predictors]
+    chunk = min(chunk, *(owner.chunk_size(batch.votes, batch.classes_seen) for owner in owners))
+    if batch.trials <= chunk:
+        return [slice(0, batch.trials)]
+    return [slice(begin, min(begin + chunk, batch.trials)) for begin in range(0, batch.trials, chunk)]
+
+
+def _count_entries(rows: Any) -> int:
+    """Return how many attributes some rows list."""
+    return int(rows.values.size if isinstance(rows, Rows) else len(rows.index))

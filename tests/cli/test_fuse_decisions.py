@@ -1,0 +1,159 @@
+"""`linmax fuse --max-error`, `--coverage` and `--mistake-costs`, and its alarms of drift."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from linmax import load
+from linmax.cli.commands import app
+from linmax.cli.mistake_costs import read_mistake_costs
+
+LEARNER = ["--learner", "Averaged(Winnow(1.3))", "--in-order"]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three experts, the best of which names the next class after 1500 of 2500 items."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 2500)
+    sure = rng.random((2500, 3)) < [0.97, 0.7, 0.6]
+    votes = np.where(sure, truth[:, None], rng.integers(0, 3, (2500, 3)))
+    votes[1500:, 0] = (votes[1500:, 0] + 1) % 3
+    path = tmp_path_factory.mktemp("drift") / "votes.csv"
+    names = np.array(["ham", "spam", "eggs"])
+    rows = [",".join([*names[row], names[y]]) for row, y in zip(votes, truth, strict=True)]
+    path.write_text("\n".join(["ann,bob,eve,truth", *rows]) + "\n")
+    return path
+
+
+def run(*arguments: Any) -> Any:
+    return CliRunner().invoke(app, [str(one) for one in arguments])
+
+
+def found(*arguments: Any) -> dict[str, Any]:
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    values: dict[str, Any] = json.loads(result.output)
+    return values
+
+
+@pytest.fixture(scope="module")
+def decisions(file: Path) -> dict[str, Any]:
+    values: dict[str, Any] = found("fuse", file, *LEARNER, "--max-error", 0.1, "--coverage", 0.9)["decisions"]
+    return values
+
+
+def test_answers_stay_below_the_limit_before_the_drift_and_are_counted(decisions: dict[str, Any]) -> None:
+    limit = decisions["limit"]
+    assert (limit["max_error"], limit["items"]) == (0.1, pytest.approx(2500, abs=3))
+    assert 1000 < limit["answered"] < 2000
+    assert limit["wrong"] < 200
+
+
+def test_the_sets_asked_for_have_their_coverage_and_size(decisions: dict[str, Any]) -> None:
+    asked = decisions["asked"]
+    assert asked["coverage"] == 0.9
+    assert asked["observed"] >= 0.9 - 51 / 2500
+    assert 1.0 <= asked["size"] <= 3.0
+    assert [one["coverage"] for one in decisions["sets"]][-1] == 0.999
+
+
+def test_the_alarm_says_when_and_whose_accuracy_changed(decisions: dict[str, Any], file: Path) -> None:
+    (alarm, *_) = decisions["drift"]
+    assert 1400 <= alarm["since"] <= 1500 < alarm["trial"] < 1600
+    assert alarm["error_before"] < 0.1 < 0.3 < alarm["error_after"]
+    assert [one["name"] for one in alarm["experts"]] == ["ann"]
+    text = run("fuse", file, *LEARNER).output
+    assert "Drift: after about 1,4" in text
+    assert "accuracy of ann 9" in text
+
+
+def test_without_the_options_nothing_is_said_about_answers_and_sets(file: Path) -> None:
+    values = found("fuse", file, *LEARNER)["decisions"]
+    assert (values["limit"], values["asked"], values["cost"]) == (None, None, None)
+    assert len(values["answers"]) == 10
+
+
+def test_a_run_in_parts_has_the_decisions_of_one_run(
+    file: Path, tmp_path: Path, decisions: dict[str, Any]
+) -> None:
+    options = ["--max-error", 0.1, "--coverage", 0.9]
+    part, model = tmp_path / "votes.csv", tmp_path / "model"
+    part.write_text("".join(file.read_text().splitlines(keepends=True)[:1201]))
+    from linmax.cli import fuse as command
+
+    saved = command.save_model
+
+    def stopped(one: Any, *, finished: bool) -> None:
+        saved(one, finished=False)
+
+    with pytest.MonkeyPatch.context() as patch:  # as if it had been stopped
+        patch.setattr(command, "save_model", stopped)
+        assert run("fuse", part, *LEARNER, *options, "--save", model).exit_code == 0
+    part.write_text(file.read_text())
+    again = found("fuse", part, "--from", model, "--in-order", *options)["decisions"]
+    assert again == decisions
+
+
+def test_costs_are_read_from_a_file_and_stored_in_the_model(file: Path, tmp_path: Path) -> None:
+    costs, model = tmp_path / "costs.csv", tmp_path / "model"
+    costs.write_text("truth,guess,cost\nham,spam,9\nham,eggs,9\n")
+    plain, values = (
+        found("fuse", file, *LEARNER, *options)
+        for options in ((), ("--mistake-costs", costs, "--save", model))
+    )
+    assert values["decisions"]["cost"] > 0
+    assert any("least expected cost" in note for note in values["notes"])
+    ham = values["confusion"]["classes"].index("ham")
+
+    def spent(found: dict[str, Any]) -> int:
+        table = np.array(found["confusion"]["table"])
+        costs = 1 - np.eye(3, dtype=int)
+        costs[ham] *= 9
+        return int((table * costs).sum())
+
+    assert values["decisions"]["cost"] == spent(values) < spent(plain)
+    assert load(model).mistake_cost == spent(values)
+    assert "--mistake-costs is stored in the model" in run(
+        "fuse", file, "--from", model, "--mistake-costs", costs
+    ).output.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\n", "must have the columns truth, guess and cost"),
+        ("truth,guess,cost\n", "must have the columns truth, guess and cost, and a row"),
+        ("truth,guess,cost\nham,soup,3\n", "line 2 of .* names the class 'soup', which the data do not have"),
+        ("truth,guess,cost\nham,spam,much\n", "line 2 of .* has the cost 'much': write a number"),
+    ],
+)
+def test_a_file_of_costs_that_cannot_be_used_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "costs.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_mistake_costs(path, ["ham", "spam"])
+    with pytest.raises(ValueError, match="cannot be read"):
+        read_mistake_costs(tmp_path / "missing.csv", ["ham"])
+
+
+def test_classes_that_are_numbers_are_found_by_their_text(tmp_path: Path) -> None:
+    path = tmp_path / "costs.csv"
+    path.write_text("truth,guess,cost\n1,2,3.5\n")
+    assert read_mistake_costs(path, [1, 2]) == {(1, 2): 3.5}
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [("--max-error", 0, "max_error must be above 0"), ("--coverage", 1, "coverage must be above 0")],
+)
+def test_limits_out_of_range_are_refused_before_anything_is_read(
+    file: Path, option: str, value: float, message: str
+) -> None:
+    result = run("fuse", file, option, value)
+    assert result.exit_code != 0
+    assert message in result.output
