@@ -331,3 +331,20 @@ def test_without_classes_there_are_no_probabilities() -> None:
 def test_an_item_without_votes_has_the_probabilities_of_its_scores() -> None:
     found = Fusion(Perceptron(), classes=CLASSES).predict_proba_one({})
     assert found == pytest.approx(dict.fromkeys(CLASSES, 1 / 3))
+
+
+@pytest.mark.parametrize("scored", [False, True], ids=["labels", "scores"])
+@pytest.mark.parametrize("learner", [None, Averaged(Winnow(1.2))], ids=["default", "rule"])
+def test_probabilities_of_one_item_stay_those_of_many_while_the_session_grows(
+    learner: Any, scored: bool
+) -> None:
+    rng = np.random.default_rng(4)
+    fusion, names = Fusion(learner), ["ann", "bob", "eve", "joe", "kim"]
+    for t in range(30):
+        item = {name: f"class {rng.integers(2 + t // 8)}" for name in names[: 3 + t // 12]}
+        if scored:
+            item = {name: {vote: 0.25 + rng.random(), "class 0": 0.5} for name, vote in item.items()}
+        if t % 5 == 4:
+            (row,) = fusion.predict_proba([item]).tolist()
+            assert fusion.predict_proba_one(item) == dict(zip(fusion.classes, row, strict=True))
+        fusion.learn_one(item, f"class {rng.integers(2 + t // 8)}")

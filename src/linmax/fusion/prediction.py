@@ -310,8 +310,12 @@ class PredictionMethods(Facts):
         dict
             The probability of each known class, as from `predict_proba`; empty if no class is known.
         """
+        if new_experts not in NEW_EXPERTS:
+            raise _new_experts_error(new_experts)
         with self._lock, self._lock.state:
-            scores = self._scores(self._read_one(votes, attributes, new_experts))
+            scores = self._single.scores(votes, attributes)
+            if scores is None:
+                scores = self._scores(self._read_one(votes, attributes, new_experts))
             if len(scores) != 1:
                 raise ValueError("predict_proba_one needs an item: pass its votes or attributes")
             p = self._probabilities(scores)[0]

@@ -131,6 +131,39 @@ class SingleItem:
         known = [len(item) for item in (votes, attributes) if type(item) is dict]
         return None if known == sizes else self.run(votes, attributes, None)
 
+    def scores(self, votes: Any, attributes: Any) -> np.ndarray | None:
+        """Return the scores of an item, one row, which the next call overwrites.
+
+        Parameters
+        ----------
+        votes, attributes
+            As for `run`.
+
+        Returns
+        -------
+        ndarray or None
+            None if the item must take the general path.
+        """
+        with self._lock.state:
+            if self._version != self.runner.version or self._interpreted is not THREAD.interpreting:
+                self._prepare()
+            if type(votes) is not self._votes_type or type(attributes) is not self._attributes_type:
+                return None
+            try:
+                if attributes is not None and not self._write_attributes(attributes):
+                    return None
+                labels = votes is None or self._write_labels(votes)
+                if not labels and not self._write_scores(votes):
+                    return None
+            except (KeyError, TypeError):
+                return None
+            if labels not in self._scoring:
+                found = np.zeros((1, int(self._known[0])))
+                self._scoring[labels] = self._bind(self._labels if labels else self._scores, found), found
+            run, found = self._scoring[labels]
+            run(PREDICT_ONLY)
+            return found
+
     def _run(self, votes: Any, attributes: Any, label: Any) -> int | None:
         try:
             code = PREDICT_ONLY if label is None else self._classes[label]
@@ -162,6 +195,7 @@ class SingleItem:
                 runner.reserve(self._scores.expert, ITEMS, len(names.classes))
             self._labelled = self._bind(self._labels)
             self._scored: Any = None
+            self._scoring: dict[bool, tuple[Callable[[int], int], np.ndarray]] = {}
         self._version, self._interpreted = runner.version, THREAD.interpreting
 
     def _allocate(self, experts: int, classes: int, attributes: int) -> None:
@@ -190,16 +224,19 @@ class SingleItem:
         )
         self._known = np.array([classes], dtype=np.int32)
 
-    def _bind(self, votes: Any) -> Callable[[int], int]:
-        """Return the function that runs an item whose votes are in these arrays."""
+    def _bind(self, votes: Any, scores: np.ndarray = NO_SCORES) -> Callable[[int], int]:
+        """Return the function that runs an item whose votes are in these arrays.
+
+        If there is space for scores, they are written, and the function may only predict.
+        """
         runner = self.runner
         label, code = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int32)
-        observed = runner.observer is not None and runner.observer.learns
+        observed = runner.observer is not None and runner.observer.learns and not len(scores)
         names = runner.names.classes.names
-        runner.predictor.request(TrialChunk(_NoBatch, NO_TRIALS), observed)
+        runner.predictor.request(TrialChunk(_NoBatch, NO_TRIALS), observed or len(scores) > 0)
         program = Program(
             runner.predictor, runner.staged_runs, TrialData(votes, self._rows), label, self._known,
-            int(self._known[0]), code, NO_SCORES, scaling=runner.scaling,
+            int(self._known[0]), code, scores, scaling=runner.scaling,
             observer=partial(runner.observer.bind, names, NO_SCORES) if observed else None,
         )  # fmt: skip
         for predictor in runner.predictors:
