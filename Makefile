@@ -16,7 +16,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/pyc
 
-.PHONY: demo test test-all lint bench bench-guard bench-fuse bench-sharing bench-adapters compat compat-newest \
+.PHONY: demo test test-all lint bench bench-guard bench-fuse bench-sharing bench-consult bench-adapters compat compat-newest \
   compat-oldest reproduce soak docs lock setup clean
 
 demo: setup
@@ -51,6 +51,10 @@ bench-fuse: setup
 
 bench-sharing: setup
 	$(BIN)/python -m benchmarks.sharing $(ARGS)
+
+# What consultations save on real panels, and whether their risk is kept.
+bench-consult: setup
+	$(BIN)/python -m benchmarks.consult $(ARGS)
 
 # The adapters compared with the ensembles of scikit-learn and River, and with a plain session.
 bench-adapters: setup

@@ -25,6 +25,8 @@ MORE = """
 
 - `sharing.json`, by `make bench-sharing`: the cost of hypothesis sharing and kernels
   ([more](../../docs/sharing.md)).
+- `consult.json`, by `make bench-consult`: what consultations save on real panels
+  ([more](../../docs/consult.md)).
 - `adapters.json`, by `make bench-adapters`: comparison with the ensembles of scikit-learn and River
   ([more](../../docs/adapters.md)).
 - `decisions.json`, by `python -m benchmarks.decisions`: validity of probabilities, answers, sets and alarms

@@ -13,6 +13,7 @@ from typing import Any
 
 from benchmarks.quality.page import summary
 from docs import decision_tables
+from docs.consult_figures import consult_figures
 from docs.figures import figures
 from experiments import papers
 from linmax import recommended, spec
@@ -254,6 +255,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "adapters_river": adapters_river,
     "adapters_losses": adapters_losses,
     "adapters_overhead": adapters_overhead,
+    "consult": consult_figures,
 }
 
 

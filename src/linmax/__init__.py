@@ -5,7 +5,7 @@ A panel of experts (classifiers, language models, annotators, rules, attributes)
 label is known.
 
 The session
-    `Fusion`, `load`, `Run`, `Ticket`, `Explanation`, `Triplets`
+    `Fusion`, `load`, `Run`, `Ticket`, `Explanation`, `Consultation`, `Triplets`
 Rules, which update weights
     `Perceptron`, `Winnow`, `BalancedWinnow`, `Romma`, `Alma`, `PNorm`, `QuasiAdditive`, `PassiveAggressive`,
     `Logistic`
@@ -34,7 +34,7 @@ Examples
 from importlib import import_module
 from typing import Any
 
-from linmax.fusion import Explanation, Fusion, Run, Ticket, load
+from linmax.fusion import Consultation, Explanation, Fusion, Run, Ticket, load
 from linmax.inputs import Triplets
 from linmax.rules import Cycle, Rule
 from linmax.rules.alma import Alma
@@ -89,6 +89,7 @@ __all__ = [
     "Averaged",
     "BalancedWinnow",
     "Combine",
+    "Consultation",
     "Cycle",
     "Explanation",
     "Fusion",

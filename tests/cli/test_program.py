@@ -129,6 +129,7 @@ ALL = {
     "look": "{votes}",
     "fuse": "{votes} --learner Winnow(1.2)",
     "predict": "{model} {votes}",
+    "consult": "{model} {votes}",
     "inspect": "{model}",
     "explain": "{model} {votes} --row 1",
     "compare": "{votes} Winnow(1.2)",

@@ -16,6 +16,7 @@ from linmax.cli.group import COMMANDS, CommandGroup, command
 from linmax.cli.options import (
     BoundsOptions,
     CompareOptions,
+    ConsultOptions,
     ExplainOptions,
     FilesAndLearners,
     FilesOptions,
@@ -127,6 +128,20 @@ def explain(model: Model, read: ExplainOptions, json: Json = False) -> None:
         print_json(found.as_dict())
     else:
         print_explanation(found, stdout_console())
+
+
+@command
+def consult(model: Model, read: FilesOptions, options: ConsultOptions) -> None:
+    """Show what asking experts one by one would save, on a file of votes; the model does not learn."""
+    from linmax.cli.consult import as_dict, print_replay
+    from linmax.cli.consult import consult as run
+    from linmax.cli.output import print_json, stdout_console
+
+    replay = run(model, read, options)
+    if options.json:
+        print_json(as_dict(replay))
+    else:
+        print_replay(replay, options, stdout_console())
 
 
 @command

@@ -320,6 +320,40 @@ class CompareOptions:
     json: Json = False
 
 
+@dataclass(frozen=True)
+class ConsultOptions:
+    """How `linmax consult` asks experts."""
+
+    prices: Annotated[
+        Path | None,
+        typer.Option(
+            "--prices",
+            metavar="FILE.csv",
+            help="An expert and its price in each line.",
+            show_default="1 for each expert",
+        ),
+    ] = None
+    risk: Annotated[
+        float,
+        typer.Option(
+            "--risk", min=0, max=0.5, help="The share of predictions that may differ from the full panel's."
+        ),
+    ] = 0.0
+    confidence: Annotated[
+        float,
+        typer.Option("--confidence", min=0.5, max=0.9999, help="The probability with which that holds."),
+    ] = 0.95
+    batch: Annotated[int, typer.Option("--batch", min=1, help="How many experts are asked at a time.")] = 1
+    subsets: Annotated[
+        bool, typer.Option("--subsets", help="Also find the best fixed subset of each size, in hindsight.")
+    ] = False
+    picture: Annotated[
+        Path | None,
+        typer.Option("--picture", metavar="FILE.png", help="Draw accuracy against cost."),
+    ] = None
+    json: Json = False
+
+
 @dataclass(frozen=True, kw_only=True)
 class ExplainOptions(ReadOptions):
     """A file, and which of its items `linmax explain` explains."""

@@ -91,6 +91,27 @@ class SubVotes(NamedTuple):
     owners: tuple[Any, ...] = ()
 
 
+class Influence(NamedTuple):
+    """What an answer of each expert adds to the scores through the weights of a source.
+
+    Attributes
+    ----------
+    constant : ndarray of shape (classes,) or None
+        What is added to each class whatever the experts vote.
+    diagonal : ndarray of shape (experts, classes) or None
+        What a vote for a class adds to that class.
+    table : ndarray of shape (experts, classes, classes) or None
+        What a vote for a class adds to every class.
+    scale : str
+        The scale of scores, see `Votes`; on all but "raw" they are in [0, 1].
+    """
+
+    constant: np.ndarray | None = None
+    diagonal: np.ndarray | None = None
+    table: np.ndarray | None = None
+    scale: str = "raw"
+
+
 def is_reserved(name: Any) -> bool:
     """Whether an expert's name could be mistaken for another key.
 
@@ -233,6 +254,14 @@ class Source(Term, abstract=True):
         `names` are those of the session and of the item.
 
         None: they are found with the functions of the form, as in kernels, and their owners with `keys`.
+        """
+        return None
+
+    def influence(self, weights: np.ndarray, experts: np.ndarray, k: int, names: Any) -> Influence | None:
+        """Return what answers of some experts add to the scores of k classes; None if it is not known.
+
+        `weights` has the shape of the source and may have space for more experts and classes. The last of
+        the k classes may be one without a name.
         """
         return None
 

@@ -11,6 +11,7 @@ import numpy as np
 from linmax.experts.base import (
     VOTE_CLAIMS,
     Capacity,
+    Influence,
     Source,
     SubVotes,
     TrialData,
@@ -104,6 +105,11 @@ class Votes(Source):
         expert, label, value = read(form)
         return SubVotes(expert, label, value, expert)
 
+    def influence(self, weights: np.ndarray, experts: np.ndarray, k: int, names: Any) -> Influence:
+        """A vote adds the weight of the expert to its class."""
+        diagonal = np.repeat(weights[experts, None], k, axis=1)
+        return Influence(diagonal=diagonal, scale=self.as_)
+
 
 @dataclass(frozen=True, repr=False)
 class Thresholds(Source):
@@ -149,6 +155,10 @@ class Thresholds(Source):
         """Return a vote for every class."""
         classes = np.arange(k)
         return SubVotes(classes, classes, np.ones(k), np.full(k, -1), "threshold")
+
+    def influence(self, weights: np.ndarray, experts: np.ndarray, k: int, names: Any) -> Influence:
+        """The weights are added to the classes."""
+        return Influence(constant=weights[:k])
 
 
 class _OfExperts(Source, abstract=True):
@@ -237,6 +247,14 @@ class Split(_OfExperts):
         expert, label = expert[chosen], label[chosen]
         return SubVotes(expert * form.stride + label, label, value[chosen], expert)
 
+    def influence(self, weights: np.ndarray, experts: np.ndarray, k: int, names: Any) -> Influence:
+        """A vote for a chosen class adds the weight of the expert and the class to it."""
+        diagonal = weights[experts, :k]
+        if self.classes is not None:
+            known = [c for c, name in enumerate(names.classes.names[:k]) if name not in self.classes]
+            diagonal[:, known] = 0.0
+        return Influence(diagonal=diagonal)
+
 
 @dataclass(frozen=True, repr=False)
 class PerClass(_OfExperts):
@@ -295,6 +313,10 @@ class PerClass(_OfExperts):
         expert, vote, value = read(form.votes)
         first, label = (expert * form.stride + vote) * form.stride, np.arange(len(expert) * k) % max(k, 1)
         return SubVotes(first.repeat(k) + label, label, value.repeat(k), expert.repeat(k))
+
+    def influence(self, weights: np.ndarray, experts: np.ndarray, k: int, names: Any) -> Influence:
+        """A vote adds a weight to every class."""
+        return Influence(table=weights[experts, :k, :k])
 
 
 def first_votes(votes: Any) -> VoteArrays:

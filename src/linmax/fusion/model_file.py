@@ -16,6 +16,7 @@ import numpy as np
 from linmax import inputs
 from linmax._files import resolve_output, write_atomic
 from linmax.experts.base import Capacity, FrozenVotes
+from linmax.fusion.consult.record import ARRAY
 from linmax.fusion.session import Fusion
 from linmax.kernels.forms import Sparse, SparseRows
 from linmax.kernels.scaling import ScaledRows
@@ -148,6 +149,7 @@ def save(fusion: Fusion, path: str | os.PathLike[str]) -> None:
             fusion.decisions.validate(arrays)
         except ValueError as error:
             raise ValueError(f"the session cannot be saved, because {error}") from None
+        arrays |= fusion.consultations.arrays()
         facts = _facts(fusion, learner)
         try:
             header = json.dumps({**facts, "digest": digest(arrays, facts)}, allow_nan=False)
@@ -175,6 +177,7 @@ def _facts(fusion: Fusion, learner: str) -> dict[str, Any]:
         "mistake_costs": _pack(fusion.decisions.costs and fusion.decisions.costs.pairs),
         "ignored": fusion.ignored,
         "notes": fusion.notes,
+        "consultations": fusion.consultations.facts(),
         "tickets": {
             "session": tickets.session,
             "limit": tickets.limit,
@@ -355,6 +358,9 @@ def _rebuild(facts: dict[str, Any], state: dict[str, np.ndarray]) -> Fusion:
     tickets = facts["tickets"]
     fusion.notes = dict(facts["notes"])
     fusion.ignored = _count(facts["ignored"])
+    if "consultations" in facts:  # not in files of earlier versions
+        sizes = len(fusion.names.experts), len(fusion.names.classes)
+        fusion.consultations.restore(facts["consultations"], state.get(ARRAY), *sizes)
     fusion.tickets.session = str(tickets["session"])
     fusion.tickets.limit, fusion.tickets.expired, fusion.tickets.given = (
         _count(tickets[x]) for x in ("limit", "expired", "given")

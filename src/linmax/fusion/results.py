@@ -1,4 +1,4 @@
-"""What a session returns: the run of `learn`, and the explanation of `explain_one`."""
+"""What a session returns: the run of `learn`, the explanation of an item, and a consultation."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+
+from linmax.fusion.tickets import Ticket
 
 
 @dataclass(frozen=True)
@@ -95,3 +97,37 @@ class Explanation:
     scores: dict[Any, float]
     contributions: dict[Any, dict[Any, float]]
     members: dict[str, tuple[float, Any]] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class Consultation:
+    """The result of asking experts about one item.
+
+    Parameters
+    ----------
+    prediction
+        The predicted class.
+    probabilities
+        The probability of each class, from the answers given; see `Fusion.predict_proba`.
+    asked
+        The experts that were asked, in order.
+    votes
+        Their answers; None for an abstention.
+    cost
+        The sum of their prices; without prices, their number.
+    reason
+        Why no other expert was asked.
+    in_full
+        Whether the item was drawn, before it was seen, to be asked in full.
+    ticket
+        Pass it to `learn_one` with the label.
+    """
+
+    prediction: Any
+    probabilities: dict[Any, float] = field(repr=False)
+    asked: list[Any]
+    votes: dict[Any, Any] = field(repr=False)
+    cost: float
+    reason: str
+    in_full: bool = field(repr=False)
+    ticket: Ticket = field(repr=False)

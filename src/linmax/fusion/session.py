@@ -14,6 +14,8 @@ import numpy as np
 
 from linmax import inputs
 from linmax.decisions import Decisions, MistakeCosts
+from linmax.fusion.consult.methods import ConsultMethods
+from linmax.fusion.consult.record import Consultations
 from linmax.fusion.decision_methods import DecisionMethods
 from linmax.fusion.explain import explain
 from linmax.fusion.prediction import as_list
@@ -33,7 +35,7 @@ from linmax.techniques import recommended
 POLICIES = ("add", "error", "ignore")
 
 
-class Fusion(DecisionMethods):
+class Fusion(ConsultMethods, DecisionMethods):
     """Predict the class of items from a panel's votes, and learn whom to trust from their labels.
 
     A trial is a matrix of votes x. The prediction is the class c with the largest score s = w . x^c, and when
@@ -86,6 +88,8 @@ class Fusion(DecisionMethods):
         The learner at work: its rule runs, sources and predictor.
     tickets : Tickets
         Items whose label is still to come.
+    consultations : Consultations
+        How many items `consult` has asked for, and the calibration of its ``risk``.
     notes : dict
         Anything that JSON can hold; it is saved with the session.
     ignored : int
@@ -144,6 +148,7 @@ class Fusion(DecisionMethods):
         self.tickets = Tickets()
         self.notes: dict[str, Any] = {}
         self.ignored = 0
+        self.consultations = Consultations()
         self._lock = SessionLock()
         self._start()
         self.runner.check()
@@ -155,6 +160,7 @@ class Fusion(DecisionMethods):
         self.decisions.scores_are_logs = self.runner.predictor.log_probabilities
         self.runner.observer = self.decisions
         self._single = SingleItem(self.runner, self.needs, self.abstain, self._lock)
+        self._settlement = None
 
     def _choose_learner(self, votes: bool, attributes: bool) -> None:
         """Use the default for what is given, unless something has been learned, or is just being learned.
@@ -175,7 +181,7 @@ class Fusion(DecisionMethods):
         return f"Fusion({self.learner}, {known})"
 
     def __getstate__(self) -> dict[str, Any]:
-        derived = ("runner", "needs", "_single", "_lock")
+        derived = ("runner", "needs", "_single", "_lock", "_settlement")
         with self._lock, self._lock.state:
             own = {name: deepcopy(value) for name, value in vars(self).items() if name not in derived}
             return {**own, "state": self.runner.state()}

@@ -12,6 +12,7 @@ import numpy as np
 from linmax.experts.base import Capacity
 from linmax.experts.votes import rescale
 from linmax.kernels.forms import Dense, Hard
+from linmax.runtime.influence import Hypothesis, Influences, Leaf, hypotheses_of_run, influences, split_vector
 from linmax.runtime.instances import TrialSequence
 from linmax.runtime.rule_run import RuleRun
 from linmax.spec import Learner
@@ -179,6 +180,33 @@ class Predictor:
         """Return what decides an item; `item.explain` asks each predictor once."""
         raise NotImplementedError
 
+    def linear_hypotheses(self) -> list[Hypothesis] | None:
+        """Return the linear hypothesis that predicts, or two between which it lies; None if there is none.
+
+        Sub-experts that have never voted have the weight with which they would start.
+        """
+        return None
+
+    def influences(self, experts: np.ndarray, k: int, names: Any) -> Influences | None:
+        """Return what answers of experts add to the scores; None if the prediction is not linear in them.
+
+        The last of k classes may be one without a name; there is space for all experts and classes.
+        """
+        found = self.linear_hypotheses()
+        return None if found is None else influences(found, experts, k, names)
+
+    def leaves_of_mixture(self, experts: np.ndarray, k: int, names: Any) -> list[Leaf] | None:
+        """Return linear learners whose mixed probabilities decide the prediction; None if there are none.
+
+        Unlike in `influences`, the scale of scores matters.
+        """
+        found = self.influences(experts, k, names)
+        return None if found is None or len(found.base) > 1 else [Leaf(1.0, found)]
+
+    def approximation(self, experts: np.ndarray, k: int, names: Any) -> Influences | None:
+        """Return about what answers add to the scores, to decide whom to ask; None if nothing is known."""
+        return self.influences(experts, k, names)
+
     @cached_property
     def title(self) -> str:
         """The learner as text."""
@@ -291,6 +319,20 @@ class RulePredictor(Predictor):
             return self.run.table.by_key(self.run.sources)
         vector = self.vector()
         return {key: float(vector[at]) for key, _, at in self.run.sources.named_weights()}
+
+    def linear_hypotheses(self) -> list[Hypothesis] | None:
+        """Return the hypothesis of the run; without a mean and attributes, its scale does not matter."""
+        found = hypotheses_of_run(self.run, self.mean)
+        if found is None:
+            return None
+        if not self.mean and all(part.needs in ("votes", None) for part in self.run.sources.parts):
+            found = found[:1]
+        return [split_vector(self.run.layout, one) for one in found]
+
+    def leaves_of_mixture(self, experts: np.ndarray, k: int, names: Any) -> list[Leaf] | None:
+        """Return the run itself, unless new experts change the scale of its weights."""
+        found = hypotheses_of_run(self.run, self.mean)
+        return super().leaves_of_mixture(experts, k, names) if found and len(found) == 1 else None
 
     def explain(self, item: Any) -> Attribution:
         """Return what each sub-expert adds."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from linmax._jit import CompiledKernel
 from linmax.kernels.ensembles import FLOOR, SMALLEST, mix, stack
+from linmax.runtime.influence import Influences, Leaf, weighted_sum
 from linmax.runtime.predictor import (
     Attribution,
     Predictor,
@@ -115,6 +116,12 @@ class ScoreEnsemble(Predictor):
         scores = np.array([item.explain(member).scores for member in self.members])
         return mix_attributions(self.shares(), item, self.combine(scores))
 
+    def approximation(self, experts: np.ndarray, k: int, names: Any) -> Influences | None:
+        """Return the mean of what answers add to the members' scores, by the members' shares."""
+        found = [(member.approximation(experts, k, names), share) for member, share in self.shares()]
+        known = [(one, share) for one, share in found if one is not None]
+        return weighted_sum(known) if known else None
+
     def combine(self, scores: np.ndarray) -> np.ndarray:
         """Return the scores of one item from those of the members, as the kernel does for many items."""
         raise NotImplementedError
@@ -149,6 +156,16 @@ class MixturePredictor(ScoreEnsemble):
         p = self.v[: len(scores), None] * np.exp(log_softmax(scores))
         mixed: np.ndarray = np.log(np.maximum(p.sum(axis=0), SMALLEST))
         return mixed
+
+    def leaves_of_mixture(self, experts: np.ndarray, k: int, names: Any) -> list[Leaf] | None:
+        """Return the leaves of all members, by the members' shares."""
+        found: list[Leaf] = []
+        for member, share in self.shares():
+            below = member.leaves_of_mixture(experts, k, names)
+            if below is None:
+                return None
+            found += [leaf._replace(g=share * leaf.g) for leaf in below]
+        return found
 
     def shares(self) -> list[tuple[Predictor, float]]:
         """Return the members by weight."""
@@ -249,6 +266,16 @@ class StackedPredictor(ScoreEnsemble):
         """Return the log-probabilities of the regression."""
         x = np.maximum(log_softmax(scores), FLOOR)
         return log_softmax((self.v[: len(scores), None] * x).sum(axis=0))
+
+    def leaves_of_mixture(self, experts: np.ndarray, k: int, names: Any) -> list[Leaf] | None:
+        """Return the weighted sum of the members, apart from log-probabilities that are cut off."""
+        members: list[tuple[Influences, float]] = []
+        for member, weight in self.shares():
+            below = member.leaves_of_mixture(experts, k, names)
+            if below is None or len(below) > 1 or below[0].members:
+                return None
+            members.append((below[0].influences, weight))
+        return [Leaf(1.0, weighted_sum(members), tuple(members))]
 
     def shares(self) -> list[tuple[Predictor, float]]:
         """Return the members by weight, which may be negative."""

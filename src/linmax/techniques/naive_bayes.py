@@ -22,6 +22,7 @@ from linmax.runtime.block_table import (
     most_votes,
 )
 from linmax.runtime.growing_table import GrowingTable
+from linmax.runtime.influence import MOST_CELLS, Influences
 from linmax.runtime.predictor import Attribution, Part, Predictor, State
 from linmax.runtime.sources import Sources
 from linmax.spec import Learner, check_source
@@ -285,6 +286,27 @@ class NaiveBayesPredictor(Predictor):
         values[prior] = np.log1p(counts.truths[:k])
         part = Part(values, frozenset((prior, *rows.tolist())))
         return Attribution(values.sum(axis=0), ((part, 1.0),))
+
+    def influences(self, experts: np.ndarray, k: int, names: Any) -> Influences | None:
+        """Return the logarithms of probabilities; a new class would change those of all others."""
+        return self.approximation(experts, k, names) if k == len(names.classes) else None
+
+    def approximation(self, experts: np.ndarray, k: int, names: Any) -> Influences | None:
+        """Return the same as if no class could be added."""
+        base, n = np.log1p(self.counts.truths[None, :k]), len(experts)
+        if n * k * k > MOST_CELLS:
+            return None
+        if self.learner.of == "accuracies":
+            logs = np.log(odds(self.counts, experts, k, self.learner.shrink))
+            return Influences(
+                base, False, np.repeat(logs[None, :, None], k, axis=2), np.zeros((1, n, 0, 0)), {}, True, True
+            )
+        self.counts.begin_counts(k)
+        table = np.log(self._probabilities(experts.repeat(k), np.tile(np.arange(k), n), k)).reshape(
+            1, n, k, k
+        )
+        table -= table.mean(axis=3, keepdims=True)
+        return Influences(base, False, np.zeros((1, n, k)), table, {}, True, True)
 
     def state(self) -> State:
         """Return all counts, without spare capacity; tables as (experts, labels, votes).

@@ -25,6 +25,7 @@ from linmax.kernels.voting import (
     follow,
     uniform,
 )
+from linmax.runtime.influence import Hypothesis, Leaf, hypotheses_of_run, split_vector
 from linmax.runtime.layout import WeightLayout, copy_columns
 from linmax.runtime.predictor import (
     Attribution,
@@ -223,6 +224,27 @@ class VotingPredictor(Predictor):
         at, own = self._start(self.leader), self.leader.vector()
         vector[at : at + len(own)] += own
         return vector
+
+    def linear_hypotheses(self) -> list[Hypothesis] | None:
+        """Return the leader's hypothesis, with the saved ones unless it predicts alone."""
+        if self.leader_predicts():
+            return self.leader.linear_hypotheses()
+        found = hypotheses_of_run(self.leader.run, self.leader.mean)
+        if found is None or self.rules.random:
+            return None
+        at, cases = self._start(self.leader), []
+        for own in found:
+            vector = self.hypotheses.total.copy()
+            vector[at : at + len(own)] += own
+            cases.append(split_vector(self.layout, vector))
+        return cases
+
+    def leaves_of_mixture(self, experts: np.ndarray, k: int, names: Any) -> list[Leaf] | None:
+        """Return what predicts, unless new experts change the scale of the leader's weights."""
+        leaves = self.leader.leaves_of_mixture(experts, k, names)
+        if leaves is None or self.leader_predicts():
+            return leaves
+        return super().leaves_of_mixture(experts, k, names)
 
     def shares(self) -> list[tuple[Predictor, float]]:
         """Return the share of each member in the hypotheses that predict."""

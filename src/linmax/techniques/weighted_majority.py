@@ -10,6 +10,7 @@ import numpy as np
 
 from linmax.experts import Votes
 from linmax.kernels.ensembles import NEW, SPOKEN, mean_log, weigh
+from linmax.runtime.influence import Hypothesis
 from linmax.runtime.predictor import (
     NO_SCORES,
     Attribution,
@@ -25,6 +26,8 @@ from linmax.runtime.sources import Sources
 from linmax.spec import Learner, check_source
 from linmax.techniques.base import Committee, check_multiplier
 from linmax.validation import check_array
+
+LOWEST = -700.0  # the logarithm of the smallest weight beside the largest
 
 
 @dataclass(frozen=True, repr=False)
@@ -217,6 +220,16 @@ class ExpertMajority(_Majority):
         """Return the weights by expert, which add up to 1."""
         parts, named = self.parts(), self.sources.named_weights()
         return {key: float(parts[at]) if at < len(parts) else 0.0 for key, _, at in named}
+
+    def linear_hypotheses(self) -> list[Hypothesis]:
+        """Return the weights of the experts, each of which votes for its best class."""
+        self.grow(self.sources.capacity.experts)
+        logs = np.where(self.spoken == NEW, mean_log(self.logs, self.spoken), self.logs)
+        weights = np.exp(np.maximum(logs - logs.max(initial=-np.inf), LOWEST))
+        return [[(Votes(as_="onehot"), weights)]]
+
+    def leaves_of_mixture(self, experts: np.ndarray, k: int, names: Any) -> None:
+        """Scores are relative to the largest weight of those that vote, so that their scale is not fixed."""
 
     def explain(self, item: Any) -> Attribution:
         """Return each expert's weight for its vote, relative to the largest of those that speak."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from linmax.kernels.board import HEAT
 from linmax.kernels.ensembles import temper
+from linmax.runtime.influence import Influences, Leaf, scaled
 from linmax.runtime.predictor import Attribution, Predictor, State, TrialChunk
 from linmax.runtime.program import padded
 from linmax.spec import UNLIMITED, Learner, RunOptions
@@ -201,6 +202,21 @@ class TemperedPredictor(Predictor):
         """Return the weights of the member, on the scale of the scores."""
         factor = float(np.exp(self.heat[HEAT]))
         return {key: factor * weight for key, weight in self.member.weights().items()}
+
+    def influences(self, experts: np.ndarray, k: int, names: Any) -> Influences | None:
+        """Return what answers add for the member, on the scale of the scores."""
+        found, factor = self.member.influences(experts, k, names), float(np.exp(self.heat[HEAT]))
+        return None if found is None else scaled(found, factor)
+
+    def leaves_of_mixture(self, experts: np.ndarray, k: int, names: Any) -> list[Leaf] | None:
+        """Return the member on the scale of the scores."""
+        below, factor = self.member.leaves_of_mixture(experts, k, names), float(np.exp(self.heat[HEAT]))
+        return below and [leaf._replace(influences=scaled(leaf.influences, factor)) for leaf in below]
+
+    def approximation(self, experts: np.ndarray, k: int, names: Any) -> Influences | None:
+        """Return about what answers add for the member, on the scale of the scores."""
+        found, factor = self.member.approximation(experts, k, names), float(np.exp(self.heat[HEAT]))
+        return None if found is None else scaled(found, factor)
 
     def explain(self, item: Any) -> Attribution:
         """Return the attribution of the member on the new scale; the remainder sets the best score to 0."""

@@ -1,0 +1,1 @@
+"""Consultations: experts are asked one after the other, until the prediction is settled."""

@@ -1,0 +1,39 @@
+"""The benchmark of consultations, on a small panel."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.consult import measure_validity, run_stream, shuffled
+from benchmarks.quality.problem import Panel
+from docs.consult_figures import consult_figures
+
+
+def small() -> Panel:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, 600)
+    wrong = (labels[:, None] + rng.integers(1, 3, (600, 6))) % 3
+    votes = np.where(rng.random((600, 6)) < np.linspace(0.9, 0.4, 6), labels[:, None], wrong)
+    return Panel("mmlu_pro_votes", votes, labels, 3)
+
+
+def test_risk_0_changes_nothing_and_asks_fewer() -> None:
+    panel = small()
+    for real in (False, True):
+        found = run_stream(panel, *shuffled(panel, 1), 0.0, real=real)
+        assert found["changed"] == 0.0
+        assert found["accuracy"] == found["panel_accuracy"]
+        assert found["asked"] < found["experts"] == 6.0
+        assert found["items"] + found["in_full"] == 300
+
+
+def test_validity_counts_the_orders_in_which_too_many_predictions_changed() -> None:
+    for freeze in (True, False):
+        found = measure_validity(small(), 3, 0.1, freeze=freeze)
+        assert found["orders"] == 3
+        assert 0 <= found["violations"] <= 3
+        assert found["asked"] < 6.0
+
+
+def test_the_page_has_a_row_per_panel_and_setting() -> None:
+    assert "| mmlu_pro_votes | all votes | 29.0 |" in consult_figures()

@@ -1,0 +1,131 @@
+"""`linmax consult`: what asking experts one by one would save."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linmax import Averaged, Fusion, Perceptron, load
+from tests.helpers.files import EXPERTS, panel, refused, run, table, trained, values
+
+LEARNER = Averaged(Perceptron(start="equal"))
+Shelf = tuple[Path, Path]
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    votes = panel(tmp_path / "votes.csv", rows=600)
+    trained(tmp_path / "m.linmax", votes, LEARNER)
+    return tmp_path / "m.linmax", votes
+
+
+def prices(path: Path, numbers: list[Any], header: bool = True) -> Path:
+    rows = list(zip(EXPERTS, numbers, strict=False))
+    return table(path, [("expert", "price"), *rows] if header else rows)
+
+
+def test_risk_0_saves_and_changes_nothing(shelf: Shelf) -> None:
+    found = values("consult", *shelf)
+    exact, everybody = found["consultations"][0], found["everybody"]
+    assert found["exact"] is True
+    assert exact["changed"] == 0.0
+    assert exact["accuracy"] == everybody["accuracy"]
+    assert exact["asked"] < everybody["asked"] == 4.0
+    assert [one["name"] for one in found["others"][:2]] == [found["others"][0]["name"], "cascade"]
+    assert found["others"][0]["name"].startswith("best single expert")
+    assert [one["name"] for one in found["others"][2:]] == [
+        f"plurality of the cheapest {m}" for m in range(1, 5)
+    ]
+    assert found["items"] + found["in_full"] == 600
+
+
+def test_the_replay_is_that_of_the_library(shelf: Shelf, tmp_path: Path) -> None:
+    file = prices(tmp_path / "prices.csv", [1, 2, 3, 4])
+    found = values("consult", *shelf, "--prices", file)
+    fusion = load(shelf[0])
+    lines = [line.split(",", 5) for line in shelf[1].read_text(encoding="utf-8").splitlines()[1:]]
+    assert len(lines) == 600
+    assert fusion.experts == EXPERTS
+    fusion.consultations.count = 0
+    named = dict(zip(EXPERTS, [1.0, 2.0, 3.0, 4.0], strict=True))
+    costs = []
+    for votes in _answers(shelf[1]):
+        one = fusion.consult(votes.get, prices=named)
+        if not one.in_full:
+            costs.append(one.cost)
+    assert len(costs) == found["items"]
+    assert abs(sum(costs) / len(costs) - found["consultations"][0]["cost"]) < 1e-9
+
+
+def _answers(path: Path) -> list[dict[str, Any]]:
+    from linmax.streams import open_stream
+
+    return [
+        {name: votes.get(name) for name in EXPERTS}
+        for chunk in open_stream(path, label="truth", id="id")
+        for votes in chunk.vote_dicts()
+    ]
+
+
+def test_the_table_names_the_strategies_and_what_is_saved(shelf: Shelf, tmp_path: Path) -> None:
+    result = run(
+        "consult",
+        *shelf,
+        "--risk",
+        0.1,
+        "--subsets",
+        "--prices",
+        prices(tmp_path / "p.csv", [1, 1, 1, 0], False),
+    )
+    assert result.exit_code == 0, result.output
+    for name in (
+        "everybody",
+        "consult, risk 0.1",
+        "cascade",
+        "plurality of the cheapest 3",
+        "best fixed 2 in hindsight",
+    ):
+        assert name in result.stdout
+    assert "Risk 0.1 saves" in result.stdout
+    assert "were drawn to be asked in full" in result.stdout
+
+
+def test_the_default_learner_is_told_apart(tmp_path: Path) -> None:
+    votes = panel(tmp_path / "votes.csv", rows=300)
+    trained(tmp_path / "m.linmax", votes, "Mixture([Logistic(0.1), WeightedMajority([Perceptron()])])")
+    result = run("consult", tmp_path / "m.linmax", votes)
+    assert result.exit_code == 0, result.output
+    assert "Risk 0 asks everybody" in result.stdout
+    found = values("consult", tmp_path / "m.linmax", votes)
+    assert found["consultations"][0]["asked"] == 4.0
+    assert found["consultations"][-1]["asked"] <= 4.0
+
+
+def test_the_picture_is_drawn(shelf: Shelf, tmp_path: Path) -> None:
+    for name, start in (("curve.png", b"\x89PNG"), ("curve.svg", b"<?xml")):
+        result = run("consult", *shelf, "--picture", tmp_path / name)
+        assert result.exit_code == 0, result.output
+        assert (tmp_path / name).read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([["ann", 1]], "has no price of 'bob'"),
+        ([["ann", 1], ["bob", -1]], "has an expert and a price, 0 or more (got 'bob,-1')"),
+        ([["ann", 1, 2]], "has an expert and a price"),
+    ],
+)
+def test_prices_that_cannot_be_used_are_refused(
+    shelf: Shelf, tmp_path: Path, lines: Any, message: str
+) -> None:
+    assert message in refused("consult", *shelf, "--prices", table(tmp_path / "p.csv", lines))
+
+
+def test_files_that_cannot_be_used_are_refused(shelf: Shelf, tmp_path: Path) -> None:
+    assert "cannot be read" in refused("consult", *shelf, "--prices", tmp_path / "none.csv")
+    assert "there is no folder" in refused("consult", *shelf, "--picture", tmp_path / "no" / "c.png")
+    Fusion("SquaredHinge()").save(tmp_path / "a.linmax")
+    assert "learns from attributes" in refused("consult", tmp_path / "a.linmax", shelf[1])
