@@ -402,3 +402,17 @@ def test_a_session_that_learns_meanwhile_is_looked_at_anew() -> None:
     found = fusion.consult(ask)
     assert found.prediction == fusion.predict_one(found.votes)
     assert len(outcomes(fusion, found.votes, EXPERTS, ["a", "b"])) == 1
+
+
+def test_with_costs_of_mistakes_all_are_asked_and_the_reason_says_so() -> None:
+    costs = {("ham", "spam"): 10.0, ("spam", "ham"): 1.0}
+    fusion = Fusion(
+        Perceptron(start="equal"), classes=["ham", "spam"], experts=list("abc"), mistake_costs=costs
+    )
+    fusion.learn([["ham", "ham", "spam"], ["spam", "ham", "spam"]] * 20, ["ham", "spam"] * 20)
+    fusion.exploration = 0
+    answers = {"a": "spam", "b": "spam", "c": "spam"}
+    found = fusion.consult(answers.get)
+    assert sorted(found.asked) == ["a", "b", "c"]
+    assert "mistake_costs" in found.reason
+    assert found.prediction == fusion.predict_one(answers)
