@@ -43,8 +43,11 @@ def draw_consultations(replay: Replay, path: Path, *, prices: bool) -> None:
         axes.plot(one.cost, one.accuracy, marker, color=BLACK, markersize=6)
         _text(axes, one, one.name.partition(" (")[0])
     points = {(one.cost, one.accuracy): one for one in replay.consultations}  # of equal ones, the last
-    for i, one in enumerate(points.values()):
-        _text(axes, one, one.name.removeprefix("consult, "), above=i % 2 == 1)
+    for i, one in enumerate(sorted(points.values(), key=lambda one: -one.cost)):
+        axes.annotate(  # one below the other: points may be close together
+            one.name.removeprefix("consult, "), (one.cost, one.accuracy), xytext=(0.42, 0.84 - 0.05 * i),
+            textcoords="axes fraction", fontsize=8, va="center", arrowprops={"arrowstyle": "-", "lw": 0.4},
+        )  # fmt: skip
     _text(axes, replay.everybody, "everybody")
     axes.set_xlabel("cost per item" if prices else "experts asked per item")
     axes.set_ylabel("accuracy")
@@ -63,6 +66,5 @@ def _line(axes: Any, strategies: list[Strategy], label: str, style: dict[str, An
     axes.plot([one.cost for one in strategies], [one.accuracy for one in strategies], label=label, **style)
 
 
-def _text(axes: Any, one: Strategy, text: str, *, above: bool = False) -> None:
-    place = (2, 6) if above else (4, -11)
-    axes.annotate(text, (one.cost, one.accuracy), xytext=place, textcoords="offset points", fontsize=8)
+def _text(axes: Any, one: Strategy, text: str) -> None:
+    axes.annotate(text, (one.cost, one.accuracy), xytext=(4, -11), textcoords="offset points", fontsize=8)
