@@ -16,8 +16,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/pyc
 
-.PHONY: demo test test-all lint bench bench-guard bench-fuse bench-sharing bench-consult bench-adapters compat compat-newest \
-  compat-oldest reproduce soak docs lock setup clean
+.PHONY: demo test test-all lint bench bench-guard bench-fuse bench-sharing bench-consult bench-adapters bench-service compat \
+  compat-newest compat-oldest reproduce soak docs lock setup clean
 
 demo: setup
 	$(BIN)/linmax demo $(ARGS)
@@ -60,6 +60,10 @@ bench-consult: setup
 bench-adapters: setup
 	$(BIN)/python -m benchmarks.adapters $(ARGS)
 
+# Requests per second of a server, beside a raw echo; requires wrk.
+bench-service: setup
+	$(BIN)/python -m benchmarks.service $(ARGS)
+
 # Tests against the newest and the oldest supported versions of all dependencies, in environments of their own.
 COMPAT := tests/fusion/test_fusion.py tests/rules tests/adapters tests/panels
 COMPAT_TOOLS := "pytest>=8.2" "hypothesis>=6.100" "pandas>=2.2" "polars>=1.0"
@@ -79,9 +83,10 @@ compat-oldest: .cache/compat-oldest
 	$@/bin/uv pip list --python $@/bin/python | grep -i -E "^(numpy|scipy|numba|scikit-learn|river|narwhals|pyarrow) "
 	MPLBACKEND=Agg NUMBA_CACHE_DIR=$(CURDIR)/$@/numba $(COMPAT_TEST)
 
-# Kills a run that writes checkpoints and resumes it, 50 times.
+# Kills a run that writes checkpoints and resumes it, 50 times, and a server under load, 100 times.
 soak: setup
 	$(BIN)/python -m tests.slow.soak $(ARGS)
+	$(BIN)/python -m tests.slow.service_soak
 	$(BIN)/python -m tests.slow.thread_stress
 
 reproduce: setup

@@ -75,6 +75,12 @@ MISSING = {
     "import linmax.adapters.sklearn": ("linmax.adapters.sklearn", "scikit-learn", "sklearn"),
     "import linmax.adapters.river": ("linmax.adapters.river", "River", "river"),
     "import linmax.streams": ("linmax.streams", "pyarrow", "cli"),
+    "import linmax.service": ("linmax.service", "apsw", "service"),
+    "from linmax.client import Client\nClient('http://127.0.0.1:8000', 'lmx_')": (
+        "linmax.client",
+        "httpx",
+        "service",
+    ),
     "from linmax import Fusion, Winnow\nfrom linmax.evaluate import progressive\n"
     "from linmax.problems import majority\nfrom linmax.report import draw\n"
     "draw(progressive(Fusion(Winnow(1.5)), *majority(20)), 'x.png', title='')": (
@@ -108,6 +114,22 @@ COMMANDS = {
     ("bounds", "--panel", "votes.csv"): "linmax bounds --panel",
     ("fuse", "rows.svm"): "reading svmlight files",
 }
+
+
+def test_the_server_without_its_extra_says_so(tmp_path: Path) -> None:
+    program = """
+import sys
+sys.modules["apsw"] = None
+from linmax.cli import main
+sys.argv = ["linmax", "serve", "--data", "data"]
+main()
+"""
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    sentence = "linmax.service requires apsw, which is not installed: pip install 'linmax[service]'"
+    assert done.stderr == f"linmax: {sentence}\n"
+    assert not (tmp_path / "data").exists()
 
 
 def test_commands_that_need_scikit_learn_say_so(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ LARGEST_NUMBER = 1e60
 SMALLEST_NUMBER = 1e-60
 """Scores and attributes with a smaller absolute value are read as 0."""
 
-DISTRIBUTIONS = {"sklearn": "scikit-learn", "river": "River"}
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "river": "River", "prometheus_client": "prometheus-client"}
 
 
 class DataWarning(NamedTuple):

@@ -16,6 +16,7 @@ from typer.testing import CliRunner, Result
 from linmax import Fusion, Winnow
 from linmax.cli import app, group
 from linmax.cli.commands import COMMANDS
+from linmax.service.database import Database
 
 PROGRAM = "import sys\nfrom linmax_program import main\nsys.argv[0] = 'linmax'\nmain()"
 FULL = Path("/dev/full")
@@ -121,7 +122,13 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     fusion = Fusion(Winnow(1.2))
     fusion.learn([{"ann": "a", "bob": "b"}, {"ann": "b", "bob": "b"}], ["a", "b"])
     fusion.save(folder / "panel.linmax")
-    return {"votes": str(folder / "votes.csv"), "model": str(folder / "panel.linmax"), "folder": str(folder)}
+    Database(folder / "server").close()
+    return {
+        "votes": str(folder / "votes.csv"),
+        "model": str(folder / "panel.linmax"),
+        "folder": str(folder),
+        "server": str(folder / "server"),
+    }
 
 
 ALL = {
@@ -136,6 +143,7 @@ ALL = {
     "reproduce": "",
     "bounds": "",
     "learners": "",
+    "serve": "token --data {server}",
     "warm-up": "Winnow(1.2)",
     "--help": "",
     "--version": "",

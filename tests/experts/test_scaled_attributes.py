@@ -163,7 +163,7 @@ def test_a_model_file_keeps_the_statistics(tmp_path: Any) -> None:
     ("name", "value"), [("scale.items", -1), ("scale.nonzeros", 99), ("scale.squares", -1.0)]
 )
 def test_statistics_of_no_columns_are_refused(tmp_path: Any, name: str, value: float) -> None:
-    from linmax.fusion.model_file import check_state
+    from linmax.fusion.state_check import check_state
 
     fusion = Fusion(PLAIN)
     fusion.learn(attributes=some_rows(10), labels=[0, 1] * 5)

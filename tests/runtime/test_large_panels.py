@@ -11,7 +11,7 @@ import pytest
 
 from linmax import Fusion, Logistic, NaiveBayes, _jit, load
 from linmax.experts import PerClass, Thresholds, Votes
-from linmax.fusion.model_file import check_state
+from linmax.fusion.state_check import check_state
 from linmax.kernels.forms.class_votes import smallest_share
 from linmax.runtime import block_table
 

@@ -205,7 +205,7 @@ def test_it_has_no_rule() -> None:
 
 @pytest.mark.parametrize("name", ["squares", "variances"])
 def test_a_file_with_impossible_numbers_is_refused(name: str) -> None:
-    from linmax.fusion.model_file import check_state
+    from linmax.fusion.state_check import check_state
 
     fusion = Fusion(SquaredHinge() if name == "squares" else LeastSquares())
     rows, labels = problem(10)

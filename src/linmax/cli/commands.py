@@ -25,6 +25,7 @@ from linmax.cli.options import (
     Learner,
     Model,
 )
+from linmax.cli.serve_options import ServeOptions
 
 __all__ = ["COMMANDS", "app"]
 
@@ -228,6 +229,27 @@ def bounds(
                 " leave out one of them"
             )
     print_panel_bounds(panel, rule)
+
+
+@command
+def serve(
+    options: ServeOptions,
+    action: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[ACTION]",
+            help="verify, backup, restore, export or token; without one the server starts.",
+        ),
+    ] = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FILE]...", help="The file of the action, or 'create' or 'revoke NUMBER'."),
+    ] = None,
+) -> None:
+    """Serve fusions over HTTP: predict now, learn when the label comes (requires the extra service)."""
+    from linmax.cli.serve import serve as run
+
+    run(action, words or [], options)
 
 
 @command

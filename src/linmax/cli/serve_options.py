@@ -1,0 +1,39 @@
+"""The options of `linmax serve`; nothing here imports the packages that do the work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+@dataclass(frozen=True)
+class ServeOptions:
+    """The options of `linmax serve`."""
+
+    data: Annotated[Path | None, typer.Option(help="The data folder of the server.")] = None
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 is a free one.")] = 8000
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="A host name that requests may be for, such as that of a proxy; repeatable."),
+    ] = None
+    rate: Annotated[
+        float, typer.Option(min=0, help="Requests per second of one token; 0 means no limit.")
+    ] = 0.0
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Serve a generated panel with simulated votes and late labels.")
+    ] = False
+    fusion: Annotated[str | None, typer.Option(help="export: the fusion.", show_default="the only one")] = (
+        None
+    )
+    name: Annotated[str | None, typer.Option(help="token create: who has the token.")] = None
+    scopes: Annotated[
+        str, typer.Option(help="token create: what it may do: predict, label, learn, grow, read, admin.")
+    ] = "predict,label,read"
+    fusions: Annotated[str, typer.Option(help="token create: the fusions it is for, with wildcards.")] = "*"
+    days: Annotated[float | None, typer.Option(help="token create: when it ends.", show_default="never")] = (
+        None
+    )

@@ -1,0 +1,129 @@
+"""What both clients send, how they read the answers, and when they try again."""
+
+from __future__ import annotations
+
+import json
+import random
+import secrets
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+RETRIED = frozenset({429, 502, 503, 504, 507})
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 30.0  # seconds
+NDJSON = "application/x-ndjson"
+
+
+class ClientError(Exception):
+    """A request that the server has refused, or that did not reach it.
+
+    Parameters
+    ----------
+    status
+        The HTTP status; 0 if there was no answer.
+    code
+        A word for programs, such as "unknown_item"; "no_answer" if there was no answer.
+    message
+        A sentence for people.
+
+    Examples
+    --------
+    >>> error = ClientError(404, "unknown_fusion", "there is no fusion 'spam'")
+    >>> error.code, str(error)
+    ('unknown_fusion', "there is no fusion 'spam'")
+    """
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+
+
+class Call(NamedTuple):
+    """One request.
+
+    Attributes
+    ----------
+    method, path : str
+        The method and the path.
+    body : bytes or None
+        The body.
+    lines : bool
+        Whether the body and the answer have an item per line.
+    """
+
+    method: str
+    path: str
+    body: bytes | None = None
+    lines: bool = False
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Headers for the body."""
+        return {} if self.body is None else {"content-type": NDJSON if self.lines else "application/json"}
+
+
+def new_id() -> str:
+    """Return a new id; later ones sort after earlier ones.
+
+    >>> len(new_id()), new_id() != new_id()
+    (32, True)
+    """
+    return f"{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
+
+
+def call(method: str, *parts: str, body: Any = None) -> Call:
+    """Return a request; the parts of its path are quoted.
+
+    >>> call("GET", "fusions", "spam", "items", "a/b").path
+    '/v1/fusions/spam/items/a%2Fb'
+    """
+    path = "/v1/" + "/".join(quote(part, safe="") for part in parts)
+    return Call(method, path, None if body is None else json.dumps(body, allow_nan=False).encode())
+
+
+def batch(name: str, verb: str, items: Iterable[Mapping[str, Any]]) -> Call:
+    """Return the request of a batch; items without an id get one, except labels, which need it."""
+    made = [dict(item) if "id" in item or verb == "labels" else {"id": new_id(), **item} for item in items]
+    lines = "".join(json.dumps(item, allow_nan=False) + "\n" for item in made)
+    return call("POST", "fusions", name, verb)._replace(body=lines.encode(), lines=True)
+
+
+def without_none(**fields: Any) -> dict[str, Any]:
+    """Return the fields that are given.
+
+    >>> without_none(votes={"ann": "x"}, attributes=None)
+    {'votes': {'ann': 'x'}}
+    """
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def read_answer(request: Call, status: int, content: bytes) -> Any:
+    """Return what an answer says; an error is a ClientError."""
+    if status >= 400:
+        raise read_error(status, content)
+    if request.lines:
+        return [json.loads(line) for line in content.splitlines() if line.strip()]
+    return json.loads(content) if content else None
+
+
+def read_error(status: int, content: bytes) -> ClientError:
+    """Return the error of an answer, also of one that a proxy has written."""
+    try:
+        error = json.loads(content)["error"]
+        return ClientError(status, str(error["code"]), str(error["message"]))
+    except (ValueError, KeyError, TypeError):
+        return ClientError(status, "no_linmax_error", f"the server, or a proxy, has answered {status}")
+
+
+def pause_before(attempt: int, retry_after: str | None) -> float:
+    """Return for how many seconds to wait before another attempt.
+
+    >>> pause_before(0, "7"), 0.05 <= pause_before(0, None) <= 0.1, pause_before(50, None) <= 30
+    (7.0, True, True)
+    """
+    if retry_after is not None and retry_after.isdigit():
+        return min(float(retry_after), LONGEST_PAUSE)
+    return min(FIRST_PAUSE * 2.0 ** min(attempt, 20), LONGEST_PAUSE) * random.uniform(0.5, 1.0)

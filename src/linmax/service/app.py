@@ -1,0 +1,144 @@
+"""The application: the routes, what starts and ends with the server, and how errors are answered."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from linmax.service import openapi
+from linmax.service.bodies import answer_problem
+from linmax.service.database import Database
+from linmax.service.endpoints import Endpoints
+from linmax.service.events import EventStreams
+from linmax.service.guard import LOOPBACK, Guard
+from linmax.service.items import Items
+from linmax.service.metrics import Metrics
+from linmax.service.panels import Panels
+from linmax.service.problems import ServiceError
+from linmax.service.tokens import Token, TokenStore
+
+SWEEP_EVERY = 60.0  # seconds between two searches for items that have waited too long
+logger = logging.getLogger("linmax.service")
+
+
+class Service(Endpoints):
+    """The service of one data folder.
+
+    Parameters
+    ----------
+    folder
+        The data folder.
+    hosts
+        Host names that requests may be for, beside those of loopback.
+    rate
+        Requests per second of one token; 0 means no limit.
+    """
+
+    def __init__(self, folder: Path, *, hosts: frozenset[str] = frozenset(), rate: float = 0.0) -> None:
+        self.database = Database(folder)
+        self.tokens = TokenStore(self.database)
+        self.hosts = LOOPBACK | hosts
+        self.rate = rate
+        self.ready = False
+        self.metrics = Metrics()
+        self.streams = EventStreams(self.database)
+        self.panels: Panels
+        self.items: Items
+
+    # --- life
+
+    @asynccontextmanager
+    async def lifespan(self, app: Any) -> AsyncIterator[None]:
+        """Start with the server, and end with it."""
+        loop = asyncio.get_running_loop()
+        self.panels = Panels(self.database)
+        self.items = Items(self.panels)
+        self.database.on_commit = lambda call: loop.call_soon_threadsafe(call)  # type: ignore[assignment]
+        self.database.sync_seconds = self.metrics.commit
+        self.metrics.watch(self)
+        self.ready = True
+        sweep = asyncio.ensure_future(self._sweep())
+        try:
+            yield
+        finally:
+            self.ready = False
+            sweep.cancel()
+            await self.panels.close()
+            await asyncio.to_thread(self.database.close)
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP_EVERY)
+            try:
+                await self.items.store.expire_all()
+            except Exception:
+                logger.exception("the search for items that have waited too long has failed")
+
+    def routes(self) -> list[Route]:
+        """Return all routes; they are tried in this order."""
+        base = "/v1/fusions/{name}"
+        return [
+            Route(base + "/predict", self._call(self.predict), methods=["POST"]),
+            Route(base + "/labels", self._call(self.label), methods=["POST"]),
+            Route(base + "/learn", self._call(self.learn), methods=["POST"]),
+            Route("/healthz", self.healthz),
+            Route("/readyz", self.readyz),
+            Route("/metrics", self._call(self.show_metrics)),
+            Route("/openapi.json", openapi.document),
+            Route("/docs", openapi.page),
+            Route("/docs/page.css", openapi.style),
+            Route("/v1/fusions", self._call(self.list_fusions)),
+            Route(base, self._call(self.create), methods=["PUT"]),
+            Route(base, self._call(self.describe), methods=["GET"]),
+            Route(base, self._call(self.delete), methods=["DELETE"]),
+            Route(base + "/weights", self._call(self.weights)),
+            Route(base + "/model", self._call(self.model)),
+            Route(base + "/items/{id:path}", self._call(self.item)),
+            Route(base + "/events", self._call(self.events)),
+            Route(base + "/exclude", self._call(self.exclude), methods=["POST"]),
+            Route(base + "/rollback", self._call(self.rollback), methods=["POST"]),
+            Route("/v1/tokens", self._call(self.list_tokens), methods=["GET"]),
+            Route("/v1/tokens", self._call(self.create_token), methods=["POST"]),
+            Route("/v1/tokens/{number:int}", self._call(self.revoke_token), methods=["DELETE"]),
+        ]
+
+    def app(self) -> Any:
+        """Return the ASGI application."""
+        handlers: Any = {ServiceError: answer_problem, HTTPException: answer_problem}
+        inner = Starlette(routes=self.routes(), lifespan=self.lifespan, exception_handlers=handlers)
+        return Guard(inner, self.tokens, self.hosts, self.rate)
+
+    def _call(self, endpoint: Callable[[Request, Token], Awaitable[Response]]) -> Any:
+        """Return the endpoint with its errors turned into answers, and measured."""
+        name = endpoint.__name__
+
+        async def answer(request: Request) -> Response:
+            start = time.perf_counter()
+            try:
+                response = await endpoint(request, request.scope["linmax.token"])
+            except ClientDisconnect:
+                return Response(status_code=400)
+            except ServiceError as error:
+                self.metrics.request(name, error.status, time.perf_counter() - start)
+                raise
+            except Exception:
+                logger.exception("%s failed", name)
+                self.metrics.request(name, 500, time.perf_counter() - start)
+                raise ServiceError(
+                    500, "internal_error", "the server has failed on this request; its log says why"
+                ) from None
+            self.metrics.request(name, response.status_code, time.perf_counter() - start)
+            return response
+
+        return answer

@@ -1,0 +1,85 @@
+"""The bodies of requests and answers: JSON, or a line of JSON for each item of a batch."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from linmax.service.messages import PredictRequest
+from linmax.service.problems import ServiceError
+from linmax.service.tokens import Token
+
+NDJSON = "application/x-ndjson"
+MAX_LINES = 10_000
+T = TypeVar("T")
+
+
+def answer_json(content: Any, status: int = 200) -> Response:
+    """Return an answer with JSON."""
+    return Response(msgspec.json.encode(content), status, media_type="application/json")
+
+
+async def answer_problem(request: Request, error: Exception) -> Response:
+    """Return an error as an answer."""
+    if isinstance(error, HTTPException):
+        codes = {404: "unknown_path", 405: "wrong_method"}
+        code = codes.get(error.status_code, "bad_request")
+        message = f"{request.method} {request.url.path[:200]} is not possible; /docs lists what is"
+        error = ServiceError(error.status_code if error.status_code in codes else 400, code, message)
+    assert isinstance(error, ServiceError)
+    headers = {} if error.retry_after is None else {"retry-after": str(error.retry_after)}
+    content = msgspec.json.encode(error.problem())
+    return Response(content, error.status, headers, "application/problem+json")
+
+
+def parse(body: bytes, kind: type[T]) -> T:
+    """Return a request; a sentence says what is wrong with it."""
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.ValidationError as error:
+        raise ServiceError(422, "bad_request", f"the request is not as expected: {error}") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ServiceError(400, "bad_json", f"the body is not JSON: {error}") from None
+
+
+def parse_line(line: bytes, kind: type[T], limit: int) -> T | ServiceError:
+    """Return the item of one line of a batch, or what is wrong with it."""
+    try:
+        if len(line) > limit:
+            raise ServiceError(413, "too_large", f"an item may have {limit} bytes")
+        item = parse(line, kind)
+        if isinstance(item, PredictRequest) and item.explain:
+            raise ServiceError(422, "bad_request", "explain is for single items; leave it out of a batch")
+        return item
+    except ServiceError as error:
+        return error
+
+
+def split_lines(body: bytes) -> list[bytes]:
+    """Return the lines of a batch; empty ones do not count."""
+    lines = [line for line in body.split(b"\n") if line.strip()]
+    if len(lines) > MAX_LINES:
+        raise ServiceError(413, "too_large", f"a batch may have {MAX_LINES} lines (got {len(lines)})")
+    return lines
+
+
+def is_ndjson(request: Request) -> bool:
+    """Whether the body of a request has an item per line."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower() == NDJSON
+
+
+def path_name(request: Request) -> str:
+    """Return the name of the fusion in the path."""
+    name: str = request.path_params["name"]
+    return name
+
+
+def require_scope(token: Token, scope: str, fusion: str | None) -> None:
+    """Raise an error unless a token may do something with a fusion, or with the server (None)."""
+    if not token.allows(scope, fusion):
+        what = "the server" if fusion is None else fusion
+        raise ServiceError(403, "forbidden", f"the token lacks the scope {scope} for {what}")

@@ -1,0 +1,354 @@
+"""The log of all events in SQLite: one thread writes, and requests that arrive together share an fsync.
+
+Only the writer changes the file, and only its connection runs checkpoints; other threads read. A request is
+answered after the transaction with its event has been committed with ``synchronous=FULL``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+
+from linmax.service.problems import ServiceError
+
+FILE, LOCK = "linmax.db", "linmax.lock"
+SCHEMA = 1
+MAX_GROUP = 4096  # writes in one transaction
+LARGEST_WAL = 64 << 20  # bytes that the file beside the database keeps after a checkpoint
+RETRY = 2.0  # seconds between two attempts to write to a disk that was full
+# kinds of events
+PREDICTED, LABELLED, LEARNED, RELABELLED, EXCLUDED, CREATED, DELETED, TOKEN_CREATED, TOKEN_REVOKED = range(
+    1, 10
+)
+
+TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE fusions (
+    fusion INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, settings BLOB NOT NULL, created REAL NOT NULL,
+    expired INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE events (
+    position INTEGER PRIMARY KEY, fusion INTEGER NOT NULL, kind INTEGER NOT NULL, id TEXT, item INTEGER,
+    time REAL NOT NULL, actor TEXT NOT NULL, body BLOB NOT NULL
+);
+CREATE INDEX events_of_fusion ON events (fusion, position);
+CREATE UNIQUE INDEX labels_of_items ON events (item) WHERE kind = 2;
+CREATE TABLE items (
+    fusion INTEGER NOT NULL, id TEXT NOT NULL, position INTEGER NOT NULL, content BLOB NOT NULL,
+    learned INTEGER, PRIMARY KEY (fusion, id)
+) WITHOUT ROWID;
+CREATE INDEX waiting_items ON items (fusion, position) WHERE learned IS NULL;
+CREATE TABLE amendments (
+    position INTEGER PRIMARY KEY, fusion INTEGER NOT NULL, label BLOB, by INTEGER NOT NULL
+);
+CREATE TABLE snapshots (
+    fusion INTEGER NOT NULL, position INTEGER NOT NULL, trials INTEGER NOT NULL, digest TEXT NOT NULL,
+    model BLOB NOT NULL, PRIMARY KEY (fusion, position)
+);
+CREATE TABLE tokens (
+    token INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, name TEXT NOT NULL, scopes TEXT NOT NULL,
+    fusions TEXT NOT NULL, created REAL NOT NULL, ends REAL, revoked REAL
+);
+"""
+
+Statement = tuple[str, tuple[Any, ...]]
+
+
+class FolderInUseError(ValueError):
+    """Another process has the lock of a data folder."""
+
+
+class Write(NamedTuple):
+    """Statements that one request waits for.
+
+    Parameters
+    ----------
+    statements
+        The statements, run in one transaction with those of other requests.
+    epoch
+        How many times writing had failed when the request was processed.
+    done
+        Called in the writer's thread with None, or with the error.
+    """
+
+    statements: list[Statement]
+    epoch: int
+    done: Callable[[Exception | None], None]
+
+
+class Database:
+    """The database of a data folder.
+
+    Parameters
+    ----------
+    folder
+        The data folder; it is created if it does not exist.
+    read_only
+        Whether nothing is written: then the folder is not locked, and a server may use it at the same time.
+
+    Attributes
+    ----------
+    position : int
+        The position of the last event that was submitted.
+    failing : bool
+        Whether the last write failed, for example because the disk is full.
+    """
+
+    def __init__(self, folder: Path, *, read_only: bool = False) -> None:
+        self.path = folder / FILE
+        self._readers = threading.local()
+        self._open_readers: list[apsw.Connection] = []
+        self._queue: queue.SimpleQueue[Write | None] = queue.SimpleQueue()
+        self._epoch = 0  # as the writer counts failures
+        self.epoch = 0  # as requests know them
+        self.failing = False
+        self._tried = 0.0
+        self.sync_seconds: Callable[[float, int], None] = lambda seconds, writes: None
+        self.on_failure: Callable[[], None] = lambda: None
+        self.on_commit: Callable[[Callable[[], None]], None] = lambda call: call()
+        self._thread: threading.Thread | None = None
+        if read_only and not self.path.exists():
+            raise ValueError(f"{folder} is not the data folder of a server: it has no {FILE}")
+        self._lock = None if read_only else _lock_folder(folder)
+        try:
+            self._writer = None if read_only else self._connect()
+            _migrate(self._writer or self._reader(), read_only)
+            (latest,) = self.rows(
+                "SELECT max(time) FROM events WHERE position > ?", self.last_position() - 1
+            )[0]
+            self.position: int = self.last_position()
+        except (apsw.Error, ValueError) as error:
+            self.close()
+            raise ValueError(f"{self.path} cannot be opened: {error}") from None
+        self._clock_start = max(time.time(), latest or 0.0) - time.monotonic()
+        if not read_only:
+            self._thread = threading.Thread(target=self._write_all, name="linmax-log", daemon=True)
+            self._thread.start()
+
+    def _connect(self, *, reads: bool = False) -> apsw.Connection:
+        flags = apsw.SQLITE_OPEN_READONLY if reads else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        connection = apsw.Connection(str(self.path), flags=flags)
+        connection.set_busy_timeout(5000)
+        if not reads:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(f"PRAGMA journal_size_limit = {LARGEST_WAL}")
+        return connection
+
+    def now(self) -> float:
+        """Return the time of an event, which never goes back: the clock is read when the server starts."""
+        return self._clock_start + time.monotonic()
+
+    # --- reading
+
+    def rows(self, sql: str, *bindings: Any) -> list[tuple[Any, ...]]:
+        """Return the rows of a query, of what has been committed."""
+        return list(self._reader().execute(sql, bindings))
+
+    def iterate(self, sql: str, *bindings: Any) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query, with a connection of its own: the thread may change between them."""
+        if self._reader().in_transaction:
+            yield from self._reader().execute(sql, bindings)
+            return
+        with contextlib.closing(self._connect(reads=True)) as connection:
+            yield from connection.execute(sql, bindings)
+
+    @contextlib.contextmanager
+    def consistent(self) -> Iterator[None]:
+        """Read the state of one moment within this block, in this thread, whatever is written meanwhile."""
+        self.rows("BEGIN")
+        try:
+            yield
+        finally:
+            self.rows("ROLLBACK")
+
+    def _reader(self) -> apsw.Connection:
+        connection: apsw.Connection | None = getattr(self._readers, "connection", None)
+        if connection is None:
+            self._readers.connection = connection = self._connect(reads=True)
+            self._open_readers.append(connection)
+        return connection
+
+    def last_position(self) -> int:
+        """Return the position of the last event that was committed."""
+        ((position,),) = self.rows("SELECT coalesce(max(position), 0) FROM events")
+        return int(position)
+
+    # --- writing
+
+    def next_position(self) -> int:
+        """Return the position of a new event, which is submitted next."""
+        self.position += 1
+        return self.position
+
+    @property
+    def writable(self) -> bool:
+        """Whether writing is worth a try: after a failure, one request in a while finds out."""
+        return not self.failing or time.monotonic() >= self._tried + RETRY
+
+    def check_writable(self) -> None:
+        """Raise an error while writing fails."""
+        if not self.writable:
+            raise ServiceError(
+                507, "storage_full", "the log cannot be written; predictions go on, try again later", 10
+            )
+
+    def submit(self, statements: list[Statement]) -> asyncio.Future[None]:
+        """Write statements with those of other requests; the future is done when they are on disk."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.submit_to(statements, future)
+        return future
+
+    def submit_to(self, statements: list[Statement], future: asyncio.Future[None]) -> None:
+        """Write statements, and tell a future when they are on disk."""
+        loop = future.get_loop()
+
+        def done(error: Exception | None) -> None:
+            loop.call_soon_threadsafe(_finish, future, error)
+
+        if statements:
+            self._tried = time.monotonic()
+        self._queue.put(Write(statements, self.epoch, done))
+
+    def write(self, statements: list[Statement]) -> None:
+        """Write statements and wait until they are on disk; not to be called in the event loop."""
+        finished = threading.Event()
+        errors: list[Exception | None] = []
+
+        def done(error: Exception | None) -> None:
+            errors.append(error)
+            finished.set()
+
+        self._queue.put(Write(statements, self.epoch, done))
+        finished.wait()
+        if errors[0] is not None:
+            raise errors[0]
+
+    def _write_all(self) -> None:
+        """Write groups of requests until the database is closed."""
+        closing = False
+        while not closing:
+            group = [self._queue.get()]
+            with contextlib.suppress(queue.Empty):
+                while len(group) < MAX_GROUP:
+                    group.append(self._queue.get_nowait())
+            closing = None in group
+            writes = [write for write in group if write is not None]
+            current = [write for write in writes if write.epoch == self._epoch]
+            error = self._commit(current) if current else None
+            if error is not None:
+                self._epoch += 1
+                self.on_commit(partial(self._recover, error.status == 507))
+            else:
+                self.failing = self.failing and not any(write.statements for write in current)
+            failure = error or ServiceError(507, "storage_full", "an earlier event could not be written", 1)
+            for write in writes:
+                write.done(failure if error is not None or write.epoch != self._epoch else None)
+
+    def _commit(self, writes: list[Write]) -> ServiceError | None:
+        start = time.perf_counter()
+        writer = self._writer
+        assert writer is not None
+        try:
+            try:
+                writer.execute("BEGIN IMMEDIATE")
+                for write in writes:
+                    for sql, bindings in write.statements:
+                        writer.execute(sql, bindings)
+                writer.execute("COMMIT")
+            finally:
+                if writer.in_transaction:
+                    writer.execute("ROLLBACK")
+        except apsw.ConstraintError as error:
+            return ServiceError(
+                503, "log_conflict", f"an event is in the log already ({error}); try again", 1
+            )
+        except apsw.Error as error:
+            return ServiceError(
+                507,
+                "storage_full",
+                f"the log cannot be written ({error}); predictions go on, try again later",
+                10,
+            )
+        except Exception as error:  # the thread must go on
+            return ServiceError(
+                500, "log_error", f"an event cannot be written: {type(error).__name__}: {error}"
+            )
+        self.sync_seconds(time.perf_counter() - start, len(writes))
+        return None
+
+    def _recover(self, failing: bool) -> None:
+        """Forget what was not written, in the thread of the requests."""
+        self.failing = failing
+        self.epoch = self._epoch
+        self.position = self.last_position()
+        self.on_failure()
+
+    def close(self) -> None:
+        """Write what is waiting, and close the file."""
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join()
+        for connection in [*self._open_readers, getattr(self, "_writer", None)]:
+            with contextlib.suppress(apsw.ThreadingViolationError):  # a thread reads, and ends by itself
+                if connection is not None:
+                    connection.close()
+        if self._lock is not None:
+            self._lock.close()
+
+
+def _finish(future: asyncio.Future[None], error: Exception | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(None)
+    else:
+        future.set_exception(error)
+        future.exception()  # whoever waits for it gets it, and nobody has to
+
+
+def _lock_folder(folder: Path) -> Any:
+    """Lock a data folder for this process; the lock ends with the process."""
+    import fcntl
+
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    file = (folder / LOCK).open("a+")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.seek(0)
+        owner = file.read().strip()
+        file.close()
+        process = f" (process {owner})" if owner else ""
+        raise FolderInUseError(
+            f"{folder} is in use by another server{process}; stop that one first"
+        ) from None
+    file.truncate(0)
+    file.write(str(os.getpid()))
+    file.flush()
+    return file
+
+
+def _migrate(connection: apsw.Connection, read_only: bool) -> None:
+    """Create the tables, or bring those of an earlier version up to date."""
+    (version,) = next(iter(connection.execute("PRAGMA user_version")))
+    if version > SCHEMA:
+        raise ValueError(f"it has version {version} and this linmax reads up to {SCHEMA}; update linmax")
+    if version == SCHEMA:
+        return
+    if read_only:
+        raise ValueError("it is empty, or of an earlier version that a server must update first")
+    with connection:
+        connection.execute(TABLES)
+        connection.execute("INSERT INTO meta VALUES ('created', ?)", (time.time(),))
+        connection.execute(f"PRAGMA user_version = {SCHEMA}")

@@ -1,0 +1,197 @@
+"""What every request passes first: host and origin, size and rate limits, and the token."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from linmax.service.problems import ServiceError
+from linmax.service.tokens import Token, TokenStore
+
+MAX_BODY = 32 << 20  # bytes
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
+        b" frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    ),
+)
+SINGLE = frozenset({b"host", b"origin", b"authorization", b"content-length"})
+OPEN_PATHS = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", "/docs/page.css"})
+
+Scope = MutableMapping[str, Any]
+App = Callable[[Scope, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]]
+
+
+class TokenBucket:
+    """A limit on the requests of one token: a rate per second, and a burst.
+
+    Parameters
+    ----------
+    rate
+        Requests per second.
+    burst
+        The largest number of requests at once.
+    """
+
+    __slots__ = ("burst", "left", "rate", "time")
+
+    def __init__(self, rate: float, burst: float) -> None:
+        self.rate = rate
+        self.burst = burst
+        self.left = burst
+        self.time = time.monotonic()
+
+    def take(self) -> float:
+        """Take one request; return 0, or the seconds until there is one again."""
+        now = time.monotonic()
+        self.left = min(self.burst, self.left + (now - self.time) * self.rate)
+        self.time = now
+        if self.left < 1.0:
+            return (1.0 - self.left) / self.rate
+        self.left -= 1.0
+        return 0.0
+
+
+class Guard:
+    """Checks requests, and adds security headers to answers.
+
+    Parameters
+    ----------
+    app
+        The application behind it.
+    tokens
+        The tokens.
+    hosts
+        The host names that requests may be for.
+    rate
+        Requests per second of one token; 0 means no limit.
+    """
+
+    def __init__(self, app: App, tokens: TokenStore, hosts: frozenset[str], rate: float = 0.0) -> None:
+        self.app = app
+        self.tokens = tokens
+        self.hosts = hosts
+        self.rate = rate
+        self._buckets: dict[int, TokenBucket] = {}
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        """Answer a request, or pass it on."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return
+
+        async def send_safely(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *HEADERS]
+            await send(message)
+
+        try:
+            headers = single_headers(scope["headers"])
+            self._check_host(headers)
+            length = headers.get(b"content-length", b"0")
+            if not length.isdigit() or len(length) > 15 or int(length) > MAX_BODY:
+                raise ServiceError(
+                    413, "too_large", f"a request may have {MAX_BODY} bytes; send less at a time"
+                )
+            if scope["path"] not in OPEN_PATHS:
+                scope["linmax.token"] = token = self._token(headers)
+                self._check_rate(token)
+            await self.app(scope, receive, send_safely)
+        except ServiceError as error:
+            await send_problem(error, send_safely)
+
+    def _check_host(self, headers: dict[bytes, bytes]) -> None:
+        """Refuse requests that a web page of another origin makes, also on loopback (DNS rebinding)."""
+        host = headers.get(b"host", b"").decode("latin-1")
+        if host_name(host) not in self.hosts:
+            raise ServiceError(421, "unknown_host", f"the server does not answer for the host {host[:100]!r}")
+        origin = headers.get(b"origin")
+        if origin is not None and origin_host(origin.decode("latin-1")) != host.lower():
+            raise ServiceError(403, "other_origin", "requests of web pages of other origins are refused")
+
+    def _token(self, headers: dict[bytes, bytes]) -> Token:
+        kind, _, text = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+        if kind.lower() != "bearer" or not text:
+            raise ServiceError(401, "no_token", "pass a token: Authorization: Bearer lmx_...")
+        return self.tokens.find(text.strip())
+
+    def _check_rate(self, token: Token) -> None:
+        if self.rate > 0.0:
+            bucket = self._buckets.setdefault(token.number, TokenBucket(self.rate, 2.0 * self.rate))
+            wait = bucket.take()
+            if wait > 0.0:
+                raise ServiceError(
+                    429,
+                    "too_many_requests",
+                    f"a token may make {self.rate:g} requests per second",
+                    int(wait) + 1,
+                )
+
+
+def single_headers(pairs: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """Return the headers by name; those that decide what a request may do must not be there twice."""
+    headers: dict[bytes, bytes] = {}
+    for name, value in pairs:
+        if name in headers and name in SINGLE:
+            raise ServiceError(400, "bad_header", f"the header {name.decode('latin-1')} is there twice")
+        headers[name] = value
+    return headers
+
+
+def origin_host(origin: str) -> str:
+    """Return the host and port of an origin; empty if it is not one.
+
+    >>> origin_host("http://localhost:8000"), origin_host("null"), origin_host("http://[")
+    ('localhost:8000', '', '')
+    """
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""
+
+
+def host_name(host: str) -> str:
+    """Return a host without its port.
+
+    >>> host_name("127.0.0.1:8000"), host_name("[::1]:8000"), host_name("localhost")
+    ('127.0.0.1', '::1', 'localhost')
+    """
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0].lower()
+
+
+async def send_problem(error: ServiceError, send: Any) -> None:
+    """Send an error as the answer."""
+    headers = [(b"content-type", b"application/problem+json")]
+    if error.status == 401:
+        headers.append((b"www-authenticate", b'Bearer realm="linmax"'))
+    if error.retry_after is not None:
+        headers.append((b"retry-after", str(error.retry_after).encode()))
+    body = msgspec.json.encode(error.problem())
+    await send({"type": "http.response.start", "status": error.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def read_body(request: Any, limit: int = MAX_BODY) -> bytes:
+    """Return the body of a request, counted while it is read."""
+    parts: list[bytes] = []
+    size = 0
+    async for part in request.stream():
+        size += len(part)
+        if size > limit:
+            raise ServiceError(413, "too_large", f"the body has more than {limit} bytes; send less at a time")
+        parts.append(part)
+    return b"".join(parts)

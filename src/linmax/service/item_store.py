@@ -1,0 +1,256 @@
+"""Items by their ids: the latest are in memory, all are in the log."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+from linmax.service.messages import StoredItem
+from linmax.service.panel import Panel
+from linmax.service.panels import Panels
+from linmax.service.problems import ServiceError
+
+FIND_ITEM = """
+SELECT i.position, i.content, i.learned, e.time, e.body, l.body, a.label, a.by
+FROM items i JOIN events e ON e.position = i.position
+LEFT JOIN events l ON l.position = i.learned LEFT JOIN amendments a ON a.position = i.learned
+WHERE i.fusion = ? AND i.id = ?
+"""
+HAS_ITEM = "SELECT 1 FROM items WHERE fusion = ? AND id = ?"
+KNOWN_IDS = "SELECT id FROM items WHERE fusion = ? AND id IN (SELECT value FROM json_each(?))"
+WAITING_SINCE = """
+SELECT i.id FROM items i JOIN events e ON e.position = i.position
+WHERE i.fusion = ? AND i.learned IS NULL AND e.time < ? ORDER BY i.position LIMIT ?
+"""
+SET_LEARNED = "UPDATE items SET learned = ? WHERE fusion = ? AND id = ?"
+COUNT_EXPIRED = "UPDATE fusions SET expired = expired + ? WHERE fusion = ?"
+EXPIRED = -1  # `learned` of an item whose label did not come in time
+MAX_ITEMS = 50_000  # items in memory
+MAX_BYTES = 64 << 20  # of their votes
+HOLD = 0.2  # seconds for which a label waits for its prediction
+SWEEP = 1000  # items that expire in one transaction
+decode = msgspec.json.decode
+decode_item = msgspec.json.Decoder(StoredItem).decode
+
+
+class Item:
+    """An item that has been predicted or learned.
+
+    Parameters
+    ----------
+    position
+        The position of the event with its votes.
+    content
+        A checksum of the request that brought it.
+    time
+        When that was.
+    body
+        The votes and the prediction, as they are in the log.
+    learned
+        The position of the event that taught its label; None if it has none, EXPIRED if it came too late.
+    label, right
+        The label, as amended, and whether the prediction was right.
+
+    Attributes
+    ----------
+    amended : int or None
+        The position of the event that has amended the label.
+    excluded : bool
+        Whether the label does not count.
+    written : Future
+        Done when the latest event of the item is on disk; None if it was read from there.
+    """
+
+    __slots__ = (
+        "amended", "body", "content", "excluded", "label", "learned", "position", "right", "time", "written",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        position: int,
+        content: bytes,
+        time: float,
+        body: bytes,
+        learned: int | None = None,
+        label: Any = None,
+        right: bool = False,
+    ) -> None:
+        self.position = position
+        self.content = content
+        self.time = time
+        self.body = body
+        self.learned = learned
+        self.label = label
+        self.right = right
+        self.amended: int | None = None
+        self.excluded = False
+        self.written: asyncio.Future[None] | None = None
+
+    @property
+    def taught(self) -> bool:
+        """Whether it has a label."""
+        return self.learned is not None and self.learned != EXPIRED
+
+    @property
+    def on_its_way(self) -> bool:
+        """Whether its latest event is not on disk yet."""
+        return self.written is not None and not self.written.done()
+
+    async def wait(self) -> None:
+        """Wait until what is known about the item is on disk."""
+        if self.written is not None:
+            await asyncio.shield(self.written)
+
+
+class ItemStore:
+    """The items of all fusions.
+
+    Parameters
+    ----------
+    panels
+        The fusions.
+    """
+
+    def __init__(self, panels: Panels) -> None:
+        self.panels = panels
+        self.database = panels.database
+        self.hold = HOLD
+        self._recent: OrderedDict[tuple[int, str], Item] = OrderedDict()
+        self._bytes = 0
+        self._missing: set[str] = set()  # ids that are known not to be in the log, while a batch is processed
+        self._awaited: dict[tuple[int, str], asyncio.Event] = {}
+        forget_panels = self.database.on_failure
+
+        def forget_all() -> None:
+            self._recent.clear()
+            self._bytes = 0
+            forget_panels()
+
+        self.database.on_failure = forget_all
+
+    def find(self, panel: Panel, id_: str) -> Item | None:
+        """Return an item, or None if there is none."""
+        key = panel.number, id_
+        item = self._recent.get(key)
+        if item is None:
+            if id_ in self._missing or not self.database.rows(
+                HAS_ITEM, *key
+            ):  # a fifth of the time of the next
+                return None
+            found = self.database.rows(FIND_ITEM, *key)
+            position, content, learned, time_, body, label_body, amended, by = found[0]
+            item = Item(position, content, time_, body, learned)
+            if item.taught:
+                taught = decode_item(label_body)
+                item.amended, item.excluded = by, by is not None and amended is None
+                item.label = taught.label if amended is None else decode(amended)
+                item.right = taught.prediction == item.label
+            self.remember(panel, id_, item)
+        return item
+
+    @contextmanager
+    def looking_up(self, panel: Panel, ids: list[str]) -> Iterator[None]:
+        """Look up the ids of a batch at once; nobody else may store items of the fusion within this block."""
+        unknown = [id_ for id_ in ids if (panel.number, id_) not in self._recent]
+        if len(unknown) > 1:
+            text = msgspec.json.encode(unknown).decode()
+            known = {id_ for (id_,) in self.database.rows(KNOWN_IDS, panel.number, text)}
+            self._missing = set(unknown) - known
+        try:
+            yield
+        finally:
+            self._missing = set()
+
+    async def wait_for(self, panel: Panel, ids: set[str]) -> None:
+        """Wait for a short time until items are there, whose labels have overtaken them."""
+        missing = [id_ for id_ in ids if self.find(panel, id_) is None]
+        if not missing or self.hold <= 0.0:
+            return
+        keys = [(panel.number, id_) for id_ in missing]
+        events = [self._awaited.setdefault(key, asyncio.Event()) for key in keys]
+        waiting = [asyncio.ensure_future(event.wait()) for event in events]
+        try:
+            await asyncio.wait(waiting, timeout=self.hold)
+        finally:
+            for task in waiting:
+                task.cancel()
+            for key, event in zip(keys, events, strict=True):
+                if not event.is_set() and self._awaited.get(key) is event:
+                    del self._awaited[key]
+
+    def remember(self, panel: Panel, id_: str, item: Item) -> None:
+        """Keep an item in memory, instead of the oldest one."""
+        key = panel.number, id_
+        self._recent[key] = item
+        self._missing.discard(id_)
+        self._bytes += len(item.body)
+        if key in self._awaited:
+            self._awaited.pop(key).set()
+        while len(self._recent) > MAX_ITEMS or self._bytes > MAX_BYTES:
+            oldest, item = next(iter(self._recent.items()))
+            if item.on_its_way:
+                break
+            self._drop(oldest)
+
+    def forget(self, panel: Panel) -> None:
+        """Forget the items of a fusion, which were amended in the log."""
+        for key, item in list(self._recent.items()):
+            if key[0] == panel.number and not item.on_its_way:
+                self._drop(key)
+
+    def _drop(self, key: tuple[int, str]) -> None:
+        self._bytes -= len(self._recent.pop(key).body)
+
+    # --- expiry
+
+    def has_expired(self, panel: Panel, item: Item) -> bool:
+        """Whether an item has waited too long for its label."""
+        return item.learned == EXPIRED or (
+            item.learned is None and self.database.now() - item.time > panel.settings.limits.retention
+        )
+
+    async def expire_all(self) -> int:
+        """Expire the items of all fusions in memory that have waited too long; return how many."""
+        total = 0
+        for panel in list(self.panels.open_panels.values()):
+            while not self.database.failing:
+                async with panel.lock:
+                    count = await self._expire_some(panel)
+                total += count
+                if count < SWEEP:
+                    break
+        return total
+
+    async def _expire_some(self, panel: Panel) -> int:
+        await self.panels.flush()
+        if self.panels.open_panels.get(panel.name) is not panel:
+            return 0
+        before = self.database.now() - panel.settings.limits.retention
+        ids = [id_ for (id_,) in self.database.rows(WAITING_SINCE, panel.number, before, SWEEP)]
+        if ids:
+            await self.expire(panel, ids)
+        return len(ids)
+
+    def expire(self, panel: Panel, ids: list[str]) -> asyncio.Future[None]:
+        """Expire items that wait for a label; the lock of the fusion is held."""
+        statements: list[Any] = [(SET_LEARNED, (EXPIRED, panel.number, id_)) for id_ in ids]
+        future = self.panels.submit([*statements, (COUNT_EXPIRED, (len(ids), panel.number))])
+        for id_ in ids:
+            item = self._recent.get((panel.number, id_))
+            if item is not None:
+                item.learned, item.written = EXPIRED, future
+        panel.waiting -= len(ids)
+        panel.expired += len(ids)
+        return future
+
+    def check_known(self, panel: Panel, id_: str) -> Item:
+        """Return an item; an error if there is none."""
+        item = self.find(panel, id_)
+        if item is None:
+            raise ServiceError(404, "unknown_item", f"{panel.name} has no item {id_!r}; predict it first")
+        return item

@@ -1,0 +1,255 @@
+"""The requests and answers of the service: what these structures allow is what OpenAPI describes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+Name = Annotated[str, Meta(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+ItemId = Annotated[str, Meta(min_length=1, max_length=200)]
+Label = str | int | bool
+Vote = str | int | bool | dict[str, float] | None
+Votes = Annotated[dict[str, Vote], Meta(max_length=100_000)]
+Attributes = dict[str, float | int | str | bool | None]
+Scope = Annotated[str, Meta(pattern="^(predict|label|learn|grow|read|admin)$")]
+
+
+class Request(Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """The base of all requests: an unknown field is an error, since it may be a misspelled one."""
+
+
+class Limits(Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
+    """What a fusion may grow to.
+
+    Attributes
+    ----------
+    classes, experts, attributes : int
+        The largest number of names of each kind.
+    item_bytes : int
+        The largest size of the votes and attributes of one item, as JSON.
+    waiting : int
+        The largest number of predictions that wait for a label.
+    retention : float
+        For how many seconds a prediction waits for its label.
+    """
+
+    classes: Annotated[int, Meta(ge=2, le=100_000)] = 1000
+    experts: Annotated[int, Meta(ge=1, le=100_000)] = 1000
+    attributes: Annotated[int, Meta(ge=0, le=1_000_000)] = 10_000
+    item_bytes: Annotated[int, Meta(ge=100, le=10_000_000)] = 100_000
+    waiting: Annotated[int, Meta(ge=1, le=100_000_000)] = 1_000_000
+    retention: Annotated[float, Meta(gt=0, le=3.2e9)] = 90 * 86400.0
+
+
+class FusionSettings(Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
+    """What a fusion is created with.
+
+    Attributes
+    ----------
+    learner : str, optional
+        The learner as text, such as ``Averaged(Winnow(1.2))``; without it, the default.
+    classes : list, optional
+        The classes that are known in advance.
+    on_new_class : {"add", "error"}
+        What happens if a label or vote names another class.
+    limits : Limits
+        What the fusion may grow to.
+    """
+
+    learner: Annotated[str, Meta(max_length=10_000)] | None = None
+    classes: Annotated[list[Label], Meta(max_length=100_000)] | None = None
+    on_new_class: Annotated[str, Meta(pattern="^(add|error)$")] = "add"
+    limits: Limits = Limits()
+
+
+class PredictRequest(Request):
+    """An item to predict; its label may come later.
+
+    Attributes
+    ----------
+    id : str, optional
+        What names the item from now on; a request with an id may be repeated.
+    votes : dict
+        What each expert says: a class, a score per class, or null.
+    attributes : dict, optional
+        The attributes of the item.
+    explain : bool
+        Whether the answer says what each expert added.
+    """
+
+    votes: Votes | None = None
+    id: ItemId | UnsetType = UNSET
+    attributes: Attributes | None = None
+    explain: bool = False
+
+
+class LabelRequest(Request):
+    """The label of an item that was predicted.
+
+    Attributes
+    ----------
+    id : str
+        The item.
+    label : class
+        Its true class.
+    replaces : class, optional
+        The label that it was given before, and that was wrong.
+    """
+
+    id: ItemId
+    label: Label
+    replaces: Label | UnsetType = UNSET
+
+
+class LearnRequest(Request):
+    """An item and its label at once."""
+
+    label: Label
+    votes: Votes | None = None
+    id: ItemId | UnsetType = UNSET
+    attributes: Attributes | None = None
+
+
+class PredictAnswer(Struct, omit_defaults=True):
+    """A prediction.
+
+    Attributes
+    ----------
+    id : str
+        The item.
+    prediction : class or null
+        The predicted class; null if no class is known.
+    probabilities : dict
+        The probability of each class.
+    version : int
+        The position in the log of the last event that the model has learned.
+    explanation : dict, optional
+        What each expert added to the score of each class.
+    stored : bool
+        Whether the votes wait for a label; false while the log cannot be written.
+    """
+
+    id: str
+    prediction: Label | None
+    probabilities: dict[str, float]
+    version: int
+    explanation: dict[str, Any] | None = None
+    stored: bool = True
+
+
+class LabelAnswer(Struct):
+    """What was learned: the prediction before the label, whether it was right, and the event's position."""
+
+    id: str
+    prediction: Label | None
+    right: bool
+    position: int
+
+
+class FusionInfo(Struct):
+    """A fusion as `GET /v1/fusions/{name}` describes it."""
+
+    name: str
+    learner: str
+    classes: list[Label]
+    experts: list[str]
+    trials: int
+    mistakes: int
+    waiting: int
+    expired: int
+    position: int
+    digest: str
+    created: float
+    rebuilding: bool
+    settings: FusionSettings
+
+
+class TokenRequest(Request):
+    """A token to create: its name, its scopes, the fusions it is for, and when it ends."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=100)]
+    scopes: Annotated[list[Scope], Meta(min_length=1)]
+    fusions: Annotated[str, Meta(min_length=1, max_length=100)] = "*"
+    days: Annotated[float, Meta(gt=0, le=36500)] | None = None
+
+
+class ExcludeRequest(Request, rename={"from_time": "from", "until_time": "until"}):
+    """Which events to take back: those that fit everything that is given.
+
+    Attributes
+    ----------
+    ids : list of str, optional
+        The items.
+    actor : str, optional
+        The name of the token that taught their labels.
+    from_time, until_time : float, optional
+        When they were taught, in seconds since 1970.
+    """
+
+    ids: Annotated[list[ItemId], Meta(max_length=100_000)] | None = None
+    actor: Annotated[str, Meta(max_length=100)] | None = None
+    from_time: float | None = None
+    until_time: float | None = None
+
+
+class RollbackRequest(Request):
+    """The position in the log after which nothing counts."""
+
+    position: Annotated[int, Meta(ge=0, le=2**62)]
+
+
+class ItemInfo(Struct):
+    """What is known about an item."""
+
+    id: str
+    votes: dict[str, Any] | None
+    attributes: dict[str, Any] | None
+    prediction: Label | None
+    probabilities: dict[str, float]
+    label: Label | None
+    right: bool | None
+    excluded: bool
+    predicted: float
+    position: int
+    learned: int | None
+
+
+class ErrorBody(Struct):
+    """Why a request failed: a code for programs, and a sentence for people."""
+
+    code: str
+    message: str
+
+
+class Problem(Struct):
+    """An error, with the fields of RFC 9457 beside."""
+
+    error: ErrorBody
+    type: str
+    title: str
+    status: int
+    detail: str
+
+
+class StoredItem(Struct, omit_defaults=True):
+    """The body of an event with votes, as it is in the log."""
+
+    votes: dict[str, Any] | None = None
+    attributes: dict[str, Any] | None = None
+    label: Label | None = None
+    prediction: Label | None = None
+    right: bool | None = None
+    probabilities: dict[str, float] | None = None
+    version: int = 0
+    replaces: Label | None = None
+
+
+def content_of(request: Struct) -> bytes:
+    """Return what makes two requests with the same id the same, in one order of keys."""
+    fields = msgspec.structs.asdict(request)
+    fields.pop("id", None)
+    fields.pop("explain", None)
+    given = {name: value for name, value in fields.items() if value is not UNSET}
+    return msgspec.json.encode([type(request).__name__, given], order="deterministic")

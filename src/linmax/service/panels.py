@@ -1,0 +1,329 @@
+"""The fusions of a server: opened when they are needed, described, amended, and closed again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from linmax.fusion import Fusion
+from linmax.fusion.model_file import fingerprint
+from linmax.service import replay
+from linmax.service.database import CREATED, DELETED, EXCLUDED, Database, Statement
+from linmax.service.messages import FusionInfo, FusionSettings
+from linmax.service.panel import Panel
+from linmax.service.problems import ServiceError
+
+INSERT_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+SNAPSHOT_EVERY = 20_000  # events that were learned
+MAX_OPEN = 512  # fusions in memory
+FEW = 200  # events that are replayed in less time than a snapshot takes
+EXCLUDE = "INSERT OR REPLACE INTO amendments VALUES (?, ?, NULL, ?)"
+encode = msgspec.json.encode
+logger = logging.getLogger("linmax.service")
+
+
+class PanelClosedError(Exception):
+    """The fusion was removed from memory while a request waited for it; the request opens it again."""
+
+
+class Panels:
+    """All fusions of a server.
+
+    Parameters
+    ----------
+    database
+        The log.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.open_panels: OrderedDict[str, Panel] = OrderedDict()
+        self.closing = False
+        self._opening: dict[str, asyncio.Task[Panel]] = {}
+        self._creating = asyncio.Lock()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self.max_open = MAX_OPEN
+        self.snapshot_every = SNAPSHOT_EVERY
+        database.on_failure = self.forget_all
+
+    # --- opening
+
+    async def open(self, name: str) -> Panel:
+        """Return a fusion, from memory or from the log."""
+        panel = self.open_panels.get(name)
+        if panel is None:
+            if name not in self._opening:
+                self._opening[name] = asyncio.ensure_future(self._load(name))
+            return await asyncio.shield(self._opening[name])
+        self.open_panels.move_to_end(name)
+        return panel
+
+    async def _load(self, name: str) -> Panel:
+        try:
+            await self.flush()
+            row = self._row(name)
+            if row is None:
+                raise ServiceError(
+                    404, "unknown_fusion", f"there is no fusion {name!r}; PUT /v1/fusions/{name} makes one"
+                )
+            panel = await asyncio.to_thread(self._restore, *row)
+            self.open_panels[name] = panel
+        finally:
+            del self._opening[name]
+        await self._close_oldest()
+        return panel
+
+    def _row(self, name: str) -> tuple[Any, ...] | None:
+        sql = "SELECT fusion, name, settings, created, expired FROM fusions WHERE name = ?"
+        found = self.database.rows(sql, name)
+        return found[0] if found else None
+
+    def _restore(self, number: int, name: str, settings: bytes, created: float, expired: int) -> Panel:
+        own = msgspec.json.decode(settings, type=FusionSettings)
+        until = self.database.last_position()
+        state = replay.restore(self.database, number, own, until, lambda: not self.closing)
+        (waiting,) = self.database.rows(
+            "SELECT count(*) FROM items WHERE fusion = ? AND learned IS NULL", number
+        )[0]
+        return Panel(number, name, own, created, state, waiting, expired)
+
+    async def flush(self) -> None:
+        """Wait until everything that was submitted is on disk, or has failed."""
+        for _ in range(5):
+            with contextlib.suppress(ServiceError):
+                return await self.submit([])
+        raise ServiceError(507, "storage_full", "the log cannot be written; try again later", 10)
+
+    async def _close_oldest(self) -> None:
+        """Remove fusions from memory until it has room; those that learned much are stored."""
+        while len(self.open_panels) > self.max_open:
+            name, panel = next(iter(self.open_panels.items()))
+            async with panel.lock:
+                if panel.unsaved >= FEW:
+                    await self.save(panel)
+                if self.open_panels.get(name) is panel:
+                    del self.open_panels[name]
+
+    def forget_all(self) -> None:
+        """Forget all states, which may have learned what could not be written; the log has the others."""
+        self.open_panels.clear()
+
+    def check_open(self, panel: Panel) -> None:
+        """Raise an error if a fusion is no longer the one in memory; its lock is held."""
+        if self.open_panels.get(panel.name) is not panel:
+            raise PanelClosedError
+
+    # --- events
+
+    def event(
+        self, panel: Panel | None, kind: int, actor: str, id_: str | None, item: int | None, body: Any
+    ) -> tuple[int, Statement]:
+        """Return the position of a new event of a fusion or the server, and the statement that writes it."""
+        position = self.database.next_position()
+        number = 0 if panel is None else panel.number
+        row = position, number, kind, id_, item, self.database.now(), actor, encode(body)
+        return position, (INSERT_EVENT, row)
+
+    def submit(self, statements: list[Statement]) -> asyncio.Future[None]:
+        """Write statements; the future is done when they are on disk."""
+        return self.database.submit(statements)
+
+    def learned(self, panel: Panel, position: int) -> None:
+        """Note that a fusion has learned an event; now and then, its state is stored."""
+        panel.version = position
+        panel.unsaved += 1
+        if panel.unsaved >= self.snapshot_every and panel.unsaved % self.snapshot_every == 0:
+            self._start(self._save_later(panel))
+
+    async def _save_later(self, panel: Panel) -> None:
+        async with panel.lock:
+            await self.save(panel)
+
+    async def save(self, panel: Panel) -> None:
+        """Store the state of a fusion, if it has changed; its lock is held.
+
+        A state that lacks amendments, or that may have learned what could not be written, is not stored.
+        """
+        if not panel.unsaved or panel.rebuilding or self.database.failing:
+            return
+        statements = await asyncio.to_thread(
+            replay.snapshot, panel.fusion, panel.number, panel.version, self.snapshot_every
+        )
+        if self.open_panels.get(panel.name) is panel:
+            with contextlib.suppress(ServiceError):  # the log has the state, too
+                await self.submit(statements)
+                panel.snapshot, panel.unsaved = panel.version, 0
+
+    def _start(self, work: Any) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finish)
+
+    def _finish(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            logger.error("work in the background failed", exc_info=task.exception())
+
+    # --- creating, describing, removing
+
+    async def create(self, name: str, settings: FusionSettings, actor: str) -> tuple[Panel, bool]:
+        """Create a fusion; the same settings again change nothing. Tell whether it is new."""
+        fusion = await self._new_fusion(settings)
+        async with self._creating:
+            return await self._create(name, settings, fusion, actor)
+
+    async def _new_fusion(self, settings: FusionSettings) -> Fusion:
+        try:
+            fusion = await asyncio.to_thread(replay.new_fusion, settings)
+            await asyncio.to_thread(replay.warm_up, settings)
+        except ValueError as error:
+            raise ServiceError(422, "bad_settings", str(error)) from None
+        if len(fusion.classes) > settings.limits.classes:
+            raise ServiceError(
+                422,
+                "bad_settings",
+                f"{len(fusion.classes)} classes exceed the limit {settings.limits.classes}",
+            )
+        return fusion
+
+    async def _create(
+        self, name: str, settings: FusionSettings, fusion: Fusion, actor: str
+    ) -> tuple[Panel, bool]:
+        row = self._row(name)
+        if row is not None:
+            panel = await self.open(name)
+            if panel.settings != settings:
+                raise ServiceError(
+                    409,
+                    "fusion_exists",
+                    f"{name} exists with other settings; delete it, or choose another name",
+                )
+            return panel, False
+        await self.flush()
+        (number,) = self.database.rows("SELECT coalesce(max(fusion), 0) + 1 FROM fusions")[0]
+        (used,) = self.database.rows("SELECT coalesce(max(fusion), 0) + 1 FROM events")[0]
+        panel = Panel(
+            max(number, used), name, settings, self.database.now(), replay.State(fusion, 0, 0, 0, 0), 0, 0
+        )
+        position, statement = self.event(panel, CREATED, actor, None, None, settings)
+        panel.version = position
+        row_ = panel.number, name, encode(settings), panel.created
+        await self.submit(
+            [("INSERT INTO fusions (fusion, name, settings, created) VALUES (?, ?, ?, ?)", row_), statement]
+        )
+        self.open_panels[name] = panel
+        await self._close_oldest()
+        return panel, True
+
+    async def delete(self, name: str, actor: str) -> None:
+        """Remove a fusion: its items, snapshots and amendments; its events stay, for the audit."""
+        panel = await self.open(name)
+        async with panel.lock:
+            self.check_open(panel)
+            _, statement = self.event(panel, DELETED, actor, None, None, {"name": name})
+            removals = [
+                (f"DELETE FROM {table} WHERE fusion = ?", (panel.number,))
+                for table in ("fusions", "items", "snapshots", "amendments")
+            ]
+            future = self.submit([statement, *removals])
+            self.open_panels.pop(name, None)
+            await future
+
+    def names(self) -> list[str]:
+        """Return the names of all fusions."""
+        return [name for (name,) in self.database.rows("SELECT name FROM fusions ORDER BY name")]
+
+    async def describe(self, panel: Panel) -> FusionInfo:
+        """Describe a fusion."""
+        async with panel.lock:
+            fusion = panel.fusion
+            digest = await asyncio.to_thread(fingerprint, fusion)
+            return FusionInfo(
+                panel.name, repr(fusion.learner), fusion.classes, fusion.experts, fusion.trials,
+                fusion.mistakes, panel.waiting, panel.expired, panel.version, digest,
+                panel.created, panel.rebuilding, panel.settings,
+            )  # fmt: skip
+
+    # --- amendments
+
+    def amend(self, panel: Panel, statements: list[Statement], first: int) -> list[Statement]:
+        """Return the statements that amend events from position `first` on, and start to rebuild the state.
+
+        Snapshots that have learned what is amended are removed in the same transaction, so that the log gives
+        the amended state whatever happens next. The lock of the fusion is held, and the caller submits the
+        statements before it lets others run.
+        """
+        drop = "DELETE FROM snapshots WHERE fusion = ? AND position >= ?", (panel.number, first)
+        if not panel.rebuilding:
+            self._start(self._rebuild(panel))
+        panel.amendments += 1
+        return [*statements, drop]
+
+    async def exclude(
+        self, panel: Panel, choose: Callable[[], list[int]], actor: str, reason: dict[str, Any]
+    ) -> tuple[int, int]:
+        """Take back what was learned from the events that `choose` finds in the log.
+
+        Returns
+        -------
+        tuple of int
+            The position of the event that says so, and the number of events that were taken back.
+        """
+        async with panel.lock:
+            await self.flush()
+            self.check_open(panel)
+            positions = await asyncio.to_thread(choose)
+            self.check_open(panel)
+            body = {**reason, "events": len(positions)}
+            position, statement = self.event(panel, EXCLUDED, actor, None, None, body)
+            amendments = [(EXCLUDE, (each, panel.number, position)) for each in positions]
+            first = min(positions, default=position)
+            future = self.submit(self.amend(panel, [statement, *amendments], first))
+        await future
+        return position, len(positions)
+
+    async def _rebuild(self, panel: Panel) -> None:
+        """Derive the state anew from the log while the old one predicts, then switch."""
+        try:
+            while panel.rebuilding and not self.closing:
+                await self._rebuild_once(panel)
+        except InterruptedError:
+            pass  # the log has the amended state for the next start
+        except BaseException:
+            if self.open_panels.get(panel.name) is panel:  # the next request opens it again
+                del self.open_panels[panel.name]
+            raise
+
+    async def _rebuild_once(self, panel: Panel) -> None:
+        target = panel.amendments
+        await self.flush()
+        until = self.database.last_position()
+        state = await asyncio.to_thread(
+            replay.restore, self.database, panel.number, panel.settings, until, lambda: not self.closing
+        )
+        async with panel.lock:
+            await self.flush()
+            until = self.database.last_position()
+            state = await asyncio.to_thread(replay.advance, self.database, panel.number, state, until)
+            if self.open_panels.get(panel.name) is not panel:
+                panel.applied = panel.amendments  # it is not used any more
+            elif panel.amendments == target:
+                panel.take(state)
+                panel.unsaved = max(1, state.learned)
+                panel.applied = target
+
+    async def close(self) -> None:
+        """Store the states of all fusions and end what runs in the background."""
+        self.closing = True
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for panel in list(self.open_panels.values()):
+            async with panel.lock:
+                await self.save(panel)

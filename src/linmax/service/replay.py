@@ -1,0 +1,249 @@
+"""States from the log: a snapshot and the events after it give the state that the server had, bit for bit."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+import msgspec
+
+from linmax.fusion import Fusion
+from linmax.fusion.model_file import fingerprint, from_bytes, to_bytes
+from linmax.service.database import CREATED, EXCLUDED, LABELLED, LEARNED, RELABELLED, Database, Statement
+from linmax.service.messages import FusionSettings, StoredItem
+
+EVENTS = """
+SELECT e.position, e.body, v.body, a.position IS NOT NULL, a.label
+FROM events e
+LEFT JOIN events v ON v.position = e.item
+LEFT JOIN amendments a ON a.position = e.position
+WHERE e.fusion = ? AND e.position > ? AND e.position <= ? AND e.kind IN (?, ?)
+ORDER BY e.position
+"""
+LATEST = f"""
+SELECT position FROM events WHERE fusion = ? AND position <= ?
+AND kind IN ({CREATED}, {LABELLED}, {LEARNED}, {RELABELLED}, {EXCLUDED}) ORDER BY position DESC LIMIT 1
+"""
+THIN = "DELETE FROM snapshots WHERE fusion = ? AND trials / ? = ?"
+INSERT_SNAPSHOT = "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)"
+decode_item = msgspec.json.Decoder(StoredItem).decode
+decode = msgspec.json.decode
+
+
+class State(NamedTuple):
+    """The state of a fusion after an event.
+
+    Attributes
+    ----------
+    fusion : Fusion
+        The session.
+    position : int
+        The position up to which the log was looked at.
+    version : int
+        The position of the last event that has changed the model.
+    snapshot : int
+        The position of the snapshot that it started from; 0 if it started from nothing.
+    learned : int
+        The number of events that were learned after that.
+    """
+
+    fusion: Fusion
+    position: int
+    version: int
+    snapshot: int
+    learned: int
+
+
+class Trial(NamedTuple):
+    """An item that was learned."""
+
+    position: int
+    votes: dict[str, Any] | None
+    attributes: dict[str, Any] | None
+    label: Any
+
+
+def new_fusion(settings: FusionSettings) -> Fusion:
+    """Return the session that a fusion starts with; a ValueError says what is wrong with the settings."""
+    return Fusion(settings.learner, classes=settings.classes, on_new_class=settings.on_new_class)
+
+
+def trials_of(database: Database, number: int, after: int, until: int) -> Iterator[Trial]:
+    """Yield what a fusion learned between two positions, as amended since: excluded events are left out."""
+    for position, body, votes, amended, label in database.iterate(
+        EVENTS, number, after, until, LABELLED, LEARNED
+    ):
+        own = decode_item(body)
+        item = own if votes is None else decode_item(votes)
+        if amended and label is None:
+            continue
+        yield Trial(position, item.votes, item.attributes, decode(label) if amended else own.label)
+
+
+def restore(
+    database: Database,
+    number: int,
+    settings: FusionSettings,
+    until: int,
+    keep_going: Callable[[], bool] = lambda: True,
+) -> State:
+    """Return the state of a fusion at a position, from the last snapshot before it.
+
+    Parameters
+    ----------
+    database
+        The database.
+    number
+        The number of the fusion.
+    settings
+        What it was created with.
+    until
+        The position of the last event that counts.
+    keep_going
+        Called now and then; False ends the work with an InterruptedError.
+    """
+    found = database.rows(
+        "SELECT position, model FROM snapshots WHERE fusion = ? AND position <= ?"
+        " ORDER BY position DESC LIMIT 1",
+        number, until,
+    )  # fmt: skip
+    if found:
+        at, model = found[0]
+        state = State(from_bytes(model, f"the snapshot at position {at}"), at, at, at, 0)
+    else:
+        state = State(new_fusion(settings), 0, 0, 0, 0)
+    return advance(database, number, state, until, keep_going)
+
+
+def advance(
+    database: Database, number: int, state: State, until: int, keep_going: Callable[[], bool] = lambda: True
+) -> State:
+    """Learn the events between the position of a state and another one."""
+    fusion, learned = state.fusion, state.learned
+    for trial in trials_of(database, number, state.position, until):
+        fusion.learn_one(trial.votes, trial.label, attributes=trial.attributes)
+        learned += 1
+        if learned % 1000 == 0 and not keep_going():
+            raise InterruptedError("the server stops")
+    latest = database.rows(LATEST, number, until)
+    version = latest[0][0] if latest else state.version
+    return State(fusion, max(until, state.position), version, state.snapshot, learned)
+
+
+def snapshot(fusion: Fusion, number: int, position: int, every: int) -> list[Statement]:
+    """Return the statements that store the state of a fusion after the event at a position.
+
+    Of the snapshots of each `every` trials only the last one stays.
+    """
+    row = number, position, fusion.trials, fingerprint(fusion), to_bytes(fusion)
+    return [(THIN, (number, every, fusion.trials // every)), (INSERT_SNAPSHOT, row)]
+
+
+def warm_up(settings: FusionSettings) -> None:
+    """Compile what a fusion needs before its first item comes; learners of attributes are left out."""
+    fusion = new_fusion(settings)
+    names = fusion.classes[:2] or ["a", "b"]
+    with contextlib.suppress(ValueError):
+        for label in names:
+            fusion.predict_proba_one({"ann": names[0]})
+            fusion.learn_one({"ann": names[0]}, label)
+
+
+def verify(database: Database, report: Callable[[str, int, int, str], None] = lambda *_: None) -> list[str]:
+    """Derive every state anew from the first event on, and compare it with every snapshot.
+
+    Parameters
+    ----------
+    database
+        The database.
+    report
+        Called with the name of each fusion, the number of its events that were learned, the number of its
+        snapshots, and the digest of its state.
+
+    Returns
+    -------
+    list of str
+        A sentence for everything that is wrong; empty if all is well.
+    """
+    try:
+        with database.consistent():
+            return _damages(database) or _differences(database, report)
+    except apsw.Error as error:
+        return [f"the database is damaged: {error}"]
+
+
+def _damages(database: Database) -> list[str]:
+    """Return what SQLite finds, and items whose events are missing."""
+    found = [
+        f"the database is damaged: {row}" for (row,) in database.rows("PRAGMA integrity_check") if row != "ok"
+    ]
+    if not found:
+        orphans = database.rows(
+            "SELECT i.id, f.name FROM items i JOIN fusions f USING (fusion)"
+            " LEFT JOIN events v ON v.position = i.position AND v.fusion = i.fusion AND v.id = i.id"
+            " LEFT JOIN events l ON l.position = i.learned AND l.fusion = i.fusion AND l.id = i.id"
+            " WHERE v.position IS NULL OR (i.learned > 0 AND l.position IS NULL) LIMIT 10"
+        )
+        found = [f"the item {id_!r} of {name} has no event in the log" for id_, name in orphans]
+    return found
+
+
+def _differences(database: Database, report: Callable[[str, int, int, str], None]) -> list[str]:
+    problems: list[str] = []
+    until = database.last_position()
+    for number, name, settings in database.rows("SELECT fusion, name, settings FROM fusions ORDER BY fusion"):
+        try:
+            state = State(new_fusion(msgspec.json.decode(settings, type=FusionSettings)), 0, 0, 0, 0)
+            snapshots = database.rows(
+                "SELECT position, digest, model FROM snapshots WHERE fusion = ? AND position <= ?"
+                " ORDER BY position",
+                number, until,
+            )  # fmt: skip
+            for position, expected, model in snapshots:
+                state = advance(database, number, state, position)
+                stored = fingerprint(from_bytes(model, f"the snapshot at position {position}"))
+                if not fingerprint(state.fusion) == expected == stored:
+                    problems.append(
+                        f"the snapshot of {name} at position {position} is not what the log gives"
+                    )
+            state = advance(database, number, state, until)
+            report(name, state.learned, len(snapshots), fingerprint(state.fusion))
+        except (ValueError, msgspec.MsgspecError) as error:
+            problems.append(f"{name} cannot be replayed: {error}")
+    return problems
+
+
+def backup(database: Database, target: Path) -> float:
+    """Copy the database to a new file while it is in use; return the seconds it took.
+
+    The copy is made by a connection that only reads, and has a name of its own until it is on disk.
+    """
+    if target.exists():
+        raise ValueError(f"{target} exists; choose another name for the backup")
+    start = time.perf_counter()
+    part = target.with_name(target.name + ".part")
+    part.unlink(missing_ok=True)
+    try:
+        database.rows("VACUUM INTO ?", str(part))
+        sync_file(part)
+        part.rename(target)
+        sync_file(target.parent)
+    except apsw.Error as error:
+        raise ValueError(f"{target} cannot be written: {error}") from None
+    finally:
+        part.unlink(missing_ok=True)
+    return time.perf_counter() - start
+
+
+def sync_file(path: Path) -> None:
+    """Wait until a file or folder is on disk."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

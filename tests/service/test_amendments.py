@@ -1,0 +1,148 @@
+"""Relabelling, exclusion and rollback give the state that the right sequence would have given."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from linmax.service import replay
+from linmax.service.database import Database
+from tests.service.api import Api, code, digest_of, serving
+from tests.service.test_items import run
+
+TRIALS: list[tuple[str, dict[str, Any], str]] = [
+    (str(i), {"ann": "xyz"[i % 3], "bob": "xyz"[i * i % 3], "eve": "yxz"[i % 2]}, "xyz"[(i * 7 + i // 5) % 3])
+    for i in range(40)
+]
+
+
+async def teach(api: Api) -> None:
+    await api.create()
+    for number, (id_, votes, label) in enumerate(TRIALS):
+        if number % 2:
+            await api.learn(id_, label, **votes)
+        else:
+            await api.predict(id_, **votes)
+            await api.label(id_, label)
+
+
+def expected(changed: dict[str, str | None]) -> str:
+    """The digest of the trials with some labels changed, or left out."""
+    right = [(votes, changed.get(id_, label)) for id_, votes, label in TRIALS]
+    return digest_of(*((votes, label) for votes, label in right if label is not None))
+
+
+def test_relabelling_gives_the_state_of_the_right_labels(tmp_path: Path) -> None:
+    changed: dict[str, str | None] = {}
+
+    async def story(api: Api) -> None:
+        api.service.panels.snapshot_every = 7
+        await teach(api)
+        for id_, old, new in (("3", TRIALS[3][2], "x"), ("20", TRIALS[20][2], "new"), ("3", "x", "y")):
+            answer = await api.label(id_, new, replaces=old)
+            assert answer.status_code == 200, answer.text
+            assert (await api.label(id_, new, replaces=old)).json() == answer.json()
+            changed[id_] = new
+            assert await api.digest() == expected(changed)
+        found = (await api("GET", "/v1/fusions/spam/items/3")).json()
+        assert (found["label"], found["right"]) == ("y", found["prediction"] == "y")
+        assert code(await api.label("3", TRIALS[3][2])) == (409, "labelled_otherwise")
+
+    async def later(api: Api) -> None:
+        assert await api.digest() == expected(changed)
+        assert (await api.label("3", "y")).status_code == 200
+
+    run(story, tmp_path)
+    run(later, tmp_path)
+    database = Database(tmp_path, read_only=True)
+    assert replay.verify(database) == []
+    database.close()
+
+
+def test_labels_that_arrive_during_a_rebuild_count(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await teach(api)
+        await api.predict("late", ann="x", bob="y")
+        answers = await asyncio.gather(
+            api.label("0", "new", replaces=TRIALS[0][2]),
+            api.label("late", "y"),
+            *(api.learn(f"more{i}", "x", ann="x", bob="y") for i in range(20)),
+            api.label("1", "new", replaces=TRIALS[1][2]),
+        )
+        assert {answer.status_code for answer in answers} == {200}
+        right = [(votes, "new" if id_ in "01" else label) for id_, votes, label in TRIALS]
+        assert await api.digest() == digest_of(*right, *[({"ann": "x", "bob": "y"}, "y")],
+            *[({"ann": "x", "bob": "y"}, "x")] * 20)  # fmt: skip
+
+    run(story, tmp_path)
+
+
+def test_excluded_events_do_not_count(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await teach(api)
+        path = "/v1/fusions/spam/exclude"
+        assert (await api("POST", path, {"ids": ["3", "8", "absent"]})).json()["events"] == 2
+        assert await api.digest() == expected({"3": None, "8": None})
+        assert (await api("GET", "/v1/fusions/spam/items/8")).json()["excluded"] is True
+        before = await api.digest()
+        assert (await api.label("8", TRIALS[8][2])).status_code == 200  # known, and does not count
+        assert await api.digest() == before
+        header = await api.token("learn", "grow")
+        body = {"id": "poison", "votes": {"ann": "x"}, "label": "z"}
+        await api("POST", "/v1/fusions/spam/learn", body, headers=header)
+        assert await api.digest() != before
+        assert (await api("POST", path, {"actor": "learn-grow"})).json()["events"] == 1
+        assert await api.digest() == before
+        (time,) = api.service.database.rows("SELECT max(time) FROM events WHERE id = '30'")[0]
+        late = {"3": None, "8": None, **{str(i): None for i in range(30, 40)}}
+        assert (await api("POST", path, {"from": time})).json()["events"] == 11
+        assert await api.digest() == expected(late)
+        assert code(await api("POST", path, {})) == (422, "no_choice")
+        await api.label("3", "y", replaces=TRIALS[3][2])  # a right label brings an excluded item back
+        assert await api.digest() == expected({**late, "3": "y"})
+
+    run(story, tmp_path)
+
+
+def test_a_rollback_takes_back_all_that_came_later(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        api.service.panels.snapshot_every = 7
+        await teach(api)
+        (position,) = api.service.database.rows("SELECT max(position) FROM events WHERE id = '19'")[0]
+        answer = (await api("POST", "/v1/fusions/spam/rollback", {"position": position})).json()
+        assert answer["events"] == 20
+        gone = {str(i): None for i in range(20, 40)}
+        assert await api.digest() == expected(gone)
+        await api.learn("new", "x", ann="y")
+        assert (await api.describe())["trials"] == 21
+        assert (await api("POST", "/v1/fusions/spam/rollback", {"position": 2**62})).status_code == 200
+        assert code(await api("POST", "/v1/fusions/spam/rollback", {"position": 2**70}))[0] == 422
+
+    run(story, tmp_path)
+
+
+def test_a_stop_during_a_rebuild_stores_no_old_state(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with serving(tmp_path) as api:
+            api.service.panels.snapshot_every = 10
+            await teach(api)
+            await api.label("0", "new", replaces=TRIALS[0][2])
+        async with serving(tmp_path) as api:
+            assert await api.digest() == expected({"0": "new"})
+
+    asyncio.run(main())
+
+
+def test_a_snapshot_that_is_taken_while_events_are_amended_is_not_stored(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await teach(api)
+        panel = await api.service.panels.open("spam")
+        saving = asyncio.ensure_future(api.service.panels._save_later(panel))
+        await asyncio.sleep(0)
+        await api.label("0", "new", replaces=TRIALS[0][2])
+        await saving
+        assert await api.digest() == expected({"0": "new"})
+        assert api.service.database.rows("SELECT count(*) FROM snapshots") == [(0,)]
+
+    run(story, tmp_path)

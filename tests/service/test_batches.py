@@ -1,0 +1,112 @@
+"""Batches: a line per item, an answer per line, and a bad line does not concern the others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.service.api import Api, code, digest_of
+from tests.service.test_amendments import TRIALS, expected
+from tests.service.test_items import run
+
+NDJSON = {"content-type": "application/x-ndjson"}
+
+
+async def send(api: Api, verb: str, items: list[Any], name: str = "spam") -> list[dict[str, Any]]:
+    lines = [item if isinstance(item, str) else json.dumps(item) for item in items]
+    answer = await api("POST", f"/v1/fusions/{name}/{verb}", content="\n".join(lines), headers=NDJSON)
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"] == NDJSON["content-type"]
+    return [json.loads(line) for line in answer.text.splitlines()]
+
+
+def test_a_batch_does_what_its_items_do_one_by_one(tmp_path: Path) -> None:
+    learned = [{"id": id_, "votes": votes, "label": label} for id_, votes, label in TRIALS]
+    predicted = [{"id": f"p{id_}", "votes": votes} for id_, votes, _ in TRIALS]
+    labels = [{"id": f"p{id_}", "label": label} for id_, _, label in TRIALS]
+
+    async def story(api: Api) -> None:
+        await api.create()
+        await api.create("alone")
+        answers = await send(api, "learn", learned)
+        for (id_, votes, label), answer in zip(TRIALS, answers, strict=True):
+            alone = (await api.learn(id_, label, "alone", **votes)).json()
+            assert (answer["id"], answer["prediction"]) == (id_, alone["prediction"])
+        assert await api.digest() == expected({})
+        assert await send(api, "learn", learned) == answers
+        guesses = await send(api, "predict", predicted)
+        assert await send(api, "predict", predicted) == guesses
+        for (id_, votes, _), guess in zip(TRIALS, guesses, strict=True):
+            alone = (await api.predict(f"p{id_}", "alone", **votes)).json()
+            assert {**guess, "version": 0} == {**alone, "version": 0}
+        told = await send(api, "labels", labels)
+        assert [one["right"] for one in told] == [
+            guess["prediction"] == label["label"] for guess, label in zip(guesses, labels, strict=True)
+        ]
+        assert await api.digest() == digest_of(*(trial[1:] for trial in TRIALS + TRIALS))
+
+    run(story, tmp_path)
+
+
+def test_a_bad_line_does_not_concern_the_others(tmp_path: Path) -> None:
+    def codes(answers: list[dict[str, Any]]) -> list[Any]:
+        return [answer["error"]["code"] if "error" in answer else answer["id"] for answer in answers]
+
+    async def story(api: Api) -> None:
+        await api.create(limits={"item_bytes": 200, "experts": 3})
+        item: dict[str, Any] = {"votes": {"ann": "x", "bob": "y"}, "label": "x"}
+        many = {"votes": {str(i): "x" for i in range(4)}, "label": "x"}
+        answers = await send(api, "learn", [
+            {**item, "id": "a"}, "{", "", {**item, "id": "b"}, {"id": "c"}, {**item, "id": "a", "label": "y"},
+            {**item, "id": "d" * 180}, {**item, "id": "a"}, many, {**item, "id": "e"},
+        ])  # fmt: skip
+        assert codes(answers) == [
+            "a", "bad_json", "b", "bad_request", "id_in_use", "too_large", "a", "too_many_names", "e",
+        ]  # fmt: skip
+        trial = item["votes"], "x"
+        assert await api.digest() == digest_of(trial, trial, trial)
+        guesses = [
+            {"id": "p", "votes": {"ann": "x"}},
+            {"votes": {"ann": 0.5}},
+            {"id": "q", "votes": {"eve": "x"}},
+        ]
+        explained = {"id": "r", "votes": {"ann": "x"}, "explain": True}
+        assert codes(await send(api, "predict", [*guesses, explained])) == [
+            "p",
+            "bad_request",
+            "q",
+            "bad_request",
+        ]
+        labels = [{"id": "p", "label": "x"}, {"id": "nobody", "label": "x"}, {"id": "q", "label": "y"},
+            {"id": "p", "label": "y"}, {"id": "p", "label": "y", "replaces": "x"}]  # fmt: skip
+        answers = await send(api, "labels", labels)
+        assert codes(answers) == ["p", "unknown_item", "q", "labelled_otherwise", "p"]
+        right = [trial] * 3 + [({"ann": "x"}, "y"), ({"eve": "x"}, "y")]
+        assert await api.digest() == digest_of(*right)
+
+    run(story, tmp_path)
+
+
+def test_a_batch_shares_a_transaction(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        commits: list[int] = []
+        api.service.database.sync_seconds = lambda seconds, writes: commits.append(writes)
+        items = [{"id": str(i), "votes": {"ann": "x"}, "label": "x"} for i in range(100)]
+        assert len(await send(api, "learn", items)) == 100
+        assert len(commits) == 1
+
+    run(story, tmp_path)
+
+
+def test_batches_have_limits(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        path = "/v1/fusions/spam/predict"
+        assert code(await api("POST", path, content=b"{}\n" * 10_001, headers=NDJSON)) == (413, "too_large")
+        assert await send(api, "predict", []) == []
+        header = {**NDJSON, **(await api.token("read"))}
+        assert code(await api("POST", path, content=b"{}", headers=header)) == (403, "forbidden")
+
+    run(story, tmp_path)

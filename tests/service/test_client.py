@@ -1,0 +1,123 @@
+"""The clients: the verbs of a session over HTTP, with ids and safe retries."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linmax.client import AsyncClient, Client, ClientError
+from linmax.client import client as client_module
+from linmax.service.local import LocalServer
+from tests.service.api import LEARNER, digest_of
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[LocalServer]:
+    with LocalServer(tmp_path) as running:
+        yield running
+
+
+VOTES = {"ann": "ham", "bob": "spam"}
+
+
+def test_the_client_has_the_verbs_of_a_session(server: LocalServer) -> None:
+    with Client(server.url, server.token) as client:
+        assert client.create("spam", learner=LEARNER)["trials"] == 0
+        assert client.create("spam", learner=LEARNER)["trials"] == 0
+        answer = client.predict("spam", VOTES)
+        assert (answer["prediction"], len(answer["id"])) == ("ham", 32)
+        assert client.label("spam", answer["id"], "spam")["right"] is False
+        assert client.learn("spam", VOTES, "spam", id="x")["prediction"] == "spam"
+        assert client.learn("spam", VOTES, "spam", id="x")["prediction"] == "spam"
+        assert client.label("spam", "x", "ham", replaces="spam")["right"] is False
+        assert "explanation" in client.predict("spam", VOTES, explain=True)
+        assert client.item("spam", "x")["label"] == "ham"
+        assert client.fusions() == {"fusions": ["spam"]}
+        assert client.describe("spam")["trials"] == 2
+        assert client.weights("spam")["weights"]
+        client.delete("spam")
+        with pytest.raises(ClientError, match="there is no fusion 'spam'") as caught:
+            client.describe("spam")
+        assert (caught.value.status, caught.value.code) == (404, "unknown_fusion")
+
+
+def test_batches_answer_for_every_item(server: LocalServer) -> None:
+    with Client(server.url, server.token) as client:
+        client.create("spam", learner=LEARNER)
+        answers = client.predict_many("spam", [{"votes": VOTES}] * 3)
+        labels = [{"id": answer["id"], "label": "spam"} for answer in answers]
+        told = client.label_many("spam", [*labels, {"id": "nobody", "label": "spam"}])
+        assert [one.get("right") for one in told] == [False, False, False, None]
+        assert told[3]["error"]["code"] == "unknown_item"
+        client.learn_many("spam", [{"votes": VOTES, "label": "ham"}])
+        trials = [(VOTES, "spam")] * 3 + [(VOTES, "ham")]
+        assert client.describe("spam")["digest"] == digest_of(*trials)
+
+
+def test_the_asynchronous_client_does_the_same(server: LocalServer) -> None:
+    async def story() -> None:
+        async with AsyncClient(server.url, server.token) as client:
+            await client.create("spam", learner=LEARNER)
+            answers = await asyncio.gather(*(client.predict("spam", VOTES) for _ in range(10)))
+            await asyncio.gather(*(client.label("spam", one["id"], "spam") for one in answers))
+            found = await client.describe("spam")
+            assert (found["trials"], found["digest"]) == (10, digest_of(*[(VOTES, "spam")] * 10))
+            with pytest.raises(ClientError, match="has the label"):
+                await client.label("spam", answers[0]["id"], "ham")
+        async with AsyncClient("http://127.0.0.1:9", "x", attempts=1) as client:
+            with pytest.raises(ClientError, match="did not answer"):
+                await client.describe("spam")
+
+    asyncio.run(story())
+
+
+class Stub(BaseHTTPRequestHandler):
+    """A server that fails in given ways before it answers."""
+
+    failures: list[Any]
+    seen: list[bytes]
+
+    def do_POST(self) -> None:
+        self.seen.append(self.rfile.read(int(self.headers["content-length"])))
+        failure = self.failures.pop(0) if self.failures else None
+        if failure == "hang up":
+            self.close_connection = True
+            return
+        body = b'{"id": "a"}' if failure is None else b"not of linmax"
+        self.send_response(200 if failure is None else failure)
+        self.send_header("content-length", str(len(body)))
+        self.send_header("retry-after", "3")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def test_requests_are_repeated_unchanged_when_that_is_safe(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(client_module.time, "sleep", pauses.append)
+    kind: Any = type("OneStub", (Stub,), {"failures": [503, "hang up", 429, 507], "seen": []})
+    with HTTPServer(("127.0.0.1", 0), kind) as stub:
+        thread = threading.Thread(target=stub.serve_forever, daemon=True)
+        thread.start()
+        with Client(f"http://127.0.0.1:{stub.server_port}", "token") as client:
+            assert client.predict("spam", VOTES) == {"id": "a"}
+            assert len(kind.seen) == 5
+            assert len(set(kind.seen)) == 1  # the same id each time
+            assert [pause for pause in pauses if pause == 3.0] == [3.0] * 3
+            kind.failures += [500]
+            with pytest.raises(ClientError, match="has answered 500"):
+                client.predict("spam", VOTES)
+            kind.failures += [503] * 6
+            with pytest.raises(ClientError, match="has answered 503") as caught:
+                client.predict("spam", VOTES)
+            assert caught.value.code == "no_linmax_error"
+        stub.shutdown()
+        thread.join()

@@ -1,0 +1,175 @@
+"""Fifty clients at once, with the same ids: everything is learned once, in one order."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+from linmax.service import replay
+from tests.service.api import Api, digest_of
+from tests.service.test_items import run
+
+
+async def trials_in_order(api: Api, name: str = "spam") -> list[tuple[Any, Any]]:
+    """What the log says was learned."""
+    await api.service.panels.flush()
+    number = (await api.service.panels.open(name)).number
+    database = api.service.database
+    found = replay.trials_of(database, number, 0, database.last_position())
+    return [(trial.votes, trial.label) for trial in found]
+
+
+def test_raced_requests_are_learned_once(tmp_path: Path) -> None:
+    chance = random.Random(0)
+    votes = [{"ann": chance.choice("xyz"), "bob": chance.choice("xyz")} for _ in range(10)]
+
+    async def client(api: Api) -> list[tuple[int, str, Any]]:
+        seen = []
+        for i in chance.sample(range(10), 10):
+            for send in chance.sample([0, 1, 2], 3):
+                if send == 0:
+                    answer = await api.predict(f"p{i}", **votes[i])
+                elif send == 1:
+                    answer = await api.label(f"p{i}", "xyz"[i % 3])
+                else:
+                    answer = await api.learn(f"l{i}", "xyz"[i % 3], **votes[i])
+                assert answer.status_code in (200, 404), answer.text
+                if answer.status_code == 200:
+                    seen.append((send, answer.json()["id"], answer.json()))
+        return seen
+
+    async def story(api: Api) -> None:
+        api.service.items.store.hold = 0.01
+        api.service.panels.snapshot_every = 15
+        await api.create()
+        answers: dict[tuple[int, str], Any] = {}
+        for seen in await asyncio.gather(*(client(api) for _ in range(50))):
+            for send, id_, answer in seen:
+                assert answers.setdefault((send, id_), answer) == answer
+        found = await api.describe()
+        assert (found["trials"], found["waiting"]) == (20, 0)
+        assert found["digest"] == digest_of(*(await trials_in_order(api)))
+        counts = api.service.database.rows(
+            "SELECT count(*), count(DISTINCT id), kind FROM events GROUP BY kind"
+        )
+        assert {kind: (many, ids) for many, ids, kind in counts if kind in (1, 2, 3)} == dict.fromkeys(
+            (1, 2, 3), (10, 10)
+        )
+
+    run(story, tmp_path)
+
+
+def test_relabels_evictions_deletions_and_labels_may_cross(tmp_path: Path) -> None:
+    chance = random.Random(1)
+
+    async def client(api: Api, number: int) -> None:
+        for turn in range(12):
+            name = chance.choice(["f0", "f1", "f2"])
+            id_ = f"{chance.randrange(30)}"
+            label = chance.choice("xy")
+            what = chance.randrange(6)
+            if what < 3:
+                answer = await api.learn(id_, "x", name, ann="x", bob="y")
+            elif what == 3:
+                answer = await api.label(id_, label, name, replaces="y" if label == "x" else "x")
+            elif what == 4:
+                answer = await api("POST", f"/v1/fusions/{name}/exclude", {"ids": [id_]})
+            else:
+                answer = await api("GET", f"/v1/fusions/{name}")
+            assert answer.status_code in (200, 404, 409), answer.text
+            if number == 0 and turn == 6:
+                await api("DELETE", "/v1/fusions/f2")
+                assert (await api.create("f2")).status_code in (200, 201)
+
+    async def story(api: Api) -> None:
+        api.service.items.store.hold = 0.0
+        api.service.panels.snapshot_every = 5
+        api.service.panels.max_open = 2
+        for name in ("f0", "f1", "f2"):
+            await api.create(name)
+        await asyncio.gather(*(client(api, number) for number in range(12)))
+        for name in ("f0", "f1", "f2"):
+            assert await api.digest(name) == digest_of(*(await trials_in_order(api, name)))
+        assert await asyncio.to_thread(replay.verify, api.service.database) == []
+
+    run(story, tmp_path)
+
+
+def test_one_slow_fusion_does_not_hold_up_others(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create("slow")
+        await api.create("quick")
+        async with (await api.service.panels.open("slow")).lock:
+            waiting = asyncio.ensure_future(api.predict("a", "slow", ann="x"))
+            assert (await api.predict("a", "quick", ann="x")).status_code == 200
+            assert not waiting.done()
+        assert (await waiting).status_code == 200
+
+    run(story, tmp_path)
+
+
+def test_random_json_never_fails_the_server(tmp_path: Path) -> None:
+    chance = random.Random(2)
+    atoms: list[Any] = [
+        None,
+        True,
+        False,
+        0,
+        1,
+        -1,
+        2**70,
+        1.5,
+        -1e308,
+        "",
+        "x",
+        "ann",
+        "\x00",
+        "é",
+        "x" * 300,
+        "\ud7ff",
+    ]
+    keys = [
+        "id",
+        "votes",
+        "label",
+        "attributes",
+        "explain",
+        "replaces",
+        "",
+        "ids",
+        "position",
+        "from",
+        "name",
+    ]
+
+    def make(depth: int) -> Any:
+        kind = chance.randrange(4 if depth else 2)
+        if kind < 2:
+            return chance.choice(atoms)
+        if kind == 2:
+            return [make(depth - 1) for _ in range(chance.randrange(3))]
+        return {chance.choice(atoms[9:]): make(depth - 1) for _ in range(chance.randrange(4))}
+
+    async def story(api: Api) -> None:
+        api.service.items.store.hold = 0.0
+        await api.create()
+        paths = [
+            f"/v1/fusions/spam/{verb}"
+            for verb in ("predict", "labels", "learn", "learn", "exclude", "rollback")
+        ]
+        for turn in range(400):
+            body: dict[str, Any] = {key: make(3) for key in chance.sample(keys, chance.randrange(5))}
+            if turn % 2:
+                body = {"votes": {"ann": make(2), chance.choice(atoms[9:]): make(1)}, "label": make(0)}
+            if turn % 10 == 3:
+                body = {"id": chance.choice(["a", "b", "\x00"]), "label": make(0)}
+            path = chance.choice(paths)
+            answer = await api("POST", path, content=json.dumps(body).encode())
+            assert answer.status_code < 500, (path, body, answer.text)
+        assert await api.digest() == digest_of(*(await trials_in_order(api)))
+        assert (await api.describe())["trials"] > 0
+
+    run(story, tmp_path)

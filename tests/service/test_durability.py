@@ -1,0 +1,319 @@
+"""What was acknowledged is in the log, and the log gives the state, also after failures."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from linmax.service import administration, replay
+from linmax.service.database import Database
+from tests.service.api import Api, code, digest_of, serving
+from tests.service.test_amendments import TRIALS, expected, teach
+from tests.service.test_items import run
+
+
+@pytest.mark.parametrize("snapshot_every", [6, 20_000])
+def test_a_restart_gives_the_same_state(tmp_path: Path, snapshot_every: int) -> None:
+    async def main() -> None:
+        async with serving(tmp_path) as api:
+            api.service.panels.snapshot_every = snapshot_every
+            await teach(api)
+            await api.predict("waiting", ann="x")
+            before = await api.describe()
+        async with serving(tmp_path) as api:
+            assert await api.describe() == before
+            assert before["digest"] == expected({})
+            assert (await api.label("waiting", "y")).status_code == 200
+            assert await api.digest() == digest_of(*(trial[1:] for trial in TRIALS), ({"ann": "x"}, "y"))
+
+    asyncio.run(main())
+
+
+def test_a_snapshot_and_the_events_after_it_give_the_state_of_all_events(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        api.service.panels.snapshot_every = 10
+        await teach(api)
+        await asyncio.sleep(0.1)
+        database = api.service.database
+        panel = await api.service.panels.open("spam")
+        snapshots = database.rows("SELECT position, trials FROM snapshots ORDER BY position")
+        assert [trials // 10 for _, trials in snapshots] == [1, 2, 3, 4]
+        state = replay.restore(database, panel.number, panel.settings, database.last_position())
+        assert state.snapshot == snapshots[-1][0]
+        assert replay.fingerprint(state.fusion) == expected({})
+
+    run(story, tmp_path)
+
+
+def test_of_many_snapshots_one_per_interval_stays(tmp_path: Path) -> None:
+    async def main() -> None:
+        for start in range(4):
+            async with serving(tmp_path) as api:
+                await api.create()
+                await api.learn(f"item {start}", "x", ann="x")
+        async with serving(tmp_path) as api:
+            assert api.service.database.rows("SELECT trials FROM snapshots") == [(4,)]
+
+    asyncio.run(main())
+
+
+def test_fusions_that_are_not_used_leave_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linmax.service.panels.FEW", 3)
+
+    async def story(api: Api) -> None:
+        api.service.panels.max_open = 3
+        names = [f"f{i}" for i in range(6)]
+        for name in names:
+            await api.create(name)
+        for turn in range(4):
+            await asyncio.gather(*(api.learn(f"{turn}", "x", name, ann="x", bob="y") for name in names))
+            assert len(api.service.panels.open_panels) <= 3
+        trial = {"ann": "x", "bob": "y"}, "x"
+        for name in names:
+            assert await api.digest(name) == digest_of(*[trial] * 4)
+
+    run(story, tmp_path)
+
+
+def fail(monkeypatch: pytest.MonkeyPatch, api: Api) -> None:
+    """Let the disk be full from now on."""
+    monkeypatch.setattr("linmax.service.database.RETRY", 3600.0)
+    limit = api.service.database._writer
+    assert limit is not None
+    (pages,) = next(iter(limit.execute("PRAGMA page_count")))
+    limit.execute(f"PRAGMA max_page_count = {pages}")
+
+
+def repair(monkeypatch: pytest.MonkeyPatch, api: Api) -> None:
+    monkeypatch.setattr("linmax.service.database.RETRY", 0.0)
+    assert api.service.database._writer is not None
+    api.service.database._writer.execute("PRAGMA max_page_count = 1000000")
+
+
+def test_on_a_full_disk_predictions_go_on_and_nothing_acknowledged_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(api: Api) -> None:
+        await teach(api)
+        await api.predict("early", ann="x")
+        fail(monkeypatch, api)
+        taught = [trial[1:] for trial in TRIALS]
+        big = {f"expert {i}": "x" for i in range(100)}
+        answers = await asyncio.gather(*(api.learn(f"big{i}", "x", **big) for i in range(30)))
+        taught += [(big, "x")] * sum(answer.status_code == 200 for answer in answers)
+        refused = [answer for answer in answers if answer.status_code != 200]
+        assert refused
+        assert {code(answer) for answer in refused} == {(507, "storage_full")}
+        assert {answer.headers["retry-after"] for answer in refused} <= {"1", "10"}
+        assert await api.digest() == digest_of(*taught)
+        assert code(await api.label("early", "x")) == (507, "storage_full")
+        predicted = (await api.predict("unstored", ann="x")).json()
+        assert predicted["stored"] is False
+        assert predicted["prediction"] in "xyz"
+        assert (await api("GET", "/readyz")).json() == {"status": "read-only"}
+        assert code(await api.create("other")) == (507, "storage_full")
+        assert code(await api("POST", "/v1/tokens", {"name": "x", "scopes": ["read"]}))[0] == 507
+        assert code(await api("DELETE", "/v1/fusions/spam"))[0] == 507
+
+        repair(monkeypatch, api)
+        assert code(await api.label("unstored", "x")) == (404, "unknown_item")
+        for number, answer in enumerate(answers):
+            again = await api.learn(f"big{number}", "x", **big)
+            assert again.status_code == 200
+            if answer.status_code == 200:
+                assert again.json() == answer.json()
+        taught += [(big, "x")] * len(refused)
+        assert await api.digest() == digest_of(*taught)
+        assert (await api.label("early", "x")).status_code == 200
+        assert (await api("GET", "/readyz")).status_code == 200
+
+    run(story, tmp_path)
+
+
+class FailingWrites:
+    """Lets the commits fail that a list says, in turn."""
+
+    def __init__(self, database: Database, fails: list[bool]) -> None:
+        self._commit = database._commit
+        self.fails = fails
+        database._commit = self  # type: ignore[method-assign]
+
+    def __call__(self, writes: Any) -> Exception | None:
+        if any(write.statements for write in writes) and self.fails and self.fails.pop(0):
+            writes = [*writes, writes[0]._replace(statements=[("INSERT INTO nowhere VALUES (1)", ())])]
+        return self._commit(writes)
+
+
+def test_a_write_that_fails_takes_its_changes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linmax.service.database.RETRY", 0.0)
+
+    async def story(api: Api) -> None:
+        await api.create()
+        FailingWrites(api.service.database, [i % 3 == 1 for i in range(60)])
+        taught = []
+        for turn in range(12):
+            sent = [(f"{turn} {i}", {"ann": "x", "bob": f"class {turn}"}) for i in range(5)]
+            answers = await asyncio.gather(*(api.learn(id_, "x", **votes) for id_, votes in sent))
+            assert {answer.status_code for answer in answers} <= {200, 507}
+            order = sorted(
+                (answer.json()["position"], votes)
+                for answer, (_, votes) in zip(answers, sent, strict=True)
+                if answer.status_code == 200
+            )
+            taught += [(votes, "x") for _, votes in order]
+        assert 0 < len(taught) < 60
+        assert await api.digest() == digest_of(*taught)
+        database = api.service.database
+        assert database.rows("SELECT count(*) FROM events WHERE kind = 3") == [(len(taught),)]
+
+    run(story, tmp_path)
+
+
+def test_predictions_of_a_write_that_fails_are_repeated_without_storing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("linmax.service.database.RETRY", 3600.0)
+
+    async def story(api: Api) -> None:
+        await api.create()
+        await api.learn("a", "x", ann="x")
+        FailingWrites(api.service.database, [True])
+        answers = await asyncio.gather(*(api.predict(f"{i}", ann="x") for i in range(5)))
+        assert {answer.status_code for answer in answers} == {200}
+        assert {answer.json().get("stored", True) for answer in answers} == {False}
+        assert (await api.describe())["waiting"] == 0
+
+    run(story, tmp_path)
+
+
+def test_a_second_server_on_a_folder_is_refused(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        with pytest.raises(
+            ValueError, match=r"is in use by another server \(process \d+\); stop that one first"
+        ):
+            Database(tmp_path)
+        assert (await api.create()).status_code == 201
+
+    run(story, tmp_path)
+
+
+def test_files_that_are_not_a_log_are_refused_with_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "linmax.db").write_text("this is not a database" * 100)
+    with pytest.raises(ValueError, match=r"cannot be opened: .*not a database"):
+        Database(tmp_path)
+    (tmp_path / "linmax.db").unlink()
+    connection = sqlite3.connect(tmp_path / "linmax.db")
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(ValueError, match="has version 99 and this linmax reads up to 1; update linmax"):
+        Database(tmp_path)
+    with pytest.raises(ValueError, match=r"has no linmax.db"):
+        Database(tmp_path / "absent", read_only=True)
+    assert not (tmp_path / "absent").exists()
+
+
+def test_the_database_itself_refuses_a_second_label_of_an_item(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        await api.predict("a", ann="x")
+        await api.label("a", "x")
+        item = api.service.items.store.find(await api.service.panels.open("spam"), "a")
+        assert item is not None
+        item.learned = None  # as if a fault had forgotten it
+        assert code(await api.label("a", "x")) == (503, "log_conflict")
+        assert await api.digest() == digest_of(({"ann": "x"}, "x"))
+        assert (await api.label("a", "x")).json()["position"] == 3
+
+    run(story, tmp_path)
+
+
+def problems_of(folder: Path) -> list[str]:
+    """What is wrong with a data folder."""
+    try:
+        database = Database(folder, read_only=True)
+    except ValueError as error:
+        return [str(error)]
+    try:
+        return replay.verify(database)
+    finally:
+        database.close()
+
+
+def test_verify_finds_what_was_changed(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await teach(api)
+
+    run(story, tmp_path)
+
+    assert problems_of(tmp_path) == []
+    connection = apsw.Connection(str(tmp_path / "linmax.db"))
+    connection.execute(
+        'UPDATE events SET body = replace(body, \'"label":"x"\', \'"label":"y"\') WHERE id = \'3\''
+    )
+    connection.execute("UPDATE events SET body = CAST(body AS BLOB) WHERE id = '3'")
+    assert problems_of(tmp_path) == ["the snapshot of spam at position 61 is not what the log gives"]
+    connection.execute("DELETE FROM events WHERE id = '4'")
+    assert problems_of(tmp_path) == ["the item '4' of spam has no event in the log"]
+    connection.close()
+
+
+def test_damaged_pages_are_found(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await teach(api)
+
+    run(story, tmp_path)
+    file = tmp_path / "linmax.db"
+    content = file.read_bytes()
+    for page in range(4096, len(content), 4096):
+        damaged = bytearray(content)
+        damaged[page : page + 4096] = bytes(4096)
+        file.write_bytes(damaged)
+        assert problems_of(tmp_path)
+
+
+def test_a_log_whose_end_is_torn_keeps_everything_before(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    chance = random.Random(0)
+
+    async def story(api: Api) -> None:
+        await teach(api)
+        wal = (folder / "linmax.db-wal").read_bytes()
+        main = (folder / "linmax.db").read_bytes()
+        seen = set()
+        for number in range(12):
+            torn = tmp_path / f"torn{number}"
+            torn.mkdir()
+            at = chance.randrange(100, len(wal))
+            damaged = wal[:at] if number % 2 else wal[:at] + bytes([wal[at] ^ 0x55]) + wal[at + 1 :]
+            (torn / "linmax.db").write_bytes(main)
+            (torn / "linmax.db-wal").write_bytes(damaged)
+            database = Database(torn)
+            positions = [row[0] for row in database.rows("SELECT position FROM events ORDER BY position")]
+            assert positions == list(range(1, len(positions) + 1))
+            assert replay.verify(database) == []
+            database.close()
+            seen.add(len(positions))
+        assert len(seen) > 3
+
+    run(story, folder)
+
+
+def test_a_log_of_version_1_opens(tmp_path: Path) -> None:
+    administration.restore(tmp_path / "data", Path(__file__).parent / "log-v1.db")
+
+    async def story(api: Api) -> None:
+        found = await api.describe()
+        assert (found["trials"], found["waiting"], found["experts"]) == (39, 1, ["ann", "bob", "eve"])
+        assert (await api("GET", "/v1/fusions/spam/items/3")).json()["label"] == "y"
+        assert (await api("GET", "/v1/fusions/spam/items/7")).json()["excluded"] is True
+        assert (await api.label("waiting", "x")).status_code == 200
+        assert (await api.label("4", TRIALS[4][2])).status_code == 200
+        assert (await api.describe())["trials"] == 40
+
+    run(story, tmp_path / "data")

@@ -1,0 +1,193 @@
+"""`linmax serve`: its actions work on a data folder, also while a server uses it, where that is safe."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from linmax import load
+from linmax.cli.commands import app
+from linmax.cli.serve_demo import Traffic
+from linmax.client import Client
+from linmax.service.local import LocalServer
+from tests.service.api import Api, serving
+from tests.service.test_amendments import TRIALS, expected, teach
+
+
+def run(*words: Any) -> Any:
+    return CliRunner().invoke(app, ["serve", *map(str, words)])
+
+
+def refused(*words: Any) -> str:
+    result = run(*words)
+    assert result.exit_code == 2, result.output
+    assert result.stderr.count("\n") == 1
+    return str(result.stderr).removeprefix("linmax: ").strip()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The data folder of a server that was stopped."""
+
+    async def main() -> None:
+        async with serving(tmp_path / "data") as api:
+            await fill(api)
+
+    asyncio.run(main())
+    return tmp_path / "data"
+
+
+async def fill(api: Api) -> None:
+    await teach(api)
+    await api.predict("waiting", ann="x")
+    await api("POST", "/v1/fusions/spam/exclude", {"ids": ["7"]})
+    await api.label("3", "y", replaces=TRIALS[3][2])
+    await api.describe()
+
+
+def test_actions_that_read_work_while_the_server_runs(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with serving(tmp_path / "data") as api:
+            await fill(api)
+            data = "--data", tmp_path / "data"
+            done = await asyncio.to_thread(run, "verify", *data)
+            assert done.exit_code == 0, done.output
+            assert (await api.digest())[:16] in done.stdout
+            done = await asyncio.to_thread(run, "backup", tmp_path / "copy.db", *data)
+            assert done.exit_code == 0, done.output
+            done = await asyncio.to_thread(run, "export", tmp_path / "items.csv", *data)
+            assert "41 items, 39 of them with a label" in done.stderr
+            done = await asyncio.to_thread(run, "token", *data)
+            assert "admin (environment)" in done.stdout
+            for words in (("create", "--name", "ann"), ("revoke", 1)):
+                message = await asyncio.to_thread(refused, "token", *words, *data)
+                assert re.search(
+                    r"is in use by another server \(process \d+\); stop that one first, or use", message
+                )
+            assert (await api.label("waiting", "x")).status_code == 200
+
+    asyncio.run(main())
+
+
+def test_a_backup_restores_the_state(folder: Path, tmp_path: Path) -> None:
+    copy, new = tmp_path / "copy.db", tmp_path / "new"
+    assert run("backup", copy, "--data", folder).exit_code == 0
+    assert run("restore", copy, "--data", new).exit_code == 0
+    assert run("verify", "--data", new).stdout == run("verify", "--data", folder).stdout
+
+    async def main() -> None:
+        async with serving(new) as api:
+            assert await api.digest() == expected({"3": "y", "7": None})
+
+    asyncio.run(main())
+    assert refused("backup", copy, "--data", folder) == f"{copy} exists; choose another name for the backup"
+    assert refused("restore", copy, "--data", new).endswith("exists; restore into a new folder")
+    (tmp_path / "bad.db").write_bytes(copy.read_bytes()[:5000])
+    assert "bad.db" in refused("restore", tmp_path / "bad.db", "--data", tmp_path / "other")
+    assert not (tmp_path / "other" / "linmax.db").exists()
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_an_export_is_input_for_fuse(folder: Path, tmp_path: Path, ending: str) -> None:
+    file, model = tmp_path / f"items.{ending}", tmp_path / "panel.linmax"
+    done = run("export", file, "--data", folder, "--fusion", "spam")
+    assert done.exit_code == 0, done.output
+    words = done.stderr.splitlines()[1].removeprefix("linmax: linmax ").split()
+    fused = CliRunner().invoke(app, [*words, "--learner", "Winnow(1.2)", "--save", str(model)])
+    assert fused.exit_code == 0, fused.output
+    again = load(model)
+    assert again.trials == 39
+    assert sorted(again.experts) == ["ann", "bob", "eve"]
+    assert sorted(again.classes) == ["x", "y", "z"]
+
+
+def test_scores_and_attributes_are_columns_of_numbers(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with serving(tmp_path / "data") as api:
+            await api.create()
+            body = {
+                "votes": {"ann": {"x": 0.25, "y": 0.75}, "label": "x"},
+                "attributes": {"size": 2.5},
+                "label": "y",
+            }
+            await api("POST", "/v1/fusions/spam/learn", {"id": "a", **body})
+            body = {"votes": {"ann": "y", "label": None}, "label": "x"}
+            await api("POST", "/v1/fusions/spam/learn", {"id": "b", **body})
+
+    asyncio.run(main())
+    assert run("export", tmp_path / "items.csv", "--data", tmp_path / "data").exit_code == 0
+    header, first, second = (tmp_path / "items.csv").read_text().splitlines()
+    assert header == "id,time,ann_x,ann_y,label_,size,prediction,label"
+    assert re.fullmatch(r"a,[\d.]+,0\.25,0\.75,x,2\.5,\w,y", first)
+    assert re.fullmatch(r"b,[\d.]+,0\.0,1\.0,,,\w,x", second)
+
+
+def test_tokens_are_created_listed_and_revoked(folder: Path) -> None:
+    rights = "--scopes", "predict, label", "--fusions", "spam-*", "--days", 3
+    made = run("token", "create", "--name", "ann", *rights, "--data", folder)
+    assert made.exit_code == 0, made.output
+    text = made.stdout.strip()
+    assert text.startswith("lmx_")
+    listed = run("token", "--data", folder).stdout
+    assert re.search(r"2\s+ann\s+label,predict\s+spam-\*\s+\d{4}-", listed)
+    assert text not in listed
+
+    async def main(status: int) -> None:
+        async with serving(folder) as api:
+            header = {"authorization": f"Bearer {text}"}
+            assert (await api("GET", "/v1/fusions", headers=header)).status_code == status
+
+    asyncio.run(main(200))
+    assert run("token", "revoke", 2, "--data", folder).exit_code == 0
+    asyncio.run(main(401))
+    assert (
+        refused("token", "revoke", 2, "--data", folder)
+        == "there is no token 2; linmax serve token lists them"
+    )
+
+
+def test_wrong_words_are_one_sentence(folder: Path, tmp_path: Path) -> None:
+    data = "--data", folder
+    assert refused() == "pass --data DIR, the folder for the log of the server, or --demo"
+    assert refused("start", *data).startswith("linmax serve has no action 'start'")
+    assert refused("--demo", *data).startswith("--demo has its own data")
+    assert refused("backup", *data) == "linmax serve backup needs one file (none was given)"
+    assert refused("verify", "x", *data).startswith("linmax serve verify needs no argument")
+    assert "has no linmax.db" in refused("verify", "--data", tmp_path / "absent")
+    assert "has no linmax.db" in refused("token", "create", "--name", "x", "--data", tmp_path / "absent")
+    assert not (tmp_path / "absent").exists()
+    assert "should end in .csv, .jsonl or .parquet" in refused("export", tmp_path / "x.txt", *data)
+    assert "there is no fusion 'ham'" in refused("export", tmp_path / "x.csv", "--fusion", "ham", *data)
+    assert refused("token", "create", *data).startswith("pass --name")
+    assert "predict, label, learn" in refused("token", "create", "--name", "x", "--scopes", "root", *data)
+    assert "is not known" in refused("token", "remove", *data)
+    assert "does not listen on 0.0.0.0" in refused("--host", "0.0.0.0", "--data", tmp_path / "absent")
+    with LocalServer(tmp_path / "other") as server:
+        port = server.url.rpartition(":")[2]
+        assert f"cannot listen on 127.0.0.1:{port}" in refused("--port", port, *data)
+
+
+def test_verify_names_what_is_wrong(folder: Path) -> None:
+    import apsw
+
+    connection = apsw.Connection(str(folder / "linmax.db"))
+    connection.execute("UPDATE snapshots SET digest = 'other'")
+    connection.close()
+    assert "is not what the log gives" in run("verify", "--data", folder).stderr
+
+
+def test_the_demo_learns_from_late_labels(tmp_path: Path) -> None:
+    lines: list[str] = []
+    with LocalServer(tmp_path) as server:
+        Traffic(server.url, server.token, pause=0.0).run(lines.append, items=100)
+        with Client(server.url, server.token) as client:
+            found = client.describe("demo")
+    assert found["trials"] + found["waiting"] == 100
+    assert found["trials"] > 30
+    assert server.url in lines[0]
+    assert re.fullmatch(r"\d+ labels learned, \d+ wait, \d+ mistakes \(\d+\.\d%\)", lines[-1])

@@ -1,0 +1,138 @@
+"""Kill a server at random moments under load, and look for what it has acknowledged: `make soak`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import signal
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+from rich.progress import track
+
+from linmax.service import replay
+from linmax.service.database import Database
+from tests.service.api import ADMIN, LEARNER, digest_of, server_process
+
+HEADERS = {"authorization": f"Bearer {ADMIN}"}
+FUSION = "/v1/fusions/spam"
+Sent = dict[tuple[str, str], tuple[dict[str, Any], Any]]  # (verb, id): request, answer or None
+
+
+def load(base: str, seed: int, turn: int, sent: Sent) -> None:
+    """Send requests until the server is gone; note what was sent, and what was answered."""
+    chance = random.Random(f"{seed} {turn}")
+
+    def send(verb: str, body: dict[str, Any]) -> None:
+        key = verb, body["id"]
+        sent[key] = body, None
+        answer = client.post(f"{FUSION}/{verb}", json=body)
+        assert answer.status_code == 200, answer.text
+        sent[key] = body, answer.json()
+
+    with httpx.Client(base_url=base, headers=HEADERS, trust_env=False, timeout=30.0) as client:
+        try:
+            for number in range(1_000_000):
+                id_ = f"{turn}-{seed}-{number}"
+                votes = {name: chance.choice("xyz") for name in ("ann", "bob", "eve")}
+                if chance.random() < 0.3:
+                    send("learn", {"id": id_, "votes": votes, "label": chance.choice("xyz")})
+                else:
+                    send("predict", {"id": id_, "votes": votes})
+                    send("labels", {"id": id_, "label": chance.choice("xyz")})
+        except httpx.TransportError:
+            pass
+
+
+def repeat(base: str, sent: Sent) -> tuple[int, int, str, str]:
+    """Repeat every request: what was answered is answered alike, and what was not is done now.
+
+    Returns
+    -------
+    tuple
+        The number of events that had been acknowledged, of those among them that are lost or changed, the
+        digest of the server, and that of a session that learned the same trials.
+    """
+    acknowledged = wrong = 0
+    trials: list[tuple[int, dict[str, Any], str]] = []
+    with httpx.Client(base_url=base, headers=HEADERS, trust_env=False, timeout=60.0) as client:
+        for verb in ("predict", "learn", "labels"):
+            keys = [key for key in sent if key[0] == verb]
+            for start in range(0, len(keys), 5000):
+                part = keys[start : start + 5000]
+                lines = "\n".join(json.dumps(sent[key][0]) for key in part)
+                kind = {"content-type": "application/x-ndjson"}
+                answers = client.post(f"{FUSION}/{verb}", content=lines, headers=kind).text.splitlines()
+                for key, line in zip(part, answers, strict=True):
+                    body, before = sent[key]
+                    answer = json.loads(line)
+                    acknowledged += before is not None
+                    wrong += before is not None and before != answer
+                    assert "error" not in answer or before is not None, answer
+                    if verb != "predict" and "error" not in answer:
+                        votes = body if verb == "learn" else sent["predict", key[1]][0]
+                        trials.append((answer["position"], votes["votes"], body["label"]))
+        found = client.get(FUSION).json()
+    trials.sort(key=lambda trial: trial[0])
+    assert len({position for position, _, _ in trials}) == len(trials)
+    return acknowledged, wrong, found["digest"], digest_of(*(trial[1:] for trial in trials))
+
+
+def kill_server(folder: Path, turn: int, clients: int, seconds: float, sent: Sent) -> None:
+    """Start the server, load it, and kill it after so many seconds."""
+    with server_process(folder) as (child, base):
+        httpx.put(base + FUSION, json={"learner": LEARNER}, headers=HEADERS, trust_env=False, timeout=60.0)
+        threads = [threading.Thread(target=load, args=(base, seed, turn, sent)) for seed in range(clients)]
+        for thread in threads:
+            thread.start()
+        time.sleep(seconds)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        for thread in threads:
+            thread.join()
+
+
+def soak(kills: int, clients: int, longest: float, seed: int = 0) -> tuple[int, int, bool]:
+    """The number of acknowledged events, of those that were lost or changed, and whether the states agree."""
+    chance = random.Random(seed)
+    sent: Sent = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "data"
+        for turn in track(range(kills), "killing", disable=not sys.stderr.isatty()):
+            kill_server(folder, turn, clients, chance.uniform(0.05, longest), sent)
+        with server_process(folder) as (child, base):
+            acknowledged, wrong, digest, expected = repeat(base, sent)
+            child.send_signal(signal.SIGTERM)
+            child.wait(60)
+        database = Database(folder, read_only=True)
+        problems = replay.verify(database)
+        if (digest,) not in database.rows("SELECT digest FROM snapshots"):
+            problems.append("the server did not store its state when it ended")
+        database.close()
+    for line in problems:
+        print(line, file=sys.stderr)
+    return acknowledged, wrong, digest == expected and not problems
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--service-kills", type=int, default=100)
+    parser.add_argument("--clients", type=int, default=8)
+    options, _ = parser.parse_known_args()
+    acknowledged, wrong, same = soak(options.service_kills, options.clients, 1.0)
+    print(
+        f"{options.service_kills} kills: {wrong} of {acknowledged} acknowledged events lost or changed;",
+        end=" ",
+    )
+    print("the state is that of the events" if same else "THE STATE IS NOT THAT OF THE EVENTS")
+    sys.exit(wrong > 0 or not same)
+
+
+if __name__ == "__main__":
+    main()
