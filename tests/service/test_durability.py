@@ -317,3 +317,4 @@ def test_a_log_of_version_1_opens(tmp_path: Path) -> None:
         assert (await api.describe())["trials"] == 40
 
     run(story, tmp_path / "data")
+    assert administration.verify(tmp_path / "data", lambda *_: None) == []

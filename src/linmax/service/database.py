@@ -53,7 +53,7 @@ CREATE TABLE amendments (
 );
 CREATE TABLE snapshots (
     fusion INTEGER NOT NULL, position INTEGER NOT NULL, trials INTEGER NOT NULL, digest TEXT NOT NULL,
-    model BLOB NOT NULL, PRIMARY KEY (fusion, position)
+    model BLOB NOT NULL, code TEXT NOT NULL, PRIMARY KEY (fusion, position)
 );
 CREATE TABLE tokens (
     token INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, name TEXT NOT NULL, scopes TEXT NOT NULL,
