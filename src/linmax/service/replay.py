@@ -32,7 +32,7 @@ LATEST = f"""
 SELECT position FROM events WHERE fusion = ? AND position <= ?
 AND kind IN ({CREATED}, {LABELLED}, {LEARNED}, {RELABELLED}, {EXCLUDED}) ORDER BY position DESC LIMIT 1
 """
-THIN = "DELETE FROM snapshots WHERE fusion = ? AND trials / ? = ?"
+THIN = "DELETE FROM snapshots WHERE fusion = ? AND trials / ? = ? AND code = ?"
 INSERT_SNAPSHOT = "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?, ?)"
 decode_item = msgspec.json.Decoder(StoredItem).decode
 decode = msgspec.json.decode
@@ -152,10 +152,11 @@ def code_of_linmax() -> str:
 def snapshot(fusion: Fusion, number: int, position: int, every: int) -> list[Statement]:
     """Return the statements that store the state of a fusion after the event at a position.
 
-    Of the snapshots of each `every` trials only the last one stays.
+    Of the snapshots of each `every` trials only the last one of this version of linmax stays.
     """
-    row = number, position, fusion.trials, fingerprint(fusion), to_bytes(fusion), code_of_linmax()
-    return [(THIN, (number, every, fusion.trials // every)), (INSERT_SNAPSHOT, row)]
+    code = code_of_linmax()
+    row = number, position, fusion.trials, fingerprint(fusion), to_bytes(fusion), code
+    return [(THIN, (number, every, fusion.trials // every, code)), (INSERT_SNAPSHOT, row)]
 
 
 def warm_up(settings: FusionSettings) -> None:
