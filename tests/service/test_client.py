@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from linmax import Fusion
 from linmax.client import AsyncClient, Client, ClientError
 from linmax.client import client as client_module
 from linmax.service.local import LocalServer
@@ -45,6 +46,25 @@ def test_the_client_has_the_verbs_of_a_session(server: LocalServer) -> None:
         with pytest.raises(ClientError, match="there is no fusion 'spam'") as caught:
             client.describe("spam")
         assert (caught.value.status, caught.value.code) == (404, "unknown_fusion")
+
+
+def test_the_next_expert_is_that_of_a_session(server: LocalServer) -> None:
+    session = Fusion(LEARNER, classes=["ham", "spam"])
+    with Client(server.url, server.token) as client:
+        client.create("spam", learner=LEARNER, classes=["ham", "spam"])
+        for label in ("spam", "ham", "spam"):
+            client.learn("spam", {**VOTES, "eve": "spam"}, label)
+            session.learn_one({**VOTES, "eve": "spam"}, label)
+        answers, prices = {}, {"ann": 1.0, "bob": 5.0, "eve": 2.0}
+        while (name := client.next_expert("spam", answers, prices=prices)["expert"]) is not None:
+            assert name == session.next_expert(answers, prices=prices)
+            answers[name] = "ham"
+        assert session.next_expert(answers, prices=prices) is None
+        assert answers
+        before = client.describe("spam")["position"]
+        with pytest.raises(ClientError, match="experts="):
+            client.next_expert("spam", {"zoe": "ham"})
+        assert client.describe("spam")["position"] == before
 
 
 def test_batches_answer_for_every_item(server: LocalServer) -> None:

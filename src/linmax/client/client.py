@@ -144,6 +144,35 @@ class _Verbs:
         body = without_none(id=id or new_id(), votes=votes, label=label, attributes=attributes)
         return self._send(call("POST", "fusions", name, "learn", body=body))
 
+    def next_expert(
+        self,
+        name: str,
+        votes: Item,
+        *,
+        experts: Iterable[str] | None = None,
+        attributes: Item | None = None,
+        prices: Item | None = None,
+    ) -> Any:
+        """Return whom to ask next about an item, as from `Fusion.next_expert`; nothing is stored.
+
+        Parameters
+        ----------
+        name
+            The fusion.
+        votes
+            The answers so far; None for an expert that was asked and abstains.
+        experts, attributes, prices
+            As for `Fusion.next_expert`.
+
+        Returns
+        -------
+        dict
+            With expert: its name, or None if the prediction is settled.
+        """
+        listed = None if experts is None else list(experts)
+        body = without_none(votes=votes, experts=listed, attributes=attributes, prices=prices)
+        return self._send(call("POST", "fusions", name, "next-expert", body=body))
+
     def predict_many(self, name: str, items: Iterable[Item]) -> Any:
         """Predict items in one request.
 

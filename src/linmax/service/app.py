@@ -92,6 +92,7 @@ class Service(Endpoints):
             Route(base + "/predict", self._call(self.predict), methods=["POST"]),
             Route(base + "/labels", self._call(self.label), methods=["POST"]),
             Route(base + "/learn", self._call(self.learn), methods=["POST"]),
+            Route(base + "/next-expert", self._call(self.next_expert), methods=["POST"]),
             Route("/healthz", self.healthz),
             Route("/readyz", self.readyz),
             Route("/metrics", self._call(self.show_metrics)),

@@ -32,6 +32,8 @@ from linmax.service.messages import (
     LabelRequest,
     LearnRequest,
     Name,
+    NextExpertAnswer,
+    NextExpertRequest,
     PredictAnswer,
     PredictRequest,
     RollbackRequest,
@@ -204,6 +206,23 @@ class Endpoints:
             msgspec.json.encode(one.problem() if isinstance(one, ServiceError) else one) for one in answers
         ]
         return Response(b"".join(text + b"\n" for text in texts), media_type=NDJSON)
+
+    async def next_expert(self, request: Request, token: Token) -> Response:
+        """Say whom to ask next about an item, or that the prediction is settled; nothing is stored."""
+        name = path_name(request)
+        require_scope(token, "predict", name)
+        wanted = parse(await read_body(request), NextExpertRequest)
+        given = {"experts": wanted.experts, "attributes": wanted.attributes, "prices": wanted.prices}
+
+        async def work(panel: Panel) -> Any:
+            async with panel.lock:
+                self.panels.check_open(panel)
+                try:
+                    return await asyncio.to_thread(panel.fusion.next_expert, wanted.votes, **given)
+                except ValueError as error:
+                    raise ServiceError(422, "bad_item", str(error)) from None
+
+        return answer_json(NextExpertAnswer(await self._with_panel(name, work)))
 
     async def item(self, request: Request, token: Token) -> Response:
         """Return what is known about an item."""

@@ -112,6 +112,33 @@ class LearnRequest(Request):
     attributes: Attributes | None = None
 
 
+class NextExpertRequest(Request):
+    """Whom to ask next about an item.
+
+    Attributes
+    ----------
+    votes : dict
+        The answers so far; null for an expert that was asked and abstains.
+    experts : list of str, optional
+        The experts that can be asked; without it, all that the fusion knows.
+    attributes : dict, optional
+        The attributes of the item.
+    prices : dict, optional
+        What it costs to ask each expert.
+    """
+
+    votes: Votes
+    experts: Annotated[list[str], Meta(max_length=10_000)] | None = None
+    attributes: Attributes | None = None
+    prices: dict[str, float] | None = None
+
+
+class NextExpertAnswer(Struct):
+    """The expert to ask next; null if no answer of the others can change the prediction."""
+
+    expert: str | None
+
+
 class PredictAnswer(Struct, omit_defaults=True):
     """A prediction.
 
