@@ -235,6 +235,11 @@ def dispatched(stub: Function) -> Function:
     return _generic(stub, None)
 
 
+def dispatched_inline(stub: Function) -> Function:
+    """Do what `dispatched` does for methods that run in every trial: they are compiled into their callers."""
+    return _generic(stub, None, forceinline=True)
+
+
 def overridable(function: Function) -> Function:
     """Make a function that a NamedTuple replaces with its method of this name; others get its own body.
 
@@ -243,7 +248,7 @@ def overridable(function: Function) -> Function:
     return _generic(function, function)
 
 
-def _generic(function: Function, default: Function | None) -> Function:
+def _generic(function: Function, default: Function | None, **options: Any) -> Function:
     """Make a generic function with the name and the parameters of this one."""
     name = function.__name__
 
@@ -260,7 +265,7 @@ def _generic(function: Function, default: Function | None) -> Function:
             return method if inspect.isfunction(method) else default
 
         implementation.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
-        overload(generic, strict=False, jit_options=compiler_options()[1])(implementation)
+        overload(generic, strict=False, jit_options=compiler_options()[1] | options)(implementation)
     return generic  # type: ignore[return-value]
 
 

@@ -8,7 +8,7 @@ update by z adds -z total to it, and `since_i` stays 0.
 import math
 from typing import NamedTuple
 
-from linmax._jit import CompiledKernel, dispatched, inline
+from linmax._jit import CompiledKernel, dispatched, dispatched_inline, inline
 from linmax.kernels.blocks import set_number
 from linmax.kernels.board import softmax
 from linmax.kernels.forms import LastWeights
@@ -25,7 +25,7 @@ from linmax.kernels.update import (
 from linmax.rules.base import OWN, SLACK, SOFTMAX
 
 
-@dispatched
+@dispatched_inline
 def predict_in_place(settings, form, t, k, h, average, work, hypotheses, row, out):
     """Predict trial t with the last hypothesis and, if averaging, with the mean; return both predictions."""
 
