@@ -35,7 +35,7 @@ def by_part(items: int, rounds: int) -> list[dict[str, Any]]:
     single = SingleItem(fusion.runner, fusion.needs, fusion.abstain, SessionLock())
     single.run(stream[0], None, None)
     program = single.programs[0]
-    parts_of_item = label_stages(fusion, len(program.stages))
+    parts_of_item = [label_of(stage) for stage in program.stages]
 
     def repeat(number: int) -> None:
         program.repeat_stage(number, items)
@@ -54,7 +54,18 @@ def by_part(items: int, rounds: int) -> list[dict[str, Any]]:
     return [*rows, {"part": "of it reading the votes, and Python", "us": rest}]
 
 
-def label_stages(fusion: Fusion, stages: int) -> list[str]:
-    """Return what the stages of an item are: first the rules, then what combines their scores."""
-    rules = [f"the run of {run.rule!r}" for run in fusion.runner.rule_runs]
-    return rules + ["tempering, counting, stacking and mixing"] * (stages - len(rules))
+LABELS = {
+    "rule_group": "the rules that are run together",
+    "in_place": "rules that are run alone",
+    "naive_bayes": "the counters of votes",
+    "board": "the softmax of all members",
+    "ensembles": "stacking and mixing",
+    "program": "copying and counting",
+    "trials": "calibration",
+}
+"""What the kernels of a module do for an item of the default learner."""
+
+
+def label_of(stage: Any) -> str:
+    """Return what a stage does, by the module of its kernel."""
+    return LABELS[stage.kernel.python.__module__.rpartition(".")[2]]

@@ -212,7 +212,11 @@ class Endpoints:
         name = path_name(request)
         require_scope(token, "predict", name)
         wanted = parse(await read_body(request), NextExpertRequest)
-        given = {"experts": wanted.experts, "attributes": wanted.attributes, "prices": wanted.prices}
+        given: dict[str, Any] = {
+            "experts": wanted.experts,
+            "attributes": wanted.attributes,
+            "prices": wanted.prices,
+        }
 
         async def work(panel: Panel) -> Any:
             async with panel.lock:
