@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,15 @@ from linmax import Averaged, Fusion, Perceptron, load
 from linmax._jit import interpreted
 from linmax.experts import Votes
 from linmax.fusion.consult.paths import consultation_paths
-from linmax.fusion.consult.record import BLOCK, FIRST, Consultations, Way, changes_allowed, items_needed
+from linmax.fusion.consult.record import (
+    BLOCK,
+    FIRST,
+    LARGEST,
+    Consultations,
+    Way,
+    changes_allowed,
+    items_needed,
+)
 from linmax.problems import majority
 from tests.helpers.sessions import same
 
@@ -316,3 +325,29 @@ def test_threads_can_consult_and_learn_in_one_session() -> None:
     assert fusion.trials == 600
     assert sum(asked) <= 200 * 12
     assert len(fusion.tickets) == 0
+
+
+def test_a_session_is_saved_after_consultations_without_known_classes(tmp_path: Path) -> None:
+    fusion = Fusion(Perceptron(), experts=["a", "b", "c"])
+    for i in range(30):
+        found = fusion.consult(lambda expert, i=i: "xy"[(i + ord(expert)) % 2])
+        fusion.learn_one(found.ticket, "xy"[i % 2])
+    fusion.save(tmp_path / "panel.linmax")
+    again = load(tmp_path / "panel.linmax")
+    assert again.consultations.critical == fusion.consultations.critical
+    assert max(fusion.consultations.critical) == LARGEST
+
+
+def test_bad_arguments_are_named() -> None:
+    fusion = Fusion(Perceptron(start="equal"), classes=["x", "y"], experts=["a", "b"])
+    for call in (partial(fusion.consult, {}.get), partial(fusion.next_expert, {})):
+        for given, message in (
+            ({"experts": "ab"}, "experts= must be a list"),
+            ({"risk": 0.1, "confidence": 0.0}, "confidence must be above 0"),
+            ({"prices": [1, 2]}, "prices must be"),
+            ({"score_range": 5}, "score_range must be"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                call(**given)
+    with pytest.raises(ValueError, match="as a dict"):
+        fusion.next_expert([1])

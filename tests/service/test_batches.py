@@ -110,3 +110,19 @@ def test_batches_have_limits(tmp_path: Path) -> None:
         assert code(await api("POST", path, content=b"{}", headers=header)) == (403, "forbidden")
 
     run(story, tmp_path)
+
+
+def test_a_line_that_is_not_utf_8_does_not_concern_the_others(tmp_path: Path) -> None:
+    lines = [b'{"votes": {"ann": "x"}, "label": "x"}', b'{"id": "\xff", "votes": {}}']
+
+    async def story(api: Api) -> None:
+        await api.create()
+        body = b"\n".join([lines[0], lines[1], lines[0]])
+        answer = await api("POST", "/v1/fusions/spam/learn", content=body, headers=NDJSON)
+        found = [json.loads(line) for line in answer.text.splitlines()]
+        assert [one.get("error", {}).get("code") for one in found] == [None, "bad_json", None]
+        assert (await api.describe())["trials"] == 2
+        alone = await api("POST", "/v1/fusions/spam/predict", content=lines[1])
+        assert code(alone) == (400, "bad_json")
+
+    run(story, tmp_path)

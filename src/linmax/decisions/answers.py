@@ -30,6 +30,7 @@ BINS = 84  # of doubt; the last has all below 2^-21
 BINS_PER_OCTAVE = 4
 ITEMS, WRONG = 0, 1  # columns of a tally
 CURRENT, PREVIOUS = 0, 1  # rows of a tally
+SMALLEST_ERROR = 1e-9
 FIRST_BLOCK = 256  # items of the first block; every block is as long as all before it
 STARTS = ((4.0, 0.2), (1.0, 0.6), (0.25, 0.2))
 """Where tests begin, as multiples of the allowed error, and their parts of the level."""
@@ -98,8 +99,8 @@ def tally_answer(doubt, wrong, number, tally):
 def check_limits(max_error: float, confidence: float) -> None:
     """Raise a ValueError unless both are probabilities that can be kept."""
     require(
-        is_finite(max_error) and 0.0 < max_error < 1.0,
-        f"max_error must be above 0 and below 1 (got {max_error!r}); a typical value is 0.02",
+        is_finite(max_error) and SMALLEST_ERROR <= max_error < 1.0,
+        f"max_error must be at least {SMALLEST_ERROR:g} and below 1 (got {max_error!r}); 0.02 is usual",
     )
     require(
         is_finite(confidence) and 0.0 < confidence < 1.0,

@@ -42,7 +42,8 @@ class MistakeCosts:
                     isinstance(pair, tuple) and len(pair) == 2,
                     f"mistake_costs needs pairs (truth, guess) as keys (got {pair!r})",
                 )
-                self.pairs[pair] = _checked(cost)
+                truth, guess = (one.item() if isinstance(one, np.generic) else one for one in pair)
+                self.pairs[truth, guess] = _checked(cost)
             return
         try:
             table = np.array(costs, dtype=np.float64)

@@ -42,7 +42,7 @@ def parse(body: bytes, kind: type[T]) -> T:
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:
         raise ServiceError(422, "bad_request", f"the request is not as expected: {error}") from None
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise ServiceError(400, "bad_json", f"the body is not JSON: {error}") from None
 
 

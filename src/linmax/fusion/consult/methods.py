@@ -9,14 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from linmax.fusion.consult.arguments import (
+    check_answers,
+    check_risk,
+    checked_experts,
+    checked_range,
+    price_array,
+)
 from linmax.fusion.consult.paths import consultation_paths
 from linmax.fusion.consult.record import NEVER, Consultations, Threshold, Way, check_exploration
 from linmax.fusion.consult.settlement import NO_RANGE, Settlement, Step, state_key
 from linmax.fusion.prediction import PredictionMethods
 from linmax.fusion.results import Consultation
 from linmax.kernels.settlement import ABSTAINS, NOT_ASKED
-from linmax.spec import short
-from linmax.validation import is_finite, is_integer
+from linmax.validation import is_integer
 
 IN_FULL = "asked in full, to explore and to calibrate: the item was chosen before it was seen"
 ALL_ASKED = "all experts were asked"
@@ -197,11 +203,14 @@ class ConsultMethods(PredictionMethods):
         True
         """
         with self._lock, self._lock.state:
-            _check_risk(risk, confidence)
+            check_risk(risk, confidence)
+            check_answers(votes)
+            score_range = None if score_range is None else checked_range(score_range)
             state = self._settled_by(experts)
             base = state.base_of(self, attributes)
             if prices is not None and (state.prices is None or state.prices[0] != prices):
-                state.prices = dict(prices), _price_array(prices, state.experts)
+                array = price_array(prices, state.experts)
+                state.prices = dict(prices), array
             listed = None if prices is None or state.prices is None else state.prices[1]
             threshold = EXACT if risk == 0.0 else self._threshold(risk, confidence, state, listed)
             step = self._look(state, votes, listed, base, score_range)
@@ -213,7 +222,7 @@ class ConsultMethods(PredictionMethods):
 
     def _settled_by(self, experts: Iterable[Any] | None) -> Settlement:
         """Return what the experts can change now; it is found anew when the session has learned."""
-        names = tuple(self.names.experts.names if experts is None else experts)
+        names = tuple(self.names.experts.names if experts is None else checked_experts(experts))
         found = self._settlement
         if found is None or found.key != state_key(self) or found.experts != names:
             self._settlement = found = Settlement(self, names)
@@ -281,17 +290,19 @@ class _Run:
     ) -> None:
         if not is_integer(batch) or batch < 1:
             raise ValueError(f"batch must be a whole number, 1 or more (got {batch!r})")
-        _check_risk(risk, confidence)
+        check_risk(risk, confidence)
         if score_range is not None:
-            score_range = _checked_range(score_range)
+            score_range = checked_range(score_range)
         self.fusion, self.attributes, self.batch, self.score_range = fusion, attributes, batch, score_range
         with fusion._lock, fusion._lock.state:
-            self.experts = list(fusion.names.experts.names if experts is None else experts)
+            known = fusion.names.experts.names
+            self.experts = list(known if experts is None else checked_experts(experts))
             if not self.experts and "votes" in fusion.needs:
-                raise ValueError(
-                    "consult needs the experts of the item: the session knows none; pass experts="
+                whose = (
+                    "the session knows none; pass experts=" if experts is None else "pass experts= with one"
                 )
-            self.prices = _price_array(prices, self.experts)
+                raise ValueError(f"consult needs the experts of the item: {whose}")
+            self.prices = price_array(prices, self.experts)
             self.risk = risk
             self.state = fusion._settled_by(self.experts)
             self.in_full = fusion.consultations.draw(fusion.seed)
@@ -374,44 +385,7 @@ def critical_distance(path: list[Step]) -> float:
     return max([NEVER, *(step.distance for step in path if step.leader != final)])
 
 
-def _check_risk(risk: Any, confidence: Any) -> None:
-    for what, value in (("risk", risk), ("confidence", confidence)):
-        if not is_finite(value) or not 0.0 <= value < 1.0:
-            raise ValueError(
-                f"{what} must be at least 0 and below 1 (got {value!r}); 0.01 and 0.95 are usual"
-            )
-
-
 def _stops(step: Step, threshold: Threshold) -> bool:
     if step.settled:
         return True
     return threshold.distance is not None and not step.limit and step.distance > threshold.distance
-
-
-def _price_array(prices: Mapping[Any, float] | None, experts: Any) -> np.ndarray | None:
-    """Return the price of each expert, after checking it."""
-    if prices is None:
-        return None
-    try:
-        array = np.fromiter(map(prices.__getitem__, experts), np.float64, len(experts))
-    except KeyError as missing:
-        raise ValueError(f"prices have no price of the expert {missing.args[0]!r}; add it") from None
-    except (TypeError, ValueError, AttributeError):
-        raise ValueError(f"prices must be {{expert: number}} (got {short(prices)})") from None
-    if len(array) and not 0.0 <= array.min() <= array.max() < np.inf:
-        name = next(name for name, price in zip(experts, array, strict=True) if not 0.0 <= price < np.inf)
-        raise ValueError(f"the price of {name!r} must be a number, 0 or more (got {prices[name]!r})")
-    return array
-
-
-def _checked_range(score_range: Any) -> tuple[float, float]:
-    if (
-        not isinstance(score_range, tuple | list)
-        or len(score_range) != 2
-        or not all(map(is_finite, score_range))
-        or score_range[0] > score_range[1]
-    ):
-        raise ValueError(
-            f"score_range must be the lowest and the highest score, as (0, 1) (got {score_range!r})"
-        )
-    return float(score_range[0]), float(score_range[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ MOST_WAYS = 16  # calibrations that are kept
 NOT_KNOWN = -3  # in saved votes
 ARRAY = "consultations.votes"  # the name of the votes in a model file
 DRAW = 104_729  # separates these random numbers from others with the same seed
+LARGEST = sys.float_info.max  # a file cannot hold infinity
 NEVER = -1.0  # the critical distance of an item whose prediction never differs
 
 
@@ -129,7 +131,7 @@ class Consultations:
     def record(self, critical: float, row: np.ndarray | None = None) -> None:
         """Add an item that was asked in full."""
         self.in_full += 1
-        self.critical.append(critical)
+        self.critical.append(min(critical, LARGEST))
         self.rows.append(row)
         most = MOST if row is None else max(1, min(MOST, MOST_CELLS // max(1, len(row))))
         del self.critical[: len(self.critical) - most]
@@ -186,7 +188,7 @@ class Consultations:
             if found is not None:
                 critical[at] = found
         allowed = changes_allowed(len(critical), way.risk, way.confidence)
-        distance = None if allowed < 0 else float(np.sort(critical)[::-1][allowed])
+        distance = None if allowed < 0 else min(float(np.sort(critical)[::-1][allowed]), LARGEST)
         return Calibration(start, end, distance)
 
     # --- as a part of a model file
