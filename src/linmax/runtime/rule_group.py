@@ -82,7 +82,7 @@ class RuleGroup:
         return rule_group.run.stage(form, labels, known, state, settings, self.work, out)
 
 
-def group_runs(runs: list[RuleRun]) -> list[RuleGroup]:
+def group_runs(runs: list[RuleRun]) -> None:
     """Group the runs that can be, if there are at least two on the same sources."""
     groups: list[list[RuleRun]] = []
     for run in filter(_can_be_grouped, runs):
@@ -92,7 +92,9 @@ def group_runs(runs: list[RuleRun]) -> list[RuleGroup]:
                 break
         else:
             groups.append([run])
-    return [RuleGroup(group) for group in groups if len(group) > 1]
+    for group in groups:
+        if len(group) > 1:
+            RuleGroup(group)  # which the runs refer to
 
 
 def _can_be_grouped(run: RuleRun) -> bool:
