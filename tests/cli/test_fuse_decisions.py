@@ -149,7 +149,7 @@ def test_classes_that_are_numbers_are_found_by_their_text(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("option", "value", "message"),
-    [("--max-error", 0, "max_error must be above 0"), ("--coverage", 1, "coverage must be above 0")],
+    [("--max-error", 0, "max_error must be at least"), ("--coverage", 1, "coverage must be above 0")],
 )
 def test_limits_out_of_range_are_refused_before_anything_is_read(
     file: Path, option: str, value: float, message: str
