@@ -32,6 +32,7 @@ from linmax.kernels.update import best_class
 POOL = 10.0  # the strength of the prior of the pooled table, in pseudo-counts
 TRUST = 0.6  # the accuracy of an expert under that prior; errors are spread evenly
 FEW = 32  # classes, whose rows are short
+ROWS = 4  # votes whose long rows are read side by side; processors fetch few sequences ahead, three per vote
 RUN = 8  # factors between two looks at the exponents of the products: each is between 1e-30 and 1e30
 
 
@@ -105,8 +106,8 @@ class Tables(NamedTuple):
         the row of votes for a always exists.
     pool, scale : ndarray of shape (labels,)
         The sums of `pooled` over the votes, and 1 / (POOL + pool).
-    truths : ndarray of shape (labels,)
-        How often each class was the label.
+    truths, log_truths : ndarray of shape (labels,)
+        How often each class was the label, and the logarithm of 1 more.
     classes : ndarray of shape (1,), int64
         The number of classes that `prior` is for.
     """
@@ -119,6 +120,7 @@ class Tables(NamedTuple):
     pool: np.ndarray
     scale: np.ndarray
     truths: np.ndarray
+    log_truths: np.ndarray
     classes: np.ndarray
 
     def begin_counts(self, k):
@@ -134,7 +136,7 @@ class Tables(NamedTuple):
         for b in range(0, k, WIDTH):
             put(votes.product, b, splat(1.0))
             put(votes.powers, b, splat(0.0))
-        group = max(count, 1) if k <= FEW else RUN  # long rows are read from end to end, a few at a time
+        group = max(count, 1) if k <= FEW else ROWS  # long rows are read from end to end, a few at a time
         for begin in range(0, count, group):
             end = min(begin + group, count)
             for b in range(0, k, WIDTH):
@@ -237,14 +239,15 @@ class Accuracies(NamedTuple):
         Correct votes, and all votes, on labelled trials.
     pooled : ndarray of shape (2,)
         The sums of both over the experts.
-    truths : ndarray of shape (labels,)
-        How often each class was the label.
+    truths, log_truths : ndarray of shape (labels,)
+        How often each class was the label, and the logarithm of 1 more.
     """
 
     right: np.ndarray
     heard: np.ndarray
     pooled: np.ndarray
     truths: np.ndarray
+    log_truths: np.ndarray
 
     def begin_counts(self, k):
         pass
@@ -377,6 +380,14 @@ def subtract_most(votes, t, k, shrink, counts, r, scores):
         scores[c] -= most
 
 
+@inline
+def count_label(truths, log_truths, y):
+    """Count a trial whose label is y."""
+    truths[y] += 1.0
+    first = y // WIDTH * WIDTH
+    put(log_truths, first, log_of(take(truths, first) + 1.0))
+
+
 def count_trials(
     votes, labels, known, shrink, counts, listed, shown, r, scores, guesses, out_scores, begin, end
 ):
@@ -388,7 +399,7 @@ def count_trials(
         k, y, row = known[t], labels[t], t - begin
         begin_counts(counts, k)
         for j in range(0, k, WIDTH):
-            put(scores, j, log_of(take(counts.truths, j) + 1.0))
+            put(scores, j, take(counts.log_truths, j))
         count, scored = list_votes(votes, t, listed.expert, listed.label)
         add_votes(counts, listed, count, k, shrink, scores)
         if scored:
@@ -397,7 +408,7 @@ def count_trials(
             subtract_most(votes, t, k, shrink, counts, r, scores)
         write_prediction(scores, k, row, guesses, out_scores)
         if 0 <= y < k:
-            counts.truths[y] += 1.0
+            count_label(counts.truths, counts.log_truths, y)
             count_votes(counts, listed, count, y, shrink)
             if scored:
                 count_scored_votes(votes, t, y, shrink, counts)

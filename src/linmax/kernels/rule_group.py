@@ -13,6 +13,7 @@ from linmax._vectors import WIDTH, put, splat, take
 from linmax.kernels.forms.base import add_group_scores, add_to_group, append_new_voters, begin_trial
 from linmax.kernels.in_place import write_mean, write_scores, write_shares
 from linmax.kernels.structs import MISTAKES, MOVES, NOVEL, SILENT, TRIALS
+from linmax.kernels.update import best_class
 from linmax.rules.base import OWN, SLACK
 
 
@@ -90,10 +91,19 @@ class GroupWorkspace(NamedTuple):
 
 
 class GroupOutputs(NamedTuple):
-    """The results of a block: predictions (lanes, block) and scores (lanes, block or 0, classes)."""
+    """Where the results of a block go.
+
+    Parameters
+    ----------
+    codes, scores : ndarray of shape (places, block), and of shape (places, block or 0, classes)
+        The predictions, and the scores of those that are wanted.
+    place : ndarray of shape (8,), int64
+        The place of each lane; -1 if nothing wants what it predicts.
+    """
 
     codes: np.ndarray
     scores: np.ndarray
+    place: np.ndarray
 
 
 @inline
@@ -131,16 +141,24 @@ def copy_lane(vectors, k, lane, target):
 
 
 @inline
+def write_lane(scores, k, hypotheses, row, out, lane):
+    """Write the prediction and the scores of a lane to its place, if it has one; return the prediction."""
+    place = out.place[lane]
+    if place < 0:
+        return best_class(scores, k)
+    return write_scores(scores, k, hypotheses, row, out.codes[place], out.scores[place])
+
+
+@inline
 def predict_run(r, k, group, settings, work, row, out):
     """Write the predictions of a run; return that of its last hypothesis and that which counts."""
     copy_lane(work.scores, k, r, work.own)
-    own = predicted = write_scores(work.own, k, 1.0, row, out.codes[r], out.scores[r])
+    own = predicted = write_lane(work.own, k, 1.0, row, out, r)
     mean = settings.mean[r]
     if mean >= 0:
         copy_lane(work.scores, k, mean, work.other)
         write_mean(work.own, k, group.total[r, 0], work.other)
-        hypotheses = group.counts[r, TRIALS] + 1
-        predicted = write_scores(work.other, k, hypotheses, row, out.codes[mean], out.scores[mean])
+        predicted = write_lane(work.other, k, group.counts[r, TRIALS] + 1, row, out, mean)
     return own, predicted
 
 

@@ -180,16 +180,17 @@ class Program:
         """Return the board of these members, which is filled when the block gets there."""
         key = tuple(members)
         if key not in self._boards:
+            codes = np.zeros((len(members), self.block), dtype=np.int32)
             scores = np.zeros((len(members), self.block, self.classes))
             if all(map(self.takes_probabilities_of, members)):
-                self._boards[key] = self._board_of_probabilities(members, scores)
+                self._boards[key] = self._board_of_probabilities(members, codes, scores)
                 return self._boards[key]
             heats = empty_temperatures(len(members))
             for i, (member, own) in enumerate(zip(members, scores, strict=True)):
                 if member.temperature is not None and self._is_only_in(key, member):
                     table, heats.row[i] = member.temperature
                     heats, member = heats._replace(table=table), member.members[0]
-                self.bind(member, np.zeros(self.block, dtype=np.int32), own)
+                self.bind(member, codes[i], own)
             heats.scaled[: len(members)] = heats.row >= 0
             self._boards[key] = board = empty_board(len(members), self.block, self.classes)
             wide = padded(self.classes)
@@ -209,10 +210,10 @@ class Program:
             and all(one.gives_probabilities for other in users for one in other.members)
         )
 
-    def _board_of_probabilities(self, members: list[Predictor], p: np.ndarray) -> Board:
+    def _board_of_probabilities(self, members: list[Predictor], codes: np.ndarray, p: np.ndarray) -> Board:
         """Return a board of which only the probabilities are filled."""
-        for member, own in zip(members, p, strict=True):
-            self.bind(member, np.zeros(self.block, dtype=np.int32), own)
+        for member, own_codes, own in zip(members, codes, p, strict=True):
+            self.bind(member, own_codes, own)
         board = empty_board(len(members), self.block, self.classes)
         board = board._replace(scores=board.p)
         self.call(
@@ -275,19 +276,38 @@ class Program:
         return trials.run.stage(form, self.labels, self.known, *state, out)
 
     def _call_group(self, group: RuleGroup) -> None:
-        """Run all runs of a group, and copy what they predict to where it is wanted."""
-        wanted = any(name.endswith("scores") for run in group.runs for name in self._outputs[run])
-        out = GroupOutputs(
-            np.zeros((WIDTH, self.block), dtype=np.int32),
-            np.zeros((WIDTH, self.block if wanted else 0, self.classes)),
-        )
+        """Run all runs of a group: they write to the rows of a board, or what they write is copied."""
+        wanted = [
+            (lane, self._outputs[run][name], self._outputs[run].get(f"{name}_scores", NO_SCORES))
+            for r, run in enumerate(group.runs)
+            for name, lane in (("own", r), ("mean", group.mean[r]))
+            if name in self._outputs[run]
+        ]
+        lanes = [lane for lane, _, _ in wanted]
+        codes = _same_array([codes for _, codes, _ in wanted])
+        scores = _same_array([scores for _, _, scores in wanted])
+        place = np.full(WIDTH, -1, dtype=np.int64)
+        if codes is not None and scores is not None and codes[1] == scores[1]:
+            place[lanes] = codes[1]
+            out, wanted = GroupOutputs(codes[0], scores[0], place), []
+        else:
+            place[lanes] = lanes
+            rows = self.block if any(len(out_scores) for _, _, out_scores in wanted) else 0
+            out = GroupOutputs(
+                np.zeros((WIDTH, self.block), dtype=np.int32), np.zeros((WIDTH, rows, self.classes)), place
+            )
         self.stages.append(group.stage(self.form(group.runs[0].sources), self.labels, self.known, out))
-        for r, run in enumerate(group.runs):
-            for name, lane in (("own", r), ("mean", group.mean[r])):
-                outputs = self._outputs[run]
-                if name in outputs:
-                    scores = outputs.get(f"{name}_scores", NO_SCORES)
-                    self.call(programs.copy, out.codes[lane], out.scores[lane], outputs[name], scores)
+        for lane, out_codes, out_scores in wanted:
+            self.call(programs.copy, out.codes[lane], out.scores[lane], out_codes, out_scores)
+
+
+def _same_array(rows: list[np.ndarray]) -> tuple[np.ndarray, list[int]] | None:
+    """Return the array that all of these are rows of, and which ones; None if there is no such array."""
+    whole = rows[0].base
+    if whole is None or whole.ndim != rows[0].ndim + 1 or any(row.base is not whole for row in rows):
+        return None
+    first, *others = (array.__array_interface__["data"][0] for array in (whole, *rows))
+    return whole, [(other - first) // whole.strides[0] for other in others]
 
 
 def _table(stages: list[Stage]) -> np.ndarray:

@@ -12,6 +12,7 @@ import numpy as np
 from linmax._vectors import WIDTH
 from linmax.experts import Votes
 from linmax.experts.base import Capacity, expert_key
+from linmax.kernels.elementwise import log_of
 from linmax.kernels.naive_bayes import POOL, TRUST, Accuracies, Tables, VoteList, count, odds
 from linmax.runtime import block_table
 from linmax.runtime.block_table import (
@@ -140,13 +141,13 @@ class NaiveBayesPredictor(Predictor):
         """Take over counts, and compute what follows from them and from the tables."""
         self.saved = saved
         if not self.tables:
-            self.counts = Accuracies(**saved)
+            self.counts = Accuracies(**saved, log_truths=log_of(saved["truths"] + 1.0))
             return
         shrink, heard, pooled = self.learner.shrink, saved["heard"].reshape(-1), self.tables["pooled"]
         self.counts = Tables(
             self.tables["said"].column(0), heard, shrink / (shrink + heard), pooled.column(1),
             pooled.column(0), saved["pool"], 1.0 / (POOL + saved["pool"]), saved["truths"],
-            np.zeros(1, dtype=np.int64),
+            log_of(saved["truths"] + 1.0), np.zeros(1, dtype=np.int64),
         )  # fmt: skip
 
     def _copied(self, experts: int, classes: int) -> State:

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linmax._jit import inline
 from linmax._vectors import WIDTH, like, put, take
 from linmax.kernels.forms.base import (
     adapt_eight,
@@ -22,6 +23,8 @@ from linmax.kernels.forms.base import (
 )
 
 GROUP = 8  # votes whose weights are read side by side, from the first class to the last
+ROWS = 4  # votes whose weights are changed side by side: processors fetch few sequences ahead
+SPAN = 64 * WIDTH  # classes, whose blocks of eight have a bit each
 
 
 @without_voters
@@ -151,6 +154,15 @@ class SplitVotes(NamedTuple):
         return count
 
 
+@inline
+def large_blocks(q, begin, end, least):
+    """Return a bit for each eight classes: 0 if all have a smaller share in z than `least`."""
+    bits = 0
+    for b in range(begin, end, WIDTH):
+        bits |= (1 - 1 * all_small(take(q, b), least)) << (b - begin) // WIDTH
+    return bits
+
+
 @without_voters
 @without_memory
 @without_sketch
@@ -182,16 +194,20 @@ class PerClassVotes(NamedTuple):
                     put(w, base + b, take(w, base + b) + take(q, b) * x * step)
 
     def adapt(self, t, k, q, step, initial, offset, theta, w, z):
-        least = smallest_share(k)
-        for b in range(0, k, WIDTH):
-            shares = like(theta, take(q, b))
-            if all_small(shares, least):
-                continue
-            for j in range(n_entries(self.votes, t)):
-                i, a, x = vote_at(self.votes, t, j)
-                if a >= 0 and x != 0.0:
-                    at = offset + (i * self.stride + a) * self.stride + b
-                    adapt_eight(theta, w, at, shares * float(x), step, initial)  # float64 would widen it
+        count = n_entries(self.votes, t)
+        for begin in range(0, k, SPAN):
+            end = min(begin + SPAN, k)
+            large = large_blocks(q, begin, end, smallest_share(k))
+            for first in range(0, count * (large != 0), ROWS):
+                last = min(first + ROWS, count)
+                for b in range(begin, end, WIDTH):
+                    if (large >> (b - begin) // WIDTH) & 1:
+                        shares = like(theta, take(q, b))
+                        for j in range(first, last):
+                            i, a, x = vote_at(self.votes, t, j)
+                            if a >= 0 and x != 0.0:
+                                at = offset + (i * self.stride + a) * self.stride + b
+                                adapt_eight(theta, w, at, shares * float(x), step, initial)  # not of float64
 
     def list_inputs(self, t, offset, index, value, count):
         for j in range(n_entries(self.votes, t)):
