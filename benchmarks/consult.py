@@ -77,6 +77,7 @@ def run_stream(
         paths = consultation_paths(fusion, votes[rows], available[rows])
         assert paths is not None
         fusion.exploration = 1.0 if begin < half else 0.03
+        fusion.consultations.follow(fusion._alarm_count)
         drawn = fusion.consultations.draw_many(fusion.seed, rows.stop - rows.start)
         threshold = None
         if risk > 0.0 and begin >= half:
@@ -216,7 +217,7 @@ def measure_curve(panel: Panel) -> dict[str, Any]:
     fusion = Fusion(LEARNER, experts=range(votes.shape[1]), classes=range(panel.k))
     fusion.learn(votes[:half], labels[:half])
     replay = replay_consultations(fusion, votes[half:], labels[half:], subsets=True)
-    draw_consultations(replay, PICTURE, prices=False)
+    draw_consultations(replay, PICTURE)
     chosen = [replay.everybody, *replay.consultations, *replay.others[:2], *replay.subsets]
     return {"items": replay.items, "strategies": [to_json(one._asdict()) for one in chosen]}
 

@@ -56,10 +56,12 @@ def _sentences(stored: dict[str, Any]) -> list[str]:
             " accuracy were lost."
         )
     drift, before = stored["drift"]["with"], stored["drift"]["without"]
+    start = stored["drift"]["changes_at"]
     found.append(
-        f"- Drift: when the experts of mmlu_pro_votes change places after {stored['drift']['changes_at']:,}"
-        f" items, risk 0.01 changes {drift['changed']:.2%} of predictions instead of {before['changed']:.2%},"
-        f" and falls back on {drift['fell_back']:.0%} of the items."
+        f"- Drift: when the experts of mmlu_pro_votes change places after {start:,} items, risk 0.01 falls"
+        f" back after {drift['first_fallback'] - start} more. It changes {drift['changed']:.2%} of"
+        f" predictions instead of {before['changed']:.2%}, asks {drift['asked']:.2f} experts instead of"
+        f" {before['asked']:.2f}, and {drift['in_full']} items in full instead of {before['in_full']}."
     )
     found += [
         f"- The default learner on mmlu_pro_votes, risk {one['risk']:g}: {one['asked']:.2f} of"

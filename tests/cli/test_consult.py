@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from linmax import Averaged, Fusion, Perceptron, load
+from linmax.problems import majority
 from tests.helpers.files import EXPERTS, panel, refused, run, table, trained, values
 
 LEARNER = Averaged(Perceptron(start="equal"))
@@ -116,6 +119,7 @@ def test_the_picture_is_drawn(shelf: Shelf, tmp_path: Path) -> None:
         ([["ann", 1]], "has no price of 'bob'"),
         ([["ann", 1], ["bob", -1]], "has an expert and a price, 0 or more (got 'bob,-1')"),
         ([["ann", 1, 2]], "has an expert and a price"),
+        ([["ann", 1], ["bob", 2], ["ann", 3]], "line 3 of"),
     ],
 )
 def test_prices_that_cannot_be_used_are_refused(
@@ -128,4 +132,74 @@ def test_files_that_cannot_be_used_are_refused(shelf: Shelf, tmp_path: Path) -> 
     assert "cannot be read" in refused("consult", *shelf, "--prices", tmp_path / "none.csv")
     assert "there is no folder" in refused("consult", *shelf, "--picture", tmp_path / "no" / "c.png")
     Fusion("SquaredHinge()").save(tmp_path / "a.linmax")
-    assert "learns from attributes" in refused("consult", tmp_path / "a.linmax", shelf[1])
+    assert "no experts to ask" in refused("consult", tmp_path / "a.linmax", shelf[1])
+
+
+def test_experts_that_the_model_does_not_know_have_no_price(shelf: Shelf, tmp_path: Path) -> None:
+    file = prices(tmp_path / "p.csv", [1, 1, 1, 1])
+    file.write_text(file.read_text(encoding="utf-8") + "zoe,3\n", encoding="utf-8")
+    assert "does not have 1 expert (zoe)" in run("consult", *shelf, "--prices", file).stderr
+
+
+def test_a_short_file_is_compared_although_all_of_it_would_be_asked_in_full(
+    shelf: Shelf, tmp_path: Path
+) -> None:
+    short = tmp_path / "short.csv"
+    lines = shelf[1].read_text(encoding="utf-8").splitlines(keepends=True)
+    short.write_text("".join(line for line in lines[:51]), encoding="utf-8")
+    found = values("consult", shelf[0], short)
+    assert (found["items"], found["in_full"], found["left_out"]) == (50, 50, 0)
+    assert "on 50 items; a new session would have asked all of them in full" in run(
+        "consult", shelf[0], short, width=200
+    ).stdout.replace("\n", " ")
+
+
+def test_experts_that_a_file_lacks_are_in_no_plurality(shelf: Shelf, tmp_path: Path) -> None:
+    rows = list(csv.reader(shelf[1].read_text(encoding="utf-8").splitlines()))
+    few = table(tmp_path / "few.csv", [[row[1], row[2], row[-1]] for row in rows])
+    found = values("consult", shelf[0], few, "--experts", "ann,bob", "--label", "truth")
+    assert [one["name"] for one in found["others"][2:]] == [
+        "plurality of the cheapest 1",
+        "plurality of the cheapest 2",
+    ]
+    assert found["everybody"]["asked"] == 2.0
+
+
+def test_models_with_attributes_are_replayed(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    votes, labels = majority(400, relevant=3, experts=4, classes=3, noise=0.1)
+    numbers = rng.normal(size=(400, 2)) + labels[:, None]
+    header = [*"abcd", "x", "y", "truth"]
+    lines = [[*v, *x, t] for v, x, t in zip(votes.tolist(), numbers.tolist(), labels.tolist(), strict=True)]
+    file = table(tmp_path / "v.csv", [header, *lines])
+    learner = "Averaged(Perceptron(start='equal').on(Votes() + Attributes()))"
+    model = tmp_path / "m.linmax"
+    read = ["--experts", "a,b,c,d", "--attributes", "x,y", "--label", "truth"]
+    assert run("fuse", file, *read, "--learner", learner, "--save", model).exit_code == 0
+    found = values("consult", model, file, "--subsets")
+    exact, everybody = found["consultations"][0], found["everybody"]
+    assert (exact["changed"], exact["accuracy"]) == (0.0, everybody["accuracy"])
+    assert exact["asked"] < everybody["asked"] == 4.0
+    assert found["subsets"][-1]["accuracy"] == everybody["accuracy"]
+
+
+def test_files_of_scores_are_replayed(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, 400)
+    scores = rng.random((400, 4, 3)) * 0.6 + np.eye(3)[labels][:, None] * [[0.6], [0.4], [0.2], [0.1]]
+    scores /= scores.sum(axis=2, keepdims=True)
+    names = ["ham", "spam", "eggs"]
+    header = [*(f"{expert}:{name}" for expert in "abcd" for name in names), "truth"]
+    rows = [[*row.ravel(), names[label]] for row, label in zip(scores, labels, strict=True)]
+    file, model = table(tmp_path / "s.csv", [header, *rows]), tmp_path / "m.linmax"
+    learner = "Averaged(Perceptron(start='equal').on(Votes()))"
+    assert run("fuse", file, "--learner", learner, "--save", model).exit_code == 0
+    found = values("consult", model, file, "--subsets")
+    exact, everybody = found["consultations"][0], found["everybody"]
+    assert (exact["changed"], exact["accuracy"]) == (0.0, everybody["accuracy"])
+    assert exact["asked"] < everybody["asked"] == 4.0
+    assert found["subsets"][-1]["accuracy"] == everybody["accuracy"]
+    assert (
+        "experts answer with scores, whose range is that of the file: 0 to"
+        in run("consult", model, file).stderr
+    )

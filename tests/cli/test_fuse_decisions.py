@@ -1,5 +1,6 @@
 """`linmax fuse --max-error`, `--coverage` and `--mistake-costs`, and its alarms of drift."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typer.testing import CliRunner
 
 from linmax import load
 from linmax.cli.commands import app
-from linmax.cli.mistake_costs import read_mistake_costs
+from linmax.cli.cost_files import read_mistake_costs
 
 LEARNER = ["--learner", "Averaged(Winnow(1.3))", "--in-order"]
 
@@ -130,6 +131,9 @@ def test_costs_are_read_from_a_file_and_stored_in_the_model(file: Path, tmp_path
         ("truth,guess,cost\n", "must have the columns truth, guess and cost, and a row"),
         ("truth,guess,cost\nham,soup,3\n", "line 2 of .* names the class 'soup', which the data do not have"),
         ("truth,guess,cost\nham,spam,much\n", "line 2 of .* has the cost 'much': write a number"),
+        ("truth;guess;cost\n\nham;spam;-1\n", "line 3 of .* has the cost '-1': write a number from 0"),
+        ("truth,guess,cost\nham,spam\n", "line 2 of .* has the cost '': write a number"),
+        ("truth,guess,cost\nham,spam,1\nham,spam,2\n", "line 3 of .* repeats the truth 'ham'"),
     ],
 )
 def test_a_file_of_costs_that_cannot_be_used_is_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -143,8 +147,9 @@ def test_a_file_of_costs_that_cannot_be_used_is_refused(tmp_path: Path, text: st
 
 def test_classes_that_are_numbers_are_found_by_their_text(tmp_path: Path) -> None:
     path = tmp_path / "costs.csv"
-    path.write_text("truth,guess,cost\n1,2,3.5\n")
-    assert read_mistake_costs(path, [1, 2]) == {(1, 2): 3.5}
+    for comma in ",;":
+        path.write_text("truth,guess,cost\n1,2,3.5\n".replace(",", comma))
+        assert read_mistake_costs(path, [1, 2]) == {(1, 2): 3.5}
 
 
 @pytest.mark.parametrize(
@@ -157,3 +162,92 @@ def test_limits_out_of_range_are_refused_before_anything_is_read(
     result = run("fuse", file, option, value)
     assert result.exit_code != 0
     assert message in result.output
+
+
+@pytest.fixture(scope="module")
+def model(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that has learned the first 1000 rows, before the drift."""
+    folder = tmp_path_factory.mktemp("model")
+    lines = file.read_text().splitlines(keepends=True)
+    (folder / "first.csv").write_text("".join(lines[:1001]))
+    options = (*LEARNER, "--max-error", 0.1, "--save", folder / "m.linmax")
+    assert run("fuse", folder / "first.csv", *options).exit_code == 0
+    return folder / "m.linmax"
+
+
+def test_answers_and_sets_are_columns_of_the_output_of_fuse(
+    file: Path, decisions: dict[str, Any], tmp_path: Path
+) -> None:
+    limits = ("--max-error", 0.1, "--coverage", 0.9)
+    for name in ("out.csv", "out.jsonl"):
+        assert run("fuse", file, *LEARNER, *limits, "--output", tmp_path / name).exit_code == 0
+    rows = list(csv.DictReader((tmp_path / "out.csv").read_text().splitlines()))
+    assert list(rows[0]) == ["row", "guess", "margin", "truth", "answer", "set"]
+    answered = [row for row in rows if row["answer"]]
+    assert len(answered) == decisions["limit"]["answered"] > 0
+    assert all(row["answer"] == row["guess"] for row in answered)
+    assert sum(row["answer"] != row["truth"] for row in answered) == decisions["limit"]["wrong"]
+    sets = [row["set"].split(";") for row in rows]
+    hits = [row["truth"] in found for row, found in zip(rows, sets, strict=True)]
+    # the first rows have classes that were not known before, which are not counted
+    assert np.mean(hits[10:]) == pytest.approx(decisions["asked"]["observed"], abs=1e-3)
+    assert np.mean(list(map(len, sets[10:]))) == pytest.approx(decisions["asked"]["size"], abs=5e-3)
+    lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [line["answer"] or "" for line in lines] == [row["answer"] for row in rows]
+    assert [";".join(line["set"]) for line in lines] == [row["set"] for row in rows]
+
+
+def test_answers_and_sets_are_columns_of_the_output_of_predict(
+    file: Path, model: Path, tmp_path: Path
+) -> None:
+    fusion, output = load(model), tmp_path / "out.csv"
+    result = run("predict", model, file, "--max-error", 0.01, "--coverage", 0.9, "--output", output)
+    assert result.exit_code == 0, result.output
+    rows = list(csv.DictReader(output.read_text().splitlines()))
+    lines = file.read_text().splitlines()
+    items = [dict(zip(("ann", "bob", "eve"), line.split(",")[:3], strict=True)) for line in lines[1:]]
+    assert [row["answer"] or None for row in rows] == fusion.predict(items, max_error=0.01).tolist()
+    assert [row["set"].split(";") for row in rows] == fusion.predict_set(items, coverage=0.9)
+    answered = sum(bool(row["answer"]) for row in rows)
+    assert 0 < answered < len(rows)
+    assert f"{answered} answered" in result.output
+
+
+def test_predict_says_why_nothing_is_answered(file: Path, model: Path, tmp_path: Path) -> None:
+    result = run("predict", model, file, "--max-error", 0.0001, "--output", tmp_path / "o.csv")
+    assert "--max-error 0.0001 answers nothing:" in result.output
+    assert "labelled items were counted, and at least" in result.output
+    for option, value, message in (
+        ("--max-error", 2, "max_error must be"),
+        ("--coverage", 1, "coverage must"),
+    ):
+        assert message in run("predict", model, file, option, value).output
+
+
+def test_the_report_has_the_cost_accuracy_curve(file: Path, tmp_path: Path) -> None:
+    prices, report = tmp_path / "prices.csv", tmp_path / "report.html"
+    prices.write_text("expert,price\nann,3\nbob,1\neve,1\n")
+    values = found("fuse", file, *LEARNER, "--prices", prices, "--report", report)
+    replay = values["consultations"]
+    assert replay["priced"] is True
+    assert replay["everybody"]["cost"] == 5.0
+    assert replay["consultations"][0]["changed"] == 0.0
+    assert replay["consultations"][0]["accuracy"] == replay["everybody"]["accuracy"]
+    page = report.read_text()
+    assert "Whom to ask" in page
+    assert "Curve of accuracy by the cost per item" in page
+    assert "plurality of the cheapest 3" in page
+    assert [one["price"] for one in values["experts"] if one["name"] == "ann"] == [3.0]
+    plain = found("fuse", file, *LEARNER)
+    assert plain["consultations"] is None
+    assert "has no price of 'eve'" in run(
+        "fuse", file, "--prices", _lines(tmp_path / "few.csv", "ann,3", "bob,1")
+    ).output.replace("\n", " ")
+    assert "does not have 1 expert (zoe)" in run(
+        "fuse", file, *LEARNER, "--prices", _lines(tmp_path / "more.csv", "ann,3", "bob,1", "eve,1", "zoe,1")
+    ).output.replace("\n", " ")
+
+
+def _lines(path: Path, *lines: str) -> Path:
+    path.write_text("\n".join(lines) + "\n")
+    return path

@@ -82,8 +82,9 @@ def test_classes_that_appear_later_have_costs_by_name() -> None:
     [
         ([[0, 1], [1, 0]], r"a row and a column for each of the 3 classes \(got shape \(2, 2\)\)"),
         ({"ham": 3}, r"needs pairs \(truth, guess\) as keys \(got 'ham'\)"),
-        ({(0, 1): float("nan")}, "must be a finite number"),
-        ({(0, 1): "much"}, r"must be a finite number, at most 1e\+12 \(got 'much'\)"),
+        ({(0, 1): float("nan")}, "must be a number from 0"),
+        ({(0, 1): -1}, r"must be a number from 0 to 1e\+12 \(got -1\)"),
+        ({(0, 1): "much"}, r"must be a number from 0 to 1e\+12 \(got 'much'\)"),
         ("much", "must be a square matrix of numbers or a dict"),
     ],
 )
@@ -95,3 +96,11 @@ def test_costs_that_cannot_be_used_are_refused_in_one_sentence(costs: Any, messa
 def test_a_matrix_needs_the_order_of_the_classes() -> None:
     with pytest.raises(ValueError, match="pass classes="):
         Fusion(Winnow(1.3), mistake_costs=[[0, 1], [2, 0]])
+
+
+def test_costs_of_classes_that_cannot_exist_are_refused() -> None:
+    costs = {("ham", "spam"): 3.0, ("ham", "smap"): 3.0}
+    for policy in ("error", "ignore"):
+        with pytest.raises(ValueError, match="has the class 'smap', which is not among classes="):
+            Fusion(Winnow(1.3), classes=["ham", "spam"], on_new_class=policy, mistake_costs=costs)
+    Fusion(Winnow(1.3), classes=["ham", "spam"], mistake_costs=costs)  # the class may still be added

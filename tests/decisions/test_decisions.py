@@ -21,7 +21,7 @@ from linmax.decisions.answers import (
     find_threshold,
     tally_answer,
 )
-from linmax.decisions.conformal import LEVELS, MISSES, THETA, level_of, sets_of
+from linmax.decisions.conformal import LEVELS, MISSES, SIZES, THETA, level_of, sets_of
 from linmax.decisions.drift import alarms_of
 from linmax.decisions.trials import SEEN, count_losses
 from linmax.problems import majority
@@ -180,7 +180,7 @@ def test_the_sample_is_cut_where_it_starts_and_ends(
 
 def test_a_saved_session_goes_on_as_the_original(tmp_path: Path) -> None:
     votes, labels = panel(500)
-    fusion, _ = learned(Winnow(1.3), votes, labels, calibrate="all", mistake_costs={(0, 1): 3, (2, 2): -1})
+    fusion, _ = learned(Winnow(1.3), votes, labels, calibrate="all", mistake_costs={(0, 1): 3, (2, 2): 0.5})
     fusion.save(tmp_path / "model")
     again, copied = load(tmp_path / "model"), copy.deepcopy(fusion)
     for session in (fusion, again, copied):
@@ -393,3 +393,20 @@ def test_an_alarm_empties_the_tally_so_that_nothing_is_answered() -> None:
     assert alarm.error_before < 0.1 < 0.5 < alarm.error_after
     assert fusion.answer_threshold(0.1).probability == math.inf
     assert fusion.answer_threshold(0.1).labels <= 96
+
+
+def test_sets_while_learning_are_those_before_each_label() -> None:
+    votes, labels = panel(300)
+    fusion, single = (Fusion(Winnow(1.3), classes=CLASSES, calibrate="all") for _ in range(2))
+    for one in (fusion, single):
+        one.decisions.watch(0.9)
+    levels = fusion.decisions.arrays.levels.copy()
+    batch = fusion.read(votes, labels)
+    found = fusion.learn_batch(batch, scores=True, probabilities=True)
+    inside = fusion.decisions.sets_while_learning(found.probabilities, batch, levels)
+    column = level_of(0.9)
+    for row, label, own in zip(votes.tolist(), labels.tolist(), inside, strict=True):
+        theta, p = single.decisions.arrays.levels[THETA, column], single.predict_proba([row])
+        assert (sets_of(p, theta)[0] == own).all()
+        single.learn([row], [label])
+    assert inside.sum() == fusion.decisions.arrays.levels[SIZES, column]

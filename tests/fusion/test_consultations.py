@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -225,6 +226,104 @@ def test_paths_are_those_of_consultations_one_by_one(learner: Any, batch: int) -
             settled = fusion.next_expert(given, prices=named) is None
 
 
+@pytest.mark.parametrize(
+    ("learner", "scored"),
+    [
+        ("Averaged(Perceptron(start='equal').on(Votes() + Attributes()))", False),
+        ("Winnow(1.5).on(Votes() + Attributes())", False),
+        ("Mixture([Logistic(0.1, start='equal').on(Votes() + Attributes()), NaiveBayes()])", False),
+        ("Averaged(Perceptron(start='equal').on(Votes() + PerClass()))", True),
+        ("Averaged(Perceptron(start='equal').on(Votes(as_='softmax') + Attributes()))", True),
+    ],
+)
+def test_paths_with_attributes_and_scores_are_those_of_consultations_one_by_one(
+    learner: str, scored: bool
+) -> None:
+    rng = np.random.default_rng(1)
+    votes, labels = panel(60)
+    values = rng.random((60, 12, 3)) * (rng.random((60, 12, 1)) < 0.9) + np.eye(3)[votes]
+    fusion = Fusion(learner, experts=NAMES, classes=range(3), on_new_class="error")
+    names = [{"u": u, "v": v} for u, v in rng.normal(size=(60, 2)).tolist()]
+    rows = names if "rows" in fusion.needs else None
+    fusion.learn(values if scored else votes, labels, attributes=rows)
+    fusion.exploration = 1
+    there = np.ones(votes.shape, dtype=bool)
+    given = values if scored else None
+    paths = consultation_paths(fusion, votes, there, attributes=rows, scores=given)
+    assert paths is not None
+    span = (0.0, float(values.max())) if scored else None
+    for t in range(20):
+        row = [dict(enumerate(one)) for one in values[t].tolist()] if scored else votes[t].tolist()
+        own = None if rows is None else rows[t]
+        answers = dict(zip(NAMES, row, strict=True))
+        found = fusion.consult(answers.get, attributes=own, score_range=span)
+        assert found.asked == [NAMES[i] for i in paths.order[t]]
+        assert fusion.classes[paths.final[t]] == found.prediction
+        assert fusion.consultations.critical[-1] == pytest.approx(paths.critical()[t], rel=1e-9)
+        first = [dict(list(found.votes.items())[:m]) for m in range(13)]
+        stops = [fusion.next_expert(some, attributes=own, score_range=span) is None for some in first]
+        assert paths.settled[t] == (stops.index(True) if fusion._settled_by(None).exact else 12)
+    one, several = (
+        paths.order,
+        np.concatenate([part.order for part in _in_parts(fusion, votes, rows, given)]),
+    )
+    assert (one == several).all()
+
+
+def _in_parts(fusion: Fusion, votes: np.ndarray, rows: Any, scores: np.ndarray | None) -> list[Any]:
+    there = np.ones((20, 12), dtype=bool)
+    return [
+        consultation_paths(
+            fusion, votes[i : i + 20], there, attributes=rows and rows[i : i + 20],
+            scores=None if scores is None else scores[i : i + 20],
+        )
+        for i in range(0, 60, 20)
+    ]  # fmt: skip
+
+
+# --- drift
+
+
+def test_after_an_alarm_of_drift_items_are_asked_in_full_and_earlier_ones_do_not_count() -> None:
+    fusion = session(calibrate="all")
+    votes, labels = panel(1400)
+    votes[700:] = votes[700:, ::-1]  # the best experts become the worst
+    reasons, drawn = [], []
+    for row, label in zip(votes.tolist(), labels.tolist(), strict=True):
+        one = fusion.consult(dict(zip(NAMES, row, strict=True)).get, risk=0.05)
+        fusion.learn_one(one.ticket, label)
+        reasons.append(one.reason)
+        drawn.append(one.in_full)
+    (alarm,) = fusion.alarms
+    at = fusion.consultations.since
+    assert 700 < at < 800
+    assert at == alarm.trial - 400  # the session had learned 400 items before
+    assert any("risk=0.05" in reason for reason in reasons[:700])
+    assert np.mean(drawn[at : at + FIRST]) == 1.0
+    assert np.mean(drawn[500:700]) < 0.5
+    assert any(reason.startswith("stopped") for reason in reasons[at + FIRST :])
+    (calibration,) = fusion.consultations.calibrations.values()
+    assert calibration.start >= fusion.consultations.first > 0
+
+
+def test_the_reason_says_that_too_few_items_were_asked_in_full_since_the_alarm() -> None:
+    record = Consultations()
+    for _ in range(2 * BLOCK):
+        record.record(0.5)
+    record.follow(0)
+    assert record.threshold(WAY).distance == 0.5
+    record.follow(1)
+    record.record(0.5)
+    assert record.threshold(WAY) == (
+        None, "1 of the 45 items that risk=0.05 needs were asked in full since the last alarm of drift",
+    )  # fmt: skip
+    for _ in range(44):
+        record.record(0.7)
+    assert record.threshold(WAY).distance == 0.7
+    record.follow(1)
+    assert record.threshold(WAY).distance == 0.7
+
+
 # --- saving
 
 
@@ -260,6 +359,8 @@ def test_a_saved_session_goes_on_as_it_would_have(tmp_path: Path) -> None:
         {"exploration": 3},
         {"scored": 1},
         {"calibrations": [[0.1, 0.9, 1, None, 0, 10**9, 1.0]]},
+        {"drift": [0, 0]},
+        {"drift": [0, 0, 10**9]},
     ],
 )
 def test_damaged_records_are_refused(damage: dict[str, Any]) -> None:
@@ -267,6 +368,7 @@ def test_damaged_records_are_refused(damage: dict[str, Any]) -> None:
     record.record(1.0, np.zeros(3, dtype=np.int32))
     facts, votes = record.facts(), record.arrays()["consultations.votes"]
     Consultations().restore(facts, votes, 3, 2)
+    Consultations().restore({name: facts[name] for name in facts if name != "drift"}, votes, 3, 2)
     with pytest.raises(ValueError, match=r"consultations have|exploration must"):
         Consultations().restore(facts | damage, votes, 3, 2)
     for wrong in (None, votes.astype(np.float64), votes + 7, votes[:0]):
@@ -345,9 +447,50 @@ def test_bad_arguments_are_named() -> None:
             ({"experts": "ab"}, "experts= must be a list"),
             ({"risk": 0.1, "confidence": 0.0}, "confidence must be above 0"),
             ({"prices": [1, 2]}, "prices must be"),
+            ({"prices": {"a": 1, "b": True}}, "the price of 'b' must be a number"),
+            ({"prices": {"a": 1, "b": "3"}}, "the price of 'b' must be a number"),
+            ({"prices": {"a": 1, "b": 1e308}}, r"from 0 to 1e\+12"),
+            ({"risk": 1e-300}, "risk must be 0, or at least 1e-09"),
             ({"score_range": 5}, "score_range must be"),
         ):
             with pytest.raises(ValueError, match=message):
                 call(**given)
     with pytest.raises(ValueError, match="as a dict"):
         fusion.next_expert([1])
+
+
+@pytest.mark.parametrize(
+    ("votes", "message"),
+    [
+        ({"a": ["x"]}, "votes must be"),
+        ({"a": {"x": float("nan")}}, "scores must be finite"),
+        ({"a": {"x": "1"}}, "scores must be numbers"),
+        ({"a": "z"}, "class 'z' is not among the classes"),
+        ({"a": {"z": 1.0}}, "class 'z' is not among the classes"),
+    ],
+)
+def test_answers_that_cannot_be_read_are_refused_at_once(votes: Any, message: str) -> None:
+    fusion = Fusion(Perceptron(start="equal"), classes=["x", "y"], experts=["a", "b"], on_new_class="error")
+    with pytest.raises(ValueError, match=message):
+        fusion.next_expert(votes)
+    asked = []
+
+    def ask(expert: str) -> Any:
+        asked.append(expert)
+        return votes["a"]
+
+    with pytest.raises(ValueError, match=message):
+        fusion.consult(ask)
+    assert len(asked) == 1
+
+
+def test_a_function_of_the_wrong_kind_is_named() -> None:
+    fusion = Fusion(Perceptron(start="equal"), classes=["x", "y"], experts=["a", "b"])
+
+    async def ask(expert: str) -> str:
+        return "x"
+
+    with pytest.raises(ValueError, match="ask is asynchronous; call await"):
+        fusion.consult(ask)
+    with pytest.raises(ValueError, match=r"needs an asynchronous ask \(got 'x' from it\); call consult"):
+        asyncio.run(fusion.consult_async(lambda _: "x"))  # type: ignore[arg-type, return-value]

@@ -11,12 +11,12 @@ from typing import Annotated
 
 import typer
 
+from linmax.cli.decision_options import ConsultOptions, PredictOptions
 from linmax.cli.errors import current_name
 from linmax.cli.group import COMMANDS, CommandGroup, command
 from linmax.cli.options import (
     BoundsOptions,
     CompareOptions,
-    ConsultOptions,
     ExplainOptions,
     FilesAndLearners,
     FilesOptions,
@@ -93,21 +93,11 @@ def fuse(read: FilesOptions, options: FuseOptions) -> None:
 
 
 @command
-def predict(
-    model: Model,
-    read: FilesOptions,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            help="The file for the predictions: .csv, .tsv, .jsonl or .parquet.",
-            show_default="standard output, as CSV",
-        ),
-    ] = None,
-) -> None:
+def predict(model: Model, read: FilesOptions, options: PredictOptions) -> None:
     """Predict the class of every row of a file; the model does not learn."""
     from linmax.cli.predict import predict as run
 
-    run(model, read, output)
+    run(model, read, options)
 
 
 @command

@@ -12,6 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from linmax.cli.cost_files import check_prices, read_prices
 from linmax.cli.fuse_start import NOTE, Start, find_warnings, start_session
 from linmax.cli.fuse_summary import print_summary
 from linmax.cli.inputs import (
@@ -19,6 +20,7 @@ from linmax.cli.inputs import (
     check_costs,
     check_needs,
     choose_order,
+    named_experts,
     parse_costs,
     require_reading,
     stored_reading,
@@ -99,6 +101,7 @@ def fuse(read: FilesOptions, options: FuseOptions, console: Console | None = Non
     console = console or stdout_console()
     costs = parse_costs(options.cost or [])
     check_options(read, options)
+    listed = {} if options.prices is None else read_prices(options.prices)
     like = None if options.start is None or read.names_columns else stored_reading(options.start)
     panel = require_reading(read.open(like), read.paths, labels=False)
     if panel.reading.column("label") is None:
@@ -108,6 +111,9 @@ def fuse(read: FilesOptions, options: FuseOptions, console: Console | None = Non
     options = replace(options, shuffle=order.seed)
     with panel.stream() as stream:
         check_costs(costs, stream.schema)
+        if options.prices is not None and (experts := named_experts(stream.schema)):
+            check_prices(options.prices, listed | costs, experts, stream.schema.file)
+        costs = listed | costs
         start = start_session(options, stream, panel)
         first = stream.peek()
         if first is not None:
@@ -258,7 +264,11 @@ def _learn(one: Pass, table: MilestoneTable, interrupts: list[int]) -> bool:
         for outcome in run:
             table.update(run.audit)
             if writer is not None:
-                writer.write(outcome.chunk, outcome.guesses, outcome.margins, outcome.chunk.labels)
+                writer.write(
+                    outcome.chunk, outcome.guesses, outcome.margins, outcome.chunk.labels,
+                    answers=outcome.answers,
+                    sets=None if options.coverage is None else outcome.sets,
+                )  # fmt: skip
             if options.checkpoint and run.audit.items % options.checkpoint == 0:
                 save_model(one, finished=False)
             if interrupts:
@@ -312,6 +322,7 @@ def _summarize(
             schema=one.panel.as_json(),
             repeated=one.start.relearns,
             ablation=ablation,
+            consult=one.options.report is not None or one.options.prices is not None,
             on_progress=lambda i, n: table.update_status("ablation of each expert", i, n),
         )
 

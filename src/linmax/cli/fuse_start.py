@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from linmax.cli.cost_files import read_mistake_costs
 from linmax.cli.inputs import RowOrder, count_experts, parse_learner
-from linmax.cli.mistake_costs import read_mistake_costs
 from linmax.cli.options import FuseOptions
 from linmax.evaluate.checkpoint import (
     NO_PREFIX,

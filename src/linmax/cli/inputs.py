@@ -57,12 +57,21 @@ def parse_costs(texts: list[str]) -> dict[str, float]:
     return costs
 
 
+def named_experts(schema: Schema) -> list[str] | None:
+    """All experts of a file; None if its schema does not name all of them."""
+    if schema.shape not in ("wide", "scores") or schema.open:
+        return None
+    by_class = schema.shape == "scores"
+    return list(
+        dict.fromkeys(split_score_column(column)[0] if by_class else column for column in schema.experts)
+    )
+
+
 def check_costs(costs: dict[str, float], schema: Schema) -> None:
     """Refuse the cost of an unknown expert, if the schema names all experts."""
-    if schema.shape not in ("wide", "scores") or schema.open:
+    experts = named_experts(schema)
+    if experts is None:
         return
-    by_class = schema.shape == "scores"
-    experts = {split_score_column(column)[0] if by_class else column for column in schema.experts}
     for name in costs:
         if name not in experts:
             close = get_close_matches(name, sorted(experts), 1)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from linmax.cli.decision_options import Coverage, MaxError, Prices
+
 if TYPE_CHECKING:
     from linmax.panels.panel import Panel
 
@@ -56,7 +58,6 @@ Shuffle = Annotated[
         show_default="only rows that are sorted by label, with seed 0",
     ),
 ]
-
 
 InOrder = Annotated[
     bool,
@@ -268,6 +269,7 @@ class FuseOptions:
             "--cost", metavar="EXPERT=NUMBER", help="The price of one vote of an expert; repeat it."
         ),
     ] = None
+    prices: Prices = None
     abstain: Annotated[
         str | None,
         typer.Option(
@@ -277,22 +279,8 @@ class FuseOptions:
             show_default="-1, and an empty cell",
         ),
     ] = None
-    max_error: Annotated[
-        float | None,
-        typer.Option(
-            "--max-error",
-            metavar="SHARE",
-            help="Answer only items where at most this share of the answers is wrong, such as 0.02.",
-        ),
-    ] = None
-    coverage: Annotated[
-        float | None,
-        typer.Option(
-            "--coverage",
-            metavar="SHARE",
-            help="Give sets with the label in this share of items, such as 0.95.",
-        ),
-    ] = None
+    max_error: MaxError = None
+    coverage: Coverage = None
     mistake_costs: Annotated[
         Path | None,
         typer.Option(
@@ -316,40 +304,6 @@ class CompareOptions:
     in_order: InOrder = False
     picture: Annotated[
         Path | None, typer.Option("--picture", metavar="FILE.png", help="Draw the mistakes of all as curves.")
-    ] = None
-    json: Json = False
-
-
-@dataclass(frozen=True)
-class ConsultOptions:
-    """How `linmax consult` asks experts."""
-
-    prices: Annotated[
-        Path | None,
-        typer.Option(
-            "--prices",
-            metavar="FILE.csv",
-            help="An expert and its price in each line.",
-            show_default="1 for each expert",
-        ),
-    ] = None
-    risk: Annotated[
-        float,
-        typer.Option(
-            "--risk", min=0, max=0.5, help="The share of predictions that may differ from the full panel's."
-        ),
-    ] = 0.0
-    confidence: Annotated[
-        float,
-        typer.Option("--confidence", min=0.5, max=0.9999, help="The probability with which that holds."),
-    ] = 0.95
-    batch: Annotated[int, typer.Option("--batch", min=1, help="How many experts are asked at a time.")] = 1
-    subsets: Annotated[
-        bool, typer.Option("--subsets", help="Also find the best fixed subset of each size, in hindsight.")
-    ] = False
-    picture: Annotated[
-        Path | None,
-        typer.Option("--picture", metavar="FILE.png", help="Draw accuracy against cost."),
     ] = None
     json: Json = False
 

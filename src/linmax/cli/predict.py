@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linmax.cli.decision_options import PredictOptions
 from linmax.cli.inputs import (
     check_known_experts,
     check_needs,
@@ -22,6 +24,9 @@ from linmax.cli.inputs import (
 )
 from linmax.cli.options import FilesOptions
 from linmax.cli.output import ProgressBar, check_output, print_message, progress_bar
+from linmax.decisions.answers import check_limits, why_no_answers
+from linmax.decisions.conformal import level_of
+from linmax.evaluate.decision_summary import CONFIDENCE
 from linmax.evaluate.predictions import PredictedChunk, predict_chunks
 from linmax.fusion import Fusion
 from linmax.fusion.model_file import is_model
@@ -48,6 +53,8 @@ class Summary(NamedTuple):
         Experts of the model that are not in the file.
     absent_attributes : list
         Attributes of the model that are not in the file.
+    answered : int or None
+        The number of answers under an error limit; None if there is none.
     """
 
     rows: int
@@ -56,18 +63,26 @@ class Summary(NamedTuple):
     unknown: list[Any]
     absent: list[Any]
     absent_attributes: list[Any]
+    answered: int | None
 
     def __str__(self) -> str:
         text = f"{self.rows} row{'s' * (self.rows != 1)} predicted"
+        if self.answered is not None:
+            text += f", {self.answered} answered"
         if self.labelled:
             part = f"{self.correct / self.labelled:.1%}"
             text += f", {self.correct} of {self.labelled} labelled rows correct ({part})"
         return text
 
 
-def predict(model: Path, read: FilesOptions, output: Path | None) -> Summary:
+def predict(model: Path, read: FilesOptions, options: PredictOptions) -> Summary:
     """Predict every row, write the predictions, and print how many are correct."""
+    output = options.output
     _check_output(output, model, *map(Path, read.paths))
+    if options.max_error is not None:
+        check_limits(options.max_error, CONFIDENCE)
+    if options.coverage is not None:
+        level_of(options.coverage)
     if any(is_model(Path(path)) for path in read.paths) and not is_model(model):
         raise ValueError(f"the model comes before the files: linmax predict {read.paths[0]} {model}")
     fusion = load_model(model)
@@ -79,7 +94,7 @@ def predict(model: Path, read: FilesOptions, output: Path | None) -> Summary:
         if first is not None:
             check_needs(fusion, first, str(model), stream.schema.file)
         with writer:
-            summary = _write_all(fusion, stream, writer, model, bar)
+            summary = _write_all(fusion, stream, writer, model, bar, options)
     file = stream.schema.file
     unknown = [*ignored_columns(panel), *summary.unknown]
     if unknown:
@@ -91,23 +106,36 @@ def predict(model: Path, read: FilesOptions, output: Path | None) -> Summary:
         print_message(f"{file} lacks {lacking} of {model}: zeros are used instead")
     if votes := unknown_votes(panel):
         print_message(f"{votes} of {file} name no class that {model} knows: they abstain")
+    if options.max_error is not None:
+        threshold = fusion.answer_threshold(options.max_error)
+        if threshold.probability == math.inf:
+            print_message(f"--max-error {options.max_error:g} answers nothing: {why_no_answers(threshold)}")
     print_message(str(summary))
     return summary
 
 
 def _write_all(
-    fusion: Fusion, stream: Stream, writer: PredictionWriter, model: Path, bar: ProgressBar
+    fusion: Fusion,
+    stream: Stream,
+    writer: PredictionWriter,
+    model: Path,
+    bar: ProgressBar,
+    options: PredictOptions,
 ) -> Summary:
-    rows = labelled = correct = 0
+    rows = labelled = correct = answered = 0
     seen: dict[Any, None] = {}
     columns: set[Any] = set()
-    for part in _predictions(fusion, stream):
+    for part in _predictions(fusion, stream, options):
         columns |= _columns_of(part.chunk.attributes)
         if not seen:
             check_known_experts(fusion, part.experts, str(model), stream.schema.file)
         seen.update(dict.fromkeys(part.experts))
-        writer.write(part.chunk, part.guesses, part.margins, part.chunk.labels, _probabilities(fusion, part))
+        writer.write(
+            part.chunk, part.guesses, part.margins, part.chunk.labels, _probabilities(fusion, part),
+            part.answers, part.sets,
+        )  # fmt: skip
         rows += part.chunk.items
+        answered += 0 if part.answers is None else sum(answer is not None for answer in part.answers)
         labels, hits = _count_hits(part)
         labelled, correct = labelled + labels, correct + hits
         bar.update(rows)
@@ -120,6 +148,7 @@ def _write_all(
         [name for name in seen if name not in known] if compared else [],
         [name for name in fusion.experts if name not in seen] if compared else [],
         [name for name in _known_columns(fusion) if name not in columns] if columns else [],
+        None if options.max_error is None else answered,
     )
 
 
@@ -136,9 +165,9 @@ def _columns_of(attributes: Any) -> set[Any]:
     return {name for row in attributes for name in row}
 
 
-def _predictions(fusion: Fusion, stream: Stream) -> Iterator[PredictedChunk]:
+def _predictions(fusion: Fusion, stream: Stream, options: PredictOptions) -> Iterator[PredictedChunk]:
     for chunk in stream:
-        parts = predict_chunks(fusion, chunk)
+        parts = predict_chunks(fusion, chunk, max_error=options.max_error, coverage=options.coverage)
         while True:
             with name_rows(stream.schema.file, chunk):
                 part = next(parts, None)

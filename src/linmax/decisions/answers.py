@@ -184,6 +184,35 @@ def doubt_of(b: int) -> float:
     return float(2.0 ** (-b / BINS_PER_OCTAVE))
 
 
+def why_no_answers(threshold: AnswerThreshold) -> str:
+    """Return why nothing is answered at this threshold.
+
+    Parameters
+    ----------
+    threshold
+        A threshold with an infinite probability.
+    """
+    if threshold.labels < threshold.needed:
+        return f"{threshold.labels} labelled items were counted, and at least {threshold.needed} are needed"
+    return f"no confidence gives so few errors on {threshold.labels} labelled items"
+
+
+def doubts_of(probabilities: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return 1 - p of each prediction; infinity if there is none.
+
+    Parameters
+    ----------
+    probabilities
+        Items by classes.
+    codes
+        The codes of the predicted classes; -1 if no class is known.
+    """
+    doubts = np.full(len(codes), np.inf)
+    rows = np.flatnonzero(codes >= 0)
+    doubts[rows] = 1.0 - probabilities[rows, codes[rows]]
+    return doubts
+
+
 def answers_of(doubts: np.ndarray, threshold: AnswerThreshold) -> np.ndarray:
     """Return which items are answered, by the very bins that were counted.
 

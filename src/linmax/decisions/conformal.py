@@ -11,10 +11,12 @@ misses in T items is at most 1 - coverage + (1 + STEP) / (STEP T). Nothing is as
 
 import math
 from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from linmax._jit import inline
+from linmax._jit import CompiledKernel, inline
 from linmax.validation import is_finite, require
 
 LEVELS = (
@@ -107,6 +109,56 @@ def sets_of(probabilities: np.ndarray, theta: float) -> np.ndarray:
     found = np.zeros(ranked.shape, dtype=bool)
     np.put_along_axis(found, order, above <= theta, axis=1)
     return found
+
+
+def sets_while_learning(p, labels, known, levels, watched, inside):
+    """Write which classes are in the set of each item for the level `watched`, and learn the labels.
+
+    This is what happens to the levels while a session learns with these probabilities.
+
+    Parameters
+    ----------
+    p
+        The probabilities of each item before its label was seen: items by classes.
+    labels, known
+        The codes of the labels, and the number of classes known at each item.
+    levels
+        The table of levels before the first item; it changes.
+    watched
+        The column of the level.
+    inside
+        Takes the result: items by classes.
+    """
+    for t in range(len(p)):
+        k, y = known[t], labels[t]
+        for c in range(k):
+            inside[t, c] = mass_above(p[t], k, c) <= levels[THETA, watched]
+        if 0 <= y < k:
+            learn_levels(p[t], k, y, levels, -1)
+
+
+sets_along = CompiledKernel(sets_while_learning)
+
+
+def named_sets(probabilities: np.ndarray, inside: np.ndarray, names: Sequence[Any]) -> list[list[Any]]:
+    """Return the classes of each set, the most probable first.
+
+    Parameters
+    ----------
+    probabilities, inside
+        Items by classes: the probabilities, and which classes are in the set.
+    names
+        The names of the classes.
+
+    Examples
+    --------
+    >>> named_sets(np.array([[0.3, 0.1, 0.6]]), np.array([[True, False, True]]), ["ham", "eggs", "spam"])
+    [['spam', 'ham']]
+    """
+    order = np.argsort(-probabilities, axis=1, kind="stable")
+    return [
+        [names[c] for c in row if own[c]] for row, own in zip(order.tolist(), inside.tolist(), strict=True)
+    ]
 
 
 def miss_bound(items: int) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from linmax._jit import inline
+from linmax.spec import short
 from linmax.validation import require
 
 LARGEST = 1e12
@@ -24,6 +25,8 @@ class MistakeCosts:
         or a dict ``{(truth, guess): cost}``. A pair that is not listed costs 1, and 0 if both are the same.
     classes
         The classes that a matrix is for.
+    closed
+        Whether there will be no other classes, so that costs of others are refused.
 
     Examples
     --------
@@ -34,7 +37,7 @@ class MistakeCosts:
            [ 1.,  1.,  0.]])
     """
 
-    def __init__(self, costs: Any, classes: Sequence[Any]) -> None:
+    def __init__(self, costs: Any, classes: Sequence[Any], *, closed: bool = False) -> None:
         self.pairs: dict[tuple[Any, Any], float] = {}
         if isinstance(costs, Mapping):
             for pair, cost in costs.items():
@@ -43,6 +46,12 @@ class MistakeCosts:
                     f"mistake_costs needs pairs (truth, guess) as keys (got {pair!r})",
                 )
                 truth, guess = (one.item() if isinstance(one, np.generic) else one for one in pair)
+                for name in (truth, guess) if closed else ():
+                    require(
+                        name in classes,
+                        f"mistake_costs has the class {name!r}, which is not among classes="
+                        f" (got {short(list(classes))})",
+                    )
                 self.pairs[truth, guess] = _checked(cost)
             return
         try:
@@ -92,8 +101,8 @@ def _default(same: bool) -> float:
 def _checked(cost: Any) -> float:
     number = isinstance(cost, int | float | np.number) and not isinstance(cost, bool)
     require(
-        number and abs(float(cost)) <= LARGEST,
-        f"a cost of mistake_costs must be a finite number, at most {LARGEST:g} (got {cost!r})",
+        number and 0.0 <= float(cost) <= LARGEST,
+        f"a cost of mistake_costs must be a number from 0 to {LARGEST:g} (got {cost!r})",
     )
     return float(cost)
 

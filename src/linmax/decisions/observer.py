@@ -9,7 +9,7 @@ import numpy as np
 
 from linmax.decisions.answers import BINS, AnswerThreshold, find_threshold
 from linmax.decisions.calibration_map import MAP_SIZE, MAX_HEAT, new_map, probabilities_of
-from linmax.decisions.conformal import LEVELS, TARGET, THETA, level_of, new_levels
+from linmax.decisions.conformal import LEVELS, TARGET, THETA, level_of, new_levels, sets_along
 from linmax.decisions.costs import NO_COSTS, MistakeCosts
 from linmax.decisions.drift import ALARM_FIELDS, DETECTOR_SIZE, GROUP, MAX_ALARMS, DriftAlarm, alarms_of
 from linmax.decisions.sample import split
@@ -239,6 +239,23 @@ class Decisions:
     def watch(self, coverage: float) -> None:
         """Count the sizes of the sets with this coverage from now on."""
         self.arrays.settings[WATCHED] = level_of(coverage)
+
+    def sets_while_learning(self, probabilities: np.ndarray, batch: Any, levels: np.ndarray) -> np.ndarray:
+        """Return which classes were in the watched set of each item, before its label was seen.
+
+        Parameters
+        ----------
+        probabilities
+            The probabilities of a batch while it was learned, all of whose labels were used.
+        batch
+            The batch.
+        levels
+            The table of levels before.
+        """
+        inside = np.zeros(probabilities.shape, dtype=np.bool_)
+        watched = int(self.arrays.settings[WATCHED])
+        sets_along(probabilities, batch.labels, batch.known, levels.copy(), watched, inside)
+        return inside
 
     # --- as arrays
 

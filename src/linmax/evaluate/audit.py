@@ -6,12 +6,13 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linmax.decisions.conformal import named_sets
 from linmax.evaluate.calibration import CalibrationCounts
 from linmax.evaluate.counts import CountHistory, MistakeCounts
 from linmax.evaluate.decision_summary import AnswerCounts
@@ -19,6 +20,7 @@ from linmax.evaluate.experts import expert_contributions, vote_weights
 from linmax.evaluate.losses import ProbabilityLosses
 from linmax.evaluate.margins import margins
 from linmax.evaluate.metrics import ClassCounts
+from linmax.evaluate.predictions import answers_or_none
 from linmax.evaluate.progressive import voted_classes
 from linmax.evaluate.sample import (
     CONFIDENT_MISTAKE,
@@ -96,10 +98,15 @@ class LearnedChunk:
         The chunk.
     codes : ndarray of shape (n_items,)
         The predictions, as class codes.
+    answered : ndarray of shape (n_items,) or None
+        Which predictions are answers under the error limit of the audit; None if there is none.
     """
 
     chunk: Chunk
     codes: NDArray[np.int32]
+    answered: NDArray[np.bool_] | None
+    _sets: Callable[[], NDArray[np.bool_]]
+    _probabilities: Floats
     _margins: Floats
     _classes: NameIndex
     _unknown_classes: UnknownClasses
@@ -109,6 +116,16 @@ class LearnedChunk:
     def guesses(self) -> NDArray[Any]:
         """The predicted classes, decoded on first access."""
         return decode_classes(self.codes, self._classes, self._unknown_classes)
+
+    @property
+    def answers(self) -> NDArray[Any] | None:
+        """The predictions that are answers, and None for the others; None if there is no error limit."""
+        return None if self.answered is None else answers_or_none(self.guesses, self.answered)
+
+    @property
+    def sets(self) -> list[list[Any]]:
+        """The set of classes of each item for the coverage that the session watches."""
+        return named_sets(self._probabilities, self._sets(), self._classes.names)
 
     @cached_property
     def margins(self) -> Floats:
@@ -213,10 +230,9 @@ class Audit:
             batch = fusion.read(chunk.votes, labels, attributes=chunk.attributes)
         if self.answers is not None and (self.items in TRUST_CHECKS):
             self.answers.renew(fusion)
-        seen = fusion.decisions.seen
+        seen, levels = fusion.decisions.seen, fusion.decisions.arrays.levels.copy()
         found = fusion.learn_batch(batch, scores=True, probabilities=True)
-        if self.answers is not None:
-            self.answers.add(batch, found, seen, fusion.alarms)
+        answered = None if self.answers is None else self.answers.add(batch, found, seen, fusion.alarms)
         guess = found.codes
         begin, self.items = self.items, self.items + batch.trials
         margin = np.empty(batch.trials)
@@ -230,7 +246,11 @@ class Audit:
         else:
             self.wait()
             self._count(rows, batch, found, decoder, weights)
-        return LearnedChunk(chunk, guess, margin, fusion.names.classes, batch.unknown_classes, self.wait)
+        sets = partial(fusion.decisions.sets_while_learning, found.probabilities, batch, levels)
+        return LearnedChunk(
+            chunk, guess, answered, sets, found.probabilities, margin, fusion.names.classes,
+            batch.unknown_classes, self.wait,
+        )  # fmt: skip
 
     def wait(self) -> None:
         """Wait until everything that was learned is counted."""

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linmax.evaluate.recorded_votes import recorded_votes
 from linmax.fusion import Fusion
-from linmax.fusion.consult.paths import consultation_paths
+from linmax.fusion.consult.arguments import check_risk
+from linmax.fusion.consult.paths import consultation_paths, hard_votes, predict_codes
 from linmax.fusion.consult.record import Consultations, Way
-from linmax.inputs.names import to_label
-from linmax.kernels.forms import Hard, Sparse
-from linmax.streams import Chunk
+from linmax.kernels.forms import Dense
+
+if TYPE_CHECKING:  # reading files needs pyarrow
+    from linmax.streams import Chunk
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 RISKS = (0.0, 0.002, 0.01, 0.02, 0.05, 0.1)
 """The risks of a cost-accuracy curve."""
+MIN_SAMPLE, MAX_SAMPLE, SAMPLE_CELLS = 200, 5000, 5_000_000
+"""Items of `replay_sample`: the fewest, the most, and in between so many by the square of the experts."""
+MAX_EXPERTS = 300
+"""With more experts, `replay_sample` would take too long."""
 
 
 class Strategy(NamedTuple):
@@ -53,14 +60,17 @@ class Replay(NamedTuple):
     ----------
     items, labelled : int
         The number of items, and of those with a label.
+    priced : bool
+        Whether experts have prices; else each costs 1.
     exact : bool
         Whether risk 0 saves anything.
     everybody : Strategy
         The full panel.
     consultations : list of Strategy
         Risk 0 and others, in ascending order, on the items that were not asked in full.
-    in_full : int
-        How many items were drawn to be asked in full.
+    in_full, left_out : int
+        How many items were drawn to be asked in full, and how many of them are not compared: all, unless
+        there are no others.
     fallback : list of str
         For each of them, why it behaved as with risk 0 in the end; empty if it did not.
     others : list of Strategy
@@ -71,10 +81,12 @@ class Replay(NamedTuple):
 
     items: int
     labelled: int
+    priced: bool
     exact: bool
     everybody: Strategy
     consultations: list[Strategy]
     in_full: int
+    left_out: int
     fallback: list[str]
     others: list[Strategy]
     subsets: list[Strategy]
@@ -91,6 +103,8 @@ def replay_consultations(
     confidence: float = 0.95,
     batch: int = 1,
     subsets: bool = False,
+    scores: Floats | None = None,
+    attributes: Any = None,
 ) -> Replay:
     """Replay consultations of items with recorded votes; the session does not learn.
 
@@ -117,6 +131,11 @@ def replay_consultations(
         How many experts are asked at a time.
     subsets : bool
         Whether fixed subsets are searched, too, which takes long for many experts.
+    scores : ndarray of shape (n_items, n_experts, n_classes), optional
+        The scores that experts answer with, in a range that is that of all of them; `votes` are then used by
+        strategies that count votes.
+    attributes : optional
+        The attributes of all items, as for `Fusion.predict`.
 
     Returns
     -------
@@ -137,13 +156,15 @@ def replay_consultations(
     best single expert (2): 1.0 asked, 0.645 right
     cascade: 2.9 asked, 0.845 right
     """
-    n = votes.shape[1]
+    n, priced = votes.shape[1], prices is not None
     prices = np.ones(n) if prices is None else np.asarray(prices, dtype=np.float64)
     available = np.ones(votes.shape, dtype=bool) if available is None else available
-    paths = consultation_paths(fusion, votes, available, prices, batch)
+    for risk in risks:
+        check_risk(risk, confidence)
+    paths = consultation_paths(fusion, votes, available, prices, batch, attributes=attributes, scores=scores)
     if paths is None:
         raise ValueError(
-            f"consultations of {fusion.learner} cannot be replayed; take a learner that reads votes alone"
+            f"consultations of {fusion.learner} cannot be replayed: nothing is known on what votes add"
         )
     drawn, critical, costs = _drawn(fusion, len(votes)), paths.critical(), paths.costs(prices)
     kept = ~drawn if not drawn.all() else np.ones(len(votes), dtype=bool)
@@ -168,17 +189,20 @@ def replay_consultations(
         strategy(name, asked, cost, guesses, False)
         for name, asked, cost, guesses in _others(fusion, votes, available, prices, labels, known)
     ]
+
+    def predict(chosen: list[int]) -> Ints:
+        some = np.isin(np.arange(n), chosen)
+        given = hard_votes(np.where(some, votes, -1)) if scores is None else Dense(scores * some[:, None])
+        return predict_codes(fusion, given, attributes).astype(np.int64)
+
     return Replay(
-        int(kept.sum()), int(known.sum()), exact, whole, found, int(drawn.sum()), fallback, others,
-        _subsets(fusion, votes, available, prices, strategy, labels, known) if subsets else [],
+        int(kept.sum()), int(known.sum()), priced, exact, whole, found, int(drawn.sum()), int((~kept).sum()),
+        fallback, others, _subsets(predict, available, prices, strategy, labels, known) if subsets else [],
     )  # fmt: skip
 
 
-def recorded_votes(fusion: Fusion, chunk: Chunk) -> tuple[Ints, NDArray[np.bool_], Ints]:
-    """Return the votes of a chunk by the experts of a session, which of them can be asked, and the labels.
-
-    In a table with a column per expert, an empty cell is an abstention; in a list of votes, experts without a
-    vote cannot be asked.
+def replay_sample(fusion: Fusion, chunk: Chunk, prices: Mapping[Any, float]) -> Replay | None:
+    """Replay consultations on the last items of a chunk, in the present state.
 
     Parameters
     ----------
@@ -186,34 +210,34 @@ def recorded_votes(fusion: Fusion, chunk: Chunk) -> tuple[Ints, NDArray[np.bool_
         The session.
     chunk : Chunk
         The items.
+    prices : mapping
+        What it costs to ask experts, by name; without a price of each of them, all cost 1.
+
+    Returns
+    -------
+    replay : Replay or None
+        None if there are no experts to ask, or too many.
     """
-    batch = fusion.read(chunk.votes, new_experts="ignore")
-    n, k = len(fusion.experts), len(fusion.classes)
-    votes = np.full((chunk.items, n), -1, dtype=np.int64)
-    if isinstance(batch.votes, Hard):
-        votes[:, : batch.votes.codes.shape[1]] = batch.votes.codes[:, :n]
-    elif isinstance(batch.votes, Sparse) and bool((batch.votes.value == 1.0).all()):
-        item = np.repeat(np.arange(chunk.items), np.diff(batch.votes.indptr))
-        votes[item, batch.votes.expert] = batch.votes.label
-    else:
-        raise ValueError("consultations are replayed with labels, and these are scores")
-    votes[votes >= k] = -1  # classes that the session does not know
-    available = votes >= 0
-    if hasattr(chunk.votes, "column_names"):  # an Arrow table
-        available[:] = [name in set(chunk.votes.column_names) for name in fusion.experts]
-    labels = np.full(chunk.items, -1, dtype=np.int64)
-    if chunk.labels is not None:
-        labels[:] = [
-            -1 if label is None else fusion.names.classes.get(to_label(label, "labels"))
-            for label in chunk.labels.tolist()
-        ]
-    return votes, available, labels
+    n = len(fusion.experts)
+    if "votes" not in fusion.needs or not 1 < n <= MAX_EXPERTS or not fusion.classes:
+        return None
+    rows = int(np.clip(SAMPLE_CELLS // (n * n), MIN_SAMPLE, MAX_SAMPLE))
+    items = recorded_votes(fusion, chunk.slice(max(0, chunk.items - rows), chunk.items))
+    found = [prices.get(name, prices.get(str(name))) for name in fusion.experts]
+    listed = None if None in found else np.array(found, dtype=np.float64)
+    try:
+        return replay_consultations(
+            fusion, items.votes, items.labels, available=items.available, prices=listed, scores=items.scores,
+            attributes=items.attributes,
+        )  # fmt: skip
+    except ValueError:  # nothing is known on what votes add
+        return None
 
 
 def _drawn(fusion: Fusion, items: int) -> NDArray[np.bool_]:
     """Return which items are asked in full."""
-    record = Consultations()
-    record.count, record.exploration = fusion.consultations.count, fusion.exploration
+    before, record = fusion.consultations, Consultations()
+    record.count, record.since, record.exploration = before.count, before.since, fusion.exploration
     return record.draw_many(fusion.seed, items)
 
 
@@ -225,7 +249,8 @@ def _thresholds(
     if way.risk == 0.0:
         return thresholds, ""
     record, before = Consultations(), fusion.consultations
-    rows = [row for row in before.rows if row is not None]
+    later = max(0, before.first - (before.in_full - len(before.rows)))  # than the last alarm of drift
+    rows = [row for row in before.rows[later:] if row is not None]
     refreshed = fusion._critical_distances(prices, batch, rows) if rows else None
     for value in [] if refreshed is None else refreshed.tolist():
         record.record(value)
@@ -262,6 +287,7 @@ def _others(
         )
     ]
     order, rows = np.argsort(prices, kind="stable"), np.arange(items)
+    order = order[available[:, order].any(axis=0)] if available.any() else order[:1]
     counts, first = np.zeros((items, k)), np.full((items, k), n)
     asked, cost, open_items = np.zeros(items), np.zeros(items), np.ones(items, dtype=bool)
     agreed = np.full(items, -1)
@@ -292,8 +318,7 @@ def _others(
 
 
 def _subsets(
-    fusion: Fusion,
-    votes: Ints,
+    predict: Callable[[list[int]], Ints],
     available: NDArray[np.bool_],
     prices: Floats,
     strategy: Any,
@@ -301,14 +326,13 @@ def _subsets(
     known: NDArray[np.bool_],
 ) -> list[Strategy]:
     """Return fixed subsets of every size, found by adding the expert that makes most predictions right."""
-    n = votes.shape[1]
     chosen: list[int] = []
     found = []
-    while len(chosen) < n:
+    while len(chosen) < len(prices):
         tried = []
-        for i in range(n):
+        for i in range(len(prices)):
             if i not in chosen:
-                guesses = _predict_subset(fusion, votes, [*chosen, i])
+                guesses = predict([*chosen, i])
                 tried.append((int((guesses[known] == labels[known]).sum()), -i, guesses))
         _, i, guesses = max(tried, key=lambda one: one[:2])
         chosen.append(-i)
@@ -316,15 +340,3 @@ def _subsets(
         name = f"best fixed {len(chosen)} in hindsight"
         found.append(strategy(name, there.sum(axis=1), there @ prices[chosen], guesses))
     return found
-
-
-def _predict_subset(fusion: Fusion, votes: Ints, chosen: list[int]) -> Ints:
-    """Return what the session predicts from the votes of some experts."""
-    given = np.full(votes.shape, -1)
-    given[:, chosen] = votes[:, chosen]
-    labels = np.array([*fusion.classes, None], dtype=object)
-    codes = fusion.predict_batch(fusion.read(labels[given])).codes
-    return codes.astype(np.int64)
-
-
-__all__ = ["RISKS", "Replay", "Strategy", "recorded_votes", "replay_consultations"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax.decisions.answers import AnswerThreshold, answers_of
+from linmax.decisions.answers import AnswerThreshold, answers_of, doubts_of
 from linmax.decisions.conformal import LEVELS, MISSES, SETS, SIZES
 from linmax.decisions.drift import DriftAlarm
 from linmax.decisions.trials import WATCHED
@@ -162,7 +162,8 @@ class AnswerCounts:
     ...     counts.renew(fusion)
     ...     batch = fusion.read(votes[begin : begin + 500], labels[begin : begin + 500])
     ...     seen = fusion.decisions.seen
-    ...     counts.add(batch, fusion.learn_batch(batch, probabilities=True), seen, fusion.alarms)
+    ...     found = fusion.learn_batch(batch, probabilities=True)
+    ...     answered = counts.add(batch, found, seen, fusion.alarms)
     >>> counts.result()
     AnsweredItems(max_error=0.1, items=2000, answered=1227, wrong=70)
     """
@@ -176,8 +177,10 @@ class AnswerCounts:
         """Take the threshold of the session as it is now."""
         self.probability = fusion.answer_threshold(self.max_error, CONFIDENCE).probability
 
-    def add(self, batch: Batch, found: Predictions, seen: int, alarms: Sequence[DriftAlarm]) -> None:
-        """Count learned items.
+    def add(
+        self, batch: Batch, found: Predictions, seen: int, alarms: Sequence[DriftAlarm]
+    ) -> NDArray[np.bool_]:
+        """Count learned items, and return which of all items are answered.
 
         Parameters
         ----------
@@ -191,16 +194,17 @@ class AnswerCounts:
             The alarms so far.
         """
         counted = (batch.labels >= 0) & (batch.labels < batch.known)
-        codes, labels = found.codes[counted], batch.labels[counted]
-        doubts = 1.0 - found.probabilities[counted, codes]
-        first = min((alarm.trial - seen for alarm in alarms if alarm.trial > seen), default=len(codes))
+        rows = np.flatnonzero(counted)
+        first = min((alarm.trial - seen for alarm in alarms if alarm.trial > seen), default=len(rows))
+        doubts = doubts_of(found.probabilities, found.codes)
         given = answers_of(doubts, AnswerThreshold(self.probability, 0, 0, 0.0, 0.0))
-        given[first:] = False
-        if first < len(codes):
+        if first < len(rows):
+            given[rows[first] :] = False
             self.probability = math.inf
-        self.items += len(codes)
-        self.answered += int(np.count_nonzero(given))
-        self.wrong += int(np.count_nonzero(given & (codes != labels)))
+        self.items += len(rows)
+        self.answered += int(np.count_nonzero(given & counted))
+        self.wrong += int(np.count_nonzero(given & counted & (found.codes != batch.labels)))
+        return given
 
     def result(self) -> AnsweredItems:
         """Return the counts."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from linmax.evaluate.audit import Milestone
 from linmax.evaluate.calibration import Calibration
+from linmax.evaluate.consultation import Replay
 from linmax.evaluate.decision_summary import DecisionSummary
 from linmax.evaluate.metrics import Metrics
 from linmax.evaluate.sample import ItemRecord
@@ -241,6 +242,8 @@ class Findings:
         How far its probabilities can be believed; None without counted items.
     decisions : DecisionSummary or None
         Answers within an error limit, sets of classes, costs and drift; None if nothing was learned of them.
+    consultations : Replay or None
+        What it costs to ask experts one by one, on the latest sampled items; None if it was not measured.
     schema : dict
         The roles of the columns, as the caller gives them.
     file : str
@@ -319,6 +322,7 @@ class Findings:
     metrics: Metrics = NO_METRICS
     calibration: CalibrationSummary | None = None
     decisions: DecisionSummary | None = None
+    consultations: Replay | None = None
     schema: dict[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:

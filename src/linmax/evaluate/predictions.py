@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linmax.decisions.answers import answers_of, doubts_of
+from linmax.decisions.conformal import named_sets, sets_of
 from linmax.evaluate.margins import margins
 from linmax.fusion import Fusion
 from linmax.inputs import Batch, Dense, Hard, decode_classes
@@ -34,6 +36,10 @@ class PredictedChunk(NamedTuple):
         The experts that have a column or, where there are no columns, a vote.
     probabilities : ndarray of shape (n_items, n_classes)
         The probability of each known class, as from `Fusion.predict_proba`.
+    answers : ndarray of shape (n_items,) or None
+        The predictions that are answers under an error limit, and None where there is none.
+    sets : list of list or None
+        The set of classes of each item, as from `Fusion.predict_set`.
     """
 
     chunk: Chunk
@@ -41,9 +47,13 @@ class PredictedChunk(NamedTuple):
     margins: NDArray[np.float64]
     experts: list[Any]
     probabilities: NDArray[np.float64]
+    answers: NDArray[Any] | None
+    sets: list[list[Any]] | None
 
 
-def predict_chunks(fusion: Fusion, chunk: Chunk) -> Iterator[PredictedChunk]:
+def predict_chunks(
+    fusion: Fusion, chunk: Chunk, *, max_error: float | None = None, coverage: float | None = None
+) -> Iterator[PredictedChunk]:
     """Predict a chunk with the present weights, in parts whose scores fit into memory; nothing is learned.
 
     Parameters
@@ -52,6 +62,10 @@ def predict_chunks(fusion: Fusion, chunk: Chunk) -> Iterator[PredictedChunk]:
         The session.
     chunk : Chunk
         The items.
+    max_error : float, optional
+        The allowed share of wrong answers, at a confidence of 95 %; there are no answers without it.
+    coverage : float, optional
+        The share of sets that have the label; there are no sets without it.
 
     Yields
     ------
@@ -74,13 +88,38 @@ def predict_chunks(fusion: Fusion, chunk: Chunk) -> Iterator[PredictedChunk]:
         part = chunk.slice(begin, begin + rows)
         batch = fusion.read(part.votes, attributes=part.attributes, new_experts="ignore")
         predicted = fusion.predict_batch(batch, scores=True, probabilities=True)
+        guesses = decode_classes(predicted.codes, fusion.names.classes, batch.unknown_classes)
+        p, answers, sets = predicted.probabilities[:, : len(fusion.classes)], None, None
+        if max_error is not None:
+            threshold = fusion.answer_threshold(max_error)
+            doubts = doubts_of(predicted.probabilities, predicted.codes)
+            answers = answers_or_none(guesses, answers_of(doubts, threshold))
+        if coverage is not None:
+            sets = named_sets(p, sets_of(p, fusion.decisions.theta(coverage)), fusion.classes)
         yield PredictedChunk(
-            part,
-            decode_classes(predicted.codes, fusion.names.classes, batch.unknown_classes),
-            margins(predicted.scores, batch.known),
-            _voting_experts(fusion, part, batch),
-            predicted.probabilities[:, : len(fusion.classes)],
-        )
+            part, guesses, margins(predicted.scores, batch.known), _voting_experts(fusion, part, batch), p,
+            answers, sets,
+        )  # fmt: skip
+
+
+def answers_or_none(guesses: NDArray[Any], answered: NDArray[np.bool_]) -> NDArray[Any]:
+    """Return the predictions that are answers, and None for the others.
+
+    Parameters
+    ----------
+    guesses : ndarray of shape (n_items,)
+        The predictions.
+    answered : ndarray of bool, shape (n_items,)
+        Which of them are answers.
+
+    Examples
+    --------
+    >>> answers_or_none(np.array(["ham", "spam"]), np.array([True, False])).tolist()
+    ['ham', None]
+    """
+    answers = guesses.astype(object)
+    answers[~answered] = None
+    return answers
 
 
 def _voting_experts(fusion: Fusion, chunk: Chunk, batch: Batch) -> list[Any]:

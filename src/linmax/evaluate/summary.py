@@ -10,6 +10,7 @@ import numpy as np
 from linmax.bounds import Case, mistake_bound, tightest
 from linmax.evaluate.audit import Audit
 from linmax.evaluate.baselines import compared_counts, find_baselines, last_half, plurality_mistakes
+from linmax.evaluate.consultation import replay_sample
 from linmax.evaluate.counts import MistakeCounts
 from linmax.evaluate.decision_summary import summarize_decisions
 from linmax.evaluate.experts import Ablation, Trust, ablate_each, decode_labels, trust_of_codes
@@ -58,6 +59,7 @@ def summarize(
     schema: Mapping[str, Any] | None = None,
     repeated: bool = False,
     ablation: bool = True,
+    consult: bool = False,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Findings:
     """Summarize an audited run.
@@ -80,6 +82,8 @@ def summarize(
         Whether the session had learned these items before; this is a grave warning.
     ablation : bool, default=True
         Whether to measure the accuracy without each expert, which takes a while.
+    consult : bool, default=False
+        Whether to replay consultations, with the weights at the end.
     on_progress : callable
         Called during ablation with the number of runs done and of all runs.
 
@@ -164,6 +168,7 @@ def summarize(
         metrics=audit.class_counts.metrics(LINMAX),
         calibration=_calibration(audit, fusion),
         decisions=summarize_decisions(fusion, rows, audit.answers),
+        consultations=replay_sample(fusion, rows.chunk, prices or {}) if consult and rows else None,
         schema=dict(schema or {}),
     )
 

@@ -9,8 +9,15 @@ from typing import Any
 import numpy as np
 
 from linmax import inputs
-from linmax.decisions.answers import AnswerThreshold, NoAnswerWarning, answers_of, check_limits
-from linmax.decisions.conformal import level_of, sets_of
+from linmax.decisions.answers import (
+    AnswerThreshold,
+    NoAnswerWarning,
+    answers_of,
+    check_limits,
+    doubts_of,
+    why_no_answers,
+)
+from linmax.decisions.conformal import level_of, named_sets, sets_of
 from linmax.decisions.drift import DriftAlarm
 from linmax.decisions.observer import Decisions
 from linmax.fusion.prediction import PredictionMethods
@@ -120,12 +127,7 @@ class DecisionMethods(PredictionMethods):
             scores = self._scores(self.read(votes, attributes=attributes, new_experts=new_experts))
             p = self.decisions.probabilities(scores)
             theta = self.decisions.theta(coverage)
-        names, inside = self.names.classes.names, sets_of(p, theta)
-        order = np.argsort(-p, axis=1, kind="stable")
-        return [
-            [names[c] for c in row if own[c]]
-            for row, own in zip(order.tolist(), inside.tolist(), strict=True)
-        ]
+        return named_sets(p, sets_of(p, theta), self.names.classes.names)
 
     def predict_set_one(
         self,
@@ -154,9 +156,8 @@ class DecisionMethods(PredictionMethods):
             scores = self._scores(self._read_one(votes, attributes, new_experts))
             require(len(scores) == 1, "predict_set_one needs an item: pass its votes or attributes")
             p = self.decisions.probabilities(scores)
-            inside = sets_of(p, self.decisions.theta(coverage))[0]
-        order = np.argsort(-p[0], kind="stable").tolist()
-        return [self.names.classes.names[c] for c in order if inside[c]]
+            inside = sets_of(p, self.decisions.theta(coverage))
+        return named_sets(p, inside, self.names.classes.names)[0]
 
     def _require_calibration(self, what: str) -> None:
         require(
@@ -172,21 +173,14 @@ class DecisionMethods(PredictionMethods):
         """Return the predictions, with None where the probability is too low."""
         threshold = self.answer_threshold(max_error, confidence)
         if threshold.probability == math.inf:
-            few = threshold.labels < threshold.needed
-            reason = (
-                f"{threshold.labels} labelled items were counted, and at least {threshold.needed} are needed"
-                if few
-                else f"no confidence gives so few errors on {threshold.labels} labelled items"
-            )
             warnings.warn(
-                f"max_error={max_error:g} at confidence {confidence:g} answers nothing: {reason}",
+                f"max_error={max_error:g} at confidence {confidence:g} answers nothing:"
+                f" {why_no_answers(threshold)}",
                 NoAnswerWarning,
                 stacklevel=3,
             )
         found = self.runner.run(batch, learn=False, scores=True, probabilities=True)
         answers = inputs.decode_classes(found.codes, self.names.classes, batch.unknown_classes)
         answers = answers.astype(object)
-        rows = np.arange(len(answers))
-        doubts = 1.0 - found.probabilities[rows, np.maximum(found.codes, 0)] if len(answers) else np.zeros(0)
-        answers[~answers_of(doubts, threshold) | (found.codes < 0)] = None
+        answers[~answers_of(doubts_of(found.probabilities, found.codes), threshold)] = None
         return answers

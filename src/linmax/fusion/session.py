@@ -143,7 +143,11 @@ class Fusion(ConsultMethods, DecisionMethods):
             NameIndex(() if classes is None else classes, what="class"),
             NameIndex(() if experts is None else experts, what="expert"),
         )
-        costs = None if mistake_costs is None else MistakeCosts(mistake_costs, self.classes)
+        costs = (
+            None
+            if mistake_costs is None
+            else MistakeCosts(mistake_costs, self.classes, closed=on_new_class != "add")
+        )
         self.decisions = Decisions(calibrate, costs)
         self.tickets = Tickets()
         self.notes: dict[str, Any] = {}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+from linmax.evaluate.consultation import Replay
 from linmax.evaluate.decision_summary import DriftSummary
 from linmax.evaluate.findings import Findings
 from linmax.report.text import count, label, percent
@@ -10,6 +13,8 @@ SHOWN_EXPERTS = 5
 """Experts in the sentence on an alarm."""
 SHOWN_ALARMS = 5
 """Alarms with a sentence of their own."""
+SHOWN_PLURALITY = (1, 2, 3, 5, 10, 20, 50)
+"""Of how many experts the plurality is shown."""
 
 
 def describe_decisions(findings: Findings) -> list[str]:
@@ -68,6 +73,28 @@ def answer_rows(findings: Findings) -> list[tuple[str, str, str, str]]:
         )
         for one in findings.decisions.answers
     ]
+
+
+def strategy_table(replay: Replay) -> tuple[list[str], list[list[str]]]:
+    """Return the headings and rows of a table of strategies: what they cost, and how accurate they are.
+
+    Parameters
+    ----------
+    replay : Replay
+        The strategies; everybody is in the first row, and consultations are next.
+    """
+    plurality = [one for one in replay.others if one.name.startswith("plurality")]
+    shown = [plurality[m - 1] for m in SHOWN_PLURALITY if m <= len(plurality)]
+    strategies = [replay.everybody, *replay.consultations, *replay.others[:2], *shown, *replay.subsets]
+    rows = []
+    for one in strategies:
+        saved = f"{1.0 - one.cost / replay.everybody.cost:.1%}" if replay.everybody.cost else ""
+        accuracy, changed = (
+            "" if math.isnan(part) else f"{part:.2%}" for part in (one.accuracy, one.changed)
+        )
+        cost = [f"{one.cost:.4g}"] if replay.priced else []
+        rows.append([one.name, f"{one.asked:.2f}", *cost, saved, accuracy, changed])
+    return ["strategy", "asked", *(["cost"] if replay.priced else []), "saved", "accuracy", "changed"], rows
 
 
 def describe_alarm(alarm: DriftSummary) -> str:

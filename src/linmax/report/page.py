@@ -13,7 +13,8 @@ from linmax.report.charts import NAMED_EXPERTS, coverage, mistakes, trust_over_t
 from linmax.report.charts_calibration import reliability
 from linmax.report.charts_decisions import answered_by_error, coverage_of_sets
 from linmax.report.charts_experts import MAX_AGREEMENT, MAX_BARS, agreement, contributions
-from linmax.report.decision_sentences import answer_rows, describe_decisions
+from linmax.report.consultation_chart import cost_accuracy
+from linmax.report.decision_sentences import answer_rows, describe_decisions, strategy_table
 from linmax.report.page_tables import (
     calibration_rows,
     coverage_rows,
@@ -114,6 +115,7 @@ def _context(findings: Findings) -> dict[str, Any]:
         "calibration_rows": calibration_rows(findings),
         "decision_sentences": describe_decisions(findings),
         "answer_rows": answer_rows(findings),
+        "strategies": None if findings.consultations is None else strategy_table(findings.consultations),
         "droppable": describe_droppable(findings),
         "key_figures": key_figures(findings),
         "charts": _charts(findings),
@@ -147,6 +149,7 @@ def _charts(findings: Findings) -> dict[str, tuple[Any, ...]]:
         "calibration": [reliability(findings.calibration) for _ in sizes[:1]],
         "answers": [answered_by_error(findings.decisions) for _ in sizes[:1]],
         "sets": [coverage_of_sets(findings.decisions) for _ in sizes[:1]],
+        "consult": [cost_accuracy(findings.consultations) for _ in sizes[:1]],
     }
     return {name: tuple(markupsafe.Markup(svg) for svg in svgs if svg) for name, svgs in charts.items()}
 

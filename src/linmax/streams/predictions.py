@@ -92,6 +92,8 @@ class PredictionWriter:
         margins: Any,
         labels: Any = None,
         probabilities: dict[str, Any] | None = None,
+        answers: Any = None,
+        sets: list[list[Any]] | None = None,
     ) -> None:
         """Write the rows of a chunk.
 
@@ -107,6 +109,12 @@ class PredictionWriter:
             The label of each item. The first call decides whether there is a column of labels.
         probabilities : dict of str to array-like of float, optional
             The probability of each class on every item; class ``c`` is written to the column ``p_c``.
+        answers : array-like, optional
+            The predicted class of each item that is answered, and None for those passed on: the column
+            ``answer``.
+        sets : list of list, optional
+            The set of classes of each item: the column ``set``, a list in JSONL and Parquet, and text with
+            semicolons elsewhere.
         """
         columns: dict[str, Any] = {"row": pa.array(chunk.lines, pa.int64())}
         if chunk.ids is not None:
@@ -115,6 +123,10 @@ class PredictionWriter:
         columns["margin"] = pa.array(np.asarray(margins, np.float64), from_pandas=True)
         if labels is not None:
             columns["truth"] = _arrow_classes(labels)
+        if answers is not None:
+            columns["answer"] = _arrow_classes(answers)
+        if sets is not None:
+            columns["set"] = _arrow_sets(sets)
         for name, values in (probabilities or {}).items():
             columns[f"p_{name}"] = pa.array(np.round(np.asarray(values, np.float64), 6))
         table = pa.table(columns)
@@ -157,6 +169,10 @@ class _CsvWriter:
         file.write(header.getvalue().encode())
 
     def write(self, table: Any) -> None:
+        if "set" in table.column_names:
+            place = table.column_names.index("set")
+            joined = pa.array([";".join(map(str, one)) for one in table["set"].to_pylist()])
+            table = table.set_column(place, "set", joined)
         try:
             text = self._format(table, "none")
         except pa.ArrowInvalid:
@@ -243,6 +259,14 @@ def _arrow_classes(names: Any) -> Any:
         return pa.array(np.asarray(names).tolist())
     except (OverflowError, pa.ArrowInvalid):
         return pa.array([None if name is None else str(name) for name in names])
+
+
+def _arrow_sets(sets: list[list[Any]]) -> Any:
+    """Convert sets of classes to an Arrow array of lists."""
+    try:
+        return pa.array(sets)
+    except (OverflowError, pa.ArrowInvalid):
+        return pa.array([[str(name) for name in one] for one in sets])
 
 
 def _arrow_ids(ids: list[Any]) -> Any:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
+from inspect import isawaitable, iscoroutine
 from typing import Any
 
 import numpy as np
 
+from linmax.decisions.answers import SMALLEST_ERROR
+from linmax.decisions.costs import LARGEST
 from linmax.spec import short
-from linmax.validation import is_finite
+from linmax.validation import is_finite, is_number
 
 
 def check_risk(risk: Any, confidence: Any) -> None:
     """Raise a ValueError unless both are in range."""
-    if not is_finite(risk) or not 0.0 <= risk < 1.0:
-        raise ValueError(f"risk must be at least 0 and below 1 (got {risk!r}); 0.01 is usual")
+    if not is_finite(risk) or not (risk == 0.0 or SMALLEST_ERROR <= risk < 1.0):
+        raise ValueError(
+            f"risk must be 0, or at least {SMALLEST_ERROR:g} and below 1 (got {risk!r}); 0.01 is usual"
+        )
     if not is_finite(confidence) or not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence must be above 0 and below 1 (got {confidence!r}); 0.95 is usual")
 
@@ -23,6 +28,24 @@ def check_answers(votes: Any) -> None:
     """Raise a ValueError unless the answers so far are a dict."""
     if not isinstance(votes, Mapping):
         raise ValueError(f"next_expert needs the answers so far as a dict (got {short(votes)})")
+
+
+def checked_answer(answer: Any) -> Any:
+    """Return the answer of an expert; raise a ValueError if it has to be awaited."""
+    if isawaitable(answer):
+        if iscoroutine(answer):
+            answer.close()
+        raise ValueError("ask is asynchronous; call await fusion.consult_async(ask), or pass a plain one")
+    return answer
+
+
+def checked_awaitable(answer: Any) -> Awaitable[Any]:
+    """Return the answer of an asynchronous function; raise a ValueError if it has not to be awaited."""
+    if not isawaitable(answer):
+        raise ValueError(
+            f"consult_async needs an asynchronous ask (got {short(answer)} from it); call consult for others"
+        )
+    return answer
 
 
 def checked_experts(experts: Any) -> Any:
@@ -36,16 +59,25 @@ def price_array(prices: Mapping[Any, float] | None, experts: Any) -> np.ndarray 
     """Return the price of each expert, after checking it."""
     if prices is None:
         return None
-    try:
-        array = np.fromiter(map(prices.__getitem__, experts), np.float64, len(experts))
-    except KeyError as missing:
-        raise ValueError(f"prices have no price of the expert {missing.args[0]!r}; add it") from None
-    except (TypeError, ValueError, AttributeError):
-        raise ValueError(f"prices must be {{expert: number}} (got {short(prices)})") from None
-    if len(array) and not 0.0 <= array.min() <= array.max() < np.inf:
-        name = next(name for name, price in zip(experts, array, strict=True) if not 0.0 <= price < np.inf)
-        raise ValueError(f"the price of {name!r} must be a number, 0 or more (got {prices[name]!r})")
-    return array
+    if not isinstance(prices, Mapping):
+        raise ValueError(f"prices must be {{expert: number}} (got {short(prices)})")
+    for name in experts:
+        if name not in prices:
+            raise ValueError(f"prices have no price of the expert {name!r}; add it")
+        if not is_price(prices[name]):
+            raise ValueError(
+                f"the price of {name!r} must be a number from 0 to {LARGEST:g} (got {prices[name]!r})"
+            )
+    return np.array([float(prices[name]) for name in experts])
+
+
+def is_price(price: Any) -> bool:
+    """Whether a value is a number that can be a price; sums of prices stay finite.
+
+    >>> is_price(0.5), is_price(-1), is_price(True), is_price("3"), is_price(1e308)
+    (True, False, False, False, False)
+    """
+    return (is_number(price) or isinstance(price, np.number)) and 0.0 <= float(price) <= LARGEST
 
 
 def checked_range(score_range: Any) -> tuple[float, float]:

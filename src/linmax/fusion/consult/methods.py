@@ -9,9 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from linmax.decisions import Decisions
+from linmax.decisions.trials import ALARMS
 from linmax.fusion.consult.arguments import (
     check_answers,
     check_risk,
+    checked_answer,
+    checked_awaitable,
     checked_experts,
     checked_range,
     price_array,
@@ -39,6 +43,7 @@ class ConsultMethods(PredictionMethods):
     """
 
     seed: int
+    decisions: Decisions
     consultations: Consultations
     _settlement: Settlement | None = None
 
@@ -121,7 +126,7 @@ class ConsultMethods(PredictionMethods):
         run = _Run(self, experts, attributes, prices, risk, confidence, batch, score_range)
         while names := run.next():
             for name in names:
-                run.votes[name] = ask(name)
+                run.votes[name] = checked_answer(ask(name))
         return run.result
 
     async def consult_async(
@@ -161,7 +166,7 @@ class ConsultMethods(PredictionMethods):
         """
         run = _Run(self, experts, attributes, prices, risk, confidence, batch, score_range)
         while names := run.next():
-            answers = await asyncio.gather(*map(ask, names))
+            answers = await asyncio.gather(*[checked_awaitable(ask(name)) for name in names])
             run.votes.update(zip(names, answers, strict=True))
         return run.result
 
@@ -220,6 +225,11 @@ class ConsultMethods(PredictionMethods):
 
     # --- parts
 
+    @property
+    def _alarm_count(self) -> int:
+        """How many alarms of drift there were."""
+        return int(self.decisions.arrays.counts[ALARMS])
+
     def _settled_by(self, experts: Iterable[Any] | None) -> Settlement:
         """Return what the experts can change now; it is found anew when the session has learned."""
         names = tuple(self.names.experts.names if experts is None else checked_experts(experts))
@@ -234,6 +244,7 @@ class ConsultMethods(PredictionMethods):
         """Return when to stop; it is calibrated in the present state if all experts can be asked."""
         if risk == 0.0:
             return EXACT
+        self.consultations.follow(self._alarm_count)
         whole = state.experts == tuple(self.names.experts.names)
         listed = None if prices is None or not whole else tuple(prices.tolist())
         way = Way(float(risk), float(confidence), int(batch), listed)
@@ -305,6 +316,7 @@ class _Run:
             self.prices = price_array(prices, self.experts)
             self.risk = risk
             self.state = fusion._settled_by(self.experts)
+            fusion.consultations.follow(fusion._alarm_count)
             self.in_full = fusion.consultations.draw(fusion.seed)
             self.threshold = EXACT
             if not self.in_full:

@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linmax.fusion.consult.record import NEVER
-from linmax.fusion.consult.settlement import Settlement
+from linmax.fusion.consult.replay_kernel import replay_answers
+from linmax.fusion.consult.settlement import ROUNDING_OF_ATTRIBUTES, Settlement
 from linmax.inputs import Batch
-from linmax.kernels.forms import Hard
+from linmax.kernels.forms import Dense, Hard
 from linmax.kernels.settlement import ABSTAINS, NOT_ASKED, NUMBERS, replay
 
 CHUNK = 1 << 16  # predictions of prefixes at a time
+MOST_ADDED = 1 << 22  # numbers that answers add to scores, at a time
 
 
 class Paths(NamedTuple):
@@ -72,7 +74,14 @@ class Paths(NamedTuple):
 
 
 def consultation_paths(
-    fusion: Any, votes: np.ndarray, available: np.ndarray, prices: np.ndarray | None = None, batch: int = 1
+    fusion: Any,
+    votes: np.ndarray,
+    available: np.ndarray,
+    prices: np.ndarray | None = None,
+    batch: int = 1,
+    *,
+    attributes: Any = None,
+    scores: np.ndarray | None = None,
 ) -> Paths | None:
     """Return the paths of items with recorded votes, in the present state of a session.
 
@@ -88,35 +97,93 @@ def consultation_paths(
         The price of each expert; None: all are 1.
     batch
         How many experts are asked at a time.
+    attributes
+        The attributes of all items, as for `Fusion.predict`, if the learner reads them.
+    scores
+        The scores that experts answer with, items by experts by classes, in a range that is that of all of
+        them; None: they answer with `votes`.
 
     Returns
     -------
     Paths or None
-        None if nothing is known on what votes add, or if it depends on attributes.
+        None if nothing is known on what votes add, or if attributes are missing.
     """
     with fusion._lock, fusion._lock.state:
         state: Settlement = fusion._settled_by(None)
-        if not state.known or state.found.of_attributes:
+        if not state.known or (state.found.of_attributes and attributes is None):
             return None
         items, n = votes.shape
         found = state.found
-        order = np.full((items, n), NOT_ASKED, dtype=np.int64)
-        distance, leader = np.zeros((items, n + 1)), np.zeros((items, n + 1), dtype=np.int64)
-        replay(
-            found.base, votes.astype(np.int64), available.astype(np.uint8), state.place, state.classes,
-            state.ones if prices is None else np.asarray(prices, dtype=np.float64), state.silent,
-            found.diagonal, found.table, state.rescaled, state.rounding(len(state.place)), batch,
-            np.zeros(n, dtype=np.int64), np.zeros((len(found.base), len(state.place))), np.zeros(n),
-            np.zeros(NUMBERS), order, distance, leader,
+        paths = Paths(
+            np.full((items, n), NOT_ASKED, dtype=np.int64), np.zeros((items, n + 1)),
+            np.zeros((items, n + 1), dtype=np.int64), np.zeros(items, dtype=np.int64),
         )  # fmt: skip
-        settled = (order != NOT_ASKED).sum(axis=1)
+        order, distance, leader = paths.order, paths.distance, paths.leader
+        prices = state.ones if prices is None else np.asarray(prices, dtype=np.float64)
+        if found.of_attributes or scores is not None:
+            _replay_parts(fusion, state, votes, available, prices, batch, attributes, scores, paths)
+        else:
+            replay(
+                found.base, votes.astype(np.int64), available.astype(np.uint8), state.place, state.classes,
+                prices, state.silent, found.diagonal, found.table, state.rescaled,
+                state.rounding(len(state.place)), batch, np.zeros(n, dtype=np.int64),
+                np.zeros((len(found.base), len(state.place))), np.zeros(n), np.zeros(NUMBERS), order,
+                distance, leader,
+            )  # fmt: skip
+        settled = paths.available
         if state.exact:
             settled = (distance == np.inf).argmax(axis=1)
-        elif state.interval is not None:
+        elif state.interval is not None and scores is None:
             settled = state.interval.first_settled(votes, available, order, leader)
-        if not state.exact:
-            _predict_prefixes(fusion, votes, order, distance, leader)
-        return Paths(order, distance, leader, _end_of_batch(settled, batch, order))
+        if scores is not None and (found.labels_only or not state.exact):  # see NO_SCORES
+            distance[:], settled = 0.0, paths.available
+            leader[:] = predict_codes(fusion, Dense(scores * available[:, :, None]), attributes)[:, None]
+        elif not state.exact:
+            _predict_prefixes(fusion, votes, attributes, order, distance, leader)
+        return paths._replace(settled=_end_of_batch(settled, batch, order))
+
+
+def _replay_parts(
+    fusion: Any,
+    state: Settlement,
+    votes: np.ndarray,
+    available: np.ndarray,
+    prices: np.ndarray,
+    batch: int,
+    attributes: Any,
+    scores: np.ndarray | None,
+    paths: Paths,
+) -> None:
+    """Replay items whose scores do not start alike, or whose experts answer with scores; some at a time."""
+    items, n = votes.shape
+    found, k = state.found, len(state.place)
+    cases = len(found.base)
+    ranged = int(scores is not None and found.raw)
+    low, high = (0.0, 0.0) if scores is None else (min(0.0, float(scores.min())), float(scores.max()))
+    rows = max(1, MOST_ADDED // max(1, cases * n * k))
+    for begin in range(0, items, rows):
+        part = slice(begin, min(begin + rows, items))
+        at = np.arange(part.start, part.stop)
+        bases = np.repeat(found.base[None], len(at), axis=0)
+        rounding = state.rounding(k)
+        if found.of_attributes:
+            bases = state.bases_of(fusion, rows_at(attributes, at), len(at))[:, None]
+            rounding += ROUNDING_OF_ATTRIBUTES * (state.size + float(abs(bases).max(initial=0.0)))
+        added = state.added_by_votes(votes[part]) if scores is None else state.added_by_scores(scores[part])
+        replay_answers(
+            np.ascontiguousarray(bases), np.ascontiguousarray(added), available[part].astype(np.uint8),
+            state.place, state.classes, prices, state.silent, found.diagonal, found.table, state.rescaled,
+            ranged, low, max(high, 0.0), rounding, batch, np.zeros(n, dtype=np.int64), np.zeros((cases, k)),
+            np.zeros((cases, k)), np.zeros(n), np.zeros(NUMBERS), paths.order[part], paths.distance[part],
+            paths.leader[part],
+        )  # fmt: skip
+
+
+def rows_at(attributes: Any, at: np.ndarray) -> Any:
+    """Return the attributes of some items: of a list, an array or an Arrow table."""
+    if isinstance(attributes, list):
+        return [attributes[i] for i in at.tolist()]
+    return attributes.take(at) if hasattr(attributes, "column_names") else attributes[at]
 
 
 def _end_of_batch(settled: np.ndarray, batch: int, order: np.ndarray) -> np.ndarray:
@@ -126,7 +193,12 @@ def _end_of_batch(settled: np.ndarray, batch: int, order: np.ndarray) -> np.ndar
 
 
 def _predict_prefixes(
-    fusion: Any, votes: np.ndarray, order: np.ndarray, distance: np.ndarray, leader: np.ndarray
+    fusion: Any,
+    votes: np.ndarray,
+    attributes: Any,
+    order: np.ndarray,
+    distance: np.ndarray,
+    leader: np.ndarray,
 ) -> None:
     """Replace the leaders of an approximation by predictions; where both differ, the distance is 0."""
     items, n = votes.shape
@@ -139,10 +211,24 @@ def _predict_prefixes(
         place[at, order[part][at, step]] = step
         known = place[:, None, :n] < np.arange(n + 1)[None, :, None]
         answers = np.where(known, votes[part][:, None, :], ABSTAINS).reshape(-1, n)
-        batch: Batch = fusion.read([{}])
-        batch.trials, batch.votes = len(answers), Hard(np.ascontiguousarray(answers, dtype=np.int32))
-        batch.labels = np.full(len(answers), -1, dtype=np.int32)
-        batch.known = np.full(len(answers), len(fusion.names.classes), dtype=np.int32)
-        codes = fusion.runner.run(batch, learn=False).codes.reshape(size, n + 1)
+        rows_of_items = np.repeat(np.arange(part.start, part.stop), n + 1)
+        own = None if attributes is None else rows_at(attributes, rows_of_items)
+        codes = predict_codes(fusion, hard_votes(answers), own).reshape(size, n + 1)
         distance[part][(codes != leader[part]) & (distance[part] >= 0.0)] = 0.0
         leader[part] = codes
+
+
+def hard_votes(codes: np.ndarray) -> Hard:
+    """Return votes for one class each, as kernels read them."""
+    return Hard(np.ascontiguousarray(codes, dtype=np.int32))
+
+
+def predict_codes(fusion: Any, votes: Hard | Dense, attributes: Any = None) -> np.ndarray:
+    """Return the codes of the classes that a session predicts from encoded votes."""
+    trials = len(votes[0])
+    batch: Batch = fusion.read([{}] * (1 if attributes is None else trials), attributes=attributes)
+    batch.trials, batch.votes = trials, votes
+    batch.labels = np.full(trials, -1, dtype=np.int32)
+    batch.known = np.full(trials, len(fusion.names.classes), dtype=np.int32)
+    codes: np.ndarray = fusion.runner.run(batch, learn=False).codes
+    return codes

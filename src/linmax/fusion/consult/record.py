@@ -98,6 +98,10 @@ class Consultations:
     rows : list of ndarray or None
         Their votes by expert, -1 for an abstention and -2 if the expert was not available; None for votes
         that are not all labels of classes that were known.
+    alarms : int
+        How many alarms of drift were followed.
+    since, first : int
+        How many consultations there were at the last of them, and items asked in full; only later ones count.
     exploration : float
         The share of items that are asked in full in the long run.
     scored : bool
@@ -109,6 +113,7 @@ class Consultations:
     def __init__(self) -> None:
         self.count = 0
         self.in_full = 0
+        self.alarms = self.since = self.first = 0
         self.critical: list[float] = []
         self.rows: list[np.ndarray | None] = []
         self.exploration = EXPLORATION
@@ -126,7 +131,13 @@ class Consultations:
         chance = uniform(seed, numbers, np.array([DRAW]))
         if self.exploration == 0.0:
             return np.zeros(items, dtype=bool)
-        return chance < np.maximum(self.exploration, FIRST / (numbers + 1))
+        return chance < np.maximum(self.exploration, FIRST / (numbers - self.since + 1))
+
+    def follow(self, alarms: int) -> None:
+        """Begin anew if there was an alarm of drift since the last call: earlier items say little now."""
+        if alarms > self.alarms:
+            self.alarms, self.since, self.first = alarms, self.count, self.in_full
+            self.calibrations.clear()
 
     def record(self, critical: float, row: np.ndarray | None = None) -> None:
         """Add an item that was asked in full."""
@@ -150,12 +161,14 @@ class Consultations:
             Returns the critical distances of some rows of votes in the present state; None: those at the time
             of each item are used.
         """
-        risk, needed = way.risk, items_needed(way.risk, way.confidence)
-        if self.in_full < needed:
-            note = f"{self.in_full} of the {needed} items that risk={risk:g} needs were asked in full"
+        risk, needed, asked = way.risk, items_needed(way.risk, way.confidence), self.in_full - self.first
+        if asked < needed:
+            since = " since the last alarm of drift" if self.first else ""
+            note = f"{asked} of the {needed} items that risk={risk:g} needs were asked in full{since}"
             return Threshold(None, note)
-        found = self.calibrations.get(way, Calibration(0, 0, None))
-        end = max(self.in_full - self.in_full % BLOCK, needed)  # the first need not wait for a block
+        found = self.calibrations.get(way, Calibration(self.first, 0, None))
+        # the first need not wait for a block
+        end = max(self.in_full - self.in_full % BLOCK, self.first + needed)
         if found.end != end:
             found = self._calibrate(way, max(found.start, end - WINDOW * needed), end, refresh)
             self.calibrations.pop(way, None)
@@ -198,6 +211,7 @@ class Consultations:
         return {
             "count": self.count,
             "in_full": self.in_full,
+            "drift": [self.alarms, self.since, self.first],
             "critical": self.critical,
             "exploration": self.exploration,
             "scored": self.scored,
@@ -237,7 +251,18 @@ class Consultations:
                 and bool((votes >= NOT_KNOWN).all() and (votes < max(classes, 1)).all()),
                 "consultations have votes that no run produces",
             )
+        drift = facts.get("drift", [0, 0, 0])  # not in files of earlier versions
+        require(
+            isinstance(drift, list)
+            and len(drift) == 3
+            and all(
+                type(one) is int and 0 <= one <= most
+                for one, most in zip(drift, (2**62, *counts), strict=True)
+            ),
+            "consultations have alarms that no run produces",
+        )
         self.count, self.in_full = counts
+        self.alarms, self.since, self.first = drift
         self.critical = list(critical)
         self.rows = [None if (row == NOT_KNOWN).any() else row.copy() for row in votes] if critical else []  # type: ignore[union-attr]
         self.exploration = check_exploration(facts["exploration"])

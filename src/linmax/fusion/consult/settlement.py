@@ -10,6 +10,7 @@ import numpy as np
 from linmax.experts.base import Capacity
 from linmax.experts.votes import rescale
 from linmax.fusion.consult.interval import IntervalBound, interval_bound
+from linmax.inputs import read
 from linmax.inputs.abstain import read_abstain
 from linmax.inputs.names import to_label
 from linmax.kernels.forms import Dense
@@ -173,8 +174,11 @@ class Settlement:
         """Return the scores of an item without votes, where they depend on its attributes."""
         if not self.known or not self.found.of_attributes:
             return None
-        votes: Any = [{}] if "votes" in fusion.needs else None
-        batch = fusion.read(votes, attributes=None if attributes is None else [attributes])
+        return self.bases_of(fusion, None if attributes is None else [attributes], 1)
+
+    def bases_of(self, fusion: Any, attributes: Any, items: int) -> np.ndarray:
+        """Return the scores of some items without votes, items by classes."""
+        batch = fusion.read([{}] * items if "votes" in fusion.needs else None, attributes=attributes)
         batch.known[:] += self.adds
         batch.classes_seen += self.adds
         scores: np.ndarray = fusion.runner.run(batch, learn=False, scores=True).scores
@@ -253,8 +257,12 @@ class Settlement:
         base: np.ndarray | None,
         score_range: tuple[float, float] | None,
     ) -> Step:
-        """Do the same for votes for new classes and for scores."""
+        """Do the same for votes for new classes and for scores, after checking them."""
         found, new = self.found, dict[Any, int]()
+        read(
+            [dict(votes)], None, None, self.names, needs=frozenset({"votes"}), on_new_class=self.policy,
+            abstain=self.abstain, ignore_newcomers=False,
+        )  # fmt: skip
         base = found.base if base is None else base
         self.answers.fill(NOT_ASKED)
         scored: list[tuple[int, dict[int, float]]] = []
@@ -294,7 +302,7 @@ class Settlement:
         if code >= 0:
             return code
         if not self.adds:
-            return ABSTAINS  # an error is raised when the item is predicted
+            return ABSTAINS
         return new.setdefault(label, self.classes + len(new))
 
     def _add_scores(
@@ -310,6 +318,32 @@ class Settlement:
         base[:, :known] += raw * row
         if found.table.shape[3]:
             base += np.einsum("a,sac->sc", row, found.table[:, i][:, place[:known]][:, :, place])
+
+    # --- many items
+
+    def added_by_votes(self, votes: np.ndarray) -> np.ndarray:
+        """Return what recorded votes, items by experts, add: items by cases by experts by classes."""
+        found = self.found
+        added = np.zeros((len(votes), *found.diagonal.shape))
+        t, i = np.nonzero(votes >= 0)
+        a = votes[t, i]
+        if found.table.shape[3]:
+            added[t, :, i] = found.table[:, i, a].transpose(1, 0, 2)
+        added[t, :, i, a] += found.diagonal[:, i, a].T
+        return added
+
+    def added_by_scores(self, scores: np.ndarray) -> np.ndarray:
+        """Return what recorded scores, items by experts by classes, add: as `added_by_votes`."""
+        found, k = self.found, scores.shape[2]
+        added = np.zeros((len(scores), *found.diagonal.shape))
+        raw = found.diagonal[:, :, :k].copy()
+        for scale, weights in found.scales.items():
+            raw -= weights[:, :, None]
+            added[..., :k] += weights[None, :, :, None] * rescale(Dense(scores), scale).values[:, None]
+        added[..., :k] += raw * scores[:, None]
+        if found.table.shape[3]:
+            added += np.einsum("tia,siac->tsic", scores, found.table[:, :, :k])
+        return added
 
 
 def state_key(fusion: Any) -> tuple[Any, ...]:
