@@ -1,5 +1,6 @@
 """Regression figures: the same work counts the same, more work is detected."""
 
+import gc
 import json
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,25 @@ def test_calls_are_counted() -> None:
 
     assert counters.calls(three) == 4  # itself, sorted, len, and the end of counting
     assert counters.calls(three) == counters.calls(three)
+
+
+def test_garbage_collections_are_not_counted() -> None:
+    def allocate() -> list[Any]:
+        return [[] for _ in range(2000)]
+
+    def collected(phase: str, info: dict[str, int]) -> None:
+        pass
+
+    count = counters.calls(allocate)
+    before = gc.get_threshold()
+    gc.callbacks.append(collected)
+    gc.set_threshold(10)
+    try:
+        assert counters.calls(allocate) == count
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(collected)
+    assert gc.isenabled()
 
 
 def test_more_rows_make_no_more_python_calls() -> None:

@@ -181,33 +181,33 @@ def test_classes_of_later_chunks_are_unknown_until_then(monkeypatch: pytest.Monk
 
 def test_a_prediction_waits_for_one_chunk_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("linmax.runtime.chunks.CHUNK", 10)
+    # on a busy machine, a thread that waits may run late
+    monkeypatch.setattr("linmax.runtime.concurrency.PATIENCE", 10**6)
     fusion = Fusion(Winnow(1.2), classes=range(4), experts=range(6))
     fusion.predict_one(ITEMS[0])
-    chunks, waits, done = [0], list[int](), threading.Event()
-    execute = fusion.runner._execute
+    order, threads = list[str](), list[threading.Thread]()
+    execute, release = fusion.runner._execute, fusion._single._release
 
-    def slow(chunk: Any, scores: bool) -> Any:
-        found = execute(chunk, scores)
-        if chunk.learns:
-            time.sleep(0.002)
-            chunks[0] += 1
-        return found
+    def execute_while_a_prediction_waits(chunk: Any, wanted: Any) -> Any:
+        order.append("chunk")
+        threads.append(threading.Thread(target=fusion.predict_one, args=(ITEMS[0],), daemon=True))
+        threads[-1].start()
+        deadline = time.monotonic() + 30
+        while not fusion._lock.waiting:
+            assert time.monotonic() < deadline, "the prediction does not wait in the queue"
+            time.sleep(1e-4)
+        return execute(chunk, wanted)
 
-    fusion.runner._execute = slow  # type: ignore[method-assign]
+    def end_prediction() -> None:
+        order.append("prediction")
+        release()
 
-    def learn() -> None:
-        fusion.learn(VOTES, LABELS)
-        done.set()
-
-    def predict() -> None:
-        while not done.is_set():
-            before = chunks[0]
-            fusion.predict_one(ITEMS[0])
-            waits.append(chunks[0] - before)
-
-    in_threads([learn, predict])
-    assert waits
-    assert max(waits) <= 2  # one may end between the look at the count and the wait
+    monkeypatch.setattr(fusion.runner, "_execute", execute_while_a_prediction_waits)
+    monkeypatch.setattr(fusion._single, "_release", end_prediction)
+    fusion.learn(VOTES[:60], LABELS[:60])
+    for thread in threads:
+        thread.join(30)
+    assert order == ["chunk", "prediction"] * 6
 
 
 def test_a_session_that_waits_in_a_queue_is_served_before_the_one_that_comes_again() -> None:
