@@ -87,6 +87,8 @@ compat-oldest: .cache/compat-oldest
 soak: setup
 	$(BIN)/python -m tests.slow.soak $(ARGS)
 	$(BIN)/python -m tests.slow.service_soak
+	$(BIN)/python -m tests.slow.service_stress
+	$(BIN)/python -m tests.slow.service_schema
 	$(BIN)/python -m tests.slow.thread_stress
 
 reproduce: setup

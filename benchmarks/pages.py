@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks import fuse, parts
+from benchmarks import fuse, parts, service
 
 RESULTS = Path(__file__).with_name("results")
 HEAD = """\
@@ -76,9 +76,10 @@ def text(folder: Path, quick: bool) -> str:
         pages.append(f"{head}{newline}{newline}{image}{rest.lstrip(newline)}")
         machines.setdefault(machine(results), []).append(name)
     measured_on = "".join(f"{', '.join(names)}: {where}.\n\n" for where, names in machines.items())
-    fuse_results = folder / "fuse.json"
-    if fuse_results.exists() and not quick:
-        pages.append(fuse.page(json.loads(fuse_results.read_text(encoding="utf-8"))))
+    for name, page in (("fuse", fuse.page), ("service", service.page)):
+        file = folder / f"{name}.json"
+        if file.exists() and not quick:
+            pages.append(page(json.loads(file.read_text(encoding="utf-8"))))
     return HEAD + measured_on + "\n".join(pages) + MORE
 
 

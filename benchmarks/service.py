@@ -1,6 +1,7 @@
 """`make bench-service`: requests per second of a server, beside a raw ASGI echo in the same run (needs wrk).
 
-wrk and the servers share the machine, so only the ratios to the echo are comparable between machines.
+wrk and the servers share the machine, so only ratios are comparable between machines: of the rates, and of
+the CPU time of the server per request, which other load on the machine hardly changes.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -17,7 +19,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import httpx
 import numpy as np
@@ -25,6 +27,16 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.markdown import table
+from benchmarks.peers.environment import PeersMissingError, python
+from benchmarks.timing import machine
+from linmax.service import replay
+from linmax.service.database import Database
+from linmax.service.messages import FusionSettings
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+PEERS = Path(__file__).parent / "peers"
 TOKEN = "lmx_" + "b" * 43
 HEADERS = {"authorization": f"Bearer {TOKEN}"}
 ECHO = """
@@ -43,68 +55,116 @@ async def app(scope, receive, send):
 uvicorn.run(app, port=int(sys.argv[1]), log_level="warning", access_log=False)
 """
 SERVER = """
-import sys
+import sys, time
 from pathlib import Path
+from linmax.service.database import Database
 from linmax.service.server import serve
+delay, commit = float(sys.argv[3]), Database._commit
+def commit_slowly(self, writes):
+    time.sleep(delay)
+    return commit(self, writes)
+if delay:
+    Database._commit = commit_slowly
 serve(Path(sys.argv[2]), port=int(sys.argv[1]), announce=lambda line: None)
 """
 LUA = """
-local bodies = {}
-for line in io.lines("%(bodies)s") do bodies[#bodies + 1] = line end
+local paths, bodies = {}, {}
+for line in io.lines("%(requests)s") do
+  local path, body = line:match("^(%%S*) (.*)$")
+  paths[#paths + 1], bodies[#bodies + 1] = path, body
+end
 local next = 0
 wrk.method = "POST"
 wrk.headers["Authorization"] = "Bearer %(token)s"
+wrk.headers["Content-Type"] = "application/json"
 request = function()
   next = next %% #bodies + 1
-  return wrk.format(nil, nil, nil, bodies[next])
+  return wrk.format(nil, paths[next], nil, bodies[next])
 end
 """
 LEARNERS = {"Averaged(Winnow(1.2))": "Averaged(Winnow(1.2))", "Fusion()": None}
+FUSION = "/v1/fusions/panel"
+MANY, DELAY = 256, 0.01  # connections, and seconds per commit of a slow disk
+BEHIND = 19_999  # labels behind the snapshot of a server that is killed
+Requests = list[tuple[str, str]]  # path, body
+
+
+class Server(NamedTuple):
+    """A server in another process."""
+
+    base: str
+    process: subprocess.Popen[bytes]
+
+    def cpu(self) -> float:
+        """The seconds of CPU time that it has used."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Rate(NamedTuple):
-    """What wrk reports."""
+    """What wrk reports, and the CPU time of the server per request in microseconds."""
 
     per_second: float
     p99_ms: float
+    cpu_us: float
 
 
 @contextlib.contextmanager
-def running(program: str, *words: str) -> Iterator[str]:
-    """Run a server in another process; yield its address."""
+def running(*words: str) -> Iterator[Server]:
+    """Run a server in another process, whose port is the word that is empty."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port = one.getsockname()[1]
-    words = (sys.executable, "-c", program, str(port), *words)
-    child = subprocess.Popen(words, env={**os.environ, "LINMAX_ADMIN_TOKEN": TOKEN})
+    command = [word or str(port) for word in words]
+    child = subprocess.Popen(command, env={**os.environ, "LINMAX_ADMIN_TOKEN": TOKEN})
     base = f"http://127.0.0.1:{port}"
     try:
         while True:
+            if child.poll() is not None:
+                raise RuntimeError(f"{command[0]} ... has ended with {child.returncode}")
             with contextlib.suppress(httpx.TransportError):
                 httpx.get(base + "/readyz", trust_env=False)
                 break
-            time.sleep(0.05)
-        yield base
+            time.sleep(0.02)
+        yield Server(base, child)
     finally:
         child.terminate()
         child.wait()
 
 
-def measure(url: str, bodies: list[str], connections: int, seconds: int, folder: Path) -> Rate:
-    """Load an address with bodies, in their order and again from the first."""
-    (folder / "bodies").write_text("\n".join(bodies))
-    script = folder / "script.lua"
-    script.write_text(LUA % {"bodies": folder / "bodies", "token": TOKEN})
-    words = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", str(script), url]
-    shown = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+def serving(folder: Path, delay: float = 0.0) -> contextlib.AbstractContextManager[Server]:
+    """Run the service."""
+    return running(sys.executable, "-c", SERVER, "", str(folder), str(delay))
+
+
+def measure(server: Server, requests: Requests, connections: int, seconds: int) -> Rate:
+    """Load a server with requests, in their order and again from the first."""
+    with tempfile.TemporaryDirectory() as name:
+        file, script = Path(name) / "requests", Path(name) / "script.lua"
+        file.write_text("\n".join(f"{path} {body}" for path, body in requests))
+        script.write_text(LUA % {"requests": file, "token": TOKEN})
+        words = [
+            "wrk",
+            "-t1",
+            f"-c{connections}",
+            f"-d{seconds}s",
+            "--latency",
+            "-s",
+            str(script),
+            server.base,
+        ]
+        before = server.cpu()
+        shown = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        used = server.cpu() - before
     if "Non-2xx" in shown:
-        raise ValueError(f"some requests to {url} were refused: {shown}")
+        raise ValueError(f"some requests to {requests[0][0]} were refused: {shown}")
     rate = float(re.findall(r"Requests/sec:\s*([\d.]+)", shown)[0])
     number, unit = re.findall(r"99%\s*([\d.]+)(us|ms|s)", shown)[0]
-    return Rate(rate, float(number) * {"us": 0.001, "ms": 1.0, "s": 1000.0}[unit])
+    done = int(re.findall(r"(\d+) requests in", shown)[0])
+    return Rate(rate, float(number) * {"us": 0.001, "ms": 1.0, "s": 1000.0}[unit], 1e6 * used / done)
 
 
-def make_items(items: int, prefix: str) -> list[dict[str, object]]:
+def make_items(items: int, prefix: str) -> list[dict[str, Any]]:
     """Items of twenty experts and three classes."""
     chance = np.random.default_rng(0)
     votes = chance.integers(3, size=(items, 20))
@@ -114,42 +174,144 @@ def make_items(items: int, prefix: str) -> list[dict[str, object]]:
     ]
 
 
-def post_lines(base: str, verb: str, bodies: list[str]) -> float:
+def labels_of(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A label for each item."""
+    return [{"id": one["id"], "label": "abc"[i % 3]} for i, one in enumerate(items)]
+
+
+def to(path: str, bodies: list[dict[str, Any]]) -> Requests:
+    """Requests to one path."""
+    return [(path, json.dumps(body)) for body in bodies]
+
+
+def mix(first: Requests, second: Requests) -> Requests:
+    """Requests of both, in turn."""
+    return [one for pair in zip(first, second, strict=True) for one in pair]
+
+
+def send_lines(server: Server, verb: str, bodies: list[dict[str, Any]]) -> float:
     """Send batches of 1000; return the items per second."""
     kind = {**HEADERS, "content-type": "application/x-ndjson"}
     start = time.perf_counter()
-    with httpx.Client(base_url=base, headers=kind, timeout=600.0, trust_env=False) as client:
+    with httpx.Client(base_url=server.base, headers=kind, timeout=600.0, trust_env=False) as client:
         for at in range(0, len(bodies), 1000):
-            client.post(
-                f"/v1/fusions/panel/{verb}", content="\n".join(bodies[at : at + 1000])
-            ).raise_for_status()
+            lines = "\n".join(json.dumps(body) for body in bodies[at : at + 1000])
+            client.post(f"{FUSION}/{verb}", content=lines).raise_for_status()
     return len(bodies) / (time.perf_counter() - start)
 
 
-def measure_learner(
-    learner: str | None, connections: int, seconds: int, items: int
-) -> dict[str, Rate | float]:
-    """Measure a new server."""
-    found: dict[str, Rate | float] = {}
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        with running(SERVER, str(folder / "data")) as base:
-            url = base + "/v1/fusions/panel"
-            settings = {} if learner is None else {"learner": learner}
-            httpx.put(url, json=settings, headers=HEADERS, timeout=600.0, trust_env=False).raise_for_status()
-            taught = [
-                json.dumps({**item, "label": "abc"[i % 3]}) for i, item in enumerate(make_items(2000, "l"))
-            ]
-            found["learn, batches of 1000"] = post_lines(base, "learn", taught)
-            single = [json.dumps(item) for item in make_items(items, "p")]
-            found["predict"] = measure(url + "/predict", single, connections, seconds, folder)
-            waiting = make_items(items, "w")
-            found["predict, batches of 1000"] = post_lines(
-                base, "predict", [json.dumps(one) for one in waiting]
-            )
-            labels = [json.dumps({"id": one["id"], "label": "abc"[i % 3]}) for i, one in enumerate(waiting)]
-            found["label by id"] = measure(url + "/labels", labels, connections, seconds, folder)
+def create(server: Server, learner: str | None) -> None:
+    """Create the fusion, and teach it some items."""
+    settings = {} if learner is None else {"learner": learner}
+    url = server.base + FUSION
+    httpx.put(url, json=settings, headers=HEADERS, timeout=600.0, trust_env=False).raise_for_status()
+    taught = [{**item, "label": "abc"[i % 3]} for i, item in enumerate(make_items(2000, "l"))]
+    send_lines(server, "learn", taught)
+
+
+def echo_rate(connections: int, seconds: int) -> Rate:
+    """The rate of a raw ASGI application that returns the body."""
+    with running(sys.executable, "-c", ECHO, "") as server:
+        return measure(server, to("/", make_items(1000, "e")), connections, seconds)
+
+
+def measure_single(learner: str | None, connections: int, seconds: int, items: int) -> dict[str, Rate]:
+    """Measure single requests, each acknowledged after it is on disk."""
+    found: dict[str, Rate] = {}
+    with tempfile.TemporaryDirectory() as name, serving(Path(name)) as server:
+        create(server, learner)
+        predict, label = FUSION + "/predict", FUSION + "/labels"
+        found["predict"] = measure(server, to(predict, make_items(items, "p")), connections, seconds)
+        waiting = make_items(items, "w")
+        send_lines(server, "predict", waiting)
+        found["label by id"] = measure(server, to(label, labels_of(waiting)), connections, seconds)
+        waiting = make_items(items, "x")
+        send_lines(server, "predict", waiting)
+        both = mix(to(predict, make_items(items, "m")), to(label, labels_of(waiting)))
+        found["half and half"] = measure(server, both, connections, seconds)
+    with tempfile.TemporaryDirectory() as name, serving(Path(name), DELAY) as server:
+        create(server, learner)
+        waiting = make_items(items, "w")
+        send_lines(server, "predict", waiting)
+        both = mix(to(predict, make_items(items, "m")), to(label, labels_of(waiting)))
+        found[f"half and half, {1000 * DELAY:.0f} ms more per commit, {MANY} connections"] = measure(
+            server, both, MANY, seconds
+        )
     return found
+
+
+def measure_log(learner: str | None) -> dict[str, float]:
+    """Measure batches, the time until a server that was killed predicts again, and replay."""
+    found: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as name:
+        with serving(Path(name)) as server:
+            create(server, learner)
+            items = make_items(BEHIND - 2000, "b")
+            found["predict, NDJSON of 1000, items per second"] = send_lines(server, "predict", items)
+            found["label, NDJSON of 1000, items per second"] = send_lines(server, "labels", labels_of(items))
+            server.process.send_signal(signal.SIGKILL)
+            server.process.wait()
+        start = time.perf_counter()
+        with serving(Path(name)) as server:
+            body = make_items(1, "after")[0]
+            url = server.base + FUSION + "/predict"
+            httpx.post(url, json=body, headers=HEADERS, timeout=60.0, trust_env=False).raise_for_status()
+            found["seconds to a prediction after a kill"] = time.perf_counter() - start
+            found["of them CPU time"] = server.cpu()
+            server.process.send_signal(signal.SIGKILL)
+            server.process.wait()
+        database = Database(Path(name), read_only=True)
+        settings = FusionSettings(learner)
+        start, used = time.perf_counter(), time.process_time()
+        state = replay.restore(database, 1, settings, database.last_position())
+        found["replay, events per second"] = state.learned / (time.perf_counter() - start)
+        found["replay, events per second of CPU time"] = state.learned / (time.process_time() - used)
+        assert state.learned == BEHIND
+        database.close()
+    return found
+
+
+def measure_peer(connections: int, seconds: int, items: int) -> dict[str, Rate]:
+    """Measure a River model behind FastAPI, with nothing on disk."""
+    home = ROOT / ".cache" / "peers-service"
+    peer = python(home, make=True, requirements=PEERS / "service_requirements.txt")
+    with running(str(peer), "-P", str(PEERS / "river_service.py"), "") as server:
+        predict = to("/predict", make_items(items, "p"))
+        found = {"predict": measure(server, predict, connections, seconds)}
+        with httpx.Client(base_url=server.base, trust_env=False) as client:
+            for path, body in predict:
+                client.post(path, json=json.loads(body)).raise_for_status()
+        labels = to("/labels", labels_of(make_items(items, "p")))
+        found["label by id"] = measure(server, labels, connections, seconds)
+    return found
+
+
+HEAD = """\
+## The service
+
+Generated by `make bench-service`: wrk with 32 connections, the service and its log are on one machine, items
+have twenty votes for three classes, and every answer leaves after its event is on disk. The ratio is that to
+the rate of a raw ASGI echo of the same body, measured just before. CPU time is that of the server per
+request, all threads. The peer is a River model behind FastAPI that keeps everything in memory only.
+
+"""
+
+
+def page(results: dict[str, Any]) -> str:
+    """Return the results as Markdown."""
+    lines = [["server", "request", "per second", "ratio", "p99, ms", "CPU, us", "CPU of the echo / CPU"]]
+    lines += [
+        [one["server"], one["request"], f"{one['per second']:,.0f}", f"{one['ratio']:.3f}",
+         f"{one['p99 ms']:.1f}", f"{one['cpu us']:.0f}", f"{one['cpu ratio']:.3f}"]
+        for one in results["single"]
+    ]  # fmt: skip
+    more = [["learner", "what", ""]]
+    more += [
+        [learner, what, f"{value:,.0f}" if value > 100 else f"{value:.2f}"]
+        for learner, found in results["log"].items()
+        for what, value in found.items()
+    ]
+    return HEAD + table(lines) + "\n" + table(more)
 
 
 def main(
@@ -158,23 +320,42 @@ def main(
     items: Annotated[
         int, typer.Option(help="different items; they are repeated if they do not last")
     ] = 40_000,
+    quick: Annotated[bool, typer.Option("--quick", help="one second each; results are not stored")] = False,
 ) -> None:
-    """Measure single requests and batches, each acknowledged after it is on disk."""
+    """Measure single requests and batches, recovery and replay."""
     if shutil.which("wrk") is None:
         raise SystemExit("bench-service requires wrk, which is not installed: apt-get install wrk")
-    body = [json.dumps(item) for item in make_items(1000, "e")]
-    table = Table("learner", "request", "per second", "p99 ms", "ratio to the echo")
+    console = Console()
+    seconds, items = (1, 5000) if quick else (seconds, items)
+    rows: list[dict[str, Any]] = []
+
+    def note(server: str, found: dict[str, Rate], echo: Rate) -> None:
+        for request, rate in found.items():
+            rows.append({
+                "server": server, "request": request, "per second": round(rate.per_second, 1),
+                "ratio": round(rate.per_second / echo.per_second, 4), "p99 ms": rate.p99_ms,
+                "cpu us": round(rate.cpu_us, 1), "cpu ratio": round(echo.cpu_us / rate.cpu_us, 4),
+            })  # fmt: skip
+
     for name, learner in LEARNERS.items():
-        with tempfile.TemporaryDirectory() as folder, running(ECHO) as base:
-            echo = measure(base, body, connections, seconds, Path(folder))
-        table.add_row("", "raw ASGI echo", f"{echo.per_second:,.0f}", f"{echo.p99_ms:.1f}", "1")
-        for request, rate in measure_learner(learner, connections, seconds, items).items():
-            if isinstance(rate, Rate):
-                ratio = f"{rate.per_second / echo.per_second:.3f}"
-                table.add_row(name, request, f"{rate.per_second:,.0f}", f"{rate.p99_ms:.1f}", ratio)
-            else:
-                table.add_row(name, request, f"{rate:,.0f} items", "", "")
-    Console().print(table)
+        echo = echo_rate(connections, seconds)
+        note("", {"raw ASGI echo": echo}, echo)
+        note(name, measure_single(learner, connections, seconds, items), echo)
+    try:
+        echo = echo_rate(connections, seconds)
+        note("River, FastAPI", measure_peer(connections, seconds, min(items, 5000)), echo)
+    except PeersMissingError as error:
+        console.print(f"without River: {error}", soft_wrap=True)
+    logs = {name: measure_log(learner) for name, learner in LEARNERS.items()}
+    results = {**machine(), "connections": connections, "seconds": seconds, "single": rows, "log": logs}
+    shown = Table("server", "request", "per second", "ratio", "p99 ms", "CPU us", "CPU ratio")
+    for row in rows:
+        shown.add_row(*(str(value) for value in row.values()))
+    console.print(shown)
+    console.print(logs)
+    if not quick:
+        (RESULTS / "service.json").write_text(json.dumps(results, indent=1) + "\n")
+        console.print(f"results are in {RESULTS / 'service.json'}", soft_wrap=True)
 
 
 if __name__ == "__main__":

@@ -28,21 +28,21 @@ def named() -> dict[str, str]:
     return {name: version for name, version in versions().items() if name in PEERS}
 
 
-def python(home: Path, *, make: bool) -> Path:
+def python(home: Path, *, make: bool, requirements: Path = REQUIREMENTS) -> Path:
     """Return the environment's Python; with `make` it is created, also after a change of versions."""
     folder = home / "env"
     found, stamp = folder / "bin" / "python", folder / "versions"
-    if stamp.exists() and stamp.read_text() == REQUIREMENTS.read_text():
+    if stamp.exists() and stamp.read_text() == requirements.read_text():
         return found
     if not make:
         raise PeersMissingError("they are not installed yet")
     for command in (
         [sys.executable, "-m", "venv", "--clear", str(folder)],
-        [str(found), "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "-r", str(REQUIREMENTS)],
+        [str(found), "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "-r", str(requirements)],
     ):
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             why = (done.stderr.strip() or "no reason given").splitlines()[-1]
             raise PeersMissingError(f"their environment could not be made ({why})")
-    stamp.write_text(REQUIREMENTS.read_text())
+    stamp.write_text(requirements.read_text())
     return found

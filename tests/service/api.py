@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -32,6 +33,7 @@ class Api:
     def __init__(self, service: Service, client: httpx.AsyncClient) -> None:
         self.service = service
         self.client = client
+        self.tokens: list[str] = []
 
     async def __call__(self, method: str, path: str, body: Any = None, **more: Any) -> httpx.Response:
         content = {} if body is None else {"json": body}
@@ -65,7 +67,11 @@ class Api:
 
     async def token(self, *scopes: str, fusions: str = "*", **more: Any) -> dict[str, str]:
         """The header with a new token."""
-        wanted = {"name": "-".join(scopes), "scopes": scopes, "fusions": fusions, **more}
+        name = "-".join(scopes)
+        self.tokens.append(name)
+        if self.tokens.count(name) > 1:
+            name = f"{name} {len(self.tokens)}"
+        wanted = {"name": name, "scopes": scopes, "fusions": fusions, **more}
         made = await self("POST", "/v1/tokens", wanted)
         assert made.status_code == 201, made.text
         return {"authorization": f"Bearer {made.json()['token']}"}
@@ -109,18 +115,22 @@ def free_port() -> int:
 
 
 PROGRAM = """
-import sys
+import json, sys
 from pathlib import Path
+from linmax.service import app, panels
 from linmax.service.server import serve
-serve(Path(sys.argv[1]), port=int(sys.argv[2]), announce=lambda line: None)
+options = json.loads(sys.argv[3])
+panels.SNAPSHOT_EVERY = options.pop("snapshot_every", panels.SNAPSHOT_EVERY)
+app.SWEEP_EVERY = app.COMPACT_EVERY = options.pop("sweep_every", app.SWEEP_EVERY)
+serve(Path(sys.argv[1]), port=int(sys.argv[2]), announce=lambda line: None, **options)
 """
 
 
 @contextlib.contextmanager
-def server_process(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+def server_process(folder: Path, **options: Any) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """A server in another process that is ready; killed at the end if it still runs."""
     port = free_port()
-    words = [sys.executable, "-c", PROGRAM, str(folder), str(port)]
+    words = [sys.executable, "-c", PROGRAM, str(folder), str(port), json.dumps(options)]
     child = subprocess.Popen(words, env={**os.environ, "LINMAX_ADMIN_TOKEN": ADMIN})
     base = f"http://127.0.0.1:{port}"
     try:

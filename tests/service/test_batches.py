@@ -91,6 +91,8 @@ def test_a_bad_line_does_not_concern_the_others(tmp_path: Path) -> None:
 def test_a_batch_shares_a_transaction(tmp_path: Path) -> None:
     async def story(api: Api) -> None:
         await api.create()
+        first = [{"votes": {"ann": "x"}, "label": "x"} for _ in range(100)]
+        await send(api, "learn", first)  # what is called for the first time runs in a thread, between commits
         commits: list[int] = []
         api.service.database.sync_seconds = lambda seconds, writes: commits.append(writes)
         items = [{"id": str(i), "votes": {"ann": "x"}, "label": "x"} for i in range(100)]

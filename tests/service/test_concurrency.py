@@ -5,11 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from linmax.service import replay
 from tests.service.api import Api, digest_of
+from tests.service.test_durability import FailingWrites
 from tests.service.test_items import run
 
 
@@ -87,7 +92,7 @@ def test_relabels_evictions_deletions_and_labels_may_cross(tmp_path: Path) -> No
     async def story(api: Api) -> None:
         api.service.items.store.hold = 0.0
         api.service.panels.snapshot_every = 5
-        api.service.panels.max_open = 2
+        api.service.panels.memory = 500_000  # for two of them
         for name in ("f0", "f1", "f2"):
             await api.create(name)
         await asyncio.gather(*(client(api, number) for number in range(12)))
@@ -107,6 +112,125 @@ def test_one_slow_fusion_does_not_hold_up_others(tmp_path: Path) -> None:
             assert (await api.predict("a", "quick", ann="x")).status_code == 200
             assert not waiting.done()
         assert (await waiting).status_code == 200
+
+    run(story, tmp_path)
+
+
+async def learn_lines(api: Api, name: str, ids: list[str]) -> list[dict[str, Any]]:
+    """Learn items in one request; return a line for each."""
+    lines = [json.dumps({"id": id_, "votes": {"ann": "x", "bob": id_}, "label": "x"}) for id_ in ids]
+    kind = {"content-type": "application/x-ndjson"}
+    answer = await api("POST", f"/v1/fusions/{name}/learn", content="\n".join(lines).encode(), headers=kind)
+    return [json.loads(line) for line in answer.text.splitlines()]
+
+
+async def slow_down(api: Api, name: str, seconds: float) -> None:
+    """Let a model take so long for an item."""
+    fusion = (await api.service.panels.open(name)).fusion
+    learn_one = fusion.learn_one
+
+    def learn_slowly(*values: Any, **more: Any) -> Any:
+        start = time.thread_time()
+        while time.thread_time() < start + seconds:
+            pass
+        return learn_one(*values, **more)
+
+    fusion.learn_one = learn_slowly  # type: ignore[method-assign]
+
+
+def test_a_slow_model_does_not_hold_up_others(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create("slow")
+        await api.create("quick")
+        await api.predict(None, "quick", ann="x")
+        await slow_down(api, "slow", 0.05)
+        batch = asyncio.ensure_future(learn_lines(api, "slow", ["a", "b", "c", "d"]))
+        answered = 0
+        while not batch.done():
+            assert (await api.predict(None, "quick", ann="x")).status_code == 200
+            answered += 1
+        assert answered > 4
+        assert [line["id"] for line in await batch] == ["a", "b", "c", "d"]
+        assert await api.digest("slow") == digest_of(*(({"ann": "x", "bob": id_}, "x") for id_ in "abcd"))
+        assert (await api.service.panels.open("quick")).quick
+        assert not (await api.service.panels.open("slow")).quick
+
+    run(story, tmp_path)
+
+
+def test_batches_of_labels_of_two_fusions_may_cross(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        votes = [{"ann": "xy"[i % 2], "bob": "xyy"[i % 3]} for i in range(60)]
+        for name in ("f0", "f1"):
+            await api.create(name)
+            await api.learn("first", "x", name, ann="x", bob="y")
+            await api.learn("second", "y", name, ann="x", bob="y")
+            for i in range(30 if name == "f0" else 60):
+                await api.predict(f"{i}", name, **votes[i if name == "f0" else -1 - i])
+        kind = {"content-type": "application/x-ndjson"}
+
+        async def label(name: str, count: int) -> None:
+            lines = "\n".join(json.dumps({"id": f"{i}", "label": "xxy"[i % 3]}) for i in range(count))
+            answer = await api("POST", f"/v1/fusions/{name}/labels", content=lines.encode(), headers=kind)
+            ids = [json.loads(line)["id"] for line in answer.text.splitlines()]
+            assert ids == [f"{i}" for i in range(count)]
+
+        await asyncio.gather(label("f0", 30), label("f1", 60))
+        first = [({"ann": "x", "bob": "y"}, "x"), ({"ann": "x", "bob": "y"}, "y")]
+        assert await api.digest("f0") == digest_of(*first, *((votes[i], "xxy"[i % 3]) for i in range(30)))
+        assert await api.digest("f1") == digest_of(
+            *first, *((votes[-1 - i], "xxy"[i % 3]) for i in range(60))
+        )
+        assert await asyncio.to_thread(replay.verify, api.service.database) == []
+        assert {(await api.describe(name))["waiting"] for name in ("f0", "f1")} == {0}
+
+    run(story, tmp_path)
+
+
+def test_an_item_that_leaves_memory_while_the_model_is_slow_is_learned_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("linmax.service.item_store.MAX_ITEMS", 3)
+
+    async def story(api: Api) -> None:
+        await api.create("slow")
+        await api.create("quick")
+        await api.predict("a", "slow", ann="x")
+        await slow_down(api, "slow", 0.1)
+        database = api.service.database
+        commit, wait = database._commit, threading.Event()
+        labelling = asyncio.ensure_future(api.label("a", "x", "slow"))
+        await asyncio.sleep(0)
+        for i in range(5):
+            await api.predict(f"{i}", "quick", ann="x")
+        database._commit = lambda writes: (wait.wait(5), commit(writes))[1]  # type: ignore[method-assign]
+        await asyncio.sleep(0.3)
+        again = asyncio.ensure_future(api.label("a", "x", "slow"))
+        await asyncio.sleep(0.1)
+        wait.set()
+        assert (await again).json() == (await labelling).json()
+
+    run(story, tmp_path)
+
+
+def test_a_write_that_fails_within_a_slow_batch_loses_and_repeats_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("linmax.service.database.RETRY", 0.0)
+
+    async def story(api: Api) -> None:
+        await api.create()
+        await slow_down(api, "spam", 0.02)
+        FailingWrites(api.service.database, [False, True])
+        first = await learn_lines(api, "spam", ["a", "b", "c", "d"])
+        codes = [line.get("error", {}).get("code") for line in first]
+        assert codes[:2] == [None, "storage_full"]
+        assert set(codes[2:]) <= {"storage_full", "busy"}
+        again = await learn_lines(api, "spam", ["a", "b", "c", "d"])
+        assert again[0] == first[0]
+        assert not any("error" in line for line in again)
+        assert await api.digest() == digest_of(*(await trials_in_order(api)))
+        assert (await api.describe())["trials"] == 4
 
     run(story, tmp_path)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -95,3 +96,22 @@ def test_only_so_many_streams_are_open(server: LocalServer, monkeypatch: pytest.
     headers = {"authorization": f"Bearer {server.token}"}
     answer = httpx.get(f"{server.url}/v1/fusions/spam/events", headers=headers, trust_env=False)
     assert (answer.status_code, answer.json()["error"]["code"]) == (429, "too_many_streams")
+
+
+def test_open_streams_do_not_delay_the_end_of_the_server(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    server = LocalServer(tmp_path).start()
+    header = {"authorization": f"Bearer {server.token}"}
+    with Client(server.url, server.token) as client:
+        client.create("spam", learner=LEARNER)
+    with httpx.stream(
+        "GET", f"{server.url}/v1/fusions/spam/events", headers=header, trust_env=False
+    ) as stream:
+        lines = stream.iter_lines()
+        assert next(lines).startswith("retry:")
+        start = time.monotonic()
+        server.stop()
+        assert time.monotonic() - start < 3  # of the 5 seconds that requests have
+        assert "".join(lines) == ""
+    assert "Traceback" not in capfd.readouterr().err

@@ -67,7 +67,8 @@ def test_actions_that_read_work_while_the_server_runs(tmp_path: Path) -> None:
             for words in (("create", "--name", "ann"), ("revoke", 1)):
                 message = await asyncio.to_thread(refused, "token", *words, *data)
                 assert re.search(
-                    r"is in use by another server \(process \d+\); stop that one first, or use", message
+                    r"is in use by another server \(process \d+\); stop that one first \(kill \d+\), or use",
+                    message,
                 )
             assert (await api.label("waiting", "x")).status_code == 200
 

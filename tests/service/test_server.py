@@ -1,4 +1,4 @@
-"""A server in another process: kill -9 under load, and SIGTERM."""
+"""A server in another process: kill -9 under load, and SIGHUP."""
 
 from __future__ import annotations
 

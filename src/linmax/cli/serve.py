@@ -47,7 +47,12 @@ def _serve(options: ServeOptions, folder: Path) -> None:
     from linmax.service.server import serve as run
 
     hosts = frozenset(options.allow_host or ())
-    run(folder, host=options.host, port=options.port, hosts=hosts, rate=options.rate, announce=_announce)
+    keep = None if options.keep_days is None else options.keep_days * 86400.0
+    run(
+        folder, host=options.host, port=options.port, hosts=hosts, rate=options.rate, keep=keep,
+        memory=options.memory << 20, log_format=options.log_format, log_level=options.log_level,
+        announce=_announce, link=sys.stdout.isatty(),
+    )  # fmt: skip
 
 
 def _serve_demo(options: ServeOptions) -> None:
@@ -58,7 +63,7 @@ def _serve_demo(options: ServeOptions) -> None:
         tempfile.TemporaryDirectory(prefix="linmax-demo-") as folder,
         LocalServer(Path(folder) / "data", options.port) as server,
     ):
-        Traffic(server.url, server.token).run(_announce)
+        Traffic(server.url, server.token, link=server.link()).run(_announce)
 
 
 def _announce(line: str) -> None:

@@ -26,12 +26,15 @@ class Traffic:
         The server.
     pause
         Seconds between two items.
+    link
+        A link to the dashboard.
     """
 
-    def __init__(self, url: str, token: str, pause: float = PAUSE) -> None:
+    def __init__(self, url: str, token: str, pause: float = PAUSE, link: str | None = None) -> None:
         self.url = url
         self.token = token
         self.pause = pause
+        self.link = link or url
         self._chance = random.Random(0)
 
     def run(self, announce: Callable[[str], None], items: int = 100_000) -> None:
@@ -75,6 +78,7 @@ class Traffic:
         look = f"curl -H 'Authorization: Bearer {self.token}' {self.url}/v1/fusions/{FUSION}"
         return [
             f"a demo server listens on {self.url}",
+            f"the dashboard, to be opened once within ten minutes: {self.link}",
             f"nine experts vote on each item, and its label comes up to {LATEST} items later",
             f"the state:       {look}",
             f"whom to trust:   {look}/weights",

@@ -23,6 +23,19 @@ class ServeOptions:
     rate: Annotated[
         float, typer.Option(min=0, help="Requests per second of one token; 0 means no limit.")
     ] = 0.0
+    keep_days: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="Compact the log: remove events that are older, except what the states need.",
+            show_default="keep everything",
+        ),
+    ] = None
+    memory: Annotated[
+        int, typer.Option(min=1, help="Megabytes of fusions in memory; others are loaded when needed.")
+    ] = 1024
+    log_format: Annotated[str, typer.Option(help="Logs on standard error: text or json.")] = "text"
+    log_level: Annotated[str, typer.Option(help="error, warning, or info: every request.")] = "warning"
     demo: Annotated[
         bool, typer.Option("--demo", help="Serve a generated panel with simulated votes and late labels.")
     ] = False

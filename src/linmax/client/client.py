@@ -248,15 +248,35 @@ class _Verbs:
         """
         return self._send(call("GET", "fusions", name, "weights"))
 
-    def item(self, name: str, id: str) -> Any:
+    def item(self, name: str, id: str, *, explain: str | None = None) -> Any:
         """Return what is known about an item.
 
         Parameters
         ----------
         name, id
             The fusion and the item.
+        explain
+            "now" adds what each expert contributes with the present weights, "then" with those of the time
+            of the prediction.
         """
-        return self._send(call("GET", "fusions", name, "items", id))
+        return self._send(call("GET", "fusions", name, "items", id, query=without_none(explain=explain)))
+
+    def history(self, name: str, *, points: int = 200) -> Any:
+        """Return mistakes over time: of linmax, the plurality, the best expert and the most frequent class.
+
+        Parameters
+        ----------
+        name
+            The fusion.
+        points
+            The largest number of points, from 2 to 1000.
+
+        Returns
+        -------
+        dict
+            With trials, position, points (a list per column) and experts (mistakes of the best ones).
+        """
+        return self._send(call("GET", "fusions", name, "history", query={"points": points}))
 
     def delete(self, name: str) -> Any:
         """Delete a fusion.

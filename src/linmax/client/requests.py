@@ -8,7 +8,7 @@ import secrets
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 RETRIED = frozenset({429, 502, 503, 504, 507})
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 30.0  # seconds
@@ -74,13 +74,15 @@ def new_id() -> str:
     return f"{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
 
 
-def call(method: str, *parts: str, body: Any = None) -> Call:
+def call(method: str, *parts: str, body: Any = None, query: Mapping[str, Any] | None = None) -> Call:
     """Return a request; the parts of its path are quoted.
 
-    >>> call("GET", "fusions", "spam", "items", "a/b").path
-    '/v1/fusions/spam/items/a%2Fb'
+    >>> call("GET", "fusions", "spam", "items", "a/b", query={"explain": "now"}).path
+    '/v1/fusions/spam/items/a%2Fb?explain=now'
     """
     path = "/v1/" + "/".join(quote(part, safe="") for part in parts)
+    if query:
+        path += "?" + urlencode(query)
     return Call(method, path, None if body is None else json.dumps(body, allow_nan=False).encode())
 
 

@@ -134,6 +134,40 @@ def trust_of_codes(fusion: Fusion, votes: Codes, truth: Codes) -> list[Trust]:
     return sorted(found, key=lambda one: -one.contribution)
 
 
+def agreement_table(votes: Codes, most: int) -> tuple[list[int], list[list[float | None]]]:
+    """Return the experts with the most votes, and how often each two of them vote for the same class.
+
+    Parameters
+    ----------
+    votes : ndarray of shape (n_items, n_experts)
+        The class that each expert votes for; -1 is an abstention.
+    most : int
+        The number of experts.
+
+    Returns
+    -------
+    experts : list of int
+        Their columns in `votes`.
+    table : list of list
+        The share of the items with votes of both; None if there are none.
+
+    Examples
+    --------
+    >>> agreement_table(np.array([[0, 0, -1], [1, 0, -1]], np.int32), 2)
+    ([0, 1], [[1.0, 0.5], [0.5, 1.0]])
+    """
+    voted = np.count_nonzero(votes >= 0, axis=0)
+    shown = np.sort(np.argsort(-voted, kind="stable")[:most])
+    chosen = np.ascontiguousarray(votes[:, shown].T)
+    present = chosen >= 0
+    table: list[list[float | None]] = []
+    for own, own_present in zip(chosen, present, strict=True):
+        same = np.count_nonzero((own == chosen) & own_present, axis=1)
+        together = np.count_nonzero(own_present & present, axis=1)
+        table.append([float(s / t) if t else None for s, t in zip(same, together, strict=True)])
+    return shown.tolist(), table
+
+
 def expert_contributions(weights: Floats, votes: Codes, truth: Codes) -> list[float]:
     """Return how far each expert raises the score of the truth above the mean score of all classes, per item.
 

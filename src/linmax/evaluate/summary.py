@@ -13,7 +13,14 @@ from linmax.evaluate.baselines import compared_counts, find_baselines, last_half
 from linmax.evaluate.consultation import replay_sample
 from linmax.evaluate.counts import MistakeCounts
 from linmax.evaluate.decision_summary import summarize_decisions
-from linmax.evaluate.experts import Ablation, Trust, ablate_each, decode_labels, trust_of_codes
+from linmax.evaluate.experts import (
+    Ablation,
+    Trust,
+    ablate_each,
+    agreement_table,
+    decode_labels,
+    trust_of_codes,
+)
 from linmax.evaluate.findings import (
     Agreement,
     BaselineComparison,
@@ -318,15 +325,7 @@ def _confusion(audit: Audit, fusion: Fusion) -> Confusion:
 def _agreement(fusion: Fusion, rows: SampleRows | None) -> Agreement:
     if rows is None or rows.votes.shape[1] < 2:
         return Agreement([], [])
-    voted = np.count_nonzero(rows.votes >= 0, axis=0)
-    shown = np.sort(np.argsort(-voted, kind="stable")[:MAX_AGREEMENT_EXPERTS])
-    votes = np.ascontiguousarray(rows.votes[:, shown].T)
-    present = votes >= 0
-    table: list[list[float | None]] = []
-    for own, own_present in zip(votes, present, strict=True):
-        same = np.count_nonzero((own == votes) & own_present, axis=1)
-        together = np.count_nonzero(own_present & present, axis=1)
-        table.append([float(s / t) if t else None for s, t in zip(same, together, strict=True)])
+    shown, table = agreement_table(rows.votes, MAX_AGREEMENT_EXPERTS)
     return Agreement([fusion.experts[i] for i in shown], table)
 
 

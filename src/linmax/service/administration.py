@@ -15,10 +15,11 @@ import apsw
 import msgspec
 
 from linmax.service import replay
-from linmax.service.database import FILE, TOKEN_CREATED, TOKEN_REVOKED, Database, FolderInUseError
+from linmax.service.database import FILE, Database, FolderInUseError
 from linmax.service.messages import TokenRequest
 from linmax.service.panels import INSERT_EVENT
 from linmax.service.problems import ServiceError
+from linmax.service.schema import TOKEN_CREATED, TOKEN_REVOKED
 from linmax.service.tokens import REVOKE, Token, TokenStore, new_token
 
 ACTOR = "command line"
@@ -149,6 +150,7 @@ def create_token(folder: Path, name: str, scopes: list[str], fusions: str, days:
             f"a token has a name, and scopes among predict, label, learn, grow, read and admin ({error})"
         ) from None
     with _writing(folder) as database:
+        TokenStore(database).check_name(name)
         text, statement = new_token(name, scopes, fusions, days)
         body = msgspec.json.encode(wanted)
         event = database.next_position(), 0, TOKEN_CREATED, None, None, database.now(), ACTOR, body

@@ -17,22 +17,29 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from linmax.service import openapi
+from linmax.service.amendments import Amendments
 from linmax.service.bodies import answer_problem
+from linmax.service.compaction import Compaction
+from linmax.service.dashboard.endpoints import DashboardEndpoints
+from linmax.service.dashboard.sessions import Sessions
+from linmax.service.dashboard.trust import TrustHistories
 from linmax.service.database import Database
-from linmax.service.endpoints import Endpoints
 from linmax.service.events import EventStreams
 from linmax.service.guard import LOOPBACK, Guard
+from linmax.service.history import Histories
+from linmax.service.item_info import ItemReader
 from linmax.service.items import Items
 from linmax.service.metrics import Metrics
-from linmax.service.panels import Panels
+from linmax.service.panels import MEMORY, Panels
 from linmax.service.problems import ServiceError
 from linmax.service.tokens import Token, TokenStore
 
 SWEEP_EVERY = 60.0  # seconds between two searches for items that have waited too long
+COMPACT_EVERY = 3600.0  # seconds between two compactions of the log
 logger = logging.getLogger("linmax.service")
 
 
-class Service(Endpoints):
+class Service(DashboardEndpoints):
     """The service of one data folder.
 
     Parameters
@@ -43,18 +50,35 @@ class Service(Endpoints):
         Host names that requests may be for, beside those of loopback.
     rate
         Requests per second of one token; 0 means no limit.
+    keep
+        For how many seconds events are kept; None means forever.
+    memory
+        The largest size of the fusions in memory, in bytes; others are loaded when they are needed.
     """
 
-    def __init__(self, folder: Path, *, hosts: frozenset[str] = frozenset(), rate: float = 0.0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        hosts: frozenset[str] = frozenset(),
+        rate: float = 0.0,
+        keep: float | None = None,
+        memory: int = MEMORY,
+    ) -> None:
         self.database = Database(folder)
         self.tokens = TokenStore(self.database)
+        self.sessions = Sessions(folder, self.database, self.tokens)
         self.hosts = LOOPBACK | hosts
         self.rate = rate
+        self.keep = keep
+        self.memory = memory
         self.ready = False
         self.metrics = Metrics()
         self.streams = EventStreams(self.database)
         self.panels: Panels
         self.items: Items
+        self.reader: ItemReader
+        self.histories: Histories
 
     # --- life
 
@@ -62,37 +86,65 @@ class Service(Endpoints):
     async def lifespan(self, app: Any) -> AsyncIterator[None]:
         """Start with the server, and end with it."""
         loop = asyncio.get_running_loop()
-        self.panels = Panels(self.database)
+        self.panels = Panels(self.database, self.memory)
         self.items = Items(self.panels)
+        self.amendments = Amendments(self.items.store)
+        self.reader = ItemReader(self.panels)
+        self.histories = Histories(self.panels)
+        self.trust = TrustHistories(self.panels)
+        self.reading = asyncio.Semaphore(2)  # threads that read the log for pictures
+        self.panels.after_snapshot = self.histories.update
         self.database.on_commit = lambda call: loop.call_soon_threadsafe(call)  # type: ignore[assignment]
         self.database.sync_seconds = self.metrics.commit
         self.metrics.watch(self)
         self.ready = True
-        sweep = asyncio.ensure_future(self._sweep())
+        work = [asyncio.ensure_future(self._repeat(SWEEP_EVERY, self.items.store.expire_all))]
+        if self.keep is not None:
+            work.append(asyncio.ensure_future(self._repeat(COMPACT_EVERY, self._compact)))
         try:
             yield
         finally:
             self.ready = False
-            sweep.cancel()
+            for task in work:
+                task.cancel()
             await self.panels.close()
             await asyncio.to_thread(self.database.close)
 
-    async def _sweep(self) -> None:
+    async def _compact(self) -> None:
+        assert self.keep is not None
+        await Compaction(self.items.store, self.histories).run(self.database.now() - self.keep)
+
+    async def _repeat(self, seconds: float, work: Callable[[], Awaitable[Any]]) -> None:
+        """Do something again and again, with pauses."""
         while True:
-            await asyncio.sleep(SWEEP_EVERY)
+            await asyncio.sleep(seconds)
             try:
-                await self.items.store.expire_all()
+                await work()
             except Exception:
-                logger.exception("the search for items that have waited too long has failed")
+                logger.exception("%s has failed, and is tried again later", work.__qualname__)
 
     def routes(self) -> list[Route]:
         """Return all routes; they are tried in this order."""
-        base = "/v1/fusions/{name}"
+        base, shown = "/v1/fusions/{name}", "/dashboard/fusions/{name}"
         return [
             Route(base + "/predict", self._call(self.predict), methods=["POST"]),
             Route(base + "/labels", self._call(self.label), methods=["POST"]),
             Route(base + "/learn", self._call(self.learn), methods=["POST"]),
             Route(base + "/next-expert", self._call(self.next_expert), methods=["POST"]),
+            Route("/", self.page),
+            Route("/assets/{path:path}", self.asset),
+            Route("/session", self.show_session, methods=["GET"]),
+            Route("/session", self.sign_in, methods=["POST"]),
+            Route("/session", self.sign_out, methods=["DELETE"]),
+            Route("/dashboard/overview", self._call(self.overview)),
+            Route("/dashboard/learner", self._call(self.check_learner), methods=["POST"]),
+            Route(shown + "/summary", self._call(self.summary)),
+            Route(shown + "/recent", self._call(self.recent)),
+            Route(shown + "/trust", self._call(self.trust_over_time)),
+            Route(shown + "/items", self._call(self.list_items)),
+            Route(shown + "/try", self._call(self.try_votes), methods=["POST"]),
+            Route(shown + "/snapshots", self._call(self.snapshots)),
+            Route(shown + "/preview", self._call(self.preview), methods=["POST"]),
             Route("/healthz", self.healthz),
             Route("/readyz", self.readyz),
             Route("/metrics", self._call(self.show_metrics)),
@@ -102,10 +154,13 @@ class Service(Endpoints):
             Route("/v1/fusions", self._call(self.list_fusions)),
             Route(base, self._call(self.create), methods=["PUT"]),
             Route(base, self._call(self.describe), methods=["GET"]),
+            Route(base, self._call(self.change), methods=["PATCH"]),
             Route(base, self._call(self.delete), methods=["DELETE"]),
             Route(base + "/weights", self._call(self.weights)),
-            Route(base + "/model", self._call(self.model)),
+            Route(base + "/model", self._call(self.model), methods=["GET"]),
+            Route(base + "/model", self._call(self.upload), methods=["PUT"]),
             Route(base + "/items/{id:path}", self._call(self.item)),
+            Route(base + "/history", self._call(self.history)),
             Route(base + "/events", self._call(self.events)),
             Route(base + "/exclude", self._call(self.exclude), methods=["POST"]),
             Route(base + "/rollback", self._call(self.rollback), methods=["POST"]),
@@ -118,7 +173,7 @@ class Service(Endpoints):
         """Return the ASGI application."""
         handlers: Any = {ServiceError: answer_problem, HTTPException: answer_problem}
         inner = Starlette(routes=self.routes(), lifespan=self.lifespan, exception_handlers=handlers)
-        return Guard(inner, self.tokens, self.hosts, self.rate)
+        return Guard(inner, self.tokens, self.sessions, self.hosts, self.rate)
 
     def _call(self, endpoint: Callable[[Request, Token], Awaitable[Response]]) -> Any:
         """Return the endpoint with its errors turned into answers, and measured."""
@@ -142,4 +197,5 @@ class Service(Endpoints):
             self.metrics.request(name, response.status_code, time.perf_counter() - start)
             return response
 
+        answer.__name__ = name
         return answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, TypeVar
 
 import msgspec
@@ -9,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from linmax.service.messages import PredictRequest
+from linmax.service.messages import NO_CONTROL, PredictRequest
 from linmax.service.problems import ServiceError
 from linmax.service.tokens import Token
 
@@ -41,9 +42,23 @@ def parse(body: bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:
-        raise ServiceError(422, "bad_request", f"the request is not as expected: {error}") from None
+        what = str(error).replace(f"`str` matching regex {NO_CONTROL!r}", "text without control characters")
+        raise ServiceError(422, "bad_request", f"the request is not as expected: {what}") from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise ServiceError(400, "bad_json", f"the body is not JSON: {error}") from None
+        raise ServiceError(400, "bad_json", f"the body is not JSON: {_fault(body, error)}") from None
+
+
+def _fault(body: bytes, error: Exception) -> str:
+    """Return why a body is not JSON; msgspec says of some that they are truncated."""
+    if "truncated" not in str(error):
+        return str(error)
+    if not body.strip():
+        return "it is empty"
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError):
+        return "it ends too early"
+    return "a text in it has half of a pair of surrogates (\\ud800 to \\udfff), which is no character"
 
 
 def parse_line(line: bytes, kind: type[T], limit: int) -> T | ServiceError:
@@ -67,15 +82,28 @@ def split_lines(body: bytes) -> list[bytes]:
     return lines
 
 
-def is_ndjson(request: Request) -> bool:
-    """Whether the body of a request has an item per line."""
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower() == NDJSON
+def media_type(request: Request) -> str:
+    """Return the type of the body of a request, in lower case."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def path_name(request: Request) -> str:
     """Return the name of the fusion in the path."""
     name: str = request.path_params["name"]
     return name
+
+
+def query_number(request: Request, name: str, default: int, least: int, most: int) -> int:
+    """Return a whole number of the query of a request."""
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else -1
+    if not least <= number <= most:
+        raise ServiceError(
+            422, "bad_request", f"{name} should be a number from {least} to {most} (got {text[:100]!r})"
+        )
+    return number
 
 
 def require_scope(token: Token, scope: str, fusion: str | None) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import os
 import queue
 import threading
@@ -20,48 +21,14 @@ from typing import Any, NamedTuple
 import apsw
 
 from linmax.service.problems import ServiceError
+from linmax.service.schema import migrate
 
 FILE, LOCK = "linmax.db", "linmax.lock"
-SCHEMA = 1
 MAX_GROUP = 4096  # writes in one transaction
 LARGEST_WAL = 64 << 20  # bytes that the file beside the database keeps after a checkpoint
 RETRY = 2.0  # seconds between two attempts to write to a disk that was full
-# kinds of events
-PREDICTED, LABELLED, LEARNED, RELABELLED, EXCLUDED, CREATED, DELETED, TOKEN_CREATED, TOKEN_REVOKED = range(
-    1, 10
-)
 
-TABLES = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
-CREATE TABLE fusions (
-    fusion INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, settings BLOB NOT NULL, created REAL NOT NULL,
-    expired INTEGER NOT NULL DEFAULT 0
-);
-CREATE TABLE events (
-    position INTEGER PRIMARY KEY, fusion INTEGER NOT NULL, kind INTEGER NOT NULL, id TEXT, item INTEGER,
-    time REAL NOT NULL, actor TEXT NOT NULL, body BLOB NOT NULL
-);
-CREATE INDEX events_of_fusion ON events (fusion, position);
-CREATE UNIQUE INDEX labels_of_items ON events (item) WHERE kind = 2;
-CREATE TABLE items (
-    fusion INTEGER NOT NULL, id TEXT NOT NULL, position INTEGER NOT NULL, content BLOB NOT NULL,
-    learned INTEGER, PRIMARY KEY (fusion, id)
-) WITHOUT ROWID;
-CREATE INDEX waiting_items ON items (fusion, position) WHERE learned IS NULL;
-CREATE TABLE amendments (
-    position INTEGER PRIMARY KEY, fusion INTEGER NOT NULL, label BLOB, by INTEGER NOT NULL
-);
-CREATE TABLE snapshots (
-    fusion INTEGER NOT NULL, position INTEGER NOT NULL, trials INTEGER NOT NULL, digest TEXT NOT NULL,
-    model BLOB NOT NULL, code TEXT NOT NULL, PRIMARY KEY (fusion, position)
-);
-CREATE TABLE tokens (
-    token INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, name TEXT NOT NULL, scopes TEXT NOT NULL,
-    fusions TEXT NOT NULL, created REAL NOT NULL, ends REAL, revoked REAL
-);
-"""
-
-Statement = tuple[str, tuple[Any, ...]]
+Statement = tuple[str, tuple[Any, ...] | list[tuple[Any, ...]]]  # a list: once for each
 
 
 class FolderInUseError(ValueError):
@@ -122,7 +89,7 @@ class Database:
         self._lock = None if read_only else _lock_folder(folder)
         try:
             self._writer = None if read_only else self._connect()
-            _migrate(self._writer or self._reader(), read_only)
+            migrate(self._writer or self._reader(), read_only)
             (latest,) = self.rows(
                 "SELECT max(time) FROM events WHERE position > ?", self.last_position() - 1
             )[0]
@@ -143,6 +110,7 @@ class Database:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute(f"PRAGMA journal_size_limit = {LARGEST_WAL}")
+            connection.create_scalar_function("id_hash", id_hash, 1, deterministic=True)  # type: ignore[arg-type]
         return connection
 
     def now(self) -> float:
@@ -190,6 +158,11 @@ class Database:
         """Return the position of a new event, which is submitted next."""
         self.position += 1
         return self.position
+
+    def next_positions(self, count: int) -> int:
+        """Return the first position of new events, which are submitted next."""
+        self.position += count
+        return self.position - count + 1
 
     @property
     def writable(self) -> bool:
@@ -264,7 +237,10 @@ class Database:
                 writer.execute("BEGIN IMMEDIATE")
                 for write in writes:
                     for sql, bindings in write.statements:
-                        writer.execute(sql, bindings)
+                        if isinstance(bindings, list):
+                            writer.executemany(sql, bindings)
+                        else:
+                            writer.execute(sql, bindings)
                 writer.execute("COMMIT")
             finally:
                 if writer.in_transaction:
@@ -307,6 +283,15 @@ class Database:
             self._lock.close()
 
 
+def id_hash(id_: Any) -> bytes:
+    """Return what stays of an id before the horizon of the log.
+
+    >>> id_hash("mail 1").hex()
+    '5eecfabcde74784b277a015eac17aa33'
+    """
+    return hashlib.blake2b(id_.encode(), digest_size=16).digest()
+
+
 def _finish(future: asyncio.Future[None], error: Exception | None) -> None:
     if future.done():
         return
@@ -329,26 +314,11 @@ def _lock_folder(folder: Path) -> Any:
         file.seek(0)
         owner = file.read().strip()
         file.close()
-        process = f" (process {owner})" if owner else ""
+        process, hint = (f" (process {owner})", f" (kill {owner})") if owner else ("", "")
         raise FolderInUseError(
-            f"{folder} is in use by another server{process}; stop that one first"
+            f"{folder} is in use by another server{process}; stop that one first{hint}"
         ) from None
     file.truncate(0)
     file.write(str(os.getpid()))
     file.flush()
     return file
-
-
-def _migrate(connection: apsw.Connection, read_only: bool) -> None:
-    """Create the tables, or bring those of an earlier version up to date."""
-    (version,) = next(iter(connection.execute("PRAGMA user_version")))
-    if version > SCHEMA:
-        raise ValueError(f"it has version {version} and this linmax reads up to {SCHEMA}; update linmax")
-    if version == SCHEMA:
-        return
-    if read_only:
-        raise ValueError("it is empty, or of an earlier version that a server must update first")
-    with connection:
-        connection.execute(TABLES)
-        connection.execute("INSERT INTO meta VALUES ('created', ?)", (time.time(),))
-        connection.execute(f"PRAGMA user_version = {SCHEMA}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import msgspec
@@ -12,21 +12,29 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from linmax.fusion.model_file import to_bytes
+from linmax.service.amendments import Amendments
+from linmax.service.arrow_rows import ARROW, ArrowRows, read_stream, write_answers
 from linmax.service.bodies import (
     NDJSON,
     answer_json,
-    is_ndjson,
+    media_type,
     parse,
     parse_line,
     path_name,
+    query_number,
     require_scope,
     split_lines,
 )
-from linmax.service.database import LABELLED, LEARNED, TOKEN_CREATED, TOKEN_REVOKED, Database
+from linmax.service.bulk import JsonRows, Rows
+from linmax.service.class_keys import typed_votes
+from linmax.service.database import Database
 from linmax.service.events import EventStreams
 from linmax.service.guard import read_body
+from linmax.service.history import MAX_POINTS, Histories
+from linmax.service.item_info import ItemReader
 from linmax.service.items import Items
 from linmax.service.messages import (
+    ChangeRequest,
     ExcludeRequest,
     FusionSettings,
     LabelRequest,
@@ -40,18 +48,14 @@ from linmax.service.messages import (
     TokenRequest,
 )
 from linmax.service.metrics import Metrics
+from linmax.service.model_upload import upload
 from linmax.service.panel import Panel
 from linmax.service.panels import PanelClosedError, Panels
 from linmax.service.problems import ServiceError
+from linmax.service.schema import TOKEN_CREATED, TOKEN_REVOKED
 from linmax.service.tokens import REVOKE, Token, TokenStore, new_token
 
-GROUP = 256  # items of a batch that are processed before others have their turn
-CHOSEN = """
-SELECT position FROM events WHERE fusion = ? AND kind IN (?, ?)
-AND (?4 IS NULL OR id IN (SELECT value FROM json_each(?4)))
-AND (?5 IS NULL OR actor = ?5) AND (?6 IS NULL OR time >= ?6) AND (?7 IS NULL OR time < ?7)
-"""
-AFTER = "SELECT position FROM events WHERE fusion = ? AND kind IN (?, ?) AND position > ?"
+GROUP = 1000  # items of a batch that are processed before others have their turn
 T = TypeVar("T")
 
 
@@ -62,6 +66,9 @@ class Endpoints:
     tokens: TokenStore
     panels: Panels
     items: Items
+    amendments: Amendments
+    reader: ItemReader
+    histories: Histories
     streams: EventStreams
     metrics: Metrics
     ready: bool
@@ -118,6 +125,17 @@ class Endpoints:
         panel, new = await self.panels.create(name, settings, token.name)
         return answer_json(await self.panels.describe(panel), 201 if new else 200)
 
+    async def change(self, request: Request, token: Token) -> Response:
+        """Change the limits of a fusion."""
+        name = path_name(request)
+        require_scope(token, "admin", name)
+        body = await read_body(request)
+        parse(body, ChangeRequest)
+        given = msgspec.json.decode(body)["limits"]
+        self.database.check_writable()
+        await self._with_panel(name, lambda panel: self.panels.change_limits(panel, given, token.name))
+        return answer_json(await self._with_panel(name, self.panels.describe))
+
     async def describe(self, request: Request, token: Token) -> Response:
         """Describe a fusion."""
         name = path_name(request)
@@ -160,6 +178,15 @@ class Endpoints:
             headers={"content-disposition": f'attachment; filename="{name}.linmax"'},
         )
 
+    async def upload(self, request: Request, token: Token) -> Response:
+        """Make a model file the state of a fusion."""
+        name = path_name(request)
+        require_scope(token, "admin", name)
+        content = await read_body(request)
+        self.database.check_writable()
+        await self._with_panel(name, lambda panel: upload(self.panels, panel, content, token.name))
+        return answer_json(await self._with_panel(name, self.panels.describe))
+
     # --- items
 
     async def predict(self, request: Request, token: Token) -> Response:
@@ -178,34 +205,69 @@ class Endpoints:
         name = path_name(request)
         require_scope(token, scope, name)
         limit = (await self.panels.open(name)).settings.limits.item_bytes
-        if is_ndjson(request):
-            return await self._process_batch(request, token, kind, limit)
+        media = media_type(request)
+        if media == NDJSON:
+            return await self._process_lines(request, token, kind, limit)
+        if media == ARROW:
+            return await self._process_table(request, token, kind, limit)
         item = parse(await read_body(request, limit), kind)
-        (answer,) = await self._with_panel(name, lambda panel: self.items.process(panel, [item], token))
+        (answer,) = await self._with_panel(name, self._processing(JsonRows([item]), token))
         if isinstance(answer, ServiceError):
             raise answer
         if isinstance(item, PredictRequest) and isinstance(answer, PredictAnswer) and item.explain:
-            answer.explanation = await self._with_panel(name, lambda panel: self.items.explain(panel, item))
+            answer.explanation = await self._with_panel(
+                name, lambda panel: self.reader.explain(panel, item.votes, item.attributes)
+            )
         return answer_json(answer)
 
-    async def _process_batch(self, request: Request, token: Token, kind: Any, limit: int) -> Response:
+    async def _process_lines(self, request: Request, token: Token, kind: Any, limit: int) -> Response:
         """Answer a batch of items with a line for each; a bad line does not concern the others."""
-        name = path_name(request)
         lines = split_lines(await read_body(request))
-        answers: list[Any] = []
-        for start in range(0, len(lines), GROUP):
-            group = [parse_line(line, kind, limit) for line in lines[start : start + GROUP]]
-            items = [item for item in group if not isinstance(item, ServiceError)]
+        parsed: list[Any] = []
 
-            async def work(panel: Panel, items: list[Any] = items) -> Any:
-                return await self.items.process(panel, items, token)
+        def groups() -> Iterator[Rows]:
+            for start in range(0, len(lines), GROUP):
+                group = [parse_line(line, kind, limit) for line in lines[start : start + GROUP]]
+                parsed.extend(group)
+                items = [item for item in group if not isinstance(item, ServiceError)]
+                if items:
+                    yield JsonRows(items)
 
-            done = iter(await self._with_panel(name, work) if items else [])
-            answers += [item if isinstance(item, ServiceError) else next(done) for item in group]
+        done = iter(await self._process_groups(path_name(request), groups(), token))
+        answers = [item if isinstance(item, ServiceError) else next(done) for item in parsed]
         texts = [
             msgspec.json.encode(one.problem() if isinstance(one, ServiceError) else one) for one in answers
         ]
         return Response(b"".join(text + b"\n" for text in texts), media_type=NDJSON)
+
+    async def _process_table(self, request: Request, token: Token, kind: Any, limit: int) -> Response:
+        """Answer a table of items with a row for each; a bad row does not concern the others."""
+        body = await read_body(request)
+        rows = await asyncio.to_thread(lambda: ArrowRows(read_stream(body), kind, limit))
+        groups = (rows.part(start, start + GROUP) for start in range(0, len(rows), GROUP))
+        answers = await self._process_groups(path_name(request), groups, token)
+        return Response(await asyncio.to_thread(write_answers, answers, kind), media_type=ARROW)
+
+    async def _process_groups(self, name: str, groups: Iterable[Rows], token: Token) -> list[Any]:
+        """Process groups of rows one after the other, and wait until all are on disk."""
+        submitted: list[tuple[Rows, Any]] = []
+        for rows in groups:
+
+            async def submit(panel: Panel, rows: Rows = rows) -> Any:
+                return await self.items.submit(panel, rows, token)
+
+            submitted.append((rows, await self._with_panel(name, submit)))
+            await asyncio.sleep(0)  # others have their turn
+        answers: list[Any] = []
+        for rows, done in submitted:
+            try:
+                answers += await self.items.wait(rows, done)
+            except PanelClosedError:
+                answers += await self._with_panel(name, self._processing(rows, token))
+        return answers
+
+    def _processing(self, rows: Rows, token: Token) -> Callable[[Panel], Awaitable[Any]]:
+        return lambda panel: self.items.process(panel, rows, token)
 
     async def next_expert(self, request: Request, token: Token) -> Response:
         """Say whom to ask next about an item, or that the prediction is settled; nothing is stored."""
@@ -222,7 +284,8 @@ class Endpoints:
             async with panel.lock:
                 self.panels.check_open(panel)
                 try:
-                    return await asyncio.to_thread(panel.fusion.next_expert, wanted.votes, **given)
+                    votes = typed_votes(panel.fusion, wanted.votes) or {}
+                    return await asyncio.to_thread(panel.fusion.next_expert, votes, **given)
                 except ValueError as error:
                     raise ServiceError(422, "bad_item", str(error)) from None
 
@@ -232,12 +295,17 @@ class Endpoints:
         """Return what is known about an item."""
         name = path_name(request)
         require_scope(token, "read", name)
-        id_ = request.path_params["id"]
+        id_, explain = request.path_params["id"], request.query_params.get("explain")
+        return answer_json(
+            await self._with_panel(name, lambda panel: self.reader.describe(panel, id_, explain))
+        )
 
-        async def work(panel: Panel) -> Any:
-            return self.items.describe(panel, id_)
-
-        return answer_json(await self._with_panel(name, work))
+    async def history(self, request: Request, token: Token) -> Response:
+        """Return mistakes over time."""
+        name = path_name(request)
+        require_scope(token, "read", name)
+        points = query_number(request, "points", 200, 2, MAX_POINTS)
+        return answer_json(await self._with_panel(name, lambda panel: self.histories.answer(panel, points)))
 
     async def events(self, request: Request, token: Token) -> Response:
         """Stream the events of a fusion as they happen."""
@@ -248,7 +316,10 @@ class Endpoints:
         number = (await self.panels.open(name)).number
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")
-        return StreamingResponse(self.streams.follow(number, position), media_type="text/event-stream")
+        return StreamingResponse(
+            self.streams.follow(number, position, request.scope["linmax.valid"]),
+            media_type="text/event-stream",
+        )
 
     # --- amendments
 
@@ -257,14 +328,14 @@ class Endpoints:
         chosen = await self._amendment(request, token, ExcludeRequest)
         if chosen == ExcludeRequest():
             raise ServiceError(422, "no_choice", "say what to exclude: ids, actor, from or until")
-        ids = msgspec.json.encode(chosen.ids).decode() if chosen.ids is not None else None
-        values = ids, chosen.actor, chosen.from_time, chosen.until_time
-        return await self._exclude(request, token, "excluded", CHOSEN, values)
+        return await self._amend(request, lambda panel: self.amendments.exclude(panel, chosen, token.name))
 
     async def rollback(self, request: Request, token: Token) -> Response:
-        """Take back everything that was learned after a position in the log."""
+        """Go back to the state after an event in the log."""
         wanted = await self._amendment(request, token, RollbackRequest)
-        return await self._exclude(request, token, "rolled back", AFTER, (wanted.position,))
+        return await self._amend(
+            request, lambda panel: self.amendments.rollback(panel, wanted.position, token.name)
+        )
 
     async def _amendment(self, request: Request, token: Token, kind: type[T]) -> T:
         require_scope(token, "admin", path_name(request))
@@ -272,18 +343,7 @@ class Endpoints:
         self.database.check_writable()
         return wanted
 
-    async def _exclude(
-        self, request: Request, token: Token, reason: str, sql: str, values: tuple[Any, ...]
-    ) -> Response:
-        async def work(panel: Panel) -> Any:
-            def choose() -> list[int]:
-                found = self.database.rows(sql, panel.number, LABELLED, LEARNED, *values)
-                return [position for (position,) in found]
-
-            position, events = await self.panels.exclude(panel, choose, token.name, {"reason": reason})
-            self.items.store.forget(panel)
-            return {"position": position, "events": events}
-
+    async def _amend(self, request: Request, work: Callable[[Panel], Awaitable[dict[str, int]]]) -> Response:
         return answer_json(await self._with_panel(path_name(request), work))
 
     # --- tokens
@@ -291,13 +351,7 @@ class Endpoints:
     async def list_tokens(self, request: Request, token: Token) -> Response:
         """List the tokens; their texts are not stored."""
         require_scope(token, "admin", None)
-        listed = [
-            {
-                "token": one.number, "name": one.name, "scopes": sorted(one.scopes), "fusions": one.fusions,
-                "created": one.created, "ends": one.ends,
-            }
-            for one in self.tokens.list()
-        ]  # fmt: skip
+        listed = [{"token": one.number, **one.describe()} for one in self.tokens.list()]
         return answer_json({"tokens": listed})
 
     async def create_token(self, request: Request, token: Token) -> Response:
@@ -308,17 +362,19 @@ class Endpoints:
             raise ServiceError(
                 403, "too_many_rights", "a token cannot create one with more rights than its own"
             )
-        text, statement = new_token(wanted.name, wanted.scopes, wanted.fusions, wanted.days)
-        ends = statement[1][-1]
-        if token.ends is not None and (ends is None or ends > token.ends):
+        if token.ends is not None and (wanted.days is None or time.time() + wanted.days * 86400 > token.ends):
             raise ServiceError(
                 403, "too_many_rights", "a token cannot create one that ends later than itself"
             )
+        self.tokens.check_name(wanted.name)
         self.database.check_writable()
+        text, statement = new_token(wanted.name, wanted.scopes, wanted.fusions, wanted.days)
         _, event = self.panels.event(None, TOKEN_CREATED, token.name, None, None, wanted)
-        await self.panels.submit([event, statement])
+        with self.tokens.reserved(wanted.name):
+            await self.panels.submit([event, statement])
         self.tokens.reload()
-        return answer_json({"token": text, "name": wanted.name, "scopes": sorted(set(wanted.scopes))}, 201)
+        made = [one for one in self.tokens.list() if one.name == wanted.name][-1]
+        return answer_json({"token": text, **made.describe()}, 201)
 
     async def revoke_token(self, request: Request, token: Token) -> Response:
         """Revoke a token."""

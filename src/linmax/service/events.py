@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import contextlib
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import msgspec
 
-from linmax.service.database import (
+from linmax.service.database import Database
+from linmax.service.problems import ServiceError
+from linmax.service.schema import (
+    CHANGED,
     CREATED,
     DELETED,
     EXCLUDED,
@@ -16,9 +20,8 @@ from linmax.service.database import (
     LEARNED,
     PREDICTED,
     RELABELLED,
-    Database,
+    UPLOADED,
 )
-from linmax.service.problems import ServiceError
 
 KINDS = {
     PREDICTED: "predicted",
@@ -28,6 +31,8 @@ KINDS = {
     EXCLUDED: "excluded",
     CREATED: "created",
     DELETED: "deleted",
+    UPLOADED: "uploaded",
+    CHANGED: "changed",
 }
 SHOWN = ("prediction", "label", "right", "replaces", "reason", "events")  # of the body of an event
 AFTER = """
@@ -37,6 +42,7 @@ WHERE fusion = ? AND position > ? ORDER BY position LIMIT ?
 MOST = 500  # events in one piece
 PAUSE = 0.25  # seconds between two looks at the log
 SIGN_OF_LIFE = 15.0  # seconds
+AGAIN = 1000  # milliseconds after which a browser connects again
 MAX_STREAMS = 100
 
 
@@ -51,7 +57,12 @@ class EventStreams:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._stopping = asyncio.Event()
         self.open = 0
+
+    def stop(self) -> None:
+        """End all streams, since the server stops; clients connect again to the next one."""
+        self._stopping.set()
 
     def first_position(self, given: str | None) -> int:
         """Return the position after which a stream begins: that of the header Last-Event-ID, or now.
@@ -72,7 +83,9 @@ class EventStreams:
         if self.open >= MAX_STREAMS:
             raise ServiceError(429, "too_many_streams", f"{MAX_STREAMS} streams of events are open", 10)
 
-    async def follow(self, number: int, position: int) -> AsyncIterator[bytes]:
+    async def follow(
+        self, number: int, position: int, valid: Callable[[], bool] = lambda: True
+    ) -> AsyncIterator[bytes]:
         """Yield the events of a fusion after a position, without its votes, until it is deleted.
 
         Parameters
@@ -81,12 +94,14 @@ class EventStreams:
             The number of the fusion.
         position
             The position of the last event that is known.
+        valid
+            Whether the reader may still read; the stream ends when it is false.
         """
         self.open += 1
         silent = 0.0
         try:
-            yield b": linmax\n\n"
-            while True:
+            yield b"retry: %d\n\n" % AGAIN
+            while valid() and not self._stopping.is_set():
                 rows = await asyncio.to_thread(self._database.rows, AFTER, number, position, MOST)
                 if rows:
                     position, silent = rows[-1][0], 0.0
@@ -97,7 +112,8 @@ class EventStreams:
                     silent = 0.0
                     yield b": \n\n"
                 if len(rows) < MOST:
-                    await asyncio.sleep(PAUSE)
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(self._stopping.wait(), PAUSE)
                     silent += PAUSE
         finally:
             self.open -= 1

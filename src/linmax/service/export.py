@@ -14,12 +14,14 @@ import msgspec
 from linmax._files import open_atomic, resolve_output
 from linmax.service.database import Database
 from linmax.service.messages import StoredItem
+from linmax.service.schema import AMENDMENT
 from linmax.validation import require_extra
 
-ITEMS = """
+ITEMS = f"""
 SELECT i.id, e.time, e.body, l.body, a.label, a.by
 FROM items i JOIN events e ON e.position = i.position
-LEFT JOIN events l ON l.position = i.learned LEFT JOIN amendments a ON a.position = i.learned
+LEFT JOIN events l ON l.position = i.learned
+{AMENDMENT.format("i.learned")}
 WHERE i.fusion = ? ORDER BY coalesce(l.position, i.position)
 """
 ENDINGS = (".csv", ".jsonl", ".parquet")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
@@ -9,6 +10,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from linmax.service.dashboard.sessions import Session, Sessions
+from linmax.service.logs import log_request, requests
 from linmax.service.problems import ServiceError
 from linmax.service.tokens import Token, TokenStore
 
@@ -26,8 +29,10 @@ HEADERS = (
         b" frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
     ),
 )
-SINGLE = frozenset({b"host", b"origin", b"authorization", b"content-length"})
-OPEN_PATHS = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", "/docs/page.css"})
+SINGLE = frozenset({b"host", b"origin", b"authorization", b"content-length", b"cookie", b"x-csrf-token"})
+OPEN_PATHS = frozenset({"/", "/session", "/healthz", "/readyz", "/openapi.json", "/docs", "/docs/page.css"})
+ASSETS = "/assets/"  # the files of the dashboard have no secrets
+READS = frozenset({"GET", "HEAD"})
 
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]]
@@ -70,17 +75,20 @@ class Guard:
     ----------
     app
         The application behind it.
-    tokens
-        The tokens.
+    tokens, sessions
+        The tokens, and the sessions of the dashboard.
     hosts
         The host names that requests may be for.
     rate
         Requests per second of one token; 0 means no limit.
     """
 
-    def __init__(self, app: App, tokens: TokenStore, hosts: frozenset[str], rate: float = 0.0) -> None:
+    def __init__(
+        self, app: App, tokens: TokenStore, sessions: Sessions, hosts: frozenset[str], rate: float = 0.0
+    ) -> None:
         self.app = app
         self.tokens = tokens
+        self.sessions = sessions
         self.hosts = hosts
         self.rate = rate
         self._buckets: dict[int, TokenBucket] = {}
@@ -91,10 +99,15 @@ class Guard:
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
             return
+        status, start = 0, time.perf_counter()
 
         async def send_safely(message: MutableMapping[str, Any]) -> None:
+            nonlocal status
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), *HEADERS]
+                status = message["status"]
+                own = list(message.get("headers", ()))
+                names = {name for name, _ in own}
+                message["headers"] = own + [pair for pair in HEADERS if pair[0] not in names]
             await send(message)
 
         try:
@@ -105,12 +118,14 @@ class Guard:
                 raise ServiceError(
                     413, "too_large", f"a request may have {MAX_BODY} bytes; send less at a time"
                 )
-            if scope["path"] not in OPEN_PATHS:
-                scope["linmax.token"] = token = self._token(headers)
+            if scope["path"] not in OPEN_PATHS and not scope["path"].startswith(ASSETS):
+                scope["linmax.token"] = token = self._identify(scope, headers)
                 self._check_rate(token)
             await self.app(scope, receive, send_safely)
         except ServiceError as error:
             await send_problem(error, send_safely)
+        if requests.isEnabledFor(logging.INFO):
+            log_request(scope, status, time.perf_counter() - start)
 
     def _check_host(self, headers: dict[bytes, bytes]) -> None:
         """Refuse requests that a web page of another origin makes, also on loopback (DNS rebinding)."""
@@ -120,6 +135,25 @@ class Guard:
         origin = headers.get(b"origin")
         if origin is not None and origin_host(origin.decode("latin-1")) != host.lower():
             raise ServiceError(403, "other_origin", "requests of web pages of other origins are refused")
+
+    def _identify(self, scope: Scope, headers: dict[bytes, bytes]) -> Token:
+        """Return the token of a request: that of the header, or that of the session of a cookie."""
+        session = None if b"authorization" in headers else self._session(scope, headers)
+        if session is not None:
+            scope["linmax.valid"] = lambda: self.sessions.is_valid(session)
+            return session.token
+        token = self._token(headers)
+        scope["linmax.valid"] = lambda: self.tokens.is_valid(token)
+        return token
+
+    def _session(self, scope: Scope, headers: dict[bytes, bytes]) -> Session | None:
+        """Return the session of a request from the page, which no other page can have sent."""
+        if headers.get(b"sec-fetch-site", b"same-origin") not in (b"same-origin", b"none"):
+            return None
+        session = self.sessions.find(headers.get(b"cookie", b""))
+        if session is not None and scope["method"] not in READS:
+            session.check_change(headers.get(b"origin"), headers.get(b"x-csrf-token"))
+        return session
 
     def _token(self, headers: dict[bytes, bytes]) -> Token:
         kind, _, text = headers.get(b"authorization", b"").decode("latin-1").partition(" ")

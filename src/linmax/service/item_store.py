@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
+from linmax.service.database import Database, id_hash
 from linmax.service.messages import StoredItem
 from linmax.service.panel import Panel
 from linmax.service.panels import Panels
 from linmax.service.problems import ServiceError
+from linmax.service.schema import AMENDMENT
 
-FIND_ITEM = """
-SELECT i.position, i.content, i.learned, e.time, e.body, l.body, a.label, a.by
+FIND = f"""
+SELECT i.id, i.position, i.content, i.learned, e.time, e.body, l.body, a.label, a.by
 FROM items i JOIN events e ON e.position = i.position
-LEFT JOIN events l ON l.position = i.learned LEFT JOIN amendments a ON a.position = i.learned
-WHERE i.fusion = ? AND i.id = ?
+LEFT JOIN events l ON l.position = i.learned
+{AMENDMENT.format("i.learned")}
+WHERE i.fusion = ? AND i.id
 """
+FIND_ITEM = FIND + "= ?"
+FIND_ITEMS = FIND + "IN (SELECT value FROM json_each(?))"
 HAS_ITEM = "SELECT 1 FROM items WHERE fusion = ? AND id = ?"
-KNOWN_IDS = "SELECT id FROM items WHERE fusion = ? AND id IN (SELECT value FROM json_each(?))"
+IS_COMPACTED = "SELECT 1 FROM compacted_ids WHERE fusion = ? AND hash = ?"
+ARE_COMPACTED = """
+SELECT hash FROM compacted_ids WHERE fusion = ? AND hash IN (SELECT unhex(value) FROM json_each(?))
+"""
 WAITING_SINCE = """
 SELECT i.id FROM items i JOIN events e ON e.position = i.position
 WHERE i.fusion = ? AND i.learned IS NULL AND e.time < ? ORDER BY i.position LIMIT ?
@@ -34,7 +42,7 @@ MAX_ITEMS = 50_000  # items in memory
 MAX_BYTES = 64 << 20  # of their votes
 HOLD = 0.2  # seconds for which a label waits for its prediction
 SWEEP = 1000  # items that expire in one transaction
-decode = msgspec.json.decode
+decode, encode = msgspec.json.decode, msgspec.json.encode
 decode_item = msgspec.json.Decoder(StoredItem).decode
 
 
@@ -122,7 +130,6 @@ class ItemStore:
         self.hold = HOLD
         self._recent: OrderedDict[tuple[int, str], Item] = OrderedDict()
         self._bytes = 0
-        self._missing: set[str] = set()  # ids that are known not to be in the log, while a batch is processed
         self._awaited: dict[tuple[int, str], asyncio.Event] = {}
         forget_panels = self.database.on_failure
 
@@ -134,41 +141,68 @@ class ItemStore:
         self.database.on_failure = forget_all
 
     def find(self, panel: Panel, id_: str) -> Item | None:
-        """Return an item, or None if there is none."""
+        """Return an item, or None if there is none; an error if it is not known any more."""
         key = panel.number, id_
         item = self._recent.get(key)
         if item is None:
-            if id_ in self._missing or not self.database.rows(
-                HAS_ITEM, *key
-            ):  # a fifth of the time of the next
+            if id_ in panel.missing:
                 return None
-            found = self.database.rows(FIND_ITEM, *key)
-            position, content, learned, time_, body, label_body, amended, by = found[0]
-            item = Item(position, content, time_, body, learned)
-            if item.taught:
-                taught = decode_item(label_body)
-                item.amended, item.excluded = by, by is not None and amended is None
-                item.label = taught.label if amended is None else decode(amended)
-                item.right = taught.prediction == item.label
-            self.remember(panel, id_, item)
+            if not self.database.rows(HAS_ITEM, *key):  # a fifth of the time of FIND_ITEM
+                check_not_compacted(self.database, panel, id_)
+                return None
+            item = self._read(panel, *self.database.rows(FIND_ITEM, *key)[0])
         return item
+
+    def _read(
+        self, panel: Panel, id_: str, position: int, content: bytes, learned: int | None, time: float,
+        body: bytes, label_body: bytes, amended: bytes | None, by: int | None,
+    ) -> Item:  # fmt: skip
+        """Return an item from a row of the log, and keep it in memory."""
+        item = Item(position, content, time, body, learned)
+        if item.taught:
+            taught = decode_item(label_body)
+            item.amended, item.excluded = by, by is not None and amended is None
+            item.label = taught.label if amended is None else decode(amended)
+            item.right = taught.prediction == item.label
+        self.remember(panel, id_, item)
+        return item
+
+    def find_recent(self, panel: Panel, id_: str) -> Item | None:
+        """Return an item if it is in memory."""
+        return self._recent.get((panel.number, id_))
+
+    def look_up(self, panel: Panel, ids: Iterable[str]) -> set[str]:
+        """Read the items with these ids into memory; return the ids that no item has or had."""
+        unknown = {id_ for id_ in ids if (panel.number, id_) not in self._recent}
+        if not unknown:
+            return unknown
+        for row in self.database.rows(FIND_ITEMS, panel.number, encode(list(unknown)).decode()):
+            self._read(panel, *row)
+            unknown.discard(row[0])
+        if panel.horizon and unknown:
+            by_hash = {id_hash(id_): id_ for id_ in unknown}
+            text = encode([one.hex() for one in by_hash]).decode()
+            unknown -= {by_hash[one] for (one,) in self.database.rows(ARE_COMPACTED, panel.number, text)}
+        return unknown
+
+    def _is_missing(self, panel: Panel, id_: str) -> bool:
+        try:
+            return self.find(panel, id_) is None
+        except ServiceError:
+            return False
 
     @contextmanager
     def looking_up(self, panel: Panel, ids: list[str]) -> Iterator[None]:
         """Look up the ids of a batch at once; nobody else may store items of the fusion within this block."""
-        unknown = [id_ for id_ in ids if (panel.number, id_) not in self._recent]
-        if len(unknown) > 1:
-            text = msgspec.json.encode(unknown).decode()
-            known = {id_ for (id_,) in self.database.rows(KNOWN_IDS, panel.number, text)}
-            self._missing = set(unknown) - known
+        panel.missing = self.look_up(panel, ids)
         try:
             yield
         finally:
-            self._missing = set()
+            panel.missing = set()
 
     async def wait_for(self, panel: Panel, ids: set[str]) -> None:
         """Wait for a short time until items are there, whose labels have overtaken them."""
-        missing = [id_ for id_ in ids if self.find(panel, id_) is None]
+        missing = self.look_up(panel, ids) if len(ids) > 1 else {i for i in ids if self._is_missing(panel, i)}
         if not missing or self.hold <= 0.0:
             return
         keys = [(panel.number, id_) for id_ in missing]
@@ -187,7 +221,7 @@ class ItemStore:
         """Keep an item in memory, instead of the oldest one."""
         key = panel.number, id_
         self._recent[key] = item
-        self._missing.discard(id_)
+        panel.missing.discard(id_)
         self._bytes += len(item.body)
         if key in self._awaited:
             self._awaited.pop(key).set()
@@ -196,6 +230,11 @@ class ItemStore:
             if item.on_its_way:
                 break
             self._drop(oldest)
+
+    def keep(self, panel: Panel, id_: str, item: Item) -> None:
+        """Keep an item in memory that others may have replaced while a request waited for the model."""
+        if self._recent.get((panel.number, id_)) is not item:
+            self.remember(panel, id_, item)
 
     def forget(self, panel: Panel) -> None:
         """Forget the items of a fusion, which were amended in the log."""
@@ -254,3 +293,14 @@ class ItemStore:
         if item is None:
             raise ServiceError(404, "unknown_item", f"{panel.name} has no item {id_!r}; predict it first")
         return item
+
+
+def check_not_compacted(database: Database, panel: Panel, id_: str) -> None:
+    """Raise an error if an item was compacted: of those, only the hashes of the ids are known."""
+    if panel.horizon and database.rows(IS_COMPACTED, panel.number, id_hash(id_)):
+        raise ServiceError(
+            410,
+            "compacted",
+            f"the item {id_!r} was processed before the horizon of the log of {panel.name}; its answer is"
+            " not known any more, and nothing was changed",
+        )

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any, Self
 
-from linmax.service.server import listen, make_server, start_service
+from linmax.service.server import dashboard_link, listen, make_server, start_service
 from linmax.service.tokens import SCOPES, new_token
 
 
@@ -68,6 +68,10 @@ class LocalServer:
         while not self._server.started and self._thread.is_alive():
             time.sleep(0.005)
         return self
+
+    def link(self) -> str:
+        """Return a link to the dashboard that signs in once, within ten minutes."""
+        return dashboard_link(self.service, self.url)
 
     def stop(self) -> None:
         """Store the states and stop the server."""

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import secrets
+import time
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-Name = Annotated[str, Meta(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
-ItemId = Annotated[str, Meta(min_length=1, max_length=200)]
+Name = Annotated[str, Meta(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$(?!\n)")]
+# $ also matches before a line break at the end of a text
+NO_CONTROL = r"^(?![\s\S]*[\x00-\x1f\x7f-\x9f])"
+ItemId = Annotated[str, Meta(min_length=1, max_length=200, pattern=NO_CONTROL)]
+Expert = Annotated[str, Meta(min_length=1, max_length=200, pattern=NO_CONTROL)]
 Label = str | int | bool
 Vote = str | int | bool | dict[str, float] | None
 Votes = Annotated[dict[str, Vote], Meta(max_length=100_000)]
 Attributes = dict[str, float | int | str | bool | None]
-Scope = Annotated[str, Meta(pattern="^(predict|label|learn|grow|read|admin)$")]
+Scope = Annotated[str, Meta(pattern=r"^(predict|label|learn|grow|read|admin)$(?!\n)")]
 
 
 class Request(Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -60,8 +65,20 @@ class FusionSettings(Struct, forbid_unknown_fields=True, omit_defaults=True, fro
 
     learner: Annotated[str, Meta(max_length=10_000)] | None = None
     classes: Annotated[list[Label], Meta(max_length=100_000)] | None = None
-    on_new_class: Annotated[str, Meta(pattern="^(add|error)$")] = "add"
+    on_new_class: Annotated[str, Meta(pattern=r"^(add|error)$(?!\n)")] = "add"
     limits: Limits = Limits()
+
+
+class ChangeRequest(Request):
+    """What changes in the settings of a fusion.
+
+    Attributes
+    ----------
+    limits : Limits
+        The new limits; those that are left out stay.
+    """
+
+    limits: Limits
 
 
 class PredictRequest(Request):
@@ -96,11 +113,14 @@ class LabelRequest(Request):
         Its true class.
     replaces : class, optional
         The label that it was given before, and that was wrong.
+    after : int, optional
+        The position of the event that has set that label: the request is refused if another one came since.
     """
 
     id: ItemId
     label: Label
     replaces: Label | UnsetType = UNSET
+    after: Annotated[int, Meta(ge=1, le=2**62)] | UnsetType = UNSET
 
 
 class LearnRequest(Request):
@@ -176,7 +196,34 @@ class LabelAnswer(Struct):
 
 
 class FusionInfo(Struct):
-    """A fusion as `GET /v1/fusions/{name}` describes it."""
+    """A fusion as `GET /v1/fusions/{name}` describes it.
+
+    Attributes
+    ----------
+    name, learner : str
+        Its name, and its learner as text.
+    classes, experts : list
+        Those that it knows.
+    trials : int
+        The number of labels that the model has learned.
+    mistakes : int
+        How many of them it would have predicted wrongly just before; `history` counts predictions as they
+        were answered.
+    waiting, expired : int
+        How many predictions wait for a label, and how many have waited too long.
+    position : int
+        The position in the log of the last event that has changed the model.
+    digest : str
+        A checksum of all that the model has learned.
+    created : float
+        When it was created, in seconds since 1970.
+    rebuilding : bool
+        Whether the log is learned again since labels were amended.
+    settings : FusionSettings
+        What it was created with, and its limits as changed since.
+    horizon : int
+        The position up to which the log was compacted.
+    """
 
     name: str
     learner: str
@@ -191,12 +238,13 @@ class FusionInfo(Struct):
     created: float
     rebuilding: bool
     settings: FusionSettings
+    horizon: int
 
 
 class TokenRequest(Request):
     """A token to create: its name, its scopes, the fusions it is for, and when it ends."""
 
-    name: Annotated[str, Meta(min_length=1, max_length=100)]
+    name: Annotated[str, Meta(min_length=1, max_length=100, pattern=NO_CONTROL)]
     scopes: Annotated[list[Scope], Meta(min_length=1)]
     fusions: Annotated[str, Meta(min_length=1, max_length=100)] = "*"
     days: Annotated[float, Meta(gt=0, le=36500)] | None = None
@@ -228,7 +276,33 @@ class RollbackRequest(Request):
 
 
 class ItemInfo(Struct):
-    """What is known about an item."""
+    """What is known about an item.
+
+    Attributes
+    ----------
+    id : str
+        The item.
+    votes, attributes : dict or null
+        What it was predicted from.
+    prediction : class or null
+        The prediction that was answered.
+    probabilities : dict
+        The probability of each class that was answered; empty if the item came with its label.
+    label : class or null
+        Its label, as replaced since; null if none has come.
+    right : bool or null
+        Whether the prediction is the label.
+    excluded : bool
+        Whether the label was taken back.
+    predicted, labelled : float or null
+        When it was predicted and labelled, in seconds since 1970.
+    position, learned : int or null
+        The positions in the log of the events with its votes and with its label.
+    version : int
+        The position of the last event that the model had learned when it predicted.
+    explanation : dict or null
+        What each expert added to the score of each class, if the request asks for it.
+    """
 
     id: str
     votes: dict[str, Any] | None
@@ -239,8 +313,62 @@ class ItemInfo(Struct):
     right: bool | None
     excluded: bool
     predicted: float
+    labelled: float | None
     position: int
     learned: int | None
+    version: int
+    explanation: dict[str, Any] | None = None
+
+
+class HistoryPoints(Struct):
+    """The points of a history, a list per column: mistakes up to so many trials.
+
+    Attributes
+    ----------
+    trials : list of int
+        The number of labels up to the point.
+    position : list of int
+        The position of the event with the last of them.
+    time : list of float
+        When that came, in seconds since 1970.
+    linmax : list of int
+        Mistakes of the predictions that were answered.
+    plurality : list of int
+        Mistakes of the class with the most votes; ties go to the class that was seen first.
+    best_expert : list of int
+        Mistakes of the expert with the fewest up to the point; an abstention is one.
+    most_frequent_class : list of int
+        Mistakes of the most frequent label before each trial.
+    """
+
+    trials: list[int]
+    position: list[int]
+    time: list[float]
+    linmax: list[int]
+    plurality: list[int]
+    best_expert: list[int]
+    most_frequent_class: list[int]
+
+
+class HistoryAnswer(Struct):
+    """Mistakes over time.
+
+    Attributes
+    ----------
+    trials : int
+        The number of labels that count.
+    position : int
+        The position in the log up to which they were counted.
+    points : HistoryPoints
+        The mistakes, evenly spaced; the last point is the state now.
+    experts : dict
+        The mistakes of the hundred best experts, the best one first.
+    """
+
+    trials: int
+    position: int
+    points: HistoryPoints
+    experts: dict[str, int]
 
 
 class ErrorBody(Struct):
@@ -273,6 +401,31 @@ class StoredItem(Struct, omit_defaults=True):
     replaces: Label | None = None
 
 
+def check_name(name: str, kind: Any, what: str) -> str | None:
+    """Return a sentence about a name that is not allowed.
+
+    Parameters
+    ----------
+    name
+        The name.
+    kind
+        The type with its rules, such as `Expert`.
+    what
+        What is named.
+
+    Examples
+    --------
+    >>> check_name("ann", Expert, "an expert")
+    >>> check_name("", Expert, "an expert")
+    "an expert cannot be called ''; use 1 to 200 characters, no control characters"
+    """
+    try:
+        msgspec.convert(name, kind)
+    except msgspec.ValidationError:
+        return f"{what} cannot be called {name[:100]!r}; use 1 to 200 characters, no control characters"
+    return None
+
+
 def content_of(request: Struct) -> bytes:
     """Return what makes two requests with the same id the same, in one order of keys."""
     fields = msgspec.structs.asdict(request)
@@ -280,3 +433,13 @@ def content_of(request: Struct) -> bytes:
     fields.pop("explain", None)
     given = {name: value for name, value in fields.items() if value is not UNSET}
     return msgspec.json.encode([type(request).__name__, given], order="deterministic")
+
+
+def new_id() -> str:
+    """Return a new id; ids of later calls sort after those of earlier ones, which the index likes.
+
+    >>> first, second = new_id(), new_id()
+    >>> len(first), first[:10] <= second[:10]
+    (32, True)
+    """
+    return f"{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"

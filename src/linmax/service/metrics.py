@@ -11,7 +11,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 LATENCIES = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
 FIGURES: list[tuple[str, str, Callable[[Any], float]]] = [
     ("linmax_trials", "Labelled items that were learned.", lambda panel: panel.fusion.trials),
-    ("linmax_mistakes", "Wrong predictions among them.", lambda panel: panel.fusion.mistakes),
+    ("linmax_mistakes", "Wrong predictions among them.", lambda panel: panel.mistakes),
     ("linmax_waiting", "Predictions that wait for a label.", lambda panel: panel.waiting),
     ("linmax_expired", "Predictions whose label came too late.", lambda panel: panel.expired),
 ]

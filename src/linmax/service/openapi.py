@@ -11,6 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from linmax.service import messages
+from linmax.service.arrow_rows import ARROW
+from linmax.service.bodies import NDJSON
+from linmax.service.history import MAX_POINTS
+from linmax.service.item_info import EXPLAIN
 
 
 class Operation(NamedTuple):
@@ -22,8 +26,14 @@ class Operation(NamedTuple):
     summary: str
     request: Any = None
     answer: Any = None
+    query: tuple[tuple[str, dict[str, Any]], ...] = ()
+    media: tuple[str, ...] = ()  # of bodies that are not one JSON object
+    answered: str = "application/json"
+    status: int = 200
 
 
+FILE, SSE = "application/octet-stream", "text/event-stream"
+BATCHES = (NDJSON, ARROW)
 NAMED = "/v1/fusions/{name}"
 OPERATIONS = [
     Operation("get", "/healthz", "", "Whether the process lives."),
@@ -32,7 +42,15 @@ OPERATIONS = [
     Operation("get", "/v1/fusions", "read", "The names of the fusions."),
     Operation("put", NAMED, "admin", "Create a fusion.", messages.FusionSettings, messages.FusionInfo),
     Operation("get", NAMED, "read", "Describe a fusion.", None, messages.FusionInfo),
-    Operation("delete", NAMED, "admin", "Delete a fusion."),
+    Operation(
+        "patch",
+        NAMED,
+        "admin",
+        "Change the limits of a fusion.",
+        messages.ChangeRequest,
+        messages.FusionInfo,
+    ),
+    Operation("delete", NAMED, "admin", "Delete a fusion.", status=204),
     Operation(
         "post",
         NAMED + "/predict",
@@ -40,6 +58,7 @@ OPERATIONS = [
         "Predict an item.",
         messages.PredictRequest,
         messages.PredictAnswer,
+        media=BATCHES,
     ),
     Operation(
         "post",
@@ -48,6 +67,7 @@ OPERATIONS = [
         "Learn the label of an item.",
         messages.LabelRequest,
         messages.LabelAnswer,
+        media=BATCHES,
     ),
     Operation(
         "post",
@@ -56,8 +76,26 @@ OPERATIONS = [
         "Learn an item and its label.",
         messages.LearnRequest,
         messages.LabelAnswer,
+        media=BATCHES,
     ),
-    Operation("get", NAMED + "/items/{id}", "read", "What is known about an item.", None, messages.ItemInfo),
+    Operation(
+        "get",
+        NAMED + "/items/{id}",
+        "read",
+        "What is known about an item.",
+        None,
+        messages.ItemInfo,
+        (("explain", {"type": "string", "enum": list(EXPLAIN)}),),
+    ),
+    Operation(
+        "get",
+        NAMED + "/history",
+        "read",
+        "Mistakes over time.",
+        None,
+        messages.HistoryAnswer,
+        (("points", {"type": "integer", "minimum": 2, "maximum": MAX_POINTS, "default": 200}),),
+    ),
     Operation(
         "post",
         NAMED + "/next-expert",
@@ -67,13 +105,24 @@ OPERATIONS = [
         messages.NextExpertAnswer,
     ),
     Operation("get", NAMED + "/weights", "read", "The weight of every sub-expert."),
-    Operation("get", NAMED + "/model", "read", "The model as a file."),
-    Operation("get", NAMED + "/events", "read", "The events as they happen (server-sent events)."),
+    Operation("get", NAMED + "/model", "read", "The model as a file.", answered=FILE),
+    Operation(
+        "put",
+        NAMED + "/model",
+        "admin",
+        "Make a model file the state of the fusion.",
+        None,
+        messages.FusionInfo,
+        media=(FILE,),
+    ),
+    Operation(
+        "get", NAMED + "/events", "read", "The events as they happen (server-sent events).", answered=SSE
+    ),
     Operation("post", NAMED + "/exclude", "admin", "Take back what was learned.", messages.ExcludeRequest),
     Operation("post", NAMED + "/rollback", "admin", "Go back to a position.", messages.RollbackRequest),
     Operation("get", "/v1/tokens", "admin", "The tokens."),
-    Operation("post", "/v1/tokens", "admin", "Create a token.", messages.TokenRequest),
-    Operation("delete", "/v1/tokens/{number}", "admin", "Revoke a token."),
+    Operation("post", "/v1/tokens", "admin", "Create a token.", messages.TokenRequest, status=201),
+    Operation("delete", "/v1/tokens/{number}", "admin", "Revoke a token.", status=204),
 ]
 
 
@@ -92,7 +141,7 @@ def build() -> dict[str, Any]:
             "summary": operation.summary,
             "operationId": f"{operation.method} {operation.path}",
             "responses": {
-                "200": _content(by_kind[operation.answer] if operation.answer else {}, "The answer."),
+                str(operation.status): _answer(operation, by_kind),
                 "default": _content(by_kind[messages.Problem], "An error.", "application/problem+json"),
             },
         }
@@ -102,11 +151,11 @@ def build() -> dict[str, Any]:
         else:
             entry["security"] = []
         parameters = [part[1:-1] for part in operation.path.split("/") if part.startswith("{")]
-        if parameters:
-            entry["parameters"] = [_parameter(name) for name in parameters]
-        if operation.request is not None:
-            body = _content(by_kind[operation.request], "")
-            entry["requestBody"] = {"required": True, "content": body["content"]}
+        optional = [{"name": name, "in": "query", "schema": schema} for name, schema in operation.query]
+        if parameters or optional:
+            entry["parameters"] = [*map(_parameter, parameters), *optional]
+        if operation.request is not None or operation.media:
+            entry["requestBody"] = {"required": True, "content": _bodies(operation, by_kind)}
         paths.setdefault(operation.path, {})[operation.method] = entry
     return {
         "openapi": "3.1.0",
@@ -121,6 +170,26 @@ def build() -> dict[str, Any]:
 
 def _content(schema: Any, description: str, media: str = "application/json") -> dict[str, Any]:
     return {"description": description, "content": {media: {"schema": schema}}}
+
+
+def _answer(operation: Operation, by_kind: dict[Any, Any]) -> dict[str, Any]:
+    if operation.status == 204:
+        return {"description": "Done."}
+    answer = _content(
+        by_kind[operation.answer] if operation.answer else {}, "The answer.", operation.answered
+    )
+    if operation.media == BATCHES:
+        answer["content"] |= {media: {"schema": {}} for media in BATCHES}
+    return answer
+
+
+def _bodies(operation: Operation, by_kind: dict[Any, Any]) -> dict[str, Any]:
+    """Return the forms of the body: one object, or a batch of them, or a file."""
+    binary = {"schema": {"type": "string", "format": "binary"}}
+    bodies: dict[str, Any] = {media: binary for media in operation.media}
+    if operation.request is not None:
+        bodies = _content(by_kind[operation.request], "")["content"] | bodies
+    return bodies
 
 
 def _parameter(name: str) -> dict[str, Any]:

@@ -8,9 +8,15 @@ from typing import Any
 
 from linmax.fusion import Fusion
 from linmax.service import replay
-from linmax.service.messages import FusionSettings
+from linmax.service.class_keys import typed_votes
+from linmax.service.database import Statement
+from linmax.service.messages import Expert, FusionSettings, check_name
 from linmax.service.problems import ServiceError
 from linmax.service.tokens import Token
+
+OWN_BYTES = 200_000  # of a session with few names
+PER_BYTE = 2  # arrays have space for more names
+MEASURE_AT = 1.1  # how many times as many names are worth a new estimate
 
 
 class Panel:
@@ -28,6 +34,8 @@ class Panel:
         Its state, from the log.
     waiting, expired
         How many predictions wait for a label, and how many have stopped to.
+    horizon, horizon_time
+        The position up to which the log was compacted, and its time.
     """
 
     def __init__(
@@ -39,6 +47,8 @@ class Panel:
         state: replay.State,
         waiting: int,
         expired: int,
+        horizon: int = 0,
+        horizon_time: float = 0.0,
     ) -> None:
         self.number = number
         self.name = name
@@ -47,8 +57,13 @@ class Panel:
         self.lock = asyncio.Lock()
         self.waiting = waiting
         self.expired = expired
+        self.horizon = horizon
+        self.horizon_time = horizon_time
         self.amendments = 0  # since it was opened
         self.applied = 0  # how many of them the state has
+        self.batch: tuple[list[Statement], asyncio.Future[None]]  # what the requests that run will submit
+        self.missing: set[str] = set()  # ids that are known not to be in the log, while a batch is processed
+        self.quick: set[Any] = set()  # calls of the model that take little time
         self.take(state)
 
     @property
@@ -56,19 +71,43 @@ class Panel:
         """Whether the state is not yet what the amendments in the log make it."""
         return self.applied != self.amendments
 
+    @property
+    def mistakes(self) -> int:
+        """Wrong predictions among the trials, just before their labels were learned; new labels are wrong."""
+        return self.fusion.mistakes + self.fusion.novel
+
     def take(self, state: replay.State) -> None:
         """Go on from a state."""
         self.fusion: Fusion = state.fusion
         self.version = state.version
         self.snapshot = state.snapshot
         self.unsaved = state.learned
+        self.version_of_names, self.names = -1, -1
+        self.measure()
+
+    def measure(self) -> bool:
+        """Estimate the memory of the session if it has new names; tell whether the estimate has changed."""
+        if self.version_of_names == self.fusion.runner.version:
+            return False
+        self.version_of_names = self.fusion.runner.version
+        names = sum(map(len, vars(self.fusion.names).values()))
+        if self.names <= names <= self.names * MEASURE_AT:
+            return False
+        self.names = names
+        self.bytes = OWN_BYTES + PER_BYTE * sum(array.nbytes for array in self.fusion.state().values())
+        return True
 
     def new_names(self, votes: dict[str, Any] | None, label: Any, attributes: dict[str, Any] | None) -> int:
         """Return how many new names an item has; an error says which limit they exceed."""
         names, limits = self.fusion.names, self.settings.limits
+        votes = typed_votes(self.fusion, votes, label)
         experts = _missing(votes.keys() if votes else set(), names.experts.codes)
         classes = _missing(_named_classes(votes, label), names.classes.codes)
         columns = self._new_attributes(attributes) if attributes else []
+        for name in (*experts, *columns):
+            fault = check_name(name, Expert, "an expert or attribute")
+            if fault:
+                raise ServiceError(422, "bad_request", fault)
         for what, new, known, limit in (
             ("experts", experts, len(names.experts), limits.experts),
             ("classes", classes, len(names.classes), limits.classes),
@@ -78,7 +117,8 @@ class Panel:
                 raise ServiceError(
                     422,
                     "too_many_names",
-                    f"{self.name} may have {limit} {what} and would have {known + len(new)}; raise its limit",
+                    f"{self.name} may have {limit} {what} and would have {known + len(new)}; an admin can"
+                    " raise the limit",
                 )
         return len(experts) + len(classes) + len(columns)
 
@@ -121,6 +161,12 @@ class Panel:
                 "new_names",
                 "the item has new experts, classes or attributes, which needs a token with the scope grow",
             )
+
+
+def form_of(votes: dict[str, Any] | None, attributes: Any) -> tuple[bool, bool, bool]:
+    """Return what decides which kernels an item needs: the first time, they may have to be compiled."""
+    scores = bool(votes) and type(next(iter(votes.values()))) is dict  # type: ignore[union-attr]
+    return votes is None, scores, attributes is None
 
 
 def _named_classes(votes: dict[str, Any] | None, label: Any) -> set[Any]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -14,16 +15,21 @@ import msgspec
 from linmax.fusion import Fusion
 from linmax.fusion.model_file import fingerprint
 from linmax.service import replay
-from linmax.service.database import CREATED, DELETED, EXCLUDED, Database, Statement
+from linmax.service.database import Database, Statement
 from linmax.service.messages import FusionInfo, FusionSettings
 from linmax.service.panel import Panel
 from linmax.service.problems import ServiceError
+from linmax.service.schema import CHANGED, CREATED, DELETED
 
+SET_SETTINGS = "UPDATE fusions SET settings = ? WHERE fusion = ?"
+FIND_FUSION = """
+SELECT fusion, name, settings, created, expired, horizon, horizon_time FROM fusions WHERE name = ?
+"""
 INSERT_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 SNAPSHOT_EVERY = 20_000  # events that were learned
-MAX_OPEN = 512  # fusions in memory
+MEMORY = 1 << 30  # bytes of the fusions in memory
+SLOW = 0.002  # seconds of a call that others do not wait for
 FEW = 200  # events that are replayed in less time than a snapshot takes
-EXCLUDE = "INSERT OR REPLACE INTO amendments VALUES (?, ?, NULL, ?)"
 encode = msgspec.json.encode
 logger = logging.getLogger("linmax.service")
 
@@ -39,17 +45,20 @@ class Panels:
     ----------
     database
         The log.
+    memory
+        The largest size of the fusions in memory, in bytes.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, memory: int = MEMORY) -> None:
         self.database = database
         self.open_panels: OrderedDict[str, Panel] = OrderedDict()
         self.closing = False
         self._opening: dict[str, asyncio.Task[Panel]] = {}
         self._creating = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
-        self.max_open = MAX_OPEN
+        self.memory = memory
         self.snapshot_every = SNAPSHOT_EVERY
+        self.after_snapshot: Callable[[Panel], Awaitable[None]] = _do_nothing
         database.on_failure = self.forget_all
 
     # --- opening
@@ -80,18 +89,17 @@ class Panels:
         return panel
 
     def _row(self, name: str) -> tuple[Any, ...] | None:
-        sql = "SELECT fusion, name, settings, created, expired FROM fusions WHERE name = ?"
-        found = self.database.rows(sql, name)
+        found = self.database.rows(FIND_FUSION, name)
         return found[0] if found else None
 
-    def _restore(self, number: int, name: str, settings: bytes, created: float, expired: int) -> Panel:
+    def _restore(self, number: int, name: str, settings: bytes, created: float, *more: Any) -> Panel:
         own = msgspec.json.decode(settings, type=FusionSettings)
         until = self.database.last_position()
         state = replay.restore(self.database, number, own, until, lambda: not self.closing)
         (waiting,) = self.database.rows(
             "SELECT count(*) FROM items WHERE fusion = ? AND learned IS NULL", number
         )[0]
-        return Panel(number, name, own, created, state, waiting, expired)
+        return Panel(number, name, own, created, state, waiting, *more)
 
     async def flush(self) -> None:
         """Wait until everything that was submitted is on disk, or has failed."""
@@ -101,14 +109,30 @@ class Panels:
         raise ServiceError(507, "storage_full", "the log cannot be written; try again later", 10)
 
     async def _close_oldest(self) -> None:
-        """Remove fusions from memory until it has room; those that learned much are stored."""
-        while len(self.open_panels) > self.max_open:
-            name, panel = next(iter(self.open_panels.items()))
-            async with panel.lock:
-                if panel.unsaved >= FEW:
-                    await self.save(panel)
-                if self.open_panels.get(name) is panel:
-                    del self.open_panels[name]
+        """Remove fusions from memory until it has room; those that learned much are stored.
+
+        Those that are in use stay, since waiting for them could take long, and so does the latest one.
+        """
+        excess = self.bytes - self.memory
+        for panel in list(self.open_panels.values())[:-1] if excess > 0 else []:
+            if excess <= 0:
+                break
+            if not panel.lock.locked():
+                async with panel.lock:
+                    if panel.unsaved >= FEW:
+                        await self.save(panel)
+                    self.discard(panel)
+                excess -= panel.bytes
+
+    @property
+    def bytes(self) -> int:
+        """An estimate of the memory of all fusions."""
+        return sum(panel.bytes for panel in self.open_panels.values())
+
+    def discard(self, panel: Panel) -> None:
+        """Remove a fusion from memory."""
+        if self.open_panels.get(panel.name) is panel:
+            del self.open_panels[panel.name]
 
     def forget_all(self) -> None:
         """Forget all states, which may have learned what could not be written; the log has the others."""
@@ -119,7 +143,44 @@ class Panels:
         if self.open_panels.get(panel.name) is not panel:
             raise PanelClosedError
 
+    async def run(self, panel: Panel, form: Any, call: Callable[..., Any], *values: Any) -> Any:
+        """Call what predicts or learns; in a thread unless it took little time before.
+
+        Events of the batch that have a position are submitted before such a pause.
+
+        Parameters
+        ----------
+        panel
+            The fusion; its lock is held.
+        form
+            What calls that take the same time have in common.
+        call, values
+            The function and its arguments.
+        """
+        if form in panel.quick:
+            start = time.perf_counter()
+            found = call(*values)
+            if time.perf_counter() - start > SLOW:
+                panel.quick.discard(form)
+            return found
+        if panel.batch[0]:
+            self.submit_batch(panel)
+            panel.batch = [], asyncio.get_running_loop().create_future()
+        found, seconds = await asyncio.to_thread(_timed, call, *values)
+        self.check_open(panel)
+        if seconds < SLOW:
+            panel.quick.add(form)
+        return found
+
     # --- events
+
+    def submit_batch(self, panel: Panel) -> None:
+        """Write what the requests that run have collected."""
+        statements, future = panel.batch
+        if statements:
+            self.database.submit_to(statements, future)
+        else:
+            future.cancel()
 
     def event(
         self, panel: Panel | None, kind: int, actor: str, id_: str | None, item: int | None, body: Any
@@ -134,16 +195,19 @@ class Panels:
         """Write statements; the future is done when they are on disk."""
         return self.database.submit(statements)
 
-    def learned(self, panel: Panel, position: int) -> None:
-        """Note that a fusion has learned an event; now and then, its state is stored."""
+    def learned(self, panel: Panel, position: int, events: int = 1) -> None:
+        """Note that a fusion has learned events up to a position; now and then, its state is stored."""
         panel.version = position
-        panel.unsaved += 1
-        if panel.unsaved >= self.snapshot_every and panel.unsaved % self.snapshot_every == 0:
+        panel.unsaved += events
+        if panel.measure():
+            self._start(self._close_oldest())
+        if panel.unsaved // self.snapshot_every > (panel.unsaved - events) // self.snapshot_every:
             self._start(self._save_later(panel))
 
     async def _save_later(self, panel: Panel) -> None:
         async with panel.lock:
             await self.save(panel)
+        await self.after_snapshot(panel)
 
     async def save(self, panel: Panel) -> None:
         """Store the state of a fusion, if it has changed; its lock is held.
@@ -179,9 +243,15 @@ class Panels:
             return await self._create(name, settings, fusion, actor)
 
     async def _new_fusion(self, settings: FusionSettings) -> Fusion:
+        if len({type(name) for name in settings.classes or ()}) > 1:
+            kinds = {type(name): name for name in settings.classes or ()}
+            shown = " and ".join(encode(name).decode()[:100] for name in kinds.values())
+            raise ServiceError(
+                422, "bad_settings", f"classes are all text, all numbers or all truth values (got {shown})"
+            )
         try:
             fusion = await asyncio.to_thread(replay.new_fusion, settings)
-            await asyncio.to_thread(replay.warm_up, settings)
+            await asyncio.to_thread(replay.warm_up, settings.learner)
         except ValueError as error:
             raise ServiceError(422, "bad_settings", str(error)) from None
         if len(fusion.classes) > settings.limits.classes:
@@ -202,7 +272,7 @@ class Panels:
                 raise ServiceError(
                     409,
                     "fusion_exists",
-                    f"{name} exists with other settings; delete it, or choose another name",
+                    f"{name} exists with other settings; PATCH changes its limits, others need another name",
                 )
             return panel, False
         await self.flush()
@@ -221,6 +291,19 @@ class Panels:
         await self._close_oldest()
         return panel, True
 
+    async def change_limits(self, panel: Panel, given: dict[str, Any], actor: str) -> None:
+        """Change limits of a fusion; those that it has exceeded keep it from growing further."""
+        async with panel.lock:
+            self.check_open(panel)
+            old = panel.settings
+            limits = msgspec.structs.replace(old.limits, **given)
+            if limits == old.limits:
+                return
+            panel.settings = settings = msgspec.structs.replace(old, limits=limits)
+            _, event = self.event(panel, CHANGED, actor, None, None, settings)
+            future = self.submit([event, (SET_SETTINGS, (encode(settings), panel.number))])
+        await future
+
     async def delete(self, name: str, actor: str) -> None:
         """Remove a fusion: its items, snapshots and amendments; its events stay, for the audit."""
         panel = await self.open(name)
@@ -229,7 +312,15 @@ class Panels:
             _, statement = self.event(panel, DELETED, actor, None, None, {"name": name})
             removals = [
                 (f"DELETE FROM {table} WHERE fusion = ?", (panel.number,))
-                for table in ("fusions", "items", "snapshots", "amendments")
+                for table in (
+                    "fusions",
+                    "items",
+                    "compacted_ids",
+                    "snapshots",
+                    "histories",
+                    "models",
+                    "amendments",
+                )
             ]
             future = self.submit([statement, *removals])
             self.open_panels.pop(name, None)
@@ -246,8 +337,8 @@ class Panels:
             digest = await asyncio.to_thread(fingerprint, fusion)
             return FusionInfo(
                 panel.name, repr(fusion.learner), fusion.classes, fusion.experts, fusion.trials,
-                fusion.mistakes, panel.waiting, panel.expired, panel.version, digest,
-                panel.created, panel.rebuilding, panel.settings,
+                panel.mistakes, panel.waiting, panel.expired, panel.version, digest,
+                panel.created, panel.rebuilding, panel.settings, panel.horizon,
             )  # fmt: skip
 
     # --- amendments
@@ -255,38 +346,18 @@ class Panels:
     def amend(self, panel: Panel, statements: list[Statement], first: int) -> list[Statement]:
         """Return the statements that amend events from position `first` on, and start to rebuild the state.
 
-        Snapshots that have learned what is amended are removed in the same transaction, so that the log gives
-        the amended state whatever happens next. The lock of the fusion is held, and the caller submits the
-        statements before it lets others run.
+        Snapshots and histories that have learned what is amended are removed in the same transaction, so that
+        the log gives the amended state whatever happens next. The lock of the fusion is held, and the caller
+        submits the statements before it lets others run.
         """
-        drop = "DELETE FROM snapshots WHERE fusion = ? AND position >= ?", (panel.number, first)
+        drops = [
+            (f"DELETE FROM {table} WHERE fusion = ? AND position >= ?", (panel.number, first))
+            for table in ("snapshots", "histories")
+        ]
         if not panel.rebuilding:
             self._start(self._rebuild(panel))
         panel.amendments += 1
-        return [*statements, drop]
-
-    async def exclude(
-        self, panel: Panel, choose: Callable[[], list[int]], actor: str, reason: dict[str, Any]
-    ) -> tuple[int, int]:
-        """Take back what was learned from the events that `choose` finds in the log.
-
-        Returns
-        -------
-        tuple of int
-            The position of the event that says so, and the number of events that were taken back.
-        """
-        async with panel.lock:
-            await self.flush()
-            self.check_open(panel)
-            positions = await asyncio.to_thread(choose)
-            self.check_open(panel)
-            body = {**reason, "events": len(positions)}
-            position, statement = self.event(panel, EXCLUDED, actor, None, None, body)
-            amendments = [(EXCLUDE, (each, panel.number, position)) for each in positions]
-            first = min(positions, default=position)
-            future = self.submit(self.amend(panel, [statement, *amendments], first))
-        await future
-        return position, len(positions)
+        return [*statements, *drops]
 
     async def _rebuild(self, panel: Panel) -> None:
         """Derive the state anew from the log while the old one predicts, then switch."""
@@ -296,8 +367,7 @@ class Panels:
         except InterruptedError:
             pass  # the log has the amended state for the next start
         except BaseException:
-            if self.open_panels.get(panel.name) is panel:  # the next request opens it again
-                del self.open_panels[panel.name]
+            self.discard(panel)  # the next request opens it again
             raise
 
     async def _rebuild_once(self, panel: Panel) -> None:
@@ -327,3 +397,13 @@ class Panels:
         for panel in list(self.open_panels.values()):
             async with panel.lock:
                 await self.save(panel)
+
+
+def _timed(call: Callable[..., Any], *values: Any) -> tuple[Any, float]:
+    """Return what a call returns, and the seconds of this thread that it took."""
+    start = time.thread_time()
+    return call(*values), time.thread_time() - start
+
+
+async def _do_nothing(panel: Panel) -> None:
+    """What follows a snapshot unless somebody asks for more."""

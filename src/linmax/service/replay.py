@@ -17,22 +17,35 @@ import msgspec
 import linmax
 from linmax.fusion import Fusion
 from linmax.fusion.model_file import fingerprint, from_bytes, to_bytes
-from linmax.service.database import CREATED, EXCLUDED, LABELLED, LEARNED, RELABELLED, Database, Statement
+from linmax.service.class_keys import typed_votes
+from linmax.service.database import Database, Statement
 from linmax.service.messages import FusionSettings, StoredItem
+from linmax.service.schema import AMENDMENT, CREATED, EXCLUDED, LABELLED, LEARNED, RELABELLED, UPLOADED
 
-EVENTS = """
+EVENTS = f"""
 SELECT e.position, e.body, v.body, a.position IS NOT NULL, a.label
 FROM events e
 LEFT JOIN events v ON v.position = e.item
-LEFT JOIN amendments a ON a.position = e.position
+{AMENDMENT.format("e.position")}
 WHERE e.fusion = ? AND e.position > ? AND e.position <= ? AND e.kind IN (?, ?)
 ORDER BY e.position
 """
 LATEST = f"""
 SELECT position FROM events WHERE fusion = ? AND position <= ?
-AND kind IN ({CREATED}, {LABELLED}, {LEARNED}, {RELABELLED}, {EXCLUDED}) ORDER BY position DESC LIMIT 1
+AND kind IN ({CREATED}, {LABELLED}, {LEARNED}, {RELABELLED}, {EXCLUDED}, {UPLOADED})
+ORDER BY position DESC LIMIT 1
 """
-THIN = "DELETE FROM snapshots WHERE fusion = ? AND trials / ? = ? AND code = ?"
+LAST_UPLOAD = f"""
+SELECT e.position, m.model FROM events e JOIN models m ON m.position = e.position
+{AMENDMENT.format("e.position")}
+WHERE e.fusion = ? AND e.position > ? AND e.position <= ? AND e.kind = {UPLOADED}
+AND (a.position IS NULL OR a.label IS NOT NULL)
+ORDER BY e.position DESC LIMIT 1
+"""
+THIN = """
+DELETE FROM snapshots WHERE fusion = ? AND trials / ? = ? AND code = ?
+AND position > (SELECT horizon FROM fusions WHERE fusions.fusion = snapshots.fusion)
+"""
 INSERT_SNAPSHOT = "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?, ?)"
 decode_item = msgspec.json.Decoder(StoredItem).decode
 decode = msgspec.json.decode
@@ -126,15 +139,21 @@ def restore(
 def advance(
     database: Database, number: int, state: State, until: int, keep_going: Callable[[], bool] = lambda: True
 ) -> State:
-    """Learn the events between the position of a state and another one."""
+    """Learn the events between the position of a state and another one, or those after the last upload."""
+    uploaded = database.rows(LAST_UPLOAD, number, state.position, until)
+    if uploaded:
+        at, model = uploaded[0]
+        fusion = from_bytes(model, f"the model that was uploaded at position {at}")
+        state = State(fusion, at, at, state.snapshot, state.learned + 1)
     fusion, learned = state.fusion, state.learned
     for trial in trials_of(database, number, state.position, until):
-        fusion.learn_one(trial.votes, trial.label, attributes=trial.attributes)
+        votes = typed_votes(fusion, trial.votes, trial.label)
+        fusion.learn_one(votes, trial.label, attributes=trial.attributes)
         learned += 1
         if learned % 1000 == 0 and not keep_going():
             raise InterruptedError("the server stops")
     latest = database.rows(LATEST, number, until)
-    version = latest[0][0] if latest else state.version
+    version = max(latest[0][0] if latest else 0, state.version)  # before the horizon, events are missing
     return State(fusion, max(until, state.position), version, state.snapshot, learned)
 
 
@@ -154,25 +173,30 @@ def snapshot(fusion: Fusion, number: int, position: int, every: int) -> list[Sta
 
     Of the snapshots of each `every` trials only the last one of this version of linmax stays.
     """
-    code = code_of_linmax()
-    row = number, position, fusion.trials, fingerprint(fusion), to_bytes(fusion), code
-    return [(THIN, (number, every, fusion.trials // every, code)), (INSERT_SNAPSHOT, row)]
+    row = snapshot_row(fusion, number, position)
+    return [(THIN, (number, every, fusion.trials // every, code_of_linmax())), (INSERT_SNAPSHOT, row)]
 
 
-def warm_up(settings: FusionSettings) -> None:
-    """Compile what a fusion needs before its first item comes; learners of attributes are left out."""
-    fusion = new_fusion(settings)
-    names = fusion.classes[:2] or ["a", "b"]
+def snapshot_row(fusion: Fusion, number: int, position: int) -> tuple[Any, ...]:
+    """Return the row of a snapshot."""
+    return number, position, fusion.trials, fingerprint(fusion), to_bytes(fusion), code_of_linmax()
+
+
+@functools.lru_cache(1000)
+def warm_up(learner: str | None) -> None:
+    """Compile what a learner needs before its first item comes; learners of attributes are left out."""
+    fusion = Fusion(learner)
     with contextlib.suppress(ValueError):
-        for label in names:
-            fusion.predict_proba_one({"ann": names[0]})
-            fusion.learn_one({"ann": names[0]}, label)
+        for label in ("a", "b"):
+            fusion.predict_proba_one({"ann": "a"})
+            fusion.learn_one({"ann": "a"}, label)
 
 
 def verify(database: Database, report: Callable[[str, int, int, str], None] = lambda *_: None) -> list[str]:
     """Derive every state anew from the first event on, and compare it with every snapshot.
 
-    A snapshot of another version of linmax is where the states of this one start: it cannot be derived.
+    A snapshot of another version of linmax is where the states of this one start: it cannot be derived, and
+    neither can the one at the horizon of a log that was compacted.
 
     Parameters
     ----------
@@ -213,7 +237,9 @@ def _damages(database: Database) -> list[str]:
 def _differences(database: Database, report: Callable[[str, int, int, str], None]) -> list[str]:
     problems: list[str] = []
     until = database.last_position()
-    for number, name, settings in database.rows("SELECT fusion, name, settings FROM fusions ORDER BY fusion"):
+    for number, name, settings, horizon in database.rows(
+        "SELECT fusion, name, settings, horizon FROM fusions ORDER BY fusion"
+    ):
         try:
             state = State(new_fusion(msgspec.json.decode(settings, type=FusionSettings)), 0, 0, 0, 0)
             snapshots = database.rows(
@@ -226,8 +252,11 @@ def _differences(database: Database, report: Callable[[str, int, int, str], None
                 if code != code_of_linmax():
                     state = State(found, position, position, position, state.learned)
                     continue
-                state = advance(database, number, state, position)
                 stored = fingerprint(found)
+                if position <= horizon:
+                    state = State(found, position, position, position, state.learned)
+                else:
+                    state = advance(database, number, state, position)
                 if not fingerprint(state.fusion) == expected == stored:
                     problems.append(
                         f"the snapshot of {name} at position {position} is not what the log gives"

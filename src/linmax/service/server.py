@@ -13,6 +13,8 @@ from typing import Any
 
 from linmax.service.app import Service
 from linmax.service.database import FILE
+from linmax.service.logs import configure
+from linmax.service.panels import MEMORY
 from linmax.service.problems import ServiceError
 from linmax.service.tokens import SCOPES, hash_of, new_token
 
@@ -89,13 +91,19 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def start_service(
-    folder: Path, *, host: str = "127.0.0.1", hosts: frozenset[str] = frozenset(), rate: float = 0.0
+    folder: Path,
+    *,
+    host: str = "127.0.0.1",
+    hosts: frozenset[str] = frozenset(),
+    rate: float = 0.0,
+    keep: float | None = None,
+    memory: int = MEMORY,
 ) -> tuple[Service, str | None]:
     """Open a data folder; return the service and, the first time, the text of its admin token.
 
     Parameters
     ----------
-    folder, host, hosts, rate
+    folder, host, hosts, rate, keep, memory
         As for `serve`.
     """
     given = os.environ.get(ADMIN_VARIABLE)
@@ -105,7 +113,9 @@ def start_service(
             f" it once on 127.0.0.1, or set {ADMIN_VARIABLE}"
         )
     own = frozenset() if is_loopback(host) else frozenset({host.lower()})
-    service = Service(folder, hosts=frozenset(name.lower() for name in hosts) | own, rate=rate)
+    service = Service(
+        folder, hosts=frozenset(name.lower() for name in hosts) | own, rate=rate, keep=keep, memory=memory
+    )
     try:
         return service, first_token(service, given)
     except (ValueError, ServiceError) as error:
@@ -123,11 +133,34 @@ def make_server(service: Service) -> Any:
     """
     import uvicorn
 
+    class Server(uvicorn.Server):
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            service.streams.stop()  # they would keep their connections open
+            await super().shutdown(sockets)
+
     config = uvicorn.Config(
-        service.app(), log_level="warning", access_log=False, server_header=False, ws="none", lifespan="on",
+        service.app(), log_config=None, access_log=False, server_header=False, ws="none", lifespan="on",
         limit_concurrency=MAX_CONNECTIONS, timeout_graceful_shutdown=GRACE, proxy_headers=False,
     )  # fmt: skip
-    return uvicorn.Server(config)
+    return Server(config)
+
+
+def dashboard_link(service: Service, url: str) -> str:
+    """Return a link that signs in to the dashboard once, as the oldest token with all rights.
+
+    Without such a token, the link leads to the form for a token.
+
+    Parameters
+    ----------
+    service
+        The service.
+    url
+        Where it listens.
+    """
+    for token in service.tokens.list():
+        if token.allows("admin", None) and service.tokens.is_valid(token):
+            return f"{url}/#/sign-in/{service.sessions.new_code(token)}"
+    return f"{url}/"
 
 
 def serve(
@@ -137,7 +170,12 @@ def serve(
     port: int = 8000,
     hosts: frozenset[str] = frozenset(),
     rate: float = 0.0,
+    keep: float | None = None,
+    memory: int = MEMORY,
+    log_format: str = "text",
+    log_level: str = "warning",
     announce: Callable[[str], None] = print,
+    link: bool = False,
 ) -> None:
     """Serve a data folder until the process is told to stop.
 
@@ -151,17 +189,29 @@ def serve(
         Host names that requests may be for, beside those of loopback: of a proxy, for example.
     rate
         Requests per second of one token; 0 means no limit.
+    keep
+        For how many seconds events are kept; None means forever.
+    memory
+        The largest size of the fusions in memory, in bytes; others are loaded when they are needed.
+    log_format, log_level
+        As for `logs.configure`.
     announce
         Called with lines for the person who starts the server.
+    link
+        Whether a link to the dashboard is among them, which signs in once; the first time it always is.
     """
+    configure(log_format, log_level)
     with listen(host, port) as one:
-        service, text = start_service(folder, host=host, hosts=hosts, rate=rate)
+        service, text = start_service(folder, host=host, hosts=hosts, rate=rate, keep=keep, memory=memory)
         if text is not None:
             announce(f"admin token, shown only now: {text}")
-        announce(f"linmax serves {folder} on http://{host}:{one.getsockname()[1]} (interface: /docs)")
+        url = f"http://{host}:{one.getsockname()[1]}"
+        announce(f"linmax serves {folder} on {url} (interface: /docs)")
+        if link or text is not None:
+            announce(f"dashboard, to be opened once within ten minutes: {dashboard_link(service, url)}")
         gc.collect()
         gc.freeze()  # what lives as long as the process is not looked at again
-        gc.set_threshold(50_000, 20, 100)
+        gc.set_threshold(5_000, 50, 1_000)  # a pause of less than a millisecond
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
         make_server(service).run(sockets=[one])

@@ -6,9 +6,10 @@ import hashlib
 import hmac
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from linmax.service.database import Database, Statement
 from linmax.service.problems import ServiceError
@@ -55,6 +56,13 @@ class Token(NamedTuple):
             return False
         return self.fusions == "*" if fusion is None else fnmatchcase(fusion, self.fusions)
 
+    def describe(self) -> dict[str, Any]:
+        """Return what may be shown of it."""
+        return {
+            "number": self.number, "name": self.name, "scopes": sorted(self.scopes), "fusions": self.fusions,
+            "created": self.created, "ends": self.ends,
+        }  # fmt: skip
+
     def covers(self, scopes: Iterable[str], fusions: str) -> bool:
         """Whether another token would have no more rights than this one."""
         own = set(SCOPES) if "admin" in self.scopes else self.scopes
@@ -72,6 +80,7 @@ class TokenStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._reserved: set[str] = set()
         self.reload()
 
     def reload(self) -> None:
@@ -84,12 +93,40 @@ class TokenStore:
             for number, hash_, name, scopes, fusions, created, ends in found
         }
 
+        self._by_number = {token.number: token for token in self._tokens.values()}
+
     def __len__(self) -> int:
         return len(self._tokens)
+
+    def get(self, number: int) -> Token | None:
+        """Return the token with a number; None if it is unknown, revoked or has ended."""
+        token = self._by_number.get(number)
+        return None if token is None or _has_ended(token) else token
+
+    def is_valid(self, token: Token) -> bool:
+        """Whether a token was not revoked meanwhile, and has not ended."""
+        return self.get(token.number) == token
 
     def list(self) -> list[Token]:
         """Return all tokens, oldest first."""
         return sorted(self._tokens.values(), key=lambda token: token.number)
+
+    def check_name(self, name: str) -> None:
+        """Raise an error if a token has this name: the log says by name who did what."""
+        taken = {token.name for token in self._tokens.values() if not _has_ended(token)}
+        if name in taken | self._reserved:
+            raise ServiceError(
+                409, "name_in_use", f"there is a token called {name!r}; choose another name, or revoke it"
+            )
+
+    @contextmanager
+    def reserved(self, name: str) -> Iterator[None]:
+        """Keep a name from being given twice while its token is written."""
+        self._reserved.add(name)
+        try:
+            yield
+        finally:
+            self._reserved.discard(name)
 
     def find(self, text: str) -> Token:
         """Return the token with this text; an error says nothing about why there is none."""

@@ -1,0 +1,83 @@
+"""Classes as keys of JSON objects: keys are text, and classes may be numbers or truth values.
+
+One rule holds for scores in requests and probabilities in answers: the key of a class is its JSON text, so
+the class 7 has the key "7", and true the key "true". The key of a text is the text itself. Which class a key
+of scores means depends on the kind of the classes that the fusion knows; before it knows any, of the label.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from linmax.fusion import Fusion
+
+WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+TRUTH = {"true": True, "false": False}
+
+
+def class_key(label: Any) -> str:
+    """Return the key of a class.
+
+    Parameters
+    ----------
+    label
+        The class.
+
+    Examples
+    --------
+    >>> class_key("spam"), class_key(7), class_key(True)
+    ('spam', '7', 'true')
+    """
+    if isinstance(label, bool):
+        return "true" if label else "false"
+    return str(label)
+
+
+def class_of(key: str, kind: type) -> Any:
+    """Return the class that a key means, if classes are of a kind; a key that means none stays text.
+
+    Parameters
+    ----------
+    key
+        The key.
+    kind
+        str, int or bool.
+
+    Examples
+    --------
+    >>> class_of("7", int), class_of("true", bool), class_of("7", str), class_of("07", int)
+    (7, True, '7', '07')
+    """
+    if kind is int and WHOLE_NUMBER.fullmatch(key):
+        return int(key)
+    return TRUTH.get(key, key) if kind is bool else key
+
+
+def typed_votes(fusion: Fusion, votes: dict[str, Any] | None, label: Any = None) -> dict[str, Any] | None:
+    """Return votes in which the keys of scores are classes.
+
+    Parameters
+    ----------
+    fusion
+        The session that reads them.
+    votes
+        The votes.
+    label
+        Their label, if it is known: its kind counts if the session knows no class.
+
+    Examples
+    --------
+    >>> typed_votes(Fusion(classes=[1, 2]), {"ann": {"1": 0.9, "2": 0.1}, "bob": 2})
+    {'ann': {1: 0.9, 2: 0.1}, 'bob': 2}
+    >>> typed_votes(Fusion(), {"ann": {"true": 0.9}}, False)
+    {'ann': {True: 0.9}}
+    """
+    names = fusion.names.classes.names
+    kind = type(names[0]) if names else type(label)
+    if votes is None or kind not in (int, bool):
+        return votes
+    return {
+        expert: {class_of(key, kind): score for key, score in vote.items()} if type(vote) is dict else vote
+        for expert, vote in votes.items()
+    }

@@ -1,0 +1,156 @@
+"""Compaction: before a horizon, only a snapshot and the hashes of ids stay in the log.
+
+The horizon of a fusion is a position. A snapshot of the state there is stored together with it; then the
+events up to it are removed, a few at a time, so that requests do not wait. The votes of items that wait for
+their label stay until it has come and is before the horizon, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from linmax.service import replay
+from linmax.service.database import Statement
+from linmax.service.history import Histories
+from linmax.service.item_store import EXPIRED, ItemStore
+from linmax.service.panel import Panel
+from linmax.service.panels import PanelClosedError
+from linmax.service.problems import ServiceError
+from linmax.service.schema import CREATED, DELETED, LEARNED, PREDICTED
+
+CHUNK = 200  # events that are removed in one transaction
+NUMBERS = """
+WITH RECURSIVE numbers(fusion) AS (
+    SELECT min(fusion) FROM events WHERE fusion > 0
+    UNION ALL SELECT (SELECT min(e.fusion) FROM events e WHERE e.fusion > numbers.fusion) FROM numbers
+    WHERE numbers.fusion IS NOT NULL
+)
+SELECT n.fusion, f.name, f.horizon FROM numbers n LEFT JOIN fusions f USING (fusion)
+WHERE n.fusion IS NOT NULL
+"""
+FIRST_AMENDED = "SELECT min(position) FROM amendments WHERE fusion = ?1 AND by > ?2 AND position <= ?2"
+HAS_NEW = "SELECT 1 FROM events WHERE fusion = ? AND position > ? AND position <= ? LIMIT 1"
+MOVE_HORIZON = "UPDATE fusions SET horizon = ?, horizon_time = ? WHERE fusion = ?"
+DROP_SNAPSHOTS = "DELETE FROM snapshots WHERE fusion = ? AND position < ?"
+CHUNK_END = """
+SELECT position FROM events WHERE fusion = ? AND position > ? AND position <= ?
+ORDER BY position LIMIT 1 OFFSET ?
+"""
+# ?1 is the fusion, ?2 and ?3 the positions between which events are removed, ?4 the horizon
+DONE_ITEMS = f"""
+SELECT i.id FROM events e JOIN items i ON i.fusion = e.fusion AND i.id = e.id AND i.position = e.position
+WHERE e.fusion = ?1 AND e.position > ?2 AND e.position <= ?3 AND e.kind IN ({PREDICTED}, {LEARNED})
+AND i.learned BETWEEN {EXPIRED} AND ?4
+"""
+KEEP_HASHES = f"INSERT OR IGNORE INTO compacted_ids SELECT ?1, id_hash(id) FROM ({DONE_ITEMS})"
+REMOVE_ITEMS = f"DELETE FROM items WHERE fusion = ?1 AND id IN ({DONE_ITEMS})"
+REMOVE_AMENDMENTS = """
+DELETE FROM amendments WHERE position > ?2 AND position <= ?3 AND position <= ?4 AND fusion = ?1
+"""
+REMOVE_MODELS = "DELETE FROM models WHERE fusion = ?1 AND position > ?2 AND position <= ?3 AND position <= ?4"
+REMOVE_EVENTS = f"""
+DELETE FROM events WHERE fusion = ?1 AND position > ?2 AND position <= ?3 AND position <= ?4
+AND kind NOT IN ({CREATED}, {DELETED}) AND NOT EXISTS (
+    SELECT 1 FROM items i WHERE i.fusion = events.fusion AND i.id = events.id AND i.position = events.position
+)
+"""
+
+
+class Compaction:
+    """Moves the horizon of all fusions forward.
+
+    Parameters
+    ----------
+    store
+        The items of all fusions.
+    histories
+        Their histories.
+    """
+
+    def __init__(self, store: ItemStore, histories: Histories) -> None:
+        self.store = store
+        self.histories = histories
+        self.panels = store.panels
+        self.database = store.database
+
+    async def run(self, time: float) -> int:
+        """Compact what happened before a time; return the number of fusions whose horizon was moved.
+
+        Parameters
+        ----------
+        time
+            In seconds since 1970.
+        """
+        until = await asyncio.to_thread(self._last_before, time)
+        moved = 0
+        for number, name, horizon in await asyncio.to_thread(self.database.rows, NUMBERS):
+            if name is None:  # a deleted fusion
+                horizon = until
+            elif await asyncio.to_thread(self.database.rows, HAS_NEW, number, horizon, until):
+                try:
+                    horizon = await self._move_horizon(await self.panels.open(name), until, time)
+                except (PanelClosedError, ServiceError):  # the next run looks at it again
+                    continue
+                moved += 1
+            await self._remove(number, horizon)
+        return moved
+
+    def _last_before(self, time: float) -> int:
+        """Return the position of the last event before a time; the very last event is never among them.
+
+        Its position must stay known, since a new event gets the next one.
+        """
+        low, high = 0, max(0, self.database.last_position() - 1)
+        while low < high:
+            middle = (low + high + 1) // 2
+            ((position, when),) = self.database.rows(
+                "SELECT position, time FROM events WHERE position <= ? ORDER BY position DESC LIMIT 1", middle
+            ) or [(0, 0.0)]
+            if when < time:
+                low = middle
+            else:
+                high = max(low, position - 1)
+        return low
+
+    async def _move_horizon(self, panel: Panel, until: int, time: float) -> int:
+        """Store the state at a position and make that the horizon; return the horizon of the fusion.
+
+        Events that were amended after that position stay, so that a rollback can take the amendment back.
+        """
+        amendments = panel.amendments
+        ((first,),) = await asyncio.to_thread(self.database.rows, FIRST_AMENDED, panel.number, until)
+        until = until if first is None else first - 1
+        state = await asyncio.to_thread(
+            replay.restore, self.database, panel.number, panel.settings, until,
+            lambda: not self.panels.closing,
+        )  # fmt: skip
+        row = await asyncio.to_thread(replay.snapshot_row, state.fusion, panel.number, state.version)
+        history = await asyncio.to_thread(self.histories.store_at, panel, until)
+        async with panel.lock:
+            self.panels.check_open(panel)
+            if panel.rebuilding or panel.amendments != amendments:
+                return panel.horizon  # the state may lack an amendment; the next run has it
+            panel.horizon, panel.horizon_time = until, time
+            await self.panels.submit(
+                [
+                    (replay.INSERT_SNAPSHOT, row),
+                    (DROP_SNAPSHOTS, (panel.number, state.version)),
+                    history,
+                    (MOVE_HORIZON, (until, time, panel.number)),
+                ]
+            )
+            self.store.forget(panel)
+        return until
+
+    async def _remove(self, number: int, horizon: int) -> None:
+        low = 0
+        while low < horizon:
+            found = await asyncio.to_thread(self.database.rows, CHUNK_END, number, low, horizon, CHUNK - 1)
+            high = found[0][0] if found else horizon
+            values = number, low, high, horizon
+            statements: list[Statement] = [
+                (sql, values)
+                for sql in (KEEP_HASHES, REMOVE_ITEMS, REMOVE_AMENDMENTS, REMOVE_MODELS, REMOVE_EVENTS)
+            ]
+            await self.panels.submit(statements)
+            low = high

@@ -1,0 +1,227 @@
+"""The endpoints of the dashboard: its page and files, signing in and out, and the figures that it shows."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+from starlette.requests import Request
+from starlette.responses import Response
+
+from linmax.fusion import Fusion
+from linmax.service.bodies import answer_json, parse, path_name, query_number, require_scope
+from linmax.service.dashboard.assets import PAGE, answer_asset
+from linmax.service.dashboard.item_lists import find_items, surest_mistakes, uncertain_items
+from linmax.service.dashboard.overview import OverviewRow, items_per_minute, overview_row
+from linmax.service.dashboard.previews import (
+    LearnerRequest,
+    PreviewRequest,
+    TryRequest,
+    list_snapshots,
+    preview_removal,
+    try_item,
+)
+from linmax.service.dashboard.recent import LARGEST, last_labelled, summarize
+from linmax.service.dashboard.sessions import Session, Sessions
+from linmax.service.dashboard.trust import TrustHistories
+from linmax.service.endpoints import Endpoints
+from linmax.service.guard import read_body
+from linmax.service.history import MAX_POINTS
+from linmax.service.messages import Request as RequestBody
+from linmax.service.panel import Panel
+from linmax.service.problems import ServiceError
+from linmax.service.tokens import Token
+
+MAX_FUSIONS = 100  # in one overview
+LISTS: dict[str, Callable[[Any, int], Any]] = {"mistakes": surest_mistakes, "uncertain": uncertain_items}
+MAX_SIGN_IN = 10_000  # bytes
+
+
+class SignInRequest(RequestBody):
+    """What starts a session: a token, or the code of a link."""
+
+    token: Annotated[str, Meta(max_length=1000)] | None = None
+    code: Annotated[str, Meta(max_length=1000)] | None = None
+
+
+class SessionInfo(msgspec.Struct):
+    """Who is signed in, as the page needs it."""
+
+    name: str
+    scopes: list[str]
+    fusions: str
+    ends: int
+    csrf: str
+    version: str
+
+
+class DashboardEndpoints(Endpoints):
+    """What the server answers to people; a base class of `Service`, which has the attributes."""
+
+    sessions: Sessions
+    trust: TrustHistories
+    reading: asyncio.Semaphore
+
+    async def page(self, request: Request) -> Response:
+        """Return the page of the dashboard, which loads the rest."""
+        return answer_asset(request, PAGE)
+
+    async def asset(self, request: Request) -> Response:
+        """Return a file of the dashboard."""
+        return answer_asset(request, request.path_params["path"])
+
+    async def sign_in(self, request: Request) -> Response:
+        """Start a session with a token, or with the code of a link."""
+        origin = request.headers.get("origin")
+        if origin is None:  # the guard has compared it with the host
+            raise ServiceError(403, "no_origin", "sign in from the page: the header Origin is missing")
+        wanted = parse(await read_body(request, MAX_SIGN_IN), SignInRequest)
+        if (wanted.token is None) == (wanted.code is None):
+            raise ServiceError(422, "bad_request", "pass a token, or the code of a link")
+        if wanted.token is not None:
+            token = self.tokens.find(wanted.token.strip())
+        else:
+            token = self.sessions.use_code(wanted.code or "")
+        session = self.sessions.start(token)
+        answer = answer_json(_info(session), 201)
+        self._set_cookie(answer, session.cookie, session.ends, origin)
+        return answer
+
+    async def show_session(self, request: Request) -> Response:
+        """Say who is signed in; null if nobody is, which is no error: the page asks in order to know."""
+        session = self._session(request)
+        return answer_json(session and _info(session))
+
+    async def sign_out(self, request: Request) -> Response:
+        """End the session; its cookie is worth nothing from now on."""
+        session = self._session(request)
+        headers = dict(request.scope["headers"])
+        if session is not None:
+            session.check_change(headers.get(b"origin"), headers.get(b"x-csrf-token"))
+            statements = self.sessions.end(session)
+            with contextlib.suppress(ServiceError):  # on a full disk it is remembered until the next start
+                await self.database.submit(statements)
+        answer = Response(status_code=204)
+        self._set_cookie(answer, "", 0, request.headers.get("origin", ""))
+        return answer
+
+    def _session(self, request: Request) -> Session | None:
+        return self.sessions.find(request.headers.get("cookie", "").encode("latin-1"))
+
+    def _set_cookie(self, answer: Response, value: str, ends: int, origin: str) -> None:
+        answer.set_cookie(
+            self.sessions.cookie_name, value, expires=datetime.fromtimestamp(ends, UTC), path="/",
+            httponly=True, samesite="strict", secure=origin.startswith("https://"),
+        )  # fmt: skip
+
+    # --- figures
+
+    async def overview(self, request: Request, token: Token) -> Response:
+        """Return the figures of the fusions that the token may read, whose names contain a text."""
+        wanted = request.query_params.get("search", "").lower()
+        names = [
+            name for name in self.panels.names() if token.allows("read", name) and wanted in name.lower()
+        ]
+
+        rows = []
+        for name in names[:MAX_FUSIONS]:
+            with contextlib.suppress(ServiceError):  # it was deleted meanwhile
+                rows.append(await self._with_panel(name, self._row))
+        return answer_json({"total": len(names), "fusions": rows})
+
+    async def summary(self, request: Request, token: Token) -> Response:
+        """Return the figures of one fusion."""
+        name = path_name(request)
+        require_scope(token, "read", name)
+        return answer_json(await self._with_panel(name, self._row))
+
+    async def _row(self, panel: Panel) -> OverviewRow:
+        history = await self.histories.answer(panel, MAX_POINTS)
+        now = self.database.now()
+        rate = await asyncio.to_thread(items_per_minute, self.database, panel.number, now)
+        return overview_row(panel, history, rate)
+
+    async def recent(self, request: Request, token: Token) -> Response:
+        """Return what the last labels of a fusion show."""
+        most = query_number(request, "window", 1000, 1, LARGEST)
+        return await self._read(
+            request, token, lambda number: summarize(last_labelled(self.database, number, most))
+        )
+
+    async def trust_over_time(self, request: Request, token: Token) -> Response:
+        """Return the trust of each expert over time."""
+        name = path_name(request)
+        require_scope(token, "read", name)
+        return answer_json(await self._with_panel(name, self.trust.answer))
+
+    async def list_items(self, request: Request, token: Token) -> Response:
+        """List items: surest mistakes, those whose label would help most, or by the beginning of the id."""
+        kind, start = request.query_params.get("list", ""), request.query_params.get("search", "")
+        if kind and kind not in LISTS:
+            raise ServiceError(
+                422, "bad_request", f"list should be one of {', '.join(LISTS)} (got {kind[:100]!r})"
+            )
+        make = LISTS.get(kind) or (lambda database, number: find_items(database, number, start[:200]))
+        return await self._read(request, token, lambda number: {"items": make(self.database, number)})
+
+    async def _read(self, request: Request, token: Token, make: Callable[[int], Any]) -> Response:
+        """Answer with what a thread reads from the log of a fusion."""
+        name = path_name(request)
+        require_scope(token, "read", name)
+        number = (await self.panels.open(name)).number
+        async with self.reading:
+            return answer_json(await asyncio.to_thread(make, number))
+
+    # --- trying and previews
+
+    async def try_votes(self, request: Request, token: Token) -> Response:
+        """Predict and explain an item that is not stored, and say whom to ask next."""
+        name = path_name(request)
+        require_scope(token, "predict", name)
+        limit = (await self.panels.open(name)).settings.limits.item_bytes
+        wanted = parse(await read_body(request, limit), TryRequest)
+
+        async def work(panel: Panel) -> Any:
+            async with panel.lock:
+                self.panels.check_open(panel)
+                return await asyncio.to_thread(try_item, panel.fusion, wanted.votes, wanted.attributes)
+
+        return answer_json(await self._with_panel(name, work))
+
+    async def check_learner(self, request: Request, token: Token) -> Response:
+        """Say whether a text is a learner, and what it would be."""
+        if "admin" not in token.scopes:
+            require_scope(token, "admin", None)
+        wanted = parse(await read_body(request, MAX_SIGN_IN), LearnerRequest)
+        try:
+            fusion = await asyncio.to_thread(Fusion, wanted.learner)
+        except ValueError as error:
+            return answer_json({"valid": False, "message": str(error)})
+        return answer_json({"valid": True, "message": repr(fusion.learner)})
+
+    async def snapshots(self, request: Request, token: Token) -> Response:
+        """List the stored states of a fusion, the latest first."""
+        require_scope(token, "admin", path_name(request))
+        return await self._read(
+            request, token, lambda number: {"snapshots": list_snapshots(self.database, number)}
+        )
+
+    async def preview(self, request: Request, token: Token) -> Response:
+        """Say what excluding events or rolling back would take back; nothing is changed."""
+        require_scope(token, "admin", path_name(request))
+        wanted = parse(await read_body(request), PreviewRequest)
+        return await self._read(request, token, lambda number: preview_removal(self.database, number, wanted))
+
+
+def _info(session: Session) -> Any:
+    from linmax import __version__
+
+    token = session.token
+    return SessionInfo(
+        token.name, sorted(token.scopes), token.fusions, session.ends, session.csrf, __version__
+    )

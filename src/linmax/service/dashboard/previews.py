@@ -1,0 +1,126 @@
+"""What would happen: the prediction of an item that is not stored, and what an amendment would take back."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from linmax.fusion import Fusion
+from linmax.service.amendments import CHOSEN, LATER
+from linmax.service.class_keys import class_key, typed_votes
+from linmax.service.database import Database
+from linmax.service.item_info import explanation_of
+from linmax.service.messages import Attributes, ExcludeRequest, Request, Votes
+from linmax.service.problems import ServiceError
+
+REMOVED = """
+SELECT e.actor, count(*), min(e.time), max(e.time) FROM ({chosen}) c JOIN events e ON e.position = c.position
+GROUP BY e.actor ORDER BY count(*) DESC
+"""
+SNAPSHOTS = """
+SELECT s.position, s.trials, s.digest, length(s.model), e.time
+FROM snapshots s LEFT JOIN events e ON e.position = s.position
+WHERE s.fusion = ? ORDER BY s.position DESC LIMIT 100
+"""
+
+
+class TryRequest(Request):
+    """An item to predict and explain, which is not stored."""
+
+    votes: Votes
+    attributes: Attributes | None = None
+
+
+class LearnerRequest(Request):
+    """A text that may be a learner."""
+
+    learner: Annotated[str, Meta(max_length=10_000)]
+
+
+class PreviewRequest(ExcludeRequest):
+    """What would be taken back: the fields of excluding, or the position of rolling back."""
+
+    position: Annotated[int, Meta(ge=0, le=2**62)] | None = None
+
+
+class Removal(Struct):
+    """What would be taken back: how many labels, of whom, and when they came."""
+
+    events: int
+    actors: dict[str, int]
+    first: float | None
+    last: float | None
+
+
+def try_item(fusion: Fusion, votes: dict[str, Any], attributes: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the prediction of an item, why, and whom to ask next.
+
+    Parameters
+    ----------
+    fusion
+        The session; it learns nothing.
+    votes, attributes
+        The item.
+
+    Examples
+    --------
+    >>> fusion = Fusion("Winnow(1.2)", classes=["ham", "spam"], experts=["ann", "bob"])
+    >>> found = try_item(fusion, {"ann": "spam"}, None)
+    >>> found["prediction"], found["next_expert"]
+    ('spam', 'bob')
+    """
+    explanation = explanation_of(fusion, votes, attributes)
+    typed = typed_votes(fusion, votes) or {}
+    probabilities = fusion.predict_proba_one(typed, attributes=attributes, new_experts="vote")
+    try:
+        expert, reason = fusion.next_expert(typed, attributes=attributes), None
+    except ValueError as error:
+        expert, reason = None, str(error)
+    return {
+        "prediction": explanation["prediction"],
+        "probabilities": {class_key(name): part for name, part in probabilities.items()},
+        "contributions": explanation["contributions"],
+        "next_expert": expert,
+        "no_next_expert": reason,
+    }
+
+
+def preview_removal(database: Database, number: int, wanted: PreviewRequest) -> Removal:
+    """Return what excluding events, or rolling back, would take back.
+
+    Parameters
+    ----------
+    database, number
+        The log, and the number of the fusion.
+    wanted
+        The events.
+    """
+    if wanted == PreviewRequest():
+        raise ServiceError(422, "no_choice", "say what to exclude: ids, actor, from or until, or a position")
+    values: tuple[Any, ...]
+    if wanted.position is not None:
+        chosen, values = LATER, (wanted.position,)
+    else:
+        ids = msgspec.json.encode(wanted.ids).decode() if wanted.ids is not None else None
+        chosen, values = CHOSEN, (ids, wanted.actor, wanted.from_time, wanted.until_time)
+    rows = database.rows(REMOVED.format(chosen=chosen), number, *values)
+    return Removal(
+        sum(count for _, count, _, _ in rows),
+        {actor: count for actor, count, _, _ in rows},
+        min((first for _, _, first, _ in rows), default=None),
+        max((last for _, _, _, last in rows), default=None),
+    )
+
+
+def list_snapshots(database: Database, number: int) -> list[dict[str, Any]]:
+    """Return the stored states of a fusion, the latest first.
+
+    Parameters
+    ----------
+    database, number
+        The log, and the number of the fusion.
+    """
+    names = ("position", "trials", "digest", "bytes", "time")
+    return [dict(zip(names, row, strict=True)) for row in database.rows(SNAPSHOTS, number)]

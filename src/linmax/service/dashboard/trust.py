@@ -1,0 +1,219 @@
+"""Trust over time: the share of each expert in what raises the score of the truth."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from msgspec import Struct
+
+from linmax.evaluate.experts import Codes, expert_contributions, own_weights, vote_weights
+from linmax.fusion import Fusion
+from linmax.fusion.model_file import from_bytes
+from linmax.service import replay
+from linmax.service.class_keys import typed_votes
+from linmax.service.database import Database
+from linmax.service.history import top_class
+from linmax.service.panel import Panel
+from linmax.service.panels import Panels
+from linmax.service.schema import LABELLED, LEARNED
+
+SNAPSHOTS = "SELECT position, trials FROM snapshots WHERE fusion = ? AND position <= ? ORDER BY position"
+MODEL = "SELECT model FROM snapshots WHERE fusion = ? AND position = ?"
+FIRST_OF_LAST = """
+SELECT min(position) FROM (
+    SELECT position FROM events WHERE fusion = ? AND position <= ? AND kind IN (?, ?)
+    ORDER BY position DESC LIMIT ?
+)
+"""
+SAMPLE = 100  # labelled items on which trust is measured
+MAX_SNAPSHOTS = 40
+MAX_POINTS, FEW_POINTS = 120, 30
+MANY_CELLS, MAX_CELLS = 50_000, 2_000_000  # of a table of weights: then there are few points, or no table
+MAX_REPLAY = 25_000  # labels that are learned again to see how trust came about
+SHOWN = 30  # experts, those that were trusted most
+Encoded = tuple[list[int], list[int], int]
+
+
+class TrustAnswer(Struct):
+    """Trust over time.
+
+    Attributes
+    ----------
+    trials : list of int
+        The number of labels at each point.
+    experts : dict
+        The share of the trust of the experts that were trusted most, at each point; the most trusted first.
+    omitted : int
+        How many others there are.
+    """
+
+    trials: list[int]
+    experts: dict[str, list[float]]
+    omitted: int
+
+
+class TrustHistory:
+    """The trust of one fusion over time, derived from its snapshots and from the log after the last one.
+
+    Parameters
+    ----------
+    database, number, settings
+        The log, and the fusion.
+    trials
+        The number of labels that it has learned.
+    """
+
+    def __init__(self, database: Database, number: int, settings: Any, trials: int) -> None:
+        self._database = database
+        self._number = number
+        self._settings = settings
+        self._points: list[tuple[int, dict[str, float]]] = []
+        self._recent: deque[Encoded] = deque(maxlen=SAMPLE)
+        self._every = max(1, trials // MAX_POINTS)
+        self._state = replay.State(replay.new_fusion(settings), 0, 0, 0, 0)
+
+    def start(self, until: int) -> None:
+        """Begin with the snapshots that are stored, or with the first event if there are none."""
+        found = self._database.rows(SNAPSHOTS, self._number, until)
+        if not found:
+            return
+        if found[0][1] <= MAX_REPLAY:
+            self.advance(found[0][0])
+        if self._state.fusion.trials != found[0][1]:  # it began with a model that has learned elsewhere
+            self._state = self._state._replace(position=0)
+        last = found[-1][0]
+        step = max(1, -(-len(found) // MAX_SNAPSHOTS))
+        for position, trials in found[::-1][::step][::-1]:
+            if position > self._state.position:
+                ((model,),) = self._database.rows(MODEL, self._number, position)
+                fusion = from_bytes(model, f"the snapshot at position {position}")
+                self._fill_recent(fusion, position)
+                self._points.append((trials, shares(fusion, list(self._recent))))
+                if position == last:
+                    self._state = replay.State(fusion, position, position, position, 0)
+
+    def _fill_recent(self, fusion: Fusion, position: int) -> None:
+        first = self._database.rows(FIRST_OF_LAST, self._number, position, LABELLED, LEARNED, SAMPLE)[0][0]
+        self._recent.clear()
+        if first is not None:
+            trials = replay.trials_of(self._database, self._number, first - 1, position)
+            self._recent.extend(encode(fusion, one) for one in trials)
+
+    def advance(self, until: int) -> None:
+        """Learn the events up to a position, and measure trust now and then."""
+        fusion, learned = self._state.fusion, 0
+        for one in replay.trials_of(self._database, self._number, self._state.position, until):
+            votes = typed_votes(fusion, one.votes, one.label)
+            fusion.learn_one(votes, one.label, attributes=one.attributes)
+            self._recent.append(encode(fusion, one))
+            learned += 1
+            if fusion.trials % self._every == 0:
+                self._measure(fusion)
+        if learned and (not self._points or self._points[-1][0] != fusion.trials):
+            self._measure(fusion)
+        self._state = self._state._replace(position=max(until, self._state.position))
+
+    def _measure(self, fusion: Fusion) -> None:
+        self._points.append((fusion.trials, shares(fusion, list(self._recent))))
+        cells = len(fusion.experts) * len(fusion.classes) ** 2
+        most = MAX_POINTS if cells <= MANY_CELLS else FEW_POINTS
+        if len(self._points) > most:
+            self._points = [*self._points[:-1:2], self._points[-1]]
+            self._every = max(2 * self._every, fusion.trials // most)
+
+    def answer(self) -> TrustAnswer:
+        """Return the trust of the most trusted experts."""
+        largest: dict[str, float] = {}
+        for _, point in self._points:
+            for name, share in point.items():
+                largest[name] = max(share, largest.get(name, 0.0))
+        last = self._points[-1][1] if self._points else {}
+        order = sorted(largest, key=lambda name: (-last.get(name, 0.0), -largest[name], name))
+        return TrustAnswer(
+            [trials for trials, _ in self._points],
+            {name: [round(point.get(name, 0.0), 6) for _, point in self._points] for name in order[:SHOWN]},
+            max(0, len(order) - SHOWN),
+        )
+
+
+def encode(fusion: Fusion, trial: replay.Trial) -> Encoded:
+    """Return the experts that voted on an item and the classes they voted for, as codes, and the label."""
+    experts, classes = fusion.names.experts.codes, fusion.names.classes.codes
+    pairs = [
+        (experts[expert], classes.get(top_class(vote, type(trial.label)), -1))
+        for expert, vote in (trial.votes or {}).items()
+        if expert in experts and vote is not None
+    ]
+    return [one for one, _ in pairs], [vote for _, vote in pairs], classes[trial.label]
+
+
+def shares(fusion: Fusion, trials: list[Encoded]) -> dict[str, float]:
+    """Return the share of each expert in the trust, measured on labelled items.
+
+    Parameters
+    ----------
+    fusion
+        The session.
+    trials
+        The items.
+    """
+    votes = np.full((len(trials), len(fusion.experts)), -1, np.int32)
+    for row, (experts, classes, _) in zip(votes, trials, strict=True):
+        row[experts] = classes
+    truth = np.array([label for _, _, label in trials], np.int32)
+    positive = np.maximum(_contributions(fusion, votes, truth), 0.0)
+    total = float(positive.sum())
+    return {
+        str(name): float(value) / total if total else 0.0
+        for name, value in zip(fusion.experts, positive.tolist(), strict=False)
+    }
+
+
+def _contributions(fusion: Fusion, votes: Codes, truth: Codes) -> Any:
+    """Return how far each expert raises the score of the truth above the mean, as `linmax.evaluate.trust`."""
+    classes = len(fusion.classes)
+    if votes.shape[1] * classes**2 <= MAX_CELLS:
+        return np.array(expert_contributions(vote_weights(fusion), votes, truth))
+    own = own_weights(fusion)
+    if not len(own):
+        return np.zeros(0)  # a table of weights per expert and class would take too long
+    lead = np.count_nonzero(votes == truth[:, None], axis=0) - np.count_nonzero(votes >= 0, axis=0) / classes
+    return own * lead / max(len(votes), 1)
+
+
+class TrustHistories:
+    """The trust of the fusions that somebody looks at.
+
+    Parameters
+    ----------
+    panels
+        The fusions.
+    """
+
+    def __init__(self, panels: Panels) -> None:
+        self._panels = panels
+        self._kept: WeakKeyDictionary[Panel, tuple[int, TrustHistory]] = WeakKeyDictionary()
+        self._lock = asyncio.Lock()
+
+    async def answer(self, panel: Panel) -> TrustAnswer:
+        """Return the trust of a fusion over time."""
+        async with self._lock:
+            await self._panels.flush()
+            self._panels.check_open(panel)
+            amendments = panel.amendments
+            known, history = self._kept.get(panel, (amendments, None))
+            found = await asyncio.to_thread(self._update, panel, history if known == amendments else None)
+            self._kept[panel] = amendments, found
+            return found.answer()
+
+    def _update(self, panel: Panel, history: TrustHistory | None) -> TrustHistory:
+        until = self._panels.database.last_position()
+        if history is None:
+            history = TrustHistory(self._panels.database, panel.number, panel.settings, panel.fusion.trials)
+            history.start(until)
+        history.advance(until)
+        return history

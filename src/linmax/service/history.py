@@ -1,0 +1,355 @@
+"""Mistakes over time: those of the predictions that were answered, and of three baselines on the same items.
+
+A history is a function of the log. It is brought up to date when it is asked for, and whenever a snapshot is
+stored, so requests that learn pay nothing for it, and there are few events to read. Its size is bounded: the
+counts are kept after every `width` trials, and when there are too many, every other one is dropped and the
+width doubles.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from linmax.evaluate.progressive import plurality
+from linmax.service.class_keys import class_of
+from linmax.service.database import Database, Statement
+from linmax.service.messages import HistoryAnswer, HistoryPoints, Label, Votes
+from linmax.service.panel import Panel
+from linmax.service.panels import PanelClosedError, Panels
+from linmax.service.problems import ServiceError
+from linmax.service.schema import AMENDMENT, LABELLED, LEARNED
+
+EVENTS = f"""
+SELECT e.position, e.time, e.body, v.body, a.label
+FROM events e
+LEFT JOIN events v ON v.position = e.item
+{AMENDMENT.format("e.position")}
+WHERE e.fusion = ? AND e.position > ? AND e.position <= ? AND e.kind IN (?, ?)
+AND (a.position IS NULL OR a.label IS NOT NULL)
+ORDER BY e.position
+"""
+LAST_STORED = "SELECT body FROM histories WHERE fusion = ? AND position <= ? ORDER BY position DESC LIMIT 1"
+INSERT = "INSERT OR REPLACE INTO histories VALUES (?, ?, ?, ?)"
+THIN = """
+DELETE FROM histories WHERE fusion = ? AND trials / ? = ?
+AND position > (SELECT horizon FROM fusions WHERE fusions.fusion = histories.fusion)
+"""
+MAX_POINTS = 1000  # of one history
+CHUNK = 2000  # trials that are counted at once
+CELLS = 4_000_000  # of a table of trials and experts that is held in memory
+STORE_EVERY = 10_000  # trials after which a history is worth storing
+KEEP_EVERY = 100_000  # of the stored histories of so many trials, the last one stays
+SHOWN_EXPERTS = 100  # the best ones
+ABSTENTIONS = {None: -1, "": -1, -1: -1}  # as `Fusion` reads votes
+CURVES = ("linmax", "plurality", "best_expert", "most_frequent_class")
+COLUMNS = ("trials", "position", *CURVES)
+Longs = NDArray[np.int64]
+decode = msgspec.json.decode
+
+
+class _Item(msgspec.Struct):
+    """What a history reads of the body of an event."""
+
+    votes: Votes | None = None
+    label: Label | None = None
+    prediction: Label | None = None
+
+
+decode_item = msgspec.json.Decoder(_Item).decode
+
+
+class Trial(NamedTuple):
+    """An item with the prediction that was answered, and its label as amended."""
+
+    position: int
+    time: float
+    votes: dict[str, Any]
+    label: Any
+    prediction: Any
+
+
+class _Stored(msgspec.Struct, array_like=True):
+    """A history as it is stored."""
+
+    position: int
+    width: int
+    frequent: int
+    classes: list[Label]
+    experts: list[str]
+    class_counts: list[int]
+    expert_correct: list[int]
+    last: list[int]
+    last_time: float
+    points: list[list[int]]
+    times: list[float]
+
+
+class History:
+    """The mistakes of one fusion over time.
+
+    An expert that gives scores votes for the class with its highest score, an abstention is a mistake, and
+    ties of the plurality go to the class that was seen first. The best expert is the one with the fewest
+    mistakes by then. The most frequent class is that of the labels before the trial.
+
+    Parameters
+    ----------
+    classes
+        The classes that are known in advance.
+
+    Attributes
+    ----------
+    position : int
+        The position of the last event that was read.
+    trials : int
+        The number of trials.
+    width : int
+        The number of trials between two points.
+
+    Examples
+    --------
+    >>> history = History([])
+    >>> history.add([Trial(i, float(i), {"ann": "x", "bob": "y"}, "y", "x") for i in range(1, 6)])
+    >>> history.trials, history.answer(2).points.linmax, history.answer(2).points.best_expert
+    (5, [4, 5], [0, 0])
+    """
+
+    def __init__(self, classes: list[Any]) -> None:
+        self.position = 0
+        self.width = 1
+        self._classes: dict[Any, int] = {name: code for code, name in enumerate(classes)}
+        self._experts: dict[str, int] = {}
+        self._frequent = -1
+        self._class_counts: Longs = np.zeros(0, np.int64)
+        self._expert_correct: Longs = np.zeros(0, np.int64)
+        self._last: Longs = np.zeros(len(COLUMNS), np.int64)
+        self._last_time = 0.0
+        self._points: Longs = np.zeros((0, len(COLUMNS)), np.int64)
+        self._times = np.zeros(0)
+
+    @property
+    def trials(self) -> int:
+        """The number of trials."""
+        return int(self._last[0])
+
+    def add(self, trials: list[Trial]) -> None:
+        """Count trials, in their order."""
+        rows = max(1, min(CHUNK, CELLS // max(1, len(self._experts))))
+        for start in range(0, len(trials), rows):
+            self._add(trials[start : start + rows])
+
+    def _add(self, trials: list[Trial]) -> None:
+        votes, labels = self._encode(trials)
+        self._class_counts = _grown(self._class_counts, len(self._classes))
+        self._expert_correct = _grown(self._expert_correct, len(self._experts))
+        numbers = self.trials + 1 + np.arange(len(trials))
+        correct = np.cumsum(votes == labels[:, None], axis=0, dtype=np.int64)
+        correct += self._expert_correct
+        mistakes = {
+            "linmax": [one.prediction != one.label for one in trials],
+            "plurality": plurality(votes, len(self._classes)) != labels,
+            "most_frequent_class": self._frequent_classes(labels.tolist()) != labels,
+        }
+        counts = {
+            name: np.cumsum(wrong) + self._last[COLUMNS.index(name)] for name, wrong in mistakes.items()
+        }
+        counts["trials"], counts["position"] = numbers, np.array([one.position for one in trials])
+        counts["best_expert"] = numbers - (correct.max(axis=1) if correct.shape[1] else 0)
+        table = np.column_stack([counts[name] for name in COLUMNS])
+        times = np.array([one.time for one in trials])
+        self._last, self._last_time = table[-1], float(times[-1])
+        self._expert_correct = correct[-1]
+        kept = numbers % self.width == 0
+        self._points = np.concatenate((self._points, table[kept]))
+        self._times = np.concatenate((self._times, times[kept]))
+        while len(self._points) > MAX_POINTS:
+            self.width *= 2
+            kept = self._points[:, 0] % self.width == 0
+            self._points, self._times = self._points[kept], self._times[kept]
+
+    def _encode(self, trials: list[Trial]) -> tuple[NDArray[np.int32], Longs]:
+        """Return the class that each expert votes for, -1 if it abstains, and the labels, as codes."""
+        labels, columns = [], []
+        flat: list[int] = []
+        shapes: dict[tuple[str, ...], Longs] = {}
+        known = {**self._classes, **ABSTENTIONS}
+        for trial in trials:
+            votes, filled = trial.votes, len(flat)
+            try:
+                flat += map(known.__getitem__, votes.values())
+            except (KeyError, TypeError):  # new classes, or scores
+                del flat[filled:]
+                kind = type(trial.label)
+                for vote in (top_class(one, kind) for one in votes.values()):
+                    if vote not in known:
+                        known[vote] = _code(self._classes, vote)
+                    flat.append(known[vote])
+            labels.append(_code(self._classes, trial.label))
+            known[trial.label] = labels[-1]
+            experts = tuple(votes)
+            if experts not in shapes:
+                shapes[experts] = np.array([_code(self._experts, name) for name in experts], np.int64)
+            columns.append(shapes[experts])
+        table = np.full((len(trials), len(self._experts)), -1, np.int32)
+        table[np.repeat(np.arange(len(trials)), list(map(len, columns))), np.concatenate(columns)] = flat
+        return table, np.array(labels, np.int64)
+
+    def _frequent_classes(self, labels: list[int]) -> Longs:
+        """Return the most frequent class before each trial, and count the labels."""
+        counts, frequent = self._class_counts.tolist(), self._frequent
+        found = []
+        for label in labels:
+            found.append(frequent)
+            counts[label] += 1
+            if frequent < 0 or counts[label] > counts[frequent]:
+                frequent = label
+        self._class_counts, self._frequent = np.array(counts, np.int64), frequent
+        return np.array(found, np.int64)
+
+    def answer(self, points: int) -> HistoryAnswer:
+        """Return at most so many points, evenly spaced, the last of which is the state now."""
+        step = self.width
+        while self.trials // step + (self.trials % step > 0) > points:
+            step *= 2
+        kept = self._points[:, 0] % step == 0
+        table, times = self._points[kept], self._times[kept]
+        if self.trials % step:
+            table = np.concatenate((table, self._last[None]))
+            times = np.append(times, self._last_time)
+        columns = dict(zip(COLUMNS, table.T.tolist(), strict=True))
+        order = np.argsort(-self._expert_correct, kind="stable")[:SHOWN_EXPERTS].tolist()
+        names = list(self._experts)
+        experts = {names[i]: self.trials - int(self._expert_correct[i]) for i in order}
+        return HistoryAnswer(
+            self.trials, self.position, HistoryPoints(time=times.tolist(), **columns), experts
+        )
+
+    def to_bytes(self) -> bytes:
+        """Return what `from_bytes` reads."""
+        return msgspec.msgpack.encode(
+            _Stored(
+                self.position, self.width, self._frequent, list(self._classes), list(self._experts),
+                self._class_counts.tolist(), self._expert_correct.tolist(), self._last.tolist(),
+                self._last_time, self._points.tolist(), self._times.tolist(),
+            )
+        )  # fmt: skip
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> History:
+        """Return the history that `to_bytes` has stored."""
+        stored = msgspec.msgpack.decode(content, type=_Stored)
+        history = cls(stored.classes)
+        history._experts = {name: code for code, name in enumerate(stored.experts)}
+        history.position, history.width, history._frequent = stored.position, stored.width, stored.frequent
+        history._class_counts = np.array(stored.class_counts, np.int64)
+        history._expert_correct = np.array(stored.expert_correct, np.int64)
+        history._last, history._last_time = np.array(stored.last, np.int64), stored.last_time
+        history._points = np.array(stored.points, np.int64).reshape(-1, len(COLUMNS))
+        history._times = np.array(stored.times)
+        return history
+
+
+def _code(codes: dict[Any, int], name: Any) -> int:
+    """Return the code of a name; a new one gets the next."""
+    return codes.setdefault(name, len(codes))
+
+
+def top_class(vote: Any, kind: type) -> Any:
+    """Return the class that a vote is for: the first with the highest score, where 0 is no vote."""
+    if not isinstance(vote, dict):
+        return vote
+    scores = {name: score for name, score in vote.items() if score}
+    return class_of(max(scores, key=scores.__getitem__), kind) if scores else None
+
+
+def _grown(counts: Longs, size: int) -> Longs:
+    return np.concatenate((counts, np.zeros(size - len(counts), np.int64)))
+
+
+def trials_of(database: Database, number: int, after: int, until: int) -> Iterator[Trial]:
+    """Yield what a fusion learned between two positions, as amended since."""
+    for position, time, body, votes, label in database.iterate(
+        EVENTS, number, after, until, LABELLED, LEARNED
+    ):
+        own = decode_item(body)
+        item = own if votes is None else decode_item(votes)
+        truth = own.label if label is None else decode(label)
+        yield Trial(position, time, item.votes or {}, truth, own.prediction)
+
+
+class Histories:
+    """The histories of the fusions in memory.
+
+    Parameters
+    ----------
+    panels
+        The fusions.
+    """
+
+    def __init__(self, panels: Panels) -> None:
+        self._panels = panels
+        self._database = panels.database
+        self._kept: WeakKeyDictionary[Panel, tuple[int, History]] = WeakKeyDictionary()
+        self._locks: WeakKeyDictionary[Panel, asyncio.Lock] = WeakKeyDictionary()
+
+    async def answer(self, panel: Panel, points: int) -> HistoryAnswer:
+        """Return the history of a fusion with at most so many points."""
+        async with self._locks.setdefault(panel, asyncio.Lock()):
+            history = await self._current(panel)
+            return await asyncio.to_thread(history.answer, points)
+
+    async def update(self, panel: Panel) -> None:
+        """Bring the history of a fusion up to date, so that the next answer has little to read."""
+        async with self._locks.setdefault(panel, asyncio.Lock()):
+            with contextlib.suppress(PanelClosedError):
+                await self._current(panel)
+
+    def store_at(self, panel: Panel, position: int) -> Statement:
+        """Return the statement that stores the history up to a position, from the log."""
+        history, _ = self._advance(panel, None, position)
+        return INSERT, (panel.number, position, history.trials, history.to_bytes())
+
+    async def _current(self, panel: Panel) -> History:
+        """Return the history of all that is on disk; amendments that come meanwhile start it anew."""
+        while True:
+            await self._panels.flush()
+            self._panels.check_open(panel)
+            amendments = panel.amendments
+            known, history = self._kept.get(panel, (amendments, None))
+            until = self._database.last_position()
+            stored = await asyncio.to_thread(
+                self._advance, panel, history if known == amendments else None, until
+            )
+            if panel.amendments == amendments:
+                break
+        self._kept[panel] = amendments, stored[0]
+        if stored[1]:
+            with contextlib.suppress(ServiceError):  # the log has it, too
+                await self._panels.submit(stored[1])
+        return stored[0]
+
+    def _advance(self, panel: Panel, history: History | None, until: int) -> tuple[History, list[Statement]]:
+        """Read the events after those of a history, or of the stored one; return what is worth storing."""
+        if history is None:
+            found = self._database.rows(LAST_STORED, panel.number, until)
+            history = History.from_bytes(found[0][0]) if found else History(panel.settings.classes or [])
+        before = history.trials
+        trials = trials_of(self._database, panel.number, history.position, until)
+        while chunk := list(islice(trials, CHUNK)):
+            history.add(chunk)
+            if self._panels.closing:
+                raise InterruptedError("the server stops")
+        history.position = until
+        if history.trials // STORE_EVERY == before // STORE_EVERY:
+            return history, []
+        row = panel.number, until, history.trials, history.to_bytes()
+        thin = panel.number, KEEP_EVERY, history.trials // KEEP_EVERY
+        return history, [(THIN, thin), (INSERT, row)]

@@ -1,0 +1,109 @@
+"""The tables of the log, and how those of earlier versions are brought up to date."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import apsw
+
+import linmax
+
+VERSION = 2
+# kinds of events
+PREDICTED, LABELLED, LEARNED, RELABELLED, EXCLUDED, CREATED, DELETED, TOKEN_CREATED, TOKEN_REVOKED = range(
+    1, 10
+)
+UPLOADED, CHANGED = 10, 11
+
+FIRST = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE fusions (
+    fusion INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, settings BLOB NOT NULL, created REAL NOT NULL,
+    expired INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE events (
+    position INTEGER PRIMARY KEY, fusion INTEGER NOT NULL, kind INTEGER NOT NULL, id TEXT, item INTEGER,
+    time REAL NOT NULL, actor TEXT NOT NULL, body BLOB NOT NULL
+);
+CREATE INDEX events_of_fusion ON events (fusion, position);
+CREATE UNIQUE INDEX labels_of_items ON events (item) WHERE kind = 2;
+CREATE TABLE items (
+    fusion INTEGER NOT NULL, id TEXT NOT NULL, position INTEGER NOT NULL, content BLOB NOT NULL,
+    learned INTEGER, PRIMARY KEY (fusion, id)
+) WITHOUT ROWID;
+CREATE INDEX waiting_items ON items (fusion, position) WHERE learned IS NULL;
+CREATE TABLE amendments (
+    position INTEGER PRIMARY KEY, fusion INTEGER NOT NULL, label BLOB, by INTEGER NOT NULL
+);
+CREATE TABLE snapshots (
+    fusion INTEGER NOT NULL, position INTEGER NOT NULL, trials INTEGER NOT NULL, digest TEXT NOT NULL,
+    model BLOB NOT NULL, code TEXT NOT NULL, PRIMARY KEY (fusion, position)
+);
+CREATE TABLE tokens (
+    token INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, name TEXT NOT NULL, scopes TEXT NOT NULL,
+    fusions TEXT NOT NULL, created REAL NOT NULL, ends REAL, revoked REAL
+);
+"""
+# Amendments of one event stay side by side, so that a rollback finds those of a moment; the last one counts.
+# Those that version 1 has replaced are in the log if they were labels.
+SECOND = f"""
+CREATE TABLE versions (version INTEGER PRIMARY KEY, time REAL NOT NULL, linmax TEXT NOT NULL);
+ALTER TABLE fusions ADD COLUMN horizon INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE fusions ADD COLUMN horizon_time REAL NOT NULL DEFAULT 0;
+ALTER TABLE amendments RENAME TO amendments_1;
+CREATE TABLE amendments (
+    position INTEGER NOT NULL, by INTEGER NOT NULL, fusion INTEGER NOT NULL, label BLOB,
+    PRIMARY KEY (position, by)
+) WITHOUT ROWID;
+CREATE INDEX amendments_of_fusion ON amendments (fusion, by);
+INSERT INTO amendments SELECT position, by, fusion, label FROM amendments_1;
+INSERT OR IGNORE INTO amendments
+    SELECT item, position, fusion, CAST(CAST(body AS TEXT) -> '$.label' AS BLOB)
+    FROM events WHERE kind = {RELABELLED} AND fusion IN (SELECT fusion FROM fusions);
+DROP TABLE amendments_1;
+CREATE TABLE histories (
+    fusion INTEGER NOT NULL, position INTEGER NOT NULL, trials INTEGER NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (fusion, position)
+);
+CREATE TABLE models (position INTEGER PRIMARY KEY, fusion INTEGER NOT NULL, model BLOB NOT NULL);
+CREATE TABLE compacted_ids (
+    fusion INTEGER NOT NULL, hash BLOB NOT NULL, PRIMARY KEY (fusion, hash)
+) WITHOUT ROWID;
+"""
+STEPS = {1: FIRST, 2: SECOND}
+
+AMENDMENT = """
+LEFT JOIN amendments a ON a.position = {0}
+AND a.by = (SELECT max(by) FROM amendments WHERE position = {0})
+"""  # the amendment of an event that counts
+
+
+def migrate(connection: apsw.Connection, read_only: bool, now: Callable[[], float] = time.time) -> None:
+    """Create the tables, or bring those of an earlier version up to date, all of them or none.
+
+    Parameters
+    ----------
+    connection
+        The connection that writes.
+    read_only
+        Whether nothing may be written: then tables of another version are an error.
+    now
+        The clock.
+    """
+    (version,) = next(iter(connection.execute("PRAGMA user_version")))
+    if version > VERSION:
+        raise ValueError(f"it has version {version} and this linmax reads up to {VERSION}; update linmax")
+    if version == VERSION:
+        return
+    if read_only:
+        raise ValueError(
+            f"it is empty, or has a version before {VERSION}; start a server on it once, which updates it"
+        )
+    with connection:
+        for number in range(version + 1, VERSION + 1):
+            connection.execute(STEPS[number])
+            if number == 1:
+                connection.execute("INSERT INTO meta VALUES ('created', ?)", (now(),))
+        connection.execute("INSERT INTO versions VALUES (?, ?, ?)", (VERSION, now(), linmax.__version__))
+        connection.execute(f"PRAGMA user_version = {VERSION}")

@@ -1,0 +1,259 @@
+"""What the dashboard shows is what the log has, counted one by one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linmax import Fusion
+from linmax.evaluate import trust
+from linmax.service.dashboard import recent as module
+from linmax.service.dashboard.overview import share
+from linmax.service.dashboard.recent import Labelled, summarize
+from linmax.service.dashboard.trust import SAMPLE
+from tests.service.api import LEARNER, Api, code
+from tests.service.test_items import run
+
+SHOWN = "/dashboard/fusions/spam"
+
+
+def made(count: int) -> list[tuple[dict[str, Any], str]]:
+    """Votes and labels: ann is right, bob is mostly wrong, and eve abstains now and then."""
+    names = ["x", "y", "z"]
+    return [
+        (
+            {"ann": names[t % 3], "bob": names[(t + t // 7) % 3], "eve": names[t % 2] if t % 4 else None},
+            names[t % 3],
+        )
+        for t in range(count)
+    ]
+
+
+async def teach(api: Api, count: int, first: int = 0) -> list[dict[str, Any]]:
+    """Predict and label items; return the answers to the predictions."""
+    answers = []
+    for t, (votes, label) in list(enumerate(made(first + count)))[first:]:
+        answers.append((await api.predict(f"{t:03d}", **votes)).json())
+        await api.label(f"{t:03d}", label)
+    return answers
+
+
+def test_the_pictures_count_what_was_answered(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        answers = await teach(api, 60)
+        found = (await api("GET", f"{SHOWN}/recent?window=50")).json()
+        trials = made(60)[10:]
+        assert found["trials"] == 50
+        pairs = Counter(
+            (label, answer["prediction"]) for (_, label), answer in zip(trials, answers[10:], strict=True)
+        )
+        classes = found["confusion"]["classes"]
+        table = {
+            (a, b): found["confusion"]["table"][i][j]
+            for i, a in enumerate(classes)
+            for j, b in enumerate(classes)
+        }
+        assert {pair: count for pair, count in table.items() if count} == dict(pairs)
+        experts = found["agreement"]["experts"]
+        for i, one in enumerate(experts):
+            for j, other in enumerate(experts):
+                both = [(v[one], v[other]) for v, _ in trials if v[one] is not None and v[other] is not None]
+                assert found["agreement"]["table"][i][j] == sum(a == b for a, b in both) / len(both)
+        sure = [(a["probabilities"][a["prediction"]], a["prediction"] == label)
+                for a, (_, label) in zip(answers[10:], trials, strict=True)]  # fmt: skip
+        for one in found["calibration"]:
+            own = [
+                (p, right) for p, right in sure if one["low"] <= p < one["high"] or p == one["high"] == 1.0
+            ]
+            assert one["items"] == len(own)
+            assert one["accuracy"] == sum(right for _, right in own) / len(own)
+            assert one["confidence"] == pytest.approx(sum(p for p, _ in own) / len(own))
+        assert found["coverage"]["coverage"][-1] == 1.0
+        assert found["coverage"]["error"][-1] == sum(not right for _, right in sure) / 50
+        rows = {row["name"]: (row["votes"], row["right"]) for row in found["experts"]}
+        for name in ("ann", "bob", "eve"):
+            given = [(votes[name], label) for votes, label in trials if votes[name] is not None]
+            assert rows[name] == (len(given), sum(vote == label for vote, label in given))
+
+    run(story, tmp_path)
+
+
+def test_trust_is_that_of_a_session_with_the_same_labels(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        await teach(api, 30)
+        first = (await api("GET", f"{SHOWN}/trust")).json()
+        await teach(api, 120, first=30)
+        found = (await api("GET", f"{SHOWN}/trust")).json()
+        assert first["trials"][-1] == 30
+        assert found["trials"][-1] == 150
+        trials = made(150)
+        for trial in (30, 150):
+            fusion = Fusion(LEARNER)
+            for votes, label in trials[:trial]:
+                fusion.learn_one(votes, label)
+            last = trials[max(0, trial - SAMPLE) : trial]
+            measured = trust(fusion, [votes for votes, _ in last], [label for _, label in last])
+            total = sum(max(one.contribution, 0.0) for one in measured)
+            for one in measured:
+                wanted = max(one.contribution, 0.0) / total
+                answer = first if trial == 30 else found
+                assert answer["experts"][one.expert][-1] == pytest.approx(wanted, abs=1e-6)
+
+    run(story, tmp_path)
+
+
+def test_trust_goes_on_from_snapshots_and_follows_amendments(tmp_path: Path) -> None:
+    async def first(api: Api) -> None:
+        await api.create()
+        await teach(api, 40)
+
+    async def second(api: Api) -> None:
+        await teach(api, 20, first=40)
+        found = (await api("GET", f"{SHOWN}/trust")).json()
+        assert found["trials"][-1] == 60
+        assert found["trials"] == sorted(found["trials"])
+        await api("POST", "/v1/fusions/spam/rollback", {"position": 0})
+        await api.describe()
+        assert (await api("GET", f"{SHOWN}/trust")).json()["trials"] == []
+
+    run(first, tmp_path)
+    run(second, tmp_path)
+
+
+def test_the_overview_names_only_what_may_be_read(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        await api.create("ham")
+        answers = await teach(api, 20)
+        found = (await api("GET", "/dashboard/overview")).json()
+        assert [row["name"] for row in found["fusions"]] == ["ham", "spam"]
+        row = found["fusions"][1]
+        wrong = sum(a["prediction"] != label for a, (_, label) in zip(answers, made(20), strict=True))
+        assert (row["trials"], row["total"]["linmax"]["mistakes"]) == (20, wrong)
+        assert row["per_minute"] == 20.0
+        assert row["total"]["best_expert"]["mistakes"] == 0
+        assert (await api("GET", f"{SHOWN}/summary")).json() == row
+        assert (await api("GET", "/dashboard/overview?search=HA")).json()["total"] == 1
+        limited = await api.token("read", fusions="h*")
+        found = (await api("GET", "/dashboard/overview", headers=limited)).json()
+        assert [row["name"] for row in found["fusions"]] == ["ham"]
+
+    run(story, tmp_path)
+
+
+def test_items_are_found_by_id_and_by_what_is_known_about_them(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        answers = await teach(api, 20)
+        sure = (await api.predict("sure", ann="x", bob="x", eve="x")).json()
+        await api.predict("torn", ann="x", bob="y")
+        found = (await api("GET", f"{SHOWN}/items?search=01")).json()["items"]
+        assert [one["id"] for one in found] == [f"{t:03d}" for t in range(10, 20)]
+        waiting = (await api("GET", f"{SHOWN}/items?list=uncertain")).json()["items"]
+        assert [one["id"] for one in waiting] == ["torn", "sure"]
+        assert waiting[1]["probability"] == max(sure["probabilities"].values())
+        mistakes = (await api("GET", f"{SHOWN}/items?list=mistakes")).json()["items"]
+        wrong = {a["id"] for a, (_, label) in zip(answers, made(20), strict=True) if a["prediction"] != label}
+        assert {one["id"] for one in mistakes} == wrong
+        known = [one["probability"] or 0.0 for one in mistakes]
+        assert known == sorted(known, reverse=True)
+        assert code(await api("GET", f"{SHOWN}/items?list=all")) == (422, "bad_request")
+
+    run(story, tmp_path)
+
+
+def test_trying_stores_nothing(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        await teach(api, 20)
+        before = await api.describe()
+        found = (await api("POST", f"{SHOWN}/try", {"votes": {"ann": "y"}})).json()
+        assert found["prediction"] == "y"
+        assert found["next_expert"] in ("bob", "eve", None)
+        assert found["contributions"]["ann"]["y"] > 0.0
+        assert await api.describe() == before
+        new = await api("POST", f"{SHOWN}/try", {"votes": {"new": "w"}})
+        assert new.status_code == 200
+        assert await api.describe() == before
+        read = await api.token("read")
+        assert code(await api("POST", f"{SHOWN}/try", {"votes": {}}, headers=read)) == (403, "forbidden")
+
+    run(story, tmp_path)
+
+
+def test_a_preview_counts_what_would_be_taken_back(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        await teach(api, 10)
+        for wanted, count in (
+            ({"ids": ["001", "004", "absent"]}, 2),
+            ({"actor": "admin (environment)"}, 10),
+            ({"actor": "nobody"}, 0),
+            ({"position": 11}, 5),
+        ):
+            before = (await api("POST", f"{SHOWN}/preview", wanted)).json()
+            assert before["events"] == sum(before["actors"].values()) == count
+            path = "rollback" if "position" in wanted else "exclude"
+            if path == "rollback":
+                done = (await api("POST", f"/v1/fusions/spam/{path}", wanted)).json()
+                assert done["events"] == count
+        assert (await api("POST", f"{SHOWN}/preview", {"position": 0})).json()["events"] == 10
+        assert code(await api("POST", f"{SHOWN}/preview", {})) == (422, "no_choice")
+        read = await api.token("read", "predict")
+        assert code(await api("POST", f"{SHOWN}/preview", {"position": 1}, headers=read))[0] == 403
+        assert code(await api("GET", f"{SHOWN}/snapshots", headers=read))[0] == 403
+        checked = (await api("POST", "/dashboard/learner", {"learner": "Winow(1.2)"})).json()
+        assert checked == {"valid": False, "message": "there is no 'Winow'; did you mean 'Winnow'?"}
+        assert (await api("POST", "/dashboard/learner", {"learner": "Winnow(1.2)"})).json()["valid"]
+
+    run(story, tmp_path)
+
+
+def test_many_experts_and_classes_do_not_make_the_answer_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    votes = {f"an expert with the long number {i}": f"class {i % 200}" for i in range(500)}
+    items = [
+        Labelled(t, float(t), str(t), votes, f"class {t % 200}", f"class {t % 7}", 0.5) for t in range(300)
+    ]
+    found = summarize(items)
+    import msgspec
+
+    assert len(msgspec.json.encode(found)) < 100_000
+    assert (len(found.agreement.experts), found.agreement.omitted) == (30, 470)
+    assert len(found.confusion.classes) == 20
+    assert found.confusion.omitted == 300 - sum(map(sum, found.confusion.table))
+    monkeypatch.setattr(module, "MAX_EXPERTS", 2)
+    assert len(summarize(items).agreement.experts) == 2
+
+
+def test_classes_may_be_numbers_and_votes_scores(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create(classes=[1, 2])
+        for t in range(6):
+            label = 1 + t % 2
+            await api.predict(str(t), ann={"1": 0.9 - 0.8 * (t % 2), "2": 0.1 + 0.8 * (t % 2)}, bob=1)
+            await api.label(str(t), label)
+        found = (await api("GET", f"{SHOWN}/recent")).json()
+        rows = {row["name"]: (row["votes"], row["right"]) for row in found["experts"]}
+        assert rows == {"ann": (6, 6), "bob": (6, 3)}
+        assert found["confusion"]["classes"] == ["1", "2"]
+        trust_now = (await api("GET", f"{SHOWN}/trust")).json()["experts"]
+        assert trust_now["ann"][-1] > 0.5
+        tried = (await api("POST", f"{SHOWN}/try", {"votes": {"ann": {"2": 1.0}}})).json()
+        assert tried["prediction"] == 2
+
+    run(story, tmp_path)
+
+
+def test_an_interval_has_the_share_in_it() -> None:
+    for trials, mistakes in ((1, 0), (1, 1), (10, 3), (1000, 999)):
+        found = share(trials, mistakes)
+        assert found.accuracy is not None
+        assert found.low is not None
+        assert found.high is not None
+        assert 0.0 <= found.low <= found.accuracy <= found.high <= 1.0
+    assert share(0, 0).accuracy is None
