@@ -69,16 +69,17 @@ def run(requests: int) -> tuple[int, list[str], list[str]]:
                     @hypothesis.seed(0)
                     @hypothesis.settings(
                         max_examples=max(2, requests // len(found)), deadline=None, database=None,
-                        suppress_health_check=list(hypothesis.HealthCheck), phases=[hypothesis.Phase.generate],
+                        suppress_health_check=list(hypothesis.HealthCheck),
+                        phases=[hypothesis.Phase.generate],
                     )  # fmt: skip
                     @hypothesis.given(operation.as_strategy())
                     def one(case: Any) -> None:
                         nonlocal sent
-                        sent += 1
                         try:
                             status = send(client, case, next(counter) % 4 == 0)
                         except (httpx.InvalidURL, UnicodeError, TypeError, ValueError):
                             return  # httpx cannot send it
+                        sent += 1
                         if status >= 500:
                             failures.append(f"{case.method} {case.path}: {status} {case.body!r}"[:500])
 

@@ -14,14 +14,7 @@ import numpy as np
 
 from linmax.service.bulk import Answer, Codes, Request
 from linmax.service.class_keys import class_key
-from linmax.service.messages import (
-    Expert,
-    ItemId,
-    LabelRequest,
-    LearnRequest,
-    PredictRequest,
-    check_name,
-)
+from linmax.service.messages import Expert, ItemId, LabelRequest, LearnRequest, PredictRequest, check_name
 from linmax.service.panel import Panel
 from linmax.service.problems import ServiceError
 from linmax.validation import require_extra

@@ -13,6 +13,7 @@ from starlette.responses import Response, StreamingResponse
 
 from linmax.fusion.model_file import to_bytes
 from linmax.service.amendments import Amendments
+from linmax.service.answers import NextExpertAnswer, PredictAnswer
 from linmax.service.arrow_rows import ARROW, ArrowRows, read_stream, write_answers
 from linmax.service.bodies import (
     NDJSON,
@@ -40,9 +41,7 @@ from linmax.service.messages import (
     LabelRequest,
     LearnRequest,
     Name,
-    NextExpertAnswer,
     NextExpertRequest,
-    PredictAnswer,
     PredictRequest,
     RollbackRequest,
     TokenRequest,

@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linmax.evaluate.progressive import plurality
+from linmax.service.answers import HistoryAnswer, HistoryPoints
 from linmax.service.class_keys import class_of
 from linmax.service.database import Database, Statement
-from linmax.service.messages import HistoryAnswer, HistoryPoints, Label, Votes
+from linmax.service.messages import Label, Votes
 from linmax.service.panel import Panel
 from linmax.service.panels import PanelClosedError, Panels
 from linmax.service.problems import ServiceError

@@ -9,9 +9,9 @@ import msgspec
 
 from linmax.fusion import Fusion
 from linmax.service import replay
+from linmax.service.answers import ItemInfo
 from linmax.service.class_keys import class_key, typed_votes
 from linmax.service.item_store import EXPIRED, check_not_compacted, decode_item
-from linmax.service.messages import ItemInfo
 from linmax.service.panel import Panel
 from linmax.service.panels import Panels
 from linmax.service.problems import ServiceError

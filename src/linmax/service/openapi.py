@@ -10,7 +10,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from linmax.service import messages
+from linmax.service import answers, messages
 from linmax.service.arrow_rows import ARROW
 from linmax.service.bodies import NDJSON
 from linmax.service.history import MAX_POINTS
@@ -40,15 +40,15 @@ OPERATIONS = [
     Operation("get", "/readyz", "", "Whether requests are served and written."),
     Operation("get", "/metrics", "read", "Metrics in the format of Prometheus."),
     Operation("get", "/v1/fusions", "read", "The names of the fusions."),
-    Operation("put", NAMED, "admin", "Create a fusion.", messages.FusionSettings, messages.FusionInfo),
-    Operation("get", NAMED, "read", "Describe a fusion.", None, messages.FusionInfo),
+    Operation("put", NAMED, "admin", "Create a fusion.", messages.FusionSettings, answers.FusionInfo),
+    Operation("get", NAMED, "read", "Describe a fusion.", None, answers.FusionInfo),
     Operation(
         "patch",
         NAMED,
         "admin",
         "Change the limits of a fusion.",
         messages.ChangeRequest,
-        messages.FusionInfo,
+        answers.FusionInfo,
     ),
     Operation("delete", NAMED, "admin", "Delete a fusion.", status=204),
     Operation(
@@ -57,7 +57,7 @@ OPERATIONS = [
         "predict",
         "Predict an item.",
         messages.PredictRequest,
-        messages.PredictAnswer,
+        answers.PredictAnswer,
         media=BATCHES,
     ),
     Operation(
@@ -66,7 +66,7 @@ OPERATIONS = [
         "label",
         "Learn the label of an item.",
         messages.LabelRequest,
-        messages.LabelAnswer,
+        answers.LabelAnswer,
         media=BATCHES,
     ),
     Operation(
@@ -75,7 +75,7 @@ OPERATIONS = [
         "learn",
         "Learn an item and its label.",
         messages.LearnRequest,
-        messages.LabelAnswer,
+        answers.LabelAnswer,
         media=BATCHES,
     ),
     Operation(
@@ -84,7 +84,7 @@ OPERATIONS = [
         "read",
         "What is known about an item.",
         None,
-        messages.ItemInfo,
+        answers.ItemInfo,
         (("explain", {"type": "string", "enum": list(EXPLAIN)}),),
     ),
     Operation(
@@ -93,7 +93,7 @@ OPERATIONS = [
         "read",
         "Mistakes over time.",
         None,
-        messages.HistoryAnswer,
+        answers.HistoryAnswer,
         (("points", {"type": "integer", "minimum": 2, "maximum": MAX_POINTS, "default": 200}),),
     ),
     Operation(
@@ -102,7 +102,7 @@ OPERATIONS = [
         "predict",
         "Whom to ask next.",
         messages.NextExpertRequest,
-        messages.NextExpertAnswer,
+        answers.NextExpertAnswer,
     ),
     Operation("get", NAMED + "/weights", "read", "The weight of every sub-expert."),
     Operation("get", NAMED + "/model", "read", "The model as a file.", answered=FILE),
@@ -112,7 +112,7 @@ OPERATIONS = [
         "admin",
         "Make a model file the state of the fusion.",
         None,
-        messages.FusionInfo,
+        answers.FusionInfo,
         media=(FILE,),
     ),
     Operation(
@@ -132,7 +132,7 @@ def build() -> dict[str, Any]:
     from linmax import __version__
 
     kinds = {kind for operation in OPERATIONS for kind in (operation.request, operation.answer) if kind}
-    ordered = [*sorted(kinds, key=lambda kind: kind.__name__), messages.Problem]
+    ordered = [*sorted(kinds, key=lambda kind: kind.__name__), answers.Problem]
     schemas, components = msgspec.json.schema_components(ordered, ref_template="#/components/schemas/{name}")
     by_kind = dict(zip(ordered, schemas, strict=True))
     paths: dict[str, Any] = {}
@@ -142,7 +142,7 @@ def build() -> dict[str, Any]:
             "operationId": f"{operation.method} {operation.path}",
             "responses": {
                 str(operation.status): _answer(operation, by_kind),
-                "default": _content(by_kind[messages.Problem], "An error.", "application/problem+json"),
+                "default": _content(by_kind[answers.Problem], "An error.", "application/problem+json"),
             },
         }
         if operation.scope:

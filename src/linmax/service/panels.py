@@ -15,8 +15,9 @@ import msgspec
 from linmax.fusion import Fusion
 from linmax.fusion.model_file import fingerprint
 from linmax.service import replay
+from linmax.service.answers import FusionInfo
 from linmax.service.database import Database, Statement
-from linmax.service.messages import FusionInfo, FusionSettings
+from linmax.service.messages import FusionSettings
 from linmax.service.panel import Panel
 from linmax.service.problems import ServiceError
 from linmax.service.schema import CHANGED, CREATED, DELETED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linmax.service.messages import ErrorBody, Problem
+from linmax.service.answers import ErrorBody, Problem
 
 TITLES = {
     400: "Bad request",

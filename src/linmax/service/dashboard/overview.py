@@ -8,9 +8,9 @@ from typing import Any
 from msgspec import Struct
 
 from linmax.evaluate.significance import NORMAL_QUANTILE
+from linmax.service.answers import HistoryAnswer
 from linmax.service.database import Database
 from linmax.service.history import CURVES
-from linmax.service.messages import HistoryAnswer
 from linmax.service.panel import Panel
 from linmax.service.schema import LEARNED, PREDICTED
 

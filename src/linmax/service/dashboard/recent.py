@@ -12,11 +12,11 @@ from msgspec import Struct
 from linmax import inputs
 from linmax.evaluate.experts import agreement_table
 from linmax.evaluate.progressive import voted_classes
+from linmax.service.answers import HistoryAnswer
 from linmax.service.class_keys import class_key
 from linmax.service.database import Database
 from linmax.service.history import History, Trial, top_class
 from linmax.service.item_store import decode_item
-from linmax.service.messages import HistoryAnswer
 from linmax.service.schema import AMENDMENT, LABELLED, LEARNED
 
 LAST = f"""
