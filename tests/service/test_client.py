@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from linmax import Fusion
+from linmax import Fusion, load
 from linmax.client import AsyncClient, Client, ClientError
 from linmax.client import client as client_module
 from linmax.service.local import LocalServer
@@ -46,6 +46,42 @@ def test_the_client_has_the_verbs_of_a_session(server: LocalServer) -> None:
         with pytest.raises(ClientError, match="there is no fusion 'spam'") as caught:
             client.describe("spam")
         assert (caught.value.status, caught.value.code) == (404, "unknown_fusion")
+
+
+def test_tables_are_batches(server: LocalServer) -> None:
+    pyarrow, pandas = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"ann": ["ham", "spam", None], "bob": ["spam", "spam", "ham"]})
+    with Client(server.url, server.token) as client:
+        client.create("tables", learner=LEARNER, classes=["ham", "spam"])
+        client.create("items", learner=LEARNER, classes=["ham", "spam"])
+        labels = ["spam", "spam", "ham"]
+        learned = client.learn_table("tables", frame.assign(label=labels))
+        for votes, label in zip(pyarrow.Table.from_pandas(frame).to_pylist(), labels, strict=True):
+            client.learn("items", votes, label)
+        assert client.describe("tables")["digest"] == client.describe("items")["digest"]
+        assert learned["position"].to_pylist() == sorted(learned["position"].to_pylist())
+        predicted = client.predict_table("tables", pyarrow.Table.from_pandas(frame))
+        assert all(len(name) == 32 for name in predicted["id"].to_pylist())
+        answers = client.label_table("tables", pyarrow.table({"id": predicted["id"], "label": labels}))
+        assert answers["right"].to_pylist() == [
+            guess == label for guess, label in zip(predicted["prediction"].to_pylist(), labels, strict=True)
+        ]
+
+
+def test_models_go_from_one_fusion_to_another(server: LocalServer, tmp_path: Path) -> None:
+    with Client(server.url, server.token) as client:
+        client.create("first", learner=LEARNER)
+        client.learn("first", VOTES, "spam")
+        content = client.download_model("first")
+        client.create("second", learner=LEARNER)
+        assert client.upload_model("second", content)["experts"] == ["ann", "bob"]
+        assert client.weights("second") == client.weights("first")
+        (tmp_path / "model.linmax").write_bytes(content)
+        assert load(tmp_path / "model.linmax").experts == ["ann", "bob"]
+        limits = client.change_limits("second", {"experts": 2})["settings"]["limits"]
+        assert limits["experts"] == 2
+        with pytest.raises(ClientError, match="experts"):
+            client.predict("second", {"eve": "ham"})
 
 
 def test_the_next_expert_is_that_of_a_session(server: LocalServer) -> None:

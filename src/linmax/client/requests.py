@@ -10,9 +10,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
+from linmax.validation import require_extra
+
 RETRIED = frozenset({429, 502, 503, 504, 507})
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 30.0  # seconds
-NDJSON = "application/x-ndjson"
+JSON, NDJSON = "application/json", "application/x-ndjson"
+ARROW, FILE = "application/vnd.apache.arrow.stream", "application/octet-stream"
 
 
 class ClientError(Exception):
@@ -50,19 +53,21 @@ class Call(NamedTuple):
         The method and the path.
     body : bytes or None
         The body.
-    lines : bool
-        Whether the body and the answer have an item per line.
+    sends, reads : str
+        The media types of the body and of the answer: a JSON value, a line of JSON per item, an Arrow stream,
+        or a file.
     """
 
     method: str
     path: str
     body: bytes | None = None
-    lines: bool = False
+    sends: str = JSON
+    reads: str = JSON
 
     @property
     def headers(self) -> dict[str, str]:
         """Headers for the body."""
-        return {} if self.body is None else {"content-type": NDJSON if self.lines else "application/json"}
+        return {} if self.body is None else {"content-type": self.sends}
 
 
 def new_id() -> str:
@@ -90,7 +95,27 @@ def batch(name: str, verb: str, items: Iterable[Mapping[str, Any]]) -> Call:
     """Return the request of a batch; items without an id get one, except labels, which need it."""
     made = [dict(item) if "id" in item or verb == "labels" else {"id": new_id(), **item} for item in items]
     lines = "".join(json.dumps(item, allow_nan=False) + "\n" for item in made)
-    return call("POST", "fusions", name, verb)._replace(body=lines.encode(), lines=True)
+    return call("POST", "fusions", name, verb)._replace(body=lines.encode(), sends=NDJSON, reads=NDJSON)
+
+
+def table_batch(name: str, verb: str, table: Any) -> Call:
+    """Return the request of a batch in columns; rows without a column of ids get ids, except labels."""
+    pyarrow = require_extra("pyarrow", "service", "a batch of tables")
+    if not isinstance(table, pyarrow.Table):
+        import narwhals
+
+        table = narwhals.from_native(table, eager_only=True).to_arrow()
+    if "id" not in table.column_names and verb != "labels":
+        table = table.append_column("id", pyarrow.array([new_id() for _ in range(len(table))]))
+    body = pyarrow.BufferOutputStream()
+    with _arrow_ipc().new_stream(body, table.schema) as stream:
+        stream.write_table(table)
+    content = body.getvalue().to_pybytes()
+    return call("POST", "fusions", name, verb)._replace(body=content, sends=ARROW, reads=ARROW)
+
+
+def _arrow_ipc() -> Any:
+    return require_extra("pyarrow.ipc", "service", "a batch of tables")
 
 
 def without_none(**fields: Any) -> dict[str, Any]:
@@ -106,7 +131,11 @@ def read_answer(request: Call, status: int, content: bytes) -> Any:
     """Return what an answer says; an error is a ClientError."""
     if status >= 400:
         raise read_error(status, content)
-    if request.lines:
+    if request.reads == FILE:
+        return content
+    if request.reads == ARROW:
+        return _arrow_ipc().open_stream(content).read_all()
+    if request.reads == NDJSON:
         return [json.loads(line) for line in content.splitlines() if line.strip()]
     return json.loads(content) if content else None
 

@@ -1,0 +1,377 @@
+"""The verbs of both clients: a session over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from linmax.client.requests import FILE, Call, batch, call, new_id, table_batch, without_none
+
+Item = Mapping[str, Any]
+
+
+class Verbs:
+    """The requests that both clients make; `_send` decides how."""
+
+    def _send(self, request: Call) -> Any:
+        raise NotImplementedError
+
+    def create(
+        self,
+        name: str,
+        *,
+        learner: str | None = None,
+        classes: list[Any] | None = None,
+        on_new_class: str | None = None,
+        limits: dict[str, Any] | None = None,
+    ) -> Any:
+        """Create a fusion; if it exists with the same settings, nothing happens.
+
+        Parameters
+        ----------
+        name
+            Its name.
+        learner
+            The learner as text, such as ``"Averaged(Winnow(1.2))"``; None is the default.
+        classes
+            Classes that are known in advance.
+        on_new_class
+            "add" or "error", as for `Fusion`.
+        limits
+            What it may grow to, such as ``{"experts": 50}``.
+
+        Returns
+        -------
+        dict
+            As from `describe`.
+        """
+        learner = None if learner is None else str(learner)
+        body = without_none(learner=learner, classes=classes, on_new_class=on_new_class, limits=limits)
+        return self._send(call("PUT", "fusions", name, body=body))
+
+    def predict(
+        self,
+        name: str,
+        votes: Item | None = None,
+        *,
+        attributes: Item | None = None,
+        id: str | None = None,
+        explain: bool = False,
+    ) -> Any:
+        """Predict an item; its votes wait for a label.
+
+        Parameters
+        ----------
+        name
+            The fusion.
+        votes, attributes
+            The item, as for `Fusion.predict_one`.
+        id
+            What names the item from now on; without it, a new one.
+        explain
+            Whether the answer says what each expert contributed.
+
+        Returns
+        -------
+        dict
+            With id, prediction, probabilities and version.
+        """
+        body = without_none(id=id or new_id(), votes=votes, attributes=attributes, explain=explain or None)
+        return self._send(call("POST", "fusions", name, "predict", body=body))
+
+    def label(self, name: str, id: str, label: Any, *, replaces: Any = None) -> Any:
+        """Teach the label of an item that was predicted.
+
+        Parameters
+        ----------
+        name
+            The fusion.
+        id
+            The item.
+        label
+            Its true class.
+        replaces
+            The label that it was given before, if that was wrong.
+
+        Returns
+        -------
+        dict
+            With id, prediction, right and position.
+        """
+        body = without_none(id=id, label=label, replaces=replaces)
+        return self._send(call("POST", "fusions", name, "labels", body=body))
+
+    def learn(
+        self,
+        name: str,
+        votes: Item | None,
+        label: Any,
+        *,
+        attributes: Item | None = None,
+        id: str | None = None,
+    ) -> Any:
+        """Predict an item, then learn its label.
+
+        Parameters
+        ----------
+        name
+            The fusion.
+        votes, attributes
+            The item, as for `Fusion.learn_one`.
+        label
+            Its true class.
+        id
+            What names the item from now on; without it, a new one.
+
+        Returns
+        -------
+        dict
+            With id, prediction, right and position.
+        """
+        body = without_none(id=id or new_id(), votes=votes, label=label, attributes=attributes)
+        return self._send(call("POST", "fusions", name, "learn", body=body))
+
+    def next_expert(
+        self,
+        name: str,
+        votes: Item,
+        *,
+        experts: Iterable[str] | None = None,
+        attributes: Item | None = None,
+        prices: Item | None = None,
+    ) -> Any:
+        """Return whom to ask next about an item, as from `Fusion.next_expert`; nothing is stored.
+
+        Parameters
+        ----------
+        name
+            The fusion.
+        votes
+            The answers so far; None for an expert that was asked and abstains.
+        experts, attributes, prices
+            As for `Fusion.next_expert`.
+
+        Returns
+        -------
+        dict
+            With expert: its name, or None if the prediction is settled.
+        """
+        listed = None if experts is None else list(experts)
+        body = without_none(votes=votes, experts=listed, attributes=attributes, prices=prices)
+        return self._send(call("POST", "fusions", name, "next-expert", body=body))
+
+    def predict_many(self, name: str, items: Iterable[Item]) -> Any:
+        """Predict items in one request.
+
+        Parameters
+        ----------
+        name
+            The fusion.
+        items
+            Dicts with votes and, if needed, id and attributes; at most 10,000.
+
+        Returns
+        -------
+        list of dict
+            An answer for each, in the same order; one that could not be predicted has the key "error".
+        """
+        return self._send(batch(name, "predict", items))
+
+    def label_many(self, name: str, items: Iterable[Item]) -> Any:
+        """Teach the labels of items in one request.
+
+        Parameters
+        ----------
+        name
+            The fusion.
+        items
+            Dicts with id and label.
+
+        Returns
+        -------
+        list of dict
+            As from `predict_many`.
+        """
+        return self._send(batch(name, "labels", items))
+
+    def learn_many(self, name: str, items: Iterable[Item]) -> Any:
+        """Learn items in one request.
+
+        Parameters
+        ----------
+        name
+            The fusion.
+        items
+            Dicts with votes, label and, if needed, id and attributes.
+
+        Returns
+        -------
+        list of dict
+            As from `predict_many`.
+        """
+        return self._send(batch(name, "learn", items))
+
+    def predict_table(self, name: str, table: Any) -> Any:
+        """Predict the rows of a table in one request, much faster than `predict_many`.
+
+        Parameters
+        ----------
+        name
+            The fusion.
+        table
+            A table of pyarrow, pandas or polars with a column of votes per expert and, if needed, `id`; at
+            most 100,000 rows.
+
+        Returns
+        -------
+        pyarrow.Table
+            An answer for each row; one that could not be predicted has `status`, `code` and `message`.
+        """
+        return self._send(table_batch(name, "predict", table))
+
+    def label_table(self, name: str, table: Any) -> Any:
+        """Teach the labels of a table in one request.
+
+        Parameters
+        ----------
+        name
+            The fusion.
+        table
+            A table with the columns `id` and `label`.
+
+        Returns
+        -------
+        pyarrow.Table
+            As from `predict_table`.
+        """
+        return self._send(table_batch(name, "labels", table))
+
+    def learn_table(self, name: str, table: Any) -> Any:
+        """Learn the rows of a table in one request.
+
+        Parameters
+        ----------
+        name
+            The fusion.
+        table
+            A table as for `predict_table`, with the column `label`.
+
+        Returns
+        -------
+        pyarrow.Table
+            As from `predict_table`.
+        """
+        return self._send(table_batch(name, "learn", table))
+
+    def download_model(self, name: str) -> Any:
+        """Return the model as the content of a file that `linmax.load` reads.
+
+        Parameters
+        ----------
+        name
+            The fusion.
+
+        Returns
+        -------
+        bytes
+            The content.
+        """
+        return self._send(call("GET", "fusions", name, "model")._replace(reads=FILE))
+
+    def upload_model(self, name: str, content: bytes) -> Any:
+        """Make a model the state of a fusion; what the fusion has learned before is replaced.
+
+        Parameters
+        ----------
+        name
+            The fusion.
+        content
+            The content of a file of `Fusion.save`.
+
+        Returns
+        -------
+        dict
+            As from `describe`.
+        """
+        return self._send(call("PUT", "fusions", name, "model")._replace(body=content, sends=FILE))
+
+    def change_limits(self, name: str, limits: dict[str, Any]) -> Any:
+        """Change what a fusion may grow to.
+
+        Parameters
+        ----------
+        name
+            The fusion.
+        limits
+            The limits to change, such as ``{"experts": 200}``; the others stay.
+
+        Returns
+        -------
+        dict
+            As from `describe`.
+        """
+        return self._send(call("PATCH", "fusions", name, body={"limits": limits}))
+
+    def fusions(self) -> Any:
+        """Return the names of the fusions that the token may read."""
+        return self._send(call("GET", "fusions"))
+
+    def describe(self, name: str) -> Any:
+        """Describe a fusion: its classes, experts, trials, mistakes, digest and settings.
+
+        Parameters
+        ----------
+        name
+            The fusion.
+        """
+        return self._send(call("GET", "fusions", name))
+
+    def weights(self, name: str) -> Any:
+        """Return the weight of every sub-expert.
+
+        Parameters
+        ----------
+        name
+            The fusion.
+        """
+        return self._send(call("GET", "fusions", name, "weights"))
+
+    def item(self, name: str, id: str, *, explain: str | None = None) -> Any:
+        """Return what is known about an item.
+
+        Parameters
+        ----------
+        name, id
+            The fusion and the item.
+        explain
+            "now" adds what each expert contributes with the present weights, "then" with those of the time
+            of the prediction.
+        """
+        return self._send(call("GET", "fusions", name, "items", id, query=without_none(explain=explain)))
+
+    def history(self, name: str, *, points: int = 200) -> Any:
+        """Return mistakes over time: of linmax, the plurality, the best expert and the most frequent class.
+
+        Parameters
+        ----------
+        name
+            The fusion.
+        points
+            The largest number of points, from 2 to 1000.
+
+        Returns
+        -------
+        dict
+            With trials, position, points (a list per column) and experts (mistakes of the best ones).
+        """
+        return self._send(call("GET", "fusions", name, "history", query={"points": points}))
+
+    def delete(self, name: str) -> Any:
+        """Delete a fusion.
+
+        Parameters
+        ----------
+        name
+            The fusion.
+        """
+        return self._send(call("DELETE", "fusions", name))
