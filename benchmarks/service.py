@@ -23,6 +23,7 @@ from typing import Annotated, Any, NamedTuple
 
 import httpx
 import numpy as np
+import pyarrow as pa
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -30,6 +31,7 @@ from rich.table import Table
 from benchmarks.markdown import table
 from benchmarks.peers.environment import PeersMissingError, python
 from benchmarks.timing import machine
+from linmax.client import Client
 from linmax.service import replay
 from linmax.service.database import Database
 from linmax.service.messages import FusionSettings
@@ -271,6 +273,30 @@ def measure_log(learner: str | None) -> dict[str, float]:
     return found
 
 
+def measure_tables(learner: str | None) -> dict[str, float]:
+    """Measure batches of 1000 as Arrow streams; the client's part is included."""
+    items = make_items(20_000, "a")
+    votes = pa.Table.from_pylist([{"id": one["id"], **one["votes"]} for one in items])
+    labels = pa.Table.from_pylist(labels_of(items))
+    ids = pa.array([f"b{at}" for at in range(len(items))])
+    learned = votes.set_column(0, "id", ids).append_column("label", labels["label"])
+    found: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as name, serving(Path(name)) as server:
+        create(server, learner)
+        with Client(server.base, TOKEN) as client:
+            for what, send, table_ in (
+                ("predict", client.predict_table, votes),
+                ("label", client.label_table, labels),
+                ("learn", client.learn_table, learned),
+            ):
+                start = time.perf_counter()
+                for at in range(0, len(table_), 1000):
+                    send(FUSION.rpartition("/")[2], table_.slice(at, 1000))
+                rate = len(table_) / (time.perf_counter() - start)
+                found[f"{what}, Arrow of 1000, items per second"] = rate
+    return found
+
+
 def measure_peer(connections: int, seconds: int, items: int) -> dict[str, Rate]:
     """Measure a River model behind FastAPI, with nothing on disk."""
     home = ROOT / ".cache" / "peers-service"
@@ -346,7 +372,7 @@ def main(
         note("River, FastAPI", measure_peer(connections, seconds, min(items, 5000)), echo)
     except PeersMissingError as error:
         console.print(f"without River: {error}", soft_wrap=True)
-    logs = {name: measure_log(learner) for name, learner in LEARNERS.items()}
+    logs = {name: measure_tables(learner) | measure_log(learner) for name, learner in LEARNERS.items()}
     results = {**machine(), "connections": connections, "seconds": seconds, "single": rows, "log": logs}
     shown = Table("server", "request", "per second", "ratio", "p99 ms", "CPU us", "CPU ratio")
     for row in rows:
