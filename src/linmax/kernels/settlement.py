@@ -154,15 +154,22 @@ settle = CompiledKernel(settle_item)
 
 
 def replay_items(
-    base, votes, available, place, known, prices, silent, diagonal, table, rescaled, rounding, batch,
-    answers, scores, gains, result, order, distance, leader,
+    base, bases, added, votes, available, place, known, prices, silent, diagonal, table, rescaled, ranged,
+    low, high, rounding, batch, answers, scores, gains, result, order, distance, leader,
 ):  # fmt: skip
     """Ask all experts of many items, as `settle_item` says, and record what is known after every answer.
 
     Parameters
     ----------
-    base, place, known, prices, silent, diagonal, table, rescaled, rounding, answers, scores, gains, result
-        As for `settle_item`; all experts answer with labels.
+    base, place, known, prices, silent, diagonal, table, rescaled, ranged, low, high, rounding, answers,
+    scores, gains, result
+        As for `settle_item`.
+    bases
+        The scores of each item without answers, which `base` takes: items by cases by classes. Without items:
+        all begin with `base`.
+    added
+        What the answer of each expert adds to these: items by cases by experts by classes. Without items:
+        what `diagonal` and `table` say of their votes.
     votes, available
         Items by experts: the code of the class that each would vote for, or ABSTAINS, and who can be asked.
     batch
@@ -174,13 +181,17 @@ def replay_items(
         is -1 inside of a batch.
     """
     for t in range(len(votes)):
+        if len(bases) > 0:
+            for case in range(len(base)):
+                for c in range(len(place)):
+                    base[case, c] = bases[t, case, c]
         for i in range(len(answers)):
             answers[i] = NOT_ASKED if available[t, i] else ABSTAINS
         m = 0
         while True:
             settle_item(
                 base, answers, place, known, prices, silent, diagonal, table, rescaled,
-                0, 0.0, 0.0, rounding, scores, gains, result,
+                ranged, low, high, rounding, scores, gains, result,
             )  # fmt: skip
             distance[t, m] = result[DISTANCE]
             leader[t, m] = int(result[LEADER])
@@ -197,6 +208,11 @@ def replay_items(
                     distance[t, m] = -1.0
                     leader[t, m] = leader[t, m - 1]
                 answers[best] = votes[t, best]
+                if len(added) > 0:  # it is in the scores from now on
+                    answers[best] = ABSTAINS
+                    for case in range(len(base)):
+                        for c in range(len(place)):
+                            base[case, c] += added[t, case, best, c]
                 order[t, m] = best
                 m += 1
         for rest in range(m + 1, distance.shape[1]):

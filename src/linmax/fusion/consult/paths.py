@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linmax.fusion.consult.record import NEVER
-from linmax.fusion.consult.replay_kernel import replay_answers
 from linmax.fusion.consult.settlement import ROUNDING_OF_ATTRIBUTES, Settlement
 from linmax.inputs import Batch
 from linmax.kernels.forms import Dense, Hard
@@ -124,11 +123,11 @@ def consultation_paths(
             _replay_parts(fusion, state, votes, available, prices, batch, attributes, scores, paths)
         else:
             replay(
-                found.base, votes.astype(np.int64), available.astype(np.uint8), state.place, state.classes,
-                prices, state.silent, found.diagonal, found.table, state.rescaled,
-                state.rounding(len(state.place)), batch, np.zeros(n, dtype=np.int64),
-                np.zeros((len(found.base), len(state.place))), np.zeros(n), np.zeros(NUMBERS), order,
-                distance, leader,
+                found.base, np.zeros((0, 0, 0)), np.zeros((0, 0, 0, 0)), votes.astype(np.int64),
+                available.astype(np.uint8), state.place, state.classes, prices, state.silent, found.diagonal,
+                found.table, state.rescaled, 0, 0.0, 0.0, state.rounding(len(state.place)), batch,
+                np.zeros(n, dtype=np.int64), np.zeros((len(found.base), len(state.place))), np.zeros(n),
+                np.zeros(NUMBERS), order, distance, leader,
             )  # fmt: skip
         settled = paths.available
         if state.exact:
@@ -170,12 +169,12 @@ def _replay_parts(
             bases = state.bases_of(fusion, rows_at(attributes, at), len(at))[:, None]
             rounding += ROUNDING_OF_ATTRIBUTES * (state.size + float(abs(bases).max(initial=0.0)))
         added = state.added_by_votes(votes[part]) if scores is None else state.added_by_scores(scores[part])
-        replay_answers(
-            np.ascontiguousarray(bases), np.ascontiguousarray(added), available[part].astype(np.uint8),
-            state.place, state.classes, prices, state.silent, found.diagonal, found.table, state.rescaled,
-            ranged, low, max(high, 0.0), rounding, batch, np.zeros(n, dtype=np.int64), np.zeros((cases, k)),
-            np.zeros((cases, k)), np.zeros(n), np.zeros(NUMBERS), paths.order[part], paths.distance[part],
-            paths.leader[part],
+        replay(
+            np.zeros((cases, k)), np.ascontiguousarray(bases), np.ascontiguousarray(added),
+            votes[part].astype(np.int64), available[part].astype(np.uint8), state.place, state.classes,
+            prices, state.silent, found.diagonal, found.table, state.rescaled, ranged, low, max(high, 0.0),
+            rounding, batch, np.zeros(n, dtype=np.int64), np.zeros((cases, k)), np.zeros(n),
+            np.zeros(NUMBERS), paths.order[part], paths.distance[part], paths.leader[part],
         )  # fmt: skip
 
 
