@@ -114,34 +114,28 @@ class CompiledKernel:
         if kind not in self._stages:
             try:
                 signature = (*STAGE.args[:3], Bound(types.Tuple(tuple(map(numba.typeof, arguments)))))  # type: ignore[no-untyped-call]
-                self._compile_stage(signature)
+                compiled = self._compile_stage(signature)
             except Exception as error:
                 self._recover(error)
                 return self.stage(*arguments)
             try:
-                self._stages[kind] = self._stage_address(signature)
+                self._stages[kind] = _stage_address(compiled, signature)
             except Exception as error:
                 State.stages = False
                 warn("runs its kernels one by one", error)
                 return Stage(self, arguments, 0)
         return Stage(self, arguments, self._stages[kind])
 
-    def _compile_stage(self, signature: tuple[Any, ...]) -> None:
-        """Compile the machine code that takes its arguments from memory."""
-        if self._staged is None:
-            self._staged = numba.njit(nogil=True, **compiler_options()[0], **State.options)(
+    def _compile_stage(self, signature: tuple[Any, ...]) -> Any:
+        """Compile the code that takes its arguments from memory, and return the dispatcher that has it."""
+        compiled = self._staged  # another thread may replace it meanwhile
+        if compiled is None:
+            compiled = self._staged = numba.njit(nogil=True, **compiler_options()[0], **State.options)(
                 stage_of(separate(self.python))
             )
-            add_cache(self._staged, self.python)
-        self._staged.compile(signature)
-
-    def _stage_address(self, signature: tuple[Any, ...]) -> int:
-        result = self._staged.overloads[signature]
-        name = result.fndesc.llvm_cfunc_wrapper_name
-        address = int(result.library.get_pointer_to_function(name))
-        if not address:
-            raise AttributeError(f"there is no function {name}")
-        return address
+            add_cache(compiled, self.python)
+        compiled.compile(signature)
+        return compiled
 
     def compilations(self) -> int:
         """Return for how many types of arguments this process holds machine code."""
@@ -180,6 +174,16 @@ class Stage:
             _call_at(self.address)(self.memory.ctypes.data, begin, end, 0)
         else:
             self.kernel(*self.arguments, begin, end)
+
+
+def _stage_address(compiled: Any, signature: tuple[Any, ...]) -> int:
+    """Return the address of the machine code of a stage."""
+    result = compiled.overloads[signature]
+    name = result.fndesc.llvm_cfunc_wrapper_name
+    address = int(result.library.get_pointer_to_function(name))
+    if not address:
+        raise AttributeError(f"there is no function {name}")
+    return address
 
 
 @functools.cache

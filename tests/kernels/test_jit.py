@@ -407,3 +407,25 @@ def test_the_stamp_changes_with_the_files_that_kernels_are_compiled_from_alone(t
         after = digest()
         assert after != before
         before = after
+
+
+def test_a_stage_does_not_depend_on_what_other_threads_compile() -> None:
+    def double(x: np.ndarray, begin: int, end: int) -> None:
+        for t in range(begin, end):
+            x[t] *= 2.0
+
+    kernel = _jit.CompiledKernel(double)
+
+    class Replaced(type(numba.njit(double))):  # type: ignore[misc]
+        def compile(self, signature: Any) -> Any:
+            kernel._staged = numba.njit(double)  # as another thread does that began at the same time
+            return super().compile(signature)
+
+    make = _jit.stage_of(_jit.separate(double))
+    kernel._staged = numba.njit(nogil=True, **_jit.compiler_options()[0], **_jit.State.options)(make)
+    kernel._staged.__class__ = Replaced
+    x = np.ones(3)
+    stage = kernel.stage(x)
+    assert stage.address
+    stage(0, 2)
+    assert x.tolist() == [2.0, 2.0, 1.0]

@@ -23,6 +23,7 @@ from linmax.evaluate.findings import (
 from linmax.evaluate.metrics import Metrics
 from linmax.evaluate.significance import gain
 from linmax.report.page import page, write_page
+from linmax.report.svg import render_svg
 from linmax.validation import DataWarning
 from tests.helpers.findings import comparisons, expert, findings, nothing, results
 
@@ -376,3 +377,16 @@ def test_a_page_is_written_completely_or_not_at_all(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
     with pytest.raises(ValueError, match="cannot write"):
         write_page(without_figures(), tmp_path / "no" / "report.html")
+
+
+def test_markers_are_drawn_on_a_page() -> None:
+    def draw(figure: Any) -> str:
+        axes = figure.add_subplot()
+        axes.plot([1, 2], [1, 3], "o", color="#123456")
+        return "two points"
+
+    drawn = render_svg(200, 100, 10, draw)
+    assert "<use" not in drawn
+    assert "<defs" not in drawn
+    assert drawn.count('style="fill: #123456') == 2
+    assert drawn.count("translate(") == 2  # and no ticks

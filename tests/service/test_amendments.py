@@ -6,8 +6,10 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import apsw
+
 from linmax.service import replay
-from linmax.service.database import Database
+from linmax.service.database import FILE, Database
 from tests.service.api import Api, code, digest_of, serving
 from tests.service.test_items import run
 
@@ -144,5 +146,74 @@ def test_a_snapshot_that_is_taken_while_events_are_amended_is_not_stored(tmp_pat
         await saving
         assert await api.digest() == expected({"0": "new"})
         assert api.service.database.rows("SELECT count(*) FROM snapshots") == [(0,)]
+
+    run(story, tmp_path)
+
+
+def test_a_label_that_the_log_could_not_learn_is_refused(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        await api.learn("i", 1, a=1)
+        await api("POST", "/v1/fusions/spam/exclude", {"ids": ["i"]})
+        await api.describe()
+        await api.learn("t", "x", a="x")
+        assert code(await api.label("i", 2, replaces=1)) == (422, "bad_item")
+        assert (await api.describe())["trials"] == 1
+        await api.create("closed", classes=["p", "q"], on_new_class="error")
+        await api.create("other", classes=["x", "y"], on_new_class="error")
+        await api.learn("o", "y", "other", a="x")
+        model = (await api("GET", "/v1/fusions/other/model")).content
+        before = (await api.describe("closed"))["position"]
+        uploaded = await api("PUT", "/v1/fusions/closed/model", content=model)
+        assert uploaded.status_code == 200, uploaded.text
+        await api.learn("k", "y", "closed", a="y")
+        await api("POST", "/v1/fusions/closed/rollback", {"position": before})
+        await api.describe("closed")
+        assert code(await api.label("k", "q", "closed", replaces="y")) == (422, "bad_item")
+        assert (await api.describe("closed"))["trials"] == 0
+
+    run(story, tmp_path)
+    database = Database(tmp_path, read_only=True)
+    assert replay.verify(database) == []
+    database.close()
+
+
+def test_an_event_that_cannot_be_learned_any_more_is_left_out_and_reported(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        await api.learn("i", "x", a="x")
+        await api.learn("j", "y", a="y")
+
+    async def later(api: Api) -> None:
+        assert (await api.describe())["trials"] == 1
+        assert (await api.learn("k", 2, a=1)).status_code == 200
+
+    run(story, tmp_path)
+    connection = apsw.Connection(str(tmp_path / FILE))
+    damaged = '{"votes":{"a":1},"label":1,"prediction":null}'
+    connection.execute("UPDATE events SET body = ? WHERE id = 'i'", (damaged.encode(),))
+    connection.execute("DELETE FROM snapshots")
+    connection.close()
+    run(later, tmp_path)
+    database = Database(tmp_path, read_only=True)
+    (problem,) = replay.verify(database)
+    assert "cannot be learned any more: classes and votes mix" in problem
+    database.close()
+
+
+def test_an_excluded_item_keeps_its_last_label_and_is_taught_by_replacing_it(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        await api.learn("i", "a", ann="a")
+        await api.label("i", "c", replaces="a")
+        await api("POST", "/v1/fusions/spam/exclude", {"ids": ["i"]})
+        await api.describe()
+        found = (await api("GET", "/v1/fusions/spam/items/i")).json()
+        assert (found["label"], found["excluded"]) == ("c", True)
+        assert code(await api.label("i", "a", replaces="zzz")) == (409, "labelled_otherwise")
+        answer = await api.label("i", "c", replaces="c")
+        assert answer.status_code == 200
+        assert await api.digest() == digest_of(({"ann": "a"}, "c"))
+        assert (await api.label("i", "c", replaces="c")).json() == answer.json()
 
     run(story, tmp_path)

@@ -319,3 +319,27 @@ def test_the_length_of_a_message_is_not_believed(tmp_path: Path) -> None:
         assert code(await post(api, "learn", content)) == (400, "bad_arrow")
 
     run(story, tmp_path)
+
+
+def test_empty_columns_do_not_fill_the_memory(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        columns = {f"e{i}": pa.nulls(1000) for i in range(5001)}
+        answer = await post(api, "predict", to_stream(pa.table(columns)))
+        assert code(answer) == (413, "too_large")
+        assert "cells; send fewer rows" in answer.text
+
+    run(story, tmp_path)
+
+
+def test_a_table_of_labels_has_no_other_columns(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        await api.predict("i", ann="x")
+        for other in ("replace", "ann"):
+            answer = await post(api, "labels", to_stream({"id": ["i"], "label": ["x"], other: ["y"]}))
+            assert code(answer) == (422, "bad_request")
+        (row,) = await send_table(api, "labels", {"id": ["i"], "label": ["x"], "replaces": [1.5]})
+        assert error(row) == "bad_request"
+
+    run(story, tmp_path)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK, MUTED, GRID, FAINT = "#1f2328", "#5f6672", "#e6e6e3", "#c9c9c5"
+REFERENCE = "{http://www.w3.org/1999/xlink}href"
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 STYLE = {
     "svg.fonttype": "none",  # text stays text, in the font of the page
@@ -119,14 +120,30 @@ def render_svg(width: float, height: float, font: float, draw: Callable[[Figure]
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _strip(element: ElementTree.Element) -> ElementTree.Element:
-    """Remove metadata, definitions, identifiers and references, so that figures do not collide on a page."""
+def _strip(
+    element: ElementTree.Element, markers: dict[str, ElementTree.Element] | None = None
+) -> ElementTree.Element:
+    """Remove metadata, definitions, identifiers and references, so that figures do not collide on a page.
+
+    Markers, which refer to a definition, become paths of their own; those of ticks are left out.
+    """
     element.tag = element.tag.removeprefix(NAMESPACE)
     element.tail = None
     if element.tag != "text":
         element.text = None
-    for name in ("id", "clip-path"):
-        element.attrib.pop(name, None)
-    children = [_strip(child) for child in element]
-    element[:] = [child for child in children if child.tag not in ("metadata", "defs")]
+    if markers is None:
+        defined = element.iter(f"{NAMESPACE}path")
+        markers = {f"#{path.attrib['id']}": path for path in defined if "id" in path.attrib}
+    if element.attrib.pop("id", "").startswith(("xtick", "ytick")):
+        markers = {}
+    element.attrib.pop("clip-path", None)
+    if element.tag == "use":
+        shape = markers.get(element.attrib[REFERENCE])
+        place = f"translate({element.attrib['x']} {element.attrib['y']})"
+        style = element.attrib.get("style", "")
+        element.tag, element.attrib = "use" if shape is None else "path", {}
+        if shape is not None:
+            element.attrib = {"d": shape.attrib["d"], "transform": place, "style": style}
+    children = [_strip(child, markers) for child in element]
+    element[:] = [child for child in children if child.tag not in ("metadata", "defs", "use")]
     return element

@@ -22,6 +22,7 @@ from linmax.validation import require_extra
 ARROW = "application/vnd.apache.arrow.stream"
 MAX_ROWS = 100_000
 MAX_COLUMNS = 100_003
+MAX_CELLS = 5_000_000  # empty ones take no space in a stream, but in memory
 LARGEST_FLOAT = 2.0**53  # up to which every whole number is a float
 ABSENT, INVALID, NEW = -1, -2, -3  # codes that are not those of a class
 encode = msgspec.json.encode
@@ -61,6 +62,10 @@ def read_stream(body: bytes) -> Any:
                 rows += batch.num_rows
                 if rows > MAX_ROWS:
                     raise ServiceError(413, "too_large", f"a batch may have {MAX_ROWS} rows")
+                if rows * len(stream.schema) > MAX_CELLS:
+                    raise ServiceError(
+                        413, "too_large", f"a batch may have {MAX_CELLS} cells; send fewer rows at a time"
+                    )
                 batch.validate(full=True)
                 batches.append(batch)
         table = arrow.Table.from_batches(batches, stream.schema)
@@ -188,13 +193,16 @@ class ArrowRows:
                 raise ServiceError(422, "bad_request", fault)
             if name != "id":
                 self._columns[name] = _encode(arrow, table.column(name))
-        if kind is LabelRequest and len(self._columns) > len(own) - 1:
+        if kind is LabelRequest and self._columns.keys() - own:
             raise ServiceError(
                 422, "bad_request", "a stream of labels has the columns id, label and replaces"
             )
         self.ids = self._read_ids(arrow, table, required=kind is LabelRequest)
         self.labels = self._read_labels() if "label" in own else []
         self._replaces = self._columns.pop("replaces", None) if kind is LabelRequest else None
+        if self._replaces is not None:
+            for row in np.flatnonzero(self._replaces[0] == INVALID).tolist():
+                self._fail(row, "the label in replaces is no class")
         for name, (codes, _) in self._columns.items():
             for row in np.flatnonzero(codes == INVALID).tolist():
                 self._fail(row, f"the vote of {name[:100]!r} is no class; scores are for JSON")

@@ -15,10 +15,11 @@ from linmax.service.item_store import EXPIRED, check_not_compacted, decode_item
 from linmax.service.panel import Panel
 from linmax.service.panels import Panels
 from linmax.service.problems import ServiceError
-from linmax.service.schema import AMENDMENT
+from linmax.service.schema import AMENDMENT, LAST_LABEL
 
 FIND = f"""
-SELECT i.position, i.learned, e.time, e.body, l.time, l.body, a.label, a.by
+SELECT i.position, i.learned, e.time, e.body, l.time, l.body, a.by IS NOT NULL AND a.label IS NULL,
+{LAST_LABEL.format("i.learned")}
 FROM items i JOIN events e ON e.position = i.position
 LEFT JOIN events l ON l.position = i.learned
 {AMENDMENT.format("i.learned")}
@@ -77,15 +78,15 @@ class ItemReader:
         if not found:
             check_not_compacted(self._database, panel, id_)
             raise ServiceError(404, "unknown_item", f"{panel.name} has no item {id_!r}; predict it first")
-        position, learned, time, body, label_time, label_body, amended, by = found[0]
+        position, learned, time, body, label_time, label_body, excluded, relabelled = found[0]
         stored = decode_item(body)
         label = right = None
         if learned is not None and learned != EXPIRED:
-            label = decode_item(label_body).label if amended is None else msgspec.json.decode(amended)
+            label = decode_item(label_body).label if relabelled is None else msgspec.json.decode(relabelled)
             right = stored.prediction == label
         return ItemInfo(
             id_, stored.votes, stored.attributes, stored.prediction, stored.probabilities or {}, label, right,
-            by is not None and amended is None, time, label_time, position,
+            bool(excluded), time, label_time, position,
             None if learned == EXPIRED else learned, stored.version,
         )  # fmt: skip
 

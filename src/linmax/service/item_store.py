@@ -15,10 +15,11 @@ from linmax.service.messages import StoredItem
 from linmax.service.panel import Panel
 from linmax.service.panels import Panels
 from linmax.service.problems import ServiceError
-from linmax.service.schema import AMENDMENT
+from linmax.service.schema import AMENDMENT, LAST_LABEL
 
 FIND = f"""
-SELECT i.id, i.position, i.content, i.learned, e.time, e.body, l.body, a.label, a.by
+SELECT i.id, i.position, i.content, i.learned, e.time, e.body, l.body, a.by,
+a.by IS NOT NULL AND a.label IS NULL, {LAST_LABEL.format("i.learned")}
 FROM items i JOIN events e ON e.position = i.position
 LEFT JOIN events l ON l.position = i.learned
 {AMENDMENT.format("i.learned")}
@@ -155,14 +156,14 @@ class ItemStore:
 
     def _read(
         self, panel: Panel, id_: str, position: int, content: bytes, learned: int | None, time: float,
-        body: bytes, label_body: bytes, amended: bytes | None, by: int | None,
+        body: bytes, label_body: bytes, by: int | None, excluded: int, relabelled: bytes | None,
     ) -> Item:  # fmt: skip
         """Return an item from a row of the log, and keep it in memory."""
         item = Item(position, content, time, body, learned)
         if item.taught:
             taught = decode_item(label_body)
-            item.amended, item.excluded = by, by is not None and amended is None
-            item.label = taught.label if amended is None else decode(amended)
+            item.amended, item.excluded = by, bool(excluded)
+            item.label = taught.label if relabelled is None else decode(relabelled)
             item.right = taught.prediction == item.label
         self.remember(panel, id_, item)
         return item

@@ -199,7 +199,9 @@ class Items:
             )
         if item.learned is None:
             await self._teach(panel, request, item, token)
-        elif not _same(item.label, request.label):
+        elif not _same(item.label, request.label) or (
+            item.excluded and request.replaces is not msgspec.UNSET
+        ):
             self._relabel(panel, request, item, token)
         relabelled = request.replaces is not msgspec.UNSET and item.amended is not None
         return item, _label_answer(request.id, item, item.amended if relabelled else item.learned)
@@ -251,7 +253,7 @@ class Items:
             )
         stored = decode_item(item.body)
         panel.check_label(token, stored.votes, request.label, stored.attributes)
-        self._check_label(panel, request.label)
+        self._check_learnable(panel, stored, request.label)
         body = StoredItem(label=request.label, prediction=stored.prediction, replaces=item.label)
         position, event = self.panels.event(panel, RELABELLED, token.name, request.id, item.learned, body)
         amendment = AMEND, (item.learned, position, panel.number, encode(request.label))
@@ -277,10 +279,14 @@ class Items:
         except ValueError as error:
             raise ServiceError(422, "bad_item", str(error)) from None
 
-    def _check_label(self, panel: Panel, label: Any) -> None:
-        """Refuse a label that could not be learned, before it is in the log."""
-        if panel.settings.on_new_class == "error" and label not in panel.fusion.names.classes.codes:
-            raise ServiceError(422, "bad_item", f"{label!r} is not a class of {panel.name}")
+    def _check_learnable(self, panel: Panel, item: StoredItem, label: Any) -> None:
+        """Refuse an item that could not be learned now, before it is in the log."""
+        try:
+            votes = typed_votes(panel.fusion, item.votes, label)
+            given = None if votes is None else [votes]
+            panel.fusion.read(given, [label], attributes=item.attributes and [item.attributes])
+        except ValueError as error:
+            raise ServiceError(422, "bad_item", str(error)) from None
 
 
 def _predict_one(fusion: Fusion, item: PredictRequest) -> Prediction:

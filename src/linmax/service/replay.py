@@ -66,6 +66,8 @@ class State(NamedTuple):
         The position of the snapshot that it started from; 0 if it started from nothing.
     learned : int
         The number of events that were learned after that.
+    left_out : tuple of str
+        A sentence for every event that could not be learned any more, since others before it were amended.
     """
 
     fusion: Fusion
@@ -73,6 +75,7 @@ class State(NamedTuple):
     version: int
     snapshot: int
     learned: int
+    left_out: tuple[str, ...] = ()
 
 
 class Trial(NamedTuple):
@@ -139,22 +142,29 @@ def restore(
 def advance(
     database: Database, number: int, state: State, until: int, keep_going: Callable[[], bool] = lambda: True
 ) -> State:
-    """Learn the events between the position of a state and another one, or those after the last upload."""
+    """Learn the events between the position of a state and another one, or those after the last upload.
+
+    An event that cannot be learned is left out: amendments of others may have changed the kind of classes.
+    """
     uploaded = database.rows(LAST_UPLOAD, number, state.position, until)
     if uploaded:
         at, model = uploaded[0]
         fusion = from_bytes(model, f"the model that was uploaded at position {at}")
         state = State(fusion, at, at, state.snapshot, state.learned + 1)
-    fusion, learned = state.fusion, state.learned
+    fusion, learned, left_out = state.fusion, state.learned, list(state.left_out)
     for trial in trials_of(database, number, state.position, until):
-        votes = typed_votes(fusion, trial.votes, trial.label)
-        fusion.learn_one(votes, trial.label, attributes=trial.attributes)
+        try:
+            votes = typed_votes(fusion, trial.votes, trial.label)
+            fusion.learn_one(votes, trial.label, attributes=trial.attributes)
+        except ValueError as error:
+            left_out.append(f"the event at position {trial.position} cannot be learned any more: {error}")
+            continue
         learned += 1
         if learned % 1000 == 0 and not keep_going():
             raise InterruptedError("the server stops")
     latest = database.rows(LATEST, number, until)
     version = max(latest[0][0] if latest else 0, state.version)  # before the horizon, events are missing
-    return State(fusion, max(until, state.position), version, state.snapshot, learned)
+    return State(fusion, max(until, state.position), version, state.snapshot, learned, tuple(left_out))
 
 
 @functools.cache
@@ -262,6 +272,7 @@ def _differences(database: Database, report: Callable[[str, int, int, str], None
                         f"the snapshot of {name} at position {position} is not what the log gives"
                     )
             state = advance(database, number, state, until)
+            problems += [f"{name}: {sentence}" for sentence in state.left_out]
             report(name, state.learned, len(snapshots), fingerprint(state.fusion))
         except (ValueError, msgspec.MsgspecError) as error:
             problems.append(f"{name} cannot be replayed: {error}")

@@ -77,6 +77,9 @@ AMENDMENT = """
 LEFT JOIN amendments a ON a.position = {0}
 AND a.by = (SELECT max(by) FROM amendments WHERE position = {0})
 """  # the amendment of an event that counts
+LAST_LABEL = """
+(SELECT label FROM amendments WHERE position = {0} AND label IS NOT NULL ORDER BY by DESC LIMIT 1)
+"""  # the label that an event was given last, also if it is excluded now; null if it never had another one
 
 
 def migrate(connection: apsw.Connection, read_only: bool, now: Callable[[], float] = time.time) -> None:
