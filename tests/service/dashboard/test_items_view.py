@@ -77,7 +77,7 @@ def test_a_token_without_a_scope_sees_no_control_of_it(dashboard: Dashboard) -> 
     tabs = page.get_by_role("navigation", name=f"Views of {FUSION}").get_by_role("link")
     assert tabs.all_inner_texts() == ["Live", "Items"]
     assert page.get_by_role("link", name="Admin").count() == 0
-    for path in ("#/admin", f"#/fusions/{FUSION}/manage"):
+    for path in ("#/admin", f"#/fusions/{FUSION}/manage", f"#/fusions/{FUSION}/try"):
         page.goto(f"{dashboard.server.url}/{path}")
         page.get_by_role("heading", name="Not allowed").wait_for()
     page.goto(f"{dashboard.server.url}/{ITEMS}/mail-0300")

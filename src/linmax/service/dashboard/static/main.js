@@ -39,12 +39,13 @@ async function route() {
   if (!currentSession()) return showSignIn();
   showNavigation(words);
   const found = ROUTES.map(([pattern, load]) => ({ match: words.match(pattern), load })).find((one) => one.match);
-  if (!found || !found.match) return fill(main, pageState("There is no such page", "", h("a", { class: "button", href: "#/" }, "To the overview")));
+  const names = found?.match && decoded(found.match.slice(1));
+  if (!found || !names) return fill(main, pageState("There is no such page", "", h("a", { class: "button", href: "#/" }, "To the overview")));
   fill(main, h("p", { class: "state" }, "Loading."));
   try {
     const view = await found.load();
     const page = h("div", { class: "page" });
-    const end = await view.show(page, ...found.match.slice(1).map(decodeURIComponent));
+    const end = await view.show(page, ...names);
     if (visit !== visits) return end && end();
     leave = end;
     main.replaceChildren(...page.childNodes);
@@ -52,6 +53,15 @@ async function route() {
     document.title = heading ? `${heading} · linmax` : "linmax";
   } catch (error) {
     if (visit === visits) showFailure(error);
+  }
+}
+
+/** The names in an address; null if it is not well formed. @param {string[]} words */
+function decoded(words) {
+  try {
+    return words.map(decodeURIComponent);
+  } catch {
+    return null;
   }
 }
 

@@ -1,6 +1,6 @@
 // Try it: what would linmax say to some votes, and why. Nothing is stored.
 
-import { figuresPath, fusionPath, get, request } from "../api.js";
+import { ApiError, allows, figuresPath, fusionPath, get, request } from "../api.js";
 import { field, fill, h, notify, select } from "../dom.js";
 import { contributionTable, fusionHead, probabilityTable } from "./parts.js";
 
@@ -10,6 +10,7 @@ const ABSTAINS = "abstains";
 
 /** @param {HTMLElement} main @param {string} name */
 export async function show(main, name) {
+  if (!allows("predict", name)) throw new ApiError(403, "forbidden", `the token lacks the scope predict for ${name}`);
   const [info, trust] = await Promise.all([get(fusionPath(name)), get(figuresPath(name, "/trust"))]);
   const known = new Set(info.experts);
   const order = [...Object.keys(trust.experts).filter((one) => known.has(one)), ...info.experts.filter((/** @type {string} */ one) => !(one in trust.experts))];
