@@ -212,7 +212,7 @@ class Verbs:
         return self._send(batch(name, "learn", items))
 
     def predict_table(self, name: str, table: Any) -> Any:
-        """Predict the rows of a table in one request, much faster than `predict_many`.
+        """Predict the rows of a table in one request, as an Arrow stream.
 
         Parameters
         ----------

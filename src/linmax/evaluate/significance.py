@@ -7,7 +7,9 @@ reject. It therefore excludes 0 if and only if the p-value is below 0.05.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 SIGNIFICANCE_LEVEL = 0.05
 """A difference is significant if its p-value is below this level."""
@@ -150,3 +152,28 @@ def _deviation(n: int, better: float, worse: float, d: float) -> float:
     # of the two ways to solve the quadratic equation, the one that does not subtract close numbers
     q = (root - b) / (4 * n) if b <= 0.0 else 2.0 * worse * d * (1.0 - d) / (root + b)
     return math.sqrt(max(n * (2.0 * q + d * (1.0 - d)), 0.0))
+
+
+def wilson_interval(share: Any, size: Any) -> tuple[Any, Any]:
+    """Return the ends of the 95 % interval of a share (Wilson's).
+
+    Parameters
+    ----------
+    share, size : float or ndarray
+        The share, and the number of items that it is of.
+
+    Returns
+    -------
+    low, high : float or ndarray
+        The ends.
+
+    Examples
+    --------
+    >>> low, high = wilson_interval(0.9, 100)
+    >>> round(float(low), 3), round(float(high), 3)
+    (0.826, 0.945)
+    """
+    z2 = NORMAL_QUANTILE**2
+    center = (share + z2 / (2.0 * size)) / (1.0 + z2 / size)
+    half = NORMAL_QUANTILE * np.sqrt(share * (1.0 - share) / size + z2 / (4.0 * size**2)) / (1.0 + z2 / size)
+    return np.maximum(center - half, 0.0), np.minimum(center + half, 1.0)

@@ -19,7 +19,6 @@ from linmax.service.panel import Panel
 from linmax.service.problems import ServiceError
 from linmax.validation import require_extra
 
-ARROW = "application/vnd.apache.arrow.stream"
 MAX_ROWS = 100_000
 MAX_COLUMNS = 100_003
 MAX_CELLS = 5_000_000  # empty ones take no space in a stream, but in memory

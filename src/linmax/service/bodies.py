@@ -14,7 +14,6 @@ from linmax.service.messages import NO_CONTROL, PredictRequest
 from linmax.service.problems import ServiceError
 from linmax.service.tokens import Token
 
-NDJSON = "application/x-ndjson"
 MAX_LINES = 10_000
 T = TypeVar("T")
 

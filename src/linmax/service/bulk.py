@@ -15,12 +15,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from linmax.client.requests import new_id
 from linmax.fusion import Fusion
 from linmax.kernels.forms import Hard
 from linmax.service.answers import LabelAnswer, PredictAnswer
 from linmax.service.class_keys import class_key
 from linmax.service.item_store import SET_LEARNED, Item, ItemStore, decode_item
-from linmax.service.messages import LabelRequest, LearnRequest, PredictRequest, new_id
+from linmax.service.messages import LabelRequest, LearnRequest, PredictRequest
 from linmax.service.panel import Panel
 from linmax.service.panels import INSERT_EVENT, Panels
 from linmax.service.schema import LABELLED, LEARNED, PREDICTED

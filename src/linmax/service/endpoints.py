@@ -11,12 +11,12 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from linmax.client.requests import ARROW, NDJSON
 from linmax.fusion.model_file import to_bytes
 from linmax.service.amendments import Amendments
 from linmax.service.answers import NextExpertAnswer, PredictAnswer
-from linmax.service.arrow_rows import ARROW, ArrowRows, read_stream, write_answers
+from linmax.service.arrow_rows import ArrowRows, read_stream, write_answers
 from linmax.service.bodies import (
-    NDJSON,
     answer_json,
     media_type,
     parse,

@@ -10,13 +10,14 @@ from typing import Any
 
 import msgspec
 
+from linmax.client.requests import new_id
 from linmax.fusion import Fusion
 from linmax.service.answers import LabelAnswer, PredictAnswer
 from linmax.service.bulk import INSERT_ITEM, Answer, Bulk, Request, Rows
 from linmax.service.class_keys import class_key, typed_votes
 from linmax.service.database import Statement
 from linmax.service.item_store import SET_LEARNED, Item, ItemStore, decode_item
-from linmax.service.messages import LabelRequest, LearnRequest, PredictRequest, StoredItem, content_of, new_id
+from linmax.service.messages import LabelRequest, LearnRequest, PredictRequest, StoredItem, content_of
 from linmax.service.panel import Panel, form_of
 from linmax.service.panels import PanelClosedError, Panels
 from linmax.service.problems import ServiceError

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-import time
 from typing import Annotated, Any
 
 import msgspec
@@ -232,13 +230,3 @@ def content_of(request: Struct) -> bytes:
     fields.pop("explain", None)
     given = {name: value for name, value in fields.items() if value is not UNSET}
     return msgspec.json.encode([type(request).__name__, given], order="deterministic")
-
-
-def new_id() -> str:
-    """Return a new id; ids of later calls sort after those of earlier ones, which the index likes.
-
-    >>> first, second = new_id(), new_id()
-    >>> len(first), first[:10] <= second[:10]
-    (32, True)
-    """
-    return f"{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"

@@ -10,9 +10,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from linmax.client.requests import ARROW, FILE, NDJSON
 from linmax.service import answers, messages
-from linmax.service.arrow_rows import ARROW
-from linmax.service.bodies import NDJSON
 from linmax.service.history import MAX_POINTS
 from linmax.service.item_info import EXPLAIN
 
@@ -32,7 +31,7 @@ class Operation(NamedTuple):
     status: int = 200
 
 
-FILE, SSE = "application/octet-stream", "text/event-stream"
+SSE = "text/event-stream"
 BATCHES = (NDJSON, ARROW)
 NAMED = "/v1/fusions/{name}"
 OPERATIONS = [

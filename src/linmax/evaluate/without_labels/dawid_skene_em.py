@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import xlogy
 
-from linmax.evaluate.significance import NORMAL_QUANTILE
+from linmax.evaluate.significance import wilson_interval
 from linmax.evaluate.without_labels.vote_table import Codes, Floats, VoteTable, vote_table
 from linmax.validation import check_choice, check_integer, is_number, require
 
@@ -404,10 +404,7 @@ def _accuracies(table: VoteTable, own: Floats) -> tuple[Floats, Floats, Floats]:
     mean = np.clip(total / votes, 0.0, 1.0)
     square = np.bincount(table.expert, (own - mean[table.expert]) ** 2, minlength=len(n))
     size = votes * np.clip((square + 1.0) / (votes * mean * (1.0 - mean) + 1.0), 0.0, 1.0)
-    z2 = NORMAL_QUANTILE**2
-    center = (mean + z2 / (2.0 * size)) / (1.0 + z2 / size)
-    half = NORMAL_QUANTILE * np.sqrt(mean * (1.0 - mean) / size + z2 / (4.0 * size**2)) / (1.0 + z2 / size)
-    silent = n == 0.0
-    for values in (mean, center):
-        values[silent] = np.nan
-    return mean, np.maximum(center - half, 0.0), np.minimum(center + half, 1.0)
+    low, high = wilson_interval(mean, size)
+    for values in (mean, low, high):
+        values[n == 0.0] = np.nan
+    return mean, low, high

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from msgspec import Struct
 
-from linmax.evaluate.significance import NORMAL_QUANTILE
+from linmax.evaluate.significance import wilson_interval
 from linmax.service.answers import HistoryAnswer
 from linmax.service.database import Database
 from linmax.service.history import CURVES
@@ -88,11 +87,9 @@ def share(trials: int, mistakes: int) -> Share:
     """
     if not trials:
         return Share(mistakes, None, None, None)
-    accuracy, z2 = 1.0 - mistakes / trials, NORMAL_QUANTILE**2
-    center = (accuracy + z2 / (2.0 * trials)) / (1.0 + z2 / trials)
-    spread = math.sqrt(accuracy * (1.0 - accuracy) / trials + z2 / (4.0 * trials**2))
-    half = NORMAL_QUANTILE * spread / (1.0 + z2 / trials)
-    return Share(mistakes, accuracy, max(0.0, center - half), min(1.0, center + half))
+    accuracy = 1.0 - mistakes / trials
+    low, high = wilson_interval(accuracy, trials)
+    return Share(mistakes, accuracy, float(low), float(high))
 
 
 def overview_row(panel: Panel, history: HistoryAnswer, per_minute: float) -> OverviewRow:
