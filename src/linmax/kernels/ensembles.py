@@ -10,7 +10,7 @@ from linmax.kernels.update import best_class
 
 SMALLEST = 1e-300
 FLOOR = -20.0  # the smallest log-probability of a member in a stack
-SKIP = 1e-4  # less probable classes do not change the curvature of a stack
+SKIP = 1e-3  # less probable classes do not change the curvature of a stack
 
 
 @inline
@@ -23,78 +23,73 @@ def write_prediction(scores, k, row, guesses, out_scores):
 
 
 def mix_trials(
-    board, labels, known, v, least, multiplier, share, mixed, probabilities, guesses, out_scores, begin, end
-):
+    board, labels, known, v, least, multiplier, share, mixed, wrong, probabilities, guesses, out_scores,
+    begin, end,
+):  # fmt: skip
     """Predict with p = sum over members of v_m p_m; the scores are p if `probabilities`, and else log p.
 
     A wrong prediction divides the weight v_m by `multiplier`; `share` of all weight is then spread. No weight
     falls below `least`, which is 1 / members for members, times SMALLEST, and 0 for other lanes.
     """
-    wide = board.classes * LANES
+    members = len(board.codes)
+    between = board.block * board.wide
     for t in range(begin, end):
         k, y, row = known[t], labels[t], t - begin
-        first = row * board.groups * wide
-        for c in range(k):
+        for j in range(0, k, LANES):
             sums = splat(0.0)
-            for g in range(board.groups):
-                sums = sums + take(board.p, first + g * wide + c * LANES) * take(v, g * LANES)
-            mixed[c] = total(sums)
+            for m in range(members):
+                sums = sums + take(board.p, m * between + row * board.wide + j) * v[m]
+            put(mixed, j, sums)
         guesses[row] = best_class(mixed, k)
         if len(out_scores) > 0:
             if not probabilities:
-                for c in range(k, -(-k // LANES) * LANES):
-                    mixed[c] = 1.0
                 for j in range(0, k, LANES):
                     put(mixed, j, log_of(maximum(take(mixed, j), SMALLEST)))
             for c in range(k):
                 out_scores[row, c] = mixed[c]
         if 0 <= y < k:
+            for m in range(members):
+                wrong[m] = 1.0 * (board.codes[m, row] != y)
             whole = 0.0
-            for g in range(board.groups):
-                at = first + g * wide
-                truth = take(board.scores, at + y * LANES)
-                wrong = splat(0.0)  # whether a member predicts another class; the first of equal scores wins
-                for c in range(y):
-                    wrong = where_above(truth, take(board.scores, at + c * LANES), wrong, 1.0)
-                for c in range(y + 1, k):
-                    wrong = where_above(take(board.scores, at + c * LANES), truth, 1.0, wrong)
-                now = take(v, g * LANES) / where_above(wrong, 0.5, multiplier, 1.0)
-                put(v, g * LANES, now)
+            for m in range(0, members, LANES):
+                now = take(v, m) / where_above(take(wrong, m), 0.5, multiplier, 1.0)
+                put(v, m, now)
                 whole += total(now)
             keep = (1.0 - share) / whole
-            for g in range(board.groups):
-                low = take(least, g * LANES)
+            for m in range(0, members, LANES):
+                low = take(least, m)
                 spread = low * (share / SMALLEST)
-                put(v, g * LANES, maximum(take(v, g * LANES) * keep + spread, low))
+                put(v, m, maximum(take(v, m) * keep + spread, low))
 
 
 mix = CompiledKernel(mix_trials)
 
 
 def stack_trials(
-    board, labels, known, members, v, P, prior, forget, x, scores, work, probabilities, guesses, out_scores,
-    begin, end,
-):  # fmt: skip
+    board, labels, known, v, P, prior, forget, x, scores, work, probabilities, guesses, out_scores, begin, end
+):
     """Softmax regression on the log-probabilities x of the members: scores = v . x, with Newton steps for v.
 
     The scores are p if `probabilities`, and else log p. P is the inverse of the curvature so far, lanes *
     lanes; `forget` of it is replaced by the prior on every trial.
     """
-    groups, wide, lanes = board.groups, board.classes * LANES, len(v)
+    members, lanes, wide = len(board.codes), len(v), board.wide
+    groups = lanes // LANES
+    between = board.block * wide
     z, p, mean, d, Pd = scores[0], scores[1], work[0], work[1], work[2]
     for t in range(begin, end):
         k, y, row = known[t], labels[t], t - begin
         if k == 0:
             write_prediction(z, k, row, guesses, out_scores)
             continue
-        for c in range(k):
+        for j in range(0, k, LANES):
             sums = splat(0.0)
-            for g in range(groups):
-                shift = take(board.shift, (row * groups + g) * LANES)
-                one = maximum(take(board.scores, (row * groups + g) * wide + c * LANES) - shift, FLOOR)
-                put(x, c * lanes + g * LANES, one)
-                sums = sums + one * take(v, g * LANES)
-            z[c] = total(sums)
+            for m in range(members):
+                score = take(board.scores, m * between + row * wide + j)
+                one = maximum(score - board.shift[row * lanes + m], FLOOR)
+                put(x, m * wide + j, one)
+                sums = sums + one * v[m]
+            put(z, j, sums)
         shift = softmax(z, k, p)
         guesses[row] = best_class(z, k)
         if len(out_scores) > 0:
@@ -102,21 +97,21 @@ def stack_trials(
                 out_scores[row, c] = p[c] if probabilities else z[c] + shift
         if not 0 <= y < k:
             continue
-        for g in range(groups):
+        for m in range(members):
             sums = splat(0.0)
-            for c in range(k):
-                sums = sums + take(x, c * lanes + g * LANES) * p[c]
-            put(mean, g * LANES, sums)
+            for j in range(0, k, LANES):
+                sums = sums + take(x, m * wide + j) * take(p, j)
+            mean[m] = total(sums)
         for c in range(k):
             if p[c] >= SKIP:
-                for g in range(groups):
-                    put(d, g * LANES, take(x, c * lanes + g * LANES) - take(mean, g * LANES))
+                for m in range(members):
+                    d[m] = x[m * wide + c] - mean[m]
                 update_inverse(P, p[c], members, groups, d, Pd)
-        for g in range(groups):
-            put(d, g * LANES, take(x, y * lanes + g * LANES) - take(mean, g * LANES))
+        for m in range(members):
+            d[m] = x[m * wide + y] - mean[m]
         times(P, members, groups, d, Pd)
-        for g in range(groups):
-            put(v, g * LANES, take(v, g * LANES) + take(Pd, g * LANES))
+        for m in range(0, lanes, LANES):
+            put(v, m, take(v, m) + take(Pd, m))
         for j in range(0, members * lanes, LANES):
             put(P, j, take(P, j) * (1.0 - forget))
         for m in range(members):

@@ -40,7 +40,7 @@ def copy_trials(codes, scores, out_codes, out_scores, begin, end):
     for row in range(end - begin):
         out_codes[row] = codes[row]
     for row in range(min(end - begin, len(out_scores))):
-        for c in range(out_scores.shape[1]):
+        for c in range(min(scores.shape[1], out_scores.shape[1])):  # some are as wide as complete vectors
             out_scores[row, c] = scores[row, c]
 
 
@@ -52,7 +52,7 @@ def collect_trials(codes, scores, first, out_codes, out_scores, begin, end):
     for t in range(begin, end):
         out_codes[t - first] = codes[t - begin]
         if len(out_scores) > 0:
-            for c in range(out_scores.shape[1]):
+            for c in range(min(scores.shape[1], out_scores.shape[1])):
                 out_scores[t - first, c] = scores[t - begin, c]
 
 
@@ -64,7 +64,7 @@ def distribute_trials(codes, scores, first, out_codes, out_scores, begin, end):
     for t in range(begin, end):
         out_codes[t - begin] = codes[t - first]
         if len(out_scores) > 0:
-            for c in range(out_scores.shape[1]):
+            for c in range(min(scores.shape[1], out_scores.shape[1])):
                 out_scores[t - begin, c] = scores[t - first, c]
 
 

@@ -15,7 +15,7 @@ from linmax.experts.base import TrialData
 from linmax.kernels import in_place
 from linmax.kernels import program as programs
 from linmax.kernels import trial as trials
-from linmax.kernels.board import LANES, Board, Temperatures, collect_probabilities, fill_board
+from linmax.kernels.board import LANES, NARROW, Board, Temperatures, fill_board
 from linmax.kernels.rule_group import GroupOutputs
 from linmax.kernels.structs import Outputs
 from linmax.runtime.predictor import NO_SCORES, Predictions, Predictor, TrialChunk
@@ -181,25 +181,32 @@ class Program:
         key = tuple(members)
         if key not in self._boards:
             codes = np.zeros((len(members), self.block), dtype=np.int32)
-            scores = np.zeros((len(members), self.block, self.classes))
+            scores = np.zeros((len(members), self.block, padded(self.classes)))
+            board = Board(
+                scores.reshape(-1), scores.reshape(-1), np.zeros(0), codes, self.block, scores.shape[2]
+            )
             if all(map(self.takes_probabilities_of, members)):
-                self._boards[key] = self._board_of_probabilities(members, codes, scores)
-                return self._boards[key]
-            heats = empty_temperatures(len(members))
-            for i, (member, own) in enumerate(zip(members, scores, strict=True)):
-                if member.temperature is not None and self._is_only_in(key, member):
-                    table, heats.row[i] = member.temperature
-                    heats, member = heats._replace(table=table), member.members[0]
-                self.bind(member, codes[i], own)
-            heats.scaled[: len(members)] = heats.row >= 0
-            self._boards[key] = board = empty_board(len(members), self.block, self.classes)
-            wide = padded(self.classes)
-            scratch = np.zeros(len(members) * wide), np.zeros(len(members) * wide)
-            self.call(
-                fill_board, scores.reshape(-1), self.block, self.classes, self.labels, self.known, heats,
-                board, *scratch,
-            )  # fmt: skip
+                for member, own_codes, own in zip(members, codes, scores, strict=True):
+                    self.bind(member, own_codes, own)
+            else:
+                board = self._fill_board(key, board, scores)
+            self._boards[key] = board
         return self._boards[key]
+
+    def _fill_board(self, members: tuple[Predictor, ...], board: Board, scores: np.ndarray) -> Board:
+        """Add a kernel that computes the probabilities of the members; return the board with them."""
+        rows = np.full(len(members), -1, dtype=np.int64)
+        table = np.zeros((1, 2))
+        for i, (member, own) in enumerate(zip(members, scores, strict=True)):
+            if member.temperature is not None and self._is_only_in(members, member):
+                table, rows[i] = member.temperature
+                member = member.members[0]
+            self.bind(member, board.codes[i], own)
+        lanes = padded(len(members))
+        board = board._replace(p=np.zeros_like(board.scores), shift=np.zeros(self.block * lanes))
+        scratch = np.ones(lanes), np.zeros(lanes), np.ones(lanes), np.zeros(NARROW * LANES)
+        self.call(fill_board, self.labels, self.known, Temperatures(table, rows), board, *scratch)
+        return board
 
     def takes_probabilities_of(self, member: Predictor) -> bool:
         """Whether a predictor writes probabilities instead of scores: no ensemble needs more of it."""
@@ -209,17 +216,6 @@ class Program:
             and all(other.takes_probabilities for other in users)
             and all(one.gives_probabilities for other in users for one in other.members)
         )
-
-    def _board_of_probabilities(self, members: list[Predictor], codes: np.ndarray, p: np.ndarray) -> Board:
-        """Return a board of which only the probabilities are filled."""
-        for member, own_codes, own in zip(members, codes, p, strict=True):
-            self.bind(member, own_codes, own)
-        board = empty_board(len(members), self.block, self.classes)
-        board = board._replace(scores=board.p)
-        self.call(
-            collect_probabilities, p.reshape(-1), self.block, self.classes, self.known, len(members), board
-        )
-        return board
 
     def _is_only_in(self, members: tuple[Predictor, ...], member: Predictor) -> bool:
         """Whether nothing but the board of these members uses the scores of one of them."""
@@ -314,22 +310,6 @@ def _table(stages: list[Stage]) -> np.ndarray:
     """Return the addresses of the code and the memory of each stage."""
     words = [word for stage in stages for word in (stage.address, stage.memory.ctypes.data)]
     return np.array(words, dtype=np.int64)
-
-
-def empty_board(members: int, block: int, classes: int) -> Board:
-    """Return a board for so many members."""
-    groups = -(-members // LANES)
-    vectors = block * groups * max(1, classes)
-    return Board(
-        np.zeros(vectors * LANES), np.zeros(vectors * LANES), np.zeros(block * groups * LANES),
-        groups, max(1, classes),
-    )  # fmt: skip
-
-
-def empty_temperatures(members: int) -> Temperatures:
-    """Return temperatures of so many members, none of which has one."""
-    lanes = [np.zeros(padded(members)) for _ in range(3)]
-    return Temperatures(np.zeros((1, 2)), np.full(members, -1, dtype=np.int64), *lanes)
 
 
 def padded(count: int) -> int:

@@ -149,7 +149,7 @@ class MixturePredictor(ScoreEnsemble):
     def kernel_state(self, classes: int) -> tuple[Any, ...]:
         """Return the weights, how they fall, and scratch arrays."""
         multiplier, share = float(self.learner.multiplier), float(self.learner.share)
-        return self.v, self.least, multiplier, share, np.zeros(padded(classes))
+        return self.v, self.least, multiplier, share, np.zeros(padded(classes)), np.zeros(len(self.v))
 
     def combine(self, scores: np.ndarray) -> np.ndarray:
         """Return the logarithm of the mean probability."""
@@ -259,8 +259,9 @@ class StackedPredictor(ScoreEnsemble):
     def kernel_state(self, classes: int) -> tuple[Any, ...]:
         """Return the weights, their certainty, and scratch arrays."""
         prior, forget, lanes = float(self.learner.prior), float(self.learner.forget), len(self.v)
-        scratch = np.zeros(classes * lanes), np.zeros((2, padded(classes))), np.zeros((3, lanes))
-        return len(self.members), self.v, self.P.reshape(-1), prior, forget, *scratch
+        wide = padded(classes)
+        scratch = np.zeros(wide * len(self.members)), np.zeros((2, wide)), np.zeros((3, lanes))
+        return self.v, self.P.reshape(-1), prior, forget, *scratch
 
     def combine(self, scores: np.ndarray) -> np.ndarray:
         """Return the log-probabilities of the regression."""
