@@ -32,8 +32,9 @@ def test_sessions_work_with_the_base_installation(tmp_path: Path) -> None:
     program = """
 import linmax
 from linmax import Fusion, Triplets, Winnow, load
-from linmax.evaluate import progressive
+from linmax.evaluate import Audit, Progress, ResumableRun, gain, progressive, summarize, trust
 from linmax.problems import majority
+from linmax.report import catalogue, draw, options
 
 votes, labels = majority(200, relevant=3, experts=5, classes=3)
 fusion = Fusion(classes=range(3))
@@ -45,7 +46,10 @@ named = Fusion(Winnow(1.5))
 named.learn([{"ann": "ham", "bob": "spam"}, {"ann": "spam"}], ["ham", "spam"])
 named.learn_one({"ann": "ham"}, "ham")
 assert named.explain_one({"ann": "ham"}).guess == "ham"
-assert progressive(Fusion(Winnow(1.5)), votes, labels).trials == 200
+assert progressive(fusion, votes, labels).trials == 200
+assert len(trust(fusion, votes, labels)) == 5
+assert summarize(Audit(), fusion).items == 0
+assert catalogue()
 
 import linmax.bounds, linmax.checks, linmax.experts, linmax.report, linmax.svm
 
@@ -62,13 +66,6 @@ print(sorted(imported - BASE - sys.stdlib_module_names))
 
 def eval_list(text: str) -> list[str]:
     return [name for name in text.strip().strip("[]").replace("'", "").split(", ") if name]
-
-
-def test_the_program_without_typer_prints_how_to_install_it() -> None:
-    done = run_with_base_only("from linmax.cli import main\nmain()")
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr == "the command line requires typer and rich: pip install 'linmax[cli]'\n"
 
 
 MISSING = {
@@ -88,6 +85,12 @@ MISSING = {
         "matplotlib",
         "cli",
     ),
+    "from linmax import Fusion, Winnow\nfrom linmax.evaluate import Audit, summarize\n"
+    "from linmax.report.page import page\npage(summarize(Audit(), Fusion(Winnow(1.5))))": (
+        "writing an HTML report",
+        "jinja2",
+        "cli",
+    ),
     "from linmax.problems import majority\nfrom linmax.svm import comparator, instances\n"
     "from linmax import Perceptron\ncomparator(instances(Perceptron(), *majority(20)))": (
         "linmax.svm.comparator",
@@ -97,47 +100,35 @@ MISSING = {
 }
 
 
-def test_a_missing_extra_is_one_sentence() -> None:
+def test_a_missing_extra_is_one_sentence_and_the_program_without_typer_says_how_to_install_it() -> None:
     attempts = [
         f"try:\n    exec({program!r})\nexcept ImportError as error:\n    print(error)" for program in MISSING
     ]
-    done = run_with_base_only("\n".join(attempts))
-    assert (done.returncode, done.stderr) == (0, "")
+    done = run_with_base_only("\n".join([*attempts, "from linmax.cli import main", "main()"]))
     assert done.stdout.splitlines() == [
         f"{purpose} requires {package}, which is not installed: pip install 'linmax[{extra}]'"
         for purpose, package, extra in MISSING.values()
     ]
+    assert done.stderr == "the command line requires typer and rich: pip install 'linmax[cli]'\n"
+    assert done.returncode == 2
 
 
+SKLEARN = "requires scikit-learn, which is not installed: pip install 'linmax[sklearn]'"
 COMMANDS = {
-    ("demo",): "linmax demo",
-    ("bounds", "--panel", "votes.csv"): "linmax bounds --panel",
-    ("fuse", "rows.svm"): "reading svmlight files",
+    ("demo",): f"linmax demo {SKLEARN}",
+    ("bounds", "--panel", "votes.csv"): f"linmax bounds --panel {SKLEARN}",
+    ("fuse", "rows.svm"): f"reading svmlight files {SKLEARN}",
+    ("serve", "--data", "data"): "linmax.service requires apsw, which is not installed:"
+    " pip install 'linmax[service]'",
 }
 
 
-def test_the_server_without_its_extra_says_so(tmp_path: Path) -> None:
-    program = """
-import sys
-sys.modules["apsw"] = None
-from linmax.cli import main
-sys.argv = ["linmax", "serve", "--data", "data"]
-main()
-"""
-    words = [sys.executable, "-c", program]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    sentence = "linmax.service requires apsw, which is not installed: pip install 'linmax[service]'"
-    assert done.stderr == f"linmax: {sentence}\n"
-    assert not (tmp_path / "data").exists()
-
-
-def test_commands_that_need_scikit_learn_say_so(tmp_path: Path) -> None:
+def test_commands_that_need_another_extra_say_so(tmp_path: Path) -> None:
     (tmp_path / "votes.csv").write_text("ann,bob,truth\na,a,a\nb,a,b\n")
     (tmp_path / "rows.svm").write_text("1 1:1\n2 2:1\n")
     program = f"""
 import sys
-sys.modules["sklearn"] = None
+sys.modules["sklearn"] = sys.modules["apsw"] = None
 from linmax.cli import main
 for words in {list(COMMANDS)!r}:
     sys.argv = ["linmax", *words]
@@ -150,7 +141,27 @@ for words in {list(COMMANDS)!r}:
         [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path
     )
     assert done.stdout.splitlines() == [f"{words[0]} 2" for words in COMMANDS]
-    assert done.stderr.splitlines() == [
-        f"linmax: {purpose} requires scikit-learn, which is not installed: pip install 'linmax[sklearn]'"
-        for purpose in COMMANDS.values()
-    ]
+    assert done.stderr.splitlines() == [f"linmax: {sentence}" for sentence in COMMANDS.values()]
+    assert not (tmp_path / "data").exists()
+
+
+def test_only_what_needs_an_extra_imports_it() -> None:
+    program = """
+import sys
+
+def imported(*names):
+    print([name for name in names if name in sys.modules], file=sys.stderr)
+
+import linmax, linmax.bounds, linmax.svm, linmax.checks
+imported("sklearn", "river")
+from linmax.cli import app
+try:
+    app(["--help"])
+except SystemExit as end:
+    print(end.code, file=sys.stderr)
+imported("sklearn", "river", "matplotlib")
+import linmax.adapters.sklearn
+imported("sklearn", "river")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines() == ["[]", "0", "[]", "['sklearn']"]

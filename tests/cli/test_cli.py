@@ -60,16 +60,6 @@ def test_without_a_command_there_is_help() -> None:
     assert run("--help").exit_code == 0
 
 
-def test_help_imports_neither_scikit_learn_nor_matplotlib() -> None:
-    program = (
-        "import sys\nfrom linmax.cli import app\n"
-        "try:\n    app(['--help'])\nexcept SystemExit:\n    pass\n"
-        "sys.exit(any(name in sys.modules for name in ('sklearn', 'matplotlib')))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 def test_former_names_of_options_are_accepted_and_not_shown(tmp_path: Path) -> None:
     votes = tmp_path / "votes.csv"
     votes.write_text("ann,truth\n" + "Spam ,spam\nham,ham\n" * 5)

@@ -11,6 +11,7 @@ import pytest
 
 from linmax import Averaged, Fusion, Perceptron, load
 from linmax.problems import majority
+from tests.helpers.examples import rarely_compiled
 from tests.helpers.files import EXPERTS, panel, refused, run, table, trained, values
 
 LEARNER = Averaged(Perceptron(start="equal"))
@@ -165,6 +166,7 @@ def test_experts_that_a_file_lacks_are_in_no_plurality(shelf: Shelf, tmp_path: P
     assert found["everybody"]["asked"] == 2.0
 
 
+@rarely_compiled()
 def test_models_with_attributes_are_replayed(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     votes, labels = majority(400, relevant=3, experts=4, classes=3, noise=0.1)
@@ -183,6 +185,7 @@ def test_models_with_attributes_are_replayed(tmp_path: Path) -> None:
     assert found["subsets"][-1]["accuracy"] == everybody["accuracy"]
 
 
+@rarely_compiled()
 def test_files_of_scores_are_replayed(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 3, 400)

@@ -32,10 +32,9 @@ from linmax import (
     Winnow,
     recommended,
 )
-from linmax._jit import interpreted
 from linmax.experts import Attributes, PerClass, Split, Thresholds, Votes
 from linmax.problems import majority
-from tests.helpers.examples import EVERYTHING
+from tests.helpers.examples import EVERYTHING, rarely_compiled
 from tests.helpers.sessions import same
 from tests.oracles.settlement import is_tied, outcomes
 
@@ -67,11 +66,6 @@ RARE = [
 ]
 votes_of_an_item = st.dictionaries(st.sampled_from(EXPERTS), st.sampled_from([*CLASSES, None]))
 streams = st.lists(st.tuples(votes_of_an_item, st.sampled_from(CLASSES)), max_size=12)
-
-
-def rarely_compiled() -> AbstractContextManager[None]:
-    """Interpret kernels of sources that nothing else compiles; `make test-all` compiles them."""
-    return nullcontext() if EVERYTHING else interpreted()
 
 
 def mode_of(learner: Any) -> AbstractContextManager[None]:
@@ -278,12 +272,8 @@ def test_experts_are_asked_in_the_order_of_gain_per_cost() -> None:
 def test_a_batch_is_asked_before_the_answers_are_looked_at() -> None:
     fusion = session(Perceptron(start="equal").on(Votes()), [], classes=CLASSES)
     votes = dict.fromkeys(EXPERTS, "a")
-    assert [len(fusion.consult(votes.get, experts=EXPERTS, batch=size).asked) for size in (1, 2, 3, 9)] == [
-        3,
-        4,
-        3,
-        4,
-    ]
+    asked = [len(fusion.consult(votes.get, experts=EXPERTS, batch=size).asked) for size in (1, 2, 3, 9)]
+    assert asked == [3, 4, 3, 4]
 
 
 def test_asynchronous_experts_of_a_batch_are_asked_at_once() -> None:
@@ -389,27 +379,6 @@ def test_a_learner_without_a_bound_asks_all_and_says_so() -> None:
     found = fusion.consult(dict.fromkeys(EXPERTS, "a").get, experts=EXPERTS)
     assert found.asked == EXPERTS
     assert "no linear combination" in found.reason
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"batch": 0}, "batch must be a whole number"),
-        ({"risk": 1.0}, "risk must be 0, or at least 1e-09 and below 1"),
-        ({"risk": "no"}, "risk must be 0"),
-        ({"risk": 0.1, "confidence": 2.0}, "confidence must be"),
-        ({"prices": {"ann": 1}}, "no price of the expert 'bob'"),
-        ({"prices": {"ann": 1, "bob": -1, "eve": 1, "joe": 1}}, "the price of 'bob' must be"),
-        ({"prices": {"ann": 1, "bob": "x", "eve": 1, "joe": 1}}, "the price of 'bob' must be"),
-        ({"score_range": (1, 0)}, "score_range must be"),
-        ({"experts": ["ann", "ann"]}, "each expert once"),
-        ({"experts": []}, "pass experts="),
-    ],
-)
-def test_errors_name_the_value_and_the_fix(options: dict[str, Any], message: str) -> None:
-    fusion = Fusion(Perceptron(), classes=CLASSES)
-    with pytest.raises(ValueError, match=message):
-        fusion.consult(lambda _: "a", **({"experts": EXPERTS} | options))
 
 
 def test_a_session_that_learns_meanwhile_is_looked_at_anew() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,6 @@ import numpy as np
 import pytest
 
 from linmax import Averaged, Fusion, Perceptron, load
-from linmax._jit import interpreted
 from linmax.experts import Votes
 from linmax.fusion.consult.paths import consultation_paths
 from linmax.fusion.consult.record import (
@@ -190,97 +187,6 @@ def test_calibrations_are_in_the_present_state() -> None:
     assert (calibration.start, calibration.end, calibration.distance) == (0, 300, present)
 
 
-# --- paths
-
-
-@pytest.mark.parametrize("batch", [1, 3])
-@pytest.mark.parametrize(
-    "learner",
-    [
-        None,
-        "Mixture([Logistic(0.1, start='equal'), NaiveBayes()])",
-        "Perceptron(start='equal').on(Votes() + PerClass())",
-    ],
-)
-def test_paths_are_those_of_consultations_one_by_one(learner: Any, batch: int) -> None:
-    fusion = session(learner)
-    fusion.exploration = 1
-    prices = np.linspace(1.0, 2.0, 12)
-    votes, _ = panel(30)
-    votes[::3, ::4] = -1
-    paths = consultation_paths(fusion, votes, np.ones(votes.shape, dtype=bool), prices, batch)
-    assert paths is not None
-    named = dict(zip(NAMES, prices.tolist(), strict=True))
-    for t, row in enumerate(votes.tolist()):
-        answers = {name: None if vote < 0 else vote for name, vote in zip(NAMES, row, strict=True)}
-        found = fusion.consult(answers.get, prices=named, batch=batch)
-        assert found.asked == [NAMES[i] for i in paths.order[t]]
-        assert fusion.classes[paths.final[t]] == found.prediction
-        assert fusion.consultations.critical[-1] == paths.critical()[t]
-        given, settled = {}, fusion.next_expert({}, prices=named) is None
-        for m, i in enumerate(paths.order[t].tolist()):
-            if settled:
-                assert m <= paths.settled[t]
-                break
-            given[NAMES[i]] = answers[NAMES[i]]
-            settled = fusion.next_expert(given, prices=named) is None
-
-
-@pytest.mark.parametrize(
-    ("learner", "scored"),
-    [
-        ("Averaged(Perceptron(start='equal').on(Votes() + Attributes()))", False),
-        ("Winnow(1.5).on(Votes() + Attributes())", False),
-        ("Mixture([Logistic(0.1, start='equal').on(Votes() + Attributes()), NaiveBayes()])", False),
-        ("Averaged(Perceptron(start='equal').on(Votes() + PerClass()))", True),
-        ("Averaged(Perceptron(start='equal').on(Votes(as_='softmax') + Attributes()))", True),
-    ],
-)
-def test_paths_with_attributes_and_scores_are_those_of_consultations_one_by_one(
-    learner: str, scored: bool
-) -> None:
-    rng = np.random.default_rng(1)
-    votes, labels = panel(60)
-    values = rng.random((60, 12, 3)) * (rng.random((60, 12, 1)) < 0.9) + np.eye(3)[votes]
-    fusion = Fusion(learner, experts=NAMES, classes=range(3), on_new_class="error")
-    names = [{"u": u, "v": v} for u, v in rng.normal(size=(60, 2)).tolist()]
-    rows = names if "rows" in fusion.needs else None
-    fusion.learn(values if scored else votes, labels, attributes=rows)
-    fusion.exploration = 1
-    there = np.ones(votes.shape, dtype=bool)
-    given = values if scored else None
-    paths = consultation_paths(fusion, votes, there, attributes=rows, scores=given)
-    assert paths is not None
-    span = (0.0, float(values.max())) if scored else None
-    for t in range(20):
-        row = [dict(enumerate(one)) for one in values[t].tolist()] if scored else votes[t].tolist()
-        own = None if rows is None else rows[t]
-        answers = dict(zip(NAMES, row, strict=True))
-        found = fusion.consult(answers.get, attributes=own, score_range=span)
-        assert found.asked == [NAMES[i] for i in paths.order[t]]
-        assert fusion.classes[paths.final[t]] == found.prediction
-        assert fusion.consultations.critical[-1] == pytest.approx(paths.critical()[t], rel=1e-9)
-        first = [dict(list(found.votes.items())[:m]) for m in range(13)]
-        stops = [fusion.next_expert(some, attributes=own, score_range=span) is None for some in first]
-        assert paths.settled[t] == (stops.index(True) if fusion._settled_by(None).exact else 12)
-    one, several = (
-        paths.order,
-        np.concatenate([part.order for part in _in_parts(fusion, votes, rows, given)]),
-    )
-    assert (one == several).all()
-
-
-def _in_parts(fusion: Fusion, votes: np.ndarray, rows: Any, scores: np.ndarray | None) -> list[Any]:
-    there = np.ones((20, 12), dtype=bool)
-    return [
-        consultation_paths(
-            fusion, votes[i : i + 20], there, attributes=rows and rows[i : i + 20],
-            scores=None if scores is None else scores[i : i + 20],
-        )
-        for i in range(0, 60, 20)
-    ]  # fmt: skip
-
-
 # --- drift
 
 
@@ -388,27 +294,6 @@ def test_consultations_of_the_majority_problem_need_the_relevant_experts() -> No
     assert len(asked) < 350
 
 
-@pytest.mark.parametrize(
-    "learner",
-    [
-        None,
-        "Perceptron(start='equal').on(Votes() + PerClass())",
-        "Mixture([Stacked([Logistic(0.1, start='equal'), NaiveBayes()]), NaiveBayes('accuracies')])",
-    ],
-)
-def test_compiled_and_interpreted_paths_agree(learner: Any) -> None:
-    fusion = session(learner)
-    votes, _ = panel(12)
-    everybody = np.ones(votes.shape, dtype=bool)
-    compiled = consultation_paths(fusion, votes, everybody)
-    with interpreted():
-        python = consultation_paths(fusion, votes, everybody)
-    assert compiled is not None
-    assert python is not None
-    for one, other in zip(compiled, python, strict=True):
-        assert one.tobytes() == other.tobytes()
-
-
 def test_threads_can_consult_and_learn_in_one_session() -> None:
     fusion = session()
     votes, labels = panel(200)
@@ -438,59 +323,3 @@ def test_a_session_is_saved_after_consultations_without_known_classes(tmp_path: 
     again = load(tmp_path / "panel.linmax")
     assert again.consultations.critical == fusion.consultations.critical
     assert max(fusion.consultations.critical) == LARGEST
-
-
-def test_bad_arguments_are_named() -> None:
-    fusion = Fusion(Perceptron(start="equal"), classes=["x", "y"], experts=["a", "b"])
-    for call in (partial(fusion.consult, {}.get), partial(fusion.next_expert, {})):
-        for given, message in (
-            ({"experts": "ab"}, "experts= must be a list"),
-            ({"risk": 0.1, "confidence": 0.0}, "confidence must be above 0"),
-            ({"prices": [1, 2]}, "prices must be"),
-            ({"prices": {"a": 1, "b": True}}, "the price of 'b' must be a number"),
-            ({"prices": {"a": 1, "b": "3"}}, "the price of 'b' must be a number"),
-            ({"prices": {"a": 1, "b": 1e308}}, r"from 0 to 1e\+12"),
-            ({"risk": 1e-300}, "risk must be 0, or at least 1e-09"),
-            ({"score_range": 5}, "score_range must be"),
-        ):
-            with pytest.raises(ValueError, match=message):
-                call(**given)
-    with pytest.raises(ValueError, match="as a dict"):
-        fusion.next_expert([1])
-
-
-@pytest.mark.parametrize(
-    ("votes", "message"),
-    [
-        ({"a": ["x"]}, "votes must be"),
-        ({"a": {"x": float("nan")}}, "scores must be finite"),
-        ({"a": {"x": "1"}}, "scores must be numbers"),
-        ({"a": "z"}, "class 'z' is not among the classes"),
-        ({"a": {"z": 1.0}}, "class 'z' is not among the classes"),
-    ],
-)
-def test_answers_that_cannot_be_read_are_refused_at_once(votes: Any, message: str) -> None:
-    fusion = Fusion(Perceptron(start="equal"), classes=["x", "y"], experts=["a", "b"], on_new_class="error")
-    with pytest.raises(ValueError, match=message):
-        fusion.next_expert(votes)
-    asked = []
-
-    def ask(expert: str) -> Any:
-        asked.append(expert)
-        return votes["a"]
-
-    with pytest.raises(ValueError, match=message):
-        fusion.consult(ask)
-    assert len(asked) == 1
-
-
-def test_a_function_of_the_wrong_kind_is_named() -> None:
-    fusion = Fusion(Perceptron(start="equal"), classes=["x", "y"], experts=["a", "b"])
-
-    async def ask(expert: str) -> str:
-        return "x"
-
-    with pytest.raises(ValueError, match="ask is asynchronous; call await"):
-        fusion.consult(ask)
-    with pytest.raises(ValueError, match=r"needs an asynchronous ask \(got 'x' from it\); call consult"):
-        asyncio.run(fusion.consult_async(lambda _: "x"))  # type: ignore[arg-type, return-value]

@@ -48,6 +48,11 @@ class Forks:
         self._process.communicate()
 
 
+def disk_cache() -> Path:
+    """The folder of machine code that all tests share."""
+    return Path(os.environ.get("NUMBA_CACHE_DIR", Path.home() / ".cache" / "numba"))
+
+
 @contextmanager
 def forks(prelude: str = "") -> Iterator[Forks]:
     """Start a process to fork from, and end it."""

@@ -42,9 +42,8 @@ def compile_others() -> None:
     for source, kind, form, way in QUICK_RUNS:
         if not _is_of_votes(form):
             run(learners_of(form, way)[0].on(source), inputs(kind))
-    for kind in ("labels", "triplets"):
-        for learner in VOTERS.values():
-            run(learner, inputs(kind, experts=5, classes=3))
+    for learner in VOTERS.values():
+        run(learner, inputs("labels", experts=5, classes=3))
     for kind in ("labels", "triplets"):
         for of in ("tables", "accuracies"):
             run(NaiveBayes(of), inputs(kind))

@@ -197,9 +197,11 @@ SLOW = {
     ("Sum(Dense, ConstantVotes)", ADAPTING),
     ("Sum(Sum(Hard, PerClassVotes(Hard)), ConstantVotes)", BUFFERED),
     ("Sum(Sum(Hard, PerClassVotes(Hard)), ConstantVotes)", PLAIN),
+    ("Sum(Sum(Hard, PerClassVotes(Hard)), ConstantVotes)", ADDING),
     ("Sum(Sum(Sparse, PerClassVotes(Sparse)), ConstantVotes)", PLAIN),
     ("Sum(Sum(Dense, PerClassVotes(Dense)), ConstantVotes)", ADAPTING),
     ("Sum(Sum(Dense, PerClassVotes(Dense)), ConstantVotes)", BUFFERED),
+    ("Hard", BUFFERED),
     ("Sparse", PLAIN),
     ("Sum(Hard, SplitVotes(Hard))", PLAIN),
     ("Sum(Hard, SplitVotes(Hard))", ADAPTING),
@@ -208,6 +210,7 @@ SLOW = {
     ("LinearMachine(Rows)", BUFFERED),
     ("LinearMachine(SparseRows)", BUFFERED),
     ("LinearMachine(FeatureRows(SparseRows))", PLAIN),
+    ("Sum(LinearMachine(Rows), ConstantVotes)", PLAIN),
     ("Sum(LinearMachine(SparseRows), ConstantVotes)", PLAIN),
 }
 QUICK_RUNS = [one for one in RUNS if one[2:] not in SLOW]
@@ -301,7 +304,9 @@ VOTERS = {
 VOTES = {"labels": "Hard", "triplets": "Sparse", "scores": "Dense"}
 
 
-@pytest.mark.parametrize("kind", ["labels", "triplets", pytest.param("scores", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "kind", ["labels", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("triplets", "scores"))]
+)
 @pytest.mark.parametrize("buffer", VOTERS)
 def test_compiled_voting_is_the_interpreted_one(buffer: str, kind: str, monkeypatch: Any) -> None:
     kernels = kernels_of(VOTERS[buffer], inputs(kind, experts=5, classes=3), monkeypatch)

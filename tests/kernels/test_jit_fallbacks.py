@@ -335,6 +335,10 @@ ALIKE = (
     "CFunc takes other arguments",
     "Compiler has moved",
     "create_struct_proxy is gone",
+    "lower_builtin is gone",
+    "type_callable is gone",
+    "register_model is gone",
+    "get_pointer_to_function is gone",
 )
 
 

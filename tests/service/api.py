@@ -134,12 +134,14 @@ def server_process(folder: Path, **options: Any) -> Iterator[tuple[subprocess.Po
     child = subprocess.Popen(words, env={**os.environ, "LINMAX_ADMIN_TOKEN": ADMIN})
     base = f"http://127.0.0.1:{port}"
     try:
-        for _ in range(1500):
-            assert child.poll() is None, "the server has ended"
-            with contextlib.suppress(httpx.TransportError):
-                if httpx.get(base + "/readyz", trust_env=False).status_code == 200:
-                    break
-            time.sleep(0.02)
+        # one client: a new one loads all certificates, which takes longer than a request
+        with httpx.Client(base_url=base, trust_env=False) as client:
+            for _ in range(600):
+                assert child.poll() is None, "the server has ended"
+                with contextlib.suppress(httpx.TransportError):
+                    if client.get("/readyz").status_code == 200:
+                        break
+                time.sleep(0.05)
         yield child, base
     finally:
         if child.poll() is None:

@@ -92,6 +92,9 @@ def kill_server(folder: Path, turn: int, clients: int, seconds: float, sent: Sen
         threads = [threading.Thread(target=load, args=(base, seed, turn, sent)) for seed in range(clients)]
         for thread in threads:
             thread.start()
+        # on a busy machine the first answer may take longer than that, and nothing would be acknowledged
+        while turn == 0 and child.poll() is None and all(answer is None for _, answer in list(sent.values())):
+            time.sleep(0.01)
         time.sleep(seconds)
         child.send_signal(signal.SIGKILL)
         child.wait()

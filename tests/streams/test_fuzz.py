@@ -58,7 +58,7 @@ def count_rows(file: io.BytesIO, **options: Any) -> int:
 
 
 @given(data=st.binary(max_size=300), name=st.sampled_from([None, *GOOD]))
-@examples(80)
+@examples(40)
 def test_any_bytes_are_read_or_refused(data: bytes, name: str | None) -> None:
     read(data, name, chunk_size=3, label="")
 
@@ -90,7 +90,7 @@ def damaged(draw: st.DrawFn, data: bytes) -> bytes:
 @pytest.mark.parametrize("name", GOOD)
 def test_a_damaged_file_is_read_or_refused(name: str) -> None:
     @given(data=damaged(GOOD[name]))
-    @examples(20)
+    @examples(10)
     def attempt(data: bytes) -> None:
         for roles in (LONG,) if name == "long.csv" else ROLES[:3]:
             read(data, name, chunk_size=50, **roles)
@@ -104,7 +104,7 @@ def test_a_damaged_file_is_read_or_refused(name: str) -> None:
     roles=st.sampled_from(ROLES),
     ignore_case=st.booleans(),
 )
-@examples(60)
+@examples(30)
 def test_a_file_with_a_wrong_name_is_read_or_refused(
     seed: bytes, name: str | None, roles: dict[str, Any], ignore_case: bool
 ) -> None:

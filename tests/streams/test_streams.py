@@ -6,7 +6,6 @@ import gc
 import gzip
 import io
 import json
-import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -306,19 +305,6 @@ def test_a_score_out_of_range_is_named_with_what_to_do(tmp_path: Path, score: st
     with pytest.raises(StreamError) as error, open_stream(path, label="label") as stream:
         list(stream)
     assert hint in str(error.value)
-
-
-def test_linmax_without_pyarrow_names_the_extra(tmp_path: Path) -> None:
-    code = (
-        "import sys; sys.modules['pyarrow'] = None\n"
-        "import linmax\n"
-        "try:\n    import linmax.streams\n"
-        "except ImportError as error:\n    print(error)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "linmax.streams requires pyarrow" in done.stdout
-    assert "pip install 'linmax[cli]'" in done.stdout
-    assert done.stdout.count("\n") == 1
 
 
 def test_a_slip_in_a_column_of_numbers_is_an_error_and_a_code_is_text() -> None:

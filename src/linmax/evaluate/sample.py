@@ -361,10 +361,11 @@ def select_rows(
     table = np.zeros(k * k if k * k <= TABLE_CELLS else 0, np.int64)
     last_key = np.uint64(max(thresholds.key - 1, 0))
     truth = batch.labels
-    unlabelled, novel = _mark_rows(
-        truth, batch.known, guess, margin, first, k, last_key,
-        thresholds.confident_mistake, thresholds.uncertain, table, marks,
-    )  # fmt: skip
+    with np.errstate(over="ignore"):  # keys are products modulo 2**64, of which NumPy warns if interpreted
+        unlabelled, novel = _mark_rows(
+            truth, batch.known, guess, margin, first, k, last_key,
+            thresholds.confident_mistake, thresholds.uncertain, table, marks,
+        )  # fmt: skip
     if len(table) or not k:
         pairs, counts, width = np.flatnonzero(table), table[table > 0], max(k, 1)
     else:

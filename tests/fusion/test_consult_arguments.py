@@ -1,0 +1,89 @@
+"""Arguments and answers of consultations that cannot be used are named."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from linmax import Fusion, Perceptron
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"risk": 1.0}, "risk must be 0, or at least 1e-09 and below 1"),
+        ({"risk": 1e-300}, "risk must be 0, or at least 1e-09"),
+        ({"risk": "no"}, "risk must be 0"),
+        ({"risk": 0.1, "confidence": 2.0}, "confidence must be"),
+        ({"risk": 0.1, "confidence": 0.0}, "confidence must be above 0"),
+        ({"prices": [1, 2]}, "prices must be"),
+        ({"prices": {"a": 1}}, "no price of the expert 'b'"),
+        ({"prices": {"a": 1, "b": -1}}, "the price of 'b' must be"),
+        ({"prices": {"a": 1, "b": True}}, "the price of 'b' must be a number"),
+        ({"prices": {"a": 1, "b": "3"}}, "the price of 'b' must be a number"),
+        ({"prices": {"a": 1, "b": 1e308}}, r"from 0 to 1e\+12"),
+        ({"score_range": 5}, "score_range must be"),
+        ({"score_range": (1, 0)}, "score_range must be"),
+        ({"experts": "ab"}, "experts= must be a list"),
+        ({"experts": ["a", "a"]}, "each expert once"),
+    ],
+)
+def test_errors_name_the_value_and_the_fix(options: dict[str, Any], message: str) -> None:
+    fusion = Fusion(Perceptron(start="equal"), classes=["x", "y"])
+    given = {"experts": ["a", "b"]} | options
+    with pytest.raises(ValueError, match=message):
+        fusion.consult(lambda _: "x", **given)
+    with pytest.raises(ValueError, match=message):
+        fusion.next_expert({}, **given)
+
+
+def test_a_consultation_needs_experts_and_whole_batches() -> None:
+    fusion = Fusion(Perceptron(), classes=["x", "y"])
+    with pytest.raises(ValueError, match="batch must be a whole number"):
+        fusion.consult(lambda _: "x", experts=["a", "b"], batch=0)
+    with pytest.raises(ValueError, match="pass experts="):
+        fusion.consult(lambda _: "x", experts=[])
+
+
+def test_votes_of_one_item_are_a_dict() -> None:
+    with pytest.raises(ValueError, match="as a dict"):
+        Fusion(Perceptron(), classes=["x", "y"], experts=["a", "b"]).next_expert([1])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("votes", "message"),
+    [
+        ({"a": ["x"]}, "votes must be"),
+        ({"a": {"x": float("nan")}}, "scores must be finite"),
+        ({"a": {"x": "1"}}, "scores must be numbers"),
+        ({"a": "z"}, "class 'z' is not among the classes"),
+        ({"a": {"z": 1.0}}, "class 'z' is not among the classes"),
+    ],
+)
+def test_answers_that_cannot_be_read_are_refused_at_once(votes: Any, message: str) -> None:
+    fusion = Fusion(Perceptron(start="equal"), classes=["x", "y"], experts=["a", "b"], on_new_class="error")
+    with pytest.raises(ValueError, match=message):
+        fusion.next_expert(votes)
+    asked = []
+
+    def ask(expert: str) -> Any:
+        asked.append(expert)
+        return votes["a"]
+
+    with pytest.raises(ValueError, match=message):
+        fusion.consult(ask)
+    assert len(asked) == 1
+
+
+def test_a_function_of_the_wrong_kind_is_named() -> None:
+    fusion = Fusion(Perceptron(start="equal"), classes=["x", "y"], experts=["a", "b"])
+
+    async def ask(expert: str) -> str:
+        return "x"
+
+    with pytest.raises(ValueError, match="ask is asynchronous; call await"):
+        fusion.consult(ask)
+    with pytest.raises(ValueError, match=r"needs an asynchronous ask \(got 'x' from it\); call consult"):
+        asyncio.run(fusion.consult_async(lambda _: "x"))  # type: ignore[arg-type, return-value]
