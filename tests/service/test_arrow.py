@@ -129,8 +129,10 @@ def test_a_row_is_the_same_request_as_its_json(tmp_path: Path) -> None:
         single = [(await api.learn(id_, label, **item)).json() for id_, item, label in zip(
             ids, items, labels, strict=True)]  # fmt: skip
         assert single == again
-        stored = api.service.database.rows("SELECT content FROM items ORDER BY position")
-        assert len({content for (content,) in stored}) > 20
+        for change in ({"label": "z"}, {"votes": {}}, {"attributes": {"a": 1}}):
+            assert code(await api("POST", "/v1/fusions/spam/learn", {**lines[0], **change})) == (
+                409, "id_in_use",
+            )  # fmt: skip
         found = [trial.votes for trial in trials_of(api.service.database, 1, 0, 10**9)]
         assert found == items
 
@@ -341,5 +343,36 @@ def test_a_table_of_labels_has_no_other_columns(tmp_path: Path) -> None:
             assert code(answer) == (422, "bad_request")
         (row,) = await send_table(api, "labels", {"id": ["i"], "label": ["x"], "replaces": [1.5]})
         assert error(row) == "bad_request"
+
+    run(story, tmp_path)
+
+
+def test_labels_of_a_batch_are_learned_after_the_fusion_grew(tmp_path: Path) -> None:
+    votes, labels = panel(40)
+    ids = [str(i) for i in range(40)]
+    items = items_of(votes)
+
+    async def story(api: Api) -> None:
+        await api.create()
+        await send_table(api, "learn", {**votes, "label": labels})
+        await send_table(api, "predict", {"id": ids, **votes})
+        await api.learn("new", "new class", **{"new expert": "new class"})
+        told = await send_table(api, "labels", {"id": ids, "label": labels})
+        assert not any(map(error, told))
+        taught = list(zip(items, labels, strict=True))
+        grown = ({"new expert": "new class"}, "new class")
+        assert await api.digest() == digest_of(*taught, grown, *taught)
+
+    run(story, tmp_path)
+
+
+def test_a_large_value_in_all_rows_is_not_written_out(tmp_path: Path) -> None:
+    large = pa.DictionaryArray.from_arrays(np.zeros(20_000, np.int32), ["x" * 1_000_000])
+    small = pa.array(["x"] * 20_000)
+
+    async def story(api: Api) -> None:
+        await api.create()
+        answers = await send_table(api, "predict", {"ann": small, "bob": large})
+        assert set(map(error, answers)) == {"too_large"}
 
     run(story, tmp_path)

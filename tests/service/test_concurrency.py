@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from linmax.service import replay
+from linmax.service.database import Database
 from tests.service.api import Api, digest_of
 from tests.service.test_durability import FailingWrites
 from tests.service.test_items import run
@@ -297,3 +298,36 @@ def test_random_json_never_fails_the_server(tmp_path: Path) -> None:
         assert (await api.describe())["trials"] > 0
 
     run(story, tmp_path)
+
+
+def test_threads_and_the_event_loop_write_in_turn(tmp_path: Path) -> None:
+    database = Database(tmp_path)
+
+    def statement(key: str, quick: bool) -> Any:
+        if quick:
+            return "INSERT INTO items VALUES (?, ?, ?, ?, ?)", (1, key, database.next_position(), b"", None)
+        return "INSERT INTO meta VALUES (?, 1)", (key,)
+
+    def write(name: str) -> None:
+        for i in range(40):
+            database.write([statement(f"{name} {i}", quick=False)])
+
+    async def story() -> None:
+        threads = [asyncio.to_thread(write, name) for name in "abc"]
+        working = asyncio.gather(*threads)
+        for i in range(100):
+            written = [database.submit([statement(f"loop {i} {j}", quick=j % 3 > 0)]) for j in range(6)]
+            if i % 2:
+                await asyncio.gather(*written)
+            await asyncio.sleep(0)
+        await working
+        last = [database.submit([statement(f"last {i}", quick=True)]) for i in range(10)]
+        await asyncio.sleep(0)
+        await asyncio.to_thread(database.close)  # writes what is waiting
+        await asyncio.gather(*last)
+
+    asyncio.run(asyncio.wait_for(story(), 60))
+    database = Database(tmp_path, read_only=True)
+    assert database.rows("SELECT count(*) FROM items") == [(410,)]
+    assert database.rows("SELECT count(*) FROM meta WHERE key != 'created'") == [(120 + 200,)]
+    database.close()

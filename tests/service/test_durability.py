@@ -137,25 +137,33 @@ def test_on_a_full_disk_predictions_go_on_and_nothing_acknowledged_is_lost(
 
 
 class FailingWrites:
-    """Lets the commits fail that a list says, in turn."""
+    """Lets the groups fail that a list says, in turn: in a statement, or in the commit."""
 
-    def __init__(self, database: Database, fails: list[bool]) -> None:
-        self._commit = database._commit
+    def __init__(self, database: Database, fails: list[bool], step: str = "_insert") -> None:
+        self._database, self._step, self._call = database, step, getattr(database, step)
         self.fails = fails
-        database._commit = self  # type: ignore[method-assign]
+        setattr(database, step, self)
 
     def __call__(self, writes: Any) -> Exception | None:
         if any(write.statements for write in writes) and self.fails and self.fails.pop(0):
-            writes = [*writes, writes[0]._replace(statements=[("INSERT INTO nowhere VALUES (1)", ())])]
-        return self._commit(writes)
+            wrong = "INSERT INTO nowhere VALUES (1)"
+            if self._step == "_commit":
+                assert self._database._writer is not None
+                return self._database._try(self._database._writer.execute, wrong)
+            writes = [*writes, writes[0]._replace(statements=[(wrong, ())])]
+        found: Exception | None = self._call(writes)
+        return found
 
 
-def test_a_write_that_fails_takes_its_changes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("step", ["_insert", "_commit"])
+def test_a_write_that_fails_takes_its_changes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
     monkeypatch.setattr("linmax.service.database.RETRY", 0.0)
 
     async def story(api: Api) -> None:
         await api.create()
-        FailingWrites(api.service.database, [i % 3 == 1 for i in range(60)])
+        FailingWrites(api.service.database, [i % 3 == 1 for i in range(60)], step)
         taught = []
         for turn in range(12):
             sent = [(f"{turn} {i}", {"ann": "x", "bob": f"class {turn}"}) for i in range(5)]
@@ -211,7 +219,7 @@ def test_files_that_are_not_a_log_are_refused_with_one_sentence(tmp_path: Path) 
     connection = sqlite3.connect(tmp_path / "linmax.db")
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(ValueError, match="has version 99 and this linmax reads up to 2; update linmax"):
+    with pytest.raises(ValueError, match="has version 99 and this linmax reads up to 3; update linmax"):
         Database(tmp_path)
     with pytest.raises(ValueError, match=r"has no linmax.db"):
         Database(tmp_path / "absent", read_only=True)

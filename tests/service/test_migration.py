@@ -33,6 +33,10 @@ def test_a_log_of_version_1_opens(folder: Path) -> None:
         assert (await api("GET", "/v1/fusions/spam/items/7")).json()["excluded"] is True
         assert (await api.label("waiting", "x")).status_code == 200
         assert (await api.label("4", TRIALS[4][2])).status_code == 200
+        for id_, votes, label in TRIALS[:4]:  # by checksum
+            repeated = [await api.predict(id_, **votes), await api.learn(id_, label, **votes)]
+            assert sorted(answer.status_code for answer in repeated) == [200, 409]
+            assert (await api.learn(id_, label, **votes, new="x")).status_code == 409
         assert (await api.describe())["trials"] == 40
         assert api.service.database.rows("SELECT version, linmax FROM versions") == [
             (schema.VERSION, linmax.__version__)
@@ -82,7 +86,7 @@ def test_a_migration_that_fails_changes_nothing(folder: Path, monkeypatch: pytes
         with pytest.raises(ValueError, match=r"cannot be opened: .*nowhere"):
             Database(folder)
     assert dump() == before
-    with pytest.raises(ValueError, match="has a version before 2; start a server on it once"):
+    with pytest.raises(ValueError, match="has a version before 3; start a server on it once"):
         Database(folder, read_only=True)
     Database(folder).close()
     Database(folder, read_only=True).close()

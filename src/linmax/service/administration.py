@@ -17,9 +17,8 @@ import msgspec
 from linmax.service import replay
 from linmax.service.database import FILE, Database, FolderInUseError
 from linmax.service.messages import TokenRequest
-from linmax.service.panels import INSERT_EVENT
 from linmax.service.problems import ServiceError
-from linmax.service.schema import TOKEN_CREATED, TOKEN_REVOKED
+from linmax.service.schema import INSERT_EVENT, TOKEN_CREATED, TOKEN_REVOKED
 from linmax.service.tokens import REVOKE, Token, TokenStore, new_token
 
 ACTOR = "command line"

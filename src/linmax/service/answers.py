@@ -15,7 +15,7 @@ class NextExpertAnswer(Struct):
     expert: str | None
 
 
-class PredictAnswer(Struct, omit_defaults=True):
+class PredictAnswer(Struct, omit_defaults=True, gc=False):
     """A prediction.
 
     Attributes
@@ -42,7 +42,7 @@ class PredictAnswer(Struct, omit_defaults=True):
     stored: bool = True
 
 
-class LabelAnswer(Struct):
+class LabelAnswer(Struct, gc=False):
     """What was learned: the prediction before the label, whether it was right, and the event's position."""
 
     id: str

@@ -12,15 +12,16 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from linmax.service.bulk import Answer, Codes, Request
-from linmax.service.class_keys import class_key
+from linmax.service.bulk import Request
 from linmax.service.messages import Expert, ItemId, LabelRequest, LearnRequest, PredictRequest, check_name
 from linmax.service.panel import Panel
 from linmax.service.problems import ServiceError
+from linmax.service.vote_codes import Codes, NamesSeen
 from linmax.validation import require_extra
 
 MAX_ROWS = 100_000
 MAX_COLUMNS = 100_003
+FEW_VALUES = 256  # that columns of votes may have in common
 MAX_CELLS = 5_000_000  # empty ones take no space in a stream, but in memory
 LARGEST_FLOAT = 2.0**53  # up to which every whole number is a float
 ABSENT, INVALID, NEW = -1, -2, -3  # codes that are not those of a class
@@ -120,17 +121,48 @@ def _check_type(arrow: Any, field: Any) -> None:
         )
 
 
+def _encode_columns(arrow: Any, table: Any) -> dict[str, tuple[Codes, list[Any]]]:
+    """Return all columns as `_encode` does; those of one type at once, if they have few values."""
+    by_type: dict[Any, list[str]] = {}
+    for field in table.schema:
+        by_type.setdefault(field.type, []).append(field.name)
+    found: dict[str, tuple[Codes, list[Any]]] = {}
+    for names in by_type.values():
+        columns = [table.column(name) for name in names]
+        if len(names) > 1 and not arrow.types.is_null(columns[0].type):
+            chunks = [chunk for column in columns for chunk in column.chunks]
+            joined = _to_dictionary(arrow, arrow.chunked_array(chunks, columns[0].type))
+            if len(joined.dictionary) <= FEW_VALUES:
+                codes, values = _read_dictionary(arrow, joined)
+                rows = codes.reshape(len(names), -1)
+                found |= {name: (row, values) for name, row in zip(names, rows, strict=True)}
+                continue
+        found |= {name: _encode(arrow, column) for name, column in zip(names, columns, strict=True)}
+    return {name: found[name] for name in table.column_names}
+
+
 def _encode(arrow: Any, column: Any) -> tuple[Codes, list[Any]]:
     """Return a column as codes, ABSENT for null and INVALID for what is no class, and the values."""
     if arrow.types.is_null(column.type):
         return np.full(len(column), ABSENT, np.int32), []
+    chunk = _to_dictionary(arrow, column)
+    if len(chunk.dictionary) > MAX_ROWS:
+        raise ServiceError(413, "too_large", f"a dictionary may have {MAX_ROWS} values")
+    return _read_dictionary(arrow, chunk)
+
+
+def _to_dictionary(arrow: Any, column: Any) -> Any:
+    """Return a column as one array with a dictionary."""
     chunk = column.combine_chunks()
     if not arrow.types.is_dictionary(chunk.type):
         chunk = chunk.dictionary_encode()
     if isinstance(chunk, arrow.ChunkedArray):
         chunk = chunk.unify_dictionaries().combine_chunks()
-    if len(chunk.dictionary) > MAX_ROWS:
-        raise ServiceError(413, "too_large", f"a dictionary may have {MAX_ROWS} values")
+    return chunk
+
+
+def _read_dictionary(arrow: Any, chunk: Any) -> tuple[Codes, list[Any]]:
+    """Return an array with a dictionary as codes and values."""
     codes = np.asarray(chunk.indices.cast(arrow.int64()).fill_null(ABSENT)).astype(np.int32)
     values: list[Any] = []
     places = np.empty(len(chunk.dictionary) + 1, np.int32)
@@ -190,8 +222,9 @@ class ArrowRows:
             fault = check_name(name, Expert, "an expert") if name not in own else None
             if fault:
                 raise ServiceError(422, "bad_request", fault)
-            if name != "id":
-                self._columns[name] = _encode(arrow, table.column(name))
+        self._columns.update(
+            _encode_columns(arrow, table.drop_columns(sorted({"id"} & set(table.column_names))))
+        )
         if kind is LabelRequest and self._columns.keys() - own:
             raise ServiceError(
                 422, "bad_request", "a stream of labels has the columns id, label and replaces"
@@ -205,12 +238,14 @@ class ArrowRows:
         for name, (codes, _) in self._columns.items():
             for row in np.flatnonzero(codes == INVALID).tolist():
                 self._fail(row, f"the vote of {name[:100]!r} is no class; scores are for JSON")
-        self._mapped: tuple[Any, int, int, Any, Any] | None = None
-        self._texts: dict[bool, list[bytes]] = {}
+        self._mapped: tuple[NamesSeen, Any, Any] | None = None
         if kind is not LabelRequest:
-            for row, text in enumerate(self._all_texts(False)):
-                if len(text) > limit:
-                    self._bad[row] = ServiceError(413, "too_large", f"an item may have {limit} bytes")
+            self._parts = [
+                [encode(name) + b":" + encode(value) for value in values]
+                for name, (_, values) in self._columns.items()
+            ]
+            for row in np.flatnonzero(self._sizes() > limit).tolist():
+                self._bad[row] = ServiceError(413, "too_large", f"an item may have {limit} bytes")
 
     def _fail(self, row: int, why: str) -> None:
         self._bad.setdefault(row, ServiceError(422, "bad_request", why))
@@ -281,45 +316,45 @@ class ArrowRows:
     def _map(self, panel: Panel) -> tuple[Any, dict[int, Codes]]:
         """Return which rows are known to a fusion, and the codes of its classes by the codes of experts."""
         names = panel.fusion.names
-        state = names, len(names.classes), len(names.experts)
-        if self._mapped is None or self._mapped[0] is not state[0] or self._mapped[1:3] != state[1:]:
+        if self._mapped is None or not self._mapped[0].are_those_of(panel.fusion):
             fine = np.ones(self._rows, bool)
             fine[list(self._bad)] = False
             columns = {}
             if self.kind is LabelRequest:
                 fine &= self._replaces is None or self._replaces[0] < 0
             else:
+                tables = {
+                    id(values): _map_values(values, names.classes) for _, values in self._columns.values()
+                }
                 for name, (codes, values) in self._columns.items():
-                    mapped = _map_values(values, names.classes)[codes]
+                    mapped = tables[id(values)][codes]
                     expert = names.experts.get(name)
                     fine &= mapped > NEW if expert >= 0 else mapped == ABSENT
                     if expert >= 0:
                         columns[expert] = mapped
                 if self.labels:
                     fine &= _map_values(self._label_values, names.classes)[self._label_codes] >= 0
-            self._mapped = *state, fine, columns
-        return self._mapped[3], self._mapped[4]
+            self._mapped = NamesSeen(panel.fusion), fine, columns
+        return self._mapped[1:]
 
-    def texts(self, start: int, stop: int, ordered: bool) -> list[bytes]:
-        """Return the votes as JSON."""
-        return self._all_texts(ordered)[start:stop]
+    def _sizes(self) -> Any:
+        """Return the sizes of the votes as JSON, without making it: one text may be in all rows."""
+        sizes, votes = np.zeros(self._rows, np.int64), np.zeros(self._rows, np.int64)
+        for parts, (codes, _) in zip(self._parts, self._columns.values(), strict=True):
+            sizes += np.array([*map(len, parts), 0], np.int64)[np.maximum(codes, ABSENT)]
+            votes += codes >= 0
+        return sizes + np.maximum(votes - 1, 0) + 2  # commas and brackets
 
-    def _all_texts(self, ordered: bool) -> list[bytes]:
-        if ordered not in self._texts:
-            names = sorted(self._columns) if ordered else list(self._columns)
-            columns, silent = [], False
-            for name in names:
-                codes, values = self._columns[name]
-                key = encode(name) + b":"
-                parts = np.array([*(key + encode(value) for value in values), b""], object)
-                columns.append(parts[np.maximum(codes, ABSENT)].tolist())
-                silent = silent or bool((codes < 0).any())
-            rows: Any = zip(*columns, strict=True) if columns else [()] * self._rows
-            join = b",".join
-            self._texts[ordered] = [
-                b"{" + (join(filter(None, row)) if silent else join(row)) + b"}" for row in rows
-            ]
-        return self._texts[ordered]
+    def texts(self, start: int, stop: int) -> list[bytes]:
+        """Return the votes of rows that are not too large as JSON."""
+        columns, silent = [], False
+        for parts, (codes, _) in zip(self._parts, self._columns.values(), strict=True):
+            chosen = np.maximum(codes[start:stop], ABSENT)
+            columns.append(np.array([*parts, b""], object)[chosen].tolist())
+            silent = silent or bool((chosen < 0).any())
+        rows: Any = zip(*columns, strict=True) if columns else [()] * (stop - start)
+        join = b",".join
+        return [b"{%b}" % (join(filter(None, row)) if silent else join(row)) for row in rows]
 
 
 def _map_values(values: list[Any], classes: Any) -> Codes:
@@ -363,56 +398,6 @@ class ArrowPart:
         """Return votes as codes."""
         return self._whole.votes(panel, self._start + start, self._start + stop)
 
-    def texts(self, start: int, stop: int, ordered: bool) -> list[bytes]:
+    def texts(self, start: int, stop: int) -> list[bytes]:
         """Return the votes as JSON."""
-        return self._whole.texts(self._start + start, self._start + stop, ordered)
-
-
-def write_answers(answers: list[Answer | ServiceError], kind: type) -> bytes:
-    """Return answers as a stream: a row for each, with `code` and `message` where it is an error.
-
-    Parameters
-    ----------
-    answers
-        The answers.
-    kind
-        The structure of the requests.
-    """
-    arrow = load_arrow()
-    good = [None if isinstance(one, ServiceError) else one for one in answers]
-    bad = [one if isinstance(one, ServiceError) else None for one in answers]
-
-    def column(name: str) -> list[Any]:
-        return [getattr(one, name, None) for one in good]
-
-    columns = {
-        "id": arrow.array(column("id"), arrow.string()),
-        "prediction": _class_array(arrow, column("prediction")),
-    }
-    if kind is PredictRequest:
-        columns["probabilities"] = arrow.array(
-            [None if one is None else list(one.probabilities.items()) for one in good],  # type: ignore[union-attr]
-            arrow.map_(arrow.string(), arrow.float64()),
-        )
-        columns["version"] = arrow.array(column("version"), arrow.int64())
-        columns["stored"] = arrow.array(column("stored"), arrow.bool_())
-    else:
-        columns["right"] = arrow.array(column("right"), arrow.bool_())
-        columns["position"] = arrow.array(column("position"), arrow.int64())
-    columns["status"] = arrow.array([one and one.status for one in bad], arrow.int32())
-    columns["code"] = arrow.array([one and one.code for one in bad], arrow.string())
-    columns["message"] = arrow.array([one and one.message for one in bad], arrow.string())
-    sink = arrow.BufferOutputStream()
-    table = arrow.table(columns)
-    with arrow.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return bytes(sink.getvalue())
-
-
-def _class_array(arrow: Any, values: list[Any]) -> Any:
-    """Return classes as an array; those that do not have one type, as text."""
-    try:
-        array = arrow.array(values)
-    except arrow.ArrowException:
-        array = arrow.array([None if value is None else class_key(value) for value in values])
-    return array.cast(arrow.string()) if arrow.types.is_null(array.type) else array
+        return self._whole.texts(self._start + start, self._start + stop)

@@ -60,7 +60,19 @@ def _fault(body: bytes, error: Exception) -> str:
     return "a text in it has half of a pair of surrogates (\\ud800 to \\udfff), which is no character"
 
 
-def parse_line(line: bytes, kind: type[T], limit: int) -> T | ServiceError:
+def parse_lines(lines: list[bytes], kind: type[T], limit: int) -> list[T | ServiceError]:
+    """Return the items of the lines of a batch, or what is wrong with each."""
+    try:
+        if max(map(len, lines)) <= limit:
+            items = list(map(msgspec.json.Decoder(kind).decode, lines))
+            if not any(getattr(item, "explain", False) for item in items):
+                return list(items)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        pass  # one of the lines is to blame
+    return [_parse_line(line, kind, limit) for line in lines]
+
+
+def _parse_line(line: bytes, kind: type[T], limit: int) -> T | ServiceError:
     """Return the item of one line of a batch, or what is wrong with it."""
     try:
         if len(line) > limit:

@@ -6,32 +6,37 @@ attributes, scores, ids that are known, labels that replace others) are left to 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, Literal, Protocol
+from itertools import repeat
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from linmax.client.requests import new_id
 from linmax.fusion import Fusion
-from linmax.kernels.forms import Hard
 from linmax.service.answers import LabelAnswer, PredictAnswer
 from linmax.service.class_keys import class_key
-from linmax.service.item_store import SET_LEARNED, Item, ItemStore, decode_item
+from linmax.service.item_store import EncodedVotes, Item, ItemStore, decode_item
 from linmax.service.messages import LabelRequest, LearnRequest, PredictRequest
 from linmax.service.panel import Panel
-from linmax.service.panels import INSERT_EVENT, Panels
-from linmax.service.schema import LABELLED, LEARNED, PREDICTED
+from linmax.service.panels import Panels
+from linmax.service.schema import (
+    AS_STORED,
+    INSERT_EVENT,
+    INSERT_ITEM,
+    LABELLED,
+    LEARNED,
+    NO_ID,
+    PREDICTED,
+    SET_LEARNED,
+)
 from linmax.service.tokens import Token
+from linmax.service.vote_codes import Codes, KnownNames, NamesSeen, to_batch
 
 SHORTEST = 16  # rows that are worth it
-INSERT_ITEM = "INSERT INTO items VALUES (?, ?, ?, ?, ?)"
 Request = PredictRequest | LabelRequest | LearnRequest
 Answer = PredictAnswer | LabelAnswer
-Codes = NDArray[np.int32]
 LEARN, PREDICT = "learn in bulk", "predict in bulk"  # what takes long when it is compiled
 encode = msgspec.json.encode
 
@@ -63,10 +68,10 @@ class Rows(Protocol):
         """Return how many rows from one on have no new names, nor anything else that is special."""
 
     def votes(self, panel: Panel, start: int, stop: int) -> Codes:
-        """Return the votes of known rows as `encode_votes` does."""
+        """Return the votes of known rows as `KnownNames.encode_votes` does."""
 
-    def texts(self, start: int, stop: int, ordered: bool) -> list[bytes]:
-        """Return the votes of rows as JSON; `ordered` sorts the experts, as `content_of` does."""
+    def texts(self, start: int, stop: int) -> list[bytes]:
+        """Return the votes of known rows as JSON."""
 
 
 class JsonRows:
@@ -83,6 +88,7 @@ class JsonRows:
         self.kind = type(requests[0])
         self.ids = [request.id for request in requests]
         self.labels = [] if self.kind is PredictRequest else [request.label for request in requests]
+        self._encoded: tuple[NamesSeen, int, Codes] | None = None
 
     def __len__(self) -> int:
         return len(self.requests)
@@ -94,51 +100,41 @@ class JsonRows:
 
     def known(self, panel: Panel, start: int) -> int:
         """Return how many rows from one on have no new names, no scores and no attributes."""
+        rest = self.requests[start:]
         if self.kind is LabelRequest:
-            return _leading(one.replaces is msgspec.UNSET for one in self.requests[start:])
-        names = KnownNames(panel)
+            return _leading(one.replaces is msgspec.UNSET for one in rest)
+        if self._find_codes(panel, start) is not None:
+            return len(rest)
+        names = KnownNames(panel.fusion)
+        if all(one.attributes is None and one.votes is not None for one in rest):
+            codes = names.encode_votes([one.votes for one in rest])
+            if codes is not None and (
+                not self.labels or names.encode_labels(self.labels[start:]) is not None
+            ):
+                self._encoded = NamesSeen(panel.fusion), start, codes
+                return len(rest)
         return _leading(
-            one.attributes is None and names.has(one.votes, getattr(one, "label", None))
-            for one in self.requests[start:]
+            one.attributes is None and names.have(one.votes, getattr(one, "label", None)) for one in rest
         )
 
     def votes(self, panel: Panel, start: int, stop: int) -> Codes:
         """Return votes as codes."""
-        return encode_votes([one.votes for one in self.requests[start:stop]], panel)
+        found = self._find_codes(panel, start)
+        if found is None:
+            found = KnownNames(panel.fusion).encode_votes([one.votes for one in self.requests[start:stop]])
+            assert found is not None
+        return found[: stop - start]
 
-    def texts(self, start: int, stop: int, ordered: bool) -> list[bytes]:
+    def _find_codes(self, panel: Panel, start: int) -> Codes | None:
+        """Return the codes of the rows from one on, if they are known from before."""
+        if self._encoded is None:
+            return None
+        seen, first, codes = self._encoded
+        return codes[start - first :] if first <= start and seen.are_those_of(panel.fusion) else None
+
+    def texts(self, start: int, stop: int) -> list[bytes]:
         """Return the votes as JSON."""
-        order: Literal["deterministic"] | None = "deterministic" if ordered else None
-        return [encode(one.votes, order=order) for one in self.requests[start:stop]]
-
-
-class KnownNames:
-    """The experts and classes that a fusion knows, for a quick check of many rows.
-
-    Parameters
-    ----------
-    panel
-        The fusion.
-    """
-
-    def __init__(self, panel: Panel) -> None:
-        names = panel.fusion.names
-        self._experts = names.experts.codes.keys()
-        self._classes = frozenset((*names.classes.codes, None))
-        self.kind = type(names.classes.names[0]) if len(names.classes) else None
-
-    def has(self, votes: dict[str, Any] | None, label: Any) -> bool:
-        """Whether votes and a label have only known names, and no scores."""
-        if votes is None or self.kind is None or label not in self._classes:
-            return False
-        try:
-            if not (self._experts >= votes.keys() and self._classes.issuperset(votes.values())):
-                return False
-        except TypeError:  # scores
-            return False
-        return self.kind is str or all(  # 1 and True are equal
-            value is None or type(value) is self.kind for value in (*votes.values(), label)
-        )
+        return [encode(one.votes) for one in self.requests[start:stop]]
 
 
 def _leading(flags: Any) -> int:
@@ -149,62 +145,6 @@ def _leading(flags: Any) -> int:
             break
         count += 1
     return count
-
-
-def encode_votes(votes: list[dict[str, Any]], panel: Panel) -> Codes:
-    """Return known votes as codes of the classes, a column per expert of the fusion; -1 is an abstention.
-
-    Parameters
-    ----------
-    votes
-        Votes without new names.
-    panel
-        The fusion.
-    """
-    names = panel.fusion.names
-    experts = list(votes[0])
-    if all(one.keys() == votes[0].keys() for one in votes):
-        rows = [map(one.__getitem__, experts) for one in votes]
-    else:
-        experts = list(dict.fromkeys(name for one in votes for name in one))
-        rows = [map(one.get, experts) for one in votes]
-    code = {**names.classes.codes, None: -1}.__getitem__
-    table = np.full((len(votes), len(names.experts)), -1, np.int32)
-    columns = [names.experts.codes[name] for name in experts]
-    table[:, columns] = np.array([list(map(code, row)) for row in rows], np.int32).reshape(len(votes), -1)
-    return table
-
-
-def encode_labels(labels: list[Any], panel: Panel) -> Codes:
-    """Return known labels as codes.
-
-    Parameters
-    ----------
-    labels
-        The labels.
-    panel
-        The fusion.
-    """
-    return np.array(list(map(panel.fusion.names.classes.codes.__getitem__, labels)), np.int32)
-
-
-def to_batch(votes: Codes, labels: Codes | None, panel: Panel) -> Any:
-    """Return encoded items as `Fusion.read` would, for a fusion that learns from votes alone.
-
-    Parameters
-    ----------
-    votes, labels
-        As from `encode_votes` and `encode_labels`; None to predict.
-    panel
-        The fusion.
-    """
-    fusion = panel.fusion
-    names = fusion.names
-    trials, name = len(votes), names.classes.names[0]
-    one = fusion.read([{names.experts.names[0]: name}], None if labels is None else [name])
-    given = np.full(trials, -1, np.int32) if labels is None else labels
-    known = np.full(trials, len(names.classes), np.int32)
-    return replace(one, trials=trials, votes=Hard(votes), labels=given, known=known)
 
 
 def _predict_batch(fusion: Fusion, batch: Any) -> Any:
@@ -252,20 +192,24 @@ class Bulk:
 
     def _waiting(self, panel: Panel, rows: Rows, start: int, stop: int) -> int:
         """Return how many labels are for items in memory that wait, and bring no new names."""
-        names = KnownNames(panel)
-        self._stored = []
-        seen: set[str] = set()
-        for row in range(start, stop):
-            id_ = rows.ids[row]
+        names, now = KnownNames(panel.fusion), self.database.now()
+        found: dict[str, Item] = {}
+        for id_ in rows.ids[start:stop]:
             item = self.store.find_recent(panel, id_)
-            if item is None or item.learned is not None or id_ in seen or self.store.has_expired(panel, item):
+            if item is None or item.learned is not None or id_ in found:
                 break
-            stored = decode_item(item.body)
-            if stored.attributes is not None or not names.has(stored.votes, rows.labels[row]):
+            if self.store.has_expired(panel, item, now):
                 break
-            seen.add(id_)
-            self._stored.append((item, stored))
-        return len(self._stored)
+            found[id_] = item
+        items, labels = list(found.values()), rows.labels[start : start + len(found)]
+        if names.encode_labels(labels) is None:
+            items = items[: _leading(names.encode_labels([label]) is not None for label in labels)]
+        own = panel.fusion.names
+        encoded = [item.encoded for item in items if item.encoded is not None and item.encoded.names is own]
+        if len(encoded) < len(items):
+            encoded = _encode_items(items, names, panel)
+        self._found = list(zip(items, encoded, strict=False))
+        return len(self._found)
 
     async def process(
         self, panel: Panel, rows: Rows, start: int, stop: int, token: Token
@@ -297,21 +241,20 @@ class Bulk:
 
     async def _learn(self, panel: Panel, rows: Rows, start: int, stop: int, token: Token) -> Sequence[Answer]:
         labels = list(rows.labels[start:stop])
-        batch = to_batch(rows.votes(panel, start, stop), encode_labels(labels, panel), panel)
-        names = panel.fusion.names.classes.names
+        votes, names = rows.votes(panel, start, stop), panel.fusion.names.classes.names
+        batch = to_batch(panel.fusion, votes, KnownNames(panel.fusion).encode_labels(labels))
         found = await self.panels.run(panel, LEARN, panel.fusion.learn_batch, batch)
         predictions = [names[code] for code in found.codes.tolist()]
-        ids, contents = self._identities(rows, start, stop, b'["LearnRequest",{"attributes":null,"label":')
         ends: dict[tuple[Any, Any], bytes] = {}
         bodies = []
-        for text, label, prediction in zip(rows.texts(start, stop, False), labels, predictions, strict=True):
+        for text, label, prediction in zip(rows.texts(start, stop), labels, predictions, strict=True):
             pair = label, prediction
             if pair not in ends:
                 ends[pair] = b',"label":%b,"prediction":%b,"right":%b}' % (
                     encode(label), encode(prediction), encode(label == prediction),
                 )  # fmt: skip
             bodies.append(b'{"votes":' + text + ends[pair])
-        items = self._insert(panel, LEARNED, ids, contents, bodies, token)
+        ids, items = self._insert(panel, LEARNED, rows.ids[start:stop], bodies, token)
         for item, label, prediction in zip(items, labels, predictions, strict=True):
             item.label, item.right = label, label == prediction
         self.panels.learned(panel, items[-1].position, len(items))
@@ -323,23 +266,29 @@ class Bulk:
     async def _predict(
         self, panel: Panel, rows: Rows, start: int, stop: int, token: Token
     ) -> Sequence[Answer]:
-        batch = to_batch(rows.votes(panel, start, stop), None, panel)
+        votes = rows.votes(panel, start, stop)
+        batch = to_batch(panel.fusion, votes, None)
         found = await self.panels.run(panel, PREDICT, _predict_batch, panel.fusion, batch)
         names = panel.fusion.names.classes.names
         predictions = [names[code] for code in found.codes.tolist()]
         keys = list(map(class_key, names))
         probabilities = [dict(zip(keys, row, strict=True)) for row in found.probabilities.tolist()]
-        ids, contents = self._identities(rows, start, stop, b'["PredictRequest",{"attributes":null')
         version = b',"version":%d}' % panel.version if panel.version else b"}"
         texts = {prediction: encode(prediction) for prediction in set(predictions)}
         bodies = [
             b'{"votes":' + text + b',"prediction":' + texts[prediction] + b',"probabilities":'
             + encode(each) + version
             for text, prediction, each in zip(
-                rows.texts(start, stop, False), predictions, probabilities, strict=True
+                rows.texts(start, stop), predictions, probabilities, strict=True
             )
         ]  # fmt: skip
-        self._insert(panel, PREDICTED, ids, contents, bodies, token)
+        encoded = []
+        if votes.nbytes <= sum(map(len, bodies)):  # most experts vote
+            encoded = [
+                EncodedVotes(panel.fusion.names, votes, row, prediction)
+                for row, prediction in enumerate(predictions)
+            ]
+        ids, _ = self._insert(panel, PREDICTED, rows.ids[start:stop], bodies, token, encoded)
         panel.waiting += len(ids)
         return [
             PredictAnswer(id_, prediction, each, panel.version)
@@ -348,66 +297,79 @@ class Bulk:
 
     async def _label(self, panel: Panel, rows: Rows, start: int, stop: int, token: Token) -> Sequence[Answer]:
         labels = list(rows.labels[start:stop])
-        found = self._stored  # another fusion may look for its own while the model learns
-        votes = [stored.votes or {} for _, stored in found[: len(labels)]]
-        batch = to_batch(encode_votes(votes, panel), encode_labels(labels, panel), panel)
+        found = self._found[: len(labels)]  # another fusion may look for its own while the model learns
+        votes = _stack([encoded for _, encoded in found], panel)
+        batch = to_batch(panel.fusion, votes, KnownNames(panel.fusion).encode_labels(labels))
         await self.panels.run(panel, LEARN, panel.fusion.learn_batch, batch)
         now, number = self.database.now(), panel.number
         events, updates, answers = [], [], []
         ends: dict[tuple[Any, Any], bytes] = {}
-        for id_, label, (item, stored) in zip(rows.ids[start:stop], labels, found, strict=False):
-            pair = label, stored.prediction
+        first, written = self.database.next_positions(len(labels)), panel.batch[1]
+        for position, id_, label, (item, encoded) in zip(
+            range(first, first + len(labels)), rows.ids[start:stop], labels, found, strict=True
+        ):
+            pair = label, encoded.prediction
             if pair not in ends:
                 ends[pair] = b'{"label":%b,"prediction":%b,"right":%b}' % (
-                    encode(label), encode(stored.prediction), encode(label == stored.prediction),
+                    encode(label), encode(encoded.prediction), encode(label == encoded.prediction),
                 )  # fmt: skip
-            position = self.database.next_position()
             events.append((position, number, LABELLED, id_, item.position, now, token.name, ends[pair]))
             updates.append((position, number, id_))
-            item.label, item.right, item.learned = label, label == stored.prediction, position
-            item.written = panel.batch[1]
+            item.label, item.right, item.learned = label, label == encoded.prediction, position
+            item.written = written
             self.store.keep(panel, id_, item)
-            answers.append(LabelAnswer(id_, stored.prediction, item.right, position))
+            answers.append(LabelAnswer(id_, encoded.prediction, item.right, position))
         panel.waiting -= len(labels)
         self.panels.learned(panel, answers[-1].position, len(answers))
         panel.batch[0].extend([(INSERT_EVENT, events), (SET_LEARNED, updates)])
         return answers
 
-    def _identities(self, rows: Rows, start: int, stop: int, opening: bytes) -> tuple[list[str], list[bytes]]:
-        """Return ids and checksums of the contents, as `Items` does; without an id a new one, and none."""
-        ids, contents = [], []
-        labels = map(encode, rows.labels[start:stop]) if rows.labels else [b""] * (stop - start)
-        for id_, label, text in zip(rows.ids[start:stop], labels, rows.texts(start, stop, True), strict=True):
-            if id_ is msgspec.UNSET:
-                ids.append(new_id())
-                contents.append(b"")
-            else:
-                content = opening + label + b',"votes":' + text + b"}]"
-                ids.append(id_)
-                contents.append(hashlib.blake2b(content, digest_size=16).digest())
-        return ids, contents
-
     def _insert(
         self,
         panel: Panel,
         kind: int,
-        ids: list[str],
-        contents: list[bytes],
+        given: list[Any],
         bodies: list[bytes],
         token: Token,
-    ) -> list[Item]:
+        encoded: Sequence[EncodedVotes | None] = (),
+    ) -> tuple[list[str], list[Item]]:
+        """Write new items; return their ids, new ones where none was given, and the items."""
         now, number, actor = self.database.now(), panel.number, token.name
-        first = self.database.next_positions(len(ids))
+        first, written = self.database.next_positions(len(given)), panel.batch[1]
+        ids = [new_id() if id_ is msgspec.UNSET else id_ for id_ in given]
+        contents = [NO_ID if id_ is msgspec.UNSET else AS_STORED for id_ in given]
         events, rows, items = [], [], []
-        for position, id_, content, body in zip(
-            range(first, first + len(ids)), ids, contents, bodies, strict=True
-        ):
+        for position, id_, content, body, votes in zip(
+            range(first, first + len(ids)), ids, contents, bodies, encoded or repeat(None, len(ids)),
+            strict=True,
+        ):  # fmt: skip
             learned = position if kind == LEARNED else None
             events.append((position, number, kind, id_, None, now, actor, body))
             rows.append((number, id_, position, content, learned))
-            item = Item(position, content, now, body, learned)
-            item.written = panel.batch[1]
+            item = Item(position, content, now, body, learned, encoded=votes, written=written)
             self.store.remember(panel, id_, item)
             items.append(item)
         panel.batch[0].extend([(INSERT_EVENT, events), (INSERT_ITEM, rows)])
-        return items
+        return ids, items
+
+
+def _encode_items(items: list[Item], names: KnownNames, panel: Panel) -> list[EncodedVotes]:
+    """Return the votes of items as codes, up to the first item that has new names, scores or attributes."""
+    stored = [decode_item(item.body) for item in items]
+    stored = stored[: _leading(one.attributes is None and names.have(one.votes) for one in stored)]
+    table = names.encode_votes([one.votes or {} for one in stored])
+    if table is None:
+        return []
+    return [EncodedVotes(panel.fusion.names, table, row, one.prediction) for row, one in enumerate(stored)]
+
+
+def _stack(encoded: list[EncodedVotes], panel: Panel) -> Codes:
+    """Return votes that are rows of several tables as one; the fusion may know more experts since."""
+    places: dict[int, list[int]] = {}
+    for place, one in enumerate(encoded):
+        places.setdefault(id(one.table), []).append(place)
+    found = np.full((len(encoded), len(panel.fusion.names.experts)), -1, np.int32)
+    for chosen in places.values():
+        table = encoded[chosen[0]].table
+        found[chosen, : table.shape[1]] = table[[encoded[place].row for place in chosen]]
+    return found

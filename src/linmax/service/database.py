@@ -1,7 +1,9 @@
-"""The log of all events in SQLite: one thread writes, and requests that arrive together share an fsync.
+"""The log of all events in SQLite: one connection writes, and requests that arrive together share an fsync.
 
-Only the writer changes the file, and only its connection runs checkpoints; other threads read. A request is
-answered after the transaction with its event has been committed with ``synchronous=FULL``.
+Only that connection changes the file and runs checkpoints; others read. A request is answered after the
+transaction with its event has been committed with ``synchronous=FULL``. The rows of single items are inserted
+in the event loop, since threads that take turns for every row cost more than the rows; the commit, and
+statements that may take long, run in the writer's thread.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import os
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -21,10 +24,11 @@ from typing import Any, NamedTuple
 import apsw
 
 from linmax.service.problems import ServiceError
-from linmax.service.schema import migrate
+from linmax.service.schema import INSERT_EVENT, INSERT_ITEM, SET_LEARNED, migrate
 
 FILE, LOCK = "linmax.db", "linmax.lock"
 MAX_GROUP = 4096  # writes in one transaction
+QUICK = frozenset({INSERT_EVENT, INSERT_ITEM, SET_LEARNED})  # statements that write one row each
 LARGEST_WAL = 64 << 20  # bytes that the file beside the database keeps after a checkpoint
 RETRY = 2.0  # seconds between two attempts to write to a disk that was full
 
@@ -45,12 +49,38 @@ class Write(NamedTuple):
     epoch
         How many times writing had failed when the request was processed.
     done
-        Called in the writer's thread with None, or with the error.
+        Called with None, or with the error.
+    loop
+        The event loop that calls it; None: the writer's thread.
     """
 
     statements: list[Statement]
     epoch: int
     done: Callable[[Exception | None], None]
+    loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def quick(self) -> bool:
+        """Whether it writes a few rows."""
+        return all(sql in QUICK and type(bindings) is tuple for sql, bindings in self.statements)
+
+
+class Group(NamedTuple):
+    """Requests that share a transaction.
+
+    Parameters
+    ----------
+    writes
+        All of them.
+    current
+        Those that were processed after the last failure; the others fail, too.
+    error
+        Why their statements could not be run; None if they were, or have not been tried.
+    """
+
+    writes: list[Write]
+    current: list[Write]
+    error: ServiceError | None = None
 
 
 class Database:
@@ -75,7 +105,9 @@ class Database:
         self.path = folder / FILE
         self._readers = threading.local()
         self._open_readers: list[apsw.Connection] = []
-        self._queue: queue.SimpleQueue[Write | None] = queue.SimpleQueue()
+        self._pending: deque[Write] = deque()
+        self._turn = threading.Lock()  # held while a group is written
+        self._queue: queue.SimpleQueue[Group | bool] = queue.SimpleQueue()  # True: look, False: end
         self._epoch = 0  # as the writer counts failures
         self.epoch = 0  # as requests know them
         self.failing = False
@@ -185,13 +217,11 @@ class Database:
     def submit_to(self, statements: list[Statement], future: asyncio.Future[None]) -> None:
         """Write statements, and tell a future when they are on disk."""
         loop = future.get_loop()
-
-        def done(error: Exception | None) -> None:
-            loop.call_soon_threadsafe(_finish, future, error)
-
         if statements:
             self._tried = time.monotonic()
-        self._queue.put(Write(statements, self.epoch, done))
+        self._pending.append(Write(statements, self.epoch, partial(_finish, future), loop))
+        if not self._turn.locked():
+            loop.call_soon(self._begin)
 
     def write(self, statements: list[Statement]) -> None:
         """Write statements and wait until they are on disk; not to be called in the event loop."""
@@ -202,66 +232,124 @@ class Database:
             errors.append(error)
             finished.set()
 
-        self._queue.put(Write(statements, self.epoch, done))
+        self._pending.append(Write(statements, self.epoch, done))
+        self._queue.put(True)
         finished.wait()
         if errors[0] is not None:
             raise errors[0]
 
+    # Whoever has the turn writes a group, and looks for requests that came meanwhile after giving it back.
+
+    def _begin(self) -> None:
+        """Run the statements of the requests that wait, in their event loop; the writer's thread commits."""
+        if self._pending and self._turn.acquire(blocking=False):
+            group = self._take()
+            if group.current and all(write.quick for write in group.current):
+                group = group._replace(error=self._insert(group.current))
+            self._queue.put(group)
+
+    def _take(self) -> Group:
+        """Return a group of the requests that wait; the turn is held."""
+        writes = [self._pending.popleft() for _ in range(min(len(self._pending), MAX_GROUP))]
+        return Group(writes, [write for write in writes if write.epoch == self._epoch])
+
     def _write_all(self) -> None:
         """Write groups of requests until the database is closed."""
-        closing = False
-        while not closing:
-            group = [self._queue.get()]
-            with contextlib.suppress(queue.Empty):
-                while len(group) < MAX_GROUP:
-                    group.append(self._queue.get_nowait())
-            closing = None in group
-            writes = [write for write in group if write is not None]
-            current = [write for write in writes if write.epoch == self._epoch]
-            error = self._commit(current) if current else None
-            if error is not None:
-                self._epoch += 1
-                self.on_commit(partial(self._recover, error.status == 507))
-            else:
-                self.failing = self.failing and not any(write.statements for write in current)
-            failure = error or ServiceError(507, "storage_full", "an earlier event could not be written", 1)
-            for write in writes:
-                write.done(failure if error is not None or write.epoch != self._epoch else None)
+        going_on = True
+        while going_on or self._turn.locked():  # an event loop has begun with a group that comes
+            found = self._queue.get()
+            if isinstance(found, Group):
+                self._finish_group(found)
+            elif not found:
+                going_on = False
+            while any(write.loop is None or not going_on for write in list(self._pending)):
+                if not self._turn.acquire(blocking=False):
+                    break
+                self._finish_group(self._take())
 
-    def _commit(self, writes: list[Write]) -> ServiceError | None:
-        start = time.perf_counter()
+    def _finish_group(self, group: Group) -> None:
+        """Commit a group, give the turn back, and tell the requests."""
+        error = group.error
+        if error is None and group.current:
+            error = self._commit(group.current)
+        if error is not None:
+            self._roll_back()
+            self._epoch += 1
+            self.on_commit(partial(self._recover, error.status == 507))
+        else:
+            self.failing = self.failing and not any(write.statements for write in group.current)
+        failure = error or ServiceError(507, "storage_full", "an earlier event could not be written", 1)
+        results: list[tuple[Write, Exception | None]] = [
+            (write, failure if error is not None or write.epoch != self._epoch else None)
+            for write in group.writes
+        ]
+        self._turn.release()
+        for loop in {write.loop for write in [*group.writes, *self._pending] if write.loop is not None}:
+            loop.call_soon_threadsafe(self._tell, [one for one in results if one[0].loop is loop])
+        for write, problem in results:
+            if write.loop is None:
+                write.done(problem)
+
+    def _tell(self, results: list[tuple[Write, Exception | None]]) -> None:
+        """Tell the requests of a group what became of them; before that, the next ones begin."""
+        self._begin()
+        for write, error in results:
+            write.done(error)
+
+    def _insert(self, writes: list[Write]) -> ServiceError | None:
+        """Run the statements of requests in a new transaction."""
+        self._started = time.perf_counter()
+        return self._try(self._run_statements, writes)
+
+    def _run_statements(self, writes: list[Write]) -> None:
         writer = self._writer
         assert writer is not None
+        writer.execute("BEGIN IMMEDIATE")
+        for write in writes:
+            for sql, bindings in write.statements:
+                if isinstance(bindings, list):
+                    writer.executemany(sql, bindings)
+                else:
+                    writer.execute(sql, bindings)
+
+    def _commit(self, writes: list[Write]) -> ServiceError | None:
+        """Commit the statements of requests, after running them if that has not been done."""
+        writer = self._writer
+        assert writer is not None
+        error = None if writer.in_transaction else self._insert(writes)
+        error = error or self._try(writer.execute, "COMMIT")
+        if error is None:
+            self.sync_seconds(time.perf_counter() - self._started, len(writes))
+        return error
+
+    def _roll_back(self) -> None:
+        if self._writer is not None and self._writer.in_transaction:
+            with contextlib.suppress(apsw.Error):
+                self._writer.execute("ROLLBACK")
+
+    def _try(self, call: Callable[..., Any], *values: Any) -> ServiceError | None:
+        """Call what writes; return what is wrong, after a rollback."""
         try:
-            try:
-                writer.execute("BEGIN IMMEDIATE")
-                for write in writes:
-                    for sql, bindings in write.statements:
-                        if isinstance(bindings, list):
-                            writer.executemany(sql, bindings)
-                        else:
-                            writer.execute(sql, bindings)
-                writer.execute("COMMIT")
-            finally:
-                if writer.in_transaction:
-                    writer.execute("ROLLBACK")
+            call(*values)
         except apsw.ConstraintError as error:
-            return ServiceError(
+            found = ServiceError(
                 503, "log_conflict", f"an event is in the log already ({error}); try again", 1
             )
         except apsw.Error as error:
-            return ServiceError(
+            found = ServiceError(
                 507,
                 "storage_full",
                 f"the log cannot be written ({error}); predictions go on, try again later",
                 10,
             )
         except Exception as error:  # the thread must go on
-            return ServiceError(
+            found = ServiceError(
                 500, "log_error", f"an event cannot be written: {type(error).__name__}: {error}"
             )
-        self.sync_seconds(time.perf_counter() - start, len(writes))
-        return None
+        else:
+            return None
+        self._roll_back()
+        return found
 
     def _recover(self, failing: bool) -> None:
         """Forget what was not written, in the thread of the requests."""
@@ -273,7 +361,7 @@ class Database:
     def close(self) -> None:
         """Write what is waiting, and close the file."""
         if self._thread is not None:
-            self._queue.put(None)
+            self._queue.put(False)
             self._thread.join()
         for connection in [*self._open_readers, getattr(self, "_writer", None)]:
             with contextlib.suppress(apsw.ThreadingViolationError):  # a thread reads, and ends by itself

@@ -15,12 +15,13 @@ from linmax.client.requests import ARROW, NDJSON
 from linmax.fusion.model_file import to_bytes
 from linmax.service.amendments import Amendments
 from linmax.service.answers import NextExpertAnswer, PredictAnswer
-from linmax.service.arrow_rows import ArrowRows, read_stream, write_answers
+from linmax.service.arrow_answers import write_answers
+from linmax.service.arrow_rows import ArrowRows, read_stream
 from linmax.service.bodies import (
     answer_json,
     media_type,
     parse,
-    parse_line,
+    parse_lines,
     path_name,
     query_number,
     require_scope,
@@ -226,7 +227,7 @@ class Endpoints:
 
         def groups() -> Iterator[Rows]:
             for start in range(0, len(lines), GROUP):
-                group = [parse_line(line, kind, limit) for line in lines[start : start + GROUP]]
+                group = parse_lines(lines[start : start + GROUP], kind, limit)
                 parsed.extend(group)
                 items = [item for item in group if not isinstance(item, ServiceError)]
                 if items:
@@ -234,10 +235,8 @@ class Endpoints:
 
         done = iter(await self._process_groups(path_name(request), groups(), token))
         answers = [item if isinstance(item, ServiceError) else next(done) for item in parsed]
-        texts = [
-            msgspec.json.encode(one.problem() if isinstance(one, ServiceError) else one) for one in answers
-        ]
-        return Response(b"".join(text + b"\n" for text in texts), media_type=NDJSON)
+        shown = [one.problem() if isinstance(one, ServiceError) else one for one in answers]
+        return Response(msgspec.json.Encoder().encode_lines(shown), media_type=NDJSON)
 
     async def _process_table(self, request: Request, token: Token, kind: Any, limit: int) -> Response:
         """Answer a table of items with a row for each; a bad row does not concern the others."""

@@ -15,7 +15,8 @@ from linmax.service.messages import StoredItem
 from linmax.service.panel import Panel
 from linmax.service.panels import Panels
 from linmax.service.problems import ServiceError
-from linmax.service.schema import AMENDMENT, LAST_LABEL
+from linmax.service.schema import AMENDMENT, LAST_LABEL, SET_LEARNED
+from linmax.service.vote_codes import Codes
 
 FIND = f"""
 SELECT i.id, i.position, i.content, i.learned, e.time, e.body, l.body, a.by,
@@ -36,7 +37,6 @@ WAITING_SINCE = """
 SELECT i.id FROM items i JOIN events e ON e.position = i.position
 WHERE i.fusion = ? AND i.learned IS NULL AND e.time < ? ORDER BY i.position LIMIT ?
 """
-SET_LEARNED = "UPDATE items SET learned = ? WHERE fusion = ? AND id = ?"
 COUNT_EXPIRED = "UPDATE fusions SET expired = expired + ? WHERE fusion = ?"
 EXPIRED = -1  # `learned` of an item whose label did not come in time
 MAX_ITEMS = 50_000  # items in memory
@@ -47,58 +47,70 @@ decode, encode = msgspec.json.decode, msgspec.json.encode
 decode_item = msgspec.json.Decoder(StoredItem).decode
 
 
-class Item:
-    """An item that has been predicted or learned.
-
-    Parameters
-    ----------
-    position
-        The position of the event with its votes.
-    content
-        A checksum of the request that brought it.
-    time
-        When that was.
-    body
-        The votes and the prediction, as they are in the log.
-    learned
-        The position of the event that taught its label; None if it has none, EXPIRED if it came too late.
-    label, right
-        The label, as amended, and whether the prediction was right.
+class EncodedVotes(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """The votes of an item as codes, so that they are not read again when its label comes in a batch.
 
     Attributes
     ----------
+    names : Names
+        The names of the session that has encoded them.
+    table : ndarray of int32
+        The codes of several items, as from `KnownNames.encode_votes`.
+    row : int
+        The row of this item.
+    prediction : class
+        Its prediction.
+    """
+
+    names: Any
+    table: Codes
+    row: int
+    prediction: Any
+
+
+class Item(msgspec.Struct, eq=False, gc=False):
+    """An item that has been predicted or learned.
+
+    Attributes
+    ----------
+    position : int
+        The position of the event with its votes.
+    content : bytes
+        What is known about the content of the request that brought it: `NO_ID`, `AS_STORED` or a checksum.
+    time : float
+        When that was.
+    body : bytes
+        The votes and the prediction, as they are in the log.
+    learned : int or None
+        The position of the event that taught its label; None if it has none, EXPIRED if it came too late.
+    label, right
+        The label, as amended, and whether the prediction was right.
     amended : int or None
         The position of the event that has amended the label.
     excluded : bool
         Whether the label does not count.
+    encoded : EncodedVotes or None
+        The votes as codes, if they came in a batch.
     written : Future
         Done when the latest event of the item is on disk; None if it was read from there.
     """
 
-    __slots__ = (
-        "amended", "body", "content", "excluded", "label", "learned", "position", "right", "time", "written",
-    )  # fmt: skip
+    position: int
+    content: bytes
+    time: float
+    body: bytes
+    learned: int | None = None
+    label: Any = None
+    right: bool = False
+    amended: int | None = None
+    excluded: bool = False
+    encoded: EncodedVotes | None = None
+    written: asyncio.Future[None] | None = None
 
-    def __init__(
-        self,
-        position: int,
-        content: bytes,
-        time: float,
-        body: bytes,
-        learned: int | None = None,
-        label: Any = None,
-        right: bool = False,
-    ) -> None:
-        self.position = position
-        self.content = content
-        self.time = time
-        self.body = body
-        self.learned = learned
-        self.label = label
-        self.right = right
-        self.amended: int | None = None
-        self.excluded = False
-        self.written: asyncio.Future[None] | None = None
+    @property
+    def size(self) -> int:
+        """The bytes that it keeps in memory."""
+        return len(self.body) + (0 if self.encoded is None else 4 * self.encoded.table.shape[1])
 
     @property
     def taught(self) -> bool:
@@ -221,9 +233,11 @@ class ItemStore:
     def remember(self, panel: Panel, id_: str, item: Item) -> None:
         """Keep an item in memory, instead of the oldest one."""
         key = panel.number, id_
+        if key in self._recent:
+            self._drop(key)
         self._recent[key] = item
         panel.missing.discard(id_)
-        self._bytes += len(item.body)
+        self._bytes += item.size
         if key in self._awaited:
             self._awaited.pop(key).set()
         while len(self._recent) > MAX_ITEMS or self._bytes > MAX_BYTES:
@@ -244,14 +258,16 @@ class ItemStore:
                 self._drop(key)
 
     def _drop(self, key: tuple[int, str]) -> None:
-        self._bytes -= len(self._recent.pop(key).body)
+        self._bytes -= self._recent.pop(key).size
 
     # --- expiry
 
-    def has_expired(self, panel: Panel, item: Item) -> bool:
+    def has_expired(self, panel: Panel, item: Item, now: float | None = None) -> bool:
         """Whether an item has waited too long for its label."""
+        if now is None:
+            now = self.database.now()
         return item.learned == EXPIRED or (
-            item.learned is None and self.database.now() - item.time > panel.settings.limits.retention
+            item.learned is None and now - item.time > panel.settings.limits.retention
         )
 
     async def expire_all(self) -> int:

@@ -13,15 +13,31 @@ import msgspec
 from linmax.client.requests import new_id
 from linmax.fusion import Fusion
 from linmax.service.answers import LabelAnswer, PredictAnswer
-from linmax.service.bulk import INSERT_ITEM, Answer, Bulk, Request, Rows
+from linmax.service.bulk import Answer, Bulk, Request, Rows
 from linmax.service.class_keys import class_key, typed_votes
 from linmax.service.database import Statement
-from linmax.service.item_store import SET_LEARNED, Item, ItemStore, decode_item
-from linmax.service.messages import LabelRequest, LearnRequest, PredictRequest, StoredItem, content_of
+from linmax.service.item_store import Item, ItemStore, decode_item
+from linmax.service.messages import (
+    LabelRequest,
+    LearnRequest,
+    PredictRequest,
+    StoredItem,
+    content_of,
+    encode_content,
+)
 from linmax.service.panel import Panel, form_of
 from linmax.service.panels import PanelClosedError, Panels
 from linmax.service.problems import ServiceError
-from linmax.service.schema import LABELLED, LEARNED, PREDICTED, RELABELLED
+from linmax.service.schema import (
+    AS_STORED,
+    INSERT_ITEM,
+    LABELLED,
+    LEARNED,
+    NO_ID,
+    PREDICTED,
+    RELABELLED,
+    SET_LEARNED,
+)
 from linmax.service.tokens import Token
 
 AMEND = "INSERT INTO amendments VALUES (?, ?, ?, ?)"
@@ -137,9 +153,9 @@ class Items:
     ) -> tuple[Item | None, PredictAnswer]:
         """Predict an item and store its votes, so that its label can be learned later."""
         id_, content = _identity(request)
-        item = self.store.find(panel, id_) if content else None
+        item = self.store.find(panel, id_) if content is AS_STORED else None
         if item is not None:
-            _check_same(id_, item, content)
+            _check_same(item, request)
             stored = decode_item(item.body)
             return item, PredictAnswer(id_, stored.prediction, stored.probabilities or {}, stored.version)
         panel.check_growth(token, request.votes, None, request.attributes)
@@ -167,8 +183,10 @@ class Items:
     ) -> tuple[Item, LabelAnswer]:
         """Predict an item, then learn its label."""
         id_, content = _identity(request)
-        item = self.store.find(panel, id_) if content else None
-        if item is None:
+        item = self.store.find(panel, id_) if content is AS_STORED else None
+        if item is not None:
+            _check_same(item, request)
+        else:
             panel.check_growth(token, request.votes, request.label, request.attributes)
             prediction = await self._run(panel, _learn_one, request, request.label)
             right = prediction == request.label
@@ -176,7 +194,6 @@ class Items:
             item = self._insert(panel, LEARNED, id_, content, encode(stored), token)
             item.label, item.right = request.label, right
             self.panels.learned(panel, item.position)
-        _check_same(id_, item, content)
         return item, _label_answer(id_, item, item.position)
 
     def _insert(self, panel: Panel, kind: int, id_: str, content: bytes, body: bytes, token: Token) -> Item:
@@ -304,10 +321,8 @@ def _learn_one(fusion: Fusion, item: StoredItem | LearnRequest, label: Any) -> A
 
 
 def _identity(request: PredictRequest | LearnRequest) -> tuple[str, bytes]:
-    """Return the id of an item and a checksum of its content; without an id a new one, and no checksum."""
-    if request.id is msgspec.UNSET:
-        return new_id(), b""
-    return request.id, hashlib.blake2b(content_of(request), digest_size=16).digest()
+    """Return the id of an item, a new one if the request has none, and what `Item.content` says of it."""
+    return (new_id(), NO_ID) if request.id is msgspec.UNSET else (request.id, AS_STORED)
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -315,10 +330,20 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other) and type(one) is type(other)
 
 
-def _check_same(id_: str, item: Item, content: bytes) -> None:
-    if item.content != content:
+def _check_same(item: Item, request: PredictRequest | LearnRequest) -> None:
+    """Raise an error unless a request has the content of the one that has brought an item."""
+    given, content = content_of(request), item.content
+    if content == AS_STORED:
+        stored = decode_item(item.body)
+        label = msgspec.UNSET if stored.label is None else stored.label
+        same = given == encode_content(stored.votes, stored.attributes, label)
+    else:
+        same = content == hashlib.blake2b(given, digest_size=16).digest()
+    if not same:
         raise ServiceError(
-            409, "id_in_use", f"the id {id_!r} was used for a request with other content; choose a new id"
+            409,
+            "id_in_use",
+            f"the id {request.id!r} was used for a request with other content; choose a new id",
         )
 
 

@@ -19,7 +19,7 @@ Attributes = dict[str, float | int | str | bool | None]
 Scope = Annotated[str, Meta(pattern=r"^(predict|label|learn|grow|read|admin)$(?!\n)")]
 
 
-class Request(Struct, forbid_unknown_fields=True, omit_defaults=True):
+class Request(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """The base of all requests: an unknown field is an error, since it may be a misspelled one."""
 
 
@@ -185,7 +185,7 @@ class RollbackRequest(Request):
     position: Annotated[int, Meta(ge=0, le=2**62)]
 
 
-class StoredItem(Struct, omit_defaults=True):
+class StoredItem(Struct, omit_defaults=True, gc=False):
     """The body of an event with votes, as it is in the log."""
 
     votes: dict[str, Any] | None = None
@@ -223,10 +223,33 @@ def check_name(name: str, kind: Any, what: str) -> str | None:
     return None
 
 
-def content_of(request: Struct) -> bytes:
-    """Return what makes two requests with the same id the same, in one order of keys."""
-    fields = msgspec.structs.asdict(request)
-    fields.pop("id", None)
-    fields.pop("explain", None)
+def content_of(request: PredictRequest | LearnRequest) -> bytes:
+    """Return what makes two requests with the same id the same.
+
+    Parameters
+    ----------
+    request
+        The request.
+    """
+    return encode_content(request.votes, request.attributes, getattr(request, "label", UNSET))
+
+
+def encode_content(votes: Any, attributes: Any, label: Any) -> bytes:
+    """Return the content of a request, in one order of keys.
+
+    Parameters
+    ----------
+    votes, attributes
+        What it says about an item.
+    label
+        The label; UNSET if it is a prediction.
+
+    Examples
+    --------
+    >>> encode_content({"bob": "y", "ann": "x"}, None, "x")
+    b'["LearnRequest",{"attributes":null,"label":"x","votes":{"ann":"x","bob":"y"}}]'
+    """
+    kind = "PredictRequest" if label is UNSET else "LearnRequest"
+    fields = {"attributes": attributes, "label": label, "votes": votes}
     given = {name: value for name, value in fields.items() if value is not UNSET}
-    return msgspec.json.encode([type(request).__name__, given], order="deterministic")
+    return msgspec.json.encode([kind, given], order="deterministic")

@@ -20,13 +20,12 @@ from linmax.service.database import Database, Statement
 from linmax.service.messages import FusionSettings
 from linmax.service.panel import Panel
 from linmax.service.problems import ServiceError
-from linmax.service.schema import CHANGED, CREATED, DELETED
+from linmax.service.schema import CHANGED, CREATED, DELETED, INSERT_EVENT
 
 SET_SETTINGS = "UPDATE fusions SET settings = ? WHERE fusion = ?"
 FIND_FUSION = """
 SELECT fusion, name, settings, created, expired, horizon, horizon_time FROM fusions WHERE name = ?
 """
-INSERT_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 SNAPSHOT_EVERY = 20_000  # events that were learned
 MEMORY = 1 << 30  # bytes of the fusions in memory
 SLOW = 0.002  # seconds of a call that others do not wait for

@@ -8,6 +8,7 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from linmax.service.class_keys import typed_votes
 from linmax.service.database import Database, Statement
 from linmax.service.messages import FusionSettings, StoredItem
 from linmax.service.schema import AMENDMENT, CREATED, EXCLUDED, LABELLED, LEARNED, RELABELLED, UPLOADED
+from linmax.service.vote_codes import KnownNames, to_batch
 
 EVENTS = f"""
 SELECT e.position, e.body, v.body, a.position IS NOT NULL, a.label
@@ -47,6 +49,7 @@ DELETE FROM snapshots WHERE fusion = ? AND trials / ? = ? AND code = ?
 AND position > (SELECT horizon FROM fusions WHERE fusions.fusion = snapshots.fusion)
 """
 INSERT_SNAPSHOT = "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?, ?)"
+CHUNK = 1000  # events that are learned at once
 decode_item = msgspec.json.Decoder(StoredItem).decode
 decode = msgspec.json.decode
 
@@ -152,19 +155,44 @@ def advance(
         fusion = from_bytes(model, f"the model that was uploaded at position {at}")
         state = State(fusion, at, at, state.snapshot, state.learned + 1)
     fusion, learned, left_out = state.fusion, state.learned, list(state.left_out)
-    for trial in trials_of(database, number, state.position, until):
+    trials = trials_of(database, number, state.position, until)
+    while chunk := list(islice(trials, CHUNK)):
+        faults = [] if _learn_together(fusion, chunk) else _learn_each(fusion, chunk)
+        left_out += faults
+        learned += len(chunk) - len(faults)
+        if not keep_going():
+            raise InterruptedError("the server stops")
+    latest = database.rows(LATEST, number, until)
+    version = max(latest[0][0] if latest else 0, state.version)  # before the horizon, events are missing
+    return State(fusion, max(until, state.position), version, state.snapshot, learned, tuple(left_out))
+
+
+def _learn_together(fusion: Fusion, trials: list[Trial]) -> bool:
+    """Learn trials at once, which gives the same state; False if that is not possible."""
+    if fusion.needs != {"votes"} or any(one.votes is None or one.attributes is not None for one in trials):
+        return False
+    names = KnownNames(fusion)
+    votes = names.encode_votes([one.votes or {} for one in trials])
+    labels = names.encode_labels([one.label for one in trials])
+    if votes is None or labels is None:
+        return False
+    try:
+        fusion.learn_batch(to_batch(fusion, votes, labels))
+    except ValueError:  # nothing was learned
+        return False
+    return True
+
+
+def _learn_each(fusion: Fusion, trials: list[Trial]) -> list[str]:
+    """Learn trials one by one; return a sentence for each that cannot be learned."""
+    left_out = []
+    for trial in trials:
         try:
             votes = typed_votes(fusion, trial.votes, trial.label)
             fusion.learn_one(votes, trial.label, attributes=trial.attributes)
         except ValueError as error:
             left_out.append(f"the event at position {trial.position} cannot be learned any more: {error}")
-            continue
-        learned += 1
-        if learned % 1000 == 0 and not keep_going():
-            raise InterruptedError("the server stops")
-    latest = database.rows(LATEST, number, until)
-    version = max(latest[0][0] if latest else 0, state.version)  # before the horizon, events are missing
-    return State(fusion, max(until, state.position), version, state.snapshot, learned, tuple(left_out))
+    return left_out
 
 
 @functools.cache

@@ -9,12 +9,15 @@ import apsw
 
 import linmax
 
-VERSION = 2
+VERSION = 3
 # kinds of events
 PREDICTED, LABELLED, LEARNED, RELABELLED, EXCLUDED, CREATED, DELETED, TOKEN_CREATED, TOKEN_REVOKED = range(
     1, 10
 )
 UPLOADED, CHANGED = 10, 11
+# what the table of items says about the request that brought an item, beside checksums of versions 1 and 2
+NO_ID = b""  # it had no id, and no other request is the same
+AS_STORED = b"="  # its content is that of its event
 
 FIRST = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -71,7 +74,12 @@ CREATE TABLE compacted_ids (
     fusion INTEGER NOT NULL, hash BLOB NOT NULL, PRIMARY KEY (fusion, hash)
 ) WITHOUT ROWID;
 """
-STEPS = {1: FIRST, 2: SECOND}
+THIRD = ""  # items may be `AS_STORED`, which earlier versions take for a checksum
+STEPS = {1: FIRST, 2: SECOND, 3: THIRD}
+
+INSERT_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_ITEM = "INSERT INTO items VALUES (?, ?, ?, ?, ?)"
+SET_LEARNED = "UPDATE items SET learned = ? WHERE fusion = ? AND id = ?"
 
 AMENDMENT = """
 LEFT JOIN amendments a ON a.position = {0}

@@ -1,0 +1,144 @@
+"""Votes and labels as codes, for many items at once that bring no new names.
+
+Learning and predicting such items together gives the same result as one by one, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import chain
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linmax.fusion import Fusion
+from linmax.kernels.forms import Hard
+
+Codes = NDArray[np.int32]
+
+
+class KnownNames:
+    """The experts and classes that a session knows.
+
+    Parameters
+    ----------
+    fusion
+        The session.
+
+    Examples
+    --------
+    >>> names = KnownNames(Fusion(classes=[1, 2], experts=["ann", "bob"]))
+    >>> names.have({"ann": 1, "bob": None}, 2), names.have({"eve": 1}, 2), names.have({"ann": True}, 2)
+    (True, False, False)
+    """
+
+    def __init__(self, fusion: Fusion) -> None:
+        self._experts = fusion.names.experts
+        self._classes = fusion.names.classes
+        self._codes = {**self._classes.codes, None: -1}
+        self._kinds = {type(name) for name in self._classes.names[:1]} | {type(None)}
+
+    def have(self, votes: dict[str, Any] | None, label: Any = None) -> bool:
+        """Whether votes and a label have only known names, and no scores."""
+        if votes is None or not self._experts.codes.keys() >= votes.keys():
+            return False
+        return bool(self._classes.names) and self._encode([*votes.values(), label]) is not None
+
+    def encode_votes(self, votes: Sequence[dict[str, Any]]) -> Codes | None:
+        """Return votes as codes of the classes, a column per expert of the session; -1 is an abstention.
+
+        None if some of them have names that are not known, or scores.
+
+        Parameters
+        ----------
+        votes
+            The votes of each item.
+        """
+        experts, values = _values(votes)
+        columns = [self._experts.get(name) for name in experts]
+        if -1 in columns or not self._experts.names or not self._classes.names:
+            return None
+        codes = self._encode(values)
+        if codes is None:
+            return None
+        table = np.full((len(votes), len(self._experts)), -1, np.int32)
+        table[:, columns] = codes.reshape(len(votes), len(columns))
+        return table
+
+    def encode_labels(self, labels: Sequence[Any]) -> Codes | None:
+        """Return labels as codes; None if some of them are not known.
+
+        Parameters
+        ----------
+        labels
+            The labels.
+        """
+        codes = self._encode(labels)
+        return None if codes is None or (codes < 0).any() else codes
+
+    def _encode(self, values: Sequence[Any]) -> Codes | None:
+        try:
+            codes = np.fromiter(map(self._codes.__getitem__, values), np.int32, len(values))
+        except (KeyError, TypeError):  # a new class, or scores
+            return None
+        if str not in self._kinds and not self._kinds.issuperset(map(type, values)):
+            return None  # 1 and True are equal
+        return codes
+
+
+def _values(votes: Sequence[dict[str, Any]]) -> tuple[list[str], list[Any]]:
+    """Return the experts of all votes, and what each of them says about each item, None if nothing."""
+    experts = list(votes[0]) if votes else []
+    if len(experts) > 1 and all(len(one) == len(experts) for one in votes):
+        with suppress(KeyError):
+            return experts, list(chain.from_iterable(map(itemgetter(*experts), votes)))
+    experts = list(dict.fromkeys(chain.from_iterable(votes)))
+    return experts, list(chain.from_iterable(map(one.get, experts) for one in votes))
+
+
+class NamesSeen:
+    """The names that a session knew at a moment: codes stay the same as long as it knows no others.
+
+    Parameters
+    ----------
+    fusion
+        The session.
+
+    Examples
+    --------
+    >>> fusion = Fusion(classes=["x", "y"])
+    >>> seen = NamesSeen(fusion)
+    >>> seen.are_those_of(fusion), fusion.learn_one({"ann": "x"}, "x"), seen.are_those_of(fusion)
+    (True, 'x', False)
+    """
+
+    def __init__(self, fusion: Fusion) -> None:
+        self._names = fusion.names
+        self._counts = len(self._names.classes), len(self._names.experts)
+
+    def are_those_of(self, fusion: Fusion) -> bool:
+        """Whether a session knows these names and no others."""
+        names = fusion.names
+        return names is self._names and self._counts == (len(names.classes), len(names.experts))
+
+
+def to_batch(fusion: Fusion, votes: Codes, labels: Codes | None) -> Any:
+    """Return encoded items as `Fusion.read` would, for a session that learns from votes alone.
+
+    Parameters
+    ----------
+    fusion
+        The session.
+    votes, labels
+        As from `KnownNames`; None to predict.
+    """
+    names = fusion.names
+    trials, name = len(votes), names.classes.names[0]
+    one = fusion.read([{names.experts.names[0]: name}], None if labels is None else [name])
+    given = np.full(trials, -1, np.int32) if labels is None else labels
+    known = np.full(trials, len(names.classes), np.int32)
+    return replace(one, trials=trials, votes=Hard(votes), labels=given, known=known)
