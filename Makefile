@@ -96,6 +96,7 @@ soak: setup
 	$(BIN)/python -m tests.slow.service_soak
 	$(BIN)/python -m tests.slow.service_stress
 	$(BIN)/python -m tests.slow.service_schema
+	$(BIN)/python -m tests.slow.follow_soak
 	$(BIN)/python -m tests.slow.thread_stress
 
 reproduce: setup

@@ -13,6 +13,7 @@ import typer
 
 from linmax.cli.decision_options import ConsultOptions, PredictOptions
 from linmax.cli.errors import current_name
+from linmax.cli.follow_options import FollowOptions
 from linmax.cli.group import COMMANDS, CommandGroup, command
 from linmax.cli.options import (
     BoundsOptions,
@@ -240,6 +241,23 @@ def serve(
     from linmax.cli.serve import serve as run
 
     run(action, words or [], options)
+
+
+@command
+def follow(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE",
+            help="The log: kafka://HOST/TOPIC, redis://HOST/0?stream=STREAM or nats://HOST/STREAM.",
+        ),
+    ],
+    options: FollowOptions,
+) -> None:
+    """Learn votes and late labels from a message log (requires the extra kafka, redis or nats)."""
+    from linmax.cli.follow import follow as run
+
+    run(source, options)
 
 
 @command

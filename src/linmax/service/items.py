@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -86,7 +86,41 @@ class Items:
             await self.store.wait_for(panel, set(rows.ids))
         async with panel.lock:
             self.panels.check_open(panel)
-            return await self._process_all(panel, rows, token)
+            (done,) = await self._process_all(panel, [rows], token)
+            return done
+
+    async def process_together(
+        self, panel: Panel, groups: Sequence[Rows], token: Token, statement: Statement
+    ) -> list[Answer | ServiceError]:
+        """Process groups of requests in their order, and write a statement in the same transaction.
+
+        While the model compiles, events are written earlier; the statement is written with the last ones. If
+        a request cannot be written now, an error is raised, and neither the statement nor what comes after
+        the request is written: all of them are to be repeated.
+
+        Parameters
+        ----------
+        panel
+            The fusion.
+        groups
+            The requests.
+        token
+            Who asks.
+        statement
+            What else is written.
+        """
+        async with panel.lock:
+            self.panels.check_open(panel)
+            done = await self._process_all(panel, groups, token, [statement])
+            written = panel.batch[1]
+        answers: list[Answer | ServiceError] = []
+        for rows, one in zip(groups, done, strict=True):
+            answers += await self.wait(rows, one)
+        for answer in answers:
+            if isinstance(answer, ServiceError) and answer.status >= 500:
+                raise answer
+        await asyncio.shield(written)
+        return answers
 
     async def wait(self, rows: Rows, done: list[Done]) -> list[Answer | ServiceError]:
         """Return the answers to requests that were submitted."""
@@ -102,27 +136,40 @@ class Items:
             answers.append(answer)
         return answers
 
-    async def _process_all(self, panel: Panel, rows: Rows, token: Token) -> list[Done]:
-        done: list[Done] = []
+    async def _process_all(
+        self, panel: Panel, groups: Sequence[Rows], token: Token, statements: Sequence[Statement] = ()
+    ) -> list[list[Done]]:
         panel.batch = [], asyncio.get_running_loop().create_future()
         first = panel.batch
-        ids = [id_ for id_ in rows.ids if id_ is not msgspec.UNSET]
         try:
-            with self.store.looking_up(panel, ids) if len(ids) > 1 else ALONE:
-                while len(done) < len(rows):
-                    try:
-                        done += await self._process_next(panel, rows, len(done), token)
-                    except PanelClosedError:
-                        if panel.batch is first:
-                            raise
-                        busy = ServiceError(503, "busy", f"{panel.name} was closed meanwhile; try again", 1)
-                        done += [(None, busy)] * (len(rows) - len(done))
+            done = [await self._process_group(panel, rows, token, first, bool(statements)) for rows in groups]
         except BaseException:  # the model may have learned what was not submitted: the log has the others
             self.panels.discard(panel)
             panel.batch[1].cancel()
             self.store.forget(panel)
             raise
+        panel.batch[0].extend(statements)
         self.panels.submit_batch(panel)
+        return done
+
+    async def _process_group(
+        self, panel: Panel, rows: Rows, token: Token, first: Any, together: bool
+    ) -> list[Done]:
+        done: list[Done] = []
+        ids = [id_ for id_ in rows.ids if id_ is not msgspec.UNSET]
+        with self.store.looking_up(panel, ids) if len(ids) > 1 else ALONE:
+            while len(done) < len(rows):
+                try:
+                    if not done:
+                        self.panels.check_open(panel)  # it may have been closed during an earlier group
+                    done += await self._process_next(panel, rows, len(done), token)
+                except PanelClosedError:
+                    if panel.batch is first:
+                        raise
+                    busy = ServiceError(503, "busy", f"{panel.name} was closed meanwhile; try again", 1)
+                    done += [(None, busy)] * (len(rows) - len(done))
+                if together:
+                    _check_stored(done[-1][1])
         return done
 
     async def _process_next(self, panel: Panel, rows: Rows, row: int, token: Token) -> list[Done]:
@@ -323,6 +370,14 @@ def _learn_one(fusion: Fusion, item: StoredItem | LearnRequest, label: Any) -> A
 def _identity(request: PredictRequest | LearnRequest) -> tuple[str, bytes]:
     """Return the id of an item, a new one if the request has none, and what `Item.content` says of it."""
     return (new_id(), NO_ID) if request.id is msgspec.UNSET else (request.id, AS_STORED)
+
+
+def _check_stored(answer: Answer | ServiceError) -> None:
+    """Raise an error if a request was not processed, and not refused for good but because of the moment."""
+    if isinstance(answer, ServiceError) and answer.status >= 500:
+        raise answer
+    if isinstance(answer, PredictAnswer) and not answer.stored:
+        raise ServiceError(507, "storage_full", "the log cannot be written; try again later", 10)
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -320,6 +320,7 @@ class Panels:
                     "histories",
                     "models",
                     "amendments",
+                    "offsets",
                 )
             ]
             future = self.submit([statement, *removals])

@@ -74,12 +74,20 @@ CREATE TABLE compacted_ids (
     fusion INTEGER NOT NULL, hash BLOB NOT NULL, PRIMARY KEY (fusion, hash)
 ) WITHOUT ROWID;
 """
-THIRD = ""  # items may be `AS_STORED`, which earlier versions take for a checksum
+# from here on items may be `AS_STORED`, which earlier versions take for a checksum
+THIRD = """
+CREATE TABLE offsets (
+    fusion INTEGER NOT NULL, source TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (fusion, source)
+) WITHOUT ROWID;
+"""
 STEPS = {1: FIRST, 2: SECOND, 3: THIRD}
 
 INSERT_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_ITEM = "INSERT INTO items VALUES (?, ?, ?, ?, ?)"
 SET_LEARNED = "UPDATE items SET learned = ? WHERE fusion = ? AND id = ?"
+# how far the messages of a log outside have been read; written with the events that they became
+FIND_OFFSET = "SELECT body FROM offsets WHERE fusion = ? AND source = ?"
+SET_OFFSET = "INSERT OR REPLACE INTO offsets VALUES (?, ?, ?)"
 
 AMENDMENT = """
 LEFT JOIN amendments a ON a.position = {0}

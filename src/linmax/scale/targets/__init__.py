@@ -1,0 +1,164 @@
+"""Where votes and labels go: a model file, the log of a server in this process, or a server over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, NamedTuple
+
+from linmax.scale.messages import LABEL, LEARN, PREDICT, Item, ParkedLabels, Position, Rejections, Report
+
+WINDOW = 10_000
+AGAIN = frozenset({0, 500, 502, 503, 504, 507})  # HTTP statuses of what may succeed later; 0 is no answer
+FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0  # seconds
+
+
+class Context(NamedTuple):
+    """What a target needs from the loop that reads the log.
+
+    Attributes
+    ----------
+    key : str
+        What names the log and the group.
+    rejections : Rejections
+        What cannot be used.
+    pause : callable
+        Waits for a number of seconds; raises `StoppedError` when the work is to end.
+    """
+
+    key: str
+    rejections: Rejections
+    pause: Callable[[float], Awaitable[None]]
+
+    @property
+    def report(self) -> Report:
+        """The counts."""
+        return self.rejections.report
+
+
+class StoppedError(Exception):
+    """The work is to end while it waits for something."""
+
+
+class Target:
+    """Where items and labels go.
+
+    Parameters
+    ----------
+    window
+        For how many later messages a label waits for the votes of its item.
+
+    Attributes
+    ----------
+    keeps_position : bool
+        Whether the position in the log is saved with what was learned; otherwise the broker saves it.
+    saved : dict
+        The position that is safe: what came before it need not be read again.
+    """
+
+    keeps_position = True
+
+    def __init__(self, window: int) -> None:
+        self.parked = ParkedLabels(window)
+        self.saved: Position = {}
+
+    async def open(self, context: Context) -> Position | None:
+        """Start; return the position that was saved, None if there is none."""
+        raise NotImplementedError
+
+    async def process(self, items: list[Item], position: Position) -> None:
+        """Process items; the position is that after them."""
+        raise NotImplementedError
+
+    async def save(self, position: Position) -> None:
+        """Save the state and the position, if that was not done with the items."""
+
+    async def close(self) -> None:
+        """Release what was opened."""
+
+    def count(self, report: Report, items: list[Item]) -> None:
+        """Count items that were processed."""
+        report.items += sum(item.kind != LABEL for item in items)
+        report.labels += sum(item.kind != PREDICT for item in items)
+
+    def arrange(
+        self, items: list[Item], has: Callable[[str], bool], rejections: Rejections
+    ) -> list[list[Item]]:
+        """Return runs of items of one kind; the order of learning does not depend on the size of batches.
+
+        Votes that wait for a label come first, since they change no weights. Labels and complete items are
+        learned in their order. A label that came before its votes is learned when these come, and these are
+        kept in the order, too: if they were stored and the labels before them were not, a killed program
+        would find the votes when it reads the label again, and learn it too early.
+
+        Parameters
+        ----------
+        items
+            The items of a batch.
+        has
+            Whether the votes of an item were processed before this batch.
+        rejections
+            What cannot be used.
+        """
+        first: list[Item] = []
+        order: list[Item] = []
+        known: set[str] = set()
+        learned: set[str] = set()
+        for item in items:
+            self.parked.count(rejections)
+            if item.kind == PREDICT:
+                known.add(item.id)
+                label = self.parked.pop(item.id)
+                if label is not None:
+                    order += [item, label]
+                else:
+                    (order if item.id in learned else first).append(item)
+            elif item.kind == LEARN:
+                learned.add(item.id)
+                order.append(item)
+            elif item.id in known or item.id in learned or has(item.id):
+                order.append(item)
+            else:
+                self.park(item, rejections)
+        runs: list[list[Item]] = [first] if first else []
+        for item in order:
+            if not runs or runs[-1][0].kind != item.kind or runs[-1] is first:
+                runs.append([])
+            runs[-1].append(item)
+        return runs
+
+    def park(self, item: Item, rejections: Rejections) -> None:
+        """Keep a label until the votes of its item come."""
+        if item.id not in self.parked:
+            self.parked.add(item)
+        elif same_label(self.parked.get(item.id).body.label, item.body.label):
+            rejections.report.repeated += 1
+        else:
+            rejections.add(item.message, other_label(item.id, self.parked.get(item.id).body.label))
+
+
+def same_label(one: Any, other: Any) -> bool:
+    """Whether two labels are the same; 1 and true are not."""
+    return bool(one == other) and type(one) is type(other)
+
+
+def other_label(id_: str, label: Any) -> str:
+    """Return a sentence about an item that has another label."""
+    return f"the item {id_!r} has the label {label!r} already"
+
+
+def pauses() -> Iterator[float]:
+    """Yield the seconds to wait before each new attempt."""
+    seconds = FIRST_PAUSE
+    while True:
+        yield seconds
+        seconds = min(2 * seconds, LONGEST_PAUSE)
+
+
+def message_of(item: Item) -> dict[str, Any]:
+    """Return an item as the body of a request to the service."""
+    from msgspec import UNSET
+
+    fields = {name: getattr(item.body, name) for name in ("votes", "attributes", "label", "replaces")}
+    return {"id": item.id} | {
+        name: value for name, value in fields.items() if value is not None and value is not UNSET
+    }

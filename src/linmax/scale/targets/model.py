@@ -1,0 +1,189 @@
+"""A plain `Fusion`: its state, the votes that wait and the position in the log are saved in one file."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec import UNSET
+
+from linmax.fusion import Fusion
+from linmax.scale.messages import LABEL, LEARN, PREDICT, Item, Position
+from linmax.scale.targets import WINDOW, Context, Target, other_label, same_label
+from linmax.service.class_keys import typed_votes
+
+NOTE = "follow"
+FEW = 16  # items that are learned one by one: encoding them together takes longer
+Votes = tuple[dict[str, Any] | None, dict[str, Any] | None]  # votes and attributes
+
+
+class Trial(NamedTuple):
+    """An item with its label, and the message that completed it."""
+
+    votes: dict[str, Any] | None
+    attributes: dict[str, Any] | None
+    label: Any
+    item: Item
+
+    @property
+    def form(self) -> tuple[bool, bool]:
+        """What items that are learned in one call have in common."""
+        return self.votes is None, self.attributes is None
+
+
+class ModelTarget(Target):
+    """A session that learns, and its file.
+
+    Parameters
+    ----------
+    fusion
+        The session.
+    path
+        Its file; None if nothing is saved, so that only its notes have the position.
+    window
+        How many votes wait for their labels and how many ids are remembered, and for how many messages a
+        label waits for its votes.
+    """
+
+    def __init__(self, fusion: Fusion, path: Path | None = None, window: int = WINDOW) -> None:
+        super().__init__(window)
+        self.fusion = fusion
+        self.path = path
+        self.votes: OrderedDict[str, Votes] = OrderedDict()
+        self.labelled: OrderedDict[str, Any] = OrderedDict()
+        self.positions: dict[str, Position] = {}
+        self._complete = True
+
+    async def open(self, context: Context) -> Position | None:
+        """Read the notes of the session."""
+        self.context = context
+        try:
+            state = self.fusion.notes.get(NOTE)
+            if state is None:
+                return None
+            self.positions = {str(key): dict(value) for key, value in state["positions"].items()}
+            self.votes.update((id_, (votes, attributes)) for id_, votes, attributes in state["votes"])
+            self.labelled.update(state["labelled"])
+            self.parked.restore(state["parked"])
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise ValueError(
+                f"the note {NOTE!r} of this model is damaged; remove it to follow a log from anew"
+            ) from None
+        position = self.positions.get(context.key)
+        self.saved = dict(position or {})
+        return position
+
+    async def process(self, items: list[Item], position: Position) -> None:
+        """Learn the items; nothing is awaited, so that a cancelled task leaves no half of a batch."""
+        self._complete = False
+        report = self.context.report
+        trials: list[Trial] = []
+        for item in items:
+            self.parked.count(self.context.rejections)
+            trial = self._trial(item)
+            if trial is not None:
+                trials.append(trial)
+        for _, group in groupby(trials, lambda trial: trial.form):
+            self._learn(list(group))
+        self.count(report, items)
+        report.waiting = len(self.votes) + len(self.parked)
+        self.positions[self.context.key] = dict(position)
+        self._complete = True
+
+    def _trial(self, item: Item) -> Trial | None:
+        """Return what can be learned now that a message came; what waits, and what is known, is updated."""
+        id_, body = item.id, item.body
+        given = body.votes, body.attributes
+        if body.replaces is not UNSET:
+            self._reject(item, "a model file cannot replace a label; a server can")
+        elif id_ in self.labelled:
+            self._check_repeated(item)
+        elif item.kind == LABEL and id_ in self.votes:
+            return self._complete_item(item, self.votes.pop(id_), body.label)
+        elif item.kind == LABEL:
+            self.park(item, self.context.rejections)
+        elif id_ in self.votes:
+            if item.kind == PREDICT and self.votes[id_] == given:
+                self.context.report.repeated += 1
+            else:
+                self._reject(item, f"the id {id_!r} was used for other votes; choose a new id")
+        elif item.kind == LEARN:
+            return self._complete_item(item, given, body.label)
+        else:
+            label = self.parked.pop(id_)
+            if label is not None:
+                return self._complete_item(item, given, label.body.label)
+            self.votes[id_] = given
+            if len(self.votes) > self.parked.window:
+                self.votes.popitem(last=False)
+                self.context.report.expired += 1
+        return None
+
+    def _complete_item(self, item: Item, given: Votes, label: Any) -> Trial:
+        self.labelled[item.id] = label
+        if len(self.labelled) > self.parked.window:
+            self.labelled.popitem(last=False)
+        return Trial(*given, label, item)
+
+    def _check_repeated(self, item: Item) -> None:
+        label = self.labelled[item.id]
+        if item.kind == PREDICT or same_label(label, item.body.label):
+            self.context.report.repeated += 1
+        else:
+            self._reject(item, other_label(item.id, label))
+
+    def _reject(self, item: Item, reason: str) -> None:
+        self.context.rejections.add(item.message, reason)
+
+    def _learn(self, trials: list[Trial]) -> None:
+        """Learn items of one form; if one of them cannot be learned, the others are."""
+        if len(trials) < FEW or not self.fusion.classes:
+            for trial in trials[:FEW]:
+                self._learn_one(trial)
+            trials = trials[FEW:]
+        if not trials:
+            return
+        labels = [trial.label for trial in trials]
+        votes = [typed_votes(self.fusion, trial.votes, trial.label) for trial in trials]
+        attributes = [trial.attributes for trial in trials]
+        report = self.context.report
+        try:
+            run = self.fusion.learn(
+                None if votes[0] is None else votes,
+                labels,
+                attributes=None if attributes[0] is None else attributes,
+            )
+        except ValueError:
+            for trial in trials:
+                self._learn_one(trial)
+            return
+        report.learned += run.trials
+        report.mistakes += run.trials - run.right
+
+    def _learn_one(self, trial: Trial) -> None:
+        votes = typed_votes(self.fusion, trial.votes, trial.label)
+        try:
+            prediction = self.fusion.learn_one(votes, trial.label, attributes=trial.attributes)
+        except ValueError as error:
+            self._reject(trial.item, str(error))
+            return
+        self.context.report.learned += 1
+        self.context.report.mistakes += not same_label(prediction, trial.label)
+
+    async def save(self, position: Position) -> None:
+        """Save the session, and the position with it."""
+        if not self._complete:
+            return
+        self.positions[self.context.key] = dict(position)
+        self.fusion.notes[NOTE] = {
+            "positions": self.positions,
+            "votes": [[id_, *given] for id_, given in self.votes.items()],
+            "labelled": list(self.labelled.items()),
+            "parked": self.parked.state(),
+        }
+        self.context.rejections.write()
+        if self.path is not None:
+            self.fusion.save(self.path)
+        self.saved = dict(position)

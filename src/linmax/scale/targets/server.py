@@ -1,0 +1,127 @@
+"""A server of `linmax serve`, over HTTP: repeated ids are harmless, and the broker saves the position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from linmax.client import AsyncClient, ClientError
+from linmax.scale.messages import LABEL, LEARN, PREDICT, Item, Position
+from linmax.scale.targets import AGAIN, WINDOW, Context, Target, message_of, pauses
+
+MOST_BYTES = 4 << 20  # of one request
+PROCESSED = frozenset({"compacted"})
+
+
+class ServerTarget(Target):
+    """A fusion of a server.
+
+    A position is saved only up to the first label that waits for the votes of its item: it is read again if
+    the program ends before.
+
+    Parameters
+    ----------
+    url
+        Where the server listens.
+    token
+        A token with the scopes predict, label, learn and grow for the fusion.
+    name
+        The fusion; it is created if it does not exist, which needs the scope admin.
+    learner
+        The learner of a new fusion, as text; None is the default.
+    window
+        As for `Target`.
+    """
+
+    keeps_position = False
+
+    def __init__(
+        self, url: str, token: str, name: str, learner: str | None = None, window: int = WINDOW
+    ) -> None:
+        super().__init__(window)
+        self.name = name
+        self.learner = learner
+        self.client = AsyncClient(url, token, attempts=1)
+
+    async def open(self, context: Context) -> Position | None:
+        """Make sure that the fusion exists."""
+        self.context = context
+        try:
+            try:
+                await self.client.describe(self.name)
+            except ClientError as error:
+                if error.code != "unknown_fusion":
+                    raise
+                await self.client.create(self.name, learner=self.learner)
+        except ClientError as error:
+            raise ValueError(error.message) from None
+        return None
+
+    async def process(self, items: list[Item], position: Position) -> None:
+        """Send the items, and wait until the server has answered all of them."""
+        predicted = {item.id for item in items if item.kind == PREDICT}
+        runs = self.arrange(items, lambda id_: id_ not in predicted, self.context.rejections)
+        for run in runs:
+            for part in _parts(run):
+                for item, answer in zip(part, await self._send(part), strict=True):
+                    self._count_answer(item, answer)
+        self.context.rejections.write()
+        self.count(self.context.report, items)
+        self.context.report.waiting = len(self.parked)
+        self.saved = position | self.parked.first_positions()
+
+    async def _send(self, items: list[Item]) -> list[Any]:
+        """Return the answers to items of one kind; the request is repeated until there are some."""
+        send = {
+            PREDICT: self.client.predict_many,
+            LABEL: self.client.label_many,
+            LEARN: self.client.learn_many,
+        }[items[0].kind]
+        bodies = [message_of(item) for item in items]
+        for seconds in pauses():
+            try:
+                answers: list[Any] = await send(self.name, bodies)
+                if not any("error" in answer and answer["status"] in AGAIN for answer in answers):
+                    return answers
+            except ClientError as error:
+                if error.status == 413:  # one of them is too large
+                    if len(items) > 1:
+                        return [answer for item in items for answer in await self._send([item])]
+                    return [{"status": 413, "error": {"code": error.code, "message": error.message}}]
+                if error.status not in AGAIN and error.status != 429:
+                    raise ValueError(error.message) from None
+            await self.context.pause(seconds)
+        raise AssertionError("attempts do not end")
+
+    def _count_answer(self, item: Item, answer: dict[str, Any]) -> None:
+        report = self.context.report
+        if "error" in answer:
+            code, reason = answer["error"]["code"], answer["error"]["message"]
+            if code == "unknown_item" and item.kind == LABEL:
+                self.park(item, self.context.rejections)
+            elif code in PROCESSED:
+                report.repeated += 1
+            else:
+                self.context.rejections.add(item.message, reason)
+        elif item.kind != PREDICT:
+            report.learned += 1
+            report.mistakes += not answer["right"]
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self.client.close()
+
+
+def _parts(items: list[Item]) -> Iterator[list[Item]]:
+    """Yield items in parts that are not too large for one request."""
+    part: list[Item] = []
+    size = 0
+    for item in items:
+        length = len(item.message.value or b"")
+        if part and size + length > MOST_BYTES:
+            yield part
+            part, size = [], 0
+        part.append(item)
+        size += length
+    if part:
+        yield part
