@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from linmax.service.bulk import SHORTEST
-from linmax.service.history import trials_of
 from linmax.service.items import Items
 from linmax.service.messages import LearnRequest, content_of
+from linmax.service.replay import trials_of
 from tests.service.api import Api, code, digest_of
 from tests.service.test_batches import send
 from tests.service.test_items import run
@@ -212,10 +212,13 @@ def test_types_of_columns(tmp_path: Path) -> None:
     run(story, tmp_path)
 
 
+EMPTY = pa.table({"label": pa.array([], pa.string())})
 HOSTILE: dict[str, tuple[bytes, tuple[int, str]]] = {
     "nothing": (b"", (400, "bad_arrow")),
     "text": (b"hello" * 100, (400, "bad_arrow")),
     "half": (to_stream({"id": ["a"] * 100, "label": ["x"] * 100})[:-300], (400, "bad_arrow")),
+    "cut after the schema": (to_stream(EMPTY)[:-8], (400, "bad_arrow")),
+    "cut after a batch": (to_stream({"id": ["a"], "label": ["x"]})[:-8], (400, "bad_arrow")),
     "compressed": (
         to_stream({"ann": ["x"] * 99, "label": ["x"] * 99}, compression="zstd"), (400, "bad_arrow"),
     ),
@@ -247,6 +250,14 @@ def test_streams_that_cannot_be_read_are_one_sentence(tmp_path: Path) -> None:
             answer = await post(api, "learn", bytes(damaged))
             assert answer.status_code < 500, (bytes(damaged), answer.text)
         assert (await api.describe())["created"] == before["created"]
+
+    run(story, tmp_path)
+
+
+def test_an_empty_batch_has_an_empty_answer(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        assert await send_table(api, "learn", EMPTY) == []
 
     run(story, tmp_path)
 

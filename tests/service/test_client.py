@@ -36,7 +36,14 @@ def test_the_client_has_the_verbs_of_a_session(server: LocalServer) -> None:
         assert client.label("spam", answer["id"], "spam")["right"] is False
         assert client.learn("spam", VOTES, "spam", id="x")["prediction"] == "spam"
         assert client.learn("spam", VOTES, "spam", id="x")["prediction"] == "spam"
-        assert client.label("spam", "x", "ham", replaces="spam")["right"] is False
+        first = client.item("spam", "x")["position"]
+        changed = client.label("spam", "x", "ham", replaces="spam", after=first)
+        assert changed["right"] is False
+        back = client.label("spam", "x", "spam", replaces="ham", after=changed["position"])
+        with pytest.raises(ClientError, match="was set at position") as caught:
+            client.label("spam", "x", "ham", replaces="spam", after=first)
+        assert caught.value.code == "labelled_since"
+        client.label("spam", "x", "ham", replaces="spam", after=back["position"])
         assert "explanation" in client.predict("spam", VOTES, explain=True)
         assert client.item("spam", "x")["label"] == "ham"
         assert client.fusions() == {"fusions": ["spam"]}

@@ -78,6 +78,9 @@ def run(requests: int) -> tuple[int, list[str], list[str]]:
                             status = send(client, case, next(counter) % 4 == 0)
                         except (httpx.InvalidURL, UnicodeError, TypeError, ValueError):
                             return  # httpx cannot send it
+                        except httpx.TimeoutException:
+                            failures.append(f"{case.method} {case.path}: no answer {case.body!r}"[:500])
+                            return
                         sent += 1
                         if status >= 500:
                             failures.append(f"{case.method} {case.path}: {status} {case.body!r}"[:500])

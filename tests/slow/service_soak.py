@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 import signal
 import sys
@@ -92,9 +93,9 @@ def kill_server(folder: Path, turn: int, clients: int, seconds: float, sent: Sen
         threads = [threading.Thread(target=load, args=(base, seed, turn, sent)) for seed in range(clients)]
         for thread in threads:
             thread.start()
-        # on a busy machine the first answer may take longer than that, and nothing would be acknowledged
-        while turn == 0 and child.poll() is None and all(answer is None for _, answer in list(sent.values())):
-            time.sleep(0.01)
+        wait = time.monotonic() + 30.0
+        while turn == 0 and time.monotonic() < wait and not any(answer for _, answer in [*sent.values()]):
+            time.sleep(0.01)  # the first kill has something to lose, also on a slow machine
         time.sleep(seconds)
         child.send_signal(signal.SIGKILL)
         child.wait()
@@ -102,17 +103,27 @@ def kill_server(folder: Path, turn: int, clients: int, seconds: float, sent: Sen
             thread.join()
 
 
-def soak(kills: int, clients: int, longest: float, seed: int = 0) -> tuple[int, int, bool]:
-    """The number of acknowledged events, of those that were lost or changed, and whether the states agree."""
+def soak(
+    kills: int, clients: int, longest: float, seed: int = 0, minutes: float = math.inf
+) -> tuple[int, int, int, bool]:
+    """The kills, the acknowledged events, those that were lost or changed, and whether the states agree.
+
+    After so many minutes there are no more kills, and what was done is checked.
+    """
     chance = random.Random(seed)
     sent: Sent = {}
+    end = time.monotonic() + 60 * minutes
+    done = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "data"
         for turn in track(range(kills), "killing", disable=not sys.stderr.isatty()):
+            if time.monotonic() > end:
+                break
             kill_server(folder, turn, clients, chance.uniform(0.05, longest), sent)
+            done += 1
         with server_process(folder) as (child, base):
             acknowledged, wrong, digest, expected = repeat(base, sent)
-            child.send_signal(STOPS[kills % len(STOPS)])
+            child.send_signal(STOPS[done % len(STOPS)])
             child.wait(60)
         database = Database(folder, read_only=True)
         problems = replay.verify(database)
@@ -121,19 +132,20 @@ def soak(kills: int, clients: int, longest: float, seed: int = 0) -> tuple[int, 
         database.close()
     for line in problems:
         print(line, file=sys.stderr)
-    return acknowledged, wrong, digest == expected and not problems
+    return done, acknowledged, wrong, digest == expected and not problems
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--service-kills", type=int, default=100)
     parser.add_argument("--clients", type=int, default=8)
+    parser.add_argument("--minutes", type=float, default=math.inf, help="of each of the two runs, at most")
     options, _ = parser.parse_known_args()
     bad = False
     for kills, clients in ((options.service_kills, options.clients), (options.service_kills // 10, 50)):
-        acknowledged, wrong, same = soak(kills, clients, 1.0)
+        done, acknowledged, wrong, same = soak(kills, clients, 1.0, minutes=options.minutes)
         print(
-            f"{kills} kills, {clients} clients: {wrong} of {acknowledged} acknowledged events lost;",
+            f"{done} kills, {clients} clients: {wrong} of {acknowledged} acknowledged events lost;",
             "the state is that of the events" if same else "THE STATE IS NOT THAT OF THE EVENTS",
             flush=True,
         )

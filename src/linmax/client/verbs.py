@@ -79,7 +79,7 @@ class Verbs:
         body = without_none(id=id or new_id(), votes=votes, attributes=attributes, explain=explain or None)
         return self._send(call("POST", "fusions", name, "predict", body=body))
 
-    def label(self, name: str, id: str, label: Any, *, replaces: Any = None) -> Any:
+    def label(self, name: str, id: str, label: Any, *, replaces: Any = None, after: int | None = None) -> Any:
         """Teach the label of an item that was predicted.
 
         Parameters
@@ -92,13 +92,16 @@ class Verbs:
             Its true class.
         replaces
             The label that it was given before, if that was wrong.
+        after
+            The position of the event that has set that label, as its answer says: the label is not replaced
+            if it was set again since.
 
         Returns
         -------
         dict
             With id, prediction, right and position.
         """
-        body = without_none(id=id, label=label, replaces=replaces)
+        body = without_none(id=id, label=label, replaces=replaces, after=after)
         return self._send(call("POST", "fusions", name, "labels", body=body))
 
     def learn(
@@ -185,7 +188,7 @@ class Verbs:
         name
             The fusion.
         items
-            Dicts with id and label.
+            Dicts with id, label and, if needed, replaces and after.
 
         Returns
         -------
@@ -237,7 +240,7 @@ class Verbs:
         name
             The fusion.
         table
-            A table with the columns `id` and `label`.
+            A table with the columns `id`, `label` and, if needed, `replaces`.
 
         Returns
         -------

@@ -7,13 +7,12 @@ from typing import Any
 
 import msgspec
 
-from linmax.service.database import id_hash
 from linmax.service.item_store import IS_COMPACTED, ItemStore
 from linmax.service.messages import ExcludeRequest
 from linmax.service.panel import Panel
 from linmax.service.problems import ServiceError
 from linmax.service.replay import LATEST
-from linmax.service.schema import AMENDMENT, EXCLUDED, LABELLED, LEARNED, UPLOADED
+from linmax.service.schema import AMENDMENT, EXCLUDED, LABELLED, LEARNED, UPLOADED, id_hash
 
 # the events that are amended, and the label that each then has: ?1 is the fusion
 CHOSEN = f"""

@@ -142,6 +142,7 @@ class Service(DashboardEndpoints):
             Route(shown + "/recent", self._call(self.recent)),
             Route(shown + "/trust", self._call(self.trust_over_time)),
             Route(shown + "/items", self._call(self.list_items)),
+            Route(shown + "/try", self._call(self.show_choices), methods=["GET"]),
             Route(shown + "/try", self._call(self.try_votes), methods=["POST"]),
             Route(shown + "/snapshots", self._call(self.snapshots)),
             Route(shown + "/preview", self._call(self.preview), methods=["POST"]),

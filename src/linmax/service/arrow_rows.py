@@ -44,14 +44,20 @@ def read_stream(body: bytes) -> Any:
     """
     arrow = load_arrow()
     try:
-        reader = arrow.ipc.MessageReader.open_stream(body)
+        source = arrow.BufferReader(body)
+        reader = arrow.ipc.MessageReader.open_stream(source)
         while True:
+            end = source.tell()
             try:
                 message = reader.read_next_message()
             except StopIteration:
                 break
             if message.type != "schema" and _is_compressed(message.metadata.to_pybytes()):
                 raise ServiceError(400, "bad_arrow", "the stream is compressed; write it without compression")
+        if source.tell() == end:  # the end of the body, and no marker before it
+            raise ServiceError(
+                400, "bad_arrow", "the stream is cut: it has no end-of-stream marker; close its writer first"
+            )
         with arrow.ipc.open_stream(body) as stream:
             if len(stream.schema) > MAX_COLUMNS:
                 raise ServiceError(413, "too_large", f"a batch may have {MAX_COLUMNS} columns")

@@ -8,6 +8,7 @@ their label stay until it has come and is before the horizon, too.
 from __future__ import annotations
 
 import asyncio
+import logging
 
 from linmax.service import replay
 from linmax.service.database import Statement
@@ -18,6 +19,7 @@ from linmax.service.panels import PanelClosedError
 from linmax.service.problems import ServiceError
 from linmax.service.schema import CREATED, DELETED, LEARNED, PREDICTED
 
+logger = logging.getLogger("linmax.service")
 CHUNK = 200  # events that are removed in one transaction
 NUMBERS = """
 WITH RECURSIVE numbers(fusion) AS (
@@ -81,36 +83,33 @@ class Compaction:
         time
             In seconds since 1970.
         """
-        until = await asyncio.to_thread(self._last_before, time)
+        until = await asyncio.to_thread(self.database.last_before, time)
+        # the position of the very last event must stay known, since a new event gets the next one
+        until = max(0, min(until, await asyncio.to_thread(self.database.last_position) - 1))
         moved = 0
         for number, name, horizon in await asyncio.to_thread(self.database.rows, NUMBERS):
-            if name is None:  # a deleted fusion
-                horizon = until
-            elif await asyncio.to_thread(self.database.rows, HAS_NEW, number, horizon, until):
-                try:
-                    horizon = await self._move_horizon(await self.panels.open(name), until, time)
-                except (PanelClosedError, ServiceError):  # the next run looks at it again
-                    continue
-                moved += 1
-            await self._remove(number, horizon)
+            if self.panels.closing:
+                break
+            try:
+                moved += await self._compact(number, name, horizon, until, time)
+            except (PanelClosedError, ServiceError):
+                continue  # the next run looks at it again
+            except Exception:
+                logger.exception(
+                    "the log of %s cannot be compacted, and is tried again later", name or number
+                )
         return moved
 
-    def _last_before(self, time: float) -> int:
-        """Return the position of the last event before a time; the very last event is never among them.
-
-        Its position must stay known, since a new event gets the next one.
-        """
-        low, high = 0, max(0, self.database.last_position() - 1)
-        while low < high:
-            middle = (low + high + 1) // 2
-            ((position, when),) = self.database.rows(
-                "SELECT position, time FROM events WHERE position <= ? ORDER BY position DESC LIMIT 1", middle
-            ) or [(0, 0.0)]
-            if when < time:
-                low = middle
-            else:
-                high = max(low, position - 1)
-        return low
+    async def _compact(self, number: int, name: str | None, horizon: int, until: int, time: float) -> bool:
+        """Compact the log of one fusion; tell whether its horizon was moved. A deleted one has no name."""
+        moved = False
+        if name is None:
+            horizon = until
+        elif await asyncio.to_thread(self.database.rows, HAS_NEW, number, horizon, until):
+            horizon = await self._move_horizon(await self.panels.open(name), until, time)
+            moved = True
+        await self._remove(number, horizon)
+        return moved
 
     async def _move_horizon(self, panel: Panel, until: int, time: float) -> int:
         """Store the state at a position and make that the horizon; return the horizon of the fusion.

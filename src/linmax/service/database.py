@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import os
 import queue
 import threading
@@ -24,13 +23,14 @@ from typing import Any, NamedTuple
 import apsw
 
 from linmax.service.problems import ServiceError
-from linmax.service.schema import INSERT_EVENT, INSERT_ITEM, SET_LEARNED, migrate
+from linmax.service.schema import INSERT_EVENT, INSERT_ITEM, SET_LEARNED, id_hash, migrate
 
 FILE, LOCK = "linmax.db", "linmax.lock"
 MAX_GROUP = 4096  # writes in one transaction
 QUICK = frozenset({INSERT_EVENT, INSERT_ITEM, SET_LEARNED})  # statements that write one row each
 LARGEST_WAL = 64 << 20  # bytes that the file beside the database keeps after a checkpoint
 RETRY = 2.0  # seconds between two attempts to write to a disk that was full
+EVENT_UP_TO = "SELECT position, time FROM events WHERE position <= ? ORDER BY position DESC LIMIT 1"
 
 Statement = tuple[str, tuple[Any, ...] | list[tuple[Any, ...]]]  # a list: once for each
 
@@ -183,6 +183,18 @@ class Database:
         """Return the position of the last event that was committed."""
         ((position,),) = self.rows("SELECT coalesce(max(position), 0) FROM events")
         return int(position)
+
+    def last_before(self, moment: float) -> int:
+        """Return the position up to which all events are from before a time, in seconds since 1970."""
+        low, high = 0, self.last_position()
+        while low < high:
+            middle = (low + high + 1) // 2
+            ((position, when),) = self.rows(EVENT_UP_TO, middle) or [(0, 0.0)]
+            if when < moment:
+                low = middle
+            else:
+                high = max(low, position - 1)
+        return low
 
     # --- writing
 
@@ -369,15 +381,6 @@ class Database:
                     connection.close()
         if self._lock is not None:
             self._lock.close()
-
-
-def id_hash(id_: Any) -> bytes:
-    """Return what stays of an id before the horizon of the log.
-
-    >>> id_hash("mail 1").hex()
-    '5eecfabcde74784b277a015eac17aa33'
-    """
-    return hashlib.blake2b(id_.encode(), digest_size=16).digest()
 
 
 def _finish(future: asyncio.Future[None], error: Exception | None) -> None:

@@ -10,34 +10,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax.evaluate.progressive import plurality
 from linmax.service.answers import HistoryAnswer, HistoryPoints
 from linmax.service.class_keys import class_of
-from linmax.service.database import Database, Statement
-from linmax.service.messages import Label, Votes
+from linmax.service.database import Statement
+from linmax.service.messages import Label
 from linmax.service.panel import Panel
 from linmax.service.panels import PanelClosedError, Panels
 from linmax.service.problems import ServiceError
-from linmax.service.schema import AMENDMENT, LABELLED, LEARNED
+from linmax.service.replay import Trial, trials_of
 
-EVENTS = f"""
-SELECT e.position, e.time, e.body, v.body, a.label
-FROM events e
-LEFT JOIN events v ON v.position = e.item
-{AMENDMENT.format("e.position")}
-WHERE e.fusion = ? AND e.position > ? AND e.position <= ? AND e.kind IN (?, ?)
-AND (a.position IS NULL OR a.label IS NOT NULL)
-ORDER BY e.position
-"""
 LAST_STORED = "SELECT body FROM histories WHERE fusion = ? AND position <= ? ORDER BY position DESC LIMIT 1"
 INSERT = "INSERT OR REPLACE INTO histories VALUES (?, ?, ?, ?)"
 THIN = """
@@ -54,28 +43,6 @@ ABSTENTIONS = {None: -1, "": -1, -1: -1}  # as `Fusion` reads votes
 CURVES = ("linmax", "plurality", "best_expert", "most_frequent_class")
 COLUMNS = ("trials", "position", *CURVES)
 Longs = NDArray[np.int64]
-decode = msgspec.json.decode
-
-
-class _Item(msgspec.Struct):
-    """What a history reads of the body of an event."""
-
-    votes: Votes | None = None
-    label: Label | None = None
-    prediction: Label | None = None
-
-
-decode_item = msgspec.json.Decoder(_Item).decode
-
-
-class Trial(NamedTuple):
-    """An item with the prediction that was answered, and its label as amended."""
-
-    position: int
-    time: float
-    votes: dict[str, Any]
-    label: Any
-    prediction: Any
 
 
 class _Stored(msgspec.Struct, array_like=True):
@@ -148,6 +115,8 @@ class History:
             self._add(trials[start : start + rows])
 
     def _add(self, trials: list[Trial]) -> None:
+        from linmax.evaluate.progressive import plurality  # a start of the server does not wait for it
+
         votes, labels = self._encode(trials)
         self._class_counts = _grown(self._class_counts, len(self._classes))
         self._expert_correct = _grown(self._expert_correct, len(self._experts))
@@ -183,7 +152,7 @@ class History:
         shapes: dict[tuple[str, ...], Longs] = {}
         known = {**self._classes, **ABSTENTIONS}
         for trial in trials:
-            votes, filled = trial.votes, len(flat)
+            votes, filled = trial.votes or {}, len(flat)
             try:
                 flat += map(known.__getitem__, votes.values())
             except (KeyError, TypeError):  # new classes, or scores
@@ -273,17 +242,6 @@ def top_class(vote: Any, kind: type) -> Any:
 
 def _grown(counts: Longs, size: int) -> Longs:
     return np.concatenate((counts, np.zeros(size - len(counts), np.int64)))
-
-
-def trials_of(database: Database, number: int, after: int, until: int) -> Iterator[Trial]:
-    """Yield what a fusion learned between two positions, as amended since."""
-    for position, time, body, votes, label in database.iterate(
-        EVENTS, number, after, until, LABELLED, LEARNED
-    ):
-        own = decode_item(body)
-        item = own if votes is None else decode_item(votes)
-        truth = own.label if label is None else decode(label)
-        yield Trial(position, time, item.votes or {}, truth, own.prediction)
 
 
 class Histories:

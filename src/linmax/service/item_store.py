@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
-from linmax.service.database import Database, id_hash
+from linmax.service.database import Database
 from linmax.service.messages import StoredItem
 from linmax.service.panel import Panel
 from linmax.service.panels import Panels
 from linmax.service.problems import ServiceError
-from linmax.service.schema import AMENDMENT, LAST_LABEL, SET_LEARNED
+from linmax.service.schema import AMENDMENT, LAST_LABEL, SET_LEARNED, id_hash
 from linmax.service.vote_codes import Codes
 
 FIND = f"""

@@ -20,16 +20,17 @@ from linmax.fusion import Fusion
 from linmax.fusion.model_file import fingerprint, from_bytes, to_bytes
 from linmax.service.class_keys import typed_votes
 from linmax.service.database import Database, Statement
-from linmax.service.messages import FusionSettings, StoredItem
+from linmax.service.messages import FusionSettings, Label
 from linmax.service.schema import AMENDMENT, CREATED, EXCLUDED, LABELLED, LEARNED, RELABELLED, UPLOADED
 from linmax.service.vote_codes import KnownNames, to_batch
 
 EVENTS = f"""
-SELECT e.position, e.body, v.body, a.position IS NOT NULL, a.label
+SELECT e.position, e.time, e.body, v.body, a.label
 FROM events e
 LEFT JOIN events v ON v.position = e.item
 {AMENDMENT.format("e.position")}
 WHERE e.fusion = ? AND e.position > ? AND e.position <= ? AND e.kind IN (?, ?)
+AND (a.position IS NULL OR a.label IS NOT NULL)
 ORDER BY e.position
 """
 LATEST = f"""
@@ -38,20 +39,30 @@ AND kind IN ({CREATED}, {LABELLED}, {LEARNED}, {RELABELLED}, {EXCLUDED}, {UPLOAD
 ORDER BY position DESC LIMIT 1
 """
 LAST_UPLOAD = f"""
-SELECT e.position, m.model FROM events e JOIN models m ON m.position = e.position
-{AMENDMENT.format("e.position")}
-WHERE e.fusion = ? AND e.position > ? AND e.position <= ? AND e.kind = {UPLOADED}
-AND (a.position IS NULL OR a.label IS NOT NULL)
-ORDER BY e.position DESC LIMIT 1
-"""
+SELECT m.position, m.model FROM models m
+{AMENDMENT.format("m.position")}
+WHERE m.fusion = ? AND m.position > ? AND m.position <= ? AND (a.position IS NULL OR a.label IS NOT NULL)
+ORDER BY m.position DESC LIMIT 1
+"""  # models are few, events many
 THIN = """
 DELETE FROM snapshots WHERE fusion = ? AND trials / ? = ? AND code = ?
 AND position > (SELECT horizon FROM fusions WHERE fusions.fusion = snapshots.fusion)
 """
 INSERT_SNAPSHOT = "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?, ?)"
 CHUNK = 1000  # events that are learned at once
-decode_item = msgspec.json.Decoder(StoredItem).decode
 decode = msgspec.json.decode
+
+
+class _Learned(msgspec.Struct):
+    """What is read of the body of an event; its probabilities are not, which saves time."""
+
+    votes: dict[str, Any] | None = None
+    attributes: dict[str, Any] | None = None
+    label: Label | None = None
+    prediction: Label | None = None
+
+
+decode_learned = msgspec.json.Decoder(_Learned).decode
 
 
 class State(NamedTuple):
@@ -82,12 +93,14 @@ class State(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """An item that was learned."""
+    """An item that was learned, with the prediction that was answered, and its label as amended."""
 
     position: int
+    time: float
     votes: dict[str, Any] | None
-    attributes: dict[str, Any] | None
     label: Any
+    prediction: Any
+    attributes: dict[str, Any] | None = None
 
 
 def new_fusion(settings: FusionSettings) -> Fusion:
@@ -97,14 +110,13 @@ def new_fusion(settings: FusionSettings) -> Fusion:
 
 def trials_of(database: Database, number: int, after: int, until: int) -> Iterator[Trial]:
     """Yield what a fusion learned between two positions, as amended since: excluded events are left out."""
-    for position, body, votes, amended, label in database.iterate(
+    for position, time_, body, votes, label in database.iterate(
         EVENTS, number, after, until, LABELLED, LEARNED
     ):
-        own = decode_item(body)
-        item = own if votes is None else decode_item(votes)
-        if amended and label is None:
-            continue
-        yield Trial(position, item.votes, item.attributes, decode(label) if amended else own.label)
+        own = decode_learned(body)
+        item = own if votes is None else decode_learned(votes)
+        truth = own.label if label is None else decode(label)
+        yield Trial(position, time_, item.votes, truth, own.prediction, item.attributes)
 
 
 def restore(

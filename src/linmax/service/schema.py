@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable
+from typing import Any
 
 import apsw
 
@@ -126,3 +128,12 @@ def migrate(connection: apsw.Connection, read_only: bool, now: Callable[[], floa
                 connection.execute("INSERT INTO meta VALUES ('created', ?)", (now(),))
         connection.execute("INSERT INTO versions VALUES (?, ?, ?)", (VERSION, now(), linmax.__version__))
         connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def id_hash(id_: Any) -> bytes:
+    """Return what stays of an id before the horizon of the log.
+
+    >>> id_hash("mail 1").hex()
+    '5eecfabcde74784b277a015eac17aa33'
+    """
+    return hashlib.blake2b(id_.encode(), digest_size=16).digest()

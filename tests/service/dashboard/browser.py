@@ -17,6 +17,13 @@ FUSION = "mail"
 WIDTHS = (1280, 768, 390)
 THEMES = ("light", "dark")
 
+TOO_WIDE = """
+() => document.documentElement.scrollWidth <= window.innerWidth ? [] :
+    [...document.querySelectorAll("body *")]
+    .filter((one) => one.getBoundingClientRect().right > window.innerWidth && !one.closest(".scroll"))
+    .map((one) => one.cloneNode(false).outerHTML.slice(0, 200))
+"""
+
 
 def fill_server(client: Client, trials: int = 400) -> None:
     """Make a fusion with labels, and with items that wait for one; and an empty one."""
@@ -109,8 +116,9 @@ class Dashboard:
         assert not listed, "\n".join(listed)
 
     def check_fits(self) -> None:
-        """Fail if the page is wider than the window."""
-        assert self.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        """Fail if the page is wider than the window, and say what is too wide."""
+        wide = self.page.evaluate(TOO_WIDE)
+        assert not wide, "\n".join(wide)
 
     def shoot(self, path: Path) -> None:
         """Save a picture of the whole page."""

@@ -6,6 +6,7 @@ import hashlib
 import re
 import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,26 @@ def test_nothing_is_loaded_from_elsewhere() -> None:
 def test_every_file_of_the_folder_is_served() -> None:
     files = {path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file()}
     assert files == set(load_assets())
+
+
+def test_the_wheel_has_every_file_of_the_page_and_both_licences(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = pytest.importorskip("hatchling.build", reason="the wheel is built with hatchling")
+    root = Path(__file__).parents[3]
+    if not (root / "pyproject.toml").exists():
+        pytest.skip("the sources of the project are not here")
+    monkeypatch.chdir(root)
+    name = backend.build_wheel(str(tmp_path))
+    with zipfile.ZipFile(tmp_path / name) as wheel:
+        packed = {one.filename: one.file_size for one in wheel.infolist()}
+    place = "linmax/service/dashboard/static/"
+    files = [path for path in FOLDER.rglob("*") if path.is_file()]
+    assert {place + path.relative_to(FOLDER).as_posix(): path.stat().st_size for path in files} == {
+        path: size for path, size in packed.items() if path.startswith(place)
+    }
+    assert any(path.endswith(".dist-info/licenses/LICENSE") for path in packed)
+    assert place + "vendor/uPlot-LICENSE.txt" in packed
 
 
 def test_the_types_are_right() -> None:

@@ -10,11 +10,15 @@ import pytest
 
 from linmax import Fusion
 from linmax.evaluate import trust
+from linmax.fusion.model_file import to_bytes
+from linmax.service.compaction import Compaction
+from linmax.service.dashboard import endpoints
 from linmax.service.dashboard import recent as module
 from linmax.service.dashboard.overview import share
 from linmax.service.dashboard.recent import Labelled, summarize
 from linmax.service.dashboard.trust import SAMPLE
 from tests.service.api import LEARNER, Api, code
+from tests.service.test_compaction import compact
 from tests.service.test_items import run
 
 SHOWN = "/dashboard/fusions/spam"
@@ -91,18 +95,114 @@ def test_trust_is_that_of_a_session_with_the_same_labels(tmp_path: Path) -> None
         found = (await api("GET", f"{SHOWN}/trust")).json()
         assert first["trials"][-1] == 30
         assert found["trials"][-1] == 150
-        trials = made(150)
-        for trial in (30, 150):
-            fusion = Fusion(LEARNER)
-            for votes, label in trials[:trial]:
-                fusion.learn_one(votes, label)
-            last = trials[max(0, trial - SAMPLE) : trial]
-            measured = trust(fusion, [votes for votes, _ in last], [label for _, label in last])
-            total = sum(max(one.contribution, 0.0) for one in measured)
-            for one in measured:
-                wanted = max(one.contribution, 0.0) / total
-                answer = first if trial == 30 else found
-                assert answer["experts"][one.expert][-1] == pytest.approx(wanted, abs=1e-6)
+        assert found["time"] == sorted(found["time"])
+        check_trust(first, made(30))
+        check_trust(found, made(150))
+
+    run(story, tmp_path)
+
+
+def check_trust(answer: dict[str, Any], trials: list[Any], fusion: Fusion | None = None) -> None:
+    """The last point is the trust of a session that has learned the trials, on the last ones of them."""
+    fusion = fusion or Fusion(LEARNER)
+    for votes, label in trials:
+        fusion.learn_one(votes, label)
+    last = trials[-SAMPLE:]
+    measured = trust(fusion, [votes for votes, _ in last], [label for _, label in last])
+    total = sum(max(one.contribution, 0.0) for one in measured)
+    assert answer["trials"][-1] == fusion.trials
+    for one in measured:
+        wanted = max(one.contribution, 0.0) / total
+        assert answer["experts"][one.expert][-1] == pytest.approx(wanted, abs=1e-6)
+
+
+def test_trust_begins_with_the_model_that_was_uploaded_last(tmp_path: Path) -> None:
+    def other() -> Fusion:
+        fusion = Fusion(LEARNER)
+        for _ in range(500):
+            fusion.learn_one({"ann": "w", "zoe": "v"}, "v")
+        return fusion
+
+    async def first(api: Api) -> None:
+        await api.create()
+        await teach(api, 60)
+        await api("GET", f"{SHOWN}/trust")
+        await api("PUT", "/v1/fusions/spam/model", content=to_bytes(other()))
+        assert (await api("GET", f"{SHOWN}/trust")).json()["trials"] == []
+        await teach(api, 30, first=60)
+        found = (await api("GET", f"{SHOWN}/trust")).json()
+        assert found["trials"] == sorted(set(found["trials"]))
+        assert min(found["trials"]) > 500
+        check_trust(found, made(90)[60:], other())
+
+    async def second(api: Api) -> None:
+        await teach(api, 30, first=90)
+        check_trust((await api("GET", f"{SHOWN}/trust")).json(), made(120)[60:], other())
+
+    run(first, tmp_path)
+    run(second, tmp_path)
+
+
+def test_trust_of_a_compacted_log_begins_at_its_horizon(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        await teach(api, 40)
+        await compact(api)
+        await teach(api, 1, first=40)
+        found = (await api("GET", f"{SHOWN}/trust")).json()
+        assert min(found["trials"]) >= 39  # the very last event is not compacted
+        await teach(api, 120, first=41)
+        found = (await api("GET", f"{SHOWN}/trust")).json()
+        check_trust(found, made(161))
+        assert all(sum(row) > 0.99 for row in zip(*found["experts"].values(), strict=True))
+        await compact(api)
+        assert (await api("GET", "/v1/fusions/spam/history")).json()["trials"] == 161
+
+    async def later(api: Api) -> None:
+        await teach(api, 120, first=161)
+        check_trust((await api("GET", f"{SHOWN}/trust")).json(), made(281))
+
+    run(story, tmp_path)
+    run(later, tmp_path)
+
+
+def test_experts_that_were_not_asked_are_what_is_saved(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        await api.learn("all", "x", ann="x", bob="y", eve=None)
+        await api.learn("one", "x", ann="x")
+        await api.predict("two", ann="x", bob="x")
+        await api.label("two", "y")
+        found = (await api("GET", f"{SHOWN}/recent")).json()["asked"]
+        assert (found["experts"], found["mean"], found["saved"]) == (3, 2.0, pytest.approx(1 / 3))
+        assert (found["trials"], found["means"]) == ([1, 2, 3], [3.0, 1.0, 2.0])
+        assert (await api("GET", f"{SHOWN}/recent?window=2")).json()["asked"]["mean"] == 1.5
+        await api.create("empty")
+        nothing = (await api("GET", "/dashboard/fusions/empty/recent")).json()["asked"]
+        assert nothing == {"experts": 0, "mean": None, "saved": None, "trials": [], "means": []}
+
+    run(story, tmp_path)
+
+
+def test_a_range_of_times_has_the_labels_of_that_time(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        start = int(api.service.database.now())
+        await api.create()
+        await teach(api, 8)
+        database = api.service.database
+        day = 86_400
+        await api.service.panels.flush()
+        await api.service.panels.submit([("UPDATE events SET time = ? + position * ?", (start, day))])
+        when = dict(database.rows("SELECT id, time FROM events WHERE kind = 2"))
+        for low, high in ((0, 10**12), (when["002"], when["005"]), (when["005"] + 1, 10**12), (0, start)):
+            wanted = [id_ for id_, time in when.items() if low <= time < high]
+            query = f"from={int(low)}&until={int(high)}"
+            found = (await api("GET", f"{SHOWN}/recent?{query}")).json()
+            assert (found["trials"], found["complete"]) == (len(wanted), True)
+            assert found["history"]["points"]["time"] == [when[id_] for id_ in wanted]
+        part = (await api("GET", f"{SHOWN}/recent?window=2&from={int(when['002'])}")).json()
+        assert (part["trials"], part["complete"]) == (2, False)
+        assert code(await api("GET", f"{SHOWN}/recent?from=yesterday")) == (422, "bad_request")
 
     run(story, tmp_path)
 
@@ -142,6 +242,68 @@ def test_the_overview_names_only_what_may_be_read(tmp_path: Path) -> None:
         limited = await api.token("read", fusions="h*")
         found = (await api("GET", "/dashboard/overview", headers=limited)).json()
         assert [row["name"] for row in found["fusions"]] == ["ham"]
+
+    run(story, tmp_path)
+
+
+def test_the_overview_has_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoints, "MAX_FUSIONS", 3)
+
+    async def story(api: Api) -> None:
+        for number in range(8):
+            await api.create(f"f{number}")
+        for start in (0, 3, 6, 9):
+            found = (await api("GET", f"/dashboard/overview?start={start}")).json()
+            assert found["total"] == 8
+            assert [row["name"] for row in found["fusions"]] == [
+                f"f{i}" for i in range(start, min(8, start + 3))
+            ]
+        found = (await api("GET", "/dashboard/overview?search=F7")).json()
+        assert [row["name"] for row in found["fusions"]] == ["f7"]
+        assert code(await api("GET", "/dashboard/overview?start=-1")) == (422, "bad_request")
+
+    run(story, tmp_path)
+
+
+def test_a_broken_fusion_is_named_and_the_others_are_shown(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def first(api: Api) -> None:
+        for name in ("bad", "good"):
+            await api.create(name)
+            await api.learn("a", "x", name, ann="x")
+
+    async def second(api: Api) -> None:
+        await api.service.panels.submit([("UPDATE snapshots SET model = 'nonsense' WHERE fusion = 1", ())])
+        found = (await api("GET", "/dashboard/overview")).json()
+        assert [row["name"] for row in found["fusions"]] == ["good"]
+        assert found["failed"] == ["bad"]
+        assert "the figures of bad cannot be computed" in caplog.text
+        await api.learn("b", "x", "good", ann="x")
+        moved = await Compaction(api.service.items.store, api.service.histories).run(2e9)
+        assert moved == 1
+        assert "the log of bad cannot be compacted" in caplog.text
+        assert (await api.describe("good"))["horizon"] > 0
+
+    run(first, tmp_path)
+    run(second, tmp_path)
+
+
+def test_a_token_that_may_only_predict_can_try(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        await api.create("ham")
+        await teach(api, 10)
+        only = await api.token("predict", fusions="spam")
+        found = (await api("GET", "/dashboard/overview", headers=only)).json()
+        assert found == {"total": 1, "fusions": [], "unread": ["spam"], "failed": []}
+        choices = (await api("GET", f"{SHOWN}/try", headers=only)).json()
+        assert choices == {"experts": ["ann", "bob", "eve"], "classes": ["x", "y", "z"]}
+        tried = await api("POST", f"{SHOWN}/try", {"votes": {"ann": "y"}}, headers=only)
+        assert tried.json()["prediction"] == "y"
+        for path in ("summary", "recent", "trust", "items"):
+            assert code(await api("GET", f"{SHOWN}/{path}", headers=only))[0] == 403
+        assert code(await api("GET", "/dashboard/fusions/ham/try", headers=only))[0] == 403
 
     run(story, tmp_path)
 
@@ -252,8 +414,6 @@ def test_classes_may_be_numbers_and_votes_scores(tmp_path: Path) -> None:
 def test_an_interval_has_the_share_in_it() -> None:
     for trials, mistakes in ((1, 0), (1, 1), (10, 3), (1000, 999)):
         found = share(trials, mistakes)
-        assert found.accuracy is not None
-        assert found.low is not None
-        assert found.high is not None
+        assert None not in (found.low, found.accuracy, found.high)
         assert 0.0 <= found.low <= found.accuracy <= found.high <= 1.0
     assert share(0, 0).accuracy is None

@@ -78,7 +78,13 @@ def test_the_range_and_the_measure_can_be_chosen(dashboard: Dashboard) -> None:
     page.get_by_label("Horizontal axis").select_option("time")
     page.get_by_text("Data as a table").first.click()
     page.get_by_role("columnheader", name="Time").wait_for()
+    page.get_by_label("Range").select_option("dates")
+    page.get_by_label("From").fill("2001-01-01T00:00:00")
+    row = call(dashboard.server, "GET", f"/dashboard/fusions/{FUSION}/summary").json()
+    page.get_by_text(f"a column a prediction, of the {row['trials']} labels of this time").wait_for()
     dashboard.check_accessible()
+    page.get_by_label("Until").fill("2001-01-02T00:00:00")
+    page.get_by_text("There are no labels in this range.").wait_for()
 
 
 def test_a_revoked_token_ends_the_page(dashboard: Dashboard) -> None:
@@ -98,6 +104,6 @@ def test_what_may_not_be_read_is_said(dashboard: Dashboard) -> None:
     page.goto(f"{dashboard.server.url}/#/fusions/absent")
     page.get_by_role("heading", name="Not allowed").wait_for()
     page.goto(f"{dashboard.server.url}/#/fusions/empty")
-    page.get_by_text("The picture appears with the first labels.").wait_for()
+    page.get_by_text("The picture appears with the first labels of the range.").first.wait_for()
     page.goto(f"{dashboard.server.url}/#/nonsense")
     page.get_by_role("heading", name="There is no such page").wait_for()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -17,7 +18,7 @@ from linmax.fusion import Fusion
 from linmax.service.bodies import answer_json, parse, path_name, query_number, require_scope
 from linmax.service.dashboard.assets import PAGE, answer_asset
 from linmax.service.dashboard.item_lists import find_items, surest_mistakes, uncertain_items
-from linmax.service.dashboard.overview import OverviewRow, items_per_minute, overview_row
+from linmax.service.dashboard.overview import OverviewPage, OverviewRow, items_per_minute, overview_row
 from linmax.service.dashboard.previews import (
     LearnerRequest,
     PreviewRequest,
@@ -26,7 +27,7 @@ from linmax.service.dashboard.previews import (
     preview_removal,
     try_item,
 )
-from linmax.service.dashboard.recent import LARGEST, last_labelled, summarize
+from linmax.service.dashboard.recent import LARGEST, Range, is_complete, last_labelled, summarize
 from linmax.service.dashboard.sessions import Session, Sessions
 from linmax.service.dashboard.trust import TrustHistories
 from linmax.service.endpoints import Endpoints
@@ -37,9 +38,11 @@ from linmax.service.panel import Panel
 from linmax.service.problems import ServiceError
 from linmax.service.tokens import Token
 
-MAX_FUSIONS = 100  # in one overview
+MAX_FUSIONS = 100  # in one page of the overview
+LATEST = 10**12  # seconds since 1970 of the end of a range
 LISTS: dict[str, Callable[[Any, int], Any]] = {"mistakes": surest_mistakes, "uncertain": uncertain_items}
 MAX_SIGN_IN = 10_000  # bytes
+logger = logging.getLogger("linmax.service")
 
 
 class SignInRequest(RequestBody):
@@ -122,17 +125,24 @@ class DashboardEndpoints(Endpoints):
     # --- figures
 
     async def overview(self, request: Request, token: Token) -> Response:
-        """Return the figures of the fusions that the token may read, whose names contain a text."""
+        """Return the figures of a page of the fusions that the token may use, whose names contain a text."""
         wanted = request.query_params.get("search", "").lower()
-        names = [
-            name for name in self.panels.names() if token.allows("read", name) and wanted in name.lower()
-        ]
-
-        rows = []
-        for name in names[:MAX_FUSIONS]:
-            with contextlib.suppress(ServiceError):  # it was deleted meanwhile
-                rows.append(await self._with_panel(name, self._row))
-        return answer_json({"total": len(names), "fusions": rows})
+        start = query_number(request, "start", 0, 0, 10**9)
+        names = [name for name in self.panels.names() if wanted in name.lower() and _usable(token, name)]
+        page = OverviewPage(len(names))
+        for name in names[start : start + MAX_FUSIONS]:
+            if not token.allows("read", name):
+                page.unread.append(name)
+                continue
+            try:
+                page.fusions.append(await self._with_panel(name, self._row))
+            except ServiceError as error:
+                if error.status != 404:  # or it was deleted meanwhile
+                    page.failed.append(name)
+            except Exception:
+                logger.exception("the figures of %s cannot be computed", name)
+                page.failed.append(name)
+        return answer_json(page)
 
     async def summary(self, request: Request, token: Token) -> Response:
         """Return the figures of one fusion."""
@@ -149,9 +159,17 @@ class DashboardEndpoints(Endpoints):
     async def recent(self, request: Request, token: Token) -> Response:
         """Return what the last labels of a fusion show."""
         most = query_number(request, "window", 1000, 1, LARGEST)
-        return await self._read(
-            request, token, lambda number: summarize(last_labelled(self.database, number, most))
-        )
+        start = query_number(request, "from", 0, 0, LATEST)
+        end = query_number(request, "until", LATEST, 0, LATEST)
+
+        def work(panel: Panel) -> Any:
+            after, until = self.database.last_before(start), self.database.last_before(end)
+            wanted = Range(most, after, until)
+            items = last_labelled(self.database, panel.number, wanted)
+            complete = is_complete(self.database, panel.number, wanted, items)
+            return summarize(items, len(panel.fusion.experts), complete=complete)
+
+        return await self._read(request, token, work)
 
     async def trust_over_time(self, request: Request, token: Token) -> Response:
         """Return the trust of each expert over time."""
@@ -167,17 +185,24 @@ class DashboardEndpoints(Endpoints):
                 422, "bad_request", f"list should be one of {', '.join(LISTS)} (got {kind[:100]!r})"
             )
         make = LISTS.get(kind) or (lambda database, number: find_items(database, number, start[:200]))
-        return await self._read(request, token, lambda number: {"items": make(self.database, number)})
+        return await self._read(request, token, lambda panel: {"items": make(self.database, panel.number)})
 
-    async def _read(self, request: Request, token: Token, make: Callable[[int], Any]) -> Response:
+    async def _read(self, request: Request, token: Token, make: Callable[[Panel], Any]) -> Response:
         """Answer with what a thread reads from the log of a fusion."""
         name = path_name(request)
         require_scope(token, "read", name)
-        number = (await self.panels.open(name)).number
+        panel = await self.panels.open(name)
         async with self.reading:
-            return answer_json(await asyncio.to_thread(make, number))
+            return answer_json(await asyncio.to_thread(make, panel))
 
     # --- trying and previews
+
+    async def show_choices(self, request: Request, token: Token) -> Response:
+        """Return the experts and classes that votes to try can be chosen from."""
+        name = path_name(request)
+        require_scope(token, "predict", name)
+        fusion = (await self.panels.open(name)).fusion
+        return answer_json({"experts": fusion.experts, "classes": fusion.classes})
 
     async def try_votes(self, request: Request, token: Token) -> Response:
         """Predict and explain an item that is not stored, and say whom to ask next."""
@@ -208,14 +233,20 @@ class DashboardEndpoints(Endpoints):
         """List the stored states of a fusion, the latest first."""
         require_scope(token, "admin", path_name(request))
         return await self._read(
-            request, token, lambda number: {"snapshots": list_snapshots(self.database, number)}
+            request, token, lambda panel: {"snapshots": list_snapshots(self.database, panel.number)}
         )
 
     async def preview(self, request: Request, token: Token) -> Response:
         """Say what excluding events or rolling back would take back; nothing is changed."""
         require_scope(token, "admin", path_name(request))
         wanted = parse(await read_body(request), PreviewRequest)
-        return await self._read(request, token, lambda number: preview_removal(self.database, number, wanted))
+        return await self._read(
+            request, token, lambda panel: preview_removal(self.database, panel.number, wanted)
+        )
+
+
+def _usable(token: Token, name: str) -> bool:
+    return token.allows("read", name) or token.allows("predict", name)
 
 
 def _info(session: Session) -> Any:

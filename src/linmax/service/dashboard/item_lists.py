@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from linmax.service.dashboard.recent import Labelled, last_labelled
+from linmax.service.dashboard.recent import Labelled, Range, last_labelled
 from linmax.service.database import Database
 from linmax.service.item_store import EXPIRED, decode_item
 from linmax.service.messages import Label
@@ -82,7 +82,7 @@ def surest_mistakes(database: Database, number: int) -> list[ItemRow]:
     database, number
         The log, and the number of the fusion.
     """
-    wrong = [one for one in last_labelled(database, number, LOOKED_AT) if one.prediction != one.label]
+    wrong = [one for one in last_labelled(database, number, Range(LOOKED_AT)) if one.prediction != one.label]
     wrong.sort(key=lambda one: (-(one.probability or 0.0), -one.position))
     return [_mistake(one) for one in wrong[:MOST]]
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from linmax.evaluate.significance import wilson_interval
 from linmax.service.answers import HistoryAnswer
 from linmax.service.database import Database
 from linmax.service.history import CURVES
@@ -78,6 +77,27 @@ class OverviewRow(Struct):
     spark: list[float]
 
 
+class OverviewPage(Struct):
+    """A page of the overview.
+
+    Attributes
+    ----------
+    total : int
+        The number of fusions on all pages.
+    fusions : list of OverviewRow
+        Those of this page.
+    unread : list of str
+        Fusions of this page that the token may predict with, and not read.
+    failed : list of str
+        Fusions of this page whose figures cannot be computed; the log of the server says why.
+    """
+
+    total: int
+    fusions: list[OverviewRow] = []
+    unread: list[str] = []
+    failed: list[str] = []
+
+
 def share(trials: int, mistakes: int) -> Share:
     """Return the accuracy of a predictor with its interval.
 
@@ -85,6 +105,8 @@ def share(trials: int, mistakes: int) -> Share:
     >>> found.accuracy, round(found.low, 3), round(found.high, 3)
     (0.9, 0.826, 0.945)
     """
+    from linmax.evaluate.significance import wilson_interval  # a start of the server does not wait for it
+
     if not trials:
         return Share(mistakes, None, None, None)
     accuracy = 1.0 - mistakes / trials

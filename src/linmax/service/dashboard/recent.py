@@ -10,13 +10,12 @@ import numpy as np
 from msgspec import Struct
 
 from linmax import inputs
-from linmax.evaluate.experts import agreement_table
-from linmax.evaluate.progressive import voted_classes
 from linmax.service.answers import HistoryAnswer
 from linmax.service.class_keys import class_key
 from linmax.service.database import Database
-from linmax.service.history import History, Trial, top_class
+from linmax.service.history import History, top_class
 from linmax.service.item_store import decode_item
+from linmax.service.replay import Trial
 from linmax.service.schema import AMENDMENT, LABELLED, LEARNED
 
 LAST = f"""
@@ -24,9 +23,13 @@ SELECT e.position, e.time, e.id, e.body, v.body, a.label
 FROM events e
 LEFT JOIN events v ON v.position = e.item
 {AMENDMENT.format("e.position")}
-WHERE e.fusion = ? AND e.kind IN (?, ?) AND (a.position IS NULL OR a.label IS NOT NULL)
+WHERE e.fusion = ? AND e.position > ? AND e.position <= ? AND e.kind IN (?, ?)
+AND (a.position IS NULL OR a.label IS NOT NULL)
 ORDER BY e.position DESC LIMIT ?
 """
+ANY_LABEL = (
+    "SELECT 1 FROM events WHERE fusion = ? AND position > ? AND position < ? AND kind IN (?, ?) LIMIT 1"
+)
 LARGEST = 5000  # labels that are looked at
 MAX_BYTES = 16 << 20  # of their votes
 MAX_VOTES = 500_000
@@ -35,6 +38,7 @@ MAX_EXPERTS, MAX_CLASSES = 30, 20  # of a table
 MAX_LISTED = 200  # experts in a list
 BINS = 10
 LEVELS = 50  # of coverage
+PARTS = 60  # of the experts that are asked over time
 
 
 class Labelled(NamedTuple):
@@ -82,6 +86,30 @@ class Coverage(Struct):
     error: list[float]
 
 
+class Asked(Struct):
+    """How many experts were asked about an item: an expert was asked if the item has a vote or null for it.
+
+    Attributes
+    ----------
+    experts : int
+        All experts that the fusion knows.
+    mean : float or null
+        The mean number of experts that were asked; null without items.
+    saved : float or null
+        The share of the votes that were not asked for: the share of the cost if all votes cost the same.
+    trials : list of int
+        The number of items at the end of each part of the range.
+    means : list of float
+        The mean number of experts that were asked in each part.
+    """
+
+    experts: int
+    mean: float | None
+    saved: float | None
+    trials: list[int]
+    means: list[float]
+
+
 class ExpertRow(Struct):
     """How an expert did: its votes, and those of them that were right."""
 
@@ -91,19 +119,29 @@ class ExpertRow(Struct):
 
 
 class Recent(Struct):
-    """What the last labels show."""
+    """What the last labels show; `complete` if they are all that the range has."""
 
     trials: int
     position: int
+    complete: bool
     history: HistoryAnswer
     confusion: Confusion
     agreement: Agreement
     calibration: list[Bin]
     coverage: Coverage
     experts: list[ExpertRow]
+    asked: Asked
 
 
-def last_labelled(database: Database, number: int, most: int) -> list[Labelled]:
+class Range(NamedTuple):
+    """The labels that are looked at: the last `most` ones after a position, up to another one."""
+
+    most: int
+    after: int = 0
+    until: int = 2**62
+
+
+def last_labelled(database: Database, number: int, wanted: Range) -> list[Labelled]:
     """Return the last labelled items of a fusion, oldest first; fewer if they have many votes.
 
     Parameters
@@ -112,13 +150,13 @@ def last_labelled(database: Database, number: int, most: int) -> list[Labelled]:
         The log.
     number
         The number of the fusion.
-    most
-        The number of items.
+    wanted
+        Which ones.
     """
     found: list[Labelled] = []
     size = votes = 0
     for position, time, id_, body, item_body, amended in database.iterate(
-        LAST, number, LABELLED, LEARNED, most
+        LAST, number, wanted.after, wanted.until, LABELLED, LEARNED, wanted.most
     ):
         own = decode_item(body)
         item = own if item_body is None else decode_item(item_body)
@@ -133,13 +171,35 @@ def last_labelled(database: Database, number: int, most: int) -> list[Labelled]:
     return found[::-1]
 
 
-def summarize(items: list[Labelled]) -> Recent:
+def is_complete(database: Database, number: int, wanted: Range, items: list[Labelled]) -> bool:
+    """Tell whether a range has no labels before those that were found.
+
+    Parameters
+    ----------
+    database, number
+        The log, and the number of the fusion.
+    wanted
+        The range.
+    items
+        What `last_labelled` has returned.
+    """
+    if not items:
+        return True
+    first = items[0].position
+    return not database.rows(ANY_LABEL, number, wanted.after, first, LABELLED, LEARNED)
+
+
+def summarize(items: list[Labelled], experts: int = 0, *, complete: bool = True) -> Recent:
     """Return what labelled items show.
 
     Parameters
     ----------
     items
         The items, oldest first.
+    experts
+        The number of experts that the fusion knows, if there are more than those of the items.
+    complete
+        Whether the items are all of their range.
 
     Examples
     --------
@@ -150,6 +210,9 @@ def summarize(items: list[Labelled]) -> Recent:
     >>> found.calibration[0].confidence, found.calibration[0].accuracy, found.coverage.error[-1]
     (0.75, 0.0, 1.0)
     """
+    from linmax.evaluate.experts import agreement_table  # a start of the server does not wait for it
+    from linmax.evaluate.progressive import voted_classes
+
     history = History([])
     history.add([Trial(one.position, one.time, one.votes, one.label, one.prediction) for one in items])
     names = inputs.Names()
@@ -164,11 +227,12 @@ def summarize(items: list[Labelled]) -> Recent:
         names.experts.extend(batch.new_experts)
         votes, labels = voted_classes(batch), batch.labels
     shown, table = agreement_table(votes, MAX_EXPERTS)
-    experts = [str(name) for name in names.experts.names]
+    voting = [str(name) for name in names.experts.names]
     return Recent(
-        len(items), items[-1].position if items else 0, history.answer(POINTS), _confusion(items),
-        Agreement([experts[i] for i in shown], table, max(0, votes.shape[1] - len(shown))),
-        _calibration(items), _coverage(items), _experts(experts, votes, labels),
+        len(items), items[-1].position if items else 0, complete, history.answer(POINTS), _confusion(items),
+        Agreement([voting[i] for i in shown], table, max(0, votes.shape[1] - len(shown))),
+        _calibration(items), _coverage(items), _experts(voting, votes, labels),
+        _asked(items, max(experts, len(voting))),
     )  # fmt: skip
 
 
@@ -218,3 +282,13 @@ def _experts(names: list[str], votes: Any, labels: Any) -> list[ExpertRow]:
     right = np.count_nonzero(votes == labels[:, None], axis=0).tolist() if len(labels) else []
     rows = [ExpertRow(*row) for row in zip(names, given, right, strict=False)]
     return sorted(rows, key=lambda row: (-row.right, row.votes, row.name))[:MAX_LISTED]
+
+
+def _asked(items: list[Labelled], experts: int) -> Asked:
+    total = np.concatenate(([0], np.cumsum([len(one.votes) for one in items], dtype=np.int64)))
+    if not items or not experts:
+        return Asked(experts, None, None, [], [])
+    ends = np.unique(np.linspace(0, len(items), min(PARTS, len(items)) + 1).round().astype(np.int64))
+    means = np.diff(total[ends]) / np.diff(ends)
+    mean = float(total[-1] / len(items))
+    return Asked(experts, mean, 1.0 - mean / experts, ends[1:].tolist(), means.tolist())

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
-from linmax.evaluate.experts import Codes, expert_contributions, own_weights, vote_weights
 from linmax.fusion import Fusion
 from linmax.fusion.model_file import from_bytes
 from linmax.service import replay
@@ -21,11 +21,13 @@ from linmax.service.panel import Panel
 from linmax.service.panels import Panels
 from linmax.service.schema import LABELLED, LEARNED
 
-SNAPSHOTS = "SELECT position, trials FROM snapshots WHERE fusion = ? AND position <= ? ORDER BY position"
+SNAPSHOTS = """
+SELECT position, trials FROM snapshots WHERE fusion = ? AND position > ? AND position <= ? ORDER BY position
+"""
 MODEL = "SELECT model FROM snapshots WHERE fusion = ? AND position = ?"
 FIRST_OF_LAST = """
 SELECT min(position) FROM (
-    SELECT position FROM events WHERE fusion = ? AND position <= ? AND kind IN (?, ?)
+    SELECT position FROM events WHERE fusion = ? AND position > ? AND position <= ? AND kind IN (?, ?)
     ORDER BY position DESC LIMIT ?
 )
 """
@@ -36,6 +38,7 @@ MANY_CELLS, MAX_CELLS = 50_000, 2_000_000  # of a table of weights: then there a
 MAX_REPLAY = 25_000  # labels that are learned again to see how trust came about
 SHOWN = 30  # experts, those that were trusted most
 Encoded = tuple[list[int], list[int], int]
+Codes = NDArray[np.int32]
 
 
 class TrustAnswer(Struct):
@@ -45,6 +48,8 @@ class TrustAnswer(Struct):
     ----------
     trials : list of int
         The number of labels at each point.
+    time : list of float
+        When the last one of them came, in seconds since 1970.
     experts : dict
         The share of the trust of the experts that were trusted most, at each point; the most trusted first.
     omitted : int
@@ -52,12 +57,23 @@ class TrustAnswer(Struct):
     """
 
     trials: list[int]
+    time: list[float]
     experts: dict[str, list[float]]
     omitted: int
 
 
+class _Point(NamedTuple):
+    """The trust after a number of labels, the last of which came at a time."""
+
+    trials: int
+    time: float
+    shares: dict[str, float]
+
+
 class TrustHistory:
     """The trust of one fusion over time, derived from its snapshots and from the log after the last one.
+
+    It begins with the model that was uploaded last, if there is one.
 
     Parameters
     ----------
@@ -71,54 +87,70 @@ class TrustHistory:
         self._database = database
         self._number = number
         self._settings = settings
-        self._points: list[tuple[int, dict[str, float]]] = []
+        self._points: list[_Point] = []
         self._recent: deque[Encoded] = deque(maxlen=SAMPLE)
         self._every = max(1, trials // MAX_POINTS)
         self._state = replay.State(replay.new_fusion(settings), 0, 0, 0, 0)
+        self._uploaded = 0  # the position of the model that it begins with
 
     def start(self, until: int) -> None:
         """Begin with the snapshots that are stored, or with the first event if there are none."""
-        found = self._database.rows(SNAPSHOTS, self._number, until)
+        for position, model in self._database.rows(replay.LAST_UPLOAD, self._number, 0, until):
+            fusion = from_bytes(model, f"the model that was uploaded at position {position}")
+            self._state = replay.State(fusion, position, position, position, 0)
+            self._uploaded = position
+        found = self._database.rows(SNAPSHOTS, self._number, self._uploaded, until)
         if not found:
             return
-        if found[0][1] <= MAX_REPLAY:
+        if found[0][1] - self._state.fusion.trials <= MAX_REPLAY:
             self.advance(found[0][0])
-        if self._state.fusion.trials != found[0][1]:  # it began with a model that has learned elsewhere
-            self._state = self._state._replace(position=0)
+        if self._state.fusion.trials != found[0][1]:  # the log was compacted: its first events are missing
+            self._state = self._state._replace(position=self._uploaded)
+            self._points.clear()
         last = found[-1][0]
         step = max(1, -(-len(found) // MAX_SNAPSHOTS))
         for position, trials in found[::-1][::step][::-1]:
             if position > self._state.position:
                 ((model,),) = self._database.rows(MODEL, self._number, position)
                 fusion = from_bytes(model, f"the snapshot at position {position}")
-                self._fill_recent(fusion, position)
-                self._points.append((trials, shares(fusion, list(self._recent))))
+                time = self._fill_recent(fusion, position)
+                if time is not None:
+                    self._points.append(_Point(trials, time, shares(fusion, list(self._recent))))
                 if position == last:
                     self._state = replay.State(fusion, position, position, position, 0)
 
-    def _fill_recent(self, fusion: Fusion, position: int) -> None:
-        first = self._database.rows(FIRST_OF_LAST, self._number, position, LABELLED, LEARNED, SAMPLE)[0][0]
+    def _fill_recent(self, fusion: Fusion, position: int) -> float | None:
+        """Read the labels before a position; return when the last one came, None if none are left."""
+        ((first,),) = self._database.rows(
+            FIRST_OF_LAST, self._number, self._uploaded, position, LABELLED, LEARNED, SAMPLE
+        )
         self._recent.clear()
+        time = None
         if first is not None:
-            trials = replay.trials_of(self._database, self._number, first - 1, position)
-            self._recent.extend(encode(fusion, one) for one in trials)
+            for one in replay.trials_of(self._database, self._number, first - 1, position):
+                self._recent.append(encode(fusion, one))
+                time = one.time
+        return time
 
     def advance(self, until: int) -> None:
         """Learn the events up to a position, and measure trust now and then."""
-        fusion, learned = self._state.fusion, 0
+        fusion, time = self._state.fusion, None
         for one in replay.trials_of(self._database, self._number, self._state.position, until):
-            votes = typed_votes(fusion, one.votes, one.label)
-            fusion.learn_one(votes, one.label, attributes=one.attributes)
+            try:
+                votes = typed_votes(fusion, one.votes, one.label)
+                fusion.learn_one(votes, one.label, attributes=one.attributes)
+            except ValueError:
+                continue  # left out, as `replay.advance` does
             self._recent.append(encode(fusion, one))
-            learned += 1
+            time = one.time
             if fusion.trials % self._every == 0:
-                self._measure(fusion)
-        if learned and (not self._points or self._points[-1][0] != fusion.trials):
-            self._measure(fusion)
+                self._measure(fusion, time)
+        if time is not None and (not self._points or self._points[-1].trials != fusion.trials):
+            self._measure(fusion, time)
         self._state = self._state._replace(position=max(until, self._state.position))
 
-    def _measure(self, fusion: Fusion) -> None:
-        self._points.append((fusion.trials, shares(fusion, list(self._recent))))
+    def _measure(self, fusion: Fusion, time: float) -> None:
+        self._points.append(_Point(fusion.trials, time, shares(fusion, list(self._recent))))
         cells = len(fusion.experts) * len(fusion.classes) ** 2
         most = MAX_POINTS if cells <= MANY_CELLS else FEW_POINTS
         if len(self._points) > most:
@@ -128,14 +160,18 @@ class TrustHistory:
     def answer(self) -> TrustAnswer:
         """Return the trust of the most trusted experts."""
         largest: dict[str, float] = {}
-        for _, point in self._points:
-            for name, share in point.items():
+        for point in self._points:
+            for name, share in point.shares.items():
                 largest[name] = max(share, largest.get(name, 0.0))
-        last = self._points[-1][1] if self._points else {}
+        last = self._points[-1].shares if self._points else {}
         order = sorted(largest, key=lambda name: (-last.get(name, 0.0), -largest[name], name))
         return TrustAnswer(
-            [trials for trials, _ in self._points],
-            {name: [round(point.get(name, 0.0), 6) for _, point in self._points] for name in order[:SHOWN]},
+            [point.trials for point in self._points],
+            [point.time for point in self._points],
+            {
+                name: [round(point.shares.get(name, 0.0), 6) for point in self._points]
+                for name in order[:SHOWN]
+            },
             max(0, len(order) - SHOWN),
         )
 
@@ -175,6 +211,8 @@ def shares(fusion: Fusion, trials: list[Encoded]) -> dict[str, float]:
 
 def _contributions(fusion: Fusion, votes: Codes, truth: Codes) -> Any:
     """Return how far each expert raises the score of the truth above the mean, as `linmax.evaluate.trust`."""
+    from linmax.evaluate.experts import expert_contributions, own_weights, vote_weights
+
     classes = len(fusion.classes)
     if votes.shape[1] * classes**2 <= MAX_CELLS:
         return np.array(expert_contributions(vote_weights(fusion), votes, truth))

@@ -6,6 +6,7 @@ import { lineCsv, lineSvg, matrixCsv, matrixSvg, png, save } from "./picture.js"
 /** @typedef {import("./picture.js").Lines} Lines @typedef {import("./picture.js").Matrix} Matrix */
 
 const TABLE_ROWS = 60;
+const WHOLE = [1, 2, 5].flatMap((one) => [...Array(12).keys()].map((power) => one * 10 ** power)).sort((a, b) => a - b); // steps of an axis
 
 /** @type {Promise<any> | null} */
 let loading = null;
@@ -148,7 +149,7 @@ export class LineChart {
       ...this.size(),
       scales: { x: { time: false }, y: { range: this.options.range ?? ((/** @type {any} */ _, /** @type {number} */ low, /** @type {number} */ high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.06 : 1]) } },
       axes: [
-        { ...axis, values: (/** @type {any} */ _, /** @type {number[]} */ at) => at.map(lines.xFormat), space: 80 },
+        { ...axis, values: (/** @type {any} */ _, /** @type {number[]} */ at) => at.map(lines.xFormat), space: 80, ...(lines.xWhole ? { incrs: WHOLE } : {}) },
         { ...axis, values: (/** @type {any} */ _, /** @type {number[]} */ at) => at.map(lines.yFormat), size: 58 },
       ],
       series: [

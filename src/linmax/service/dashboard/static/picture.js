@@ -2,7 +2,7 @@
 
 /**
  * @typedef {{name: string, values: (number | null)[], dash?: boolean}} Series
- * @typedef {{title: string, x: number[], xLabel: string, yLabel: string, series: Series[],
+ * @typedef {{title: string, x: number[], xLabel: string, xWhole?: boolean, yLabel: string, series: Series[],
  *   xFormat: (value: number) => string, yFormat: (value: number) => string}} Lines
  * @typedef {{title: string, rows: string[], columns: string[], values: (number | null)[][], corner: string,
  *   format: (value: number) => string}} Matrix
@@ -12,6 +12,9 @@ export const COLORS = ["#1f5fbf", "#c2570c", "#2a8a57", "#8a4fbf", "#b8860b", "#
 const WIDTH = 880;
 const HEIGHT = 460;
 const FONT = "font-family='system-ui, sans-serif' font-size='13'";
+
+/** @param {string} name @param {number} most */
+const short = (name, most) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
 
 /** @param {string | number} text */
 const escape = (text) => String(text).replace(/[&<>'"]/g, (one) => `&#${one.charCodeAt(0)};`);
@@ -46,7 +49,7 @@ export function lineSvg({ title, x, xLabel, yLabel, series, xFormat, yFormat }) 
     const dash = one.dash ? " stroke-dasharray='5 4'" : "";
     parts.push(`<path d='${path}' fill='none' stroke='${color}' stroke-width='2'${dash}/>`);
     parts.push(`<line x1='${right + 14}' x2='${right + 34}' y1='${top + 8 + 20 * i}' y2='${top + 8 + 20 * i}' stroke='${color}' stroke-width='3'${dash}/>`);
-    parts.push(`<text x='${right + 40}' y='${top + 12 + 20 * i}' fill='#1a2230'>${escape(one.name)}</text>`);
+    parts.push(`<text x='${right + 40}' y='${top + 12 + 20 * i}' fill='#1a2230'>${escape(short(one.name, 20))}</text>`);
   });
   parts.push(`<text x='${(left + right) / 2}' y='${HEIGHT - 16}' text-anchor='middle' fill='#566072'>${escape(xLabel)}</text>`);
   parts.push(`<text x='${left}' y='${top - 12}' fill='#566072'>${escape(yLabel)}</text>`);
@@ -61,7 +64,6 @@ export function matrixSvg({ title, rows, columns, values, corner, format }) {
   const cell = 62, height = 30, left = 150, top = 90;
   const largest = Math.max(1e-9, ...values.flat().map((value) => value ?? 0));
   const parts = [`<text x='12' y='${top - 12}' fill='#566072'>${escape(corner)}</text>`];
-  const short = (/** @type {string} */ name, /** @type {number} */ most) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
   columns.forEach((name, j) => parts.push(`<text x='${left + cell * (j + 0.5)}' y='${top - 12}' text-anchor='middle' fill='#1a2230'>${escape(short(name, 8))}</text>`));
   rows.forEach((name, i) => {
     parts.push(`<text x='12' y='${top + height * i + 20}' fill='#1a2230'>${escape(short(name, 18))}</text>`);

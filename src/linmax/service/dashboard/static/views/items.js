@@ -100,7 +100,7 @@ function itemTable(name, items, caption) {
       h("td", { "data-label": "Prediction" }, String(item.prediction ?? "–")),
       h("td", { "data-label": "Probability", class: "number" }, percent(item.probability, 0)),
       h("td", { "data-label": "Label", class: item.label === null ? "muted" : item.label === item.prediction ? "good" : "bad" }, item.label === null ? "waits" : String(item.label)),
-      h("td", { "data-label": "Time", class: "muted small" }, moment(item.time)),
+      h("td", { "data-label": "Time", class: "muted small time" }, moment(item.time)),
     ))),
   ));
 }

@@ -75,7 +75,8 @@ export async function show(main, name) {
     amend(`Exclude labels from ${name}?`, wanted, "exclude", excludeProblem);
   } }, h("h2", {}, "Exclude labels"), h("p", { class: "hint" }, "The state becomes what it would be without them. What is given must all apply."),
   field("Items, an id per line", ids),
-  h("div", { class: "fields" }, field("Labelled by the token", actor), field("From", from), field("Until", until)),
+  field("Labelled by the token", actor),
+  h("div", { class: "fields" }, field("From", from), field("Until", until)),
   excludeProblem, h("div", { class: "row" }, h("button", { type: "submit" }, "Preview")));
 
   async function remove() {

@@ -1,9 +1,10 @@
 // All fusions that may be read: how each does beside its baselines.
 
 import { get } from "../api.js";
-import { count, fill, h, percent, stateBox } from "../dom.js";
+import { count, fill, h, percent, select, stateBox } from "../dom.js";
 
 const EVERY = 5000; // milliseconds
+const PAGE = 100; // fusions that the server sends at once
 
 /**
  * @typedef {{mistakes: number, accuracy: number | null, low: number | null, high: number | null}} Share
@@ -29,27 +30,54 @@ const COLUMNS = [
 export async function show(main) {
   let search = "";
   let sort = { key: "name", down: false };
-  /** @type {Row[]} */
-  let rows = [];
-  let total = 0;
+  let start = 0;
+  /** @type {{total: number, fusions: Row[], unread: string[], failed: string[]}} */
+  let found = { total: 0, fusions: [], unread: [], failed: [] };
   const body = h("div", { class: "card" });
   const summary = h("p", { class: "muted", role: "status" });
   const input = /** @type {HTMLInputElement} */ (h("input", { type: "search", placeholder: "Search by name", "aria-label": "Search fusions by name" }));
+  const problem = h("p", { class: "problem" });
+  const unreadCard = h("section", { class: "card", hidden: true });
+  const previous = /** @type {HTMLButtonElement} */ (h("button", { type: "button", onclick: () => turn(Math.max(0, start - PAGE)) }, "Previous"));
+  const next = /** @type {HTMLButtonElement} */ (h("button", { type: "button", onclick: () => turn(start + PAGE) }, "Next"));
+  const pages = h("nav", { "aria-label": "Pages", hidden: true }, previous, next);
+  const order = select(COLUMNS.map((one) => ({ value: one.key, label: one.key === "name" ? "Sort by name" : `Sort by ${one.label.toLowerCase()}` })), sort.key, (key) => {
+    sort = { key, down: key !== "name" };
+    draw();
+  });
+  order.className = "sort-by";
+  order.setAttribute("aria-label", "Sort fusions");
   let timer = 0;
 
   async function load() {
-    const found = await get(`/dashboard/overview?search=${encodeURIComponent(search)}`);
-    rows = found.fusions;
-    total = found.total;
+    const wanted = `search=${encodeURIComponent(search)}&start=${start}`;
+    const answer = await get(`/dashboard/overview?${wanted}`);
+    if (wanted !== `search=${encodeURIComponent(search)}&start=${start}`) return;
+    found = answer;
+    if (start && start >= found.total) return turn(0);
     draw();
+  }
+
+  /** Show the page that begins with a fusion. @param {number} first */
+  async function turn(first) {
+    start = first;
+    await load().catch(() => undefined);
   }
 
   function draw() {
     const column = COLUMNS.find((one) => one.key === sort.key) ?? COLUMNS[0];
-    const sorted = [...rows].sort((a, b) => compare(column.of(a), column.of(b)) * (sort.down ? -1 : 1) || compare(a.name, b.name));
-    const text = total > rows.length ? `The first ${rows.length} of ${total}. Search to see others.` : `${total} ${total === 1 ? "fusion" : "fusions"}`;
+    const { total, fusions, unread, failed } = found;
+    const sorted = [...fusions].sort((a, b) => compare(column.of(a), column.of(b)) * (sort.down ? -1 : 1) || compare(a.name, b.name));
+    const text = total > PAGE ? `${count(start + 1)} to ${count(Math.min(start + PAGE, total))} of ${count(total)} fusions, each page sorted by itself` : `${total} ${total === 1 ? "fusion" : "fusions"}`;
     if (summary.textContent !== text) summary.textContent = text;
-    if (!rows.length) {
+    pages.hidden = total <= PAGE;
+    previous.disabled = start === 0;
+    next.disabled = start + PAGE >= total;
+    fill(problem, failed.length ? `The figures of ${failed.join(", ")} cannot be computed; the log of the server says why.` : null);
+    unreadCard.hidden = !unread.length;
+    fill(unreadCard, h("h2", {}, "To try"), h("p", { class: "hint" }, "The token may predict with these fusions, and not read their figures."), h("ul", { class: "names" }, unread.map((name) => h("li", {}, h("a", { href: `#/fusions/${encodeURIComponent(name)}/try` }, name)))));
+    body.hidden = !fusions.length && (unread.length > 0 || failed.length > 0);
+    if (!fusions.length) {
       const none = search ? stateBox("No fusion has such a name", "Search for another text.") : stateBox("There is no fusion yet", "The administrator creates one, on the page Admin or with PUT /v1/fusions/NAME.");
       return fill(body, none);
     }
@@ -66,6 +94,7 @@ export async function show(main) {
       const active = column.key === sort.key;
       const button = h("button", { type: "button", "data-sort": column.key, onclick: () => {
         sort = { key: column.key, down: active ? !sort.down : column.key !== "name" };
+        order.value = sort.key;
         draw();
         /** @type {HTMLElement | null} */ (body.querySelector(`[data-sort="${column.key}"]`))?.focus();
       } }, column.label);
@@ -74,19 +103,22 @@ export async function show(main) {
     });
     heads.push(h("th", { scope: "col" }, "Mistakes over time"));
     return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Fusions" },
-      h("table", { class: "stack" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, sorted.map(line))));
+      h("table", { class: "stack wide" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, sorted.map(line))));
   }
 
   input.addEventListener("input", () => {
     search = input.value.trim();
+    start = 0;
     clearTimeout(timer);
     timer = setTimeout(() => load().catch(() => undefined), 200);
   });
   main.append(
     h("div", { class: "head" }, h("h1", {}, "Fusions"), summary),
-    h("div", { class: "row" }, input),
+    h("div", { class: "row" }, input, order, pages),
+    problem,
     body,
-    h("p", { class: "hint" }, "Accuracy is that of the predictions that were answered, with a 95 % interval. Plurality, the best expert so far and the most frequent class are on the same items. Lately means the last 500 labels, or a few more."),
+    unreadCard,
+    h("p", { class: "hint" }, "Accuracy is that of the predictions that were answered. Plurality, the best expert so far and the most frequent class are on the same items. Below each is a 95 % interval. Lately means the last 500 labels, or a few more."),
   );
   await load();
   const poll = setInterval(() => {
@@ -113,9 +145,9 @@ function line(row) {
     h("th", { scope: "row" }, h("div", { class: "row" }, h("a", { class: "name", href: `#/fusions/${encodeURIComponent(row.name)}` }, row.name), badges)),
     cell("Accuracy", h("strong", {}, percent(linmax.accuracy)), interval(linmax)),
     cell("Lately", percent(row.window.linmax?.accuracy), row.window.linmax ? interval(row.window.linmax) : null),
-    cell("Plurality", percent(plurality.accuracy)),
-    cell("Best expert", percent(best.accuracy)),
-    cell("Frequent class", percent(frequent.accuracy)),
+    cell("Plurality", percent(plurality.accuracy), interval(plurality)),
+    cell("Best expert", percent(best.accuracy), interval(best)),
+    cell("Frequent class", percent(frequent.accuracy), interval(frequent)),
     cell("Labels", count(row.trials)),
     cell("Waiting", count(row.waiting)),
     cell("Items/min", count(Math.round(row.per_minute))),

@@ -1,6 +1,6 @@
 // Try it: what would linmax say to some votes, and why. Nothing is stored.
 
-import { ApiError, allows, figuresPath, fusionPath, get, request } from "../api.js";
+import { ApiError, allows, figuresPath, get, request } from "../api.js";
 import { field, fill, h, notify, select } from "../dom.js";
 import { contributionTable, fusionHead, probabilityTable } from "./parts.js";
 
@@ -11,7 +11,8 @@ const ABSTAINS = "abstains";
 /** @param {HTMLElement} main @param {string} name */
 export async function show(main, name) {
   if (!allows("predict", name)) throw new ApiError(403, "forbidden", `the token lacks the scope predict for ${name}`);
-  const [info, trust] = await Promise.all([get(fusionPath(name)), get(figuresPath(name, "/trust"))]);
+  const readable = allows("read", name);
+  const [info, trust] = await Promise.all([get(figuresPath(name, "/try")), readable ? get(figuresPath(name, "/trust")) : { experts: {} }]);
   const known = new Set(info.experts);
   const order = [...Object.keys(trust.experts).filter((one) => known.has(one)), ...info.experts.filter((/** @type {string} */ one) => !(one in trust.experts))];
   /** @type {Map<string, any>} */
