@@ -32,6 +32,11 @@ LEARNERS = (
     "BalancedWinnow(1.2)", "Averaged(Logistic(0.1))", "Voted(Perceptron())",
     "WeightedMajority([Perceptron(), Winnow(1.2)])",
 )  # fmt: skip
+COSTLY = (
+    "Perceptron(slack=1.0)", "Perceptron(slack=3.0)", "PassiveAggressive()",
+    'Averaged(Perceptron(slack=0.5, start="equal"))', 'Averaged(Perceptron(slack=5.0, start="equal"))',
+    'Averaged(Perceptron(slack=20.0, start="equal"))', "Averaged(Winnow(1.2, slack=0.01))",
+)  # fmt: skip
 ANSWERED = {"mmlu_pro_votes": (0.1, 0.2), "trec_rules_votes": (0.02, 0.05), "relevance4": (0.05, 0.1)}
 """The panels on which answers are tried, and the allowed errors."""
 COVERED = (0.8, 0.9, 0.95, 0.99)
@@ -58,6 +63,26 @@ def mean_log_losses(panel: Panel, learner: str | None, seeds: range) -> tuple[fl
         found.append([float(-np.log(np.maximum(p, CLIP)).mean()) for p in both])
     raw, mapped = np.mean(found, axis=0).tolist()
     return raw, mapped
+
+
+def costly(k: int) -> np.ndarray:
+    """Return costs of mistakes: to miss class 0 costs 10, to predict it wrongly 2, and all others 1."""
+    costs = 1.0 - np.eye(k)
+    costs[0, 1:], costs[1:, 0] = 10.0, 2.0
+    return costs
+
+
+def mean_costs(panel: Panel, learner: str, seeds: range) -> dict[str, float]:
+    """Return the mean cost of an item in one pass, with and without costs in predictions and in updates."""
+    costs = costly(panel.k)
+    paid: dict[str, list[float]] = {name: [] for name in ("none", "predictions", "updates", "both")}
+    for margins, names in ((False, ("none", "predictions")), (True, ("updates", "both"))):
+        options: dict[str, Any] = {"calibrate": "all", "mistake_costs": costs, "cost_margins": margins}
+        for fusion, votes, labels in sessions(panel, learner, seeds, **options):
+            run = fusion.learn_batch(fusion.read(votes, labels), scores=True)
+            for name, codes in zip(names, (run.scores.argmax(axis=1), run.codes), strict=True):
+                paid[name].append(float(costs[labels, codes].mean()))
+    return {name: float(np.mean(found)) for name, found in paid.items()}
 
 
 def answers(panel: Panel, max_errors: tuple[float, ...], seeds: range) -> list[dict[str, float]]:
@@ -260,6 +285,10 @@ def main(
     chosen = [panel for panel in found if panel.name in ANSWERED]
     parts: dict[str, Callable[[], Any]] = {
         "log_loss": lambda: log_losses(found, range(losses)),
+        "costs": lambda: {
+            learner: {one.name: mean_costs(one, learner, range(losses)) for one in found}
+            for learner in COSTLY
+        },
         "answers": lambda: {one.name: answers(one, ANSWERED[one.name], seeds) for one in chosen},
         "coverage": lambda: {one.name: coverage(one, seeds) for one in chosen},
         "drift": lambda: {one.name: drifting(one, few) for one in chosen},

@@ -246,6 +246,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "counts": papers.counts,
     "fitted": papers.fitted,
     "decision_losses": lambda: decision_tables.losses(stored("decisions"), table, code),
+    "decision_costs": lambda: decision_tables.costs(stored("decisions"), table, code),
     "decision_answers": lambda: decision_tables.answers(stored("decisions"), table),
     "decision_sets": lambda: decision_tables.sets(stored("decisions"), table),
     "decision_drift": lambda: decision_tables.drift(stored("decisions"), table),

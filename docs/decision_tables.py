@@ -19,6 +19,20 @@ def losses(found: dict[str, Any], table: Table, code: Callable[[str], str]) -> s
     return table(("learner", "softmax", "calibrated", "largest rise on a panel"), rows)
 
 
+def costs(found: dict[str, Any], table: Table, code: Callable[[str], str]) -> str:
+    """The mean cost of an item, in sum over the panels, with costs in predictions, in updates and in both."""
+    ways = ("none", "predictions", "updates", "both")
+    rows = []
+    for learner, panels in found["costs"].items():
+        sums = (f"{sum(one[way] for one in panels.values()):.2f}" for way in ways)
+        better = sum(one["both"] < one["predictions"] for one in panels.values())
+        rows.append((code(learner), *sums, f"{better} of {len(panels)}"))
+    header = (
+        "learner", "no costs", "in predictions", "in updates", "in both", "panels: both below predictions",
+    )  # fmt: skip
+    return table(header, rows)
+
+
 def answers(found: dict[str, Any], table: Table) -> str:
     """How often the limit was exceeded over all orders."""
     rows = [

@@ -107,6 +107,27 @@ def test_the_default_learner_is_told_apart(tmp_path: Path) -> None:
     assert found["consultations"][-1]["asked"] <= 4.0
 
 
+def test_the_reason_is_told_where_nothing_is_saved(shelf: Shelf, tmp_path: Path) -> None:
+    advice = "For exact savings, learn with"
+    found = values("consult", *shelf, "--batch", 4)
+    assert found["exact"] is True
+    assert found["limit"] == ""
+    shown = run("consult", *shelf, "--batch", 4).stdout
+    assert "Risk 0 asks everybody: on these items, no prediction was settled before" in shown
+    assert advice not in shown
+    fusion = Fusion(LEARNER, classes=["ham", "spam"], mistake_costs={("ham", "spam"): 2})
+    fusion.learn([{"ann": "ham", "bob": "spam", "cy": "ham", "dee": "ham"}] * 9, ["ham"] * 9)
+    fusion.save(tmp_path / "costs.linmax")
+    shown = run("consult", tmp_path / "costs.linmax", shelf[1]).stdout
+    assert "Risk 0 asks everybody: with mistake_costs the prediction is not" in shown
+    assert advice not in shown
+    one = table(tmp_path / "one.csv", [["ann", "label"], *[["ham", "ham"], ["spam", "spam"]] * 30])
+    trained(tmp_path / "one.linmax", one, LEARNER)
+    shown = run("consult", tmp_path / "one.linmax", one).stdout
+    assert "Risk 0 asks everybody: there is one expert to ask." in shown
+    assert advice not in shown
+
+
 def test_the_picture_is_drawn(shelf: Shelf, tmp_path: Path) -> None:
     for name, start in (("curve.png", b"\x89PNG"), ("curve.svg", b"<?xml")):
         result = run("consult", *shelf, "--picture", tmp_path / name)
@@ -120,6 +141,8 @@ def test_the_picture_is_drawn(shelf: Shelf, tmp_path: Path) -> None:
         ([["ann", 1]], "has no price of 'bob'"),
         ([["ann", 1], ["bob", -1]], "has an expert and a price, 0 or more (got 'bob,-1')"),
         ([["ann", 1, 2]], "has an expert and a price"),
+        ([["ann", "1o"], ["bob", 1]], "has an expert and a price, 0 or more (got 'ann,1o')"),
+        ([["ann", ""], ["bob", 1]], "has an expert and a price, 0 or more (got 'ann,')"),
         ([["ann", 1], ["bob", 2], ["ann", 3]], "line 3 of"),
     ],
 )

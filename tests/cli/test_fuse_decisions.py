@@ -124,6 +124,22 @@ def test_costs_are_read_from_a_file_and_stored_in_the_model(file: Path, tmp_path
     ).output.replace("\n", " ")
 
 
+def test_costs_scale_the_margins_of_updates_if_asked_to(file: Path, tmp_path: Path) -> None:
+    costs, model = tmp_path / "costs.csv", tmp_path / "model"
+    costs.write_text("truth,guess,cost\nham,spam,9\n")
+    learner = ("--learner", "Perceptron(slack=1)")
+    found("fuse", file, *learner, "--mistake-costs", costs, "--cost-margins", "--save", model)
+    assert load(model).cost_margins
+    for options, message in (
+        ((*learner, "--cost-margins"), "--cost-margins requires --mistake-costs FILE"),
+        (("--from", model, "--cost-margins"), "--cost-margins is stored in the model of"),
+        (("--mistake-costs", costs, "--cost-margins"), "cost_margins"),
+    ):
+        shown = run("fuse", file, *options)
+        assert shown.exit_code == 2
+        assert message in shown.output.replace("\n", " ")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -222,6 +238,13 @@ def test_predict_says_why_nothing_is_answered(file: Path, model: Path, tmp_path:
         ("--coverage", 1, "coverage must"),
     ):
         assert message in run("predict", model, file, option, value).output
+
+
+def test_the_report_says_why_asking_in_turn_saves_nothing(file: Path, tmp_path: Path) -> None:
+    costs, report = tmp_path / "costs.csv", tmp_path / "report.html"
+    costs.write_text("truth,guess,cost\nham,spam,9\n")
+    assert run("fuse", file, *LEARNER, "--mistake-costs", costs, "--report", report).exit_code == 0
+    assert "Risk 0 asks everybody: with mistake_costs the prediction is not" in report.read_text()
 
 
 def test_the_report_has_the_cost_accuracy_curve(file: Path, tmp_path: Path) -> None:

@@ -123,6 +123,23 @@ def test_a_class_that_the_model_has_never_met_can_be_guessed(shelf: Shelf, tmp_p
     assert rows_of(run("predict", shelf[0], eggs).stdout)[0]["guess"] == "eggs"
 
 
+def test_probabilities_and_sets_are_those_of_the_library_where_a_class_is_new(
+    shelf: Shelf, tmp_path: Path
+) -> None:
+    votes = [dict.fromkeys(EXPERTS, "eggs"), dict(zip(EXPERTS, ["ham", "eggs", "ham", "spam"], strict=False))]
+    file = table(tmp_path / "new.csv", [EXPERTS, *([one.get(name, "") for name in EXPERTS] for one in votes)])
+    fusion = load(shelf[0])
+    expected = fusion.predict_proba(votes)
+    sets = fusion.predict_set(votes, coverage=0.9)
+    assert sets[0][0] == fusion.predict(votes)[0] == "eggs"
+    assert fusion.predict_set_one(votes[0], coverage=0.9) == sets[0]
+    found = rows_of(run("predict", shelf[0], file, "--coverage", 0.9).stdout)
+    for row, own, one in zip(found, expected, sets, strict=True):
+        for name, p in zip(fusion.classes, own, strict=True):
+            assert float(row[f"p_{name}"]) == pytest.approx(p, abs=1e-5)
+        assert ";".join(map(str, one)) == row["set"]
+
+
 def test_a_file_with_nobody_the_model_knows_is_refused(shelf: Shelf, tmp_path: Path) -> None:
     other = table(tmp_path / "other.csv", [["x", "y"], ["ham", "spam"]])
     said = refused("predict", shelf[0], other, "--output", tmp_path / "g.csv")

@@ -85,12 +85,26 @@ def test_classes_that_appear_later_have_costs_by_name() -> None:
         ({(0, 1): float("nan")}, "must be a number from 0"),
         ({(0, 1): -1}, r"must be a number from 0 to 1e\+12 \(got -1\)"),
         ({(0, 1): "much"}, r"must be a number from 0 to 1e\+12 \(got 'much'\)"),
+        ({(0, 1): 10**400}, "must be a number from 0"),
+        (np.eye(3) * 1j, "must be a square matrix of numbers or a dict"),
+        ([["0", "1", "1"], ["1", "0", "1"], ["1", "1", "0"]], "must be a square matrix of numbers or a dict"),
+        ([[0, 1], [1]], "must be a square matrix of numbers or a dict"),
         ("much", "must be a square matrix of numbers or a dict"),
     ],
 )
 def test_costs_that_cannot_be_used_are_refused_in_one_sentence(costs: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Fusion(Winnow(1.3), classes=range(3), mistake_costs=costs)
+
+
+def test_right_predictions_may_cost_something() -> None:
+    votes, labels = panel(300)
+    costs = np.array([[0.5, 10.0, 9.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]])
+    with interpreted():
+        fusion = Fusion(Winnow(1.3), classes=range(3), mistake_costs=costs)
+        run = fusion.learn(votes, labels)
+    assert run.cost == pytest.approx(costs[labels, run.guesses].sum())
+    assert ((labels == 0) & (run.guesses == 0)).any()
 
 
 def test_a_matrix_needs_the_order_of_the_classes() -> None:

@@ -405,3 +405,12 @@ def test_with_costs_of_mistakes_all_are_asked_and_the_reason_says_so() -> None:
     assert sorted(found.asked) == ["a", "b", "c"]
     assert "mistake_costs" in found.reason
     assert found.prediction == fusion.predict_one(answers)
+
+
+def test_an_answer_without_scores_is_an_abstention_and_no_score() -> None:
+    fusion = Fusion(Perceptron(start="equal").on(Votes()), classes=["a", "b"], experts=list("12345"))
+    fusion.exploration = 0
+    found = fusion.consult({"1": {}, "2": "a", "3": "a", "4": "a", "5": "b"}.get)
+    assert (found.prediction, found.asked) == ("a", ["1", "2", "3", "4"])
+    assert fusion.consult(lambda expert: "a").asked == ["1", "2", "3"]
+    assert found.reason.startswith("settled")

@@ -87,3 +87,29 @@ def test_a_function_of_the_wrong_kind_is_named() -> None:
         fusion.consult(ask)
     with pytest.raises(ValueError, match=r"needs an asynchronous ask \(got 'x' from it\); call consult"):
         asyncio.run(fusion.consult_async(lambda _: "x"))  # type: ignore[arg-type, return-value]
+
+
+@pytest.mark.parametrize(
+    "experts", [[["ann"]], [None], ["ann", {}], [("ann", ["bob"])]], ids=["list", "none", "dict", "tuple"]
+)
+def test_experts_that_are_no_names_are_refused_in_one_sentence(experts: Any) -> None:
+    fusion = Fusion(Perceptron(start="equal"), classes=["a", "b"], experts=["ann", "bob"])
+    with pytest.raises(ValueError, match="experts= must be a list of texts or numbers"):
+        fusion.next_expert({}, experts=experts)
+    with pytest.raises(ValueError, match="experts= must be a list of texts or numbers"):
+        fusion.consult(dict.get, experts=experts)
+
+
+def test_an_empty_list_of_experts_is_refused() -> None:
+    fusion = Fusion(Perceptron(start="equal"), classes=["a", "b"], experts=["ann", "bob"])
+    for call in (lambda: fusion.next_expert({}, experts=[]), lambda: fusion.consult(dict.get, experts=[])):
+        with pytest.raises(ValueError, match="pass experts= with at least one"):
+            call()
+    assert Fusion(Perceptron()).next_expert({}) is None  # nobody is known yet
+
+
+@pytest.mark.parametrize("price", [10**400, complex(1, 1), -1, "3"], ids=str)
+def test_prices_that_are_no_numbers_in_range_are_refused(price: Any) -> None:
+    fusion = Fusion(Perceptron(start="equal"), classes=["a", "b"], experts=["ann"])
+    with pytest.raises(ValueError, match="the price of 'ann' must be a number from 0 to 1e\\+12"):
+        fusion.next_expert({}, prices={"ann": price})

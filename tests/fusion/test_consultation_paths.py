@@ -120,5 +120,6 @@ def test_compiled_and_interpreted_paths_agree(learner: Any) -> None:
         python = consultation_paths(fusion, votes, everybody)
     assert compiled is not None
     assert python is not None
-    for one, other in zip(compiled, python, strict=True):
+    assert compiled.limit == python.limit
+    for one, other in zip(compiled[:-1], python[:-1], strict=True):
         assert one.tobytes() == other.tobytes()

@@ -234,6 +234,16 @@ def test_scores_decide_and_explanations_add_up_to_them() -> None:
 # --- tickets
 
 
+@pytest.mark.parametrize("missing", [None, float("nan"), np.float64("nan")], ids=repr)
+def test_a_missing_label_does_not_use_up_a_ticket(missing: Any) -> None:
+    fusion = Fusion(Perceptron(), classes=["a", "b"])
+    ticket = fusion.predict_one({"ann": "a"}, ticket=True)
+    assert fusion.learn_one(ticket, missing) == "a"
+    assert (fusion.trials, len(fusion.tickets)) == (0, 1)
+    fusion.learn_one(ticket, "b")
+    assert (fusion.trials, len(fusion.tickets)) == (1, 0)
+
+
 def test_a_label_may_come_later() -> None:
     """Answering a ticket is learning then, with the votes of then: in whatever order labels come."""
     stream = [(item["votes"], y) for item, y in items("triplets", 12)]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from linmax import Averaged, Cycle, Fusion, Recycled, Rule, Triplets
+from linmax.kernels.structs import MISTAKES
 from linmax.spec import registered
 from tests.oracles import rules as oracles
 from tests.oracles.session import Session
@@ -140,9 +141,12 @@ def follow(
         session = rehearsal
         done += 1
         where = f"{fusion.learner!r}, {form}, item {t}"
-        assert give(fusion, item, y, form) == guess, f"{where}: another guess"
+        given = give(fusion, item, y, form)
+        assert given == guess or fusion.decisions.decides, (
+            f"{where}: another guess"
+        )  # the cheapest, with costs
         assert fusion.classes == session.classes, f"{where}: other classes"
         agree(fusion, session, exact=exact, where=where)
-    facts = (fusion.trials, fusion.mistakes, fusion.novel)
-    assert facts == (session.trials, session.mistakes, session.novel)
+    mistakes = int(fusion.runner.totals()[MISTAKES])  # of the class with the highest score
+    assert (fusion.trials, mistakes, fusion.novel) == (session.trials, session.mistakes, session.novel)
     return done

@@ -169,7 +169,9 @@ class Session:
         averaged: bool = False,
         recycled: tuple[int, int | None] | None = None,
         on_new_class: str = "add",
+        costs: dict[tuple[Any, Any], Any] | None = None,
     ) -> None:
+        self.costs, self.slack = costs, rule.slack
         self.rule, self.sources = rule, sources or [Votes(), Thresholds()]
         self.classes, self.averaged, self.recycled = list(classes), averaged, recycled
         self.on_new_class = on_new_class
@@ -277,6 +279,11 @@ class Session:
         scores = tally(rule.weights(), x, self.classes)
         self.note_gap(scores)
         wrong, rival = best(scores) != y, best(scores, but=y)
+        if self.costs is not None and rival is not None:  # the rival that lacks most of the margin
+            lacking = {j: scores[j] + self.ask(y, j) for j in self.classes if j != y}
+            self.note_gap(lacking)
+            rival = best(lacking)
+            self.ask(y, rival)
         if rival is None or not (wrong or self.close(scores, x, y, rival)):
             return wrong, False
         if rule.rivals == "cycle":
@@ -289,12 +296,18 @@ class Session:
             shares = dict.fromkeys(violators, Fraction(1, len(violators)))
         return wrong, self.move(difference(x, y, shares))
 
+    def ask(self, y: Any, j: Any) -> Any:
+        """Let the rule ask for its slack, times what it costs to take y for j; the margin."""
+        if self.costs is not None:
+            self.rule.slack = self.slack * self.costs.get((y, j), 1)
+        return self.rule.slack
+
     def close(self, scores: Vector, x: VoteMatrix, y: Any, j: Any) -> bool:
         margin, z = scores[y] - scores[j], difference(x, y, {j: 1})
         limit = self.rule.limit(z)
         if limit not in (None, 0, math.inf):
             self.smallest_gap = min(self.smallest_gap, abs(margin - limit) / abs(limit))
-        return self.rule.close(margin, z)
+        return bool(margin <= self.rule.slack) if self.costs is not None else self.rule.close(margin, z)
 
     def cycle(self, x: VoteMatrix, y: Any) -> bool:
         """Every rival in turn, those that tie included, until a round moves nothing."""
@@ -302,6 +315,7 @@ class Session:
         for _ in range(self.rule.rounds or 1000):
             moved = False
             for j in self.classes:
+                self.ask(y, j)
                 scores = tally(self.rule.weights(), x, self.classes)
                 if j != y and (scores[y] <= scores[j] or self.close(scores, x, y, j)):
                     moved = self.move(difference(x, y, {j: 1})) or moved

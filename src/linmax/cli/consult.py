@@ -22,7 +22,8 @@ from linmax.cli.output import check_output, print_message, print_table
 from linmax.evaluate.consultation import RISKS, Replay, replay_consultations
 from linmax.evaluate.recorded_votes import RecordedVotes, join_recorded, recorded_votes
 from linmax.fusion import Fusion
-from linmax.report.decision_sentences import strategy_table
+from linmax.fusion.consult.settlement import NO_BOUND
+from linmax.report.decision_sentences import strategy_table, why_nothing_is_saved
 
 
 def consult(model: Path, read: FilesOptions, options: ConsultOptions) -> Replay:
@@ -103,11 +104,12 @@ def print_replay(replay: Replay, options: ConsultOptions, console: Console) -> N
         ),
         soft_wrap=True,
     )
-    if not replay.exact:
-        console.print(
-            "Risk 0 asks everybody: no prediction of this learner is proved to be settled before. For"
-            " exact savings, learn with --learner 'Averaged(Perceptron(slack=20, start=\"equal\"))'.",
-            soft_wrap=True,
+    if why := why_nothing_is_saved(replay):
+        advice = (
+            " For exact savings, learn with --learner 'Averaged(Perceptron(slack=20, start=\"equal\"))'."
+            if replay.limit == NO_BOUND
+            else ""
         )
+        console.print(f"{why}{advice}", soft_wrap=True, markup=False)
     if replay.fallback[place]:
         console.print(f"In the end it behaved as with risk 0: {replay.fallback[place]}.", soft_wrap=True)

@@ -73,7 +73,7 @@ def read_prices(path: Path) -> dict[str, float]:
     prices: dict[str, float] = {}
     for place, (number, row) in enumerate(_rows(path, "--prices")):
         price = _number(row[1]) if len(row) == 2 else None
-        if price is None and place == 0 and len(row) == 2:
+        if price is None and place == 0 and len(row) == 2 and row[1] and not any(map(str.isdigit, row[1])):
             continue  # the header
         if price is None:
             raise ValueError(

@@ -181,10 +181,13 @@ def check_options(read: FilesOptions, options: FuseOptions) -> None:
         ("learner", options.learner),
         ("abstain", options.abstain),
         ("mistake-costs", options.mistake_costs),
+        ("cost-margins", options.cost_margins or None),
     )
     for name, value in stored:
         if options.start is not None and value is not None:
             raise ValueError(f"--{name} is stored in the model of --from {options.start}; leave it out")
+    if options.cost_margins and options.mistake_costs is None:
+        raise ValueError("--cost-margins requires --mistake-costs FILE")
     if options.relearn and options.start is None:
         raise ValueError("--relearn requires --from MODEL")
 

@@ -73,6 +73,7 @@ def start_session(options: FuseOptions, stream: Stream, panel: Panel) -> Start:
             abstain=parse_abstain(options.abstain, stream, panel),
             calibrate="sample" if (options.max_error, options.coverage) == (None, None) else "all",
             mistake_costs=None if costs is None else read_mistake_costs(costs, panel.classes.names),
+            cost_margins=options.cost_margins,
         )
         return Start(fusion, NO_PREFIX, None, False, [] if options.learner else notes, fingerprint)
     fusion = load(options.start)

@@ -289,6 +289,13 @@ class FuseOptions:
             help="Predict the class of least expected cost; a CSV file with the columns truth, guess, cost.",
         ),
     ] = None
+    cost_margins: Annotated[
+        bool,
+        typer.Option(
+            "--cost-margins",
+            help="Multiply the slack of the learner's rules by the costs, which changes its updates.",
+        ),
+    ] = False
     seed: Annotated[
         int,
         typer.Option("--seed", min=0, max=2**63 - 1, help="The seed of learners that use random numbers."),

@@ -161,6 +161,28 @@ def named_sets(probabilities: np.ndarray, inside: np.ndarray, names: Sequence[An
     ]
 
 
+def add_unknown(sets: list[list[Any]], predicted: Sequence[Any], unknown: np.ndarray) -> list[list[Any]]:
+    """Return the sets with the predictions that are classes without a probability, which come first.
+
+    Parameters
+    ----------
+    sets
+        The sets of classes with a probability.
+    predicted
+        The predictions.
+    unknown
+        Which of them are classes that only the votes on the item have named.
+
+    Examples
+    --------
+    >>> add_unknown([["ham"], ["spam"]], ["ham", "eggs"], np.array([False, True]))
+    [['ham'], ['eggs', 'spam']]
+    """
+    for row in np.flatnonzero(unknown).tolist():
+        sets[row].insert(0, predicted[row])
+    return sets
+
+
 def miss_bound(items: int) -> float:
     """Return by how much the share of misses can exceed 1 - coverage after so many items, on any stream.
 

@@ -9,10 +9,9 @@ import numpy as np
 
 from linmax._jit import inline
 from linmax.spec import short
-from linmax.validation import require
+from linmax.validation import is_number, require
 
 LARGEST = 1e12
-NO_COSTS = np.zeros((0, 0))
 
 
 class MistakeCosts:
@@ -22,7 +21,8 @@ class MistakeCosts:
     ----------
     costs
         A square matrix, rows are the true classes and columns the predicted ones, in the order of `classes`;
-        or a dict ``{(truth, guess): cost}``. A pair that is not listed costs 1, and 0 if both are the same.
+        or a dict ``{(truth, guess): cost}``. A pair that is not listed costs 1, and 0 if both are the same: a
+        right prediction may cost something, too.
     classes
         The classes that a matrix is for.
     closed
@@ -55,12 +55,14 @@ class MistakeCosts:
                 self.pairs[truth, guess] = _checked(cost)
             return
         try:
-            table = np.array(costs, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(
-                "mistake_costs must be a square matrix of numbers or a dict {(truth, guess): cost}"
-                f" (got {type(costs).__name__})"
-            ) from None
+            table = np.asarray(costs)
+        except ValueError:  # rows of several lengths
+            table = np.array(None)
+        require(
+            table.dtype.kind in "iufO" and table.ndim > 0,
+            "mistake_costs must be a square matrix of numbers or a dict {(truth, guess): cost}"
+            f" (got {short(costs)})",
+        )
         require(len(classes) > 0, "a matrix of mistake_costs needs the order of the classes: pass classes=")
         require(
             table.shape == (len(classes), len(classes)),
@@ -69,7 +71,7 @@ class MistakeCosts:
         )
         for i, truth in enumerate(classes):
             for j, guess in enumerate(classes):
-                cost = _checked(float(table[i, j]))
+                cost = _checked(table[i, j])
                 if cost != _default(i == j):
                     self.pairs[truth, guess] = cost
 
@@ -98,10 +100,19 @@ def _default(same: bool) -> float:
     return 0.0 if same else 1.0
 
 
+def is_cost(value: Any) -> bool:
+    """Whether a value is a number that can be a cost or a price; sums of these stay finite.
+
+    >>> is_cost(0.5), is_cost(-1), is_cost(True), is_cost("3"), is_cost(1e308), is_cost(10**400)
+    (True, False, False, False, False, False)
+    """
+    number = is_number(value) or isinstance(value, np.integer | np.floating)
+    return number and bool(0.0 <= value <= LARGEST)
+
+
 def _checked(cost: Any) -> float:
-    number = isinstance(cost, int | float | np.number) and not isinstance(cost, bool)
     require(
-        number and 0.0 <= float(cost) <= LARGEST,
+        is_cost(cost),
         f"a cost of mistake_costs must be a number from 0 to {LARGEST:g} (got {cost!r})",
     )
     return float(cost)

@@ -10,7 +10,7 @@ import numpy as np
 from linmax.decisions.answers import BINS, AnswerThreshold, find_threshold
 from linmax.decisions.calibration_map import MAP_SIZE, MAX_HEAT, new_map, probabilities_of
 from linmax.decisions.conformal import LEVELS, TARGET, THETA, level_of, new_levels, sets_along
-from linmax.decisions.costs import NO_COSTS, MistakeCosts
+from linmax.decisions.costs import MistakeCosts
 from linmax.decisions.drift import ALARM_FIELDS, DETECTOR_SIZE, GROUP, MAX_ALARMS, DriftAlarm, alarms_of
 from linmax.decisions.sample import split
 from linmax.decisions.trials import (
@@ -32,6 +32,7 @@ from linmax.decisions.trials import (
 )
 from linmax.runtime.predictor import Predictions, State
 from linmax.runtime.program import padded
+from linmax.runtime.sources import NO_COSTS
 from linmax.validation import check_array, check_choice, require
 
 CALIBRATE = ("sample", "all", "none")
@@ -142,7 +143,7 @@ class Decisions:
             The predictions and scores of a block.
         """
         program.call(
-            decide, program.labels, program.known, codes, scores, self._matrix(names, program.classes),
+            decide, program.labels, program.known, codes, scores, self.matrix(names, program.classes),
             self.arrays, _scratch(program.classes), out, program.begin,
         )  # fmt: skip
 
@@ -164,11 +165,20 @@ class Decisions:
             count_losses(chunk.labels, chunk.known, found.codes, self.arrays)
             return
         decide(
-            chunk.labels, chunk.known, found.codes, scores, self._matrix(names, chunk.classes), self.arrays,
+            chunk.labels, chunk.known, found.codes, scores, self.matrix(names, chunk.classes), self.arrays,
             _scratch(chunk.classes), found.probabilities, 0, 0, chunk.length,
         )  # fmt: skip
 
-    def _matrix(self, names: Sequence[Any], classes: int) -> np.ndarray:
+    def matrix(self, names: Sequence[Any], classes: int) -> np.ndarray:
+        """Return the costs of so many classes, of which the first have names; empty if there are none.
+
+        Parameters
+        ----------
+        names
+            The names of the classes that have one.
+        classes
+            The number of rows and columns.
+        """
         if self.costs is None:
             return NO_COSTS
         matrix = 1.0 - np.eye(classes)

@@ -63,7 +63,9 @@ class Replay(NamedTuple):
     priced : bool
         Whether experts have prices; else each costs 1.
     exact : bool
-        Whether risk 0 saves anything.
+        Whether predictions can be proved to be settled before all experts are asked.
+    limit : str
+        Why not; empty if they can.
     everybody : Strategy
         The full panel.
     consultations : list of Strategy
@@ -83,6 +85,7 @@ class Replay(NamedTuple):
     labelled: int
     priced: bool
     exact: bool
+    limit: str
     everybody: Strategy
     consultations: list[Strategy]
     in_full: int
@@ -184,7 +187,6 @@ def replay_consultations(
         fallback.append(note)
         found.append(strategy(f"consult, risk {risk:g}", stops, costs[rows, stops], paths.predictions(stops)))
     whole = strategy("everybody", paths.available, costs[:, -1], paths.final)
-    exact = bool((paths.settled < paths.available).any())
     others = [
         strategy(name, asked, cost, guesses, False)
         for name, asked, cost, guesses in _others(fusion, votes, available, prices, labels, known)
@@ -196,8 +198,9 @@ def replay_consultations(
         return predict_codes(fusion, given, attributes).astype(np.int64)
 
     return Replay(
-        int(kept.sum()), int(known.sum()), priced, exact, whole, found, int(drawn.sum()), int((~kept).sum()),
-        fallback, others, _subsets(predict, available, prices, strategy, labels, known) if subsets else [],
+        int(kept.sum()), int(known.sum()), priced, not paths.limit, paths.limit, whole, found,
+        int(drawn.sum()), int((~kept).sum()), fallback, others,
+        _subsets(predict, available, prices, strategy, labels, known) if subsets else [],
     )  # fmt: skip
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linmax.decisions.answers import answers_of, doubts_of
-from linmax.decisions.conformal import named_sets, sets_of
 from linmax.evaluate.margins import margins
 from linmax.fusion import Fusion
 from linmax.inputs import Batch, Dense, Hard, decode_classes
@@ -89,13 +88,15 @@ def predict_chunks(
         batch = fusion.read(part.votes, attributes=part.attributes, new_experts="ignore")
         predicted = fusion.predict_batch(batch, scores=True, probabilities=True)
         guesses = decode_classes(predicted.codes, fusion.names.classes, batch.unknown_classes)
-        p, answers, sets = predicted.probabilities[:, : len(fusion.classes)], None, None
+        p, answers, sets = predicted.probabilities, None, None
+        if p.shape[1] > len(fusion.classes):  # votes name classes that have no column
+            p = fusion.decisions.probabilities(predicted.scores[:, : len(fusion.classes)])
         if max_error is not None:
             threshold = fusion.answer_threshold(max_error)
             doubts = doubts_of(predicted.probabilities, predicted.codes)
             answers = answers_or_none(guesses, answers_of(doubts, threshold))
         if coverage is not None:
-            sets = named_sets(p, sets_of(p, fusion.decisions.theta(coverage)), fusion.classes)
+            sets = fusion.named_sets(batch, predicted, coverage)
         yield PredictedChunk(
             part, guesses, margins(predicted.scores, batch.known), _voting_experts(fusion, part, batch), p,
             answers, sets,

@@ -17,11 +17,12 @@ from linmax.decisions.answers import (
     doubts_of,
     why_no_answers,
 )
-from linmax.decisions.conformal import level_of, named_sets, sets_of
+from linmax.decisions.conformal import add_unknown, level_of, named_sets, sets_of
 from linmax.decisions.drift import DriftAlarm
 from linmax.decisions.observer import Decisions
 from linmax.fusion.prediction import PredictionMethods
 from linmax.inputs import Batch
+from linmax.runtime.predictor import Predictions
 from linmax.validation import require
 
 
@@ -104,7 +105,8 @@ class DecisionMethods(PredictionMethods):
         Returns
         -------
         list of list
-            The classes of each item, the most probable first; at least one if a class is known.
+            The classes of each item, the most probable first; at least one if a class is known. A prediction
+            that is a class nobody has named before has no probability, and comes first.
 
         References
         ----------
@@ -124,10 +126,8 @@ class DecisionMethods(PredictionMethods):
         level_of(coverage)
         self._require_calibration("predict_set")
         with self._lock, self._lock.state:
-            scores = self._scores(self.read(votes, attributes=attributes, new_experts=new_experts))
-            p = self.decisions.probabilities(scores)
-            theta = self.decisions.theta(coverage)
-        return named_sets(p, sets_of(p, theta), self.names.classes.names)
+            batch = self.read(votes, attributes=attributes, new_experts=new_experts)
+            return self.named_sets(batch, self.runner.run(batch, learn=False, scores=True), coverage)
 
     def predict_set_one(
         self,
@@ -153,11 +153,36 @@ class DecisionMethods(PredictionMethods):
         level_of(coverage)
         self._require_calibration("predict_set")
         with self._lock, self._lock.state:
-            scores = self._scores(self._read_one(votes, attributes, new_experts))
-            require(len(scores) == 1, "predict_set_one needs an item: pass its votes or attributes")
-            p = self.decisions.probabilities(scores)
-            inside = sets_of(p, self.decisions.theta(coverage))
-        return named_sets(p, inside, self.names.classes.names)[0]
+            batch = self._read_one(votes, attributes, new_experts)
+            require(batch.trials == 1, "predict_set_one needs an item: pass its votes or attributes")
+            return self.named_sets(batch, self.runner.run(batch, learn=False, scores=True), coverage)[0]
+
+    def named_sets(self, batch: Batch, found: Predictions, coverage: float) -> list[list[Any]]:
+        """Return the sets of items that `predict_batch` has just predicted, as from `predict_set`.
+
+        Parameters
+        ----------
+        batch
+            The encoded items.
+        found
+            Their predictions and scores.
+        coverage
+            As for `predict_set`.
+
+        Returns
+        -------
+        list of list
+        """
+        with self._lock, self._lock.state:
+            names = self.names.classes
+            p = self.decisions.probabilities(found.scores[:, : len(names)])
+            sets = named_sets(p, sets_of(p, self.decisions.theta(coverage)), names.names)
+            unknown = found.codes >= len(names)
+            if not unknown.any():
+                return sets
+            return add_unknown(
+                sets, inputs.decode_classes(found.codes, names, batch.unknown_classes).tolist(), unknown
+            )
 
     def _require_calibration(self, what: str) -> None:
         require(

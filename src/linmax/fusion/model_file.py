@@ -106,6 +106,7 @@ def _facts(fusion: Fusion, learner: str) -> dict[str, Any]:
         "seed": fusion.seed,
         "calibrate": fusion.decisions.calibrate,
         "mistake_costs": _pack(fusion.decisions.costs and fusion.decisions.costs.pairs),
+        **({"cost_margins": True} if fusion.cost_margins else {}),  # others have an old fingerprint
         "ignored": fusion.ignored,
         "notes": fusion.notes,
         "consultations": fusion.consultations.facts(),
@@ -304,6 +305,7 @@ def _rebuild(facts: dict[str, Any], state: dict[str, np.ndarray]) -> Fusion:
         seed=facts["seed"],
         calibrate=facts.get("calibrate", "sample"),
         mistake_costs=_unpack(facts.get("mistake_costs")),
+        cost_margins=facts.get("cost_margins", False),
     )
     fusion.chooses_learner = facts.get("chooses_learner", False) is True
     fusion.names.attributes.extend(map(_tuples, facts["attributes"]))

@@ -23,7 +23,7 @@ from linmax.fusion.results import Explanation, Run
 from linmax.fusion.tickets import Ticket, Tickets
 from linmax.inputs import Batch, NameIndex, Names
 from linmax.inputs.abstain import check_abstain
-from linmax.inputs.names import to_python
+from linmax.inputs.names import to_label, to_python
 from linmax.kernels.structs import MISTAKES, MOVES, NOVEL, TRIALS
 from linmax.runtime.concurrency import SessionLock
 from linmax.runtime.predictor import Predictions
@@ -31,6 +31,7 @@ from linmax.runtime.runner import Runner
 from linmax.runtime.single_item import SingleItem
 from linmax.spec import Learner, parse, short
 from linmax.techniques import recommended
+from linmax.validation import require
 
 POLICIES = ("add", "error", "ignore")
 
@@ -74,6 +75,10 @@ class Fusion(ConsultMethods, DecisionMethods):
         column per prediction, in the order of `classes`, or a dict ``{(truth, guess): cost}`` in which other
         pairs cost 1, and 0 if both are the same. The class of least expected cost is then predicted, by the
         probabilities of `predict_proba`; the updates of the learner are not changed.
+    cost_margins
+        Whether costs also change the updates: the margin up to which a right prediction is updated is the
+        slack of the rule times the cost of the mistake that was near. The learner has rules with a slack,
+        such as ``Averaged(Perceptron(slack=20))``.
 
     Attributes
     ----------
@@ -96,6 +101,8 @@ class Fusion(ConsultMethods, DecisionMethods):
         Number of votes and labels that were left out by ``on_new_class="ignore"``.
     decisions : Decisions
         What turns scores into probabilities and decisions.
+    cost_margins : bool
+        Whether costs change the updates.
 
     Examples
     --------
@@ -122,6 +129,7 @@ class Fusion(ConsultMethods, DecisionMethods):
         seed: int = 0,
         calibrate: str = "sample",
         mistake_costs: Any = None,
+        cost_margins: bool = False,
     ) -> None:
         self.chooses_learner = learner is None
         if learner is None:
@@ -148,6 +156,11 @@ class Fusion(ConsultMethods, DecisionMethods):
             if mistake_costs is None
             else MistakeCosts(mistake_costs, self.classes, closed=on_new_class != "add")
         )
+        require(
+            isinstance(cost_margins, bool) and (costs is not None or not cost_margins),
+            f"cost_margins is True or False, and needs mistake_costs (got {cost_margins!r})",
+        )
+        self.cost_margins = cost_margins
         self.decisions = Decisions(calibrate, costs)
         self.tickets = Tickets()
         self.notes: dict[str, Any] = {}
@@ -159,7 +172,8 @@ class Fusion(ConsultMethods, DecisionMethods):
         self.runner.resize()
 
     def _start(self) -> None:
-        self.runner = Runner(self.learner, self.names, self.seed)
+        costs = self.decisions.matrix if self.cost_margins else None
+        self.runner = Runner(self.learner, self.names, self.seed, costs)
         self.needs = frozenset(part.needs for part in self.runner.parts if part.needs)
         self.decisions.scores_are_logs = self.runner.predictor.log_probabilities
         self.runner.observer = self.decisions
@@ -194,6 +208,7 @@ class Fusion(ConsultMethods, DecisionMethods):
         vars(self).update((name, value) for name, value in values.items() if name != "state")
         if "decisions" not in values:  # pickled by an earlier version
             self.decisions = Decisions()
+        self.cost_margins = values.get("cost_margins", False)  # not in pickles of earlier versions
         self._lock = SessionLock()
         self._start()  # copies of the arrays one by one would not be the same arrays any more
         self.runner.restore({name: np.array(array) for name, array in values["state"].items()})
@@ -298,7 +313,7 @@ class Fusion(ConsultMethods, DecisionMethods):
         with self._lock.learning:
             votes, attributes = self.tickets.item(ticket)
             predicted = self.learn_one(votes, label, attributes=attributes)
-            if label is not None:
+            if to_label(label, "labels") is not None:
                 self.tickets.answered(ticket)
             return predicted
 

@@ -17,7 +17,7 @@ from linmax.kernels.structs import MISTAKES, MOVES, NOVEL, SILENT, TRIALS
 from linmax.kernels.trial import remove_new_experts
 from linmax.kernels.update import (
     best_class,
-    best_rival,
+    choose_rival,
     rival_shares,
     score_classes,
     score_classes_with_both,
@@ -140,7 +140,7 @@ def write_scores(scores, k, hypotheses, row, codes, out_scores):
 
 
 @inline
-def write_shares(scores, k, y, own, slack, rivals, q):
+def write_shares(scores, k, y, own, slack, costs, rivals, q):
     """Write the shares of the classes in z, if an update is due; return whether it is."""
     if rivals == SOFTMAX and slack == math.inf:  # always
         if k > 1:
@@ -148,8 +148,8 @@ def write_shares(scores, k, y, own, slack, rivals, q):
             q[y] += 1.0
         return k > 1
     wrong = own != y
-    rival = own if wrong else best_rival(scores, k, y)
-    if rival < 0 or (not wrong and scores[y] - scores[rival] > slack):
+    rival, required = choose_rival(scores, k, y, own, 1.0, slack, costs)
+    if rival < 0 or (not wrong and scores[y] - scores[rival] > required):
         return False
     if rivals == SOFTMAX:
         softmax(scores, k, q, -1.0)
@@ -163,7 +163,7 @@ def write_shares(scores, k, y, own, slack, rivals, q):
 def learn_in_place(form, t, k, y, own, h, average, work, settings):
     """Update on trial t, whose scores are in `work`, if it is due; return whether an update was made."""
     q = work.q
-    if not write_shares(work.scores, k, y, own, h.s[SLACK], settings.rivals, q):
+    if not write_shares(work.scores, k, y, own, h.s[SLACK], work.costs, settings.rivals, q):
         return False
     update_weights(settings, form, t, k, q, h, average, work)
     for c in range(k):

@@ -79,6 +79,8 @@ class GroupWorkspace(NamedTuple):
         The multiple of z that is added to each lane.
     own, other, shares : ndarray of shape (classes + 1,)
         Scores of the last hypothesis and of the mean of one run, and shares in z.
+    costs : ndarray of shape (classes, classes), or empty
+        As in `Workspace`.
     """
 
     index: np.ndarray  # type: ignore[assignment]
@@ -88,6 +90,7 @@ class GroupWorkspace(NamedTuple):
     own: np.ndarray
     other: np.ndarray
     shares: np.ndarray
+    costs: np.ndarray
 
 
 class GroupOutputs(NamedTuple):
@@ -165,7 +168,8 @@ def predict_run(r, k, group, settings, work, row, out):
 @inline
 def prepare_update(r, k, y, own, group, settings, work):
     """Write the shares in z and the steps of a run into its lanes, if an update is due; return if it is."""
-    if not write_shares(work.own, k, y, own, group.s[r, SLACK], settings.rivals[r], work.shares):
+    slack, rivals = group.s[r, SLACK], settings.rivals[r]
+    if not write_shares(work.own, k, y, own, slack, work.costs, rivals, work.shares):
         return False
     mean = settings.mean[r]
     work.steps[r] = settings.step[r]

@@ -48,6 +48,8 @@ class Workspace(NamedTuple):
         A copy of `s`, to undo a prediction.
     moved : ndarray of shape (1,)
         How many coordinates the last z had, at the start of `index`; -1 if all weights may have changed.
+    costs : ndarray of shape (classes, classes), or empty
+        What multiplies the slack, by true class and rival; 1 everywhere if it is empty.
     """
 
     index: np.ndarray  # type: ignore[assignment]
@@ -57,6 +59,7 @@ class Workspace(NamedTuple):
     q: np.ndarray
     saved: np.ndarray
     moved: np.ndarray
+    costs: np.ndarray
 
 
 class RunSettings(NamedTuple):

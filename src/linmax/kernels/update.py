@@ -75,6 +75,24 @@ def best_rival(scores, k, y):
 
 
 @inline
+def choose_rival(scores, k, y, predicted, scale, slack, costs):
+    """Return the rival of y (-1 if there is none), and the margin up to which it causes an update.
+
+    With costs, it is the class that lacks most of the margin slack * costs[y, class].
+    """
+    if len(costs) == 0:
+        return predicted if predicted != y else best_rival(scores, k, y), slack
+    rival = -1
+    most = 0.0
+    for c in range(k):
+        reached = scale * scores[c] + slack * costs[y, c]
+        if c != y and (rival < 0 or reached > most):
+            rival = c
+            most = reached
+    return rival, slack * costs[y, rival]
+
+
+@inline
 def rival_shares(scores, k, y, rival, scale, rivals, q):
     """Write the shares of the classes in z into q: +1 for the label, and -1 in total for its rivals."""
     if rivals == SOFTMAX:
@@ -142,7 +160,7 @@ def drop_new_experts(work, spoken, count):
 
 
 @separate
-def update_each_rival(form, t, k, y, h, average, work, settings, silent):
+def update_each_rival(form, t, k, y, slack, h, average, work, settings, silent):
     """Update against every rival that the label does not beat, in rounds (ICML 2003, section 4.4)."""
     q = work.q
     moved = False
@@ -158,6 +176,8 @@ def update_each_rival(form, t, k, y, h, average, work, settings, silent):
             q[c] = 0.0
             if settings.updates > 0 and silent > 0:
                 count = drop_new_experts(work, h.spoken, count)
+            if len(work.costs) > 0:
+                h.s[SLACK] = slack * work.costs[y, c]
             lead = 0.0
             for j in range(count):
                 lead += h.w[work.index[j]] * work.value[j]
@@ -176,13 +196,17 @@ def learn(form, t, k, y, predicted, h, average, work, settings, silent):
     `silent` is the number of sub-experts without a vote so far; a recycled instance may contain them.
     """
     wrong = predicted != y
-    rival = predicted if wrong else best_rival(work.scores, k, y)
-    if rival < 0 or (not wrong and h.s[SCALE] * (work.scores[y] - work.scores[rival]) > h.s[SLACK]):
+    slack = h.s[SLACK]
+    rival, required = choose_rival(work.scores, k, y, predicted, h.s[SCALE], slack, work.costs)
+    if rival < 0 or (not wrong and h.s[SCALE] * (work.scores[y] - work.scores[rival]) > required):
         return False
     q = work.q
+    h.s[SLACK] = required  # which the rule may use
     if settings.rivals == CYCLE:
         work.moved[0] = -1.0
-        return update_each_rival(form, t, k, y, h, average, work, settings, silent)
+        moved = update_each_rival(form, t, k, y, slack, h, average, work, settings, silent)
+        h.s[SLACK] = slack
+        return moved
     if settings.rivals == TOP:
         q[y] = 1.0
         q[rival] = -1.0
@@ -198,4 +222,7 @@ def learn(form, t, k, y, predicted, h, average, work, settings, silent):
     if settings.updates > 0 and silent > 0:
         count = drop_new_experts(work, h.spoken, count)
     work.moved[0] = count
-    return apply_update(h, average, work, settings, count, wrong and settings.rivals != SOFTMAX)
+    beaten = wrong and settings.rivals != SOFTMAX and not work.scores[y] > work.scores[rival]
+    moved = apply_update(h, average, work, settings, count, beaten)
+    h.s[SLACK] = slack
+    return moved

@@ -7,6 +7,7 @@ import math
 from linmax.evaluate.consultation import Replay
 from linmax.evaluate.decision_summary import DriftSummary
 from linmax.evaluate.findings import Findings
+from linmax.fusion.consult.settlement import NO_BOUND
 from linmax.report.text import count, label, percent
 
 SHOWN_EXPERTS = 5
@@ -95,6 +96,27 @@ def strategy_table(replay: Replay) -> tuple[list[str], list[list[str]]]:
         cost = [f"{one.cost:.4g}"] if replay.priced else []
         rows.append([one.name, f"{one.asked:.2f}", *cost, saved, accuracy, changed])
     return ["strategy", "asked", *(["cost"] if replay.priced else []), "saved", "accuracy", "changed"], rows
+
+
+def why_nothing_is_saved(replay: Replay) -> str:
+    """Return why consultations with risk 0 ask everybody; empty if they do not.
+
+    Parameters
+    ----------
+    replay : Replay
+        The strategies, of which risk 0 is the first consultation.
+    """
+    if replay.consultations[0].asked < replay.everybody.asked:
+        return ""
+    if replay.limit == NO_BOUND:
+        why = "no prediction of this learner is proved to be settled before"
+    elif replay.limit:
+        why = replay.limit
+    elif replay.everybody.asked <= 1.0:
+        why = "there is one expert to ask"
+    else:
+        why = "on these items, no prediction was settled before the last answers"
+    return f"Risk 0 asks everybody: {why}."
 
 
 def describe_alarm(alarm: DriftSummary) -> str:

@@ -14,7 +14,12 @@ from linmax.report.charts_calibration import reliability
 from linmax.report.charts_decisions import answered_by_error, coverage_of_sets
 from linmax.report.charts_experts import MAX_AGREEMENT, MAX_BARS, agreement, contributions
 from linmax.report.consultation_chart import cost_accuracy
-from linmax.report.decision_sentences import answer_rows, describe_decisions, strategy_table
+from linmax.report.decision_sentences import (
+    answer_rows,
+    describe_decisions,
+    strategy_table,
+    why_nothing_is_saved,
+)
 from linmax.report.page_tables import (
     calibration_rows,
     coverage_rows,
@@ -116,6 +121,7 @@ def _context(findings: Findings) -> dict[str, Any]:
         "decision_sentences": describe_decisions(findings),
         "answer_rows": answer_rows(findings),
         "strategies": None if findings.consultations is None else strategy_table(findings.consultations),
+        "no_saving": findings.consultations and why_nothing_is_saved(findings.consultations),
         "droppable": describe_droppable(findings),
         "key_figures": key_figures(findings),
         "charts": _charts(findings),

@@ -49,6 +49,7 @@ class Alma(Rule):
     p: float = 2.0
     alpha: float = field(default=1.0, kw_only=True)
 
+    fixed_margin: ClassVar[bool] = True
     claims: ClassVar[frozenset[str]] = Rule.claims | {"bound", "shift"}
     once_positional: ClassVar[tuple[str, ...]] = ("alpha",)
 

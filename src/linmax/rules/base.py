@@ -21,8 +21,8 @@ MOST_ROUNDS = 1000  # votes that contradict each other would cycle without end
 STILL, MOVED, MOVED_AND_SETTLE, SETTLE_AND_REPEAT = 0, 1, 2, 3
 ANSWERS = range(4)
 
-# in `s`: the hypothesis is s[SCALE] w, the rule is called when the margin is at most s[SLACK], and the rule's
-# own numbers begin at s[OWN]
+# in `s`: the hypothesis is s[SCALE] w, the rule is called when the margin is at most s[SLACK] (during a call,
+# that which the rival of this trial requires), and the rule's own numbers begin at s[OWN]
 SCALE, SLACK, OWN = 0, 1, 2
 SCALARS = 8
 
@@ -105,6 +105,8 @@ class Rule(Learner, abstract=True):
         Whether `join` must be called when a sub-expert votes for the first time.
     asks_margin : bool
         Whether `update` uses the margin; if not, it is given 0.
+    fixed_margin : bool
+        Whether `update` has a margin of its own, which the costs of mistakes cannot scale.
     claims : frozenset of str
         The mathematical checks that the rule has to pass.
 
@@ -134,6 +136,7 @@ class Rule(Learner, abstract=True):
 
     joins: ClassVar[bool] = False
     asks_margin: ClassVar[bool] = True
+    fixed_margin: ClassVar[bool] = False
     claims: ClassVar[frozenset[str]] = frozenset({"conservative", "permutes"})
 
     def __post_init__(self) -> None:

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from linmax.rules.base import MOVED, STILL, Rule, check_start
+from linmax.rules.base import MOVED, SLACK, STILL, Rule, check_start
 from linmax.validation import is_finite, require
 
-CAP, SOFT, HINGE = 0, 1, 2  # in p: the largest step (PA-I), 1 / (2C) (PA-II), the margin of the hinge
+CAP, SOFT = 0, 1  # in p: the largest step (PA-I), 1 / (2C) (PA-II)
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,9 +67,9 @@ class PassiveAggressive(Rule):
         check_start("PassiveAggressive", self.start)
 
     def parameters(self) -> tuple[float, ...]:
-        """Return the limits of the step, and the margin."""
+        """Return the limits of the step."""
         cap = self.C if self.kind == "PA-I" else 1e300
-        return (cap, 0.5 / self.C if self.kind == "PA-II" else 0.0, self.slack)
+        return (cap, 0.5 / self.C if self.kind == "PA-II" else 0.0)
 
     def first(self) -> float:
         """Return 1 if all experts start with equal weights."""
@@ -78,7 +78,7 @@ class PassiveAggressive(Rule):
     @staticmethod
     def update(p: Any, s: Any, theta: Any, w: Any, index: Any, value: Any, margin: Any) -> int:
         """w += tau z."""
-        loss = p[HINGE] - margin
+        loss = s[SLACK] - margin
         if loss <= 0.0:
             return STILL
         zz = 0.0

@@ -44,6 +44,7 @@ class Romma(Rule):
 
     aggressive: float | None = field(default=None, kw_only=True)
 
+    fixed_margin: ClassVar[bool] = True
     claims: ClassVar[frozenset[str]] = Rule.claims | {"bound", "shift"}
 
     def check(self) -> None:

@@ -16,6 +16,7 @@ from linmax.runtime.influence import Hypothesis, Influences, Leaf, hypotheses_of
 from linmax.runtime.instances import TrialSequence
 from linmax.runtime.rule_run import RuleRun
 from linmax.spec import Learner
+from linmax.validation import require
 
 State = dict[str, np.ndarray]
 
@@ -230,6 +231,13 @@ class Predictor:
         for member in self.members:
             yield from member.tree()
 
+    def check_cost_margins(self) -> None:
+        """Raise a ValueError if no rule learns here whose slack costs could multiply."""
+        require(
+            len(self.members) > 0,
+            f"cost_margins needs rules with a slack, such as Perceptron(slack=2) (got {self.title})",
+        )
+
     def check_sizes(self, sizes: Capacity) -> None:
         """Raise a ValueError if so many would need too much memory, before anything has changed."""
 
@@ -286,6 +294,19 @@ class RulePredictor(Predictor):
         # a rule that follows the gradient of the log-loss at every trial
         logistic = learner.rule.rivals == "softmax" and learner.rule.slack == math.inf
         self.log_probabilities = logistic and not mean and not run.buffer_size
+
+    def check_cost_margins(self) -> None:
+        """Raise a ValueError if the rule has no slack that costs could multiply."""
+        rule = self.run.rule
+        require(not rule.fixed_margin, f"cost_margins cannot scale the margin of {rule!r}; take another rule")
+        require(
+            0 < rule.slack < math.inf,
+            f"cost_margins multiplies the slack by costs, so that it needs 0 < slack < inf (got {rule!r})",
+        )
+        require(
+            rule.rivals == "top" or not isinstance(rule.rivals, str),
+            f'cost_margins needs rivals="top" or Cycle(rounds) (got {rule!r})',
+        )
 
     def request(self, chunk: TrialChunk, scores: bool) -> None:
         """Ask the run for scores, if they are needed."""

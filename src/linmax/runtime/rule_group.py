@@ -12,6 +12,7 @@ from linmax.kernels.rule_group import GroupOutputs, GroupSettings, GroupState, G
 from linmax.kernels.structs import COUNTS
 from linmax.rules import base
 from linmax.rules.base import SCALARS
+from linmax.runtime.sources import NO_COSTS
 
 if TYPE_CHECKING:
     from linmax.runtime.layout import Columns, WeightLayout
@@ -57,7 +58,7 @@ class RuleGroup:
             self.work = GroupWorkspace(
                 np.zeros(layout.voters + 1, dtype=np.int64),
                 np.zeros(classes * WIDTH), np.zeros(classes * WIDTH), np.zeros(WIDTH),
-                np.zeros(classes), np.zeros(classes), np.zeros(classes),
+                np.zeros(classes), np.zeros(classes), np.zeros(classes), NO_COSTS,
             )  # fmt: skip
         r = self.runs.index(run)
         columns["theta"] = columns["w"] = self.w[:, r]
@@ -79,7 +80,8 @@ class RuleGroup:
             int(rules[0].first() != 0.0),
         )
         state = GroupState(self.w.reshape(-1), self.spoken, self.s, self.total, self.counts)
-        return rule_group.run.stage(form, labels, known, state, settings, self.work, out)
+        work = self.work._replace(costs=self.runs[0].sources.costs())
+        return rule_group.run.stage(form, labels, known, state, settings, work, out)
 
 
 def group_runs(runs: list[RuleRun]) -> None:

@@ -36,7 +36,7 @@ from linmax.runtime import block_table
 from linmax.runtime.instances import TrialSequence
 from linmax.runtime.layout import WeightLayout, copy_columns
 from linmax.runtime.rule_group import RuleGroup
-from linmax.runtime.sources import Sources
+from linmax.runtime.sources import NO_COSTS, Sources
 from linmax.runtime.weight_blocks import WeightBlocks, check_weights, columns_of
 from linmax.spec import UNLIMITED, RunOptions
 from linmax.validation import check_array
@@ -162,7 +162,7 @@ class RuleRun:
         classes = sizes.classes + 1  # the spare slot takes the scores of abstentions
         self.work = Workspace(
             np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1),
-            np.zeros(classes), np.zeros(classes), np.zeros(classes), np.zeros(SCALARS), np.zeros(1),
+            np.zeros(classes), np.zeros(classes), np.zeros(classes), np.zeros(SCALARS), np.zeros(1), NO_COSTS,
         )  # fmt: skip
 
     def empty_columns(self, layout: WeightLayout) -> dict[str, np.ndarray]:
@@ -274,7 +274,7 @@ class RuleRun:
         return (
             Hypothesis(theta, w, c["first"], c["spoken"], NO_PARAMETERS, self.s),
             AverageState(c["past"], c["since"], self.total),
-            self.work,
+            self.work._replace(costs=self.sources.costs()),
             settings,
             self.counts,
         )
@@ -287,7 +287,7 @@ class RuleRun:
             Hypothesis(c["theta"], c["w"], c["first"], c["spoken"], parameters, self.s),
             AverageState(c["past"], c["since"], self.total),
             buffer,
-            self.work,
+            self.work._replace(costs=self.sources.costs()),
             settings,
             self.counts,
         )

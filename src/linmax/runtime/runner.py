@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Any
@@ -50,6 +50,8 @@ class Runner:
         The names of classes, experts, attributes and values that the session knows.
     seed
         For learners that draw at random.
+    costs
+        Returns what multiplies the slack of rules, given the names of the classes and the size of the matrix.
 
     Attributes
     ----------
@@ -67,7 +69,13 @@ class Runner:
         Changes with the names and the capacity: what is bound to older arrays must be rebuilt.
     """
 
-    def __init__(self, learner: Learner, names: Any, seed: int = 0) -> None:
+    def __init__(
+        self,
+        learner: Learner,
+        names: Any,
+        seed: int = 0,
+        costs: Callable[[Sequence[Any], int], np.ndarray] | None = None,
+    ) -> None:
         self.learner = learner
         self.names = names
         self.seed = seed
@@ -89,8 +97,11 @@ class Runner:
         self.buffer = InstanceBuffer(
             max([0, *(run.buffer_size for run in self.rule_runs), *(p.recent for p in self.predictors)])
         )
+        if costs is not None:
+            for predictor in self.predictors:
+                predictor.check_cost_margins()
         for sources in self.sources:
-            sources.buffer = self.buffer.size
+            sources.buffer, sources.cost_matrix = self.buffer.size, costs
         self.counts = self.rule_runs[0].counts if self.single_run else np.zeros(COUNTS, dtype=np.int64)
         self.sizes: Capacity | None = None
         self.whole_runs = self._whole_runs()

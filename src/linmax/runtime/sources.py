@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -16,6 +16,7 @@ from linmax.kernels.forms import Sum
 from linmax.runtime.instances import TrialSequence, append, take
 from linmax.runtime.layout import WeightLayout, enlarged, strip_prefix
 
+NO_COSTS = np.zeros((0, 0))
 NO_TRIALS = TrialSequence(TrialData(), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32), 0)
 
 
@@ -50,6 +51,8 @@ class Sources:
         The trials of the current chunk.
     form : NamedTuple
         The same trials as kernels read them.
+    cost_matrix : callable or None
+        Returns what multiplies the slack of rules, given the names of the classes and the size of the matrix.
     """
 
     def __init__(self, parts: tuple[Source, ...], names: Any) -> None:
@@ -64,6 +67,7 @@ class Sources:
         self.active = 0
         self.trials = NO_TRIALS
         self.form: Any = None
+        self.cost_matrix: Callable[[Sequence[Any], int], np.ndarray] | None = None
         self._find_memories()
 
     def _find_memories(self) -> None:
@@ -104,6 +108,12 @@ class Sources:
         self.capacity = Capacity(*map(enlarged, self.capacity, sizes))
         self.layout = WeightLayout(self.parts, self.capacity)
         return True
+
+    def costs(self) -> np.ndarray:
+        """Return what multiplies the slack of rules, by true class and rival; empty if nothing does."""
+        if self.cost_matrix is None:
+            return NO_COSTS
+        return self.cost_matrix(self.names.classes.names, self.capacity.classes)
 
     # --- trials
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from linmax.decisions.answers import SMALLEST_ERROR
-from linmax.decisions.costs import LARGEST
+from linmax.decisions.costs import LARGEST, is_cost
 from linmax.spec import short
-from linmax.validation import is_finite, is_number
+from linmax.validation import is_finite
 
 
 def check_risk(risk: Any, confidence: Any) -> None:
@@ -48,11 +48,18 @@ def checked_awaitable(answer: Any) -> Awaitable[Any]:
     return answer
 
 
-def checked_experts(experts: Any) -> Any:
+def checked_experts(experts: Any) -> tuple[Any, ...]:
     """Return the experts of an item; a text would be read as one expert per letter."""
     if isinstance(experts, str) or not isinstance(experts, Iterable):
         raise ValueError(f"experts= must be a list of experts (got {experts!r})")
-    return experts
+    names = tuple(experts)
+    try:
+        valid = None not in set(names)
+    except TypeError:
+        valid = False
+    if not valid:
+        raise ValueError(f"experts= must be a list of texts or numbers (got {short(experts)})")
+    return names
 
 
 def price_array(prices: Mapping[Any, float] | None, experts: Any) -> np.ndarray | None:
@@ -64,20 +71,11 @@ def price_array(prices: Mapping[Any, float] | None, experts: Any) -> np.ndarray 
     for name in experts:
         if name not in prices:
             raise ValueError(f"prices have no price of the expert {name!r}; add it")
-        if not is_price(prices[name]):
+        if not is_cost(prices[name]):
             raise ValueError(
                 f"the price of {name!r} must be a number from 0 to {LARGEST:g} (got {prices[name]!r})"
             )
     return np.array([float(prices[name]) for name in experts])
-
-
-def is_price(price: Any) -> bool:
-    """Whether a value is a number that can be a price; sums of prices stay finite.
-
-    >>> is_price(0.5), is_price(-1), is_price(True), is_price("3"), is_price(1e308)
-    (True, False, False, False, False)
-    """
-    return (is_number(price) or isinstance(price, np.number)) and 0.0 <= float(price) <= LARGEST
 
 
 def checked_range(score_range: Any) -> tuple[float, float]:

@@ -232,7 +232,9 @@ class ConsultMethods(PredictionMethods):
 
     def _settled_by(self, experts: Iterable[Any] | None) -> Settlement:
         """Return what the experts can change now; it is found anew when the session has learned."""
-        names = tuple(self.names.experts.names if experts is None else checked_experts(experts))
+        names = tuple(self.names.experts.names) if experts is None else checked_experts(experts)
+        if experts is not None and not names and "votes" in self.needs:
+            raise ValueError("there is no expert to ask: pass experts= with at least one (got none)")
         found = self._settlement
         if found is None or found.key != state_key(self) or found.experts != names:
             self._settlement = found = Settlement(self, names)
@@ -307,15 +309,14 @@ class _Run:
         self.fusion, self.attributes, self.batch, self.score_range = fusion, attributes, batch, score_range
         with fusion._lock, fusion._lock.state:
             known = fusion.names.experts.names
-            self.experts = list(known if experts is None else checked_experts(experts))
-            if not self.experts and "votes" in fusion.needs:
-                whose = (
-                    "the session knows none; pass experts=" if experts is None else "pass experts= with one"
+            if experts is None and not known and "votes" in fusion.needs:
+                raise ValueError(
+                    "consult needs the experts of the item: the session knows none; pass experts="
                 )
-                raise ValueError(f"consult needs the experts of the item: {whose}")
+            self.state = fusion._settled_by(experts)
+            self.experts = self.state.experts
             self.prices = price_array(prices, self.experts)
             self.risk = risk
-            self.state = fusion._settled_by(self.experts)
             fusion.consultations.follow(fusion._alarm_count)
             self.in_full = fusion.consultations.draw(fusion.seed)
             self.threshold = EXACT

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linmax.fusion.consult.record import NEVER
-from linmax.fusion.consult.settlement import ROUNDING_OF_ATTRIBUTES, Settlement
+from linmax.fusion.consult.settlement import NO_SCORES, ROUNDING_OF_ATTRIBUTES, Settlement
 from linmax.inputs import Batch
 from linmax.kernels.forms import Dense, Hard
 from linmax.kernels.settlement import ABSTAINS, NOT_ASKED, NUMBERS, replay
@@ -29,12 +29,15 @@ class Paths(NamedTuple):
         The class that is predicted from the answers so far.
     settled : ndarray of shape (items,)
         After how many answers the prediction is proved to be settled.
+    limit : str
+        Why no prediction can be; empty if it can.
     """
 
     order: np.ndarray
     distance: np.ndarray
     leader: np.ndarray
     settled: np.ndarray
+    limit: str
 
     @property
     def final(self) -> np.ndarray:
@@ -116,6 +119,7 @@ def consultation_paths(
         paths = Paths(
             np.full((items, n), NOT_ASKED, dtype=np.int64), np.zeros((items, n + 1)),
             np.zeros((items, n + 1), dtype=np.int64), np.zeros(items, dtype=np.int64),
+            state.limit,
         )  # fmt: skip
         order, distance, leader = paths.order, paths.distance, paths.leader
         prices = state.ones if prices is None else np.asarray(prices, dtype=np.float64)
@@ -134,7 +138,8 @@ def consultation_paths(
             settled = (distance == np.inf).argmax(axis=1)
         elif state.interval is not None and scores is None:
             settled = state.interval.first_settled(votes, available, order, leader)
-        if scores is not None and (found.labels_only or not state.exact):  # see NO_SCORES
+        if scores is not None and (found.labels_only or not state.exact):
+            paths = paths._replace(limit=state.limit or NO_SCORES)
             distance[:], settled = 0.0, paths.available
             leader[:] = predict_codes(fusion, Dense(scores * available[:, :, None]), attributes)[:, None]
         elif not state.exact:

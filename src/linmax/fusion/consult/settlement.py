@@ -270,13 +270,13 @@ class Settlement:
             if name not in self.index:
                 raise ValueError(f"{name!r} has voted and is not in experts=; add it there")
             i = self.index[name]
-            if isinstance(vote, Mapping):
+            if isinstance(vote, Mapping) and vote:
                 scores = {self._code(label, new): float(score) for label, score in vote.items()}
                 scores.pop(ABSTAINS, None)
                 scored.append((i, scores))
                 self.answers[i] = ABSTAINS
             else:
-                self.answers[i] = self._code(vote, new)
+                self.answers[i] = ABSTAINS if isinstance(vote, Mapping) else self._code(vote, new)
         known = self.classes + len(new)
         place = np.array([*range(self.classes), *[self.classes] * (len(new) + self.adds)], dtype=np.int64)
         base = base[:, place]
