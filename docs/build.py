@@ -15,8 +15,9 @@ from benchmarks.quality.page import summary
 from docs import decision_tables
 from docs.consult_figures import consult_figures
 from docs.figures import figures
-from experiments import papers
+from experiments import committee_multiplier, pages, papers
 from linmax import recommended, spec
+from linmax.bounds import check_certificate
 from linmax.bounds.theorems import THEOREMS
 from linmax.panels.roles import names
 from linmax.report import Entry, catalogue, options
@@ -47,6 +48,14 @@ def bounds() -> str:
     named = {spec.name_of(rule) or rule.__name__: theorem for rule, theorem in THEOREMS.items()}
     rows = [(code(name), code(named[name].formula), named[name].source) for name in sorted(named)]
     return table(("rule", "bound on the number of mistakes", "reference"), rows)
+
+
+def multipliers() -> str:
+    """The ways to adapt the multiplier of Winnow, relative to the best fixed one."""
+    whole = pages.read(committee_multiplier.EXPERIMENT)
+    assert whole is not None, "run linmax reproduce committee-multiplier"
+    tried = committee_multiplier.tables(whole["figures"])[1]
+    return table(tuple(tried.head[:4]), [tuple(line[:4]) for line in tried.lines])
 
 
 def techniques() -> str:
@@ -238,6 +247,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "peers": peers,
     "rules": rules,
     "bounds": bounds,
+    "multipliers": multipliers,
+    "checker": lambda: f"```python\n{Path(check_certificate.__file__).read_text(encoding='utf-8')}```\n",
     "techniques": techniques,
     "sources": sources,
     "sharing": sharing,

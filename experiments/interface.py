@@ -64,7 +64,7 @@ class Experiment:
     name : str
         The name on the command line, such as fusion-table-1.
     paper : str
-        The year of the paper, or "lecture".
+        The year of the paper, "lecture", or "plans" for what the papers left open.
     title : str
         The title of the page.
     cells : callable

@@ -16,6 +16,7 @@ PAPERS = {
     " sharing, ICML 2006",
     "2008": "Mesterharm & Hsu, Combinatorial fusion with on-line learning algorithms, 2008",
     "lecture": "Schapire, COS 511: Theoretical machine learning, lecture 15, 2008",
+    "plans": "Plans of the papers that linmax carries out, and aims of linmax for them",
 }
 JUDGEMENTS: tuple[Judgement, ...] = ("reproduced", "reproduced in order only", "not reproduced", "data lost")
 

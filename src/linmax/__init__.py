@@ -7,8 +7,8 @@ label is known.
 The session
     `Fusion`, `load`, `Run`, `Ticket`, `Explanation`, `Consultation`, `Triplets`
 Rules, which update weights
-    `Perceptron`, `Winnow`, `BalancedWinnow`, `Romma`, `Alma`, `PNorm`, `QuasiAdditive`, `PassiveAggressive`,
-    `Logistic`
+    `Perceptron`, `Winnow`, `AdaptiveWinnow`, `BalancedWinnow`, `Romma`, `Alma`, `PNorm`, `QuasiAdditive`,
+    `PassiveAggressive`, `Logistic`
 Techniques and ensembles, which choose the hypothesis that predicts
     `Averaged`, `Recycled`, `Tempered`, `Voted`, `Combine`, `WeightedMajority`, `Mixture`, `Stacked`,
     `NaiveBayes`, `SquaredHinge`, `LeastSquares`
@@ -37,6 +37,7 @@ from typing import Any
 from linmax.fusion import Consultation, Explanation, Fusion, Run, Ticket, load
 from linmax.inputs import Triplets
 from linmax.rules import Cycle, Rule
+from linmax.rules.adaptive_winnow import AdaptiveWinnow
 from linmax.rules.alma import Alma
 from linmax.rules.balanced_winnow import BalancedWinnow
 from linmax.rules.logistic import Logistic
@@ -85,6 +86,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "AdaptiveWinnow",
     "Alma",
     "Averaged",
     "BalancedWinnow",

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 from linmax import (
+    AdaptiveWinnow,
     Alma,
     Averaged,
     BalancedWinnow,
@@ -25,6 +26,7 @@ from linmax import (
 )
 from linmax.bounds import Case, bound, mistake_bound, published_2008, tightest
 from linmax.experts import Votes
+from linmax.problems import adversary
 from linmax.rules import Rule
 from linmax.spec import registered
 from linmax.svm import instances
@@ -50,16 +52,25 @@ SEPARABLE = [
     Recycled(Perceptron(), updates=1),
     Recycled(BalancedWinnow(1.1), updates=None),
 ]
-POSITIVE = [Winnow(1.05), Winnow(1.2), Winnow(1.1, rivals="violators"), Recycled(Winnow(1.1), updates=1)]
+POSITIVE = [
+    AdaptiveWinnow(),
+    AdaptiveWinnow(0.4, rivals="violators"),
+    Winnow(1.05),
+    Winnow(1.2),
+    Winnow(1.1, rivals="violators"),
+    Recycled(Winnow(1.1), updates=1),
+]
 NOISY = [
     Perceptron(),
     PNorm(4.5),
     Winnow(1.1),
+    AdaptiveWinnow(),
     BalancedWinnow(1.1),
     PassiveAggressive(0.1, kind="PA-I"),
     PassiveAggressive(0.1, kind="PA-II"),
     Recycled(Perceptron(), updates=1),
     Recycled(Winnow(1.1), updates=5),
+    Recycled(AdaptiveWinnow(), updates=2),
 ]
 
 
@@ -104,6 +115,27 @@ def test_no_rule_with_a_bound_exceeds_it_under_noise(seed):
         assert 0 < run.mistakes <= bound(learner, case), learner
 
 
+@pytest.mark.parametrize("rate", [0.3, 0.9, 4.0])
+@pytest.mark.parametrize("delta", [0.5, 0.1, 0.03, 0.005])
+def test_the_bound_of_a_decreasing_multiplier_is_that_of_a_plain_sum(rate, delta):
+    eta = rate / np.sqrt(np.arange(1, 1_000_001))
+    decrease = np.cumsum(delta * eta - np.log(np.cosh(eta)))
+    for hinge in (0.0, 0.5, 4.0):
+        room = math.log(50) + rate * min(hinge, 2 * math.sqrt((1 + delta) * hinge))
+        if decrease[-1] > room:
+            most = np.flatnonzero(decrease <= room)[-1] + 1
+            value = bound(AdaptiveWinnow(rate), Case(n=50, delta=delta, hinge=hinge))
+            assert most <= value <= 1.001 * most + 1
+
+
+@pytest.mark.parametrize("size", [1, 3, 5])
+def test_an_adversary_comes_close_to_the_bound_of_a_decreasing_multiplier_and_stays_within(size):
+    learner = AdaptiveWinnow().on(Votes())
+    made = len(adversary(learner, 1000, experts=100, size=size).labels)
+    most = bound(learner, Case(n=100, delta=1 / size, u=[1 / size] * size))
+    assert 0.8 * most <= made <= most
+
+
 def test_tightest_gives_a_bound_no_larger_than_any_margin_does():
     u, votes, labels = stream(0, trials=4000)
     labels[::50] = (labels[::50] + 1) % 4
@@ -129,6 +161,8 @@ LARGE = Case(n=10, delta=0.2, u=[0.5, 0.5], largest=2.0)
     ("learner", "case", "reason"),
     [
         (Winnow(1.2), SIGNED, "u >= 0"),
+        (AdaptiveWinnow(), SIGNED, "AdaptiveWinnow requires u >= 0"),
+        (AdaptiveWinnow(), LARGE, r"\|z_i\| <= 1"),
         (Winnow(1.2), LARGE, r"\|z_i\| <= 1 \(got 2\)"),
         (BalancedWinnow(1.2), LARGE, r"\|z_i\| <= 1"),
         (Winnow(2.0), PLAIN, "alpha = 2 is too large for a margin of 0.2"),

@@ -8,6 +8,7 @@ import pytest
 
 import linmax
 from linmax import (
+    AdaptiveWinnow,
     Alma,
     Averaged,
     BalancedWinnow,
@@ -34,6 +35,7 @@ VARIANTS = [
     BalancedWinnow(1.3, rivals="softmax"),
     Winnow(1.3, rivals=Cycle(2)),
     Romma(aggressive=0.1),
+    AdaptiveWinnow(0.5),
     Alma(3.0, alpha=0.9),
     Logistic(0.3, decay="sqrt", start="equal"),
 ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +15,10 @@ from typer.testing import CliRunner, Result
 
 from linmax import Fusion, Perceptron, Winnow
 from linmax.bounds import Case, bound
+from linmax.bounds.certificate import POSITIVE
+from linmax.bounds.check_certificate import check
 from linmax.cli import app, bounds_panel
-from linmax.cli.bounds_panel import POSITIVE, bounded_rules, panel_bounds, read_votes
+from linmax.cli.bounds_panel import bounded_rules, panel_bounds, read_votes
 from linmax.problems import majority
 from linmax.streams import open_stream
 from linmax.svm import instances
@@ -68,6 +72,14 @@ def test_without_a_rule_all_that_have_a_bound_are_listed_and_the_false_ones_mark
     (["--panel", "p.csv", "--margin", "0.2"], "--margin 0.2 cannot be combined with --panel"),
     (["--panel", "p.csv", "--noise", "0"], "--noise 0.0 cannot be combined with --panel"),
     (["--first", "9"], "--first 9 requires --panel FILE"),
+    (["Winnow(1.2)", "p.csv"], "a file is read with --panel p.csv or --certify RULE p.csv"),
+    (["--certify", "Winnow(1.2)", "p.csv", "--n", "9"], "--n 9 cannot be combined with --certify"),
+    (["Winnow(1.2)", "p.csv", "--panel", "q.csv"], "--panel takes one file and no -o"),
+    (["--certify", "Winnow(1.2)", "p.csv", "-o", "c.json", "--C", "1e300"], "--C must be in 0 < C <= 1e+06"),
+    (["-o", "c.json"], "--output c.json requires --certify"),
+    (["--certify", "Winnow(1.2)"], "write: linmax bounds --certify 'Winnow(1.2)' votes.csv -o certificate"),
+    (["--certify", "Logistic()", "p.csv", "-o", "c.json"], "Logistic() has no certificate: no bound"),
+    (["--certify", "Winnow(1.2)", "p.csv", "-o", "p.csv"], "the certificate would replace the data in p.csv"),
     (["Averaged(Winnow(1.3))", "--panel", "p.csv"],
      "--panel requires a rule, and Averaged(Winnow(1.3)) is a technique; pass a rule"),
 ])  # fmt: skip
@@ -244,3 +256,44 @@ def test_a_panel_is_read_with_the_options_of_all_commands(tmp_path: Path) -> Non
     for option in ("--label", "--id", "--attributes", "--experts", "--shape"):
         assert call(option, "x").stderr == f"linmax: {option} x requires --panel FILE\n"
     assert call("--ignore-case").stderr == "linmax: --ignore-case requires --panel FILE\n"
+
+
+def certified(path: Path, rule: str = "Winnow(1.1)") -> Result:
+    return call("--certify", rule, str(path), "--label", "truth", "-o", str(path.parent / "certificate.json"))
+
+
+def test_a_certificate_is_written_and_stands_the_check(tmp_path: Path) -> None:
+    path = written(tmp_path / "votes.csv", 200, 0.05, names=True)
+    result = certified(path)
+    assert result.exit_code == 0, result.output
+    content = json.loads((tmp_path / "certificate.json").read_text(encoding="utf-8"))
+    assert f"made {len(content['mistakes'])} mistakes in 200 trials" in result.output
+    assert f"its bound is {content['bound']:.1f}" in result.output
+    assert check(content, str(path))
+    made = Fusion(Winnow(1.1), classes=content["data"]["classes"]).learn(
+        *(read_votes(open_stream(path, label="truth")))[1:3]
+    )
+    assert made.mistakes == len(content["mistakes"])
+
+
+def test_a_trivial_bound_is_called_so(tmp_path: Path) -> None:
+    result = certified(written(tmp_path / "votes.csv", 30, 0.2, names=True), "Winnow(1.01)")
+    assert "This bound is trivial, because there are 30 trials." in result.output
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (",", ";", "not have 1 cells|not a table with a column per expert in plain CSV"),
+        ("\na,", "\nNA,", ""),  # abstains in both readings
+        (",a\n", ", a\n", "item 1 of votes.csv has ' a' in 'truth', which linmax reads as 'a'"),
+    ],
+)
+def test_a_file_that_a_plain_reader_reads_otherwise_has_no_certificate(
+    tmp_path: Path, old: str, new: str, sentence: str
+) -> None:
+    lines = ["ann,bob,truth", *(f"{x},{y},{x}" for x, y in ("ab", "ba", "aa", "bb") * 20)]
+    (tmp_path / "votes.csv").write_text("\n".join(lines).replace(old, new) + "\n", encoding="utf-8")
+    result = certified(tmp_path / "votes.csv")
+    assert (result.exit_code == 0) == (not sentence), result.output
+    assert re.search(sentence, result.output)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,14 @@ import pytest
 from experiments import sub_experts_figure_1
 from experiments.catalogue import experiments
 from experiments.committee_linear_machine.cells import problem
+from experiments.committee_multiplier import variants
 from experiments.data import COVERTYPE
 from experiments.fusion_figure_4.cells import LEARNERS, accuracy, rows
 from experiments.interface import Experiment, Found
 from experiments.lecture import BEST, bound, moves, potential_decrease
 from experiments.statistics import Interval, claimed, interval
 from experiments.sub_experts_figure_1.cells import SETTINGS
-from linmax import Fusion, Perceptron, Romma, Winnow
+from linmax import AdaptiveWinnow, Fusion, Perceptron, Romma, Winnow
 from linmax._jit import interpreted
 from linmax.experts import Attributes
 from linmax.problems import majority
@@ -72,6 +74,15 @@ def test_under_the_printed_tie_rule_the_third_setting_is_trivial() -> None:
     setting = "2 of 100, k=20, q=.001"
     votes, labels = majority(20_000, ties="expert", seed=0, **SETTINGS[setting])
     assert mistakes(setting, Perceptron(), votes, labels) <= 5
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+def test_variants_of_the_multiplier_that_are_rules_make_the_mistakes_of_the_rules(noise: float) -> None:
+    votes, labels = majority(1000, noise=noise)
+    rate = 0.4 * math.sqrt(math.log(25))  # 20 experts and 5 thresholds
+    for variant, parameter, rule in (("fixed", 1.2, Winnow(1.2)), ("steps", 0.4, AdaptiveWinnow(rate))):
+        made = Fusion(rule, classes=range(5)).learn(votes, labels).mistakes
+        assert abs(variants.mistakes(votes, labels, 5, variant, parameter) - made) <= 0.02 * made  # ties
 
 
 def smaller(cell: dict[str, Any]) -> dict[str, Any]:

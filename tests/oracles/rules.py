@@ -95,6 +95,23 @@ class Winnow(Rule):
         return {i: value / total for i, value in power.items()}
 
 
+class AdaptiveWinnow(Rule):
+    def __init__(self, rate: Number = 0.9, **options: Any) -> None:
+        super().__init__(**options)
+        self.rate, self.updates = rate, 0
+
+    def update(self, z: Vector) -> bool:
+        self.updates += 1
+        eta = self.rate / math.sqrt(self.updates)
+        return super().update({i: eta * value for i, value in z.items()})
+
+    def weights(self) -> Vector:
+        top = max(self.theta.values(), default=0)
+        power = {i: math.exp(theta - top) for i, theta in self.theta.items()}
+        total = sum(power.values())
+        return {i: value / total for i, value in power.items()}
+
+
 class BalancedWinnow(Rule):
     def __init__(self, alpha: Number = 1.2, **options: Any) -> None:
         super().__init__(**options)

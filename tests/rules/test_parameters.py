@@ -38,6 +38,8 @@ VOTES, LABELS = majority(200, noise=0.1)
         (lambda: Perceptron(start="high"), "start"),
         (lambda: linmax.Cycle(0), "rounds >= 1"),
         (lambda: linmax.Romma(aggressive=2.0), "aggressive"),
+        (lambda: linmax.AdaptiveWinnow(0.0), "0 < rate <= 10"),
+        (lambda: linmax.AdaptiveWinnow(11.0), "typical values are 0.5 to 1.5"),
         (lambda: linmax.Alma(1.5), "2 <= p"),
         (lambda: linmax.Alma(2, alpha=0.0), "alpha"),
         (lambda: linmax.PNorm(float("nan")), "2 <= p"),

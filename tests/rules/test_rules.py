@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linmax import (
+    AdaptiveWinnow,
     Alma,
     BalancedWinnow,
     Cycle,
@@ -53,6 +54,8 @@ VARIANTS = [
     Winnow(2.5),
     BalancedWinnow(1.5, start="equal"),
     Romma(aggressive=0.2),
+    AdaptiveWinnow(),
+    AdaptiveWinnow(2.0),
     Alma(3.5),
     Alma(2.5, alpha=0.9),
     PNorm(3.5),
@@ -263,7 +266,7 @@ def test_when_nobody_voted_for_either_nothing_moves(rule: Rule) -> None:
     with interpreted():  # a kernel that nothing else needs
         assert follow(fusion, session, silent, exact=True) == 3
     moved = {name: weight for name, weight in fusion.weights.items() if weight}
-    assert moved == ({"e0": 1.0} if isinstance(rule, Winnow) else {})
+    assert moved == ({"e0": 1.0} if isinstance(rule, Winnow | AdaptiveWinnow) else {})
 
 
 @pytest.mark.parametrize("rule", DEFAULTS, ids=repr)

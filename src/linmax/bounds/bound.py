@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import functools
-import math
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
-from linmax.bounds.case import Case, instance_rows, trial_margins
+from linmax.bounds.case import Case
 from linmax.bounds.theorems import THEOREMS, AssumptionError, require_mistake_driven
 from linmax.spec import Learner
 from linmax.techniques import Averaged, Recycled
-
-CANDIDATES = 64  # margins that `tightest` tries
 
 
 class MistakeBound(NamedTuple):
@@ -64,6 +59,7 @@ def bound(learner: Learner, case: Case) -> float | None:
     >>> case = Case(n=10_000, delta=1 / 3, u=[1 / 3, 1 / 3, 1 / 3])
     >>> bound(Perceptron(), case), bound(Winnow.for_margin(1 / 3), case), bound(Winnow(3.0), case)
     (30000.0, 143.2, None)
+    >>> import math
     >>> from dataclasses import dataclass
     >>> from linmax.rules import Rule
     >>> @dataclass(frozen=True, repr=False)
@@ -139,44 +135,3 @@ def _recycled(learner: Recycled, case: Case) -> MistakeBound:
     times = learner.updates or 1  # without noise an instance may be reused without limit
     squares = None if case.squares is None else times * case.squares
     return mistake_bound(learner.inner, replace(case, hinge=times * case.hinge, squares=squares))
-
-
-def tightest(learner: Learner, u: Any, instances: Any) -> Case:
-    """Return the case of u at the margin with the smallest bound; a larger margin has a larger hinge.
-
-    Parameters
-    ----------
-    learner : Learner
-        The learner whose bound is minimized.
-    u : array-like of shape (n,)
-        The weights of the comparator.
-    instances : Instances or matrix of shape (rows, n)
-        The result of `linmax.svm.instances`, or a matrix with one z per row.
-
-    Returns
-    -------
-    case : Case
-        The case with the smallest bound among up to 64 margins.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from linmax import Perceptron
-    >>> from linmax.bounds import bound, tightest
-    >>> z = np.array([[1, 1], [1, 1], [1, 0], [-1, 0]])
-    >>> case = tightest(Perceptron(), [1, 1], z)
-    >>> case.delta, case.hinge, round(bound(Perceptron(), case), 1)
-    (2.0, 4.0, 4.4)
-    """
-    z, trial = instance_rows(instances)
-    margins = np.unique(trial_margins(np.asarray(u, dtype=np.float64), z, trial))
-    margins = margins[margins > 0]
-    if not len(margins):
-        raise ValueError("u is right on no trial and gives no bound; fit one with linmax.svm.comparator")
-    chosen = margins[np.unique(np.linspace(0, len(margins) - 1, CANDIDATES).astype(int))]
-    cases = [Case.of(u, instances, margin=float(margin)) for margin in chosen]
-    return min(cases, key=lambda case: _or_infinite(bound(learner, case)))
-
-
-def _or_infinite(value: float | None) -> float:
-    return math.inf if value is None else value

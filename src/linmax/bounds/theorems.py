@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from linmax.bounds.case import Case
 from linmax.bounds.sharing import mixing_bound
 from linmax.rules import Rule
+from linmax.rules.adaptive_winnow import AdaptiveWinnow
 from linmax.rules.alma import Alma
 from linmax.rules.balanced_winnow import BalancedWinnow
 from linmax.rules.base import Cycle
@@ -17,6 +21,9 @@ from linmax.rules.perceptron import Perceptron
 from linmax.rules.pnorm import PNorm
 from linmax.rules.romma import Romma
 from linmax.rules.winnow import Winnow
+
+FIRST = 4096
+"""The updates of `AdaptiveWinnow` over which its bound sums exactly."""
 
 
 class AssumptionError(ValueError):
@@ -145,11 +152,7 @@ def alma(rule: Alma, case: Case) -> float:
 )
 def winnow(rule: Winnow, case: Case) -> float:
     """The bound for a comparator without negative weights."""
-    negative = 0 if case.u is None else int((case.u < 0).sum())
-    require(
-        negative == 0,
-        f"Winnow requires u >= 0 (got {negative} negative weights); BalancedWinnow allows any signs",
-    )
+    _require_non_negative("Winnow", case)
     return _multiplicative(rule, case, case.relative_entropy())
 
 
@@ -163,12 +166,73 @@ def balanced_winnow(rule: BalancedWinnow, case: Case) -> float:
     return _multiplicative(rule, case, case.relative_entropy(doubled=True))
 
 
-def _multiplicative(rule: Winnow | BalancedWinnow, case: Case, entropy: float) -> float:
-    """With sum u = 1, RE(u || w) >= 0 decreases by eta (delta - hinge_t) - ln cosh eta on a mistake."""
+@theorem(
+    AdaptiveWinnow,
+    "the largest M with sum over j <= M of (eta_j delta - ln cosh eta_j) <= ln n + sum u ln u + noise,"
+    "  eta_j = rate / sqrt(j),  noise = rate min(hinge, 2 sqrt((1 + delta) hinge))",
+    "the proof for Winnow (Schapire 2008) with eta_j on the j-th update; see the page on bounds",
+)
+def adaptive_winnow(rule: AdaptiveWinnow, case: Case) -> float:
+    """The bound for a comparator without negative weights, and any multiplier that is right for it."""
+    _require_non_negative("AdaptiveWinnow", case)
+    delta, hinge = _scaled(case)
+    noise = rule.rate * min(hinge, 2 * math.sqrt((1 + delta) * hinge))
+    return float(_most_updates(rule.rate, delta, case.relative_entropy() + noise))
+
+
+@functools.lru_cache(maxsize=16)
+def _update_sums(rate: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sums of eta_j and of ln cosh eta_j over the first updates."""
+    eta = rate / np.sqrt(np.arange(1, FIRST + 1))
+    return np.cumsum(eta), np.cumsum(eta + np.log1p(np.exp(-2 * eta)) - math.log(2))
+
+
+def _most_updates(rate: float, delta: float, room: float) -> float:
+    """Return the largest M at which RE(u || w) has decreased by at most `room`.
+
+    Beyond the first updates, sum eta_j >= 2 rate (sqrt(M + 1) - sqrt(m + 1)) and ln cosh eta <= eta^2 / 2,
+    so the decrease is at least that of `later`, which increases for M > (rate / delta)^2.
+    """
+    steps, losses = _update_sums(rate)
+    decrease = delta * steps - losses
+
+    def later(M: float) -> float:
+        gain = 2 * rate * delta * (math.sqrt(M + 1) - math.sqrt(FIRST + 1))
+        return float(decrease[-1]) + gain - rate**2 / 2 * math.log(M / FIRST)
+
+    low = max(float(FIRST), (rate / delta) ** 2)
+    if later(low) > room:
+        within = np.flatnonzero(decrease <= room)
+        # if the decrease has a minimum beyond the first updates, `low` is a valid bound
+        return low if low > FIRST else float(within[-1] + 1) if len(within) else 0.0
+    high = 2 * low
+    while later(high) <= room:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if later(middle) <= room else (low, middle)
+    return math.floor(high)
+
+
+def _require_non_negative(rule: str, case: Case) -> None:
+    negative = 0 if case.u is None else int((case.u < 0).sum())
+    require(
+        negative == 0,
+        f"{rule} requires u >= 0 (got {negative} negative weights); BalancedWinnow allows any signs",
+    )
+
+
+def _scaled(case: Case) -> tuple[float, float]:
+    """Return margin and hinge of u scaled to sum |u| = 1."""
     require(
         case.largest <= 1, f"the proof requires |z_i| <= 1 (got {case.largest:g}); scale the votes to [0, 1]"
     )
-    delta, hinge = case.delta / case.comparator_norm(1), case.hinge / case.comparator_norm(1)
+    return case.delta / case.comparator_norm(1), case.hinge / case.comparator_norm(1)
+
+
+def _multiplicative(rule: Winnow | BalancedWinnow, case: Case, entropy: float) -> float:
+    """With sum u = 1, RE(u || w) >= 0 decreases by eta (delta - hinge_t) - ln cosh eta on a mistake."""
+    delta, hinge = _scaled(case)
     eta = math.log(rule.alpha)
     decrease = eta * delta - _ln_cosh(eta)
     if decrease <= 0:

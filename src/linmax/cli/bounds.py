@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from linmax.bounds import Case, mistake_bound, published_1999, published_2003, published_2008
+from linmax.bounds.tightest import MIN_MARGIN
 from linmax.cli.bounds_panel import (
-    MIN_MARGIN,
     PanelBound,
     PanelVotes,
     best_alpha,

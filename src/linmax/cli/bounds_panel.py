@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from linmax.bounds import Case, mistake_bound
-from linmax.bounds.case import trial_margins
+from linmax.bounds.certificate import comparator_kind, fit_comparator
+from linmax.bounds.tightest import tightest_for
 from linmax.fusion import Fusion
 from linmax.rules import Rule
+from linmax.rules.adaptive_winnow import AdaptiveWinnow
 from linmax.rules.alma import Alma
 from linmax.rules.balanced_winnow import BalancedWinnow
 from linmax.rules.passive_aggressive import PassiveAggressive
@@ -21,21 +21,13 @@ from linmax.rules.pnorm import PNorm
 from linmax.rules.romma import Romma
 from linmax.rules.winnow import Winnow
 from linmax.streams import Stream
-from linmax.svm import Instances, comparator, instances, simplex_comparator
+from linmax.svm import Instances, instances
 
 MAX_ITEMS = 20_000
 """Items that are read by default: the linear programme for u is slow on more."""
 
 MAX_C = 1e6
 """The largest C: a solver did not terminate with 1e300."""
-
-MIN_MARGIN = 1e-6
-"""The smallest margin: below it, the best alpha is 1 to all relevant digits."""
-
-MARGINS = 200
-"""Margins that are tried: as many of the comparator's own, as many on a grid, half as many near the best."""
-
-SIGNED, POSITIVE = "SVM", "SVM, u >= 0"
 
 
 class PanelVotes(NamedTuple):
@@ -111,6 +103,7 @@ def bounded_rules(n: int, delta: float) -> list[Rule]:
         Perceptron(),
         Romma(),
         Winnow(best_alpha(delta)),
+        AdaptiveWinnow(),
         BalancedWinnow(best_alpha(delta)),
         PNorm(max(2.0, round(2 * math.log(n), 1))),
         Alma(2.0),
@@ -166,89 +159,39 @@ def _check_panel(votes: PanelVotes, label: str) -> None:
         raise ValueError(f"{votes.file} has only the class {votes.classes[0]!r}; a bound requires two")
 
 
-def panel_bounds(votes: PanelVotes, C: float = 1.0, only: Rule | None = None) -> list[PanelBound]:
-    """The bounds of all rules that have one, or of one rule, and the mistakes of each on the panel."""
+def check_cost(C: float) -> None:
+    """Require a C with which the solvers terminate."""
     if not 0 < C <= MAX_C:  # also refuses NaN
         raise ValueError(f"--C must be in 0 < C <= {MAX_C:g} (got {C:g}); a typical value is 1")
+
+
+def panel_bounds(votes: PanelVotes, C: float = 1.0, only: Rule | None = None) -> list[PanelBound]:
+    """The bounds of all rules that have one, or of one rule, and the mistakes of each on the panel."""
+    check_cost(C)
     z = instances(Fusion(only or Perceptron(), classes=votes.classes, abstain=None), votes.rows, votes.labels)
     n = z.z.shape[1]
     rules = bounded_rules(n, 0.5) if only is None else [only]
-    fitted = {kind: _fit_comparator(kind, z, C) for kind in {_comparator_kind(rule) for rule in rules}}
+    fitted = {kind: _fit_comparator(kind, z, C) for kind in {comparator_kind(rule) for rule in rules}}
     found = []
     for at, rule in enumerate(rules):
-        u, case = fitted[_comparator_kind(rule)], None
+        u, case = fitted[comparator_kind(rule)], None
         if isinstance(u, str):
             reason = u
         else:
             make = lambda delta, at=at: only or bounded_rules(n, delta)[at]  # noqa: E731
-            case, rule = _best_case(make, u, z)
+            case, rule = tightest_for(make, u, z)
             reason = "the comparator is correct on no trial"
         result = mistake_bound(rule, case) if case else None
         run = Fusion(rule, classes=votes.classes, abstain=None).learn(votes.rows, votes.labels)
         value, reason = (result.value, result.reason) if result else (None, reason)
-        found.append(PanelBound(rule, _comparator_kind(rule), case, value, reason, run.mistakes, n))
+        found.append(PanelBound(rule, comparator_kind(rule), case, value, reason, run.mistakes, n))
     return found
 
 
-def _comparator_kind(rule: Rule) -> str:
-    return POSITIVE if isinstance(rule, Winnow) else SIGNED
-
-
 def _fit_comparator(kind: str, z: Instances, C: float) -> np.ndarray | str:
-    """The comparator, scaled to sum |u| = 1 so that hinge losses have the same unit; or why not."""
+    """The comparator, or why there is none."""
     try:
-        u = comparator(z, C) if kind == SIGNED else simplex_comparator(z, C)
+        return fit_comparator(kind, z, C)
     except ValueError as error:
-        return f"{str(error).partition(';')[0]}; raise --C, or use fewer items with --first"
-    size = float(np.abs(u).sum())
-    return u / size if size > 0 else "the comparator is 0, because no expert separates the classes"
-
-
-def _best_case(make: Callable[[float], Rule], u: np.ndarray, z: Instances) -> tuple[Case | None, Rule]:
-    """The margin with the smallest bound, and the rule that is made for it.
-
-    The candidates are the values of u . z (or some of them), an even grid below the largest, and a finer one
-    around the best. Without a bound it is the margin with the least noise, or for an alpha that is too large,
-    the largest margin.
-    """
-    worst = np.sort(trial_margins(u, z.z, z.trial))
-    own = np.unique(worst[worst >= MIN_MARGIN])
-    if not len(own):
-        return None, make(0.5)
-    own = own[np.unique(np.linspace(0, len(own) - 1, MARGINS).astype(int))]
-    base = Case.of(u, z, margin=float(own[0]))
-    reduced = replace(base, instances=_longest_rows(base, getattr(make(0.5), "p", 2.0)))
-    top = float(own[-1])
-    tried = np.unique(np.concatenate((own, np.linspace(max(MIN_MARGIN, top / MARGINS), top, MARGINS))))
-    values = _bounds_at(make, reduced, worst, tried)
-    at = int(np.argmin(values))
-    if math.isinf(values[at]):
-        limited = isinstance(make(0.5), Winnow | BalancedWinnow)
-        delta = top if limited else float(own[0])
-    else:
-        fine = np.linspace(tried[max(at - 1, 0)], tried[min(at + 1, len(tried) - 1)], MARGINS // 2)
-        near = np.append(fine, tried[at])
-        delta = float(near[np.argmin(_bounds_at(make, reduced, worst, near))])
-    return Case.of(u, z, margin=delta), make(delta)
-
-
-def _bounds_at(
-    make: Callable[[float], Rule], case: Case, worst: np.ndarray, margins: np.ndarray
-) -> list[float]:
-    """The bound at each margin; hinge and squares are sums over the trials below the margin."""
-    below = np.searchsorted(worst, margins)
-    sums, squares = (np.concatenate(([0.0], np.cumsum(worst**power))) for power in (1, 2))
-    hinge = np.maximum(below * margins - sums[below], 0.0)
-    squared = np.maximum(below * margins**2 - 2 * margins * sums[below] + squares[below], 0.0)
-    values = []
-    for delta, noise, square in zip(margins.tolist(), hinge.tolist(), squared.tolist(), strict=True):
-        value = mistake_bound(make(delta), replace(case, delta=delta, hinge=noise, squares=square)).value
-        values.append(math.inf if value is None else value)
-    return values
-
-
-def _longest_rows(case: Case, p: float) -> Any:
-    """The rows of z with the largest norms; the others do not change a bound and slow the search down."""
-    z = case.instances
-    lengths = (np.asarray(abs(z / case.largest).power(one).sum(axis=1)).ravel() for one in (2.0, p))
-    return z[sorted({int(np.argmax(length)) for length in lengths})]
+        reason, separator, _ = str(error).partition(";")
+        return f"{reason}; raise --C, or use fewer items with --first" if separator else reason

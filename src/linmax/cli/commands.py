@@ -192,6 +192,9 @@ def bounds(
         str | None,
         typer.Argument(metavar="[RULE]", help="Such as 'Winnow(1.2)'.", show_default="all that have a bound"),
     ] = None,
+    file: Annotated[
+        str | None, typer.Argument(metavar="[FILE]", help="With --certify: the CSV file.")
+    ] = None,
     n: Annotated[
         int | None,
         typer.Option("--n", min=1, max=10**12, help="The number of sub-experts.", show_default="100"),
@@ -207,7 +210,11 @@ def bounds(
     """Show how many mistakes a rule can make: in a given case, or on a panel, next to its actual mistakes."""
     from linmax.cli.bounds import print_bounds, print_panel_bounds
 
-    if panel.panel is None:
+    if panel.panel is None and not panel.certify:
+        if file is not None:
+            raise ValueError(
+                f"a file is read with --panel {file} or --certify RULE {file} (got {file!r} alone)"
+            )
         panel.check_unused()
         print_bounds(
             rule, 100 if n is None else n, 0.1 if margin is None else margin, 0.0 if noise is None else noise
@@ -215,10 +222,18 @@ def bounds(
         return
     for name, value in (("--n", n), ("--margin", margin), ("--noise", noise)):
         if value is not None:
+            option = "--certify" if panel.certify else "--panel"
             raise ValueError(
-                f"{name} {value} cannot be combined with --panel, which computes it from the file;"
+                f"{name} {value} cannot be combined with {option}, which computes it from the file;"
                 " leave out one of them"
             )
+    if panel.certify:
+        from linmax.cli.bounds_certificate import write_certificate
+
+        write_certificate(rule, file, panel)
+        return
+    if file is not None or panel.output is not None:
+        raise ValueError("--panel takes one file and no -o; a certificate is written with --certify")
     print_panel_bounds(panel, rule)
 
 

@@ -343,15 +343,26 @@ class BoundsOptions(ColumnOptions):
     ] = None
     first: Annotated[
         int | None,
-        typer.Option("--first", min=1, help="With --panel: use only the first items.", show_default="20000"),
+        typer.Option("--first", min=1, help="With a file: use only the first items.", show_default="20000"),
     ] = None
     C: Annotated[
         float | None,
         typer.Option(
             "--C",
-            help="With --panel: C of the SVM that finds u; a larger C means less noise.",
+            help="With a file: C of the SVM that finds u; a larger C means less noise.",
             show_default="1",
         ),
+    ] = None
+    certify: Annotated[
+        bool,
+        typer.Option(
+            "--certify",
+            help="Run RULE on FILE and write a certificate of its mistakes and its bound to -o.",
+        ),
+    ] = False
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="With --certify: the file of the certificate."),
     ] = None
 
     def check_unused(self) -> None:
@@ -361,7 +372,8 @@ class BoundsOptions(ColumnOptions):
             if value != field.default:
                 name = field.name.replace("_", "-")
                 text = "" if value is True else f" {','.join(value) if isinstance(value, list) else value}"
-                raise ValueError(f"--{name}{text} requires --panel FILE")
+                requirement = "--certify" if field.name == "output" else "--panel FILE"
+                raise ValueError(f"--{name}{text} requires {requirement}")
 
 
 def split_names(names: list[str] | None) -> list[str] | None:

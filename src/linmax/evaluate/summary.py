@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from linmax.bounds import Case, mistake_bound, tightest
+from linmax.bounds.certificate import comparator_kind, fit_comparator
 from linmax.evaluate.audit import Audit
 from linmax.evaluate.baselines import compared_counts, find_baselines, last_half, plurality_mistakes
 from linmax.evaluate.consultation import replay_sample
@@ -38,8 +39,7 @@ from linmax.evaluate.progressive import mistakes_in_hindsight
 from linmax.evaluate.sample import SampleRows
 from linmax.evaluate.verdict import DROP_MARGIN, MIN_COVERAGE, MIN_ITEMS, Baseline, can_be_dropped, judge
 from linmax.fusion import Fusion
-from linmax.rules.winnow import Winnow
-from linmax.svm import comparator, instances, simplex_comparator
+from linmax.svm import instances
 from linmax.techniques import recommended
 from linmax.validation import DataWarning
 
@@ -368,7 +368,7 @@ def _bound_of(fusion: Fusion, trials: int, rows: SampleRows | None) -> str:
         )
     found = instances(fusion, rows.chunk.votes, decode_labels(fusion, rows.truth), rows.chunk.attributes)
     try:
-        u = simplex_comparator(found) if isinstance(fusion.learner.rule, Winnow) else comparator(found)
+        u = fit_comparator(comparator_kind(fusion.learner.rule), found, 1.0)
         value = mistake_bound(fusion.learner, tightest(fusion.learner, u, found)).value
     except ValueError as error:
         return f"no bound was found: {error}"

@@ -1,0 +1,252 @@
+"""Certificates of runs: true ones pass a check without linmax, and changed ones do not."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import hashlib
+import json
+import math
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from linmax import (
+    AdaptiveWinnow,
+    Alma,
+    Averaged,
+    BalancedWinnow,
+    Cycle,
+    Logistic,
+    NaiveBayes,
+    PassiveAggressive,
+    Perceptron,
+    PNorm,
+    QuasiAdditive,
+    Recycled,
+    Romma,
+    Winnow,
+    recommended,
+    vr_combine,
+)
+from linmax.bounds import certify, check_certificate
+from linmax.bounds.certificate import PARAMETERS, why_not
+from linmax.bounds.check_certificate import check
+from linmax.experts import PerClass, Thresholds, Votes
+from linmax.problems import adversary, majority
+from linmax.rules import Rule
+from tests.helpers.committees import COMMITTEES
+
+NOISY = [
+    Perceptron(),
+    PNorm(4.5),
+    Winnow(1.1),
+    BalancedWinnow(1.1),
+    PassiveAggressive(0.1),
+    PassiveAggressive(0.1, kind="PA-II", slack=0.5),
+]
+WITHOUT = [
+    Logistic(),
+    QuasiAdditive("identity"),
+    Averaged(Winnow(1.1)),
+    Recycled(Winnow(1.1)),
+    NaiveBayes(),
+    recommended(),
+    vr_combine(),
+    *COMMITTEES.values(),
+]
+SEPARABLE = [*NOISY, Romma(), Alma(2), Alma(5), PassiveAggressive(kind="PA"), Winnow(1.1).on(Votes())]
+
+
+def written(path: Path, votes: Any, labels: Any, silence: float = 0.0) -> Path:
+    """A CSV file of votes with names of classes, in which some cells of irrelevant experts are empty."""
+    rng = np.random.default_rng(0)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        table.writerow([*(f"e{i}" for i in range(votes.shape[1])), "truth"])
+        for row, label in zip(votes.tolist(), labels.tolist(), strict=True):
+            quiet = rng.random(len(row)) < silence
+            cells = ["" if quiet[i] and i > 2 else "abcdef"[vote] for i, vote in enumerate(row)]
+            table.writerow([*cells, "abcdef"[label]])
+    return path
+
+
+@pytest.fixture(scope="module")
+def noisy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data = majority(300, relevant=3, experts=6, classes=3, noise=0.05)
+    return written(tmp_path_factory.mktemp("noisy") / "votes.csv", *data, silence=0.2)
+
+
+@pytest.fixture(scope="module")
+def certificate(noisy: Path) -> dict[str, Any]:
+    return asdict(certify(Winnow(1.1), noisy, "truth"))
+
+
+@pytest.mark.parametrize("rule", NOISY, ids=repr)
+def test_a_run_with_noise_is_certified(rule: Rule, noisy: Path) -> None:
+    found = certify(rule, noisy, "truth")
+    assert found.noise > 0
+    assert 0 < len(found.mistakes) <= found.bound
+    assert found.trivial == (found.bound >= 300)
+    assert check(json.loads(json.dumps(asdict(found))), str(noisy))
+
+
+@pytest.mark.parametrize("rule", SEPARABLE, ids=repr)
+def test_a_run_without_noise_is_certified(rule: Rule, tmp_path: Path) -> None:
+    votes, labels = majority(200, relevant=3, experts=6, classes=2, noise=0.0)
+    found = certify(rule, written(tmp_path / "votes.csv", votes, labels), "truth", C=100)
+    assert 0 < len(found.mistakes) <= found.bound < math.inf
+
+
+@pytest.mark.parametrize("rule", [Perceptron(), PNorm(4), Winnow(1.2), BalancedWinnow(1.2)], ids=repr)
+def test_a_run_with_a_mistake_on_every_adversarial_item_is_certified(rule: Rule, tmp_path: Path) -> None:
+    rule = rule.on(Votes())
+    votes, labels = adversary(rule, 1000, experts=20)
+    file = written(
+        tmp_path / "votes.csv",
+        np.vstack((np.zeros((1, 20), dtype=int), votes)),  # the adversary assumes that ties go to class 0
+        np.append(0, labels),
+    )
+    found = certify(rule, file, "truth", C=100)
+    assert len(found.mistakes) == len(labels)
+    assert len(labels) <= found.bound * (1 + 1e-9)
+
+
+def tampered(certificate: dict[str, Any], *path: str, value: Any) -> dict[str, Any]:
+    changed = copy.deepcopy(certificate)
+    place = changed
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value(place[path[-1]]) if callable(value) else value
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "reason"),
+    [
+        (["margin"], lambda delta: delta * 1.001, "noise"),
+        (["margin"], math.nan, "malformed"),
+        (["margin"], -0.1, "malformed"),
+        (["noise"], lambda noise: noise * 0.999, "noise"),
+        (["noise"], math.nan, "noise"),
+        (["squares"], 0.0, "noise"),
+        (["bound"], lambda bound: bound - 0.01, "the bound is"),
+        (["bound"], math.nan, "the bound is"),
+        (["comparator"], lambda u: [*u[1:], u[0]], "noise|bound"),
+        (["comparator"], lambda u: u[1:], "malformed"),
+        (["mistakes"], lambda wrong: wrong[1:], "does not predict"),
+        (["mistakes"], lambda wrong: wrong[:-1], "does not predict"),
+        (["mistakes"], lambda wrong: [*wrong, wrong[0]], "items that are none"),
+        (["mistakes"], lambda wrong: [*wrong, [10**6, "a"]], "items that are none"),
+        (
+            ["mistakes"],
+            lambda wrong: [[item, "abc"["bca".index(one)]] for item, one in wrong],
+            "predict|none",
+        ),
+        (["parameters", "alpha"], 1.2, "predict"),
+        (["parameters", "alpha"], 5.0, "predict|too large"),
+        (["rule"], "Perceptron", "predict"),
+        (["data", "sha256"], "0" * 64, "SHA-256"),
+        (["data", "items"], 301, "items"),
+        (["data", "trials"], 299, "items"),
+        (["version"], 2, "version"),
+    ],
+)
+def test_a_changed_certificate_is_refused(
+    certificate: dict[str, Any], noisy: Path, path: list[str], value: Any, reason: str
+) -> None:
+    with pytest.raises(ValueError, match=reason):
+        check(tampered(certificate, *path, value=value), str(noisy))
+
+
+def test_changed_data_are_refused_even_with_their_own_hash(
+    certificate: dict[str, Any], noisy: Path, tmp_path: Path
+) -> None:
+    lines = noisy.read_text(encoding="utf-8").splitlines()
+    lines[20] = lines[20][:-1] + ("a" if lines[20][-1] != "a" else "b")
+    other = tmp_path / "votes.csv"
+    other.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="SHA-256"):
+        check(certificate, str(other))
+    digest = hashlib.sha256(other.read_bytes()).hexdigest()
+    with pytest.raises(ValueError, match=r"predict|noise"):
+        check(tampered(certificate, "data", "sha256", value=digest), str(other))
+
+
+def run_checker(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run a copy of the file in a process that cannot import linmax."""
+    code = (
+        "import runpy, sys; sys.modules['linmax'] = None; sys.argv = sys.argv[1:];"
+        "runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    return subprocess.run([sys.executable, "-I", "-c", code, *words], capture_output=True, text=True)
+
+
+def test_the_checker_runs_where_linmax_is_not_installed(
+    certificate: dict[str, Any], noisy: Path, tmp_path: Path
+) -> None:
+    script = tmp_path / "check_certificate.py"
+    script.write_bytes(Path(check_certificate.__file__).read_bytes())
+    contents = certificate, tampered(certificate, "bound", value=1.0), []
+    paths = [tmp_path / f"{name}.json" for name in ("true", "false", "malformed")]
+    for path, content in zip(paths, contents, strict=True):
+        path.write_text(json.dumps(content), encoding="utf-8")
+    true, false, malformed = (run_checker(str(script), str(path), str(noisy)) for path in paths)
+    assert true.stdout.startswith("certified: Winnow made ")
+    assert true.returncode == 0
+    assert false.stderr.startswith("refused: the bound is")
+    assert malformed.stderr.startswith("refused: TypeError")
+    assert false.returncode == malformed.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("learner", "reason"),
+    [
+        (Recycled(Perceptron(), updates=1), "this is a technique"),
+        (AdaptiveWinnow(), "does not know the rule AdaptiveWinnow"),
+        (Winnow(1.1, rivals="violators"), 'use rivals="top"'),
+        (Perceptron(rivals=Cycle()), 'use rivals="top"'),
+        (Perceptron(rivals="softmax"), "softmax"),
+        (Perceptron(ties=True), "lists mistakes only"),
+        (Romma(aggressive=0.5), "lists mistakes only"),
+        (Alma(3, alpha=0.7), "lists mistakes only"),
+        (Perceptron(start="equal"), "start at 0"),
+        (Winnow(1.1).on(Votes() + PerClass()), "reads votes only"),
+        (Winnow(1.1).on(Thresholds()), "reads votes only"),
+        (Winnow(1.1).on(Votes(as_="softmax")), "reads votes only"),
+    ],
+)
+def test_what_cannot_be_certified_is_refused_with_the_reason(learner: Any, reason: str, noisy: Path) -> None:
+    with pytest.raises(ValueError, match=f"has no certificate: .*{reason}"):
+        certify(learner, noisy, "truth")
+
+
+def test_every_kind_of_learner_is_certified_or_has_a_reason_of_one_sentence() -> None:
+    for learner in SEPARABLE:
+        assert why_not(learner) == ""
+    assert {type(learner).__name__ for learner in SEPARABLE} == set(PARAMETERS)
+    for learner in WITHOUT:
+        reason = why_not(learner)
+        assert len(reason) > 20, learner
+        assert "\n" not in reason
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("ann,bob\na,b\n", "has no column 'truth'"),
+        ("ann,truth\na\n", "does not have 2 cells"),
+        ("ann,ann,truth\na,b,a\n", "two columns of the same name"),
+        ("ann,truth\na,a\n", "only one class"),
+        ("ann,truth\na,\n", "no labels"),
+    ],
+)
+def test_a_file_that_is_not_understood_is_refused(text: str, reason: str, tmp_path: Path) -> None:
+    (tmp_path / "votes.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=reason):
+        certify(Perceptron(), tmp_path / "votes.csv", "truth")
