@@ -16,7 +16,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/pyc
 
-.PHONY: demo test test-all lint bench bench-guard bench-fuse bench-sharing bench-consult bench-adapters bench-service compat \
+.PHONY: demo test test-all lint bench bench-guard bench-fuse bench-sharing bench-consult bench-adapters bench-service bench-scale compat \
   compat-newest compat-oldest reproduce soak docs lock setup clean
 
 demo: setup
@@ -71,6 +71,10 @@ bench-adapters: setup
 bench-service: setup
 	$(BIN)/python -m benchmarks.service $(ARGS)
 
+# One fusion per key, overhead of tasks, and shards of one panel; ARGS="--rows 1000000 --keys 1000" is a tenth.
+bench-scale: setup
+	$(BIN)/python -m benchmarks.scale $(ARGS)
+
 # Tests against the newest and the oldest supported versions of all dependencies, in environments of their own.
 COMPAT := tests/fusion/test_fusion.py tests/rules tests/adapters tests/panels
 COMPAT_TOOLS := "pytest>=8.2" "hypothesis>=6.100" "pandas>=2.2" "polars>=1.0"
@@ -90,7 +94,7 @@ compat-oldest: .cache/compat-oldest
 	$@/bin/uv pip list --python $@/bin/python | grep -i -E "^(numpy|scipy|numba|scikit-learn|river|narwhals|pyarrow) "
 	MPLBACKEND=Agg NUMBA_CACHE_DIR=$(CURDIR)/$@/numba $(COMPAT_TEST)
 
-# Kills a run that writes checkpoints and resumes it, 50 times, and a server under load, 100 times.
+# Kills a run that writes checkpoints and resumes it, 50 times, a server under load, and workers of a cluster, 100 times.
 soak: setup
 	$(BIN)/python -m tests.slow.soak $(ARGS)
 	$(BIN)/python -m tests.slow.service_soak
@@ -98,6 +102,7 @@ soak: setup
 	$(BIN)/python -m tests.slow.service_schema
 	$(BIN)/python -m tests.slow.follow_soak
 	$(BIN)/python -m tests.slow.thread_stress
+	$(BIN)/python -m tests.slow.cluster_soak
 
 reproduce: setup
 	$(BIN)/linmax reproduce $(ARGS)

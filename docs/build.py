@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.quality.page import summary
-from docs import decision_tables
+from docs import decision_tables, scale_tables
 from docs.consult_figures import consult_figures
 from docs.figures import figures
 from experiments import committee_multiplier, pages, papers
@@ -268,6 +268,10 @@ PARTS: dict[str, Callable[[], str]] = {
     "adapters_losses": adapters_losses,
     "adapters_overhead": adapters_overhead,
     "consult": consult_figures,
+    "scale_keys": lambda: scale_tables.keys(stored("scale"), table),
+    "scale_tasks": lambda: scale_tables.tasks(stored("scale"), table),
+    "scale_shards": lambda: scale_tables.shards(stored("scale"), table),
+    "scale_reckoning": lambda: scale_tables.reckoning(stored("scale"), table),
 }
 
 

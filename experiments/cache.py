@@ -16,7 +16,15 @@ from experiments.interface import Cell, Experiment
 from linmax._files import write_atomic
 
 FOLDER = Path(__file__).resolve().parents[1] / ".cache" / "experiments"
-SHOWS = {"cli", "report", "checks", "adapters"}  # layers that no number can depend on
+SHOWS = {
+    "cli",
+    "scale",
+    "service",
+    "client",
+    "report",
+    "checks",
+    "adapters",
+}  # layers that no number can depend on
 
 
 class CellCache:

@@ -54,6 +54,7 @@ def reproduce(
     data: Path | None = None,
     folder: Path | None = None,
     workers: int | None = None,
+    cluster: str | None = None,
     console: Console | None = None,
     cache: Path = FOLDER,
 ) -> int:
@@ -107,7 +108,7 @@ def reproduce(
                 if not left[name]:
                     close(job)
 
-            runner.run(jobs, workers or runner.cores(), done)
+            runner.run(jobs, done, workers, cluster)
     except KeyboardInterrupt:
         cells = sum(len(job.cells) for job in jobs)
         raise KeyboardInterrupt(

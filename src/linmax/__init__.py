@@ -17,8 +17,8 @@ Presets
 Learners as text
     `parse`, `register`
 
-The submodules `adapters`, `bounds`, `checks`, `evaluate`, `experts`, `problems`, `report`, `streams` and
-`svm` are imported when they are first used.
+The submodules `adapters`, `bounds`, `checks`, `evaluate`, `experts`, `problems`, `report`, `scale`, `streams`
+and `svm` are imported when they are first used.
 
 Examples
 --------
@@ -67,7 +67,18 @@ from linmax.techniques import (
 
 __version__ = "0.1.0"
 
-_SUBMODULES = ("adapters", "bounds", "checks", "evaluate", "experts", "problems", "report", "streams", "svm")
+_SUBMODULES = (
+    "adapters",
+    "bounds",
+    "checks",
+    "evaluate",
+    "experts",
+    "problems",
+    "report",
+    "scale",
+    "streams",
+    "svm",
+)
 
 
 def __getattr__(name: str) -> Any:

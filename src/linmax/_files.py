@@ -83,7 +83,7 @@ def open_atomic(path: Path) -> Iterator[BinaryIO]:
     temporary = path.absolute().parent / f".{path.name}.{secrets.token_hex(8)}.part"
     try:
         with _create(temporary, path) as file:
-            _lock(file)
+            lock_file(file)
             _remove_abandoned(path)
             yield file
             file.flush()
@@ -104,8 +104,14 @@ def _create(temporary: Path, path: Path) -> BinaryIO:
         raise ValueError(f"cannot write {path}: {error.strerror}") from None
 
 
-def _lock(file: Any) -> bool:
-    """Lock a file until it is closed; return False if another process has locked it."""
+def lock_file(file: Any) -> bool:
+    """Lock a file until it is closed; return False if another process has locked it.
+
+    Parameters
+    ----------
+    file : binary file
+        The open file.
+    """
     try:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -124,7 +130,7 @@ def _remove_abandoned(path: Path) -> None:
             if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                 with contextlib.suppress(OSError), open(entry.path, "rb") as file:
                     old = time.time() - entry.stat().st_mtime > ABANDONED_AFTER
-                    if old and _lock(file):
+                    if old and lock_file(file):
                         os.unlink(entry.path)
 
 

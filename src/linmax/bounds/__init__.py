@@ -5,6 +5,7 @@ from linmax.bounds.case import Case
 from linmax.bounds.certificate import Certificate, certify
 from linmax.bounds.published import published_1999, published_2003, published_2006, published_2008
 from linmax.bounds.sharing import complexity, hinge_losses, mixing_bound, overlap, radius
+from linmax.bounds.theorems import parameter_mixing_bound
 from linmax.bounds.tightest import tightest
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "mistake_bound",
     "mixing_bound",
     "overlap",
+    "parameter_mixing_bound",
     "published_1999",
     "published_2003",
     "published_2006",

@@ -276,3 +276,36 @@ def passive_aggressive(rule: PassiveAggressive, case: Case) -> float:
     if squares is None:
         raise AssumptionError('kind="PA-II" requires the sum of the squared hinges: pass squares=')
     return (R2 + 0.5 / rule.C) * (U + 2 * rule.C * squares / case.delta**2)
+
+
+def parameter_mixing_bound(radius: float, margin: float) -> float:
+    """Return the bound of a Perceptron whose shards are mixed after each epoch: R² / γ².
+
+    It holds for the sum over all epochs of the *mean* number of mistakes of a shard, where the data are
+    separable and the weights of all shards have the same share in the mix. In total, S shards may make S
+    times as many mistakes.
+
+    Parameters
+    ----------
+    radius : float
+        R, the largest Euclidean length of z, the votes for the label minus the votes for another class.
+    margin : float
+        γ, the smallest u . z of some weights u of length 1.
+
+    References
+    ----------
+    McDonald, Hall & Mann, Distributed training strategies for the structured perceptron, NAACL 2010, theorem
+    on iterative parameter mixing.
+
+    Examples
+    --------
+    >>> from linmax.bounds import parameter_mixing_bound
+    >>> parameter_mixing_bound(radius=4.0, margin=0.5)
+    64.0
+    """
+    if not (radius > 0 and margin > 0):
+        raise ValueError(
+            f"the bound requires radius > 0 and margin > 0 (got {radius} and {margin}); without a margin"
+            " there is none"
+        )
+    return (radius / margin) ** 2

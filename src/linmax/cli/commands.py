@@ -26,6 +26,7 @@ from linmax.cli.options import (
     Learner,
     Model,
 )
+from linmax.cli.scale_options import Cluster, DatasetOptions, EngineOptions, KeyedOptions, LocalCluster
 from linmax.cli.serve_options import ServeOptions
 
 __all__ = ["COMMANDS", "app"]
@@ -84,8 +85,16 @@ def look(read: FilesOptions, json: Json = False) -> None:
 
 
 @command
-def fuse(read: FilesOptions, options: FuseOptions) -> None:
+def fuse(read: FilesOptions, options: FuseOptions, keys: KeyedOptions, engine: EngineOptions) -> None:
     """Learn whom to trust from a file of votes and labels, in one pass, and report the result."""
+    if keys.by is not None:
+        from linmax.cli.fuse_keyed import fuse_by_key
+
+        if not fuse_by_key(read, options, keys, engine):
+            raise typer.Exit(1)
+        return
+    keys.refuse()
+    engine.refuse("--by COLUMN")
     from linmax.cli.fuse import fuse as run
 
     finished = run(read, options)
@@ -94,8 +103,17 @@ def fuse(read: FilesOptions, options: FuseOptions) -> None:
 
 
 @command
-def predict(model: Model, read: FilesOptions, options: PredictOptions) -> None:
+def predict(
+    model: Model, read: FilesOptions, options: PredictOptions, dataset: DatasetOptions, engine: EngineOptions
+) -> None:
     """Predict the class of every row of a file; the model does not learn."""
+    if dataset.by is not None or engine.asked or (model.is_dir() and (model / "manifest.json").exists()):
+        from linmax.cli.predict_dataset import predict_dataset
+
+        if not predict_dataset(model, read, options, dataset, engine):
+            raise typer.Exit(1)
+        return
+    dataset.refuse()
     from linmax.cli.predict import predict as run
 
     run(model, read, options)
@@ -137,12 +155,12 @@ def consult(model: Model, read: FilesOptions, options: ConsultOptions) -> None:
 
 
 @command
-def compare(read: FilesAndLearners, options: CompareOptions) -> None:
+def compare(read: FilesAndLearners, options: CompareOptions, engine: EngineOptions) -> None:
     """Compare several learners on the same files, together with the plurality and the best expert."""
     from linmax.cli.compare import compare_learners, print_comparison, to_dict
     from linmax.cli.output import print_json, stdout_console
 
-    outcome = compare_learners(read, options)
+    outcome = compare_learners(read, options, engine)
     if options.json:
         print_json(to_dict(outcome))
     else:
@@ -176,11 +194,14 @@ def reproduce(
     cores: Annotated[
         int | None, typer.Option(min=1, help="The number of cells run in parallel.", show_default="all cores")
     ] = None,
+    cluster: Cluster = None,
+    local_cluster: LocalCluster = False,
 ) -> None:
     """Run the papers' experiments and compare the results with what the papers report."""
     from linmax.cli.reproduce import reproduce as run
 
-    without_data = run(names or [], runs=runs, quick=quick, data=data, folder=folder, cores=cores)
+    engine = EngineOptions(cluster=cluster, local_cluster=local_cluster, workers=cores)
+    without_data = run(names or [], runs=runs, quick=quick, data=data, folder=folder, engine=engine.where())
     if without_data:
         raise typer.Exit(1)
 

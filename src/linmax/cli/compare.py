@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -16,7 +17,8 @@ from rich.text import Text
 
 from linmax.cli.inputs import check_needs, choose_order, name_rows, parse_learner, require_reading
 from linmax.cli.options import CompareOptions, FilesOptions
-from linmax.cli.output import check_output, print_message, progress_bar, shorten
+from linmax.cli.output import check_output, print_message, progress_bar, shorten, task_progress
+from linmax.cli.scale_options import EngineOptions
 from linmax.evaluate.comparison import ComparisonResult, LearnerComparison
 from linmax.evaluate.significance import Gain
 from linmax.spec import Learner
@@ -76,8 +78,10 @@ def split_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
     return files, learners
 
 
-def compare_learners(read: FilesOptions, options: CompareOptions) -> Comparison:
-    """Run the learners side by side; Ctrl-C stops and keeps what was counted."""
+def compare_learners(
+    read: FilesOptions, options: CompareOptions, engine: EngineOptions | None = None
+) -> Comparison:
+    """Run the learners side by side, or each as a task; Ctrl-C stops and keeps what was counted."""
     files, texts = split_words(read.paths)
     learners = {text.strip(): parse_learner(text) for text in texts}
     if len(learners) < len(texts):
@@ -95,7 +99,10 @@ def compare_learners(read: FilesOptions, options: CompareOptions) -> Comparison:
         comparison = LearnerComparison(learners or _default_learners(first))
         for name, fusion in zip(comparison.names, comparison.fusions, strict=True):
             check_needs(fusion, first, name, file)
-        complete = _run(comparison, stream, order.seed)
+        if engine is not None and (engine.asked or options.cache is not None):
+            complete = _run_tasks(comparison, stream, order.seed, replace(read, paths=files), options, engine)
+        else:
+            complete = _run(comparison, stream, order.seed)
     if not comparison.trials and complete:
         where = file if read.labels is None else read.labels
         raise ValueError(
@@ -125,6 +132,43 @@ def _run(comparison: LearnerComparison, stream: Stream, seed: int | None) -> boo
         if not comparison.trials:
             raise
         return False
+    return True
+
+
+def _run_tasks(
+    comparison: LearnerComparison,
+    stream: Stream,
+    seed: int | None,
+    read: FilesOptions,
+    options: CompareOptions,
+    engine: EngineOptions,
+) -> bool:
+    """Run each learner as a task, then count their predictions on the stream."""
+    from linmax.scale import sweep
+
+    if "-" in read.paths:
+        raise ValueError("standard input cannot be read by several processes; write it to a file")
+    learners = [fusion.learner for fusion in comparison.fusions]
+    panel = {stream.schema.file: [str(Path(path).absolute()) for path in read.paths]}
+    labels = None if read.labels is None else str(Path(read.labels).absolute())
+    columns = {**read.panel_arguments(), "labels": labels, "labels_id": read.labels_id}
+    with task_progress() as show:
+        done = 0
+
+        def count(_: int, result: Any) -> None:
+            nonlocal done
+            done += 1
+            show("learners", done, len(learners))
+
+        results = sweep(
+            learners, panel, [seed], cache=options.cache, on_result=count, **engine.where(), **columns
+        )
+    seconds = np.array([one.seconds for one in results])
+    first = 0
+    for chunk in stream if seed is None else shuffle_items(stream, seed):
+        flags = np.stack([one.correct[first : first + chunk.items] for one in results])
+        comparison.count(chunk, flags, seconds * (chunk.items / results[0].items))
+        first += chunk.items
     return True
 
 

@@ -16,7 +16,6 @@ from linmax.cli.cost_files import check_prices, read_prices
 from linmax.cli.fuse_start import NOTE, Start, find_warnings, start_session
 from linmax.cli.fuse_summary import print_summary
 from linmax.cli.inputs import (
-    SCHEMA_NOTE,
     check_costs,
     check_needs,
     choose_order,
@@ -38,7 +37,7 @@ from linmax.evaluate.resumable_run import ResumableRun, encode_ahead
 from linmax.evaluate.summary import summarize
 from linmax.fusion.model_file import is_model
 from linmax.panels.panel import Panel
-from linmax.panels.stored import store_reading
+from linmax.panels.stored import SCHEMA_NOTE, store_reading
 from linmax.streams import PredictionWriter, Stream
 from linmax.streams.chunk import shuffle_items
 from linmax.streams.stream import ReadAhead

@@ -13,13 +13,12 @@ from linmax import spec
 from linmax.cli.options import ColumnOptions, FilesOptions
 from linmax.fusion import Fusion, load
 from linmax.panels.panel import Panel
+from linmax.panels.stored import SCHEMA_NOTE, reading_for
 from linmax.spec import Learner
 from linmax.streams import Chunk, Schema, StreamError
 from linmax.streams.schema import short_list, split_score_column
 from linmax.validation import DataWarning
 
-SCHEMA_NOTE = "schema"
-"""The name of the note in a model that says how its file was read."""
 SHUFFLE_SEED = 0
 """With which rows that are sorted by label are shuffled."""
 
@@ -214,10 +213,7 @@ def open_for_model(read: ColumnOptions, fusion: Fusion, paths: Sequence[str] | N
 
     A model that does not say how its file was read finds its experts by their names.
     """
-    like = fusion.notes.get(SCHEMA_NOTE)
-    like = like if isinstance(like, dict) and not read.names_columns else None
-    if like is None and read.experts is None and fusion.experts:
-        like = {"experts": fusion.experts, "classes": fusion.classes}
+    like = reading_for(fusion, stored=not read.names_columns, by_name=read.experts is None)
     if "votes" not in fusion.needs and not read.attributes and (like is None or "columns" not in like):
         raise ValueError("the model learns from attributes; name their columns with --attributes")
     if isinstance(read, FilesOptions):

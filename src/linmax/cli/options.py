@@ -150,31 +150,34 @@ class ColumnOptions:
         """Read files, with the roles that the options give to columns; - is standard input."""
         from linmax.panels.panel import read_panel
         from linmax.panels.roles.column_role import PanelOptions
+
+        options = PanelOptions(
+            **self.panel_arguments(), labels=labels, labels_id=labels_id, like=like, needs_label=needs_label
+        )
+        return read_panel(paths, options)
+
+    def panel_arguments(self) -> dict[str, Any]:
+        """Return what the options say about columns, as arguments of `PanelOptions`."""
         from linmax.panels.roles.profile import MISSING
 
         if self.shape not in (None, "wide", "scores", "long"):
             raise ValueError(f"--shape is wide, scores or long (got {self.shape!r})")
         missing = split_names(self.missing)
         experts = split_names(self.experts)
-        options = PanelOptions(
-            label=self.label,
-            id=self.id,
-            experts=None if experts is None else tuple(experts),
-            attributes=tuple(split_names(self.attributes) or ()),
-            ignore=tuple(split_names(self.ignore) or ()),
-            classes=tuple(split_names(self.classes) or ()),
-            missing=MISSING if missing is None else ("", *missing),
-            shape=self.shape,
-            header=not self.no_header,
-            labels=labels,
-            labels_id=labels_id,
-            ignore_case=self.ignore_case,
-            like=like,
-            needs_label=needs_label,
-            encoding=self.encoding or "",
-            sheet=self.sheet or "",
-        )
-        return read_panel(paths, options)
+        return {
+            "label": self.label,
+            "id": self.id,
+            "experts": None if experts is None else tuple(experts),
+            "attributes": tuple(split_names(self.attributes) or ()),
+            "ignore": tuple(split_names(self.ignore) or ()),
+            "classes": tuple(split_names(self.classes) or ()),
+            "missing": MISSING if missing is None else ("", *missing),
+            "shape": self.shape,
+            "header": not self.no_header,
+            "ignore_case": self.ignore_case,
+            "encoding": self.encoding or "",
+            "sheet": self.sheet or "",
+        }
 
     @property
     def names_columns(self) -> bool:
@@ -238,7 +241,8 @@ class FuseOptions:
     learner: Learner = None
     report: Annotated[Path | None, typer.Option("--report", help="Write an HTML report: report.html.")] = None
     save: Annotated[
-        Path | None, typer.Option("--save", help="Write the model, for predict, explain and --from.")
+        Path | None,
+        typer.Option("--save", help="Write the model, for predict, explain and --from; with --by, a folder."),
     ] = None
     start: Annotated[
         Path | None,
@@ -250,7 +254,10 @@ class FuseOptions:
     ] = None
     relearn: Annotated[
         bool,
-        typer.Option("--relearn", help="With --from: also learn rows that the model has already learned."),
+        typer.Option(
+            "--relearn",
+            help="With --from: also learn rows that the model has already learned. With --by: begin again.",
+        ),
     ] = False
     checkpoint: Annotated[
         int,
@@ -311,6 +318,10 @@ class CompareOptions:
     in_order: InOrder = False
     picture: Annotated[
         Path | None, typer.Option("--picture", metavar="FILE.png", help="Draw the mistakes of all as curves.")
+    ] = None
+    cache: Annotated[
+        Path | None,
+        typer.Option("--cache", metavar="FOLDER", help="Keep the result of each learner, by content."),
     ] = None
     json: Json = False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
@@ -249,6 +249,27 @@ def progress_bar(stream: Stream, description: str, *, quiet: bool = False) -> It
     )
     with Progress(*columns, console=console, transient=True) as bar:
         yield ProgressBar(stream, bar, description)
+
+
+@contextmanager
+def task_progress() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar of finished tasks for each step of a job, if standard error is a terminal."""
+    console = stderr_console()
+    if not console.is_terminal or console.is_dumb_terminal:
+        yield lambda what, done, total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        tasks: dict[str, Any] = {}
+
+        def show(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=total)
+            bar.update(tasks[what], completed=done, total=total)
+
+        yield show
 
 
 class MilestoneTable:

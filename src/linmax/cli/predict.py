@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from linmax.cli.decision_options import PredictOptions
 from linmax.cli.inputs import (
     check_known_experts,
@@ -27,13 +25,10 @@ from linmax.cli.output import ProgressBar, check_output, print_message, progress
 from linmax.decisions.answers import check_limits, why_no_answers
 from linmax.decisions.conformal import level_of
 from linmax.evaluate.decision_summary import CONFIDENCE
-from linmax.evaluate.predictions import PredictedChunk, predict_chunks
+from linmax.evaluate.predictions import PredictedChunk, predict_chunks, write_part
 from linmax.fusion import Fusion
 from linmax.fusion.model_file import is_model
 from linmax.streams import PredictionWriter, Stream
-
-MAX_PROBABILITIES = 1000
-"""With more classes, no probabilities are written."""
 
 
 class Summary(NamedTuple):
@@ -130,13 +125,10 @@ def _write_all(
         if not seen:
             check_known_experts(fusion, part.experts, str(model), stream.schema.file)
         seen.update(dict.fromkeys(part.experts))
-        writer.write(
-            part.chunk, part.guesses, part.margins, part.chunk.labels, _probabilities(fusion, part),
-            part.answers, part.sets,
-        )  # fmt: skip
+        write_part(writer, part, fusion)
         rows += part.chunk.items
         answered += 0 if part.answers is None else sum(answer is not None for answer in part.answers)
-        labels, hits = _count_hits(part)
+        labels, hits = part.count_hits()
         labelled, correct = labelled + labels, correct + hits
         bar.update(rows)
     known = set(fusion.experts)
@@ -174,23 +166,6 @@ def _predictions(fusion: Fusion, stream: Stream, options: PredictOptions) -> Ite
             if part is None:
                 break
             yield part
-
-
-def _probabilities(fusion: Fusion, part: PredictedChunk) -> dict[str, Any]:
-    """The probability of each class; none if there are too many classes for columns."""
-    if len(fusion.classes) > MAX_PROBABILITIES:
-        return {}
-    return {str(name): part.probabilities[:, i] for i, name in enumerate(fusion.classes)}
-
-
-def _count_hits(part: PredictedChunk) -> tuple[int, int]:
-    """The number of labels, and of those that were predicted."""
-    labels = part.chunk.labels
-    if labels is None:
-        return 0, 0
-    known = np.array([label is not None for label in labels.tolist()], bool)
-    hits = np.array(part.guesses, object) == np.array(labels, object)
-    return int(known.sum()), int((hits & known).sum())
 
 
 def _check_output(output: Path | None, *inputs: Path) -> None:

@@ -36,7 +36,7 @@ def reproduce(
     quick: bool,
     data: Path | None,
     folder: Path | None,
-    cores: int | None,
+    engine: dict[str, Any],
 ) -> int:
     """List the experiments, or run the named ones; return how many could not run because data are missing."""
     command, console = import_experiments(), stdout_console()
@@ -44,6 +44,6 @@ def reproduce(
         command.listing(console)
         return 0
     without_data: int = command.reproduce(
-        names, runs=runs, quick=quick, data=data, folder=folder, workers=cores, console=console
+        names, runs=runs, quick=quick, data=data, folder=folder, console=console, **engine
     )
     return without_data

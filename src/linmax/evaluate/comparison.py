@@ -136,7 +136,6 @@ class LearnerComparison:
             Labels to use instead of those of the chunk.
         """
         labels = _labels(chunk, labels)
-        batch = self._read(chunk, labels)
         correct = np.zeros((len(self.fusions), chunk.items), np.bool_)
         spent = np.zeros(len(self.fusions))
         for i, fusion in enumerate(self.fusions):
@@ -145,9 +144,26 @@ class LearnerComparison:
             predictions = fusion.learn_batch(own)
             spent[i] = time.process_time() - begun
             correct[i] = predictions.codes == own.labels
+        self.count(chunk, correct, spent, labels)
+
+    def count(self, chunk: Chunk, correct: Any, seconds: Any, labels: Any = None) -> None:
+        """Count the next chunk, which the learners have learned elsewhere.
+
+        Parameters
+        ----------
+        chunk : Chunk
+            The next chunk of the stream.
+        correct : ndarray of bool of shape (n_learners, n_items)
+            Which predictions of each learner were correct.
+        seconds : ndarray of shape (n_learners,)
+            The processor time of each learner.
+        labels : array-like, optional
+            Labels to use instead of those of the chunk.
+        """
+        batch = self._read(chunk, _labels(chunk, labels))
         self._panel.classes.extend(batch.new_classes)
         self._panel.experts.extend(batch.new_experts)
-        self.seconds += spent
+        self.seconds += seconds
         truth = batch.labels
         self.unlabelled += int((truth < 0).sum())
         self.novel += int((truth >= batch.known).sum())

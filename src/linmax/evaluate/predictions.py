@@ -14,10 +14,12 @@ from linmax.fusion import Fusion
 from linmax.inputs import Batch, Dense, Hard, decode_classes
 
 if TYPE_CHECKING:  # reading files needs pyarrow
-    from linmax.streams import Chunk
+    from linmax.streams import Chunk, PredictionWriter
 
 SCORE_CELLS = 1 << 22
 """Scores in memory at once."""
+MAX_PROBABILITIES = 1000
+"""With more classes, no probabilities are written."""
 
 
 class PredictedChunk(NamedTuple):
@@ -48,6 +50,15 @@ class PredictedChunk(NamedTuple):
     probabilities: NDArray[np.float64]
     answers: NDArray[Any] | None
     sets: list[list[Any]] | None
+
+    def count_hits(self) -> tuple[int, int]:
+        """Return the number of labels, and of those that were predicted."""
+        labels = self.chunk.labels
+        if labels is None:
+            return 0, 0
+        known = np.array([label is not None for label in labels.tolist()], bool)
+        hits = np.array(self.guesses, object) == np.array(labels, object)
+        return int(known.sum()), int((hits & known).sum())
 
 
 def predict_chunks(
@@ -101,6 +112,25 @@ def predict_chunks(
             part, guesses, margins(predicted.scores, batch.known), _voting_experts(fusion, part, batch), p,
             answers, sets,
         )  # fmt: skip
+
+
+def write_part(writer: PredictionWriter, part: PredictedChunk, fusion: Fusion) -> None:
+    """Write predictions, with a column for the probability of each class unless there are too many.
+
+    Parameters
+    ----------
+    writer : PredictionWriter
+        The file.
+    part : PredictedChunk
+        The predictions.
+    fusion : Fusion
+        The session that has made them.
+    """
+    columns = {} if len(fusion.classes) > MAX_PROBABILITIES else dict(enumerate(fusion.classes))
+    probabilities = {str(name): part.probabilities[:, i] for i, name in columns.items()}
+    writer.write(
+        part.chunk, part.guesses, part.margins, part.chunk.labels, probabilities, part.answers, part.sets
+    )
 
 
 def answers_or_none(guesses: NDArray[Any], answered: NDArray[np.bool_]) -> NDArray[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -371,6 +371,40 @@ class Fusion(ConsultMethods, DecisionMethods):
         """
         with self._lock, self._lock.state:
             return {**self.runner.state(), **self.decisions.state()}
+
+    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
+        """Replace all that learning has changed; the session then goes on as the one that `state` is of.
+
+        Parameters
+        ----------
+        state
+            What `state` has returned, of a session with the same learner, classes and experts, or means of
+            such arrays. Another state is a ValueError, and changes nothing. Notes and tickets stay.
+
+        Examples
+        --------
+        >>> from linmax import Fusion
+        >>> first = Fusion("Perceptron()", classes=["a", "b"], experts=["ann", "bob"])
+        >>> run = first.learn([["a", "b"], ["b", "a"]], ["b", "a"])
+        >>> second = Fusion("Perceptron()", classes=["a", "b"], experts=["ann", "bob"])
+        >>> second.set_state(first.state())
+        >>> second.weights == first.weights, second.trials
+        (True, 2)
+        """
+        from linmax.fusion.state_check import check_state
+
+        arrays = {name: np.array(array) for name, array in state.items()}
+        with self._lock.learning, self._lock.exclusive:
+            try:
+                check_state(self.runner, arrays)
+                self.decisions.validate(arrays)
+            except KeyError as error:
+                raise ValueError(f"the state has no array {error.args[0]!r}") from None
+            except ValueError as error:
+                raise ValueError(f"the state is not one of this session: {error}") from None
+            self._start()
+            self.runner.restore(arrays)
+            self.decisions.restore(arrays)
 
 
 def _decode(classes: NameIndex, found: list[tuple[np.ndarray, Any]]) -> np.ndarray:

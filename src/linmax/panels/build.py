@@ -58,7 +58,7 @@ class ChunkBuilder:
         self.reading, self.classes, self.keep, self.missing = reading, classes, keep, missing
         self.decoder = ColumnDecoder(file, unit, text=True, ignore_case=False)
         self.repeated = self.conflicting = 0
-        self._per_cent: dict[str, bool] = {}
+        self.per_cent: dict[str, bool] = {}
         self.add_roles([])
 
     def add_roles(self, roles: list[ColumnRole]) -> None:
@@ -132,7 +132,7 @@ class ChunkBuilder:
         if expert.name in self.confidences:
             numbers = self._numbers(data, self.confidences[expert.name], lines)
             largest = float(np.nanmax(numbers, initial=0.0))
-            if self._per_cent.setdefault(expert.name, largest > 1.0):  # the first chunk decides
+            if self.per_cent.setdefault(expert.name, largest > 1.0):  # the first chunk decides
                 numbers = numbers / 100.0
             known = numbers[~np.isnan(numbers)]
             value = np.where(np.isnan(numbers), known.mean() if len(known) else 1.0, numbers)[item]

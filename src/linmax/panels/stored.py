@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from linmax.fusion import Fusion
 from linmax.panels.roles import names
 from linmax.panels.roles.classes import ClassNames
 from linmax.panels.roles.column_role import (
@@ -17,8 +18,28 @@ from linmax.panels.roles.profile import MISSING, ColumnProfile
 from linmax.streams.schema import StreamError, missing_column, short_list
 
 VERSION = 1
+SCHEMA_NOTE = "schema"
+"""The name of the note in a model that says how its file was read."""
 LEARNED = ("expert", "score", "confidence", "vote", "attribute")
 """Roles of columns that a model learns from."""
+
+
+def reading_for(fusion: Fusion, *, stored: bool = True, by_name: bool = True) -> dict[str, Any] | None:
+    """Return what a model knows of the columns of its files, for `PanelOptions.like`.
+
+    Parameters
+    ----------
+    fusion : Fusion
+        The model.
+    stored : bool
+        Whether the roles that it has stored are used.
+    by_name : bool
+        Whether the names of its experts are used otherwise.
+    """
+    like = fusion.notes.get(SCHEMA_NOTE)
+    if stored and isinstance(like, dict):
+        return like
+    return {"experts": fusion.experts, "classes": fusion.classes} if by_name and fusion.experts else None
 
 
 def store_reading(reading: Reading, classes: ClassNames) -> dict[str, Any]:

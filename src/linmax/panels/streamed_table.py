@@ -27,6 +27,10 @@ from linmax.streams.source import ByteSource
 from linmax.streams.stream import TABLE_READERS
 
 
+class EmptyTableError(StreamError):
+    """A file has no rows."""
+
+
 class StreamedTable:
     """A file of which only the first rows are in memory.
 
@@ -38,6 +42,8 @@ class StreamedTable:
         The number of rows to read at a time.
     encoding : str
         The encoding of text; "" detects it.
+    keep : tuple of str
+        Columns that `batches` has whatever their type is, such as times.
 
     Attributes
     ----------
@@ -45,7 +51,7 @@ class StreamedTable:
         The first rows.
     """
 
-    def __init__(self, path: Any, rows: int, encoding: str = "") -> None:
+    def __init__(self, path: Any, rows: int, encoding: str = "", keep: tuple[str, ...] = ()) -> None:
         self.source = ByteSource(path, encoding=encoding)
         format = detect_format(self.source)
         if format == "JSONL":
@@ -60,22 +66,28 @@ class StreamedTable:
             for name in types.names
             if label_kind(types.field(name).type) or types.field(name).type == pa.null()
         ]
-        self._batches = self.reader.batches(self.columns, rows)
+        kept = [name for name in keep if name in types.names and name not in self.columns]
+        self._batches = self.reader.batches([*self.columns, *kept], rows)
         head = next(self._batches, None)
         if head is None or not len(head.lines):
-            raise StreamError(f"{self.source.name} has no rows; it needs at least one below the header")
+            raise EmptyTableError(f"{self.source.name} has no rows; it needs at least one below the header")
         self._head = head
-        data = _decoded(head.table)
+        head_table = head.table.select(self.columns) if kept else head.table
+        data = _decoded(head_table)
         self.table = RawTable(
             self.source.name, format, self.source.compression, data, head.lines,
             "line" if self.reader.unit == "line" else "row",
-            tuple(encoding_notes(self.source, head.table, encoding)), False, None, dict(self.reader.roles),
-            (data, _with_dictionaries(data, head.table)),
+            tuple(encoding_notes(self.source, head_table, encoding)), False, None, dict(self.reader.roles),
+            (data, _with_dictionaries(data, head_table)),
         )  # fmt: skip
 
     def close(self) -> None:
         """Close the file."""
         self.source.close()
+
+    def batches(self) -> Iterator[TableBatch]:
+        """Return all rows, as they are in the file."""
+        return chain([self._head], self._batches)
 
     def stream(
         self,
@@ -100,7 +112,7 @@ class StreamedTable:
         labels : LabelColumn, optional
             Labels of another file.
         """
-        batches: Iterator[TableBatch] = chain([self._head], self._batches)
+        batches = self.batches()
         if labels is not None:
             batches = (TableBatch(labels.add_to(_decoded(batch.table)), batch.lines) for batch in batches)
         if reading.shape == "long":

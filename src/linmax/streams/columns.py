@@ -81,7 +81,7 @@ class ColumnDecoder:
     def __init__(self, file: str, unit: str, *, text: bool, ignore_case: bool) -> None:
         self.file, self.unit = file, unit
         self.text, self.ignore_case = text, ignore_case
-        self._numeric: dict[str, bool] = {}
+        self.numeric: dict[str, bool] = {}
 
     def error(self, line: Any, message: str) -> StreamError:
         """Return an error that names the file and the line."""
@@ -147,9 +147,9 @@ class ColumnDecoder:
 
     def _attribute(self, batch: TableBatch, name: str) -> Any:
         column = _decode(single_chunk(batch.table.column(name)))
-        if name not in self._numeric:
-            self._numeric[name] = not is_text(column.type) or self._has_numbers(batch, name, column)
-        if not self._numeric[name]:
+        if name not in self.numeric:
+            self.numeric[name] = not is_text(column.type) or self._has_numbers(batch, name, column)
+        if not self.numeric[name]:
             return column.cast(pa.string())
         values = self.numbers(batch, name, "the attribute")
         bad = ~(np.abs(values) <= MAX_NUMBER)

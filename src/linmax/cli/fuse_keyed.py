@@ -1,0 +1,131 @@
+"""`linmax fuse --by`: one model per key of a data set, and a summary of all keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from linmax.cli.options import FilesOptions, FuseOptions
+from linmax.cli.output import print_json, print_table, stdout_console, task_progress
+from linmax.cli.scale_options import EngineOptions, KeyedOptions
+from linmax.scale.keyed_fusions import KeyedResult, keyed
+
+SHOWN_KEYS = 10
+"""Keys that are printed, those with the most items."""
+SHOWN_PROBLEMS = 20
+ALLOWED = {"learner", "save", "relearn", "seed", "json"}
+"""The options of fuse that have a meaning with --by."""
+
+
+def fuse_by_key(
+    read: FilesOptions,
+    options: FuseOptions,
+    by: KeyedOptions,
+    engine: EngineOptions,
+    console: Console | None = None,
+) -> bool:
+    """Learn the keys and print a summary; return whether there was no problem."""
+    console = console or stdout_console()
+    for field in fields(options):
+        if field.name not in ALLOWED and getattr(options, field.name) != field.default:
+            name = {"start": "from"}.get(field.name, field.name).replace("_", "-")
+            raise ValueError(f"--{name} cannot be combined with --by; leave out one of them")
+    if options.save is None:
+        raise ValueError("--by requires --save FOLDER, for the models")
+    if read.labels is not None:
+        raise ValueError(f"--labels {read.labels} cannot be combined with --by; join the labels first")
+    assert by.by is not None
+    with explain_interrupt(options.save), task_progress() as show:
+        result = keyed(
+            read.paths, by=by.by, time=by.time, store=options.save, learner=options.learner,
+            seed=options.seed, pooled=by.pooled, buckets=by.buckets, resume=by.resume,
+            relearn=options.relearn, on_progress=show, **engine.where(), **read.panel_arguments(),
+        )  # fmt: skip
+    totals = totals_of(result)
+    if options.json:
+        print_json(
+            {**totals, "notes": result.notes, "problems": result.problems, "models": str(options.save)}
+        )
+    else:
+        print_keys(console, result, totals, by.by, options.save)
+    return not result.problems
+
+
+@contextmanager
+def explain_interrupt(folder: Path) -> Iterator[None]:
+    """Add to a Ctrl-C how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"stopped; what is finished is in {folder}: go on with --resume") from None
+
+
+def totals_of(result: KeyedResult) -> dict[str, Any]:
+    """Return the sums over all keys, for JSON."""
+    import pyarrow.compute as pc
+
+    table = result.models.table()
+    trials, mistakes = (pc.sum(table.column(name)).as_py() or 0 for name in ("trials", "mistakes"))
+    judged = table.filter(pc.is_valid(table.column("plurality")))
+    better = pc.sum(pc.greater(judged.column("accuracy"), judged.column("plurality"))).as_py() or 0
+    return {
+        "keys": result.keys,
+        "items": pc.sum(table.column("items")).as_py() or 0,
+        "learned": result.items,
+        "without_key": result.without_key,
+        "trials": trials,
+        "mistakes": mistakes,
+        "accuracy": 1.0 - mistakes / trials if trials else None,
+        "better_than_plurality": better,
+    }
+
+
+def print_keys(console: Console, result: KeyedResult, totals: dict[str, Any], by: str, folder: Path) -> None:
+    """Print the largest keys, the sums, and what went wrong."""
+    table = result.models.table().sort_by([("items", "descending"), ("key", "ascending")])
+    rows = [
+        (
+            str(row["key"]), f"{row['items']:,}", f"{row['mistakes']:,}", _share(row["accuracy"]),
+            f"{_share(row['accuracy_low'])} to {_share(row['accuracy_high'])}", _share(row["plurality"]),
+            f"{row['best_expert']} {_share(row['best_expert_accuracy'])}" if row["best_expert"] else "",
+            _share(row["most_frequent_share"]),
+        )
+        for row in table.slice(0, SHOWN_KEYS).to_pylist()
+    ]  # fmt: skip
+    headings = (by, "items", "mistakes", "accuracy", "95 %", "plurality", "best expert", "most frequent")
+    print_table(console, headings, rows, left={by, "best expert"})
+    if result.keys > SHOWN_KEYS:
+        console.print(Text(f"and {result.keys - SHOWN_KEYS:,} more."))
+    sentence = f"{totals['keys']:,} keys, {totals['items']:,} items ({totals['learned']:,} learned now)"
+    if totals["trials"]:
+        sentence += f", {totals['accuracy']:.2%} correct"
+        sentence += f"; {totals['better_than_plurality']:,} keys are better than their plurality"
+    console.print(Text(f"{sentence}.", style="bold"), soft_wrap=True)
+    if totals["without_key"]:
+        console.print(Text(f"{totals['without_key']:,} rows have no {by}, and are left out."), soft_wrap=True)
+    for note in result.notes:
+        console.print(Text(f"Note: {note}.", style="yellow"), soft_wrap=True)
+    print_problems(console, result.problems)
+    console.print(Text(f"Models: {folder}"), soft_wrap=True)
+
+
+def print_problems(console: Console, problems: list[str]) -> None:
+    """Print what went wrong, a line each."""
+    for problem in problems[:SHOWN_PROBLEMS]:
+        console.print(Text(f"Problem: {problem}.", style="bold red"), soft_wrap=True)
+    if len(problems) > SHOWN_PROBLEMS:
+        console.print(Text(f"and {len(problems) - SHOWN_PROBLEMS:,} more problems."))
+    if problems:
+        console.print(
+            Text("Everything else is kept; fix these, and run again with --resume."), soft_wrap=True
+        )
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.2%}"

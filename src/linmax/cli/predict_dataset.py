@@ -1,0 +1,53 @@
+"""`linmax predict` over the partitions of a data set, with one model or with one per key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from linmax.cli.decision_options import PredictOptions
+from linmax.cli.fuse_keyed import explain_interrupt, print_problems
+from linmax.cli.options import FilesOptions
+from linmax.cli.output import print_message, stderr_console, task_progress
+from linmax.cli.scale_options import DatasetOptions, EngineOptions
+from linmax.scale.prediction import predict
+from linmax.scale.store import MANIFEST, KeyedModels
+
+
+def predict_dataset(
+    model: Path,
+    read: FilesOptions,
+    options: PredictOptions,
+    dataset: DatasetOptions,
+    engine: EngineOptions,
+) -> bool:
+    """Predict every partition; return whether there was no problem."""
+    if options.output is None:
+        raise ValueError("a data set is predicted into a folder; name it with --output FOLDER")
+    if options.output.is_file():
+        raise ValueError(f"--output {options.output} is a file; a data set needs a folder")
+    if read.labels is not None:
+        raise ValueError(f"--labels {read.labels} cannot be combined with a data set; join the labels first")
+    if dataset.by is not None:
+        if not (model / MANIFEST).exists():
+            raise ValueError(f"{model} has no models by key; learn them with linmax fuse --by {dataset.by}")
+        stored = KeyedModels(model).by
+        if dataset.by != stored:
+            raise ValueError(f"the models in {model} are by {stored!r} (got --by {dataset.by}); use that")
+    with explain_interrupt(options.output), task_progress() as show:
+        found = predict(
+            model, read.paths, options.output, format=dataset.format, max_error=options.max_error,
+            coverage=options.coverage, resume=dataset.resume, on_progress=show, **engine.where(),
+            **read.panel_arguments(),
+        )  # fmt: skip
+    console = stderr_console()
+    text = f"{found.rows:,} rows of {len(found.files) - found.skipped:,} partitions predicted"
+    if found.skipped:
+        text += f", {found.skipped:,} partitions were there already"
+    if found.labelled:
+        part = f"{found.correct / found.labelled:.1%}"
+        text += f", {found.correct:,} of {found.labelled:,} labelled rows correct ({part})"
+    print_message(text)
+    if found.without_model:
+        print_message(f"{found.without_model:,} rows have a key without a model: no prediction")
+    print_problems(console, found.problems)
+    return not found.problems

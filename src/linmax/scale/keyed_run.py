@@ -1,0 +1,234 @@
+"""One run into a store of models by key: which files are split, which buckets learn, and what is kept."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from linmax.scale.bucket import BucketJob, KeyedPlan, learn_bucket, learn_prior
+from linmax.scale.dataset import Partition
+from linmax.scale.engine import Engine, LostSchedulerError, WorkerError
+from linmax.scale.split import SplitJob, split_partition
+from linmax.scale.store import PRIOR, write_manifest, write_results
+
+OnProgress = Callable[[str, int, int], None]
+
+
+class KeyedRun:
+    """One run into a store: split what is new, then learn it bucket by bucket.
+
+    Parameters
+    ----------
+    folder, manifest
+        The folder of the store, and its manifest, which is written as the run goes on.
+    engine
+        What runs the tasks.
+    on_progress
+        Called with "split" or "learn", the number of finished tasks and their number.
+
+    Attributes
+    ----------
+    items, without_key : int
+        The rows that this run has learned, and those without a key.
+    notes, problems : list of str
+        What the user should know, and what went wrong, a sentence each.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        manifest: dict[str, Any],
+        engine: Engine,
+        on_progress: OnProgress,
+    ) -> None:
+        self.folder, self.manifest, self.engine = folder, manifest, engine
+        self.on_progress = on_progress
+        self.items = self.without_key = 0
+        self.notes: list[str] = []
+        self.problems: list[str] = []
+        self.spill = folder / "split"
+
+    def split(self, dataset: list[Partition]) -> None:
+        """Split the partitions that are new, and those that some keys have still to learn."""
+        entries = self.manifest["partitions"]
+        known = {entry["path"]: number for number, entry in enumerate(entries) if entry["path"] is not None}
+        now = {one.path: one for one in dataset}
+        for path, number in known.items():
+            if path in now:
+                self._check_unchanged(entries[number], now[path])
+        missing = self._first_missing()
+        jobs = [
+            SplitJob(number, Partition(entry["path"], entry["name"], _pairs(entry)), self._target(number))
+            for number, entry in enumerate(entries)
+            if number >= missing and entry["path"] is not None and not os.path.exists(self._target(number))
+        ]
+        old = len(jobs)
+        new = [one for one in dataset if one.path not in known]
+        jobs += [SplitJob(i, one, self._target(i)) for i, one in enumerate(new, len(entries))]
+        if not jobs:
+            return
+        self.spill.mkdir(parents=True, exist_ok=True)
+        sampled = self.manifest["pooled"] if self.manifest["sampled"] < 0 else 0
+        shared = (self.manifest["reader"], self.manifest["buckets"], sampled)
+        results = self._gather("split", self.engine.map(split_partition, jobs, *shared))
+        for result in results:  # such as that of a killed worker: the files are not to blame
+            if isinstance(result, WorkerError):
+                raise WorkerError(f"{result}; nothing new was learned: run again")
+        for job, result in zip(jobs, results, strict=True):
+            if isinstance(result, Exception):
+                self.problems.append(name_partition(str(result), job.partition.name))
+        found = any(entry["path"] is not None for entry in entries)
+        found |= any(not isinstance(result, Exception) for result in results)
+        if any(isinstance(result, Exception) for result in results[:old]) or not found:
+            raise ValueError(self.problems[0])
+        latest = max((one["latest"] for one in entries if one.get("latest") is not None), default=None)
+        for job, result in zip(jobs[old:], results[old:], strict=True):
+            self._accept(job, result, latest)
+        write_manifest(self.folder, self.manifest)
+
+    def _accept(self, job: SplitJob, result: Any, latest: Any) -> None:
+        """Add a new partition to the manifest; one that cannot be read gets another number once it can."""
+        if isinstance(result, Exception):
+            self.manifest["partitions"].append({"path": None, "name": job.partition.name, "lowest": []})
+            return
+        self.without_key += result.without_key
+        if latest is not None and result.earliest is not None and result.earliest < latest:
+            self.notes.append(
+                f"{job.partition.name} has rows from {result.earliest}, before the last that were learned"
+                f" ({latest}): they are learned after those"
+            )
+        self.manifest["partitions"].append({**job.partition._asdict(), **result._asdict()})
+
+    def _check_unchanged(self, entry: dict[str, Any], partition: Partition) -> None:
+        with contextlib.suppress(OSError):
+            stamp = partition.stamp()
+            if stamp == entry["stamp"]:
+                return
+            if partition.digest() == entry["digest"]:
+                entry["stamp"] = stamp
+                return
+        raise ValueError(
+            f"{entry['name']} has changed since it was learned; restore it, or relearn to begin again"
+        )
+
+    def _first_missing(self) -> int:
+        """Return the first partition that some key has not learned."""
+        behind = [one for one in self.manifest["behind"] if one is not None]
+        return int(min([*self.manifest["learned"], *behind]))
+
+    def _target(self, number: int) -> str:
+        return str(self.spill / f"{number:06}.arrow")
+
+    def learn(self) -> None:
+        """Let all buckets learn what they have not learned."""
+        manifest, total = self.manifest, len(self.manifest["partitions"])
+        missing = self._first_missing()
+        paths = {
+            number: self._target(number)
+            for number in range(missing, total)
+            if manifest["partitions"][number]["path"] is not None
+        }
+        todo = [b for b in range(manifest["buckets"]) if self._is_behind(b, total)]
+        if not todo:
+            self._finish()
+            return
+        manifest["run"] += 1
+        plan = KeyedPlan(
+            manifest["reader"], manifest["learner"], manifest["seed"], manifest["buckets"], paths,
+            [entry["name"] for entry in manifest["partitions"]],
+        )  # fmt: skip
+        plan = self._with_prior(plan)
+        jobs = [
+            BucketJob(
+                bucket, manifest["learned"][bucket], self._models(manifest["files"][bucket]),
+                str(self.folder / f"models-{bucket:05}-{manifest['run']}.parquet"),
+            )
+            for bucket in todo
+        ]  # fmt: skip
+
+        def finished(place: int, result: Any) -> None:
+            if isinstance(result, Exception):
+                return
+            bucket = jobs[place].bucket
+            manifest["files"][bucket] = Path(jobs[place].target).name
+            manifest["learned"][bucket], manifest["behind"][bucket] = total, result.behind
+            self.items += result.items
+            write_manifest(self.folder, manifest)
+
+        results = self._gather("learn", self.engine.map(learn_bucket, jobs, plan), finished)
+        failed = Counter(str(result) for result in results if isinstance(result, Exception))
+        for reason, count in failed.items():
+            self.problems.append(f"{count} of {len(jobs)} buckets of keys were not learned: {reason}")
+        by = manifest["reader"]["by"]
+        for result in results:
+            if not isinstance(result, Exception):
+                self.problems += [f"{by} {key!r}: {reason}" for key, reason in result.errors]
+        self._finish()
+
+    def _with_prior(self, plan: KeyedPlan) -> KeyedPlan:
+        manifest, path = self.manifest, self.folder / PRIOR
+        if not manifest["pooled"]:
+            return plan
+        if manifest["sampled"] < 0 and plan.paths:
+            lowest = sorted(number for entry in manifest["partitions"] for number in entry["lowest"])
+            limit = lowest[: manifest["pooled"]][-1]
+            future = self.engine.submit(learn_prior, str(path), list(plan.paths.values()), limit, plan)
+            self.engine.gather([future])
+            manifest["sampled"] = limit
+            for entry in manifest["partitions"]:
+                entry["lowest"] = []
+            write_manifest(self.folder, manifest)
+        return plan._replace(prior=path.read_bytes(), sampled=manifest["sampled"])
+
+    def _is_behind(self, bucket: int, total: int) -> bool:
+        return self.manifest["learned"][bucket] < total or self.manifest["behind"][bucket] is not None
+
+    def _models(self, name: str | None) -> str | None:
+        return None if name is None else str(self.folder / name)
+
+    def _gather(
+        self, what: str, futures: list[Any], finished: Callable[[int, Any], None] | None = None
+    ) -> list[Any]:
+        """Wait for tasks; an error of one does not stop the others, unless the scheduler is gone."""
+        done = 0
+
+        def count(place: int, result: Any) -> None:
+            nonlocal done
+            done += 1
+            if isinstance(result, LostSchedulerError):
+                raise LostSchedulerError(f"{result}; what is finished is kept: run again and resume")
+            if finished is not None:
+                finished(place, result)
+            self.on_progress(what, done, len(futures))
+
+        self.on_progress(what, 0, len(futures))
+        return self.engine.gather(futures, count, errors=True)
+
+    def _finish(self) -> None:
+        """Write the results, and remove what no longer belongs to the store."""
+        write_results(self.folder, self.manifest)
+        shutil.rmtree(self.spill, ignore_errors=True)
+        kept = set(self.manifest["files"])
+        for path in self.folder.glob("models-*.parquet"):
+            if path.name not in kept:
+                path.unlink(missing_ok=True)
+
+
+def _pairs(entry: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, value) for name, value in entry["values"])
+
+
+def name_partition(reason: str, partition: str) -> str:
+    """Return a sentence that names a partition, by an error that may do so already.
+
+    Parameters
+    ----------
+    reason, partition
+        The error, and the name of the partition.
+    """
+    return reason if os.path.basename(partition) in reason else f"{partition}: {reason}"

@@ -1,0 +1,287 @@
+"""`predict`: the predictions of a model, or of one model per key, for every partition of a data set."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from linmax.evaluate.predictions import PredictedChunk, predict_chunks, write_part
+from linmax.fusion import Fusion, load
+from linmax.fusion.model_file import from_bytes, to_bytes
+from linmax.panels.panel import read_panel
+from linmax.panels.roles.column_role import PanelOptions
+from linmax.panels.stored import reading_for
+from linmax.panels.streamed_table import EmptyTableError
+from linmax.scale.dataset import KEY, ROW, Partition, list_partitions
+from linmax.scale.engine import LostSchedulerError, open_engine
+from linmax.scale.keyed_run import OnProgress, name_partition
+from linmax.scale.split import sort_rows
+from linmax.scale.store import MANIFEST, KeyedModels
+from linmax.streams import Chunk, PredictionWriter
+from linmax.streams.formats import COMPRESSED_SUFFIXES
+
+FORMATS = ("parquet", "csv", "tsv", "jsonl")
+CACHED_MODELS = 4096
+"""Models by key in the memory of a worker."""
+
+
+class PredictionResult(NamedTuple):
+    """What `predict` has written.
+
+    Attributes
+    ----------
+    rows, labelled, correct : int
+        The rows that were predicted, those with a label, and those whose label was predicted.
+    without_model : int
+        Rows whose key has no model; their prediction is empty.
+    files : list of str
+        The files, one per partition.
+    skipped : int
+        Partitions whose file was there already.
+    problems : list of str
+        A sentence for each partition that could not be predicted.
+    """
+
+    rows: int
+    labelled: int
+    correct: int
+    without_model: int
+    files: list[str]
+    skipped: int
+    problems: list[str]
+
+
+class PredictionJob(NamedTuple):
+    """A partition, and the file for its predictions."""
+
+    partition: Partition
+    target: str
+
+
+class PredictionPlan(NamedTuple):
+    """What all partitions share: the model, or the folder of models by key, and what is written."""
+
+    model: bytes | None
+    store: tuple[str, int] | None  # with the time of its manifest: workers keep models in memory
+    options: PanelOptions
+    max_error: float | None
+    coverage: float | None
+
+
+def predict(
+    model: Fusion | KeyedModels | str | os.PathLike[str],
+    dataset: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    *,
+    format: str = "parquet",
+    max_error: float | None = None,
+    coverage: float | None = None,
+    resume: bool = False,
+    cluster: Any = None,
+    workers: int | None = None,
+    on_progress: OnProgress | None = None,
+    **columns: Any,
+) -> PredictionResult:
+    """Predict every row of a data set; the output has a file per partition, with a row per row.
+
+    Parameters
+    ----------
+    model
+        A session, a model file, or the models by key that `keyed` has left.
+    dataset
+        As for `keyed`.
+    output
+        The folder for the predictions. All workers must see it under this path.
+    format
+        What is written: "parquet", "csv", "tsv" or "jsonl".
+    max_error, coverage
+        As for `Fusion.predict` and `Fusion.predict_set`; not with models by key.
+    resume
+        Leave out partitions whose predictions are in the folder already.
+    cluster, workers
+        Where the tasks run: see `open_engine`. The model is sent to each worker once.
+    on_progress
+        Called with "predict", the number of finished partitions and their number.
+    **columns
+        The roles of columns, as for `keyed`; by default those of the files that the model has learned.
+
+    Returns
+    -------
+    PredictionResult
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from linmax import Fusion
+    >>> from linmax.scale import predict
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for part in range(2):
+    ...     _ = (folder / f"part-{part}.csv").write_text("ann,bob\\na,b\\nb,b\\n")
+    >>> fusion = Fusion("Winnow(1.5)")
+    >>> run = fusion.learn([{"ann": "a", "bob": "b"}] * 4, ["a"] * 4)
+    >>> result = predict(fusion, folder, folder / "_guesses", workers=1)
+    >>> result.rows, [Path(file).name for file in result.files]
+    (4, ['part-0.parquet', 'part-1.parquet'])
+    """
+    if format not in FORMATS:
+        raise ValueError(f"format is parquet, csv, tsv or jsonl (got {format!r})")
+    plan = _plan(model, PanelOptions(**columns, needs_label=False), max_error, coverage)
+    folder = Path(output)
+    home = os.path.realpath(folder) + os.sep
+    partitions = [one for one in list_partitions(dataset) if not os.path.realpath(one.path).startswith(home)]
+    jobs = _jobs(partitions, folder, format)
+    todo = [job for job in jobs if not (resume and os.path.exists(job.target))]
+    for job in todo:
+        try:
+            os.makedirs(os.path.dirname(job.target), exist_ok=True)
+        except OSError as error:
+            raise ValueError(f"cannot write to {folder}: {error.strerror}; name another folder") from None
+    done = 0
+
+    def count(place: int, result: Any) -> None:
+        nonlocal done
+        done += 1
+        if isinstance(result, LostSchedulerError):
+            raise LostSchedulerError(f"{result}; what is finished is kept: run again and resume")
+        if on_progress is not None:
+            on_progress("predict", done, len(todo))
+
+    with open_engine(cluster, workers) as engine:
+        found = engine.gather(engine.map(predict_partition, todo, plan), count, errors=True)
+    pairs = list(zip(todo, found, strict=True))
+    problems = [
+        name_partition(str(one), job.partition.name) for job, one in pairs if isinstance(one, Exception)
+    ]
+    counted = [one for one in found if not isinstance(one, Exception)]
+    rows, labelled, correct, without_model = (
+        sum(column) for column in zip((0, 0, 0, 0), *counted, strict=True)
+    )
+    failed = {job.target for job, one in pairs if isinstance(one, Exception)}
+    files = [job.target for job in jobs if job.target not in failed]
+    return PredictionResult(rows, labelled, correct, without_model, files, len(jobs) - len(todo), problems)
+
+
+def _plan(
+    model: Any, options: PanelOptions, max_error: float | None, coverage: float | None
+) -> PredictionPlan:
+    if isinstance(model, str | os.PathLike) and (Path(model) / MANIFEST).exists():
+        model = KeyedModels(model)
+    if isinstance(model, KeyedModels):
+        if max_error is not None or coverage is not None:
+            raise ValueError("max_error and coverage need one model; leave them out with models by key")
+        changed = os.stat(model.folder / MANIFEST).st_mtime_ns
+        return PredictionPlan(None, (str(model.folder), changed), options, None, None)
+    fusion = model if isinstance(model, Fusion) else load(model)
+    return PredictionPlan(to_bytes(fusion), None, options, max_error, coverage)
+
+
+def _jobs(partitions: list[Partition], folder: Path, format: str) -> list[PredictionJob]:
+    """Return a job per partition; the file of its predictions is named as it is."""
+    targets: dict[str, Partition] = {}
+    for number, partition in enumerate(partitions):
+        name = partition.name
+        for suffix in COMPRESSED_SUFFIXES:
+            name = name.removesuffix(suffix)
+        if os.path.isabs(name) or ".." in Path(name).parts or "://" in name:
+            name = f"{number:05}-{os.path.basename(name)}"
+        target = str((folder / name).with_suffix(f".{format}"))
+        if target in targets:
+            raise ValueError(
+                f"{partition.name} and {targets[target].name} would have the same file of predictions;"
+                " predict them into different folders"
+            )
+        targets[target] = partition
+    return [PredictionJob(partition, target) for target, partition in targets.items()]
+
+
+def predict_partition(job: PredictionJob, plan: PredictionPlan) -> tuple[int, int, int, int]:
+    """Write the predictions of a partition; the file appears when it is complete.
+
+    Parameters
+    ----------
+    job, plan
+        The partition, and what it shares with the others.
+
+    Returns
+    -------
+    rows, labelled, correct, without_model : int
+    """
+    counts = np.zeros(4, np.int64)
+    with PredictionWriter(job.target) as writer:
+        if plan.store is not None:
+            for chunk, guesses, margins in _predict_keyed(job.partition, plan.store):
+                writer.write(chunk, guesses, margins, chunk.labels)
+                empty = int(sum(guess is None for guess in guesses.tolist()))
+                part = PredictedChunk(chunk, guesses, margins, [], np.zeros((0, 0)), None, None)
+                counts += (chunk.items, *part.count_hits(), empty)
+        else:
+            assert plan.model is not None
+            fusion = _model(plan.model)
+            for part in _predict_plain(fusion, job.partition, plan):
+                write_part(writer, part, fusion)
+                counts += (part.chunk.items, *part.count_hits(), 0)
+    rows, labelled, correct, without_model = counts.tolist()
+    return rows, labelled, correct, without_model
+
+
+@lru_cache(1)
+def _model(content: bytes) -> Fusion:
+    return from_bytes(content)
+
+
+def _predict_plain(fusion: Fusion, partition: Partition, plan: PredictionPlan) -> Iterator[PredictedChunk]:
+    options = plan.options
+    named = bool(options.attributes or options.experts or options.ignore or options.shape)
+    like = reading_for(fusion, stored=not named, by_name=options.experts is None)
+    try:
+        panel = read_panel([partition.path], replace(options, like=like))
+    except EmptyTableError:
+        return
+    with panel.stream() as stream:
+        for chunk in stream:
+            yield from predict_chunks(fusion, chunk, max_error=plan.max_error, coverage=plan.coverage)
+
+
+def _predict_keyed(partition: Partition, store: tuple[str, int]) -> Iterator[tuple[Chunk, Any, Any]]:
+    """Yield the rows of a partition in their order, with the predictions of the models of their keys."""
+    models = _models(store)
+    reader = models.reader
+    for table in reader.tables(partition, labels=False):
+        chunk = reader.chunk(table, partition.name)
+        guesses, margins = np.full(chunk.items, None, object), np.full(chunk.items, np.nan)
+        places = pa.array(np.arange(len(table)))
+        by_row = table.set_column(table.schema.get_field_index(ROW), ROW, places)
+        by_row = by_row.filter(pc.is_valid(by_row.column(KEY)))
+        ordered, keys, starts = sort_rows(by_row)
+        rows = ordered.column(ROW).to_numpy()
+        for key, (start, stop) in zip(keys, pairwise(starts.tolist()), strict=True):
+            fusion = _fusion(store, key)
+            if fusion is None:
+                continue
+            own = np.sort(rows[start:stop])
+            first = 0
+            for part in predict_chunks(fusion, chunk.take(own)):
+                at = own[first : first + part.chunk.items]
+                guesses[at], margins[at] = part.guesses.astype(object), part.margins
+                first += part.chunk.items
+        yield chunk, guesses, margins
+
+
+@lru_cache(4)
+def _models(store: tuple[str, int]) -> KeyedModels:
+    return KeyedModels(store[0])
+
+
+@lru_cache(CACHED_MODELS)
+def _fusion(store: tuple[str, int], key: str) -> Fusion | None:
+    models = _models(store)
+    return models.get(key) or models.prior

@@ -1,0 +1,79 @@
+"""`linmax fuse --by` and `linmax predict` over the files of a data set."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from linmax.scale import KeyedModels
+from tests.helpers.datasets import rows, write, write_part
+from tests.helpers.files import refused, run, values
+
+LEARN = ("--by", "customer", "--time", "when", "--learner", "Winnow(1.2)", "--workers", 1)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return write(tmp_path / "data", suffix="csv")
+
+
+def test_fuse_by_key_prints_keys_and_sums_and_predict_uses_the_models(data: Path, tmp_path: Path) -> None:
+    store, guesses = tmp_path / "models", tmp_path / "guesses"
+    result = run("fuse", data, *LEARN, "--save", store, width=140)
+    assert result.exit_code == 0, result.output
+    assert "7 keys, 600 items (600 learned now)" in result.stdout
+    assert len(KeyedModels(store)) == 7
+    predicted = run("predict", store, data, "--by", "customer", "--workers", 1, "--output", guesses)
+    assert predicted.exit_code == 0, predicted.output
+    assert "600 rows of 3 partitions predicted" in predicted.stderr
+    assert pq.read_table(guesses / "part-2.parquet").num_rows == 200
+    write_part(data / "part-3.csv", rows(50, 7, seed=7))
+    found = values("fuse", data, *LEARN, "--save", store, "--resume")
+    assert (found["learned"], found["items"], found["problems"]) == (50, 650, [])
+
+
+def test_a_problem_gives_exit_code_1_and_all_else_is_kept(data: Path, tmp_path: Path) -> None:
+    (data / "part-1.csv").write_text("a,b\n1,2\n")
+    result = run("fuse", data, *LEARN, "--save", tmp_path / "models", width=140)
+    assert result.exit_code == 1
+    assert "Problem: part-1.csv has no column 'customer'" in result.stdout
+    assert "400 items" in result.stdout
+    found = json.loads((tmp_path / "models" / "manifest.json").read_text())
+    assert [entry["path"] is None for entry in found["partitions"]] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--by", "customer"), "--by requires --save FOLDER, for the models"),
+        (
+            ("--by", "customer", "--save", "m", "--report", "r.html"),
+            "--report cannot be combined with --by; leave",
+        ),
+        (("--resume",), "--resume requires --by COLUMN"),
+        (("--workers", 2), "--workers requires --by COLUMN"),
+        (("--by", "customer", "--save", "m", "--cluster", "a", "--local-cluster"), "exclude each other"),
+        (("--by", "customer", "--save", "m", "--cluster", "a", "--workers", 2), "has no effect on --cluster"),
+    ],
+)
+def test_options_of_fuse_that_do_not_fit_are_refused(
+    data: Path, words: tuple[object, ...], message: str
+) -> None:
+    assert message in refused("fuse", data / "part-0.csv", *words)
+
+
+def test_options_of_predict_that_do_not_fit_are_refused(data: Path, tmp_path: Path) -> None:
+    model = tmp_path / "m.linmax"
+    assert run("fuse", data / "part-0.csv", "--ignore", "customer,when", "--save", model).exit_code == 0
+    assert "--resume requires a data set" in refused("predict", model, data, "--resume")
+    assert "name it with --output FOLDER" in refused("predict", model, data, "--workers", 1)
+    words = ("--output", tmp_path / "out", "--by", "customer")
+    assert "has no models by key; learn them with linmax fuse --by customer" in refused(
+        "predict", model, data, *words
+    )
+    run("fuse", data, *LEARN, "--save", tmp_path / "models")
+    words = ("--output", tmp_path / "out", "--by", "when")
+    assert "are by 'customer' (got --by when)" in refused("predict", tmp_path / "models", data, *words)

@@ -1,0 +1,115 @@
+"""Engines: the same tasks, results in order, errors in one sentence."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linmax.scale import engine as engine_module
+from linmax.scale import open_engine
+from linmax.scale.engine import LostSchedulerError, WorkerError
+
+
+def add(x: int, y: int) -> int:
+    return x + y
+
+
+def fail_on_three(x: int) -> int:
+    if x == 3:
+        raise ValueError("three")
+    return x
+
+
+def end_process(_: int) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def environment(_: int) -> tuple[str | None, str | None]:
+    return os.environ.get("LINMAX_THREADS"), os.environ.get("NUMBA_CACHE_DIR")
+
+
+def check_verbs(engine: Any) -> None:
+    assert engine.gather(engine.map(add, range(5), 10)) == [10, 11, 12, 13, 14]
+    assert engine.gather([engine.submit(add, 1, 2)]) == [3]
+    seen: list[tuple[int, Any]] = []
+    results = engine.gather(
+        engine.map(fail_on_three, [1, 2, 3]), lambda i, x: seen.append((i, x)), errors=True
+    )
+    assert results[:2] == [1, 2]
+    assert str(results[2]) == "three"
+    assert sorted(i for i, _ in seen) == [0, 1, 2]
+    with pytest.raises(ValueError, match="three"):
+        engine.gather(engine.map(fail_on_three, [3]))
+
+
+def test_tasks_in_this_process() -> None:
+    with open_engine(workers=1) as engine:
+        check_verbs(engine)
+
+
+def test_tasks_in_processes() -> None:
+    with open_engine(workers=2) as engine:
+        check_verbs(engine)
+        (one,) = engine.gather(engine.map(environment, [0]))
+        assert one == ("1", os.environ.get("NUMBA_CACHE_DIR"))
+        with pytest.raises(WorkerError, match="a worker process was killed"):
+            engine.gather(engine.map(end_process, [0]))
+
+
+def test_tasks_on_a_cluster(cluster: Any) -> None:
+    check_verbs(cluster)
+    (one,) = cluster.gather(cluster.map(environment, [0]))
+    assert one == ("1", os.environ.get("NUMBA_CACHE_DIR"))
+    assert cluster.workers == 2
+    with open_engine(cluster.client) as same:
+        assert same.gather(same.map(add, [1], 1)) == [2]
+    with open_engine(cluster) as same:
+        assert same is cluster
+    addresses = [*cluster.client.scheduler_info()["workers"], cluster.client.scheduler.address]
+    assert all(address.startswith("tcp://127.0.0.1:") for address in addresses)
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with (
+        pytest.raises(ImportError, match=r"a cluster requires distributed.*pip install 'linmax\[dask\]'"),
+        open_engine("local"),
+    ):
+        pass
+
+
+def test_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_module, "WAIT", 0.2)
+    with (
+        pytest.raises(LostSchedulerError, match=r"no scheduler answers at tcp://127.0.0.1:9 .*check the"),
+        open_engine("tcp://127.0.0.1:9"),
+    ):
+        pass
+
+
+@pytest.mark.slow
+def test_a_lost_scheduler_is_one_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "scheduler.json"
+    words = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
+    scheduler = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_scheduler", *words], stderr=subprocess.DEVNULL
+    )
+    try:
+        while not file.exists() or not file.read_text():
+            time.sleep(0.2)
+        with open_engine(json.loads(file.read_text())["address"]) as engine:
+            futures = engine.map(add, range(3), 1)  # there is no worker, so they wait
+            scheduler.kill()
+            with pytest.raises(LostSchedulerError, match=r"the connection to the scheduler at .* is lost"):
+                engine.gather(futures)
+    finally:
+        scheduler.kill()
+        scheduler.wait()

@@ -1,0 +1,99 @@
+"""Predictions of a data set: a file per partition, the same rows as `linmax predict` writes for each file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from linmax import Fusion
+from linmax.scale import KeyedModels, predict
+from tests.helpers.datasets import EXPERTS, rows, write, write_part
+from tests.helpers.files import run
+from tests.scale.test_keyed import learn, table_of
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return write(tmp_path / "data", suffix="csv")
+
+
+def fuse(data: Path, model: Path) -> Path:
+    assert run("fuse", data / "part-0.csv", "--ignore", "customer,when", "--save", model).exit_code == 0
+    return model
+
+
+def test_each_partition_has_the_predictions_of_one_file(data: Path, tmp_path: Path) -> None:
+    model = fuse(data, tmp_path / "m.linmax")
+    result = predict(model, data, tmp_path / "guesses", format="csv", workers=1, max_error=0.1, coverage=0.9)
+    assert result.rows == 600
+    assert result.problems == []
+    assert [Path(one).name for one in result.files] == ["part-0.csv", "part-1.csv", "part-2.csv"]
+    for part in range(3):
+        alone = tmp_path / f"alone-{part}.csv"
+        options = ("--max-error", 0.1, "--coverage", 0.9, "--output", alone)
+        assert run("predict", model, data / f"part-{part}.csv", *options).exit_code == 0
+        assert (tmp_path / "guesses" / f"part-{part}.csv").read_text() == alone.read_text()
+
+
+def test_each_row_has_the_prediction_of_its_key(tmp_path: Path) -> None:
+    data = write(tmp_path / "data")
+    models = learn(data, tmp_path / "models").models
+    result = predict(models, data, tmp_path / "guesses", workers=1)
+    guesses = [row["guess"] for file in result.files for row in pq.read_table(file).to_pylist()]
+    expected = [
+        models[row["customer"]].predict_one({name: row[name] for name in EXPERTS}) for row in table_of(data)
+    ]
+    assert guesses == expected
+    assert result.without_model == 0
+
+
+def test_a_key_without_a_model_has_no_prediction_or_that_of_the_prior(tmp_path: Path) -> None:
+    data = write(tmp_path / "data")
+    other = tmp_path / "other"
+    other.mkdir()
+    found = rows(40, 2, seed=5)
+    del found["truth"]
+    found["customer"] = ["c1"] * 20 + ["new"] * 20
+    write_part(other / "part.parquet", found)
+    learn(data, tmp_path / "models")
+    result = predict(tmp_path / "models", other, tmp_path / "a", workers=1)
+    assert (result.rows, result.without_model, result.labelled) == (40, 20, 0)
+    guesses = [row["guess"] for row in pq.read_table(result.files[0]).to_pylist()]
+    assert None not in guesses[:20]
+    assert guesses[20:] == [None] * 20
+    learn(data, tmp_path / "pooled", pooled=50)
+    result = predict(tmp_path / "pooled", other, tmp_path / "b", workers=1)
+    assert result.without_model == 0
+    prior: Any = KeyedModels(tmp_path / "pooled").prior
+    votes = [
+        dict(zip(EXPERTS, row, strict=True)) for row in zip(*(found[name] for name in EXPERTS), strict=True)
+    ]
+    guesses = [row["guess"] for row in pq.read_table(result.files[0]).to_pylist()]
+    assert guesses[20:] == prior.predict(votes[20:]).tolist()
+
+
+def test_a_corrupt_partition_is_named_and_the_others_are_written(data: Path, tmp_path: Path) -> None:
+    model = fuse(data, tmp_path / "m.linmax")
+    (data / "part-1.csv").write_bytes(b"\0\1\2")
+    result = predict(model, data, tmp_path / "guesses", workers=1)
+    (problem,) = result.problems
+    assert "part-1.csv" in problem
+    assert [Path(one).name for one in result.files] == ["part-0.parquet", "part-2.parquet"]
+    write_part(data / "part-1.csv", rows(200, 7, seed=1))
+    again = predict(model, data, tmp_path / "guesses", workers=1, resume=True)
+    assert (again.rows, again.skipped, again.problems) == (200, 2, [])
+
+
+def test_wrong_arguments_are_refused_in_one_sentence(data: Path, tmp_path: Path) -> None:
+    fusion = Fusion("Winnow(1.2)")
+    with pytest.raises(ValueError, match="format is parquet, csv, tsv or jsonl"):
+        predict(fusion, data, tmp_path / "guesses", format="xlsx")
+    models = learn(data, tmp_path / "models").models
+    with pytest.raises(ValueError, match="max_error and coverage need one model"):
+        predict(models, data, tmp_path / "guesses", coverage=0.9)
+    write_part(data / "part-0.parquet", rows(10, 2))
+    with pytest.raises(ValueError, match="would have the same file of predictions"):
+        predict(fusion, data, tmp_path / "guesses")

@@ -1,0 +1,79 @@
+"""Kills workers of a cluster, 100 times, while keys learn: the states must be those of a plain loop.
+
+`python -m tests.slow.cluster_soak [KILLS]` is run by `make soak`. The cluster has 8 workers of little memory.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from linmax.scale import keyed
+from linmax.scale.engine import ONE_THREAD, DaskCluster
+from tests.helpers.datasets import write
+from tests.scale.test_keyed import W, plain_loop, states_of, table_of
+
+WORKERS, MEMORY = 8, "400MB"
+
+
+class Killer(threading.Thread):
+    """Kills a worker at random times."""
+
+    def __init__(self, client: Any, limit: int) -> None:
+        super().__init__(daemon=True)
+        self.client, self.limit, self.kills, self.stopped = client, limit, 0, False
+
+    def run(self) -> None:
+        while not self.stopped and self.kills < self.limit:
+            time.sleep(random.uniform(0.2, 1.5))
+            with suppress(Exception):
+                pids = list(self.client.run(os.getpid, on_error="ignore").values())
+                os.kill(random.choice(pids), signal.SIGKILL)
+                self.kills += 1
+
+
+def main(kills: int) -> int:
+    import dask
+    from distributed import Client, LocalCluster
+
+    done = runs = problems = 0
+    with (
+        tempfile.TemporaryDirectory() as home,
+        dask.config.set({"distributed.scheduler.allowed-failures": 20}),
+        LocalCluster(
+            n_workers=WORKERS, threads_per_worker=1, host="127.0.0.1", dashboard_address=None,
+            memory_limit=MEMORY, env=dict(ONE_THREAD), silence_logs=50,
+        ) as local,
+        Client(local, set_as_default=False) as client,
+    ):  # fmt: skip
+        data = write(Path(home) / "data", parts=12, count=2000, keys=60)
+        expected = plain_loop(table_of(data), W, time=True)
+        while done < kills:
+            killer = Killer(client, kills - done)
+            killer.start()
+            store = Path(home) / f"models {runs}"
+            options: Any = {"by": "customer", "store": store, "learner": W, "time": "when", "label": "truth"}
+            result = keyed(data, buckets=40, cluster=DaskCluster(client), **options)
+            while result.problems:  # a task may have met too many deaths
+                problems += len(result.problems)
+                result = keyed(data, resume=True, cluster=DaskCluster(client), **options)
+            killer.stopped = True
+            killer.join()
+            done, runs = done + killer.kills, runs + 1
+            if states_of(store) != expected:
+                print(f"run {runs}: the states differ from those of a plain loop")
+                return 1
+            print(f"run {runs}: {done} kills, {problems} tasks resumed, all states equal", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 100))
