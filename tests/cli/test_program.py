@@ -70,7 +70,7 @@ def test_a_function_with_the_decorator_is_a_command(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("words", "found"), [("linmax f", ["fuse"]), ("linmax fuse --checkp", ["--checkpoint"])]
+    ("words", "found"), [("linmax fu", ["fuse"]), ("linmax fuse --checkp", ["--checkpoint"])]
 )
 def test_the_shell_completes_commands_and_options(
     words: str, found: list[str], monkeypatch: pytest.MonkeyPatch

@@ -369,7 +369,7 @@ STAGES = {
     "majority": {"ensembles.weigh"},
     "of experts": {"ensembles.weigh", "board.fill_board", "ensembles.mix", "program.distribute"},
     "recycled": {"board.fill_board", "ensembles.mix", "program.distribute", "trial.run"},
-    "nested": {"board.fill_board", "board.collect_probabilities", "ensembles.mix", "ensembles.stack"},
+    "nested": {"board.fill_board", "ensembles.mix", "ensembles.stack"},
 }
 
 

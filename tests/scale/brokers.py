@@ -130,6 +130,12 @@ class NatsBroker(Broker):
         self._run(lambda stream: stream.add_stream(name=name, subjects=[name]))
         return f"nats://127.0.0.1:{self.port}/{name}"
 
+    def remove_log(self, url: str) -> None:
+        """Put an empty log in the place of one."""
+        name = name_in(url)
+        self._run(lambda stream: stream.delete_stream(name))
+        self._run(lambda stream: stream.add_stream(name=name, subjects=[name]))
+
     def send(self, url: str, messages: list[Any]) -> None:
         async def work(stream: Any) -> None:
             for start in range(0, len(messages), 500):

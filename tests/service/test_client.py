@@ -14,6 +14,7 @@ import pytest
 from linmax import Fusion, load
 from linmax.client import AsyncClient, Client, ClientError
 from linmax.client import client as client_module
+from linmax.client.requests import table_batch
 from linmax.service.local import LocalServer
 from tests.service.api import LEARNER, digest_of
 
@@ -73,6 +74,42 @@ def test_tables_are_batches(server: LocalServer) -> None:
         assert answers["right"].to_pylist() == [
             guess == label for guess, label in zip(predicted["prediction"].to_pylist(), labels, strict=True)
         ]
+
+
+def test_the_index_of_a_frame_is_no_expert(server: LocalServer) -> None:
+    """Its numbers would be votes and, where classes are numbers, new classes."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"ann": [1, 2, 1, 2], "bob": [2, 2, 1, 1], "label": [1, 2, 1, 2]})
+    named = frame.set_axis(pandas.Index([5, 1, 9, 4], name="row"))
+    ids = frame.set_axis(pandas.Index(["a", "b", "c", "d"], name="id"))
+    with Client(server.url, server.token) as client:
+        client.create("index", learner=LEARNER)
+        for table in (frame[[True, False, True, True]], named, ids):
+            answers = client.learn_table("index", table)
+            assert answers["code"].null_count == len(table)
+        assert answers["id"].to_pylist() == ["a", "b", "c", "d"]
+        found = client.describe("index")
+        assert (found["experts"], found["classes"], found["trials"]) == (["ann", "bob"], [1, 2], 11)
+
+
+def test_tables_that_cannot_be_sent_are_one_sentence() -> None:
+    pandas = pytest.importorskip("pandas")
+    with Client("http://127.0.0.1:1", "token") as client:
+        for table in ({"ann": ["x"]}, None):
+            with pytest.raises(TypeError, match=r"a batch is a table of .*; convert it first"):
+                client.predict_table("spam", table)
+        with pytest.raises(ValueError, match="give each column values of one type"):
+            client.predict_table("spam", pandas.DataFrame({"ann": ["x", 1, None]}))
+
+
+def test_rows_without_an_id_get_one_before_they_are_sent() -> None:
+    """A request that is repeated would be learned twice otherwise."""
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table({"ann": ["x", "y"], "id": ["a", None]})
+    for given in (table, table.to_batches()[0]):
+        sent = pyarrow.ipc.open_stream(table_batch("spam", "learn", given).body).read_all()
+        first, second = sent["id"].to_pylist()
+        assert (first, len(second)) == ("a", 32)
 
 
 def test_models_go_from_one_fusion_to_another(server: LocalServer, tmp_path: Path) -> None:

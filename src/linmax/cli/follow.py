@@ -40,6 +40,8 @@ def follow(source: str, options: FollowOptions) -> None:
     target = TARGETS[given[0]](options)
     if options.rejected is not None:
         check_output(options.rejected)
+        if options.model is not None and options.rejected.resolve() == options.model.resolve():
+            raise ValueError(f"--rejected and --model both name {options.model}; name two files")
     with stopped_by_signals() as stop, Line() as line:
         report = run(
             source, target, from_start=options.from_start, until_idle=options.until_idle,

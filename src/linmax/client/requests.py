@@ -99,19 +99,44 @@ def batch(name: str, verb: str, items: Iterable[Mapping[str, Any]]) -> Call:
 
 
 def table_batch(name: str, verb: str, table: Any) -> Call:
-    """Return the request of a batch in columns; rows without a column of ids get ids, except labels."""
+    """Return the request of a batch in columns; rows without an id get one, except labels."""
     pyarrow = require_extra("pyarrow", "service", "a batch of tables")
     if not isinstance(table, pyarrow.Table):
-        import narwhals
-
-        table = narwhals.from_native(table, eager_only=True).to_arrow()
+        table = _to_arrow(pyarrow, table)
     if "id" not in table.column_names and verb != "labels":
         table = table.append_column("id", pyarrow.array([new_id() for _ in range(len(table))]))
+    elif verb != "labels" and table.column_names.count("id") == 1 and table["id"].null_count:
+        ids = [new_id() if id_ is None else id_ for id_ in table["id"].to_pylist()]
+        table = table.set_column(table.column_names.index("id"), "id", pyarrow.array(ids))
     body = pyarrow.BufferOutputStream()
     with _arrow_ipc().new_stream(body, table.schema) as stream:
         stream.write_table(table)
     content = body.getvalue().to_pybytes()
     return call("POST", "fusions", name, verb)._replace(body=content, sends=ARROW, reads=ARROW)
+
+
+def _to_arrow(pyarrow: Any, table: Any) -> Any:
+    """Return a table as one of pyarrow; an index of pandas is no column, unless it is that of the ids."""
+    import narwhals
+
+    if isinstance(table, pyarrow.RecordBatch):
+        return pyarrow.Table.from_batches([table])
+    try:
+        frame = narwhals.from_native(table, eager_only=True)
+    except TypeError:
+        raise TypeError(
+            f"a batch is a table of pyarrow, pandas or polars (got {type(table).__name__}); convert it first"
+        ) from None
+    index = narwhals.maybe_get_index(frame)
+    if index is not None and index.name == "id" and "id" not in frame.columns:
+        return narwhals.from_native(table.reset_index(), eager_only=True).to_arrow()
+    try:
+        return narwhals.maybe_reset_index(frame).to_arrow()
+    except pyarrow.ArrowException as error:
+        reason = str(error.args[-1]).splitlines()[0]
+        raise ValueError(
+            f"the table cannot be sent ({reason}); give each column values of one type"
+        ) from None
 
 
 def _arrow_ipc() -> Any:

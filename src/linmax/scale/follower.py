@@ -238,7 +238,7 @@ class Follower:
         for message in messages:
             position[message.partition] = message.after
             try:
-                items.append(read_message(message))
+                items.append(read_message(message, self.source.address.group))
             except ValueError as error:
                 self.rejections.add(message, str(error))
         self.report.lost = self.source.lost

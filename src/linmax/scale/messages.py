@@ -17,6 +17,7 @@ from linmax.service.messages import Attributes, ItemId, Label, Votes
 from linmax.service.problems import ServiceError
 
 Position = dict[str, Any]  # for each partition, the place in the log up to which it was read
+GROUP = "linmax"  # that names a position if an address has no other
 SHOWN = 20  # rejected messages that a report describes
 PREDICT, LABEL, LEARN = "predict", "labels", "learn"
 logger = logging.getLogger("linmax.scale")
@@ -267,15 +268,18 @@ class ParkedLabels:
             self._labels[id_] = since, Item(LABEL, id_, body, message)
 
 
-def read_message(message: Message) -> Item:
+def read_message(message: Message, group: str = GROUP) -> Item:
     """Return what a message says; a ValueError says why it cannot be used.
 
-    An item with votes and a label needs no id: its place in the log is one.
+    An item with votes and a label needs no id: its place in the log is one, with the group unless it is the
+    default one, since another log may have the same places.
 
     Parameters
     ----------
     message
         The message.
+    group
+        The group of the log.
 
     Examples
     --------
@@ -307,5 +311,7 @@ def read_message(message: Message) -> Item:
         kind = LABEL
     if body.replaces is not UNSET and kind != LABEL:
         raise ValueError("replaces is for labels that come after the votes")
-    id_ = f"{message.partition} {message.offset}" if body.id is UNSET else body.id
+    id_ = body.id
+    if id_ is UNSET:
+        id_ = f"{message.partition} {message.offset}" + f" {group}" * (group != GROUP)
     return Item(kind, id_, body, message)

@@ -59,10 +59,10 @@ def _fields(answers: list[Any], name: str) -> list[Any]:
 
 
 def _class_array(arrow: Any, values: list[Any]) -> Any:
-    """Return classes as an array; those that do not have one type, as text."""
+    """Return classes as an array; those that do not have one type of Arrow, as text."""
     try:
         array = arrow.array(values)
-    except arrow.ArrowException:
+    except (arrow.ArrowException, OverflowError):  # an integer of more than 64 bits
         array = arrow.array([None if value is None else class_key(value) for value in values])
     return array.cast(arrow.string()) if arrow.types.is_null(array.type) else array
 

@@ -58,6 +58,10 @@ def read_stream(body: bytes) -> Any:
             raise ServiceError(
                 400, "bad_arrow", "the stream is cut: it has no end-of-stream marker; close its writer first"
             )
+        if source.tell() < len(body):
+            raise ServiceError(
+                400, "bad_arrow", "the body goes on after the end of its stream; send one stream at a time"
+            )
         with arrow.ipc.open_stream(body) as stream:
             if len(stream.schema) > MAX_COLUMNS:
                 raise ServiceError(413, "too_large", f"a batch may have {MAX_COLUMNS} columns")
@@ -223,6 +227,10 @@ class ArrowRows:
             missing.discard("id")
         if missing:
             raise ServiceError(422, "bad_request", f"the stream has no column {min(missing)!r}")
+        if kind is PredictRequest and "label" in table.column_names:  # and no expert knows the truth
+            raise ServiceError(
+                422, "bad_request", "the column 'label' is for labels and learn; predict without it"
+            )
         self._columns: dict[str, tuple[Codes, list[Any]]] = {}
         for name in table.column_names:
             fault = check_name(name, Expert, "an expert") if name not in own else None

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from linmax.service.messages import NO_CONTROL, PredictRequest
+from linmax.service.messages import NO_CONTROL, Name, PredictRequest
 from linmax.service.problems import ServiceError
 from linmax.service.tokens import Token
 
@@ -34,6 +34,24 @@ async def answer_problem(request: Request, error: Exception) -> Response:
     headers = {} if error.retry_after is None else {"retry-after": str(error.retry_after)}
     content = msgspec.json.encode(error.problem())
     return Response(content, error.status, headers, "application/problem+json")
+
+
+def check_fusion_name(name: str) -> None:
+    """Refuse what cannot be the name of a fusion.
+
+    >>> check_fusion_name("spam/ham")
+    Traceback (most recent call last):
+    linmax.service.problems.ServiceError: a fusion cannot be called 'spam/ham'; use at most 100 letters, ...
+    """
+    try:
+        msgspec.convert(name, Name)
+    except msgspec.ValidationError:
+        raise ServiceError(
+            422,
+            "bad_name",
+            f"a fusion cannot be called {name[:100]!r}; use at most 100 letters, digits, dots, dashes and"
+            " underscores",
+        ) from None
 
 
 def parse(body: bytes, kind: type[T]) -> T:

@@ -19,6 +19,7 @@ from linmax.service.arrow_answers import write_answers
 from linmax.service.arrow_rows import ArrowRows, read_stream
 from linmax.service.bodies import (
     answer_json,
+    check_fusion_name,
     media_type,
     parse,
     parse_lines,
@@ -41,7 +42,6 @@ from linmax.service.messages import (
     FusionSettings,
     LabelRequest,
     LearnRequest,
-    Name,
     NextExpertRequest,
     PredictRequest,
     RollbackRequest,
@@ -111,15 +111,7 @@ class Endpoints:
         name = path_name(request)
         require_scope(token, "admin", name)
         body = await read_body(request)
-        try:
-            msgspec.convert(name, Name)
-        except msgspec.ValidationError:
-            raise ServiceError(
-                422,
-                "bad_name",
-                f"a fusion cannot be called {name[:100]!r}; use at most 100 letters, digits, dots, dashes and"
-                " underscores",
-            ) from None
+        check_fusion_name(name)
         settings = parse(body or b"{}", FusionSettings)
         self.database.check_writable()
         panel, new = await self.panels.create(name, settings, token.name)

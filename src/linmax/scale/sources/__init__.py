@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from linmax.scale.messages import Message, Position
+from linmax.scale.messages import GROUP, Message, Position
 
 MODULES = {"kafka": "kafka", "redis": "redis", "rediss": "redis", "nats": "nats", "tls": "nats"}
 EXAMPLES = "kafka://HOST:9092/TOPIC, redis://HOST:6379/0?stream=STREAM or nats://HOST:4222/STREAM"
-GROUP = "linmax"
 
 
 class Address:

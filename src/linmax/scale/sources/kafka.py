@@ -11,14 +11,21 @@ from linmax.validation import require_extra
 
 PROTOCOLS = {(False, False): "PLAINTEXT", (False, True): "SASL_PLAINTEXT"}
 PROTOCOLS |= {(True, False): "SSL", (True, True): "SASL_SSL"}
+TLS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 
 def make_source(address: Address) -> Source:
     """Return the topics that an address names."""
     require_extra("aiokafka", "kafka", "following Kafka")
-    tls = address.option("tls") in ("1", "true", "yes")
+    tls = address.option("tls", "0")
+    if tls not in TLS:
+        raise ValueError(f"{address} should have tls=1 or tls=0 (got {tls[:20]!r})")
     mechanism = address.option("mechanism", "PLAIN")
-    return KafkaSource(address, address.names(address.path, "topic"), tls, mechanism)
+    if mechanism not in MECHANISMS:
+        known = ", ".join(MECHANISMS)
+        raise ValueError(f"{address} has the unknown mechanism {mechanism[:20]!r}; use one of {known}")
+    return KafkaSource(address, address.names(address.path, "topic"), TLS[tls], mechanism)
 
 
 class KafkaSource(Source):

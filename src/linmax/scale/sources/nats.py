@@ -21,6 +21,10 @@ def make_source(address: Address) -> Source:
     names = address.names(address.path, "stream")
     if len(names) > 1:
         raise ValueError(f"{address} should name one stream, which may have many subjects")
+    if re.search(r"[\s.*>/\\]", names[0]):
+        raise ValueError(
+            f"{address} has no stream {names[0][:100]!r}: spaces and any of . * > / \\ are not allowed"
+        )
     return NatsSource(address, names, subject)
 
 

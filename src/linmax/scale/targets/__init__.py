@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, NamedTuple
 
 from linmax.scale.messages import LABEL, LEARN, PREDICT, Item, ParkedLabels, Position, Rejections, Report
+from linmax.spec import parse
 
 WINDOW = 10_000
 AGAIN = frozenset({0, 500, 502, 503, 504, 507})  # HTTP statuses of what may succeed later; 0 is no answer
@@ -144,6 +145,27 @@ def same_label(one: Any, other: Any) -> bool:
 def other_label(id_: str, label: Any) -> str:
     """Return a sentence about an item that has another label."""
     return f"the item {id_!r} has the label {label!r} already"
+
+
+def other_votes(id_: str) -> str:
+    """Return a sentence about an item that has other votes."""
+    return f"the id {id_!r} was used for other votes; choose a new id"
+
+
+def check_learner(name: str, given: str | None, found: str) -> None:
+    """Refuse another learner than a fusion has.
+
+    Parameters
+    ----------
+    name
+        The fusion.
+    given
+        The learner that a user has named; None allows every one.
+    found
+        The learner of the fusion, as its description has it.
+    """
+    if given is not None and repr(parse(given)) != found:
+        raise ValueError(f"{name} has the learner {found}; leave out --learner, or name a new fusion")
 
 
 def pauses() -> Iterator[float]:

@@ -10,8 +10,9 @@ from typing import Any
 import msgspec
 
 from linmax.scale.messages import LABEL, LEARN, PREDICT, Item, Position
-from linmax.scale.targets import AGAIN, WINDOW, Context, Target, pauses
+from linmax.scale.targets import AGAIN, WINDOW, Context, Target, check_learner, pauses
 from linmax.service.app import Service
+from linmax.service.bodies import check_fusion_name
 from linmax.service.bulk import JsonRows, Rows
 from linmax.service.database import FolderInUseError, Statement
 from linmax.service.messages import FusionSettings, LabelRequest, LearnRequest, PredictRequest
@@ -59,11 +60,13 @@ class LogTarget(Target):
         self.token = Token(0, b"", f"follow {context.key}", frozenset({"admin"}), "*", time.time(), None)
         try:
             if self.name not in self.service.panels.names():
+                check_fusion_name(self.name)
                 settings = FusionSettings(learner=self.learner)
                 await self.service.panels.create(self.name, settings, self.token.name)
             panel = await self.service.panels.open(self.name)
         except ServiceError as error:
             raise ValueError(error.message) from None
+        check_learner(self.name, self.learner, repr(panel.fusion.learner))
         found = self.service.database.rows(FIND_OFFSET, panel.number, context.key)
         if not found:
             return None

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 from msgspec import UNSET
 
 from linmax.fusion import Fusion
 from linmax.scale.messages import LABEL, LEARN, PREDICT, Item, Position
-from linmax.scale.targets import WINDOW, Context, Target, other_label, same_label
+from linmax.scale.targets import WINDOW, Context, Target, other_label, other_votes, same_label
 from linmax.service.class_keys import typed_votes
 
 NOTE = "follow"
@@ -20,7 +22,7 @@ Votes = tuple[dict[str, Any] | None, dict[str, Any] | None]  # votes and attribu
 
 
 class Trial(NamedTuple):
-    """An item with its label, and the message that completed it."""
+    """An item with its label, and the message that the label came with."""
 
     votes: dict[str, Any] | None
     attributes: dict[str, Any] | None
@@ -52,9 +54,10 @@ class ModelTarget(Target):
         self.fusion = fusion
         self.path = path
         self.votes: OrderedDict[str, Votes] = OrderedDict()
-        self.labelled: OrderedDict[str, Any] = OrderedDict()
+        self.labelled: OrderedDict[str, tuple[Any, str | None]] = OrderedDict()  # label and hash of votes
         self.positions: dict[str, Position] = {}
         self._complete = True
+        self._version = _version(path)
 
     async def open(self, context: Context) -> Position | None:
         """Read the notes of the session."""
@@ -65,7 +68,8 @@ class ModelTarget(Target):
                 return None
             self.positions = {str(key): dict(value) for key, value in state["positions"].items()}
             self.votes.update((id_, (votes, attributes)) for id_, votes, attributes in state["votes"])
-            self.labelled.update(state["labelled"])
+            for id_, label, *key in state["labelled"]:  # earlier versions have saved no hash
+                self.labelled[id_] = label, key[0] if key else None
             self.parked.restore(state["parked"])
         except (KeyError, TypeError, ValueError, AttributeError):
             raise ValueError(
@@ -79,14 +83,15 @@ class ModelTarget(Target):
         """Learn the items; nothing is awaited, so that a cancelled task leaves no half of a batch."""
         self._complete = False
         report = self.context.report
-        trials: list[Trial] = []
+        trials: dict[str, Trial] = {}
         for item in items:
             self.parked.count(self.context.rejections)
+            if item.id in trials:  # what becomes of it depends on whether that one can be learned
+                self._learn_all(trials)
             trial = self._trial(item)
             if trial is not None:
-                trials.append(trial)
-        for _, group in groupby(trials, lambda trial: trial.form):
-            self._learn(list(group))
+                trials[item.id] = trial
+        self._learn_all(trials)
         self.count(report, items)
         report.waiting = len(self.votes) + len(self.parked)
         self.positions[self.context.key] = dict(position)
@@ -105,37 +110,51 @@ class ModelTarget(Target):
         elif item.kind == LABEL:
             self.park(item, self.context.rejections)
         elif id_ in self.votes:
-            if item.kind == PREDICT and self.votes[id_] == given:
+            if _key(self.votes[id_]) != _key(given):
+                self._reject(item, other_votes(id_))
+            elif item.kind == PREDICT:
                 self.context.report.repeated += 1
             else:
-                self._reject(item, f"the id {id_!r} was used for other votes; choose a new id")
+                self._reject(item, f"the votes of the item {id_!r} came before; send its label without votes")
         elif item.kind == LEARN:
             return self._complete_item(item, given, body.label)
         else:
             label = self.parked.pop(id_)
             if label is not None:
-                return self._complete_item(item, given, label.body.label)
-            self.votes[id_] = given
-            if len(self.votes) > self.parked.window:
-                self.votes.popitem(last=False)
-                self.context.report.expired += 1
+                return self._complete_item(label, given, label.body.label)
+            self._wait(id_, given)
         return None
 
+    def _wait(self, id_: str, given: Votes) -> None:
+        """Keep votes until their label comes."""
+        self.votes[id_] = given
+        if len(self.votes) > self.parked.window:
+            self.votes.popitem(last=False)
+            self.context.report.expired += 1
+
     def _complete_item(self, item: Item, given: Votes, label: Any) -> Trial:
-        self.labelled[item.id] = label
+        self.labelled[item.id] = label, _key(given)
         if len(self.labelled) > self.parked.window:
             self.labelled.popitem(last=False)
         return Trial(*given, label, item)
 
     def _check_repeated(self, item: Item) -> None:
-        label = self.labelled[item.id]
-        if item.kind == PREDICT or same_label(label, item.body.label):
-            self.context.report.repeated += 1
-        else:
+        label, key = self.labelled[item.id]
+        if item.kind != PREDICT and not same_label(label, item.body.label):
             self._reject(item, other_label(item.id, label))
+        elif item.kind != LABEL and key not in (None, _key((item.body.votes, item.body.attributes))):
+            self._reject(item, other_votes(item.id))
+        else:
+            self.context.report.repeated += 1
 
     def _reject(self, item: Item, reason: str) -> None:
         self.context.rejections.add(item.message, reason)
+
+    def _learn_all(self, trials: dict[str, Trial]) -> None:
+        """Learn items in their order, and remove them."""
+        for _, group in groupby(trials.values(), lambda trial: trial.form):
+            self._learn(list(group))
+        trials.clear()
 
     def _learn(self, trials: list[Trial]) -> None:
         """Learn items of one form; if one of them cannot be learned, the others are."""
@@ -168,6 +187,9 @@ class ModelTarget(Target):
             prediction = self.fusion.learn_one(votes, trial.label, attributes=trial.attributes)
         except ValueError as error:
             self._reject(trial.item, str(error))
+            self.labelled.pop(trial.item.id, None)  # so that a corrected message is learned
+            if trial.item.kind == LABEL:
+                self._wait(trial.item.id, (trial.votes, trial.attributes))
             return
         self.context.report.learned += 1
         self.context.report.mistakes += not same_label(prediction, trial.label)
@@ -176,14 +198,34 @@ class ModelTarget(Target):
         """Save the session, and the position with it."""
         if not self._complete:
             return
+        if _version(self.path) not in (None, self._version):
+            raise ValueError(
+                f"{self.path} was changed by another program while it was followed; let one program at a time"
+                " write it, and start again"
+            )
         self.positions[self.context.key] = dict(position)
         self.fusion.notes[NOTE] = {
             "positions": self.positions,
             "votes": [[id_, *given] for id_, given in self.votes.items()],
-            "labelled": list(self.labelled.items()),
+            "labelled": [[id_, *known] for id_, known in self.labelled.items()],
             "parked": self.parked.state(),
         }
         self.context.rejections.write()
         if self.path is not None:
             self.fusion.save(self.path)
+            self._version = _version(self.path)
         self.saved = dict(position)
+
+
+def _key(given: Votes) -> str:
+    """Return a hash of votes and attributes, whatever their order."""
+    return blake2b(msgspec.json.encode(given, order="sorted"), digest_size=8).hexdigest()
+
+
+def _version(path: Path | None) -> tuple[int, int, int] | None:
+    """Return what differs after a file was written; None if there is no file."""
+    try:
+        found = None if path is None else path.stat()
+    except OSError:
+        return None
+    return None if found is None else (found.st_ino, found.st_mtime_ns, found.st_size)

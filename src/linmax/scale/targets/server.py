@@ -7,7 +7,7 @@ from typing import Any
 
 from linmax.client import AsyncClient, ClientError
 from linmax.scale.messages import LABEL, LEARN, PREDICT, Item, Position
-from linmax.scale.targets import AGAIN, WINDOW, Context, Target, message_of, pauses
+from linmax.scale.targets import AGAIN, WINDOW, Context, Target, check_learner, message_of, pauses
 
 MOST_BYTES = 4 << 20  # of one request
 PROCESSED = frozenset({"compacted"})
@@ -48,13 +48,14 @@ class ServerTarget(Target):
         self.context = context
         try:
             try:
-                await self.client.describe(self.name)
+                found = await self.client.describe(self.name)
             except ClientError as error:
                 if error.code != "unknown_fusion":
                     raise
-                await self.client.create(self.name, learner=self.learner)
+                found = await self.client.create(self.name, learner=self.learner)
         except ClientError as error:
             raise ValueError(error.message) from None
+        check_learner(self.name, self.learner, found["learner"])
         return None
 
     async def process(self, items: list[Item], position: Position) -> None:

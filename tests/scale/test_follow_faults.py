@@ -1,0 +1,180 @@
+"""Messages, names and files that a log and its targets must not take for what they are not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linmax import Fusion, load
+from linmax.client import Client
+from linmax.fusion.model_file import fingerprint
+from linmax.scale import follow
+from linmax.scale.sources import open_source
+from linmax.scale.targets.log import LogTarget
+from linmax.scale.targets.model import NOTE, ModelTarget
+from linmax.scale.targets.server import ServerTarget
+from linmax.service.local import LocalServer
+from tests.scale.brokers import Broker, NatsBroker, make_broker, name_in
+from tests.scale.logs import learned
+from tests.scale.test_follow_command import ONCE, call
+from tests.service.api import LEARNER
+
+VOTES, OTHER = {"ann": "x", "bob": "y"}, {"ann": "y", "bob": "y"}
+
+
+@pytest.fixture(scope="module")
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    found = make_broker("redis", tmp_path_factory.mktemp("redis"))
+    yield found
+    found.stop()
+
+
+def run(log: str, target: Any, **options: Any) -> Any:
+    return follow(log, target, **{"from_start": True, "until_idle": 0.05, **options})
+
+
+@pytest.mark.parametrize("batch", [1, 1000])
+@pytest.mark.parametrize(
+    ("first", "again", "reason"),
+    [
+        ({"votes": VOTES, "label": "x"}, {"votes": OTHER}, "was used for other votes"),
+        ({"votes": VOTES, "label": "x"}, {"votes": OTHER, "label": "x"}, "was used for other votes"),
+        ({"votes": VOTES, "label": "x"}, {"votes": VOTES, "attributes": {"size": 1}}, "other votes"),
+        ({"votes": VOTES}, {"votes": OTHER, "label": "x"}, "was used for other votes"),
+        ({"votes": VOTES}, {"votes": VOTES, "label": "x"}, "send its label without votes"),
+        ({"votes": {"ann": 1}}, {"votes": {"ann": True}}, "was used for other votes"),
+    ],
+)
+def test_an_id_with_other_votes_is_rejected(
+    redis: Broker, first: dict[str, Any], again: dict[str, Any], reason: str, batch: int
+) -> None:
+    log = redis.new_log()
+    redis.send(log, [{"id": "a"} | first, {"id": "a"} | again])
+    report = run(log, Fusion(LEARNER), batch=batch)
+    assert (report.rejected, report.repeated) == (1, 0)
+    assert reason in report.reasons[0]
+
+
+def test_votes_in_another_order_are_repeated(redis: Broker) -> None:
+    log = redis.new_log()
+    swapped = dict(reversed(VOTES.items()))
+    redis.send(log, [{"id": "a", "votes": VOTES}, {"id": "a", "votes": swapped}, {"id": "a", "label": "x"},
+                     {"id": "a", "votes": swapped}])  # fmt: skip
+    report = run(log, Fusion(LEARNER))
+    assert (report.rejected, report.repeated, report.learned) == (0, 2, 1)
+
+
+@pytest.mark.parametrize("batch", [1, 2, 1000])
+def test_what_could_not_be_learned_can_be_corrected(redis: Broker, batch: int, tmp_path: Path) -> None:
+    log = redis.new_log()
+    messages: list[Any] = [
+        {"id": "a", "votes": VOTES, "label": "x"},
+        {"id": "b", "votes": {"ann": True}, "label": "x"},  # another kind of class
+        {"id": "b", "votes": OTHER, "label": "x"},
+        {"id": "c", "votes": VOTES},
+        {"id": "c", "label": 7},
+        {"id": "c", "label": "y"},
+        {"id": "d", "label": 7},
+        {"id": "d", "votes": VOTES},
+        {"id": "d", "label": "x"},
+    ]
+    redis.send(log, messages)
+    fusion, file = Fusion(LEARNER), tmp_path / "rejected.jsonl"
+    report = run(log, fusion, batch=batch, rejected=file)
+    expected = learned([(VOTES, "x"), (OTHER, "x"), (VOTES, "y"), (VOTES, "x")])
+    assert fingerprint(fusion) == fingerprint(expected)
+    assert (report.learned, report.rejected, report.repeated, report.waiting) == (4, 3, 0, 0)
+    assert sorted(line.count('label\\": 7') for line in file.read_text().splitlines()) == [0, 1, 1]
+    folder = LogTarget(tmp_path / "data", "spam", LEARNER)
+    assert run(f"{log}&group=folder", folder, batch=batch).learned == 4
+
+
+def test_notes_of_earlier_versions_are_read(redis: Broker) -> None:
+    log, fusion = redis.new_log(), Fusion(LEARNER)
+    redis.send(log, [{"id": "a", "votes": VOTES, "label": "x"}])
+    run(log, fusion)
+    fusion.notes[NOTE]["labelled"] = [["a", "x"]]
+    redis.send(log, [{"id": "a", "votes": VOTES, "label": "x"}, {"id": "a", "label": "y"}])
+    report = run(log, fusion)
+    assert (report.repeated, report.rejected, fusion.trials) == (1, 1, 1)
+
+
+def test_a_model_that_another_program_has_written_is_not_overwritten(redis: Broker, tmp_path: Path) -> None:
+    log, file = redis.new_log(), tmp_path / "panel.linmax"
+    redis.send(log, [{"id": "a", "votes": VOTES, "label": "x"}])
+    run(log, Fusion(LEARNER), file=file)
+    first, second = ModelTarget(load(file), file), ModelTarget(load(file), file)
+    redis.send(log, [{"id": "b", "votes": VOTES, "label": "x"}])
+    run(log, first)
+    with pytest.raises(ValueError, match=r"was changed by another program .* start again"):
+        run(f"{log}&group=other", second)
+    assert load(file).trials == 2
+    redis.send(log, [{"id": "c", "votes": VOTES, "label": "x"}])
+    run(log, first)
+    assert load(file).trials == 3
+
+
+def test_a_log_in_the_place_of_another_one_is_learned(tmp_path: Path) -> None:
+    """Its messages without ids have the same numbers, and are others."""
+    broker, fusion = make_broker("nats", tmp_path), Fusion(LEARNER)
+    assert isinstance(broker, NatsBroker)
+    try:
+        log = broker.new_log()
+        name = name_in(log)
+        broker.send(log, [{"votes": VOTES, "label": "x"}] * 3)
+        run(log, fusion)
+        broker.remove_log(log)
+        broker.send(log, [{"votes": VOTES, "label": "y"}] * 2)
+        with pytest.raises(ValueError, match=f"{name} of .* this is another log; pass another group="):
+            run(log, fusion)
+        report = run(f"{log}?group=second", fusion)
+    finally:
+        broker.stop()
+    assert (report.learned, report.repeated, report.rejected, fusion.trials) == (2, 0, 0, 5)
+
+
+@pytest.mark.parametrize("name", ["spam/ham", "é", "", "a b"])
+def test_a_name_that_a_server_refuses_is_refused_in_its_folder(
+    redis: Broker, name: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match="a fusion cannot be called"):
+        run(redis.new_log(), LogTarget(tmp_path, name, LEARNER))
+    run(redis.new_log(), LogTarget(tmp_path, "spam", LEARNER))
+
+
+def test_another_learner_for_a_fusion_is_refused(redis: Broker, tmp_path: Path) -> None:
+    log = redis.new_log()
+    run(log, LogTarget(tmp_path / "data", "spam", "Winnow(1.2)"))
+    run(log, LogTarget(tmp_path / "data", "spam", "Winnow( 1.20 )"))
+    with pytest.raises(ValueError, match=r"spam has the learner Winnow\(.*; leave out --learner"):
+        run(log, LogTarget(tmp_path / "data", "spam", "Winnow(1.3)"))
+    with LocalServer(tmp_path / "data") as server, Client(server.url, server.token):
+        run(log, ServerTarget(server.url, server.token, "spam", "Winnow(1.2)"))
+        with pytest.raises(ValueError, match=r"spam has the learner Winnow\(.*; leave out --learner"):
+            run(log, ServerTarget(server.url, server.token, "spam", "Winnow(1.3)"))
+
+
+def test_rejected_messages_need_a_file_of_their_own(redis: Broker, tmp_path: Path) -> None:
+    file = tmp_path / "panel.linmax"
+    code, _, errors = call(redis.new_log(), "--model", file, "--rejected", tmp_path / "." / file.name, *ONCE)
+    assert (code, errors.count("\n")) == (2, 1)
+    assert "name two files" in errors
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("kafka://u:secret@h/votes?tls=on", r"should have tls=1 or tls=0 \(got 'on'\)"),
+        ("kafka://u:secret@h/votes?mechanism=MD5", "unknown mechanism 'MD5'; use one of PLAIN"),
+        ("nats://u:secret@h/vo tes", "has no stream 'vo tes'"),
+        ("nats://u:secret@h/votes.>", "has no stream 'votes.>'"),
+    ],
+)
+def test_options_of_an_address_are_checked(url: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        asyncio.run(open_source(url).close())
+    assert "secret" not in str(caught.value)

@@ -1,0 +1,56 @@
+"""Arrow streams that were answered as if they were right, or not answered at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.service.api import Api, code
+from tests.service.test_arrow import post, send_table, to_stream
+from tests.service.test_items import run
+
+pa = pytest.importorskip("pyarrow", reason="Arrow batches need pyarrow (extra service)")
+
+
+def test_a_column_of_labels_does_not_predict(tmp_path: Path) -> None:
+    """It would be an expert that is always right."""
+
+    async def check(api: Api) -> None:
+        await api.create()
+        columns = {"id": ["a"], "ann": ["x"], "label": ["y"]}
+        answer = await post(api, "predict", to_stream(columns))
+        assert code(answer) == (422, "bad_request")
+        assert "predict without it" in answer.json()["error"]["message"]
+        assert (await send_table(api, "learn", columns))[0]["position"]
+        assert (await api("GET", "/v1/fusions/spam")).json()["experts"] == ["ann"]
+
+    run(check, tmp_path)
+
+
+@pytest.mark.parametrize("more", [b"x", b"\0" * 8, None])
+def test_what_follows_a_stream_is_not_left_out(tmp_path: Path, more: bytes | None) -> None:
+
+    async def check(api: Api) -> None:
+        await api.create()
+        first, second = (to_stream({"id": [id_], "ann": ["x"]}) for id_ in "ab")
+        answer = await post(api, "predict", first + (second if more is None else more))
+        assert code(answer) == (400, "bad_arrow")
+        assert "send one stream at a time" in answer.json()["error"]["message"]
+        assert (await api("GET", "/v1/fusions/spam/items/a")).status_code == 404
+
+    run(check, tmp_path)
+
+
+def test_classes_of_more_than_63_bits_are_answered(tmp_path: Path) -> None:
+
+    async def check(api: Api) -> None:
+        await api.create()
+        large = pa.array([2**63, 2**64 - 1], pa.uint64())
+        rows = await send_table(api, "learn", {"id": ["a", "b"], "ann": large, "label": large})
+        assert [row["prediction"] for row in rows] == [str(2**63), str(2**64 - 1)]
+        assert [row["right"] for row in rows] == [True, True]
+        rows = await send_table(api, "predict", {"id": ["c"], "ann": large[:1]})
+        assert rows[0]["prediction"] == str(2**63)
+
+    run(check, tmp_path)
