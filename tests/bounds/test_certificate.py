@@ -35,8 +35,8 @@ from linmax import (
     vr_combine,
 )
 from linmax.bounds import certify, check_certificate
-from linmax.bounds.certificate import PARAMETERS, why_not
-from linmax.bounds.check_certificate import check
+from linmax.bounds.certificate import why_not
+from linmax.bounds.check_certificate import PARAMETERS, check
 from linmax.experts import PerClass, Thresholds, Votes
 from linmax.problems import adversary, majority
 from linmax.rules import Rule
@@ -150,11 +150,17 @@ def tampered(certificate: dict[str, Any], *path: str, value: Any) -> dict[str, A
         ),
         (["parameters", "alpha"], 1.2, "predict"),
         (["parameters", "alpha"], 5.0, "predict|too large"),
-        (["rule"], "Perceptron", "predict"),
+        (["rule"], "BalancedWinnow", "predict"),
+        (["rule"], "Perceptron", "the parameters of Perceptron are: none"),
         (["data", "sha256"], "0" * 64, "SHA-256"),
         (["data", "items"], 301, "items"),
         (["data", "trials"], 299, "items"),
         (["version"], 2, "version"),
+        (["trivial"], lambda trivial: not trivial, "trivial is stated wrongly"),
+        (["parameters", "alpha"], 1.0, "does not hold for alpha = 1.0"),
+        (["parameters"], lambda options: options | {"p": 4.0}, "the parameters of Winnow are: alpha"),
+        (["rule"], "Majority", "the rule 'Majority' is unknown"),
+        (["data", "experts"], lambda names: [*names[1:], "truth"], "the label is among the experts"),
     ],
 )
 def test_a_changed_certificate_is_refused(
@@ -200,8 +206,11 @@ def test_the_checker_runs_where_linmax_is_not_installed(
     assert true.stdout.startswith("certified: Winnow made ")
     assert true.returncode == 0
     assert false.stderr.startswith("refused: the bound is")
-    assert malformed.stderr.startswith("refused: TypeError")
+    assert malformed.stderr.startswith("refused: the certificate is malformed")
     assert false.returncode == malformed.returncode == 1
+    absent, none = run_checker(str(script), str(tmp_path / "no.json"), str(noisy)), run_checker(str(script))
+    assert absent.stderr == f"refused: {tmp_path / 'no.json'} cannot be read: No such file or directory\n"
+    assert none.stderr.startswith("refused: write: python check_certificate.py")
 
 
 @pytest.mark.parametrize(
@@ -244,9 +253,69 @@ def test_every_kind_of_learner_is_certified_or_has_a_reason_of_one_sentence() ->
         ("ann,ann,truth\na,b,a\n", "two columns of the same name"),
         ("ann,truth\na,a\n", "only one class"),
         ("ann,truth\na,\n", "no labels"),
+        ("", "is empty"),
+        ("ann,truth\n\udce9,a\n", "is not in UTF-8"),
+        ("ann,truth\n" + "a" * 140_000 + ",a\n", "field larger than field limit"),
     ],
 )
 def test_a_file_that_is_not_understood_is_refused(text: str, reason: str, tmp_path: Path) -> None:
-    (tmp_path / "votes.csv").write_text(text, encoding="utf-8")
+    (tmp_path / "votes.csv").write_text(text, encoding="utf-8", errors="surrogateescape")
     with pytest.raises(ValueError, match=reason):
         certify(Perceptron(), tmp_path / "votes.csv", "truth")
+
+
+@pytest.mark.parametrize(
+    ("rule", "options", "reason"),
+    [
+        (Perceptron(), {"p": 1.3}, "the parameters of Perceptron are: none"),
+        (PNorm(4.5), {"p": 1.3}, r"the theorem does not hold for p = 1\.3"),
+        (PassiveAggressive(0.1, kind="PA-II"), {"C": -0.1}, r"does not hold for C = -0\.1"),
+        (PassiveAggressive(0.1), {"slack": 0.0}, r"does not hold for slack = 0\.0"),
+        (PassiveAggressive(0.1), {"kind": "PA-III"}, "kind = 'PA-III' is unknown"),
+    ],
+)
+def test_parameters_without_a_theorem_are_refused(
+    rule: Rule, options: dict[str, Any], reason: str, noisy: Path
+) -> None:
+    found = asdict(certify(rule, noisy, "truth"))
+    with pytest.raises(ValueError, match=reason):
+        check(found | {"parameters": found["parameters"] | options}, str(noisy))
+
+
+def test_noise_cannot_be_hidden_in_the_tolerance_by_a_small_comparator(noisy: Path) -> None:
+    found = asdict(certify(Perceptron(), noisy, "truth"))
+    small = found | {
+        "comparator": [1e-13 * one for one in found["comparator"]],
+        "margin": 1e-13 * found["margin"],
+    }
+    noise = {"noise": 1e-13 * found["noise"], "squares": 1e-26 * found["squares"]}
+    assert check(small | noise, str(noisy)) == check(found, str(noisy))
+    with pytest.raises(ValueError, match="the noise differs"):
+        check(small | {"noise": 0.0, "squares": 0.0}, str(noisy))
+
+
+def test_a_mistake_by_an_expert_of_small_weight_cannot_be_hidden(tmp_path: Path) -> None:
+    start = ["a,a,a,,a", "b,b,b,,b", "b,a,a,,b"]  # now e0 has theta = 2
+    rows = [*start, *["a,,,,a", "b,,,,b"] * 10, ",,,b,b", ",,,b,a"]  # and e3 has theta = 1 in the last row
+    file = tmp_path / "votes.csv"
+    file.write_text("\n".join(["e0,e1,e2,e3,truth", *rows]) + "\n", encoding="utf-8")
+    found = asdict(certify(PNorm(40.0).on(Votes()), file, "truth"))
+    assert found["mistakes"] == [[1, "a"], [2, "a"], [23, "a"], [24, "b"]]
+    with pytest.raises(ValueError, match="on item 24 the rule does not predict 'a'"):
+        check(found | {"mistakes": found["mistakes"][:3]}, str(file))
+
+
+@pytest.mark.parametrize("items", [-5, 0, 2.5])
+def test_a_number_of_items_below_1_is_refused(items: Any, noisy: Path) -> None:
+    with pytest.raises(ValueError, match=f"items must be a whole number from 1 on .got {items}."):
+        certify(Perceptron(), noisy, "truth", items=items)
+
+
+def test_the_label_is_no_expert(noisy: Path) -> None:
+    with pytest.raises(ValueError, match="'truth' has the labels"):
+        certify(Perceptron(), noisy, "truth", ["e0", "truth"])
+
+
+def test_a_multiplier_close_to_1_is_certified(noisy: Path) -> None:
+    found = certify(Winnow(1 + 1e-9), noisy, "truth")
+    assert found.trivial

@@ -144,6 +144,7 @@ def test_costs_scale_the_margins_of_updates_if_asked_to(file: Path, tmp_path: Pa
     ("text", "message"),
     [
         ("a,b\n1,2\n", "must have the columns truth, guess and cost"),
+        ("truth,guess,cost,cost\na,b,1,2\n", "has two columns 'cost'; remove one of them"),
         ("truth,guess,cost\n", "must have the columns truth, guess and cost, and a row"),
         ("truth,guess,cost\nham,soup,3\n", "line 2 of .* names the class 'soup', which the data do not have"),
         ("truth,guess,cost\nham,spam,much\n", "line 2 of .* has the cost 'much': write a number"),

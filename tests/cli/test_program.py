@@ -140,6 +140,7 @@ ALL = {
     "inspect": "{model}",
     "explain": "{model} {votes} --row 1",
     "compare": "{votes} Winnow(1.2)",
+    "follow": "--help",
     "reproduce": "",
     "bounds": "",
     "learners": "",

@@ -15,7 +15,7 @@ import numpy as np
 from linmax._files import resolve_output, write_atomic
 from linmax.bounds.bound import mistake_bound
 from linmax.bounds.case import Case
-from linmax.bounds.check_certificate import check
+from linmax.bounds.check_certificate import PARAMETERS, check
 from linmax.bounds.tightest import tightest
 from linmax.experts import Thresholds, Votes
 from linmax.fusion import Fusion
@@ -24,17 +24,7 @@ from linmax.rules.adaptive_winnow import AdaptiveWinnow
 from linmax.rules.winnow import Winnow
 from linmax.spec import Learner
 from linmax.svm import Instances, comparator, instances, simplex_comparator
-
-PARAMETERS: dict[str, tuple[str, ...]] = {
-    "Perceptron": (),
-    "PNorm": ("p",),
-    "Romma": (),
-    "Alma": ("p",),
-    "Winnow": ("alpha",),
-    "BalancedWinnow": ("alpha",),
-    "PassiveAggressive": ("C", "kind", "slack"),
-}
-"""The rules that `check_certificate` replays, with the parameters it needs."""
+from linmax.validation import require
 
 SIGNED, POSITIVE = "SVM", "SVM, u >= 0"
 
@@ -177,11 +167,16 @@ def certify(
     rule = learner.rule
     path = Path(file)
     header, rows = read_plain_csv(path)
+    require(
+        items is None or (isinstance(items, int | np.integer) and items >= 1),
+        f"items must be a whole number from 1 on (got {items!r}); leave it out to use all",
+    )
     rows = rows[:items]
     columns = [name for name in header if name != label] if experts is None else list(experts)
     for name in (label, *columns):
         if name not in header:
             raise ValueError(f"{path.name} has no column {name!r}; its columns are {', '.join(header)}")
+    require(label not in columns, f"the column {label!r} has the labels, so that it cannot be an expert")
     labels = [row[label] or None for row in rows]
     no_votes = {"", "-1"} - set(labels) if abstentions is None else set(abstentions)
     votes = [{name: row[name] for name in columns if row[name] not in no_votes} for row in rows]
@@ -276,10 +271,16 @@ def fit_comparator(kind: str, z: Instances, C: float) -> np.ndarray:
 
 def read_plain_csv(path: Path) -> tuple[list[str], list[dict[str, str]]]:
     """Read a CSV file in UTF-8, with commas and a header, as `check_certificate` does."""
-    with open(path, newline="", encoding="utf-8-sig") as text:
-        reader = csv.DictReader(text)
-        rows = list(reader)
-    header = list(reader.fieldnames or ())
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as text:
+            reader = csv.DictReader(text)
+            header = list(reader.fieldnames or ())
+            rows = list(reader)
+    except UnicodeDecodeError:
+        raise ValueError(f"{path.name} is not in UTF-8, which a certificate requires; convert it") from None
+    except csv.Error as error:
+        raise ValueError(f"{path.name} is not read by Python's csv module: {error}") from None
+    require(bool(header), f"{path.name} is empty; it needs a header and a row")
     if len(set(header)) < len(header):
         raise ValueError(f"{path.name} has two columns of the same name; rename one of them")
     for number, row in enumerate(rows, start=1):

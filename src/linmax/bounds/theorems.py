@@ -184,7 +184,7 @@ def adaptive_winnow(rule: AdaptiveWinnow, case: Case) -> float:
 def _update_sums(rate: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the sums of eta_j and of ln cosh eta_j over the first updates."""
     eta = rate / np.sqrt(np.arange(1, FIRST + 1))
-    return np.cumsum(eta), np.cumsum(eta + np.log1p(np.exp(-2 * eta)) - math.log(2))
+    return np.cumsum(eta), np.cumsum([_ln_cosh(one) for one in eta.tolist()])
 
 
 def _most_updates(rate: float, delta: float, room: float) -> float:
@@ -245,6 +245,8 @@ def _multiplicative(rule: Winnow | BalancedWinnow, case: Case, entropy: float) -
 
 
 def _ln_cosh(eta: float) -> float:
+    if eta < 1:  # the difference below would be rounded to nothing
+        return math.log1p(2 * math.sinh(eta / 2) ** 2)
     return eta + math.log1p(math.exp(-2 * eta)) - math.log(2)
 
 

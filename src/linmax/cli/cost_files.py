@@ -36,6 +36,8 @@ def read_mistake_costs(path: Path, classes: Sequence[Any]) -> dict[tuple[Any, An
     header = rows[0][1] if rows else []
     if len(rows) < 2 or set(HEADINGS) - set(header):
         raise ValueError(f"--mistake-costs {path} must have the columns truth, guess and cost, and a row")
+    if twice := [heading for heading in HEADINGS if header.count(heading) > 1]:
+        raise ValueError(f"--mistake-costs {path} has two columns {twice[0]!r}; remove one of them")
     places = [header.index(heading) for heading in HEADINGS]
     found: dict[tuple[Any, Any], float] = {}
     for number, row in rows[1:]:
