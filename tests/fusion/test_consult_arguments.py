@@ -113,3 +113,9 @@ def test_prices_that_are_no_numbers_in_range_are_refused(price: Any) -> None:
     fusion = Fusion(Perceptron(start="equal"), classes=["a", "b"], experts=["ann"])
     with pytest.raises(ValueError, match="the price of 'ann' must be a number from 0 to 1e\\+12"):
         fusion.next_expert({}, prices={"ann": price})
+
+
+def test_a_new_session_without_classes_asks_the_experts_that_it_is_given() -> None:
+    found = Fusion().consult({"ann": "a", "bob": "b"}.get, experts=["ann", "bob"])
+    assert sorted(found.asked) == ["ann", "bob"]
+    assert found.prediction in ("a", "b")

@@ -181,7 +181,7 @@ class Program:
         key = tuple(members)
         if key not in self._boards:
             codes = np.zeros((len(members), self.block), dtype=np.int32)
-            scores = np.zeros((len(members), self.block, padded(self.classes)))
+            scores = np.zeros((len(members), self.block, padded(max(self.classes, 1))))
             board = Board(
                 scores.reshape(-1), scores.reshape(-1), np.zeros(0), codes, self.block, scores.shape[2]
             )
