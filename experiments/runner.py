@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from experiments.cache import CellCache
 from experiments.catalogue import experiments
 from experiments.interface import Cell, Experiment, Found
+from linmax.runtime.concurrency import core_count
 from linmax.scale import open_engine
-from linmax.scale.engine import WorkerError, cores
+from linmax.scale.engine import WorkerError
 
 
 class Job(NamedTuple):
@@ -45,7 +46,7 @@ def run(jobs: list[Job], done: Done, workers: int | None = None, cluster: str | 
     if not work:
         return
     if cluster is None:
-        workers = min(workers or cores(), len(work))
+        workers = min(workers or core_count(), len(work))
     cells = [(job.experiment.name, job.cells[at], job.data) for job, at in work]
 
     def finished(place: int, outcome: tuple[Any, float]) -> None:

@@ -49,7 +49,7 @@ def main(kills: int) -> int:
         tempfile.TemporaryDirectory() as home,
         dask.config.set({"distributed.scheduler.allowed-failures": 20}),
         LocalCluster(
-            n_workers=WORKERS, threads_per_worker=1, host="127.0.0.1", dashboard_address=None,
+            n_workers=WORKERS, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0",
             memory_limit=MEMORY, env=dict(ONE_THREAD), silence_logs=50,
         ) as local,
         Client(local, set_as_default=False) as client,

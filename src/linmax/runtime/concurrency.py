@@ -109,6 +109,11 @@ def thread_count() -> int:
         if not asked.isdecimal() or int(asked) < 1:
             raise ValueError(f"LINMAX_THREADS must be a whole number, 1 or more (got {asked!r})")
         return int(asked)
+    return core_count()
+
+
+def core_count() -> int:
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -15,6 +15,7 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from typing import Any, Protocol
 
+from linmax.runtime.concurrency import core_count
 from linmax.validation import check_integer, require_extra
 
 ONE_THREAD = dict.fromkeys(("LINMAX_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
@@ -96,7 +97,7 @@ def open_engine(cluster: Any = None, workers: int | None = None) -> Iterator[Eng
     if isinstance(cluster, ThisProcess | ProcessPool | DaskCluster):
         yield cluster
     elif cluster is None:
-        number = workers or cores()
+        number = workers or core_count()
         with contextlib.nullcontext(ThisProcess()) if number == 1 else _process_pool(number) as engine:
             yield engine
     elif isinstance(cluster, str):
@@ -109,11 +110,6 @@ def open_engine(cluster: Any = None, workers: int | None = None) -> Iterator[Eng
             f'cluster is None, "local", an address such as "tcp://host:8786" or a distributed.Client'
             f" (got {cluster!r})"
         )
-
-
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class ThisProcess:
@@ -242,6 +238,40 @@ class DaskCluster:
             raise LostSchedulerError(f"the connection to the scheduler at {self._address} is lost") from None
 
 
+def gather_all(
+    engine: Engine,
+    futures: Sequence[Any],
+    on_progress: Callable[[int, int], None] | None = None,
+    on_result: OnResult | None = None,
+) -> list[Any]:
+    """Wait for tasks; an error of one takes the place of its result, unless the scheduler is gone.
+
+    Parameters
+    ----------
+    engine
+        What runs the tasks.
+    futures
+        What `Engine.map` has returned.
+    on_progress
+        Called with the number of tasks that are finished, and that of all.
+    on_result
+        As for `Engine.gather`.
+    """
+    done = 0
+
+    def count(place: int, result: Any) -> None:
+        nonlocal done
+        done += 1
+        if isinstance(result, LostSchedulerError):
+            raise LostSchedulerError(f"{result}; what is finished is kept: run again and resume")
+        if on_result is not None:
+            on_result(place, result)
+        if on_progress is not None:
+            on_progress(done, len(futures))
+
+    return engine.gather(futures, count, errors=True)
+
+
 def _collect(
     finished: Iterable[tuple[int, Callable[[], Any]]], on_result: OnResult | None, errors: bool
 ) -> list[Any]:
@@ -337,11 +367,11 @@ def _dask_client(cluster: str, workers: int | None) -> Iterator[Any]:
         return
     with (
         distributed.LocalCluster(
-            n_workers=workers or cores(),
+            n_workers=workers or core_count(),
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",  # a scheduler runs whatever it is sent
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # None would be port 8787 of all addresses
             env=dict(ONE_THREAD),
             silence_logs=50,
         ) as local,

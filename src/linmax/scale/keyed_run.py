@@ -7,12 +7,13 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from linmax.scale.bucket import BucketJob, KeyedPlan, learn_bucket, learn_prior
 from linmax.scale.dataset import Partition
-from linmax.scale.engine import Engine, LostSchedulerError, WorkerError
+from linmax.scale.engine import Engine, WorkerError, gather_all
 from linmax.scale.split import SplitJob, split_partition
 from linmax.scale.store import PRIOR, write_manifest, write_results
 
@@ -194,20 +195,8 @@ class KeyedRun:
     def _gather(
         self, what: str, futures: list[Any], finished: Callable[[int, Any], None] | None = None
     ) -> list[Any]:
-        """Wait for tasks; an error of one does not stop the others, unless the scheduler is gone."""
-        done = 0
-
-        def count(place: int, result: Any) -> None:
-            nonlocal done
-            done += 1
-            if isinstance(result, LostSchedulerError):
-                raise LostSchedulerError(f"{result}; what is finished is kept: run again and resume")
-            if finished is not None:
-                finished(place, result)
-            self.on_progress(what, done, len(futures))
-
         self.on_progress(what, 0, len(futures))
-        return self.engine.gather(futures, count, errors=True)
+        return gather_all(self.engine, futures, partial(self.on_progress, what), finished)
 
     def _finish(self) -> None:
         """Write the results, and remove what no longer belongs to the store."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from linmax.panels.roles.column_role import PanelOptions
 from linmax.panels.stored import reading_for
 from linmax.panels.streamed_table import EmptyTableError
 from linmax.scale.dataset import KEY, ROW, Partition, list_partitions
-from linmax.scale.engine import LostSchedulerError, open_engine
+from linmax.scale.engine import gather_all, open_engine
 from linmax.scale.keyed_run import OnProgress, name_partition
 from linmax.scale.split import sort_rows
 from linmax.scale.store import MANIFEST, KeyedModels
@@ -145,18 +145,9 @@ def predict(
             os.makedirs(os.path.dirname(job.target), exist_ok=True)
         except OSError as error:
             raise ValueError(f"cannot write to {folder}: {error.strerror}; name another folder") from None
-    done = 0
-
-    def count(place: int, result: Any) -> None:
-        nonlocal done
-        done += 1
-        if isinstance(result, LostSchedulerError):
-            raise LostSchedulerError(f"{result}; what is finished is kept: run again and resume")
-        if on_progress is not None:
-            on_progress("predict", done, len(todo))
-
+    progress = None if on_progress is None else partial(on_progress, "predict")
     with open_engine(cluster, workers) as engine:
-        found = engine.gather(engine.map(predict_partition, todo, plan), count, errors=True)
+        found = gather_all(engine, engine.map(predict_partition, todo, plan), progress)
     pairs = list(zip(todo, found, strict=True))
     problems = [
         name_partition(str(one), job.partition.name) for job, one in pairs if isinstance(one, Exception)
