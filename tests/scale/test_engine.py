@@ -113,3 +113,11 @@ def test_a_lost_scheduler_is_one_sentence(tmp_path: Path) -> None:
     finally:
         scheduler.kill()
         scheduler.wait()
+
+
+def test_a_local_cluster_listens_on_the_loopback_address_only(cluster: Any) -> None:
+    psutil = pytest.importorskip("psutil")
+    main = psutil.Process()
+    for process in (main, *main.children(recursive=True)):
+        listening = [one.laddr.ip for one in process.net_connections() if one.status == psutil.CONN_LISTEN]
+        assert set(listening) <= {"127.0.0.1"}
