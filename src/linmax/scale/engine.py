@@ -371,7 +371,7 @@ def _dask_client(cluster: str, workers: int | None) -> Iterator[Any]:
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",  # a scheduler runs whatever it is sent
-            dashboard_address="127.0.0.1:0",  # None would be port 8787 of all addresses
+            dashboard_address="127.0.0.1:0",  # any free port; None would be 8787, which may be in use
             env=dict(ONE_THREAD),
             silence_logs=50,
         ) as local,
