@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from linmax import _files
-from linmax._files import ABANDONED_AFTER, open_atomic, resolve_output, write_atomic
+from linmax._files import ABANDONED_AFTER, lock_file, open_atomic, resolve_output, unlock_file, write_atomic
 
 
 def test_a_new_file_gets_the_permissions_of_the_umask(tmp_path: Path) -> None:
@@ -171,3 +171,13 @@ def test_what_a_killed_process_left_is_removed_by_a_later_write_of_the_same_file
     write_atomic(path, b"newer")
     assert set(tmp_path.iterdir()) == {path, other}
     assert path.read_bytes() == b"newer"
+
+
+def test_an_unlocked_file_is_free_although_a_child_process_has_a_copy_of_it(tmp_path: Path) -> None:
+    with open(tmp_path / "lock", "ab") as file, open(tmp_path / "lock", "ab") as other:
+        assert lock_file(file)
+        copy = os.dup(file.fileno())  # as a child process has it, until it begins its own program
+        assert not lock_file(other)
+        unlock_file(file)
+        assert lock_file(other)
+        os.close(copy)

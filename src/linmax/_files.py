@@ -122,6 +122,22 @@ def lock_file(file: Any) -> bool:
     return True
 
 
+def unlock_file(file: Any) -> None:
+    """Unlock a file that `lock_file` locked, also where a child process has a copy of it.
+
+    A process that is being started has the open files of its parent for a moment: closing the file here
+    would leave it locked until then.
+
+    Parameters
+    ----------
+    file : binary file
+        The open file.
+    """
+    if fcntl is not None:
+        with contextlib.suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_UN)
+
+
 def _remove_abandoned(path: Path) -> None:
     """Remove temporary files for `path` that are old and that no process is writing."""
     name = re.compile(re.escape(f".{path.name}.") + r"[a-z0-9_]{8,16}\.part")

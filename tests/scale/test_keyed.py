@@ -215,10 +215,11 @@ def test_a_killed_process_of_a_pool_is_one_sentence_and_a_resumed_run_is_complet
     data: Path, tmp_path: Path
 ) -> None:
     store = tmp_path / "models"
+    of_others = set(multiprocessing.active_children())  # the cluster of other tests
 
     def kill(what: str, done: int, total: int) -> None:
         if (what, done) == ("learn", 1):
-            for child in multiprocessing.active_children():
+            for child in set(multiprocessing.active_children()) - of_others:
                 os.kill(child.pid or 0, signal.SIGKILL)
 
     result = learn(data, store, buckets=9, workers=2, on_progress=kill)
@@ -327,6 +328,21 @@ def test_two_runs_do_not_write_to_one_store(data: Path, tmp_path: Path) -> None:
             learn(data, tmp_path / "models", resume=True)
 
     learn(data, tmp_path / "models", on_progress=inside)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs the list of open files of Linux")
+def test_a_store_is_free_after_a_run_although_a_child_process_began_in_it(data: Path, tmp_path: Path) -> None:
+    copies = []
+
+    def inherit(what: str, done: int, total: int) -> None:
+        for entry in Path("/proc/self/fd").iterdir():
+            if not copies and entry.is_symlink() and os.readlink(entry).endswith("/models/lock"):
+                copies.append(os.dup(int(entry.name)))
+
+    learn(data, tmp_path / "models", on_progress=inherit)
+    assert copies
+    assert learn(data, tmp_path / "models", resume=True).items == 0
+    os.close(copies[0])
 
 
 def test_a_store_is_not_read_as_data(data: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from linmax._files import lock_file
+from linmax._files import lock_file, unlock_file
 from linmax.fusion import Fusion
 from linmax.panels.roles.column_role import PanelOptions
 from linmax.scale.dataset import Partition, RowReader, list_partitions
@@ -236,7 +236,10 @@ def _locked(folder: Path) -> Iterator[None]:
     with file:
         if not lock_file(file):
             raise ValueError(f"another process writes to {folder}; wait for it, or name another folder")
-        yield
+        try:
+            yield
+        finally:
+            unlock_file(file)
 
 
 def _remove(folder: Path) -> None:

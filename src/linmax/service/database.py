@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from linmax._files import unlock_file
 from linmax.service.problems import ServiceError
 from linmax.service.schema import INSERT_EVENT, INSERT_ITEM, SET_LEARNED, id_hash, migrate
 
@@ -380,6 +381,7 @@ class Database:
                 if connection is not None:
                     connection.close()
         if self._lock is not None:
+            unlock_file(self._lock)
             self._lock.close()
 
 
