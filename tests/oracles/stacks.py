@@ -53,7 +53,8 @@ class Stacked(Mixture):
             return
         at = {c: np.array([row[c] for row in x]) for c in p}
         mean = sum(p[c] * at[c] for c in p)
-        curvature = sum(p[c] * np.outer(at[c] - mean, at[c] - mean) for c in p if p[c] >= 1e-3)
+        counted = [c for c in p if p[c] >= 1e-3 or len(p) == 2]
+        curvature = sum(p[c] * np.outer(at[c] - mean, at[c] - mean) for c in counted)
         self.P = np.linalg.inv(np.linalg.inv(self.P) + curvature)
         self.v = list(np.array(self.v) + self.P @ (at[y] - mean))
         self.P = (1 - self.forget) * self.P + self.forget * self.prior * np.eye(len(x))

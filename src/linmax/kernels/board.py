@@ -79,6 +79,12 @@ def softmax(scores, k, p, sign=1.0):
 
     Both arrays have space for complete vectors.
     """
+    if k == 2:  # exp(0) = 1
+        best = best_class(scores, k)
+        e = math.exp(scores[1 - best] - scores[best])
+        p[best] = sign / (1.0 + e)
+        p[1 - best] = e * p[best]
+        return -(scores[best] + math.log(1.0 + e))
     if k <= FEW:  # not worth a vector
         top = scores[best_class(scores, k)]
         whole = 0.0

@@ -97,21 +97,25 @@ def stack_trials(
                 out_scores[row, c] = p[c] if probabilities else z[c] + shift
         if not 0 <= y < k:
             continue
-        for m in range(members):
-            sums = splat(0.0)
-            for j in range(0, k, LANES):
-                sums = sums + take(x, m * wide + j) * take(p, j)
-            mean[m] = total(sums)
-        for c in range(k):
-            if p[c] >= SKIP:
-                for m in range(members):
-                    d[m] = x[m * wide + c] - mean[m]
-                update_inverse(P, p[c], members, groups, d, Pd)
-        for m in range(members):
-            d[m] = x[m * wide + y] - mean[m]
-        times(P, members, groups, d, Pd)
-        for m in range(0, lanes, LANES):
-            put(v, m, take(v, m) + take(Pd, m))
+        if k == 2:  # the classes differ in one direction only
+            for m in range(members):
+                d[m] = x[m * wide + y] - x[m * wide + 1 - y]
+            along = times(P, members, groups, d, Pd)
+            step = p[1 - y] / (1.0 + p[y] * p[1 - y] * along)
+            subtract_square(P, p[y] * step, members, groups, Pd)
+            add_step(v, step, groups, Pd)
+        else:
+            write_means(x, p, k, wide, members, mean)
+            for c in range(k):
+                if p[c] >= SKIP:
+                    for m in range(members):
+                        d[m] = x[m * wide + c] - mean[m]
+                    along = times(P, members, groups, d, Pd)
+                    subtract_square(P, p[c] / (1.0 + p[c] * along), members, groups, Pd)
+            for m in range(members):
+                d[m] = x[m * wide + y] - mean[m]
+            times(P, members, groups, d, Pd)
+            add_step(v, 1.0, groups, Pd)
         for j in range(0, members * lanes, LANES):
             put(P, j, take(P, j) * (1.0 - forget))
         for m in range(members):
@@ -119,23 +123,38 @@ def stack_trials(
 
 
 @inline
+def write_means(x, p, k, wide, members, mean):
+    """Write the mean of the log-probabilities of each member under p."""
+    for m in range(members):
+        sums = splat(0.0)
+        for j in range(0, k, LANES):
+            sums = sums + take(x, m * wide + j) * take(p, j)
+        mean[m] = total(sums)
+
+
+@inline
+def add_step(v, step, groups, Pd):
+    """Add a multiple of P d to the weights."""
+    for g in range(groups):
+        put(v, g * LANES, take(v, g * LANES) + take(Pd, g * LANES) * step)
+
+
+@inline
 def times(P, members, groups, d, Pd):
-    """Write P d; P is symmetric."""
+    """Write P d, and return d . P d; P is symmetric."""
+    along = 0.0
     for g in range(groups):
         sums = splat(0.0)
         for m in range(members):
             sums = sums + take(P, (m * groups + g) * LANES) * d[m]
         put(Pd, g * LANES, sums)
+        along += total(take(d, g * LANES) * sums)
+    return along
 
 
 @inline
-def update_inverse(P, p, members, groups, d, Pd):
-    """Update P to the inverse of (curvature + p d d') (Sherman & Morrison)."""
-    times(P, members, groups, d, Pd)
-    along = 0.0
-    for g in range(groups):
-        along += total(take(d, g * LANES) * take(Pd, g * LANES))
-    factor = p / (1.0 + p * along)
+def subtract_square(P, factor, members, groups, Pd):
+    """Subtract factor (P d) (P d)' from P, after which it is the inverse with d in it (Sherman & Morrison)."""
     for g in range(groups):
         row = take(Pd, g * LANES)
         for m in range(members):

@@ -32,7 +32,8 @@ from linmax.kernels.update import best_class
 POOL = 10.0  # the strength of the prior of the pooled table, in pseudo-counts
 TRUST = 0.6  # the accuracy of an expert under that prior; errors are spread evenly
 FEW = 32  # classes, whose rows are short
-ROWS = 4  # votes whose long rows are read side by side; processors fetch few sequences ahead, three per vote
+NEAR = 2048  # probabilities of the votes of a trial that a processor has at hand
+ROWS = 5  # votes whose long rows are read side by side; processors fetch few sequences ahead, three per vote
 RUN = 8  # factors between two looks at the exponents of the products: each is between 1e-30 and 1e30
 
 
@@ -136,7 +137,9 @@ class Tables(NamedTuple):
         for b in range(0, k, WIDTH):
             put(votes.product, b, splat(1.0))
             put(votes.powers, b, splat(0.0))
-        group = max(count, 1) if k <= FEW else ROWS  # long rows are read from end to end, a few at a time
+        group = RUN if k <= FEW else ROWS  # a row is read from end to end, beside a few others
+        if k <= WIDTH or k * count <= NEAR:
+            group = max(count, 1)
         for begin in range(0, count, group):
             end = min(begin + group, count)
             for b in range(0, k, WIDTH):
