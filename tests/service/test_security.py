@@ -40,6 +40,7 @@ def test_host_and_origin_are_checked_on_every_method(tmp_path: Path) -> None:
                     assert status(answer) == 403, (method, path, origin)
         for host in ("localhost", "localhost:8000", "[::1]:8000", "LOCALHOST"):
             assert status(await api("GET", "/v1/fusions", headers={"host": host})) == 200
+            assert status(await api("GET", "/v1/fusions", headers={"host": "evil.example"})) == 421
         own = {"host": "localhost:8000", "origin": "http://localhost:8000"}
         assert status(await api("GET", "/v1/fusions", headers=own)) == 200
         twice = [("host", "127.0.0.1"), ("host", "evil.example"), ("authorization", f"Bearer {ADMIN}")]
@@ -392,6 +393,8 @@ def test_metrics_count_requests_and_trials(tmp_path: Path) -> None:
         await api.predict("b", ann="x")
         text = (await api("GET", "/metrics")).text
         assert 'linmax_requests_total{endpoint="learn",status="200"} 1.0' in text
+        for line in ('bucket{endpoint="learn",le="+Inf"} 1.0', 'count{endpoint="learn"} 1.0'):
+            assert f"linmax_request_seconds_{line}" in text
         assert 'linmax_trials{fusion="spam"} 1.0' in text
         assert 'linmax_waiting{fusion="spam"} 1.0' in text
         assert "linmax_commit_seconds_count" in text

@@ -303,4 +303,4 @@ class Decisions:
 
 
 def _scratch(classes: int) -> Probabilities:
-    return Probabilities(*(np.zeros(padded(max(1, classes))) for _ in range(4)))
+    return Probabilities(*np.zeros((4, padded(max(1, classes)))))

@@ -154,7 +154,7 @@ def times(P, members, groups, d, Pd):
 
 @inline
 def subtract_square(P, factor, members, groups, Pd):
-    """Subtract factor (P d) (P d)' from P, after which it is the inverse with d in it (Sherman & Morrison)."""
+    """Subtract factor (P d) (P d)' from P: the inverse has d in it then (Sherman & Morrison)."""
     for g in range(groups):
         row = take(Pd, g * LANES)
         for m in range(members):

@@ -174,7 +174,30 @@ class Service(DashboardEndpoints):
         """Return the ASGI application."""
         handlers: Any = {ServiceError: answer_problem, HTTPException: answer_problem}
         inner = Starlette(routes=self.routes(), lifespan=self.lifespan, exception_handlers=handlers)
-        return Guard(inner, self.tokens, self.sessions, self.hosts, self.rate)
+        return Guard(self._shortened(inner), self.tokens, self.sessions, self.hosts, self.rate)
+
+    def _shortened(self, app: Any) -> Any:
+        """Return an application that calls the endpoints of items itself, which takes less time."""
+        endpoints = {
+            name: self._call(endpoint)
+            for name, endpoint in (("predict", self.predict), ("labels", self.label), ("learn", self.learn))
+        }
+
+        async def answer(scope: Any, receive: Any, send: Any) -> None:
+            parts = scope.get("path", "").split("/")  # /v1/fusions/{name}/predict
+            endpoint = endpoints.get(parts[-1]) if len(parts) == 5 and scope["method"] == "POST" else None
+            if endpoint is None or parts[:3] != ["", "v1", "fusions"]:
+                await app(scope, receive, send)
+                return
+            scope["path_params"], scope["endpoint"] = {"name": parts[3]}, endpoint
+            request = Request(scope, receive)
+            try:
+                response = await endpoint(request)
+            except ServiceError as error:
+                response = await answer_problem(request, error)
+            await response(scope, receive, send)
+
+        return answer
 
     def _call(self, endpoint: Callable[[Request, Token], Awaitable[Response]]) -> Any:
         """Return the endpoint with its errors turned into answers, and measured."""

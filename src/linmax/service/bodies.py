@@ -15,12 +15,31 @@ from linmax.service.problems import ServiceError
 from linmax.service.tokens import Token
 
 MAX_LINES = 10_000
+JSON = b"content-type", b"application/json"
 T = TypeVar("T")
+
+
+class JsonResponse(Response):
+    """An answer with JSON; its headers are always the same.
+
+    Parameters
+    ----------
+    content
+        What is encoded.
+    status
+        The status.
+    """
+
+    def __init__(self, content: Any, status: int = 200) -> None:
+        self.status_code = status
+        self.background = None
+        self.body = msgspec.json.encode(content)
+        self.raw_headers = [(b"content-length", b"%d" % len(self.body)), JSON]
 
 
 def answer_json(content: Any, status: int = 200) -> Response:
     """Return an answer with JSON."""
-    return Response(msgspec.json.encode(content), status, media_type="application/json")
+    return JsonResponse(content, status)
 
 
 async def answer_problem(request: Request, error: Exception) -> Response:
@@ -113,7 +132,8 @@ def split_lines(body: bytes) -> list[bytes]:
 
 def media_type(request: Request) -> str:
     """Return the type of the body of a request, in lower case."""
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    found: bytes = next((value for name, value in request.scope["headers"] if name == b"content-type"), b"")
+    return found.partition(b";")[0].strip().lower().decode("latin-1")
 
 
 def path_name(request: Request) -> str:

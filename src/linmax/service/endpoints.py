@@ -203,9 +203,7 @@ class Endpoints:
         if media == ARROW:
             return await self._process_table(request, token, kind, limit)
         item = parse(await read_body(request, limit), kind)
-        (answer,) = await self._with_panel(name, self._processing(JsonRows([item]), token))
-        if isinstance(answer, ServiceError):
-            raise answer
+        answer = await self._with_panel(name, lambda panel: self.items.process_one(panel, item, token))
         if isinstance(item, PredictRequest) and isinstance(answer, PredictAnswer) and item.explain:
             answer.explanation = await self._with_panel(
                 name, lambda panel: self.reader.explain(panel, item.votes, item.attributes)

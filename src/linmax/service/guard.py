@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
+from starlette.requests import ClientDisconnect, Request
 
 from linmax.service.dashboard.sessions import Session, Sessions
 from linmax.service.logs import log_request, requests
@@ -92,6 +93,7 @@ class Guard:
         self.hosts = hosts
         self.rate = rate
         self._buckets: dict[int, TokenBucket] = {}
+        self._last_host: bytes | None = None  # that was found among the hosts
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         """Answer a request, or pass it on."""
@@ -129,10 +131,13 @@ class Guard:
 
     def _check_host(self, headers: dict[bytes, bytes]) -> None:
         """Refuse requests that a web page of another origin makes, also on loopback (DNS rebinding)."""
-        host = headers.get(b"host", b"").decode("latin-1")
+        given, origin = headers.get(b"host", b""), headers.get(b"origin")
+        if given == self._last_host and origin is None:
+            return
+        host = given.decode("latin-1")
         if host_name(host) not in self.hosts:
             raise ServiceError(421, "unknown_host", f"the server does not answer for the host {host[:100]!r}")
-        origin = headers.get(b"origin")
+        self._last_host = given
         if origin is not None and origin_host(origin.decode("latin-1")) != host.lower():
             raise ServiceError(403, "other_origin", "requests of web pages of other origins are refused")
 
@@ -219,13 +224,18 @@ async def send_problem(error: ServiceError, send: Any) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-async def read_body(request: Any, limit: int = MAX_BODY) -> bytes:
+async def read_body(request: Request, limit: int = MAX_BODY) -> bytes:
     """Return the body of a request, counted while it is read."""
     parts: list[bytes] = []
     size = 0
-    async for part in request.stream():
+    while True:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        part = message.get("body", b"")
         size += len(part)
         if size > limit:
             raise ServiceError(413, "too_large", f"the body has more than {limit} bytes; send less at a time")
+        if not message.get("more_body", False):
+            return b"".join((*parts, part)) if parts else part
         parts.append(part)
-    return b"".join(parts)

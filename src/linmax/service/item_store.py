@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,11 +12,11 @@ from typing import Any
 import msgspec
 
 from linmax.service.database import Database
-from linmax.service.messages import StoredItem
+from linmax.service.messages import LearnRequest, PredictRequest, StoredItem, content_of, encode_content
 from linmax.service.panel import Panel
 from linmax.service.panels import Panels
 from linmax.service.problems import ServiceError
-from linmax.service.schema import AMENDMENT, LAST_LABEL, SET_LEARNED, id_hash
+from linmax.service.schema import AMENDMENT, AS_STORED, LAST_LABEL, SET_LEARNED, id_hash
 from linmax.service.vote_codes import Codes
 
 FIND = f"""
@@ -121,6 +122,22 @@ class Item(msgspec.Struct, eq=False, gc=False):
     def on_its_way(self) -> bool:
         """Whether its latest event is not on disk yet."""
         return self.written is not None and not self.written.done()
+
+    def check_same(self, request: PredictRequest | LearnRequest) -> None:
+        """Raise an error unless a request has the content of the one that has brought the item."""
+        given = content_of(request)
+        if self.content == AS_STORED:
+            stored = decode_item(self.body)
+            label = msgspec.UNSET if stored.label is None else stored.label
+            same = given == encode_content(stored.votes, stored.attributes, label)
+        else:
+            same = self.content == hashlib.blake2b(given, digest_size=16).digest()
+        if not same:
+            raise ServiceError(
+                409,
+                "id_in_use",
+                f"the id {request.id!r} was used for a request with other content; choose a new id",
+            )
 
     async def wait(self) -> None:
         """Wait until what is known about the item is on disk."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,14 +16,7 @@ from linmax.service.bulk import Answer, Bulk, Request, Rows
 from linmax.service.class_keys import class_key, typed_votes
 from linmax.service.database import Statement
 from linmax.service.item_store import Item, ItemStore, decode_item
-from linmax.service.messages import (
-    LabelRequest,
-    LearnRequest,
-    PredictRequest,
-    StoredItem,
-    content_of,
-    encode_content,
-)
+from linmax.service.messages import LabelRequest, LearnRequest, PredictRequest, StoredItem
 from linmax.service.panel import Panel, form_of
 from linmax.service.panels import PanelClosedError, Panels
 from linmax.service.problems import ServiceError
@@ -80,6 +72,26 @@ class Items:
         """
         return await self.wait(rows, await self.submit(panel, rows, token))
 
+    async def process_one(self, panel: Panel, request: Request, token: Token) -> Answer:
+        """Process a request, and return its answer when it is on disk; `process` does the same for many."""
+        if isinstance(request, LabelRequest):
+            await self.store.wait_for(panel, {request.id})
+        async with panel.lock:
+            self.panels.check_open(panel)
+            panel.batch = [], asyncio.get_running_loop().create_future()
+            try:
+                item, answer = await self._process(panel, request, token)
+            except ServiceError:
+                self.panels.submit_batch(panel)
+                raise
+            except BaseException:
+                self._give_up(panel)
+                raise
+            self.panels.submit_batch(panel)
+        if item is not None:
+            await self._wait_until_written(item.written, type(request))
+        return answer
+
     async def submit(self, panel: Panel, rows: Rows, token: Token) -> list[Done]:
         """Process requests; `wait` returns their answers when they are on disk."""
         if rows.kind is LabelRequest:
@@ -127,14 +139,20 @@ class Items:
         answers: list[Answer | ServiceError] = []
         for written, answer in done:
             try:
-                if written is not None:
-                    await (written if written.done() else asyncio.shield(written))
+                await self._wait_until_written(written, rows.kind)
             except ServiceError as error:
-                if rows.kind is PredictRequest and error.status == 507:
-                    raise PanelClosedError from None  # predict again, without storing
                 answer = error
             answers.append(answer)
         return answers
+
+    async def _wait_until_written(self, written: asyncio.Future[None] | None, kind: Any) -> None:
+        try:
+            if written is not None:
+                await (written if written.done() else asyncio.shield(written))
+        except ServiceError as error:
+            if kind is PredictRequest and error.status == 507:
+                raise PanelClosedError from None  # predict again, without storing
+            raise
 
     async def _process_all(
         self, panel: Panel, groups: Sequence[Rows], token: Token, statements: Sequence[Statement] = ()
@@ -143,14 +161,18 @@ class Items:
         first = panel.batch
         try:
             done = [await self._process_group(panel, rows, token, first, bool(statements)) for rows in groups]
-        except BaseException:  # the model may have learned what was not submitted: the log has the others
-            self.panels.discard(panel)
-            panel.batch[1].cancel()
-            self.store.forget(panel)
+        except BaseException:
+            self._give_up(panel)
             raise
         panel.batch[0].extend(statements)
         self.panels.submit_batch(panel)
         return done
+
+    def _give_up(self, panel: Panel) -> None:
+        """Forget the state of a fusion, which may have learned what was not submitted; the log has it."""
+        self.panels.discard(panel)
+        panel.batch[1].cancel()
+        self.store.forget(panel)
 
     async def _process_group(
         self, panel: Panel, rows: Rows, token: Token, first: Any, together: bool
@@ -202,7 +224,7 @@ class Items:
         id_, content = _identity(request)
         item = self.store.find(panel, id_) if content is AS_STORED else None
         if item is not None:
-            _check_same(item, request)
+            item.check_same(request)
             stored = decode_item(item.body)
             return item, PredictAnswer(id_, stored.prediction, stored.probabilities or {}, stored.version)
         panel.check_growth(token, request.votes, None, request.attributes)
@@ -232,7 +254,7 @@ class Items:
         id_, content = _identity(request)
         item = self.store.find(panel, id_) if content is AS_STORED else None
         if item is not None:
-            _check_same(item, request)
+            item.check_same(request)
         else:
             panel.check_growth(token, request.votes, request.label, request.attributes)
             prediction = await self._run(panel, _learn_one, request, request.label)
@@ -262,16 +284,19 @@ class Items:
             raise ServiceError(
                 410, "expired", f"the item {request.id} waited longer for its label than {panel.name} allows"
             )
+        prediction = msgspec.UNSET
         if item.learned is None:
-            await self._teach(panel, request, item, token)
+            prediction = await self._teach(panel, request, item, token)
         elif not _same(item.label, request.label) or (
             item.excluded and request.replaces is not msgspec.UNSET
         ):
             self._relabel(panel, request, item, token)
         relabelled = request.replaces is not msgspec.UNSET and item.amended is not None
-        return item, _label_answer(request.id, item, item.amended if relabelled else item.learned)
+        position = item.amended if relabelled else item.learned
+        return item, _label_answer(request.id, item, position, prediction)
 
-    async def _teach(self, panel: Panel, request: LabelRequest, item: Item, token: Token) -> None:
+    async def _teach(self, panel: Panel, request: LabelRequest, item: Item, token: Token) -> Any:
+        """Learn a label; return the prediction of the item."""
         if request.replaces is not msgspec.UNSET:
             raise ServiceError(
                 409, "not_labelled", f"the item {request.id} has no label yet; leave out replaces"
@@ -287,6 +312,7 @@ class Items:
         item.written = self._submit(panel, [event, (SET_LEARNED, (position, panel.number, request.id))])
         panel.waiting -= 1
         self.panels.learned(panel, position)
+        return stored.prediction
 
     def _relabel(self, panel: Panel, request: LabelRequest, item: Item, token: Token) -> None:
         """Replace a label that was wrong: the state becomes what it would have been with the right one."""
@@ -385,22 +411,7 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other) and type(one) is type(other)
 
 
-def _check_same(item: Item, request: PredictRequest | LearnRequest) -> None:
-    """Raise an error unless a request has the content of the one that has brought an item."""
-    given, content = content_of(request), item.content
-    if content == AS_STORED:
-        stored = decode_item(item.body)
-        label = msgspec.UNSET if stored.label is None else stored.label
-        same = given == encode_content(stored.votes, stored.attributes, label)
-    else:
-        same = content == hashlib.blake2b(given, digest_size=16).digest()
-    if not same:
-        raise ServiceError(
-            409,
-            "id_in_use",
-            f"the id {request.id!r} was used for a request with other content; choose a new id",
-        )
-
-
-def _label_answer(id_: str, item: Item, position: int | None) -> LabelAnswer:
-    return LabelAnswer(id_, decode_item(item.body).prediction, item.right, position or item.position)
+def _label_answer(id_: str, item: Item, position: int | None, prediction: Any = msgspec.UNSET) -> LabelAnswer:
+    if prediction is msgspec.UNSET:
+        prediction = decode_item(item.body).prediction
+    return LabelAnswer(id_, prediction, item.right, position or item.position)

@@ -104,6 +104,8 @@ class Panel:
         experts = _missing(votes.keys() if votes else set(), names.experts.codes)
         classes = _missing(_named_classes(votes, label), names.classes.codes)
         columns = self._new_attributes(attributes) if attributes else []
+        if not (experts or classes or columns):
+            return 0
         for name in (*experts, *columns):
             fault = check_name(name, Expert, "an expert or attribute")
             if fault:

@@ -54,7 +54,7 @@ class Token(NamedTuple):
         """Whether it may do something with a fusion, or with the server (None)."""
         if scope not in self.scopes and "admin" not in self.scopes:
             return False
-        return self.fusions == "*" if fusion is None else fnmatchcase(fusion, self.fusions)
+        return self.fusions == "*" or (fusion is not None and fnmatchcase(fusion, self.fusions))
 
     def describe(self) -> dict[str, Any]:
         """Return what may be shown of it."""

@@ -118,7 +118,7 @@ export async function show(main) {
     problem,
     body,
     unreadCard,
-    h("p", { class: "hint" }, "Accuracy is that of the predictions that were answered. Plurality, the best expert so far and the most frequent class are on the same items. Below each is a 95 % interval. Lately means the last 500 labels, or a few more."),
+    h("p", { class: "hint" }, "Accuracy is the share of right predictions among those with a label. Plurality, the best expert so far and the most frequent class are on the same items. Below each is a 95 % interval. Lately means the last 500 labels, or a few more."),
   );
   await load();
   const poll = setInterval(() => {
@@ -165,7 +165,7 @@ const SVG = "http://www.w3.org/2000/svg";
 /** A small picture of the share of mistakes over time. @param {Row} row */
 function spark(row) {
   const values = row.spark;
-  if (values.length < 2) return h("span", { class: "muted small" }, "no labels yet");
+  if (values.length < 2) return h("span", { class: "muted small" }, row.trials ? "too few labels yet" : "no labels yet");
   const svg = document.createElementNS(SVG, "svg");
   svg.setAttribute("class", "spark");
   svg.setAttribute("viewBox", "0 0 100 24");
