@@ -77,6 +77,15 @@ def test_answers_that_cannot_be_read_are_refused_at_once(votes: Any, message: st
     assert len(asked) == 1
 
 
+@pytest.mark.parametrize(("ask", "message"), [({"ann": "x"}, "; pass its method get$"), (7, r"\(got 7\)$")])
+def test_what_asks_is_a_function(ask: Any, message: str) -> None:
+    fusion = Fusion(classes=["x", "y"], experts=["ann", "bob"])
+    with pytest.raises(ValueError, match="^ask must be a function from an expert to its vote .*" + message):
+        fusion.consult(ask)
+    with pytest.raises(ValueError, match=r"^ask must be a function"):
+        asyncio.run(fusion.consult_async(ask))
+
+
 def test_a_function_of_the_wrong_kind_is_named() -> None:
     fusion = Fusion(Perceptron(start="equal"), classes=["x", "y"], experts=["a", "b"])
 

@@ -39,6 +39,13 @@ def checked_answer(answer: Any) -> Any:
     return answer
 
 
+def check_ask(ask: Any) -> None:
+    """Raise a ValueError if what asks the experts is not a function."""
+    if not callable(ask):
+        hint = "; pass its method get" if isinstance(ask, Mapping) else ""
+        raise ValueError(f"ask must be a function from an expert to its vote (got {short(ask)}){hint}")
+
+
 def checked_awaitable(answer: Any) -> Awaitable[Any]:
     """Return the answer of an asynchronous function; raise a ValueError if it has not to be awaited."""
     if not isawaitable(answer):

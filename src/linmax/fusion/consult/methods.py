@@ -13,6 +13,7 @@ from linmax.decisions import Decisions
 from linmax.decisions.trials import ALARMS
 from linmax.fusion.consult.arguments import (
     check_answers,
+    check_ask,
     check_risk,
     checked_answer,
     checked_awaitable,
@@ -123,6 +124,7 @@ class ConsultMethods(PredictionMethods):
         >>> fusion.learn_one(found.ticket, "ham")
         'ham'
         """
+        check_ask(ask)
         run = _Run(self, experts, attributes, prices, risk, confidence, batch, score_range)
         while names := run.next():
             for name in names:
@@ -164,6 +166,7 @@ class ConsultMethods(PredictionMethods):
         >>> asyncio.run(fusion.consult_async(ask, batch=2)).prediction
         'ham'
         """
+        check_ask(ask)
         run = _Run(self, experts, attributes, prices, risk, confidence, batch, score_range)
         while names := run.next():
             answers = await asyncio.gather(*[checked_awaitable(ask(name)) for name in names])
