@@ -15,7 +15,7 @@ from benchmarks.quality.page import summary
 from docs import decision_tables, scale_tables
 from docs.consult_figures import consult_figures
 from docs.figures import figures
-from experiments import committee_multiplier, pages, papers
+from experiments import committee_multiplier, pages, papers, standard_sub_experts
 from linmax import recommended, spec
 from linmax.bounds import check_certificate
 from linmax.bounds.theorems import THEOREMS
@@ -56,6 +56,25 @@ def multipliers() -> str:
     assert whole is not None, "run linmax reproduce committee-multiplier"
     tried = committee_multiplier.tables(whole["figures"])[1]
     return table(tuple(tried.head[:4]), [tuple(line[:4]) for line in tried.lines])
+
+
+def standard_streams() -> str:
+    """The default with and without standard sub-experts, and other libraries, on streams of attributes."""
+    return _standard_table(0, (0, 1, 2, 3, 6, 7, 8))
+
+
+def standard_tried() -> str:
+    """The ways to generate sub-experts that were tried."""
+    return _standard_table(2, (0, 1, 2, 3, 4, 5))
+
+
+def _standard_table(number: int, columns: tuple[int, ...]) -> str:
+    whole = pages.read(standard_sub_experts.EXPERIMENT)
+    assert whole is not None, "run linmax reproduce standard-sub-experts"
+    found = standard_sub_experts.tables(whole["figures"])[number]
+    lines = [found.head, *found.lines]
+    head, *rows = (tuple(line[i] for i in columns) for line in lines)
+    return table(head, rows)
 
 
 def techniques() -> str:
@@ -248,6 +267,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "rules": rules,
     "bounds": bounds,
     "multipliers": multipliers,
+    "standard_streams": standard_streams,
+    "standard_tried": standard_tried,
     "checker": lambda: f"```python\n{Path(check_certificate.__file__).read_text(encoding='utf-8')}```\n",
     "techniques": techniques,
     "sources": sources,

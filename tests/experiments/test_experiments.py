@@ -102,7 +102,8 @@ SLOW = (
 )  # they have files of their own
 
 
-INTERPRETED = ("committee-linear-machine",)  # its kernel, which nothing else needs, takes longer to compile
+# their kernels, which nothing else needs, take longer to compile
+INTERPRETED = ("committee-linear-machine", "fusion-readings", "standard-sub-experts")
 COMPILED = ("committee-hybrid", "fusion-figure-4")  # kernels that nothing else needs, 40 s to compile
 
 

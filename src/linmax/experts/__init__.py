@@ -3,8 +3,12 @@
 from linmax.experts.attributes import Attributes, RandomFeatures, ScaledAttributes
 from linmax.experts.base import Source
 from linmax.experts.kernel import Gaussian, Kernel, Linear, Polynomial
+from linmax.experts.neighbours import Neighbours
 from linmax.experts.pairs import Pairs
 from linmax.experts.shared import Shared
+from linmax.experts.standard import standard
+from linmax.experts.text_ngrams import text_ngrams
+from linmax.experts.value_tables import ValueTables
 from linmax.experts.votes import PerClass, Split, Thresholds, Votes
 
 __all__ = [
@@ -12,6 +16,7 @@ __all__ = [
     "Gaussian",
     "Kernel",
     "Linear",
+    "Neighbours",
     "Pairs",
     "PerClass",
     "Polynomial",
@@ -21,5 +26,8 @@ __all__ = [
     "Source",
     "Split",
     "Thresholds",
+    "ValueTables",
     "Votes",
+    "standard",
+    "text_ngrams",
 ]

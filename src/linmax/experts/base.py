@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,7 +18,19 @@ VOTE_CLAIMS = frozenset({"mean", "permutes", "shift", "theta adds z"})
 """The mathematical checks that hold for a source whose sub-experts vote as the experts do."""
 
 RESERVED = frozenset(
-    {"expert", "threshold", "attribute", "pair", "(constant)", "(features)", "(remainder)", "(prior)"}
+    {
+        "expert",
+        "threshold",
+        "attribute",
+        "pair",
+        "(constant)",
+        "(features)",
+        "(neighbours)",
+        "(unit neighbours)",
+        *(f"(tables of {order})" for order in range(1, 5)),
+        "(remainder)",
+        "(prior)",
+    }
 )
 """First elements of keys, and owners, that are not names of experts."""
 
@@ -56,12 +68,25 @@ class FrozenVotes(NamedTuple):
 
 @dataclass(frozen=True)
 class TrialData:
-    """The data of some trials as arrays: votes, attributes, frozen votes, and standardised attributes."""
+    """The data of some trials as arrays.
+
+    Attributes
+    ----------
+    votes, rows
+        The votes and attributes, as they were given.
+    frozen
+        The votes of a source with memory.
+    scaled
+        The attributes, standardised.
+    generated
+        The votes that sources have generated from the attributes, by source.
+    """
 
     votes: Hard | Dense | Sparse | None = None
     rows: Rows | SparseRows | None = None
     frozen: FrozenVotes | None = None
     scaled: ScaledRows | None = None
+    generated: Mapping[Source, Sparse] | None = None
 
 
 class SubVotes(NamedTuple):

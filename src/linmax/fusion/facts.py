@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from linmax.experts import ScaledAttributes
 from linmax.experts.base import split_key
 from linmax.inputs import Names
 from linmax.kernels.structs import MISTAKES, MOVES, NOVEL, TRIALS
@@ -100,7 +101,8 @@ class Facts:
         PerClass ann ham ham -1.0
         PerClass ann ham spam 1.0
         """
-        attributes = "Attributes" if self.runner.scaling is None else "ScaledAttributes"
+        scaled = any(isinstance(part, ScaledAttributes) for part in self.runner.parts)
+        attributes = "ScaledAttributes" if scaled else "Attributes"
         return [_row(key, weight, attributes) for key, weight in self.weights.items()]
 
     @property
@@ -161,6 +163,10 @@ def _row(key: Any, weight: float, attributes: str) -> WeightRow:
             return WeightRow("ScaledAttributes", None, None, label, weight)
         case ("(features)", number, label):
             return WeightRow("RandomFeatures", number, None, label, weight)
+        case ("(neighbours)" | "(unit neighbours)", number):
+            return WeightRow("Neighbours", number, None, None, weight)
+        case (str(name), *columns) if name.startswith("(tables of"):
+            return WeightRow("ValueTables", tuple(columns), None, None, weight)
         case ("pair", *values):
             return WeightRow("Pairs", tuple(values), None, None, weight)
     return WeightRow(str(key[0]), key[1] if len(key) == 2 else key[1:], None, None, weight)

@@ -10,6 +10,7 @@ from linmax.experts.base import Capacity, FrozenVotes
 from linmax.kernels.forms import Sparse, SparseRows
 from linmax.kernels.scaling import ScaledRows
 from linmax.rules.base import SCALE, SLACK
+from linmax.runtime.generators import Generators
 from linmax.runtime.instances import InstanceBuffer
 from linmax.runtime.predictor import Predictor, State
 from linmax.runtime.rule_run import RuleRun
@@ -35,7 +36,7 @@ def check_state(runner: Runner, state: State) -> None:
         match owner:
             case InstanceBuffer():
                 _check_buffer(owner, part, runner)
-            case Scaling():
+            case Scaling() | Generators():
                 owner.validate(part)
             case Sources():
                 stored[owner] = _check_memories(owner, part, held)
@@ -78,10 +79,7 @@ def _check_buffer(buffer: InstanceBuffer, state: State, runner: Runner) -> None:
     require(held <= buffer.size, "it has more instances than the learner keeps")
     check_array(state, "kept.labels", (held,), np.int32, 0, max(classes, 1))
     if held and "votes" in needs:
-        entries = _check_starts(state, "kept.votes", Sparse, held)
-        check_array(state, "kept.votes.expert", (entries,), np.int32, 0, len(names.experts))
-        check_array(state, "kept.votes.label", (entries,), np.int32, 0, classes)
-        check_array(state, "kept.votes.value", (entries,), np.float64)
+        _check_votes(state, "kept.votes", held, len(names.experts), classes)
     if held and "rows" in needs:
         entries = _check_starts(state, "kept.rows", SparseRows, held)
         check_array(state, "kept.rows.index", (entries,), np.int32, 0, len(names.attributes))
@@ -91,6 +89,15 @@ def _check_buffer(buffer: InstanceBuffer, state: State, runner: Runner) -> None:
         check_array(state, "kept.scaled.index", (entries,), np.int32, 0, len(names.attributes) + 1)
         for name in ("value", "unit"):
             check_array(state, f"kept.scaled.{name}", (entries,), np.float64)
+    for i, source in enumerate(buffer.generated if held else ()):
+        _check_votes(state, f"kept.generated.{i}", held, source.size, classes)
+
+
+def _check_votes(state: State, name: str, held: int, experts: int, classes: int) -> None:
+    entries = _check_starts(state, name, Sparse, held)
+    check_array(state, f"{name}.expert", (entries,), np.int32, 0, experts)
+    check_array(state, f"{name}.label", (entries,), np.int32, 0, classes)
+    check_array(state, f"{name}.value", (entries,), np.float64)
 
 
 def _check_starts(state: State, name: str, form: Any, held: int) -> int:

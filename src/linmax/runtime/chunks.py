@@ -9,6 +9,7 @@ from linmax.kernels.forms import Rows
 MAX_FROZEN = 1 << 18  # frozen votes in memory at once
 MAX_SCORES = 1 << 21  # scores in memory at once
 MAX_SCALED = 1 << 21  # standardised attributes in memory at once
+MAX_GENERATED = 1 << 21  # generated votes in memory at once
 CHUNK = 1 << 16  # trials between two points at which a run can be interrupted or seen by other threads
 ENSEMBLE_CHUNK = 1 << 14  # the same for ensembles, which take longer for a trial
 
@@ -50,6 +51,8 @@ def _by_memory(runner: Any, batch: Any) -> list[slice]:
         chunk = max(1, min(chunk, MAX_FROZEN // max(1, columns * (columns - 1) // 2)))
     if runner.scaling is not None:
         chunk = min(chunk, max(64, MAX_SCALED * batch.trials // max(1, _count_entries(batch.rows))))
+    if runner.generators.sources:
+        chunk = min(chunk, max(1, MAX_GENERATED // runner.generators.most_votes(batch.classes_seen)))
     if runner.stateful:
         chunk = min(chunk, *(sources.chunk_size(batch.classes_seen) for sources in runner.sources))
     owners = [*runner.rule_runs, *runner.predictors]

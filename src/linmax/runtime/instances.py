@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from linmax.experts.base import FrozenVotes, TrialData
+from linmax.experts.generated import GeneratedSource
 from linmax.kernels.forms import Dense, Hard, Rows, Sparse, SparseRows
 from linmax.kernels.scaling import ScaledRows
 
@@ -52,23 +54,27 @@ class InstanceBuffer:
     ----------
     size
         How many trials are kept.
+    generated
+        The sources that generate votes.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, generated: tuple[GeneratedSource, ...] = ()) -> None:
         self.size = size
+        self.generated = generated
         self.data = TrialData()
         self.labels = np.zeros(0, dtype=np.int32)
 
-    def followed_by(self, batch: Any, rows: slice, scaling: Any = None) -> TrialSequence:
+    def followed_by(
+        self, batch: Any, rows: slice, derive: Callable[[TrialData, np.ndarray], TrialData]
+    ) -> TrialSequence:
         """Return the buffered trials and then rows of a batch; only the rows if none has a label.
 
-        `scaling` standardises their attributes, if a source reads them so.
+        `derive` adds to their data what is computed from attributes and labels.
         """
         data, labels, known = TrialData(batch.votes, batch.rows), batch.labels[rows], batch.known[rows]
         if len(labels) != batch.trials:
             data = take(data, rows)
-        if scaling is not None:
-            data = replace(data, scaled=scaling.scale(data.rows, labels))
+        data = derive(data, labels)
         buffered = len(self.labels)
         if not buffered or not (labels >= 0).any():
             return TrialSequence(data, labels, known, 0)
@@ -96,6 +102,8 @@ class InstanceBuffer:
             if part is not None:
                 whole = to_sparse(part)
                 state |= {f"kept.{name}.{field}": getattr(whole, field) for field in whole._fields}
+        for i, part in enumerate((self.data.generated or {}).values()):
+            state |= {f"kept.generated.{i}.{field}": getattr(part, field) for field in part._fields}
         return state
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
@@ -105,6 +113,11 @@ class InstanceBuffer:
         for name, form in FORMS.items():
             if f"kept.{name}.{form._fields[0]}" in state:
                 data[name] = form(*(state[f"kept.{name}.{field}"] for field in form._fields))
+        if "kept.generated.0.indptr" in state:
+            data["generated"] = {
+                source: Sparse(*(state[f"kept.generated.{i}.{field}"] for field in Sparse._fields))
+                for i, source in enumerate(self.generated)
+            }
         self.data = TrialData(**data)
 
 
@@ -115,6 +128,7 @@ def take(data: TrialData, trials: np.ndarray | slice) -> TrialData:
         _take(data.rows, trials),
         _take(data.frozen, trials),
         _take(data.scaled, trials),
+        data.generated and {source: _take(part, trials) for source, part in data.generated.items()},
     )
 
 
@@ -138,6 +152,11 @@ def append(before: TrialData, after: TrialData) -> TrialData:
         _append(before.rows, after.rows),
         _append(before.frozen, after.frozen),
         _append(before.scaled, after.scaled),
+        after.generated
+        and {
+            source: _append((before.generated or {}).get(source), part)
+            for source, part in after.generated.items()
+        },
     )
 
 

@@ -14,6 +14,7 @@ from linmax.experts.base import Capacity, Source
 from linmax.kernels.structs import COUNTS, KEPT, MISTAKES, MOVES, NOVEL, TRIALS
 from linmax.runtime import concurrency
 from linmax.runtime.chunks import cut_batch
+from linmax.runtime.generators import Generators, add_derived
 from linmax.runtime.instances import InstanceBuffer
 from linmax.runtime.layout import strip_prefix
 from linmax.runtime.predictor import (
@@ -94,8 +95,10 @@ class Runner:
             predictor.temperature = temperatures, row
         self.stateful = any(sources.stateful for sources in self.sources)
         self.scaling = Scaling(names) if any(part.scaled for part in self.parts) else None
+        self.generators = Generators(self.parts, names)
         self.buffer = InstanceBuffer(
-            max([0, *(run.buffer_size for run in self.rule_runs), *(p.recent for p in self.predictors)])
+            max([0, *(run.buffer_size for run in self.rule_runs), *(p.recent for p in self.predictors)]),
+            self.generators.sources,
         )
         if costs is not None:
             for predictor in self.predictors:
@@ -292,15 +295,17 @@ class Runner:
         return chunk
 
     def _begin_chunk(self, batch: Any, rows: slice) -> TrialChunk:
+        sizes = self._sizes_with(batch)
         if self.scaling is not None:
-            self.version += self.scaling.resize(self._sizes_with(batch))
-        trials = self.buffer.followed_by(batch, rows, self.scaling)
+            self.version += self.scaling.resize(sizes)
+        derive = partial(add_derived, self.scaling, self.generators, sizes, batch.new_attributes)
+        trials = self.buffer.followed_by(batch, rows, derive)
         chunk = TrialChunk(batch, trials)
         for sources in self.sources:
             sources.load(trials, batch, rows)
             if sources.stateful:
                 sources.reserve(chunk.length if chunk.learns else 0, chunk.classes)
-        self.resize(self._sizes_with(batch))
+        self.resize(sizes)
         if chunk.learns:
             self.reserve(trials.data.votes, chunk.length, chunk.classes)
         return chunk
@@ -387,6 +392,7 @@ class Runner:
         yield "", self.buffer
         if self.scaling is not None:
             yield "scale.", self.scaling
+        yield "generate.", self.generators
         for what, owners in (("ground", self.sources), ("run", self.rule_runs), ("head", self.predictors)):
             for i, owner in enumerate(owners):
                 yield "" if self.single_run else f"{what}.{i}.", owner

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from linmax.experts import PerClass, RandomFeatures, ScaledAttributes, Thresholds, Votes
+from functools import reduce
+from operator import add
+
+from linmax.experts import PerClass, RandomFeatures, ScaledAttributes, Source, Thresholds, Votes
+from linmax.experts.generated import GeneratedSource
 from linmax.rules.alma import Alma
 from linmax.rules.logistic import Logistic
 from linmax.rules.passive_aggressive import PassiveAggressive
@@ -66,7 +70,13 @@ def vr_combine(*, size: int = 100, updates: int | None = 5, hypotheses: int = 20
 
 
 @preset
-def recommended(*, votes: bool = True, attributes: bool = False) -> Mixture:
+def recommended(
+    *,
+    votes: bool = True,
+    attributes: bool = False,
+    readings: bool = False,
+    experts: Source | None = None,
+) -> Mixture:
     """Return the default of `Fusion`: a committee for any panel of votes, for attributes, or for both.
 
     On votes it has seven members: logistic regression with small and large steps (drift; many weak experts),
@@ -86,6 +96,12 @@ def recommended(*, votes: bool = True, attributes: bool = False) -> Mixture:
         Whether there are members that read votes.
     attributes
         Whether there are members that read attributes.
+    readings
+        Whether three more members read scores as one-hot votes, with a softmax, and as ranks. For experts
+        that give scores on different scales; votes for one class are the same in all readings.
+    experts
+        A source that one more member reads, such as that of `linmax.experts.standard`; another member reads
+        those of its parts that generate votes.
 
     Examples
     --------
@@ -96,10 +112,20 @@ def recommended(*, votes: bool = True, attributes: bool = False) -> Mixture:
     """
     if not votes and not attributes:
         raise ValueError("recommended needs votes=True or attributes=True; at least one must be read")
+    if readings and not votes:
+        raise ValueError("recommended(readings=True) needs votes=True; readings are of scores")
     bank = (*(_on_votes() if votes else ()), *(_on_attributes() if attributes else ()))
     if votes and attributes:
         joint = PerClass() + ScaledAttributes(unit=True)
         bank += (Logistic(1.0, decay="adagrad", initial=0.01).on(joint),)
+    if readings:
+        scales = ("onehot", "softmax", "rank")
+        bank += tuple(Logistic(0.1, start="equal").on(Votes(as_=scale) + Thresholds()) for scale in scales)
+    if experts is not None:
+        bank += (Logistic(1.0, decay="adagrad", initial=0.01, start="equal").on(experts),)
+        generated = [part for part in experts.parts if isinstance(part, GeneratedSource)]
+        if generated:
+            bank += (Logistic(0.1, start="equal").on(reduce(add, generated)),)
     return Mixture((Stacked(bank), Mixture(bank)))
 
 
