@@ -1,4 +1,4 @@
-"""`make bench-scale`: keys, tasks and shards: rows per second, memory, overhead, and what mixing costs.
+"""`make bench-scale`: keys, tasks and shards: rows per second, memory, overhead, what mixing and stores cost.
 
 Every method runs in a process of its own. CPU seconds include those of its workers, and other load on the
 machine hardly changes them; wall seconds are those of a machine that may be busy.
@@ -6,13 +6,16 @@ machine hardly changes them; wall seconds are those of a machine that may be bus
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import resource
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,8 +27,11 @@ from rich.console import Console
 
 from benchmarks.timing import machine, time_process
 from linmax import Averaged, Fusion, Perceptron
+from linmax.fusion.model_file import from_bytes, to_bytes
 from linmax.problems import majority
-from linmax.scale import keyed, mix, open_engine, sweep
+from linmax.scale import KeyedModels, keyed, mix, open_engine, store, sweep
+from linmax.scale.split import bucket_of
+from linmax.scale.store import write_manifest
 
 RESULTS = Path(__file__).parent / "results" / "scale.json"
 LEARNER = "Averaged(Winnow(1.2))"
@@ -233,13 +239,83 @@ def mixing(trials: int, epochs: int = 1) -> list[dict[str, Any]]:
     return rows
 
 
+def stores(models: int, home: Path) -> dict[str, Any]:
+    """Compare a folder of models by key with a table of SQLite: CPU seconds per model, and bytes."""
+    content = []
+    for seed in range(min(models, 2000)):
+        votes, labels = majority(40, experts=EXPERTS, classes=CLASSES, noise=0.1, seed=seed)
+        fusion = Fusion(LEARNER)
+        fusion.learn(votes, labels)
+        content.append(to_bytes(fusion))
+    empty = dict.fromkeys(store.STORED.names)
+    rows = [
+        {**empty, "key": f"customer {i}", "counts": "{}", "model": content[i % len(content)]}
+        for i in range(models)
+    ]
+    buckets = [[row for row in rows if bucket_of(row["key"], 64) == number] for number in range(64)]
+    files = [home / f"models-{number:05}-1.parquet" for number in range(64)]
+    database = home / "models.sqlite"
+    manifest: dict[str, Any] = {"format": store.FORMAT, "version": store.VERSION, "buckets": 64, "pooled": 0}
+    manifest |= {"files": [file.name for file in files], "reader": {"by": "customer"}}
+    write_manifest(home, manifest)
+    folder = KeyedModels(home)
+    in_order = [row["key"] for bucket in buckets for row in sorted(bucket, key=lambda row: row["key"])]
+    drawn = np.random.default_rng(0).choice(in_order, min(models, 1000), replace=False).tolist()
+
+    def write_folder() -> None:
+        for file, bucket in zip(files, buckets, strict=True):
+            store.write_models(file, bucket)
+
+    def write_database() -> None:
+        database.unlink(missing_ok=True)
+        with contextlib.closing(sqlite3.connect(database)) as connection:
+            connection.execute("CREATE TABLE models (key TEXT PRIMARY KEY, counts TEXT, model BLOB)")
+            for bucket in buckets:
+                values = ((row["key"], row["counts"], row["model"]) for row in bucket)
+                with connection:
+                    connection.executemany("INSERT INTO models VALUES (?, ?, ?)", values)
+
+    def read_folder(keys: list[str]) -> None:
+        for key in keys:
+            folder.model_bytes(key)
+
+    def read_database(keys: list[str]) -> None:
+        with contextlib.closing(sqlite3.connect(database)) as connection:
+            for key in keys:
+                connection.execute("SELECT model FROM models WHERE key = ?", (key,)).fetchone()
+
+    found: dict[str, Any] = {"models": models}
+    for name, write, read in (
+        ("folder", write_folder, read_folder),
+        ("SQLite", write_database, read_database),
+    ):
+        row = {"write": _cpu(write) / models, "read": _cpu(lambda read=read: read(in_order)) / models}
+        row["random"] = _cpu(lambda read=read: read(drawn)) / len(drawn)
+        row["bytes"] = sum(file.stat().st_size for file in (files if name == "folder" else [database]))
+        found[name] = row
+    found["load_model"] = _cpu(lambda: [from_bytes(one) for one in content[:200]]) / len(content[:200])
+    return found
+
+
+def _cpu(function: Callable[[], Any], rounds: int = 3) -> float:
+    """Return the least processor time of some calls."""
+    costs = []
+    for _ in range(rounds):
+        begun = time.process_time()
+        function()
+        costs.append(time.process_time() - begun)
+    return min(costs)
+
+
 def main(
     quick: Annotated[
         bool, typer.Option("--quick", help="Small data, in seconds; nothing is stored.")
     ] = False,
     rows: Annotated[int, typer.Option(help="The rows of the data set.")] = 10_000_000,
     keys: Annotated[int, typer.Option(help="Its keys.")] = 10_000,
-    only: Annotated[list[str] | None, typer.Option("--only", help="keys, tasks, scaling or mixing.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", help="keys, tasks, scaling, mixing, stores.")
+    ] = None,
     method: Annotated[
         list[str] | None,
         typer.Option(
@@ -249,7 +325,7 @@ def main(
 ) -> None:
     """Measure, print and store."""
     console = Console()
-    parts = only or ["keys", "tasks", "scaling", "mixing"]
+    parts = only or ["keys", "tasks", "scaling", "mixing", "stores"]
     rows, keys = (40_000, 40) if quick else (rows, keys)
     stored = json.loads(RESULTS.read_text()) if RESULTS.exists() and not quick else {}
     found: dict[str, Any] = {**stored, **machine()}
@@ -272,6 +348,9 @@ def main(
             found["scaling"] = scaling(data, Path(home), 1 if quick else 3)
         if "mixing" in parts:
             found["mixing"] = mixing(26_000 if quick else 220_000)
+        if "stores" in parts:
+            (Path(home) / "stores").mkdir()
+            found["stores"] = stores(500 if quick else 100_000, Path(home) / "stores")
     console.print_json(json.dumps({name: found[name] for name in parts}))
     if not quick:
         RESULTS.write_text(json.dumps(found, indent=1) + "\n")

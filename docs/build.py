@@ -292,6 +292,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "scale_keys": lambda: scale_tables.keys(stored("scale"), table),
     "scale_tasks": lambda: scale_tables.tasks(stored("scale"), table),
     "scale_shards": lambda: scale_tables.shards(stored("scale"), table),
+    "scale_stores": lambda: scale_tables.stores(stored("scale"), table),
     "scale_reckoning": lambda: scale_tables.reckoning(stored("scale"), table),
 }
 

@@ -81,6 +81,24 @@ def shards(found: dict[str, Any], table: Table) -> str:
     return table(head, rows)
 
 
+def stores(found: dict[str, Any], table: Table) -> str:
+    """What it costs to write and read the models of many keys."""
+    measured = found["stores"]
+    rows = [
+        (
+            name,
+            f"{1e6 * one['write']:.0f} µs",
+            f"{1e6 * one['read']:.0f} µs",
+            f"{1e6 * one['random']:,.0f} µs",
+            f"{one['bytes'] / measured['models']:,.0f}",
+        )
+        for name, one in (("folder", measured["folder"]), ("one table of SQLite", measured["SQLite"]))
+    ]
+    head = ("store", "write a model", "read, file by file", "read one alone", "bytes per model")
+    sentence = f"\nTo make a session of what was read takes {1e6 * measured['load_model']:,.0f} µs more.\n"
+    return f"{measured['models']:,} models, CPU time.\n\n" + table(head, rows) + sentence
+
+
 def costs(found: dict[str, Any]) -> dict[str, float]:
     """Return the constants of the reckoning: CPU seconds per row and bytes, by the run with one worker."""
     measured = found["keys"]

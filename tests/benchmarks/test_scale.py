@@ -23,6 +23,12 @@ def test_all_methods_learn_the_same(tmp_path: Path) -> None:
     assert found["1 worker"]["split_bytes"] > 1000
 
 
+def test_a_folder_of_models_is_compared_with_a_table(tmp_path: Path) -> None:
+    found = scale.stores(70, tmp_path)
+    assert 0 < found["folder"]["bytes"] < found["SQLite"]["bytes"]
+    assert "| one table of SQLite |" in scale_tables.stores({"stores": found}, table)
+
+
 def test_the_reckoning_multiplies_measured_costs() -> None:
     method: dict[str, Any] = {"method": "1 worker", "cpu": 10.0, "split": 1.0, "learn": 3.0}
     method |= {"model_bytes": 2**20, "split_bytes": 3_000_000}

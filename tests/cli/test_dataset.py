@@ -35,6 +35,22 @@ def test_fuse_by_key_prints_keys_and_sums_and_predict_uses_the_models(data: Path
     assert (found["learned"], found["items"], found["problems"]) == (50, 650, [])
 
 
+def test_keys_of_several_columns_are_named_with_commas_or_one_by_one(tmp_path: Path) -> None:
+    found = rows(100, 2)
+    (tmp_path / "data").mkdir()
+    write_part(tmp_path / "data" / "part.csv", {**found, "topic": ["a", "b"] * 50})
+    store, common = tmp_path / "models", ("--time", "when", "--learner", "Winnow(1.2)", "--workers", 1)
+    result = run("fuse", tmp_path / "data", "--by", "customer,topic", *common, "--save", store, width=140)
+    assert "4 keys, 100 items" in result.stdout
+    assert "c0, a" in result.stdout
+    words = ("--workers", 1, "--output", tmp_path / "guesses")
+    predicted = run("predict", store, tmp_path / "data", "--by", "customer", "--by", "topic", *words)
+    assert "100 rows of 1 partitions predicted" in predicted.stderr
+    assert "are by 'customer,topic' (got --by topic); use that" in refused(
+        "predict", store, tmp_path / "data", "--by", "topic", *words
+    )
+
+
 def test_a_problem_gives_exit_code_1_and_all_else_is_kept(data: Path, tmp_path: Path) -> None:
     (data / "part-1.csv").write_text("a,b\n1,2\n")
     result = run("fuse", data, *LEARN, "--save", tmp_path / "models", width=140)

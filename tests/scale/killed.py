@@ -24,13 +24,14 @@ from linmax.scale.targets.server import ServerTarget
 
 
 def make_target(kind: str, words: list[str], learner: str) -> Target:
-    """The target of a run: a model with its file, a data folder, or the address and token of a server."""
+    """The target of a run: a model file, a data folder, or the address and token of a server and a name."""
     if kind == "model":
         path = Path(words[0])
         return ModelTarget(load(path) if path.exists() else Fusion(learner), path)
     if kind == "log":
         return LogTarget(words[0], "spam", learner)
-    return ServerTarget(words[0], words[1], "spam", learner)
+    url, token, name = words
+    return ServerTarget(url, token, name, learner)
 
 
 def run(request: dict[str, Any]) -> None:

@@ -9,13 +9,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from linmax.scale import engine as engine_module
 from linmax.scale import open_engine
-from linmax.scale.engine import LostSchedulerError, WorkerError
+from linmax.scale.engine import DaskCluster, LostSchedulerError, WorkerError
 
 
 def add(x: int, y: int) -> int:
@@ -75,6 +76,24 @@ def test_tasks_on_a_cluster(cluster: Any) -> None:
         assert same is cluster
     addresses = [*cluster.client.scheduler_info()["workers"], cluster.client.scheduler.address]
     assert all(address.startswith("tcp://127.0.0.1:") for address in addresses)
+
+
+def test_a_result_that_takes_long_is_waited_for_while_the_scheduler_answers() -> None:
+    pytest.importorskip("distributed")
+    client = SimpleNamespace(scheduler=SimpleNamespace(address="tcp://a:1"), status="running")
+    engine, answers = DaskCluster(client), iter([TimeoutError(), TimeoutError(), 7])
+
+    def result(timeout: float) -> int:
+        answer = next(answers, TimeoutError())
+        if isinstance(answer, TimeoutError):
+            raise answer
+        return answer
+
+    future = SimpleNamespace(result=result, status="pending")
+    assert engine._result(future) == 7
+    client.status = "closed"
+    with pytest.raises(LostSchedulerError, match="the connection to the scheduler at tcp://a:1 is lost"):
+        engine._result(future)
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

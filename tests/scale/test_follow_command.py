@@ -100,6 +100,8 @@ def test_a_signal_ends_it_after_the_batch_is_saved(log: str, tmp_path: Path, how
         (("--model", "a.linmax", "--fusion", "a"), "--fusion is for --data and --server"),
         (("--model", "nowhere/a.linmax"), "there is no folder nowhere"),
         (("--data", "data"), "pass --fusion NAME"),
+        (("--data", "data", "--fusion", "a", "--save-every", "5"), "--save-every is for --model"),
+        (("--data", "data", "--fusion", "a", "--save-seconds", "1"), "--save-seconds is for --model"),
         (("--server", "http://127.0.0.1:9", "--fusion", "a"), "set LINMAX_TOKEN"),
         (("--model", "a.linmax", "--learner", "Winow(2)"), "Winow"),
         (("--model", "a.linmax"), "redis://127.0.0.1:1/0?stream=votes cannot be read"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -116,6 +118,48 @@ def test_a_model_that_another_program_has_written_is_not_overwritten(redis: Brok
     redis.send(log, [{"id": "c", "votes": VOTES, "label": "x"}])
     run(log, first)
     assert load(file).trials == 3
+
+
+def test_a_model_that_the_session_does_not_continue_is_not_overwritten(redis: Broker, tmp_path: Path) -> None:
+    log, file = redis.new_log(), tmp_path / "panel.linmax"
+    redis.send(log, [{"id": "a", "votes": VOTES, "label": "x"}])
+    run(log, Fusion(LEARNER), file=file)
+    content = file.read_bytes()
+    for other in (Fusion(LEARNER), learned([(VOTES, "y")])):
+        with pytest.raises(ValueError, match=r"panel.linmax has another model than the session; load it"):
+            run(log, other, file=file)
+    assert file.read_bytes() == content
+    assert run(log, load(file), file=file).messages == 0
+
+
+@pytest.mark.parametrize("kind", ["model", "data"])
+def test_a_position_counts_at_the_place_of_its_log_only(redis: Broker, tmp_path: Path, kind: str) -> None:
+    log, fusion = redis.new_log(), Fusion(LEARNER)
+    redis.send(log, [{"id": "a", "votes": VOTES, "label": "x"}])
+
+    def target() -> Any:
+        return fusion if kind == "model" else LogTarget(tmp_path, "spam", LEARNER)
+
+    assert run(log, target()).learned == 1
+    elsewhere = log.replace("127.0.0.1", "localhost")
+    with pytest.raises(ValueError, match=r"was saved at 127.0.0.1:\d+/0, and this is localhost:\d+/0; add"):
+        run(elsewhere, target())
+    assert run(f"{elsewhere}&moved=1", target()).messages == 0
+    assert run(elsewhere, target()).messages == 0, "the new place is saved"
+
+
+def test_names_of_streams_and_groups_that_differ_have_positions_of_their_own() -> None:
+    pairs = [("a", "b_c"), ("a_b", "c"), ("a", "b.c"), ("a", "b=c"), ("a", "é"), ("a", "b=2Ec")]
+    keys = {open_source(f"nats://h/{stream}?group={group}")._group for stream, group in pairs}
+    assert len(keys) == len(pairs)
+    assert all(re.fullmatch(r"[-/_=.a-zA-Z0-9]+", key) for key in keys), "what NATS allows"
+
+
+def test_a_broker_of_kafka_that_does_not_answer_is_one_sentence_and_nothing_is_printed() -> None:
+    with pytest.raises(ValueError, match=r"kafka://127.0.0.1:1/votes cannot be read"):
+        run("kafka://127.0.0.1:1/votes", Fusion(LEARNER))
+    handlers = logging.getLogger("aiokafka").handlers
+    assert [type(one) for one in handlers] == [logging.NullHandler], "else Python prints what is logged"
 
 
 def test_a_log_in_the_place_of_another_one_is_learned(tmp_path: Path) -> None:

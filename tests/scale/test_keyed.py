@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import shutil
 import signal
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,14 @@ import pytest
 
 from linmax import Fusion, NaiveBayes, Perceptron, Stacked, Winnow, parse, recommended
 from linmax.fusion.model_file import fingerprint
-from linmax.scale import KeyedModels, keyed
+from linmax.scale import KeyedModels, keyed, predict
 from linmax.scale import split as split_module
+from linmax.scale.engine import ThisProcess, WorkerError
 from tests.helpers.committees import COMMITTEES
 from tests.helpers.datasets import EXPERTS, rows, write, write_part
 
 W = "Winnow(1.2)"
+STATES: dict[str, dict[str, str]] = {}  # many tests have the same rows
 
 
 def table_of(folder: Path) -> list[dict[str, Any]]:
@@ -34,6 +37,9 @@ def plain_loop(
     found: list[dict[str, Any]], learner: Any, *, time: bool = False, by: str = "customer"
 ) -> dict[str, str]:
     """The oracle: a session per key, fed with the rows of this key one after the other."""
+    given = repr((found, learner, time, by))
+    if given in STATES:
+        return dict(STATES[given])
     if time:
         found = sorted(found, key=lambda row: row["when"])
     states = {}
@@ -42,7 +48,8 @@ def plain_loop(
         fusion = Fusion(learner)
         fusion.learn([{name: row[name] for name in EXPERTS} for row in own], [row["truth"] for row in own])
         states[key] = fingerprint(fusion)
-    return states
+    STATES[given] = states
+    return dict(states)
 
 
 def states_of(store: Path) -> dict[str, str]:
@@ -139,6 +146,8 @@ def test_models_are_not_overwritten_and_settings_do_not_change(data: Path, tmp_p
         learn(data, store, "Perceptron()", resume=True)
     with pytest.raises(ValueError, match="learned with time None"):
         learn(data, store, time="when", resume=True)
+    with pytest.raises(ValueError, match=r"learned with label 'truth' \(got 'e1'\)"):
+        learn(data, store, label="e1", resume=True)
     learn(data, store, "Perceptron()", relearn=True)
     assert states_of(store) == plain_loop(table_of(data), "Perceptron()")
 
@@ -151,6 +160,48 @@ def test_a_changed_file_is_refused_and_a_touched_one_is_not(data: Path, tmp_path
     write_part(data / "part-1.parquet", rows(200, 7, seed=99))
     with pytest.raises(ValueError, match=r"part-1.parquet has changed since it was learned; restore it, or"):
         learn(data, store, resume=True)
+
+
+def test_a_file_is_learned_once_whatever_its_path(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    learn("data", Path("models"))
+    assert learn(data, Path("models"), resume=True).items == 0, "the same path, from elsewhere"
+    data.rename(tmp_path / "moved")
+    write_part(tmp_path / "moved" / "part-3.parquet", rows(50, 7, seed=3))
+    result = learn("moved", Path("models"), resume=True)
+    assert result.items == 50
+    assert "part-0.parquet has the content of " in result.notes[0]
+    assert learn("moved", Path("models"), resume=True).notes == []
+    assert states_of(Path("models")) == plain_loop(table_of(tmp_path / "moved"), W)
+    with pytest.raises(ValueError, match=r"part-0.parquet is named 2 times; name each file once"):
+        learn(["moved", "moved/part-0.parquet"], Path("others"))
+
+
+def test_keys_may_have_several_columns(tmp_path: Path) -> None:
+    found = rows(300, 3)
+    odd = ["a,b", 'a","b', "a\\", '["x"]', "", "日本\n"]
+    found["topic"] = [odd[i % 6] for i in range(300)]
+    found["customer"][7] = None
+    (tmp_path / "data").mkdir()
+    write_part(tmp_path / "data" / "part.parquet", found)
+    result = learn(tmp_path / "data", tmp_path / "models", by=["customer", "topic"])
+    flat = [{**row, "both": (row["customer"], row["topic"])} for row in pa.table(found).to_pylist()]
+    expected = plain_loop([row for row in flat if row["customer"]], W, by="both")
+    assert states_of(tmp_path / "models") == expected
+    assert (result.keys, result.without_key) == (18, 1)
+    assert ("c1", "a,b") in result.models
+    with pytest.raises(KeyError, match="there is no model of customer 'c9', topic 'x'"):
+        result.models["c9", "x"]
+    with pytest.raises(KeyError, match="a key has a value for each of customer, topic"):
+        result.models["c1"]
+    table = result.models.table().to_pylist()
+    assert {(row["customer"], row["topic"]): row["trials"] for row in table}.keys() == expected.keys()
+    guesses = pq.read_table(predict(result.models, tmp_path / "data", tmp_path / "g", workers=1).files[0])
+    for row, guess in zip(flat[:20], guesses.column("guess").to_pylist(), strict=False):
+        votes = {name: row[name] for name in EXPERTS}
+        assert guess == (result.models[row["both"]].predict_one(votes) if row["customer"] else None)
 
 
 def test_a_corrupt_partition_is_named_and_learned_later(data: Path, tmp_path: Path) -> None:
@@ -185,6 +236,8 @@ def test_a_key_that_fails_is_named_and_all_others_are_kept(tmp_path: Path) -> No
     table = {row["key"]: row for row in result.models.table().to_pylist()}
     assert table["a"]["error"] is None
     assert "'oops'" in table["b"]["error"]
+    with pytest.raises(ValueError, match=r"has no column 'hour'; it has customer, ann:x, ann:y, truth$"):
+        learn(folder, tmp_path / "other", time="hour")
     # part-1 cannot be repaired in place, as other keys have learned it: another run tries this key again
     again = learn(folder, tmp_path / "models", resume=True)
     assert again.problems == result.problems
@@ -211,6 +264,35 @@ def test_a_stopped_run_goes_on_and_ends_with_the_same_states(
     assert sorted(path.name for path in store.iterdir() if path.is_dir()) == []
 
 
+class BrokenEngine(ThisProcess):
+    """An engine whose workers are killed after some tasks of a step."""
+
+    def __init__(self, function: str, after: int) -> None:
+        self.function, self.left = function, after
+
+    def map(self, function: Callable[..., Any], items: Iterable[Any], *shared: Any) -> list[Any]:
+        def run(item: Any, *arguments: Any) -> Any:
+            self.left -= function.__name__ == self.function
+            if self.left < 0:
+                raise WorkerError("a worker process was killed")
+            return function(item, *arguments)
+
+        return super().map(run, items, *shared)
+
+
+def test_a_run_whose_workers_are_killed_keeps_what_is_finished(data: Path, tmp_path: Path) -> None:
+    store = tmp_path / "models"
+    with pytest.raises(WorkerError, match="a worker process was killed; nothing new was learned: run again"):
+        learn(data, store, buckets=9, cluster=BrokenEngine("split_partition", 1), workers=None)
+    engine = BrokenEngine("learn_bucket", 5)
+    result = learn(data, store, buckets=9, cluster=engine, workers=None)
+    assert result.problems == ["4 of 9 buckets of keys were not learned: a worker process was killed"]
+    assert 0 < result.keys < 7
+    assert learn(data, store, resume=True).problems == []
+    assert states_of(store) == plain_loop(table_of(data), W)
+
+
+@pytest.mark.slow
 def test_a_killed_process_of_a_pool_is_one_sentence_and_a_resumed_run_is_complete(
     data: Path, tmp_path: Path
 ) -> None:
@@ -279,7 +361,11 @@ def test_a_folder_can_give_the_key(tmp_path: Path) -> None:
         write_part(tmp_path / "data" / f"customer={key}" / "part.parquet", part)
     learn(tmp_path / "data", tmp_path / "models")
     flat = pa.table(found).to_pylist()
-    assert states_of(tmp_path / "models") == plain_loop(flat, W)
+    expected = plain_loop(flat, W)
+    assert states_of(tmp_path / "models") == expected
+    (tmp_path / "data" / "customer=c1").rename(tmp_path / "data" / "customer=c9")
+    assert learn(tmp_path / "data", tmp_path / "models", resume=True).keys == 4
+    assert states_of(tmp_path / "models") == {**expected, "c9": expected["c1"]}, "no file of c1 was moved"
 
 
 def test_remote_paths_are_read(data: Path, tmp_path: Path) -> None:
@@ -310,7 +396,17 @@ def test_rows_without_a_key_are_counted_and_empty_files_are_nothing(tmp_path: Pa
     [
         ({"by": "client"}, "has no column 'client'"),
         ({"time": "e1"}, "'e1' holds neither numbers nor dates"),
+        ({"by": "truth"}, "column 'truth' of the data set is named by --by and by --label; name it once"),
+        ({"by": None}, r"by is the column of keys, or a list of columns \(got None\)"),
+        ({"by": ["customer", "customer"]}, "by names a column twice"),
+        ({"by": ["customer", "items"]}, "the table of results has a column 'items', too"),
         ({"buckets": 0}, "requires an integer buckets >= 1"),
+        ({"buckets": 5000}, r"requires at most 4,096 buckets \(got 5,000\)"),
+        ({"seed": -1}, "requires an integer seed >= 0"),
+        ({"pooled": 1.5}, "requires an integer pooled >= 0"),
+        ({"pooled": 600}, "pooled 600 takes all 600 items, and leaves none for the keys; use fewer"),
+        ({"ignore_case": True}, "--ignore-case has no effect on the rows of a data set; leave it out"),
+        ({"header": False}, "--no-header has no effect"),
         ({"resume": True, "relearn": True}, "exclude each other"),
         ({"cluster": 7}, "cluster is None"),
     ],

@@ -43,8 +43,9 @@ def test_each_row_has_the_prediction_of_its_key(tmp_path: Path) -> None:
     models = learn(data, tmp_path / "models").models
     result = predict(models, data, tmp_path / "guesses", workers=1)
     guesses = [row["guess"] for file in result.files for row in pq.read_table(file).to_pylist()]
+    loaded = {key: models[key] for key in models}
     expected = [
-        models[row["customer"]].predict_one({name: row[name] for name in EXPERTS}) for row in table_of(data)
+        loaded[row["customer"]].predict_one({name: row[name] for name in EXPERTS}) for row in table_of(data)
     ]
     assert guesses == expected
     assert result.without_model == 0
@@ -87,6 +88,21 @@ def test_a_corrupt_partition_is_named_and_the_others_are_written(data: Path, tmp
     assert (again.rows, again.skipped, again.problems) == (200, 2, [])
 
 
+def test_predictions_that_are_older_than_their_partition_or_model_are_made_again(
+    data: Path, tmp_path: Path
+) -> None:
+    learn(data, tmp_path / "models")
+
+    def again() -> int:
+        return predict(tmp_path / "models", data, tmp_path / "guesses", workers=1, resume=True).skipped
+
+    assert (again(), again()) == (0, 3)
+    write_part(data / "part-1.csv", rows(200, 7, seed=5))
+    assert (again(), again()) == (2, 3)
+    (tmp_path / "models" / "manifest.json").touch()
+    assert (again(), again()) == (0, 3)
+
+
 def test_wrong_arguments_are_refused_in_one_sentence(data: Path, tmp_path: Path) -> None:
     fusion = Fusion("Winnow(1.2)")
     with pytest.raises(ValueError, match="format is parquet, csv, tsv or jsonl"):
@@ -94,6 +110,10 @@ def test_wrong_arguments_are_refused_in_one_sentence(data: Path, tmp_path: Path)
     models = learn(data, tmp_path / "models").models
     with pytest.raises(ValueError, match="max_error and coverage need one model"):
         predict(models, data, tmp_path / "guesses", coverage=0.9)
+    with pytest.raises(ValueError, match="read the columns that they have learned; leave out label"):
+        predict(models, data, tmp_path / "guesses", label="e1")
+    with pytest.raises(ValueError, match=r"all files of the data set are in .*, the folder for results"):
+        predict(models, data, data, format="csv")
     write_part(data / "part-0.parquet", rows(10, 2))
     with pytest.raises(ValueError, match="would have the same file of predictions"):
         predict(fusion, data, tmp_path / "guesses")

@@ -97,6 +97,16 @@ def test_compare_prints_the_same_with_tasks(votes: Path, tmp_path: Path) -> None
     assert "exclude each other" in refused("compare", votes, "--cluster", "a", "--local-cluster")
 
 
+def test_wrong_arguments_are_refused_in_one_sentence(votes: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"learners is a list of learners \(got 'Winnow\(1.2\)'\)"):
+        sweep("Winnow(1.2)", votes)
+    for order in (-1, "a", 1.0, True):
+        with pytest.raises(ValueError, match="sweep requires an integer order >= 0"):
+            sweep(LEARNERS, votes, [order])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match=r"cannot write to the cache .*: File exists; name a folder"):
+        sweep(LEARNERS, votes, cache=votes)
+
+
 def test_a_panel_without_labels_is_refused_in_one_sentence(tmp_path: Path) -> None:
     file = tmp_path / "votes.csv"
     file.write_text("ann,bob\na,b\nb,b\n")

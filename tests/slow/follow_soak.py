@@ -53,7 +53,7 @@ def soak(kind: str, kills: int, items: int) -> bool:
         targets = {
             "model": [str(folder / "panel.linmax")],
             "log": [str(folder / "data")],
-            "server": [server.url, server.token],
+            "server": [server.url, server.token, "spam"],
         }
         killed = follow_and_kill(log, targets, LEARNER, kills=kills, longest=1.0, idle=2.0, patient=True)
         end.set()

@@ -87,7 +87,7 @@ def look(read: FilesOptions, json: Json = False) -> None:
 @command
 def fuse(read: FilesOptions, options: FuseOptions, keys: KeyedOptions, engine: EngineOptions) -> None:
     """Learn whom to trust from a file of votes and labels, in one pass, and report the result."""
-    if keys.by is not None:
+    if keys.by:
         from linmax.cli.fuse_keyed import fuse_by_key
 
         if not fuse_by_key(read, options, keys, engine):
@@ -107,7 +107,7 @@ def predict(
     model: Model, read: FilesOptions, options: PredictOptions, dataset: DatasetOptions, engine: EngineOptions
 ) -> None:
     """Predict the class of every row of a file; the model does not learn."""
-    if dataset.by is not None or engine.asked or (model.is_dir() and (model / "manifest.json").exists()):
+    if dataset.by or engine.asked or (model.is_dir() and (model / "manifest.json").exists()):
         from linmax.cli.predict_dataset import predict_dataset
 
         if not predict_dataset(model, read, options, dataset, engine):

@@ -37,6 +37,12 @@ def follow(source: str, options: FollowOptions) -> None:
     given = [name for name in ("model", "data", "server") if getattr(options, name) is not None]
     if len(given) != 1:
         raise ValueError("pass one of --model FILE, --data DIR and --server URL, which says what learns")
+    if options.model is None:
+        for name in ("save_every", "save_seconds"):
+            if getattr(options, name) != getattr(FollowOptions, name):
+                raise ValueError(
+                    f"--{name.replace('_', '-')} is for --model; others save each batch: leave it out"
+                )
     target = TARGETS[given[0]](options)
     if options.rejected is not None:
         check_output(options.rejected)

@@ -11,9 +11,10 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from linmax.cli.options import FilesOptions, FuseOptions
+from linmax.cli.options import FilesOptions, FuseOptions, split_names
 from linmax.cli.output import print_json, print_table, stdout_console, task_progress
 from linmax.cli.scale_options import EngineOptions, KeyedOptions
+from linmax.scale.dataset import split_key
 from linmax.scale.keyed_fusions import KeyedResult, keyed
 
 SHOWN_KEYS = 10
@@ -40,10 +41,11 @@ def fuse_by_key(
         raise ValueError("--by requires --save FOLDER, for the models")
     if read.labels is not None:
         raise ValueError(f"--labels {read.labels} cannot be combined with --by; join the labels first")
-    assert by.by is not None
+    keys = split_names(by.by)
+    assert keys is not None
     with explain_interrupt(options.save), task_progress() as show:
         result = keyed(
-            read.paths, by=by.by, time=by.time, store=options.save, learner=options.learner,
+            read.paths, by=keys, time=by.time, store=options.save, learner=options.learner,
             seed=options.seed, pooled=by.pooled, buckets=by.buckets, resume=by.resume,
             relearn=options.relearn, on_progress=show, **engine.where(), **read.panel_arguments(),
         )  # fmt: skip
@@ -53,7 +55,7 @@ def fuse_by_key(
             {**totals, "notes": result.notes, "problems": result.problems, "models": str(options.save)}
         )
     else:
-        print_keys(console, result, totals, by.by, options.save)
+        print_keys(console, result, totals, options.save)
     return not result.problems
 
 
@@ -86,12 +88,15 @@ def totals_of(result: KeyedResult) -> dict[str, Any]:
     }
 
 
-def print_keys(console: Console, result: KeyedResult, totals: dict[str, Any], by: str, folder: Path) -> None:
+def print_keys(console: Console, result: KeyedResult, totals: dict[str, Any], folder: Path) -> None:
     """Print the largest keys, the sums, and what went wrong."""
+    columns = result.models.by
+    by = ", ".join(columns)
     table = result.models.table().sort_by([("items", "descending"), ("key", "ascending")])
     rows = [
         (
-            str(row["key"]), f"{row['items']:,}", f"{row['mistakes']:,}", _share(row["accuracy"]),
+            ", ".join(split_key(row["key"], len(columns))),
+            f"{row['items']:,}", f"{row['mistakes']:,}", _share(row["accuracy"]),
             f"{_share(row['accuracy_low'])} to {_share(row['accuracy_high'])}", _share(row["plurality"]),
             f"{row['best_expert']} {_share(row['best_expert_accuracy'])}" if row["best_expert"] else "",
             _share(row["most_frequent_share"]),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from linmax.cli.decision_options import PredictOptions
 from linmax.cli.fuse_keyed import explain_interrupt, print_problems
-from linmax.cli.options import FilesOptions
+from linmax.cli.options import FilesOptions, split_names
 from linmax.cli.output import print_message, stderr_console, task_progress
 from linmax.cli.scale_options import DatasetOptions, EngineOptions
 from linmax.scale.prediction import predict
@@ -27,12 +27,14 @@ def predict_dataset(
         raise ValueError(f"--output {options.output} is a file; a data set needs a folder")
     if read.labels is not None:
         raise ValueError(f"--labels {read.labels} cannot be combined with a data set; join the labels first")
-    if dataset.by is not None:
+    by = split_names(dataset.by)
+    if by is not None:
+        given = ",".join(by)
         if not (model / MANIFEST).exists():
-            raise ValueError(f"{model} has no models by key; learn them with linmax fuse --by {dataset.by}")
-        stored = KeyedModels(model).by
-        if dataset.by != stored:
-            raise ValueError(f"the models in {model} are by {stored!r} (got --by {dataset.by}); use that")
+            raise ValueError(f"{model} has no models by key; learn them with linmax fuse --by {given}")
+        stored = ",".join(KeyedModels(model).by)
+        if given != stored:
+            raise ValueError(f"the models in {model} are by {stored!r} (got --by {given}); use that")
     with explain_interrupt(options.output), task_progress() as show:
         found = predict(
             model, read.paths, options.output, format=dataset.format, max_error=options.max_error,

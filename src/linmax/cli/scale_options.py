@@ -61,11 +61,12 @@ class KeyedOptions:
     """How `linmax fuse --by` learns."""
 
     by: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             "--by",
             metavar="COLUMN",
-            help="Learn one model per value of a column of a data set; --save is the folder of models.",
+            help="Learn one model per value of a column of a data set, or of several: repeat it, or A,B;"
+            " --save is the folder of models.",
         ),
     ] = None
     time: Annotated[
@@ -103,7 +104,7 @@ class KeyedOptions:
     def refuse(self) -> None:
         """Refuse the options without --by."""
         for field in fields(self):
-            if getattr(self, field.name) != field.default:
+            if (getattr(self, field.name) or field.default) != field.default:
                 raise ValueError(f"--{field.name} requires --by COLUMN")
 
 
@@ -112,7 +113,7 @@ class DatasetOptions:
     """How `linmax predict` predicts the partitions of a data set."""
 
     by: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             "--by", metavar="COLUMN", help="Use the models by key of fuse --by; MODEL is their folder."
         ),
@@ -128,7 +129,7 @@ class DatasetOptions:
     def refuse(self) -> None:
         """Refuse the options for one file."""
         for field in fields(self):
-            if getattr(self, field.name) != field.default:
+            if (getattr(self, field.name) or field.default) != field.default:
                 raise ValueError(
                     f"--{field.name} requires a data set: pass --by, --workers, --local-cluster or --cluster"
                 )

@@ -1,17 +1,13 @@
-"""Data sets of many files, the partitions, and the rows in them: keys, times, votes and labels."""
+"""The rows of a data set: keys, times, votes and labels, read alike from all of its partitions."""
 
 from __future__ import annotations
 
 import base64
 import contextlib
-import glob
-import hashlib
-import os
-import re
+import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,164 +16,91 @@ import pyarrow.compute as pc
 from linmax.panels.build import ChunkBuilder
 from linmax.panels.panel import panel_of
 from linmax.panels.roles.classes import ClassNames
-from linmax.panels.roles.column_role import ColumnRole, PanelOptions, Reading
+from linmax.panels.roles.column_role import ColumnRole, PanelOptions, Reading, check_roles_once
 from linmax.panels.streamed_table import EmptyTableError, StreamedTable
+from linmax.scale.partition import Partition
 from linmax.streams import Chunk, StreamError
-from linmax.streams.archives import REMOTE, open_file
 from linmax.streams.columns import is_text, label_kind, single_chunk
-from linmax.streams.formats import COMPRESSED_SUFFIXES, SUFFIXES
 from linmax.streams.schema import missing_column, short_repr
 
-FORMATS = ("CSV", "TSV", "JSONL", "Parquet", "Arrow")
-"""What a partition may be."""
 BATCH_ROWS = 1 << 17
 """Rows of a partition that are in memory at a time."""
 HEAD_ROWS = 20_000
 """Rows of the first partition that decide on the roles of columns."""
-READ_BYTES = 1 << 20
 KEY, TIME, ROW = "linmax:key", "linmax:time", "linmax:row"
 """Columns of split tables: the key as text, the time, and the number of the row in its partition."""
+UNUSED = ("labels", "labels_id", "sheet", "ignore_case")
+"""What the user may say about one file, and not about the rows of a data set."""
 
 
-class Partition(NamedTuple):
-    """A file of a data set.
-
-    Attributes
-    ----------
-    path : str
-        The file, perhaps a remote one.
-    name : str
-        Its path relative to the data set.
-    values : tuple of (str, str)
-        Columns that the path gives to all of its rows: those of ``customer=c7/part-0.parquet``.
-    """
-
-    path: str
-    name: str
-    values: tuple[tuple[str, str], ...] = ()
-
-    def stamp(self) -> list[Any]:
-        """Return what tells quickly that the content has not changed: size, and time or version."""
-        if not REMOTE.match(self.path):
-            status = os.stat(self.path)
-            return [status.st_size, status.st_mtime_ns]
-        file_system, path = _remote(self.path)
-        info = file_system.info(path)
-        version = (info.get(name) for name in ("ETag", "etag", "md5", "mtime", "LastModified", "created"))
-        return [info.get("size"), str(next((one for one in version if one is not None), ""))]
-
-    def digest(self) -> str:
-        """Return a checksum of the content."""
-        total = hashlib.blake2b(digest_size=16)
-        file, _ = open_file(self.path)
-        with contextlib.closing(file):
-            while block := file.read(READ_BYTES):
-                total.update(block)
-        return total.hexdigest()
-
-
-def list_partitions(dataset: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[Partition]:
-    """Return the files of a data set.
+def key_columns(by: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the columns whose values make a key.
 
     Parameters
     ----------
-    dataset : str, path-like or sequence
-        A folder with files below it, a file, a pattern such as ``votes/*.parquet``, a remote path such as
-        ``s3://bucket/votes``, or several of these.
-
-    Returns
-    -------
-    list of Partition
-        Those of a folder in natural order (2 before 10). Hidden files and those that begin with ``_`` are
-        left out.
-
-    Raises
-    ------
-    StreamError
-        If there is none.
+    by
+        The column, or several.
 
     Examples
     --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> for name in ("part-10.csv", "part-2.csv", "_SUCCESS"):
-    ...     _ = (folder / name).write_text("a,b")
-    >>> [one.name for one in list_partitions(folder)]
-    ['part-2.csv', 'part-10.csv']
+    >>> key_columns("customer"), key_columns(["customer", "topic"])
+    (('customer',), ('customer', 'topic'))
     """
-    paths = [dataset] if isinstance(dataset, str | os.PathLike) else list(dataset)
-    found = [one for path in paths for one in _files_of(os.fspath(path))]
-    if not found:
-        shown = ", ".join(map(str, paths[:3])) or "nothing"
-        raise StreamError(f"{shown} has no Parquet, CSV or JSONL file; check the path")
-    names = [one.name for one in found]
-    return found if len(set(names)) == len(names) else [one._replace(name=one.path) for one in found]
+    found = (by,) if isinstance(by, str) else tuple(by) if isinstance(by, list | tuple) else ()
+    if not found or any(not isinstance(one, str) or not one for one in found):
+        raise ValueError(f"by is the column of keys, or a list of columns (got {by!r})")
+    if len(set(found)) < len(found):
+        raise ValueError(f"by names a column twice (got {', '.join(found)}); name it once")
+    return found
 
 
-def _files_of(path: str) -> list[Partition]:
-    if REMOTE.match(path):
-        file_system, place = _remote(path)
-        if file_system.isdir(place):
-            found, root = list(file_system.find(place)), place
-        else:
-            found, root = file_system.glob(place) if glob.has_magic(place) else [place], _fixed_part(place)
-        prefix = path.partition("://")[0] + "://"
-        found = [prefix + str(one).removeprefix(prefix) for one in found]
-        root = prefix + root.removeprefix(prefix)
-    elif os.path.isdir(path):
-        found, root = [str(one) for one in Path(path).rglob("*") if one.is_file()], path
-    elif glob.has_magic(path) and not os.path.exists(path):
-        found, root = glob.glob(path, recursive=True), _fixed_part(path)
-    else:
-        return [Partition(path, os.path.basename(path))]
-    names = {one: os.path.relpath(one, root) if not REMOTE.match(one) else _below(one, root) for one in found}
-    kept = [one for one in found if _is_table(names[one])]
-    return [Partition(one, names[one], _path_values(names[one])) for one in sorted(kept, key=_natural)]
+def join_key(values: Sequence[str]) -> str:
+    """Return the text of a key: that of its column, or a JSON list of those of several columns.
+
+    Parameters
+    ----------
+    values
+        The value of each column.
+
+    Examples
+    --------
+    >>> join_key(["c7"]), join_key(["c7", "spam"]), split_key('["c7","spam"]', 2)
+    ('c7', '["c7","spam"]', ('c7', 'spam'))
+    """
+    if len(values) == 1:
+        return values[0]
+    quoted = (value.replace("\\", "\\\\").replace('"', '\\"') for value in values)
+    return '["' + '","'.join(quoted) + '"]'
 
 
-def _remote(path: str) -> tuple[Any, str]:
-    try:
-        from fsspec.core import url_to_fs
-    except ImportError:
-        raise StreamError(
-            f"{short_repr(path)} is a remote path, which requires fsspec, which is not installed: pip install"
-            " fsspec"
-        ) from None
-    try:
-        file_system, place = url_to_fs(path)
-    except (OSError, ValueError, ImportError) as error:
-        raise StreamError(f"{short_repr(path)} cannot be opened: {error}") from None
-    return file_system, str(place)
+def split_key(key: str, columns: int) -> tuple[str, ...]:
+    """Return the value of each column of a key.
+
+    Parameters
+    ----------
+    key
+        What `join_key` has returned.
+    columns
+        The number of columns.
+    """
+    return (key,) if columns == 1 else tuple(json.loads(key, strict=False))
 
 
-def _fixed_part(pattern: str) -> str:
-    """Return the folder of a pattern that has no wildcard."""
-    parts = pattern.split("/")
-    first = next((i for i, part in enumerate(parts) if glob.has_magic(part)), len(parts) - 1)
-    return "/".join(parts[:first]) or ("/" if pattern.startswith("/") else ".")
+def describe_key(by: Sequence[str], key: str) -> str:
+    """Return a key with its columns, for messages.
 
+    Parameters
+    ----------
+    by, key
+        The columns, and the text of the key.
 
-def _below(path: str, root: str) -> str:
-    return path.removeprefix(root).lstrip("/") or path.rpartition("/")[2]
-
-
-def _is_table(name: str) -> bool:
-    parts = name.split("/")
-    last = parts[-1].lower()
-    for suffix in COMPRESSED_SUFFIXES:
-        last = last.removesuffix(suffix)
-    hidden = any(part.startswith((".", "_")) and part not in (".", "..") for part in parts)
-    return not hidden and SUFFIXES.get(last.rpartition(".")[2]) in FORMATS
-
-
-def _path_values(name: str) -> tuple[tuple[str, str], ...]:
-    pairs = (part.partition("=") for part in name.split("/")[:-1])
-    return tuple((key, value) for key, sign, value in pairs if sign and key)
-
-
-def _natural(path: str) -> list[tuple[int, int, str]]:
-    parts = re.split(r"(\d+)", path)
-    return [(1, int(part), "") if part.isdecimal() else (0, 0, part) for part in parts]
+    Examples
+    --------
+    >>> describe_key(["customer", "topic"], '["c7","spam"]')
+    "customer 'c7', topic 'spam'"
+    """
+    values = zip(by, split_key(key, len(by)), strict=True)
+    return ", ".join(f"{name} {short_repr(value)}" for name, value in values)
 
 
 @dataclass
@@ -190,21 +113,23 @@ class RowReader:
         The roles of the columns and the classes, and what the first rows have decided.
     types : pyarrow.Schema
         The type of each column that is read, with `KEY` and `TIME`.
-    by, time : str or None
-        The columns of keys and of times.
+    by : tuple of str
+        The columns of keys; none if there are no keys.
+    time : str or None
+        The column of times.
     encoding : str
         The encoding of text; "" detects it.
     """
 
     builder: ChunkBuilder
     types: Any
-    by: str | None
+    by: tuple[str, ...]
     time: str | None
     encoding: str = ""
 
     @classmethod
     def infer(
-        cls, partition: Partition, options: PanelOptions, by: str | None, time: str | None = None
+        cls, partition: Partition, options: PanelOptions, by: tuple[str, ...] = (), time: str | None = None
     ) -> RowReader:
         """Infer the roles of columns from the first rows of a partition.
 
@@ -222,14 +147,15 @@ class RowReader:
         StreamError
             If the roles are not clear, or a table has a row per vote.
         """
-        table = _open(partition, HEAD_ROWS, options.encoding, (by, time))
+        _check_options(options, by, time)
+        named = by if time is None else (*by, time)
+        table = _open(partition, HEAD_ROWS, options.encoding, named)
         try:
             head = next(table.batches())
             raw = _with_values(table.table, partition)
         finally:
             table.close()
-        named = tuple(name for name in (by, time) if name is not None)
-        columns = [*raw.data.column_names, *(name for name in named if name in head.table.column_names)]
+        columns = list(dict.fromkeys((*raw.data.column_names, *head.table.column_names)))
         for name in named:
             if name not in columns:
                 raise missing_column(partition.name, name, columns)
@@ -245,7 +171,7 @@ class RowReader:
         )  # fmt: skip
         builder.chunk(raw.coded_data, raw.lines)  # the first chunk decides what is per cent, and a number
         used = [one.name for one in panel.reading.roles if one.role not in ("ignored", "time")]
-        fields = [] if by is None else [pa.field(KEY, pa.string())]
+        fields = [pa.field(KEY, pa.string())] if by else []
         if time is not None:
             kept = head.table if time in head.table.column_names else raw.data
             fields.append(pa.field(TIME, _time_type(single_chunk(kept.column(time)), time, partition)))
@@ -275,7 +201,7 @@ class RowReader:
             If it cannot be read, or lacks a column; the sentence names the partition.
         """
         try:
-            table = _open(partition, rows, self.encoding, (self.by, self.time))
+            table = _open(partition, rows, self.encoding, (*self.by, self.time))
         except EmptyTableError:
             return
         try:
@@ -288,15 +214,16 @@ class RowReader:
         data = _with_values(batch.table, partition)
         columns, found = [], False
         for field in self.types:
-            name = {KEY: self.by, TIME: self.time}.get(field.name, field.name)
+            if field.name == KEY:
+                columns.append(self._keys(data, partition, batch.lines))
+                continue
+            name = self.time if field.name == TIME else field.name
             if name in data.column_names:
-                found |= field.name not in (KEY, TIME)
+                found |= field.name != TIME
                 columns.append(
                     _cast(single_chunk(data.column(name)), field, str(name), partition, batch.lines)
                 )
-            elif field.name == KEY or (
-                labels and (field.name == TIME or name == self.reading.column("label"))
-            ):
+            elif labels and (field.name == TIME or name == self.reading.column("label")):
                 raise missing_column(partition.name, str(name), data.column_names)
             else:  # an expert that did not exist yet
                 columns.append(pa.nulls(data.num_rows, field.type))
@@ -307,6 +234,27 @@ class RowReader:
             )
         table = pa.table(columns, schema=self.types)
         return table.append_column(ROW, pa.array(np.asarray(batch.lines, np.int64)))
+
+    def _keys(self, data: Any, partition: Partition, lines: Any) -> Any:
+        """Return the text of the key of each row; none if one of its columns is empty."""
+        field, columns = pa.field(KEY, pa.string()), []
+        for name in self.by:
+            if name not in data.column_names:
+                raise missing_column(partition.name, name, data.column_names)
+            column = single_chunk(data.column(name))
+            if pa.types.is_nested(column.type):
+                raise StreamError(
+                    f"{partition.name}: {short_repr(name)} holds {column.type}, which cannot be a key; use a"
+                    " column of texts or numbers"
+                )
+            columns.append(_cast(column, field, name, partition, lines))
+        if len(columns) == 1:
+            return columns[0]
+        quoted = [
+            pc.replace_substring(pc.replace_substring(one, "\\", "\\\\"), '"', '\\"') for one in columns
+        ]  # as `join_key` does
+        inner = pc.binary_join_element_wise(*quoted, '","')
+        return pc.binary_join_element_wise('["', inner, '"]', "")
 
     def chunk(self, table: Any, file: str = "") -> Chunk:
         """Return the rows of a table as items.
@@ -325,7 +273,7 @@ class RowReader:
         """Return the reader as values that JSON has."""
         builder, classes = self.builder, self.builder.classes
         return {
-            "by": self.by,
+            "by": self.by[0] if len(self.by) == 1 else self.by or None,
             "time": self.time,
             "encoding": self.encoding,
             "roles": [[one.name, one.role, one.expert, one.label] for one in self.reading.roles],
@@ -351,7 +299,46 @@ class RowReader:
         builder.per_cent.update(stored["per_cent"])
         builder.decoder.numeric.update(stored["numeric"])
         types = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(stored["types"])))
-        return cls(builder, types, stored["by"], stored["time"], stored["encoding"])
+        by = () if stored["by"] is None else key_columns(stored["by"])
+        return cls(builder, types, by, stored["time"], stored["encoding"])
+
+
+def _check_options(options: PanelOptions, by: tuple[str, ...], time: str | None) -> None:
+    """Refuse what would have no effect, and a column with two roles."""
+    unused = [name for name in UNUSED if getattr(options, name)] + ["no_header"] * (not options.header)
+    if unused:
+        name = unused[0].replace("_", "-")
+        raise StreamError(f"--{name} has no effect on the rows of a data set; leave it out")
+    columns = {
+        "--by": [*by],
+        "--time": [time] if time else [],
+        "--label": [options.label] if options.label else [],
+        "--experts": [*(options.experts or ())],
+        "--attributes": [*options.attributes],
+    }
+    check_roles_once(columns, "the data set")
+
+
+def given_options(options: PanelOptions) -> dict[str, Any]:
+    """Return what a user says about columns, as values that JSON has.
+
+    Parameters
+    ----------
+    options
+        The options; those that have their default, and `needs_label`, are left out.
+
+    Examples
+    --------
+    >>> given_options(PanelOptions(label="truth", ignore=("when",)))
+    {'label': 'truth', 'ignore': ['when']}
+    """
+    default = replace(PanelOptions(), needs_label=options.needs_label)
+    given = {one.name: getattr(options, one.name) for one in fields(options)}
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in given.items()
+        if value != getattr(default, name)
+    }
 
 
 def _open(partition: Partition, rows: int, encoding: str, keep: Iterable[str | None]) -> StreamedTable:

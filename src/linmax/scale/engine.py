@@ -226,7 +226,7 @@ class DaskCluster:
         from distributed.comm.core import CommClosedError
 
         try:
-            return future.result(timeout=WAIT)
+            return self._wait(future)
         except KilledWorker:
             raise WorkerError(
                 "a task ended its worker several times, possibly because memory ran out; give workers more"
@@ -236,6 +236,15 @@ class DaskCluster:
             if isinstance(error, OSError) and not isinstance(error, CommClosedError | TimeoutError):
                 raise  # of the task itself
             raise LostSchedulerError(f"the connection to the scheduler at {self._address} is lost") from None
+
+    def _wait(self, future: Any) -> Any:
+        """Return the result of a task, which may run again if its worker has died meanwhile."""
+        while True:
+            try:
+                return future.result(timeout=WAIT)
+            except TimeoutError:
+                if future.status == "error" or self.client.status != "running":
+                    raise
 
 
 def gather_all(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any, ParamSpec
 
 from linmax.fusion import Fusion
-from linmax.scale.messages import Item, Message, Position, Rejections, Report, logger, read_message
+from linmax.scale.messages import Item, Message, Position, Rejections, Report, read_message
 from linmax.scale.sources import Source, open_source
 from linmax.scale.targets import Context, StoppedError, Target, pauses
 from linmax.scale.targets.model import ModelTarget
@@ -19,9 +21,10 @@ from linmax.validation import check_integer
 READ_SECONDS = 0.25  # for which a read waits for the first message
 COMMIT_EVERY = 1.0  # seconds between two commits to the broker, and two looks at the lag
 Progress = Callable[[Report], None]
+P = ParamSpec("P")
 
 
-def follow(
+async def follow_async(
     source: str,
     fusion: Fusion | Target,
     *,
@@ -41,6 +44,8 @@ def follow(
     later, ``{"id", "label"}`` for that label, or both in one. Each is processed exactly once in effect: the
     position in the log is saved with what was learned (in the notes of a model file, or in the transaction
     with the events of a server's log), or the ids make repeated messages harmless (over HTTP).
+
+    `follow` returns when the work is done; `follow_async` is the same for programs that run asyncio.
 
     Parameters
     ----------
@@ -62,7 +67,7 @@ def follow(
     rejected
         A file to which messages that cannot be used are appended, a line of JSON each.
     on_progress
-        Called with the counts after each batch, and while nothing comes.
+        Called with the counts after each batch, and while nothing comes or can be saved.
     should_stop
         Asked between two batches; true ends the work, after everything was saved.
 
@@ -85,50 +90,6 @@ def follow(
     Traceback (most recent call last):
     ValueError: redis://127.0.0.1:1/0?stream=votes cannot be read (...); check the address and the broker
     """
-    return asyncio.run(
-        follow_async(
-            source,
-            fusion,
-            file=file,
-            from_start=from_start,
-            until_idle=until_idle,
-            batch=batch,
-            save_every=save_every,
-            save_seconds=save_seconds,
-            rejected=rejected,
-            on_progress=on_progress,
-            should_stop=should_stop,
-        )
-    )
-
-
-async def follow_async(
-    source: str,
-    fusion: Fusion | Target,
-    *,
-    file: str | os.PathLike[str] | None = None,
-    from_start: bool = False,
-    until_idle: float | None = None,
-    batch: int = 1000,
-    save_every: int = 10_000,
-    save_seconds: float = 5.0,
-    rejected: str | os.PathLike[str] | None = None,
-    on_progress: Progress | None = None,
-    should_stop: Callable[[], bool] = lambda: False,
-) -> Report:
-    """Do what `follow` does in a program that runs asyncio.
-
-    Parameters
-    ----------
-    source, fusion, file, from_start, until_idle, batch, save_every, save_seconds
-        As for `follow`.
-    rejected, on_progress, should_stop
-        As for `follow`.
-
-    Returns
-    -------
-    Report
-    """
     check_integer("follow", "batch", batch, 1)
     check_integer("follow", "save_every", save_every, 1)
     if isinstance(fusion, Fusion):
@@ -142,6 +103,20 @@ async def follow_async(
     follower.on_progress = on_progress or follower.on_progress
     await follower.run(from_start, until_idle)
     return follower.report
+
+
+def _run(function: Callable[P, Coroutine[Any, Any, Report]], name: str) -> Callable[P, Report]:
+    """Return a function with the same parameters that runs asyncio itself."""
+
+    @functools.wraps(function)
+    def run(*arguments: P.args, **options: P.kwargs) -> Report:
+        return asyncio.run(function(*arguments, **options))
+
+    run.__name__ = run.__qualname__ = name
+    return run
+
+
+follow = _run(follow_async, "follow")
 
 
 class Follower:
@@ -197,7 +172,7 @@ class Follower:
 
     async def _open(self, from_start: bool) -> None:
         """Open the target and the log, and go to where the last run has ended."""
-        position = await self.target.open(Context(self.source.key, self.rejections, self._pause))
+        position = await self.target.open(self._context())
         try:
             await self.source.connect()
             if not self.target.keeps_position:
@@ -210,6 +185,10 @@ class Follower:
         if not self.target.keeps_position:
             self.target.saved = dict(self.position)
             await self._commit()
+
+    def _context(self) -> Context:
+        source = self.source
+        return Context(source.key, source.place, source.address.moved, self.rejections, self._pause)
 
     async def _loop(self, until_idle: float | None) -> None:
         wait = READ_SECONDS if until_idle is None else min(READ_SECONDS, max(until_idle, 0.01))
@@ -271,19 +250,19 @@ class Follower:
 
     async def _reconnect(self, error: ConnectionError) -> None:
         """Connect again, until it works, and continue from the last batch that was processed."""
-        logger.warning("%s; trying again", error)
         for seconds in pauses():
-            await self._pause(seconds)
+            await self._context().retry(seconds, str(error))
             await self.source.close()
             try:
                 await self.source.connect()
                 self.position = await self.source.seek(self.position, False)
                 return
-            except ConnectionError:
-                self.on_progress(self.report)
+            except ConnectionError as again:
+                error = again
 
     async def _pause(self, seconds: float) -> None:
         """Wait; an error ends the work if it is to end."""
+        self.on_progress(self.report)
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             if self.should_stop():

@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 from linmax._files import lock_file, unlock_file
 from linmax.fusion import Fusion
 from linmax.panels.roles.column_role import PanelOptions
-from linmax.scale.dataset import Partition, RowReader, list_partitions
+from linmax.scale.dataset import RowReader, given_options, key_columns
 from linmax.scale.engine import open_engine
 from linmax.scale.keyed_run import KeyedRun, OnProgress
-from linmax.scale.store import FORMAT, PRIOR, VERSION, KeyedModels, read_manifest
+from linmax.scale.partition import Partition, list_partitions
+from linmax.scale.store import FORMAT, PRIOR, RESULT, VERSION, KeyedModels, read_manifest
 from linmax.spec import Learner, parse
 from linmax.streams import StreamError
-from linmax.validation import check_integer
+from linmax.validation import check_integer, require
 
 BUCKET_BYTES = 32 << 20
 """Bytes of the files of a data set that go into one bucket."""
@@ -56,7 +57,7 @@ class KeyedResult(NamedTuple):
 def keyed(
     dataset: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
-    by: str,
+    by: str | Sequence[str],
     store: str | os.PathLike[str],
     learner: Learner | str | None = None,
     time: str | None = None,
@@ -82,7 +83,8 @@ def keyed(
         A folder, a file or a pattern, or several of them; also remote ones such as ``s3://bucket/votes``. The
         files are Parquet, CSV, JSONL or Arrow, with a row per item; all have the same columns.
     by
-        The column of keys, such as "customer". A folder ``customer=c7`` gives it, too.
+        The column of keys, such as "customer", or several: ``["customer", "topic"]``. A folder
+        ``customer=c7`` gives one, too.
     store
         The folder for the models and the results. All workers must see it under this path.
     learner
@@ -95,10 +97,10 @@ def keyed(
     pooled
         The number of items, drawn from all keys, that one model learns before; every key then starts from a
         copy of it, and these items are not learned again. True is 1000. A larger number ties the keys closer
-        to their common model.
+        to their common model. There must be more items than that.
     buckets
-        The number of buckets, by default one per 32 MB of files, and at least 4 per worker. A bucket is in
-        the memory of one worker at a time.
+        The number of buckets, at most 4096, by default one per 32 MB of files, and at least 4 per worker. A
+        bucket is in the memory of one worker at a time.
     resume
         Learn what is new since the last run into this store, or go on with one that was stopped.
     relearn
@@ -109,7 +111,8 @@ def keyed(
         Called with "split" or "learn", the number of finished tasks and their number.
     **columns
         The roles of columns, where they are not inferred: ``label``, ``experts``, ``attributes``, ``ignore``,
-        ``classes``, ``missing`` and ``encoding``, as in `linmax.panels`.
+        ``classes``, ``missing`` and ``encoding``, as in `linmax.panels`. A run that is resumed has those of
+        the first one.
 
     Returns
     -------
@@ -134,14 +137,26 @@ def keyed(
     (5, 200, ['ann', 'bob'])
     """
     folder = Path(store)
-    pooled = POOLED if pooled is True else int(pooled)
-    for name, value in (("pooled", pooled), *((("buckets", buckets),) if buckets is not None else ())):
-        check_integer("keyed", name, value, 0 if name == "pooled" else 1)
+    pooled = POOLED if pooled is True else 0 if pooled is False else pooled
+    check_integer("keyed", "pooled", pooled, 0)
+    check_integer("keyed", "seed", seed, 0)
+    if buckets is not None:
+        check_integer("keyed", "buckets", buckets, 1)
+        require(
+            buckets <= MAX_BUCKETS,
+            f"keyed requires at most {MAX_BUCKETS:,} buckets (got {buckets:,}); leave it out, or use fewer",
+        )
+    keys = key_columns(by)
+    for name in keys if len(keys) > 1 else ():
+        require(
+            name not in RESULT.names,
+            f"the table of results has a column {name!r}, too; rename that of the data set",
+        )
     if resume and relearn:
         raise ValueError("resume and relearn exclude each other; pass one of them")
     parsed: Learner | None = parse(learner) if isinstance(learner, str) else learner
-    home = os.path.realpath(folder) + os.sep
-    partitions = [one for one in list_partitions(dataset) if not os.path.realpath(one.path).startswith(home)]
+    options = PanelOptions(**columns)
+    partitions = list_partitions(dataset, outside=folder)
     with _locked(folder):
         if relearn:
             _remove(folder)
@@ -151,10 +166,10 @@ def keyed(
                 f"{folder} has models already; resume to learn what is new, or relearn to begin again"
             )
         with open_engine(cluster, workers) as engine:
-            wanted = {"by": by, "time": time, "seed": seed, "pooled": pooled}
+            wanted: dict[str, Any] = {"by": keys[0] if len(keys) == 1 else list(keys), "time": time}
+            wanted |= {"seed": seed, "pooled": pooled, "columns": given_options(options)}
             if manifest is None:
-                options = PanelOptions(**columns)
-                reader = _infer(partitions, options, by, time)
+                reader = _infer(partitions, options, keys, time)
                 count = buckets or _count_buckets(partitions, engine.workers)
                 manifest = _new_manifest(reader, parsed, wanted, count)
             else:
@@ -166,7 +181,9 @@ def keyed(
     return KeyedResult(models, len(models), run.items, run.without_key, run.notes, run.problems)
 
 
-def _infer(partitions: list[Partition], options: PanelOptions, by: str, time: str | None) -> RowReader:
+def _infer(
+    partitions: list[Partition], options: PanelOptions, by: tuple[str, ...], time: str | None
+) -> RowReader:
     """Return how rows are read, by the first partition that can be read."""
     first: StreamError | None = None
     for partition in partitions:
@@ -197,6 +214,7 @@ def _new_manifest(
         "reader": reader.as_json(),
         "seed": wanted["seed"],
         "pooled": wanted["pooled"],
+        "columns": wanted["columns"],
         "sampled": -1,
         "run": 0,
         "buckets": buckets,
@@ -213,6 +231,10 @@ def _check_same(
     """Refuse to go on with other settings than those of the store."""
     stored = {name: manifest["reader"].get(name, manifest.get(name)) for name in wanted}
     given = dict(wanted)
+    columns = stored.pop("columns")
+    for name, value in given.pop("columns").items():  # the others are those of the first run
+        if columns is not None:  # earlier versions have not stored them
+            stored[name], given[name] = columns.get(name), value
     if not wanted["pooled"]:
         del given["pooled"]
     if learner is not None:

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from linmax.scale.bucket import BucketJob, KeyedPlan, learn_bucket, learn_prior
-from linmax.scale.dataset import Partition
+from linmax.scale.dataset import describe_key, key_columns
 from linmax.scale.engine import Engine, WorkerError, gather_all
+from linmax.scale.partition import Partition
 from linmax.scale.split import SplitJob, split_partition
 from linmax.scale.store import PRIOR, write_manifest, write_results
+from linmax.streams import StreamError
 
 OnProgress = Callable[[str, int, int], None]
 
@@ -47,7 +49,8 @@ class KeyedRun:
         engine: Engine,
         on_progress: OnProgress,
     ) -> None:
-        self.folder, self.manifest, self.engine = folder, manifest, engine
+        self.folder = Path(os.path.abspath(folder))  # workers may be in another one
+        self.manifest, self.engine = manifest, engine
         self.on_progress = on_progress
         self.items = self.without_key = 0
         self.notes: list[str] = []
@@ -57,11 +60,12 @@ class KeyedRun:
     def split(self, dataset: list[Partition]) -> None:
         """Split the partitions that are new, and those that some keys have still to learn."""
         entries = self.manifest["partitions"]
-        known = {entry["path"]: number for number, entry in enumerate(entries) if entry["path"] is not None}
-        now = {one.path: one for one in dataset}
-        for path, number in known.items():
-            if path in now:
-                self._check_unchanged(entries[number], now[path])
+        now = {one.place: one._replace(path=one.place) for one in dataset}
+        self._find_moved(now)
+        known = {_place(entry): number for number, entry in enumerate(entries) if entry["path"] is not None}
+        for place, number in known.items():
+            if place in now:
+                self._check_unchanged(entries[number], now[place])
         missing = self._first_missing()
         jobs = [
             SplitJob(number, Partition(entry["path"], entry["name"], _pairs(entry)), self._target(number))
@@ -69,7 +73,7 @@ class KeyedRun:
             if number >= missing and entry["path"] is not None and not os.path.exists(self._target(number))
         ]
         old = len(jobs)
-        new = [one for one in dataset if one.path not in known]
+        new = [one for place, one in now.items() if place not in known]
         jobs += [SplitJob(i, one, self._target(i)) for i, one in enumerate(new, len(entries))]
         if not jobs:
             return
@@ -87,6 +91,8 @@ class KeyedRun:
         found |= any(not isinstance(result, Exception) for result in results)
         if any(isinstance(result, Exception) for result in results[:old]) or not found:
             raise ValueError(self.problems[0])
+        if sampled:
+            self._check_sample(entries, results)
         latest = max((one["latest"] for one in entries if one.get("latest") is not None), default=None)
         for job, result in zip(jobs[old:], results[old:], strict=True):
             self._accept(job, result, latest)
@@ -104,6 +110,45 @@ class KeyedRun:
                 f" ({latest}): they are learned after those"
             )
         self.manifest["partitions"].append({**job.partition._asdict(), **result._asdict()})
+
+    def _find_moved(self, now: dict[str, Partition]) -> None:
+        """Learn nothing twice: a file that is elsewhere now is known by its content.
+
+        One in the folder of another key is another one: the path says which rows it has.
+        """
+        entries = self.manifest["partitions"]
+        gone = [one for one in entries if one["path"] is not None and _place(one) not in now]
+        known = {_place(one) for one in entries if one["path"] is not None}
+        for place, partition in now.items():
+            if place in known:
+                continue
+            with contextlib.suppress(OSError, StreamError):  # what cannot be read is reported later
+                stamp = partition.stamp()
+                alike = [
+                    one
+                    for one in gone
+                    if one["rows"] and one["stamp"][0] == stamp[0] and _pairs(one) == partition.values
+                ]
+                digest = partition.digest() if alike else None
+                for entry in [one for one in alike if one["digest"] == digest][:1]:
+                    self.notes.append(
+                        f"{partition.name} has the content of {entry['path']}, which was learned, and is"
+                        " taken for the same file at another place"
+                    )
+                    entry |= {**partition._asdict(), "stamp": stamp}
+                    gone.remove(entry)
+                    write_manifest(self.folder, self.manifest)
+
+    def _check_sample(self, entries: list[dict[str, Any]], results: list[Any]) -> None:
+        """Refuse a prior that would leave nothing for the keys."""
+        found = [one["rows"] for one in entries if one["path"] is not None]
+        rows = sum(found) + sum(one.rows for one in results if not isinstance(one, Exception))
+        if rows <= self.manifest["pooled"]:
+            shutil.rmtree(self.spill, ignore_errors=True)
+            raise ValueError(
+                f"pooled {self.manifest['pooled']:,} takes all {rows:,} items, and leaves none for the keys;"
+                " use fewer"
+            )
 
     def _check_unchanged(self, entry: dict[str, Any], partition: Partition) -> None:
         with contextlib.suppress(OSError):
@@ -165,10 +210,10 @@ class KeyedRun:
         failed = Counter(str(result) for result in results if isinstance(result, Exception))
         for reason, count in failed.items():
             self.problems.append(f"{count} of {len(jobs)} buckets of keys were not learned: {reason}")
-        by = manifest["reader"]["by"]
+        by = key_columns(manifest["reader"]["by"])
         for result in results:
             if not isinstance(result, Exception):
-                self.problems += [f"{by} {key!r}: {reason}" for key, reason in result.errors]
+                self.problems += [f"{describe_key(by, key)}: {reason}" for key, reason in result.errors]
         self._finish()
 
     def _with_prior(self, plan: KeyedPlan) -> KeyedPlan:
@@ -206,6 +251,11 @@ class KeyedRun:
         for path in self.folder.glob("models-*.parquet"):
             if path.name not in kept:
                 path.unlink(missing_ok=True)
+
+
+def _place(entry: dict[str, Any]) -> str:
+    """Return where the file of an entry is, whatever the current folder is."""
+    return Partition(entry["path"], entry["name"]).place
 
 
 def _pairs(entry: dict[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -20,10 +20,11 @@ from linmax._files import write_atomic
 from linmax.fusion import Fusion
 from linmax.panels.panel import read_panel
 from linmax.panels.roles.column_role import PanelOptions
-from linmax.scale.dataset import Partition
 from linmax.scale.engine import open_engine
+from linmax.scale.partition import Partition
 from linmax.spec import Learner, parse
 from linmax.streams.chunk import shuffle_items
+from linmax.validation import check_integer
 
 Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -135,7 +136,13 @@ def sweep(
     >>> [(one.learner, one.order, one.trials, one.mistakes) for one in results]
     [('Winnow(1.5)', None, 60, 0), ('Perceptron()', None, 60, 2), ('Winnow(1.5)', 1, 60, 0), ...]
     """
+    if isinstance(learners, str):
+        raise ValueError(f"learners is a list of learners (got {learners!r}); pass [{learners!r}]")
     texts = [repr(parse(one) if isinstance(one, str) else one) for one in learners]
+    orders = list(orders)
+    for order in orders:
+        if order is not None:
+            check_integer("sweep", "order", order, 0)
     named = panels if isinstance(panels, Mapping) else {_paths(panels)[0]: panels}
     options = PanelOptions(**columns)
     jobs = [
@@ -154,6 +161,13 @@ def sweep(
         if on_result is not None:
             on_result(place, result)
 
+    if cache is not None:
+        try:
+            Path(cache).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ValueError(
+                f"cannot write to the cache {os.fspath(cache)}: {error.strerror}; name a folder"
+            ) from None
     for place, (job, file) in enumerate(zip(jobs, places, strict=True)):
         stored = None if file is None else _read(job, file)
         if stored is not None:
@@ -163,7 +177,6 @@ def sweep(
     def finished(number: int, result: SweepResult) -> None:
         file = places[missing[number]]
         if file is not None:
-            file.parent.mkdir(parents=True, exist_ok=True)
             write_atomic(file, json.dumps(_as_json(result)).encode())
         keep(missing[number], result)
 

@@ -21,12 +21,14 @@ from linmax.panels.panel import read_panel
 from linmax.panels.roles.column_role import PanelOptions
 from linmax.panels.stored import reading_for
 from linmax.panels.streamed_table import EmptyTableError
-from linmax.scale.dataset import KEY, ROW, Partition, list_partitions
+from linmax.scale.dataset import KEY, ROW, given_options, split_key
 from linmax.scale.engine import gather_all, open_engine
 from linmax.scale.keyed_run import OnProgress, name_partition
-from linmax.scale.split import sort_rows
+from linmax.scale.partition import Partition, list_partitions
+from linmax.scale.split import bucket_of, sort_rows
 from linmax.scale.store import MANIFEST, KeyedModels
 from linmax.streams import Chunk, PredictionWriter
+from linmax.streams.archives import REMOTE
 from linmax.streams.formats import COMPRESSED_SUFFIXES
 
 FORMATS = ("parquet", "csv", "tsv", "jsonl")
@@ -106,7 +108,7 @@ def predict(
     max_error, coverage
         As for `Fusion.predict` and `Fusion.predict_set`; not with models by key.
     resume
-        Leave out partitions whose predictions are in the folder already.
+        Leave out partitions whose predictions are in the folder already, and newer than partition and model.
     cluster, workers
         Where the tasks run: see `open_engine`. The model is sent to each worker once.
     on_progress
@@ -136,10 +138,9 @@ def predict(
         raise ValueError(f"format is parquet, csv, tsv or jsonl (got {format!r})")
     plan = _plan(model, PanelOptions(**columns, needs_label=False), max_error, coverage)
     folder = Path(output)
-    home = os.path.realpath(folder) + os.sep
-    partitions = [one for one in list_partitions(dataset) if not os.path.realpath(one.path).startswith(home)]
-    jobs = _jobs(partitions, folder, format)
-    todo = [job for job in jobs if not (resume and os.path.exists(job.target))]
+    jobs = _jobs(list_partitions(dataset, outside=folder), folder, format)
+    changed = _changed(model)
+    todo = [job for job in jobs if not (resume and _is_current(job, changed))]
     for job in todo:
         try:
             os.makedirs(os.path.dirname(job.target), exist_ok=True)
@@ -147,7 +148,11 @@ def predict(
             raise ValueError(f"cannot write to {folder}: {error.strerror}; name another folder") from None
     progress = None if on_progress is None else partial(on_progress, "predict")
     with open_engine(cluster, workers) as engine:
-        found = gather_all(engine, engine.map(predict_partition, todo, plan), progress)
+        sent = [  # workers may be in another folder
+            PredictionJob(job.partition._replace(path=job.partition.place), os.path.abspath(job.target))
+            for job in todo
+        ]
+        found = gather_all(engine, engine.map(predict_partition, sent, plan), progress)
     pairs = list(zip(todo, found, strict=True))
     problems = [
         name_partition(str(one), job.partition.name) for job, one in pairs if isinstance(one, Exception)
@@ -161,6 +166,24 @@ def predict(
     return PredictionResult(rows, labelled, correct, without_model, files, len(jobs) - len(todo), problems)
 
 
+def _changed(model: Any) -> int:
+    """Return when a model was written; 0 for a session in memory."""
+    if isinstance(model, Fusion):
+        return 0
+    path = model.folder if isinstance(model, KeyedModels) else Path(model)
+    return os.stat(path / MANIFEST if path.is_dir() else path).st_mtime_ns
+
+
+def _is_current(job: PredictionJob, changed: int) -> bool:
+    """Whether predictions are there, and were written after the partition and the model."""
+    try:
+        written = os.stat(job.target).st_mtime_ns
+        local = not REMOTE.match(job.partition.path)
+        return written >= max(changed, os.stat(job.partition.path).st_mtime_ns if local else 0)
+    except OSError:
+        return False
+
+
 def _plan(
     model: Any, options: PanelOptions, max_error: float | None, coverage: float | None
 ) -> PredictionPlan:
@@ -169,8 +192,10 @@ def _plan(
     if isinstance(model, KeyedModels):
         if max_error is not None or coverage is not None:
             raise ValueError("max_error and coverage need one model; leave them out with models by key")
+        for name in given_options(options):
+            raise ValueError(f"models by key read the columns that they have learned; leave out {name}")
         changed = os.stat(model.folder / MANIFEST).st_mtime_ns
-        return PredictionPlan(None, (str(model.folder), changed), options, None, None)
+        return PredictionPlan(None, (os.path.abspath(model.folder), changed), options, None, None)
     fusion = model if isinstance(model, Fusion) else load(model)
     return PredictionPlan(to_bytes(fusion), None, options, max_error, coverage)
 
@@ -245,7 +270,7 @@ def _predict_plain(fusion: Fusion, partition: Partition, plan: PredictionPlan) -
 def _predict_keyed(partition: Partition, store: tuple[str, int]) -> Iterator[tuple[Chunk, Any, Any]]:
     """Yield the rows of a partition in their order, with the predictions of the models of their keys."""
     models = _models(store)
-    reader = models.reader
+    reader, buckets = models.reader, models.manifest["buckets"]
     for table in reader.tables(partition, labels=False):
         chunk = reader.chunk(table, partition.name)
         guesses, margins = np.full(chunk.items, None, object), np.full(chunk.items, np.nan)
@@ -254,7 +279,8 @@ def _predict_keyed(partition: Partition, store: tuple[str, int]) -> Iterator[tup
         by_row = by_row.filter(pc.is_valid(by_row.column(KEY)))
         ordered, keys, starts = sort_rows(by_row)
         rows = ordered.column(ROW).to_numpy()
-        for key, (start, stop) in zip(keys, pairwise(starts.tolist()), strict=True):
+        parts = zip(keys, pairwise(starts.tolist()), strict=True)
+        for key, (start, stop) in sorted(parts, key=lambda one: bucket_of(one[0], buckets)):  # file by file
             fusion = _fusion(store, key)
             if fusion is None:
                 continue
@@ -275,4 +301,5 @@ def _models(store: tuple[str, int]) -> KeyedModels:
 @lru_cache(CACHED_MODELS)
 def _fusion(store: tuple[str, int], key: str) -> Fusion | None:
     models = _models(store)
-    return models.get(key) or models.prior
+    found = models.get(split_key(key, len(models.by)))
+    return models.prior if found is None else found

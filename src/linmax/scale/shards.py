@@ -17,8 +17,9 @@ from linmax.rules.base import Rule
 from linmax.rules.logistic import Logistic
 from linmax.rules.passive_aggressive import PassiveAggressive
 from linmax.rules.perceptron import Perceptron
-from linmax.scale.dataset import Partition, RowReader, list_partitions
+from linmax.scale.dataset import RowReader
 from linmax.scale.engine import open_engine
+from linmax.scale.partition import Partition, list_partitions
 from linmax.spec import Learner, parse
 from linmax.streams.chunk import concat_chunks
 from linmax.techniques import NaiveBayes
@@ -241,11 +242,15 @@ def _session(plan: MixPlan) -> Fusion:
 
 
 def _sources(shards: Any, columns: dict[str, Any]) -> tuple[list[Any], dict[str, Any] | None]:
-    listed = isinstance(shards, Sequence) and not isinstance(shards, str) and len(shards) > 0
-    if listed and all(isinstance(one, tuple) and len(one) == 2 for one in shards):
+    listed = isinstance(shards, Sequence) and not isinstance(shards, str)
+    if listed and not shards:
+        raise ValueError("there is no shard; pass a data set, or a list of pairs of votes and labels")
+    if listed and not all(isinstance(one, str | os.PathLike) for one in shards):
+        if not all(isinstance(one, tuple) and len(one) == 2 for one in shards):
+            raise ValueError("shards are the files of a data set, or pairs (votes, labels); pass one of both")
         return list(shards), None
     partitions = list_partitions(shards)
-    return list(partitions), RowReader.infer(partitions[0], PanelOptions(**columns), None).as_json()
+    return list(partitions), RowReader.infer(partitions[0], PanelOptions(**columns)).as_json()
 
 
 def _read(source: Any, reader: dict[str, Any] | None) -> tuple[Any, Any]:

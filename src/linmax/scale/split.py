@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from linmax._files import open_atomic
-from linmax.scale.dataset import KEY, ROW, TIME, Partition, RowReader
+from linmax.scale.dataset import KEY, ROW, TIME, RowReader
+from linmax.scale.partition import Partition
 from linmax.streams.columns import single_chunk
 
 ROW_BITS = 40

@@ -17,13 +17,17 @@ import pyarrow.parquet as pq
 from linmax._files import write_atomic
 from linmax.fusion import Fusion, load
 from linmax.fusion.model_file import from_bytes
-from linmax.scale.dataset import RowReader
+from linmax.scale.dataset import RowReader, describe_key, join_key, key_columns, split_key
 from linmax.scale.split import bucket_of
 
+Key = str | tuple[str, ...]
+"""The value of the column of keys, or those of several columns."""
 FORMAT, VERSION = "linmax-keyed", 1
 MANIFEST, RESULTS, PRIOR = "manifest.json", "results.parquet", "prior.linmax"
 ROW_GROUP = 256
 """Models of a row group, which are read together."""
+CACHED_GROUPS = 8
+"""Row groups in memory: who asks for the models of a file in their order reads each row group once."""
 
 RESULT = pa.schema(
     [
@@ -91,9 +95,9 @@ class KeyedModels:
             )
 
     @property
-    def by(self) -> str:
-        """The column of keys."""
-        return str(self.manifest["reader"]["by"])
+    def by(self) -> tuple[str, ...]:
+        """The columns of keys, usually one."""
+        return key_columns(self.manifest["reader"]["by"])
 
     @property
     def reader(self) -> RowReader:
@@ -106,29 +110,46 @@ class KeyedModels:
         return load(self.folder / PRIOR) if self.manifest["pooled"] else None
 
     def table(self) -> Any:
-        """Return the table of results: a row per key, with its items, its mistakes and the baselines."""
+        """Return the table of results: a row per key, with its items, its mistakes and the baselines.
+
+        If keys have several columns, these are at the end, and the key is a JSON list of their values.
+        """
         return read_columns(self.folder / RESULTS)
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[Key]:
         files = [name for name in self.manifest["files"] if name is not None]
-        return iter(sorted(key for name in files for key in _rows_of(self.folder / name)))
+        keys = sorted(key for name in files for key in _rows_of(self.folder / name))
+        columns = len(self.by)
+        return iter(keys if columns == 1 else [split_key(key, columns) for key in keys])
 
     def __len__(self) -> int:
         files = [name for name in self.manifest["files"] if name is not None]
         return sum(pq.read_metadata(self.folder / name).num_rows for name in files)
 
-    def __getitem__(self, key: str) -> Fusion:
-        content = self.model_bytes(str(key))
-        if content is None:
-            raise KeyError(f"there is no model of {self.by} {key!r}")
-        return from_bytes(content, f"the model of {self.by} {key!r}")
+    def __getitem__(self, key: Key) -> Fusion:
+        found = self.get(key)
+        if found is None:
+            raise KeyError(f"there is no model of {describe_key(self.by, self._text(key))}")
+        return found
 
-    def get(self, key: str) -> Fusion | None:
+    def __contains__(self, key: Key) -> bool:
+        return self.model_bytes(self._text(key)) is not None
+
+    def get(self, key: Key) -> Fusion | None:
         """Return the model of a key, or None."""
-        return None if self.model_bytes(str(key)) is None else self[key]
+        text = self._text(key)
+        content = self.model_bytes(text)
+        return None if content is None else from_bytes(content, f"the model of {describe_key(self.by, text)}")
+
+    def _text(self, key: Key) -> str:
+        """Return the text of a key, of which values may be numbers, too."""
+        values = (key,) if isinstance(key, str) or not isinstance(key, tuple | list) else tuple(key)
+        if len(values) != len(self.by):
+            raise KeyError(f"a key has a value for each of {', '.join(self.by)} (got {key!r})")
+        return join_key([str(value) for value in values])
 
     def model_bytes(self, key: str) -> bytes | None:
-        """Return the content of the model of a key, or None."""
+        """Return the content of the model of the text of a key, or None."""
         name = self.manifest["files"][bucket_of(key, self.manifest["buckets"])]
         if name is None:
             return None
@@ -136,9 +157,8 @@ class KeyedModels:
         row = _rows_of(path).get(key)
         if row is None:
             return None
-        with pq.ParquetFile(path) as file:
-            group = file.read_row_group(row // ROW_GROUP, columns=["model"])
-        content: bytes | None = group.column("model")[row % ROW_GROUP].as_py()
+        models = _read_models(str(path), path.stat().st_mtime_ns, row // ROW_GROUP)
+        content: bytes | None = models[row % ROW_GROUP].as_py()
         return content
 
 
@@ -157,6 +177,12 @@ def read_columns(path: str | os.PathLike[str], columns: list[str] | None = None)
 def _rows_of(path: Path) -> dict[str, int]:
     """Return the row of each key in a file of models."""
     return _read_rows(str(path), path.stat().st_mtime_ns)
+
+
+@lru_cache(CACHED_GROUPS)
+def _read_models(path: str, _: int, group: int) -> Any:
+    with pq.ParquetFile(path) as file:
+        return file.read_row_group(group, columns=["model"]).column("model")
 
 
 @lru_cache(256)
@@ -227,6 +253,11 @@ def write_results(folder: Path, manifest: dict[str, Any]) -> Any:
     tables = [read_columns(folder / name, RESULT.names) for name in files]
     table = pa.concat_tables(tables) if tables else RESULT.empty_table()
     table = table.take(pc.sort_indices(table, sort_keys=[("key", "ascending")])).combine_chunks()
+    by = key_columns(manifest["reader"]["by"])
+    if len(by) > 1:
+        values = zip(*(split_key(key, len(by)) for key in table.column("key").to_pylist()), strict=True)
+        for name, column in zip(by, list(values) or [()] * len(by), strict=True):
+            table = table.append_column(name, pa.array(column, pa.string()))
     content = io.BytesIO()
     pq.write_table(table, content, compression="zstd")
     write_atomic(folder / RESULTS, content.getvalue())

@@ -34,6 +34,8 @@ class Address:
         What follows the host, without the first slash.
     group : str
         The name under which the position in the log is saved.
+    moved : bool
+        Whether the log was at another address when its position was saved.
 
     Examples
     --------
@@ -59,6 +61,7 @@ class Address:
         self._options = dict(parse_qsl(parts.query, keep_blank_values=True))
         self._known: set[str] = set()
         self.group = self.option("group", GROUP)
+        self.moved = self.option("moved") == "1"
         self._shown = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
     def __repr__(self) -> str:
@@ -98,16 +101,21 @@ class Source:
     ----------
     key : str
         What names the log and the group where a position is saved.
+    place : str
+        Where the log is: a position counts at its place only.
     lost : int
         Messages that the broker had removed before they were read, as far as it is known.
     """
 
     product: ClassVar[str]
+    port: ClassVar[int]
+    """The usual port."""
 
     def __init__(self, address: Address, names: list[str]) -> None:
         self.address = address
         self.names = names
         self.key = f"{self.product} {','.join(names)} {address.group}"
+        self.place = f"{address.host}:{address.port or self.port}"
         self.lost = 0
 
     def __repr__(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from typing import Any
 
 from linmax.scale.messages import Message, Position
@@ -12,12 +13,15 @@ from linmax.validation import require_extra
 PROTOCOLS = {(False, False): "PLAINTEXT", (False, True): "SASL_PLAINTEXT"}
 PROTOCOLS |= {(True, False): "SSL", (True, True): "SASL_SSL"}
 TLS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+UNPRINTED = logging.NullHandler()
+"""What aiokafka logs is not printed, unless a program asks for logs: errors are raised, too."""
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 
 def make_source(address: Address) -> Source:
     """Return the topics that an address names."""
     require_extra("aiokafka", "kafka", "following Kafka")
+    logging.getLogger("aiokafka").addHandler(UNPRINTED)
     tls = address.option("tls", "0")
     if tls not in TLS:
         raise ValueError(f"{address} should have tls=1 or tls=0 (got {tls[:20]!r})")
@@ -45,6 +49,7 @@ class KafkaSource(Source):
     """
 
     product = "kafka"
+    port = 9092
 
     def __init__(self, address: Address, names: list[str], tls: bool, mechanism: str) -> None:
         super().__init__(address, names)
@@ -62,7 +67,7 @@ class KafkaSource(Source):
         host = f"[{address.host}]" if ":" in address.host else address.host
         with self.errors(KafkaError):
             self._consumer = AIOKafkaConsumer(
-                bootstrap_servers=f"{host}:{address.port or 9092}", group_id=address.group,
+                bootstrap_servers=f"{host}:{address.port or self.port}", group_id=address.group,
                 enable_auto_commit=False, auto_offset_reset="none", request_timeout_ms=10_000,
                 security_protocol=PROTOCOLS[self.tls, address.user is not None],
                 ssl_context=create_ssl_context() if self.tls else None, sasl_mechanism=self.mechanism,

@@ -28,6 +28,17 @@ def make_source(address: Address) -> Source:
     return NatsSource(address, names, subject)
 
 
+def _key(name: str) -> str:
+    """Return a name as a part of a key of a bucket; different names give different keys.
+
+    >>> _key("a_b"), _key("a.b"), _key("é")
+    ('a_b', 'a=2Eb', '=C3=A9')
+    """
+    return "".join(
+        chr(byte) if re.match(rb"[A-Za-z0-9_-]", bytes([byte])) else f"={byte:02X}" for byte in name.encode()
+    )
+
+
 class NatsSource(Source):
     """A stream of JetStream; the sequence number of the last message is the position.
 
@@ -44,6 +55,7 @@ class NatsSource(Source):
     """
 
     product = "nats"
+    port = 4222
 
     def __init__(self, address: Address, names: list[str], subject: str) -> None:
         super().__init__(address, names)
@@ -54,7 +66,7 @@ class NatsSource(Source):
         self._js: Any = None
         self._pull: Any = None
         self._consumer = ""
-        self._group = re.sub(r"[^A-Za-z0-9_-]", "_", f"{self.stream}_{address.group}")
+        self._group = f"{_key(self.stream)}.{_key(address.group)}"
 
     async def connect(self) -> None:
         """Connect to the server."""
@@ -67,7 +79,7 @@ class NatsSource(Source):
         host = f"[{address.host}]" if ":" in address.host else address.host
         with self.errors(nats.errors.Error):
             self._client = await nats.connect(
-                f"{address.scheme}://{host}:{address.port or 4222}", user=address.user,
+                f"{address.scheme}://{host}:{address.port or self.port}", user=address.user,
                 password=address.password, allow_reconnect=False, max_reconnect_attempts=1,
                 reconnect_time_wait=0.1, connect_timeout=5, error_cb=ignore,
             )  # fmt: skip

@@ -34,9 +34,11 @@ class RedisSource(Source):
     """
 
     product = "redis"
+    port = 6379
 
     def __init__(self, address: Address, names: list[str], field: str) -> None:
         super().__init__(address, names)
+        self.place += f"/{address.path or 0}"
         self.field = field.encode()
         self._last: Position = {}
         self._read: dict[str, int] = {}  # entries up to the position, where it is known
@@ -55,7 +57,7 @@ class RedisSource(Source):
         except ValueError:
             raise ValueError(f"{self} should have the number of a database after the host") from None
         self._client = redis.Redis(
-            host=address.host, port=address.port or 6379, db=database, username=address.user or None,
+            host=address.host, port=address.port or self.port, db=database, username=address.user or None,
             password=address.password, ssl=address.scheme == "rediss", socket_connect_timeout=5,
             socket_timeout=30, retry=Retry(NoBackoff(), 0),
         )  # fmt: skip

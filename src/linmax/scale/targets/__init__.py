@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, NamedTuple
 
-from linmax.scale.messages import LABEL, LEARN, PREDICT, Item, ParkedLabels, Position, Rejections, Report
+from linmax.scale.messages import (
+    LABEL,
+    LEARN,
+    PREDICT,
+    Item,
+    ParkedLabels,
+    Position,
+    Rejections,
+    Report,
+    logger,
+)
 from linmax.spec import parse
 
 WINDOW = 10_000
@@ -20,6 +30,10 @@ class Context(NamedTuple):
     ----------
     key : str
         What names the log and the group.
+    place : str
+        Where the log is.
+    moved : bool
+        Whether it was elsewhere when its position was saved.
     rejections : Rejections
         What cannot be used.
     pause : callable
@@ -27,6 +41,8 @@ class Context(NamedTuple):
     """
 
     key: str
+    place: str
+    moved: bool
     rejections: Rejections
     pause: Callable[[float], Awaitable[None]]
 
@@ -34,6 +50,34 @@ class Context(NamedTuple):
     def report(self) -> Report:
         """The counts."""
         return self.rejections.report
+
+    def check_place(self, saved: str | None) -> None:
+        """Refuse the position of another log.
+
+        Parameters
+        ----------
+        saved
+            Where the log was when the position was saved; None if an earlier version has saved it.
+        """
+        if saved not in (None, self.place) and not self.moved:
+            raise ValueError(
+                f"the position of {self.key} was saved at {saved}, and this is {self.place}; add moved=1 to"
+                " the address if it is the same log, or another group= if it is not"
+            )
+
+    async def retry(self, seconds: float, reason: str) -> None:
+        """Wait before another attempt; the first one that fails is logged.
+
+        Parameters
+        ----------
+        seconds
+            The pause, as `pauses` yields it.
+        reason
+            Why it is needed.
+        """
+        if seconds == FIRST_PAUSE:
+            logger.warning("%s; trying again", reason)
+        await self.pause(seconds)
 
 
 class StoppedError(Exception):

@@ -47,6 +47,7 @@ class LogTarget(Target):
         self.folder = Path(folder)
         self.name = name
         self.learner = learner
+        self._place: str | None = None
         self._stack = AsyncExitStack()
 
     async def open(self, context: Context) -> Position | None:
@@ -71,6 +72,8 @@ class LogTarget(Target):
         if not found:
             return None
         state = msgspec.json.decode(found[0][0])
+        self._place = state.get("place")  # earlier versions have saved none
+        context.check_place(self._place)
         self.parked.restore(state["parked"])
         self.saved = dict(state["position"])
         return dict(self.saved)
@@ -91,7 +94,8 @@ class LogTarget(Target):
             except ServiceError as error:
                 if error.status not in AGAIN:
                     raise ValueError(error.message) from None
-            await self.context.pause(seconds)
+                reason = error.message
+            await self.context.retry(seconds, f"{self.folder} cannot be written ({reason})")
         for item, answer in zip((item for run in runs for item in run), answers, strict=True):
             self._count_answer(item, answer)
         self.context.rejections.write()
@@ -134,18 +138,20 @@ class LogTarget(Target):
             raise ValueError(error.message) from None
 
     def _offset(self, panel: Panel, position: Position) -> Statement:
-        state = msgspec.json.encode({"position": position, "parked": self.parked.state()})
+        state = msgspec.json.encode(
+            {"position": position, "parked": self.parked.state(), "place": self.context.place}
+        )
         return SET_OFFSET, (panel.number, self.context.key, state)
 
     async def save(self, position: Position) -> None:
         """Write the position; that after items is written with them."""
-        if position != self.saved:
+        if (position, self.context.place) != (self.saved, self._place):
             panel = await self._panel()
             try:
                 await self.service.panels.submit([self._offset(panel, position)])
             except ServiceError as error:
                 raise ValueError(error.message) from None
-            self.saved = dict(position)
+            self.saved, self._place = dict(position), self.context.place
 
     async def close(self) -> None:
         """Store the state, and release the folder."""

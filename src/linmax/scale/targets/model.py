@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import UNSET
 
-from linmax.fusion import Fusion
+from linmax.fusion import Fusion, load
+from linmax.fusion.model_file import fingerprint
 from linmax.scale.messages import LABEL, LEARN, PREDICT, Item, Position
 from linmax.scale.targets import WINDOW, Context, Target, other_label, other_votes, same_label
 from linmax.service.class_keys import typed_votes
@@ -56,12 +57,14 @@ class ModelTarget(Target):
         self.votes: OrderedDict[str, Votes] = OrderedDict()
         self.labelled: OrderedDict[str, tuple[Any, str | None]] = OrderedDict()  # label and hash of votes
         self.positions: dict[str, Position] = {}
+        self.places: dict[str, str] = {}
         self._complete = True
         self._version = _version(path)
 
     async def open(self, context: Context) -> Position | None:
         """Read the notes of the session."""
         self.context = context
+        self._check_file()
         try:
             state = self.fusion.notes.get(NOTE)
             if state is None:
@@ -71,13 +74,34 @@ class ModelTarget(Target):
             for id_, label, *key in state["labelled"]:  # earlier versions have saved no hash
                 self.labelled[id_] = label, key[0] if key else None
             self.parked.restore(state["parked"])
+            self.places = dict(state.get("places", {}))  # earlier versions have saved none
         except (KeyError, TypeError, ValueError, AttributeError):
             raise ValueError(
                 f"the note {NOTE!r} of this model is damaged; remove it to follow a log from anew"
             ) from None
+        context.check_place(self.places.get(context.key))
         position = self.positions.get(context.key)
         self.saved = dict(position or {})
         return position
+
+    def _check_file(self) -> None:
+        """Refuse to replace a model that the session does not continue."""
+        self._check_unchanged()
+        if self.path is not None and self.path.exists():
+            found = load(self.path)
+            if _state(found) != _state(self.fusion):
+                raise ValueError(
+                    f"{self.path} has another model than the session; load it, and pass that session to"
+                    " continue it, or name a new file"
+                )
+
+    def _check_unchanged(self) -> None:
+        """Refuse to replace what another program has written."""
+        if _version(self.path) not in (None, self._version):
+            raise ValueError(
+                f"{self.path} was changed by another program while it was followed; let one program at a time"
+                " write it, and start again"
+            )
 
     async def process(self, items: list[Item], position: Position) -> None:
         """Learn the items; nothing is awaited, so that a cancelled task leaves no half of a batch."""
@@ -198,14 +222,11 @@ class ModelTarget(Target):
         """Save the session, and the position with it."""
         if not self._complete:
             return
-        if _version(self.path) not in (None, self._version):
-            raise ValueError(
-                f"{self.path} was changed by another program while it was followed; let one program at a time"
-                " write it, and start again"
-            )
+        self._check_unchanged()
         self.positions[self.context.key] = dict(position)
         self.fusion.notes[NOTE] = {
             "positions": self.positions,
+            "places": {**self.places, self.context.key: self.context.place},
             "votes": [[id_, *given] for id_, given in self.votes.items()],
             "labelled": [[id_, *known] for id_, known in self.labelled.items()],
             "parked": self.parked.state(),
@@ -220,6 +241,11 @@ class ModelTarget(Target):
 def _key(given: Votes) -> str:
     """Return a hash of votes and attributes, whatever their order."""
     return blake2b(msgspec.json.encode(given, order="sorted"), digest_size=8).hexdigest()
+
+
+def _state(fusion: Fusion) -> tuple[str, bytes]:
+    """Return what a session has learned, and from where in which logs."""
+    return fingerprint(fusion), msgspec.json.encode(fusion.notes.get(NOTE), order="sorted")
 
 
 def _version(path: Path | None) -> tuple[int, int, int] | None:

@@ -82,8 +82,10 @@ class ServerTarget(Target):
         for seconds in pauses():
             try:
                 answers: list[Any] = await send(self.name, bodies)
-                if not any("error" in answer and answer["status"] in AGAIN for answer in answers):
+                failed = [one for one in answers if "error" in one and one["status"] in AGAIN]
+                if not failed:
                     return answers
+                reason = failed[0]["error"]["message"]
             except ClientError as error:
                 if error.status == 413:  # one of them is too large
                     if len(items) > 1:
@@ -91,7 +93,8 @@ class ServerTarget(Target):
                     return [{"status": 413, "error": {"code": error.code, "message": error.message}}]
                 if error.status not in AGAIN and error.status != 429:
                     raise ValueError(error.message) from None
-            await self.context.pause(seconds)
+                reason = error.message
+            await self.context.retry(seconds, f"the server does not answer as expected ({reason})")
         raise AssertionError("attempts do not end")
 
     def _count_answer(self, item: Item, answer: dict[str, Any]) -> None:
