@@ -46,9 +46,15 @@ MODELS = {
 
 
 def river_checks() -> Iterator[Any]:
-    """Yield River's checks of all models; those on a second data set are slow."""
+    """Yield River's checks of all models.
+
+    Slow are those on a second data set, and those of both fusions with one of the two, in turn.
+    """
+    names = {name: {check.__name__ for check in checks.yield_checks(model)} for name, model in MODELS.items()}
+    both = sorted(names["fusion of two classes"] & names["fusion of many classes"])
+    repeated = {"fusion of two classes": set(both[::2]), "fusion of many classes": set(both[1::2])}
     for name, model in MODELS.items():
-        seen: set[str] = set()
+        seen = repeated.get(name, set())
         for number, check in enumerate(checks.yield_checks(model)):
             marks = pytest.mark.slow if check.__name__ in seen else ()
             seen.add(check.__name__)

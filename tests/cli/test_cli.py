@@ -36,6 +36,11 @@ def run(*words: str) -> Result:
 panel_of = functools.cache(digits_panel)
 
 
+@pytest.fixture(autouse=True)
+def _fit_the_experts_of_the_demo_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo_command, "digits_panel", panel_of)
+
+
 @functools.cache
 def raced(seed: int) -> Progress:
     panel = panel_of(seed)
@@ -45,6 +50,7 @@ def raced(seed: int) -> Progress:
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """The demo with experts of its own, and its picture."""
     picture = tmp_path_factory.mktemp("demo") / "linmax-demo.png"
     result = run("demo", "--picture", str(picture))
     assert result.exit_code == 0, result.output

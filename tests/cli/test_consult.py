@@ -11,10 +11,11 @@ import pytest
 
 from linmax import Averaged, Fusion, Perceptron, load
 from linmax.problems import majority
-from tests.helpers.examples import rarely_compiled
+from tests.helpers.examples import EVERYTHING, rarely_compiled
 from tests.helpers.files import EXPERTS, panel, refused, run, table, trained, values
 
 LEARNER = Averaged(Perceptron(start="equal"))
+ITEMS = 400 if EVERYTHING else 200  # of replays that are interpreted
 Shelf = tuple[Path, Path]
 
 
@@ -192,8 +193,8 @@ def test_experts_that_a_file_lacks_are_in_no_plurality(shelf: Shelf, tmp_path: P
 @rarely_compiled()
 def test_models_with_attributes_are_replayed(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    votes, labels = majority(400, relevant=3, experts=4, classes=3, noise=0.1)
-    numbers = rng.normal(size=(400, 2)) + labels[:, None]
+    votes, labels = majority(ITEMS, relevant=3, experts=4, classes=3, noise=0.1)
+    numbers = rng.normal(size=(ITEMS, 2)) + labels[:, None]
     header = [*"abcd", "x", "y", "truth"]
     lines = [[*v, *x, t] for v, x, t in zip(votes.tolist(), numbers.tolist(), labels.tolist(), strict=True)]
     file = table(tmp_path / "v.csv", [header, *lines])
@@ -211,8 +212,8 @@ def test_models_with_attributes_are_replayed(tmp_path: Path) -> None:
 @rarely_compiled()
 def test_files_of_scores_are_replayed(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    labels = rng.integers(0, 3, 400)
-    scores = rng.random((400, 4, 3)) * 0.6 + np.eye(3)[labels][:, None] * [[0.6], [0.4], [0.2], [0.1]]
+    labels = rng.integers(0, 3, ITEMS)
+    scores = rng.random((ITEMS, 4, 3)) * 0.6 + np.eye(3)[labels][:, None] * [[0.6], [0.4], [0.2], [0.1]]
     scores /= scores.sum(axis=2, keepdims=True)
     names = ["ham", "spam", "eggs"]
     header = [*(f"{expert}:{name}" for expert in "abcd" for name in names), "truth"]

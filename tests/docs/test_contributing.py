@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 import linmax
 from linmax import Fusion, parse, spec
-from linmax.checks import check_rule
+from linmax.checks import check_learner, check_rule
 from linmax.cli import app
 from linmax.report import catalogue
 from linmax.streams import StreamError, open_stream
@@ -70,6 +70,11 @@ def test_the_page_has_a_rule_and_its_oracle() -> None:
 
 
 def test_it_passes_every_check(forgetful: Any) -> None:
+    check_learner(forgetful(0.1))
+
+
+@pytest.mark.slow  # its techniques are compared with the oracle below
+def test_it_passes_every_check_with_every_technique(forgetful: Any) -> None:
     check_rule(forgetful(0.1))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import nullcontext
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,13 @@ def test_under_the_printed_tie_rule_the_third_setting_is_trivial() -> None:
     assert mistakes(setting, Perceptron(), votes, labels) <= 5
 
 
+@pytest.fixture(autouse=True)
+def _interpret_the_variants_of_the_multiplier(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the compilation of this kernel, which only this file needs, to `make test-all`."""
+    if not EVERYTHING:
+        monkeypatch.setattr(variants, "_run", variants._run.py_func)
+
+
 @pytest.mark.parametrize("noise", [0.0, 0.1])
 def test_variants_of_the_multiplier_that_are_rules_make_the_mistakes_of_the_rules(noise: float) -> None:
     votes, labels = majority(1000, noise=noise)
@@ -85,9 +93,9 @@ def test_variants_of_the_multiplier_that_are_rules_make_the_mistakes_of_the_rule
         assert abs(variants.mistakes(votes, labels, 5, variant, parameter) - made) <= 0.02 * made  # ties
 
 
-def smaller(cell: dict[str, Any]) -> dict[str, Any]:
+def smaller(cell: dict[str, Any], trials: int = 300) -> dict[str, Any]:
     """A cell that takes a moment."""
-    sizes = {"trials": 300, "tested": 500, "meetings": 40}
+    sizes = {"trials": trials, "tested": 500, "meetings": 40}
     return cell | {name: min(cell[name], most) for name, most in sizes.items() if name in cell}
 
 
@@ -114,9 +122,18 @@ COMPILED = ("committee-hybrid", "fusion-figure-4")  # kernels that nothing else 
         for name in sorted(set(experiments()) - set(SLOW))
     ],
 )
-def test_a_small_cell_of_each_experiment_gives_tables_verdicts_and_a_picture(name: str, data: Path) -> None:
+def test_a_small_cell_of_each_experiment_gives_tables_verdicts_and_a_picture(
+    name: str, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one = experiments()[name]
-    cells = list(map(smaller, one.cells(2, True)))
+    cells = [smaller(cell) for cell in one.cells(2, True)]
+    if not EVERYTHING:
+        for module, trials in (("lecture_potential", 200), ("lecture_eta", 1000)):
+            monkeypatch.setattr(import_module(f"experiments.{module}.cells"), "TRIALS", trials)
+        if name == "committee-bounds":
+            cells = [cell for cell in cells if cell["experts"] <= 100]
+        if name == "committee-multiplier":
+            cells = [smaller(cell, trials=8) for cell in cells]
     with interpreted() if name in INTERPRETED else nullcontext():
         found = [Found(cell, one.run(cell, data)) for cell in cells]
     complete(one, one.gather(found))

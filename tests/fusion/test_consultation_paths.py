@@ -13,17 +13,22 @@ from linmax.fusion.consult.paths import consultation_paths
 from tests.fusion.test_consultations import NAMES, panel, session
 from tests.helpers.examples import rarely_compiled
 
+PER_CLASS = "Perceptron(start='equal').on(Votes() + PerClass())"  # only this file would compile its kernel
+
 
 @pytest.mark.parametrize("batch", [1, 3])
-@pytest.mark.parametrize(
-    "learner",
-    [
-        None,
-        "Mixture([Logistic(0.1, start='equal'), NaiveBayes()])",
-        "Perceptron(start='equal').on(Votes() + PerClass())",
-    ],
-)
+@pytest.mark.parametrize("learner", [None, "Mixture([Logistic(0.1, start='equal'), NaiveBayes()])"])
 def test_paths_are_those_of_consultations_one_by_one(learner: Any, batch: int) -> None:
+    compare_paths(learner, batch)
+
+
+@pytest.mark.parametrize("batch", [1, pytest.param(3, marks=pytest.mark.slow)])
+@rarely_compiled()
+def test_paths_of_votes_per_class_are_those_of_consultations_one_by_one(batch: int) -> None:
+    compare_paths(PER_CLASS, batch)
+
+
+def compare_paths(learner: Any, batch: int) -> None:
     fusion = session(learner)
     fusion.exploration = 1
     prices = np.linspace(1.0, 2.0, 12)
@@ -107,7 +112,7 @@ def _in_parts(fusion: Fusion, votes: np.ndarray, rows: Any, scores: np.ndarray |
     "learner",
     [
         None,
-        "Perceptron(start='equal').on(Votes() + PerClass())",
+        pytest.param(PER_CLASS, marks=pytest.mark.slow),
         "Mixture([Stacked([Logistic(0.1, start='equal'), NaiveBayes()]), NaiveBayes('accuracies')])",
     ],
 )

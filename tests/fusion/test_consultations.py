@@ -22,6 +22,7 @@ from linmax.fusion.consult.record import (
     items_needed,
 )
 from linmax.problems import majority
+from tests.helpers.examples import EVERYTHING
 from tests.helpers.sessions import same
 
 NAMES = [f"expert {i}" for i in range(12)]
@@ -115,7 +116,7 @@ def test_with_too_few_items_it_behaves_as_with_risk_0() -> None:
 
 
 def test_a_risk_asks_fewer_and_changes_few_predictions() -> None:
-    votes, _ = panel(3000)
+    votes, _ = panel(3000 if EVERYTHING else 1200)
     fusion = session()
     asked = {0.0: 0, 0.05: 0}
     changed = stopped = 0

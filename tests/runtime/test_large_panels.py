@@ -79,8 +79,16 @@ def test_blocks_learn_what_arrays_learn(learner: Any, how: str, monkeypatch: pyt
 
 
 # blocks of the largest table, and of all tables; the memory test below runs both, too
-@pytest.mark.parametrize("dense", [3500, 0])
-@pytest.mark.parametrize("learner", [ADAPTING, NaiveBayes()], ids=["adagrad", "tables"])
+@pytest.mark.parametrize(
+    ("learner", "dense"),
+    [
+        (ADAPTING, 3500),
+        (ADAPTING, 0),
+        (NaiveBayes(), 0),
+        pytest.param(NaiveBayes(), 3500, marks=pytest.mark.slow),  # compiles a mixture of both
+    ],
+    ids=repr,
+)
 def test_compiled_blocks_are_interpreted_blocks(
     learner: Any, dense: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -80,7 +80,7 @@ def test_members_with_whole_weights_are_the_oracles_exactly(options: dict[str, A
 @pytest.mark.parametrize(
     "options",
     [
-        pytest.param(options, id=named(options), marks=() if number % 2 == 0 else pytest.mark.slow)
+        pytest.param(options, id=named(options), marks=() if number % 4 == 0 else pytest.mark.slow)
         for number, options in enumerate(OPTIONS)
     ],
 )

@@ -26,8 +26,8 @@ from tests.helpers.committees import COMMITTEES, VR, P, each
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.slow if name in ("plain figures", "leader") else ())
-        for name in COMMITTEES
+        pytest.param(name, marks=() if name in ("vr", "mixture") else pytest.mark.slow)
+        for name in COMMITTEES  # the files on behaviour and files check most of it for each of them
         if name != "nested"
     ],
 )

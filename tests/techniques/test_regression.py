@@ -19,6 +19,7 @@ from linmax import (
 )
 from linmax._jit import interpreted
 from linmax.experts import PerClass, RandomFeatures, ScaledAttributes, Thresholds, Votes
+from tests.helpers.examples import rarely_compiled
 from tests.oracles import attributes as slow
 
 PERCEPTRON = Averaged(Perceptron().on(RandomFeatures(16)))
@@ -53,6 +54,7 @@ def test_scores_are_those_of_the_formulas(learner: Any, k: int) -> None:
     np.testing.assert_allclose(weights, teacher.w, rtol=5e-3, atol=5e-3)
 
 
+@rarely_compiled()
 def test_random_features_are_cosines_in_random_directions() -> None:
     rows, labels = problem(columns=12)
     learner = LeastSquares().on(RandomFeatures(24))
@@ -102,10 +104,19 @@ def test_the_squared_hinge_never_overshoots() -> None:
 
 @pytest.mark.parametrize(
     "learner",
-    [*LEARNERS, Tempered(SquaredHinge()), SquaredHinge().on(RandomFeatures(16)), PERCEPTRON],
+    [*LEARNERS, Tempered(SquaredHinge()), SquaredHinge().on(RandomFeatures(16))],
     ids=repr,
 )
 def test_it_is_the_same_interpreted_in_chunks_one_by_one_and_from_a_file(learner: Any, tmp_path: Any) -> None:
+    is_the_same(learner, tmp_path)
+
+
+@rarely_compiled()
+def test_so_is_a_rule_on_random_features(tmp_path: Any) -> None:
+    is_the_same(PERCEPTRON, tmp_path)
+
+
+def is_the_same(learner: Any, tmp_path: Any) -> None:
     rows, labels = problem()
     whole, python, chunks, single = (Fusion(learner) for _ in range(4))
     whole.learn(attributes=rows, labels=labels)
@@ -147,6 +158,7 @@ def test_a_matrix_stops_learning_when_there_are_many_inputs() -> None:
     assert len(wide.state()["head.0.covariance"]) <= 400 * 400
 
 
+@rarely_compiled()
 def test_votes_can_be_inputs_too() -> None:
     rng = np.random.default_rng(0)
     labels = rng.integers(3, size=400)

@@ -11,7 +11,7 @@ import linmax
 from linmax import Averaged, BalancedWinnow, Fusion, Perceptron, PNorm, Recycled, Romma, Rule, Winnow, parse
 from linmax import experts as sources
 from linmax._jit import interpreted
-from linmax.checks import check_rule
+from linmax.checks import check_learner, check_rule
 from linmax.problems import majority
 from linmax.rules import MOVED
 from tests.helpers.compare_rules import CLASSES, EXPERTS, TECHNIQUES, follow, items, oracle_of, own_rules
@@ -48,6 +48,11 @@ def test_a_rule_of_your_own_works_with_every_technique(technique: str) -> None:
 
 
 def test_a_rule_of_your_own_passes_the_common_checks() -> None:
+    check_learner(QuarterSteps())
+
+
+@pytest.mark.slow  # the docstring of check_rule does so for the Perceptron
+def test_a_rule_of_your_own_passes_the_common_checks_with_every_technique() -> None:
     check_rule(QuarterSteps())
 
 
