@@ -45,7 +45,7 @@ def text_ngrams(
     >>> questions = ["Who wrote Emma ?", "Where is Oslo ?", "Who sang it ?", "Where is it ?"]
     >>> fusion = Fusion(SquaredHinge())
     >>> run = fusion.learn(attributes=text_ngrams(questions), labels=["human", "place", "human", "place"])
-    >>> fusion.predict(attributes=text_ngrams(["Who is it ?", "Where was it written ?"]))
+    >>> fusion.predict(attributes=text_ngrams(["Who was Emma ?", "Where is Rome ?"]))
     array(['human', 'place'], dtype='<U5')
     """
     from scipy import sparse  # slow to import
