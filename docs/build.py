@@ -15,7 +15,7 @@ from benchmarks.quality.page import summary
 from docs import decision_tables, scale_tables
 from docs.consult_figures import consult_figures
 from docs.figures import figures
-from experiments import committee_multiplier, pages, papers, standard_sub_experts
+from experiments import committee_multiplier, pages, papers, standard_sub_experts, sub_experts_search
 from linmax import recommended, spec
 from linmax.bounds import check_certificate
 from linmax.bounds.theorems import THEOREMS
@@ -75,6 +75,14 @@ def _standard_table(number: int, columns: tuple[int, ...]) -> str:
     lines = [found.head, *found.lines]
     head, *rows = (tuple(line[i] for i in columns) for line in lines)
     return table(head, rows)
+
+
+def search() -> str:
+    """The committees that search their parameters, relative to VR-Combine and to the best multiplier."""
+    whole = pages.read(sub_experts_search.EXPERIMENT)
+    assert whole is not None, "run linmax reproduce sub-experts-search"
+    tried = sub_experts_search.tables(whole["figures"])[-1]
+    return table(tuple(tried.head[:-1]), [tuple(line[:-1]) for line in tried.lines])
 
 
 def techniques() -> str:
@@ -269,6 +277,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "multipliers": multipliers,
     "standard_streams": standard_streams,
     "standard_tried": standard_tried,
+    "search": search,
     "checker": lambda: f"```python\n{Path(check_certificate.__file__).read_text(encoding='utf-8')}```\n",
     "techniques": techniques,
     "sources": sources,

@@ -10,8 +10,8 @@ Rules, which update weights
     `Perceptron`, `Winnow`, `AdaptiveWinnow`, `BalancedWinnow`, `Romma`, `Alma`, `PNorm`, `QuasiAdditive`,
     `PassiveAggressive`, `Logistic`
 Techniques and ensembles, which choose the hypothesis that predicts
-    `Averaged`, `Recycled`, `Tempered`, `Voted`, `Combine`, `WeightedMajority`, `Mixture`, `Stacked`,
-    `NaiveBayes`, `SquaredHinge`, `LeastSquares`
+    `Averaged`, `Recycled`, `Tempered`, `Voted`, `Combine`, `WeightedMajority`, `WinnowSearch`,
+    `Mixture`, `Stacked`, `NaiveBayes`, `SquaredHinge`, `LeastSquares`
 Presets
     `recommended`, `standard_bank`, `vr_combine`
 Learners as text
@@ -60,6 +60,7 @@ from linmax.techniques import (
     Tempered,
     Voted,
     WeightedMajority,
+    WinnowSearch,
     recommended,
     standard_bank,
     vr_combine,
@@ -126,6 +127,7 @@ __all__ = [
     "Voted",
     "WeightedMajority",
     "Winnow",
+    "WinnowSearch",
     "load",
     "parse",
     "recommended",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linmax import Averaged, Combine, Fusion, Mixture, Recycled, Voted, WeightedMajority
+from linmax import Averaged, Combine, Fusion, Mixture, Recycled, Voted, WeightedMajority, WinnowSearch
 from linmax.experts import Shared, Thresholds, Votes
 from linmax.kernels.voting import RESTARTS, SAVED, SLOT, SPACING, VOTING
 from linmax.spec import Learner
@@ -58,6 +58,8 @@ def slow(learner: Any, classes: Iterable[Any] = (), seed: int = 0) -> Any:
     if not hasattr(learner, "members"):
         return _member(learner)
     members = [slow(member, classes, seed) for member in learner.members]
+    if isinstance(learner, WinnowSearch):
+        return oracles_majorities.WinnowSearch(members, learner.slots, learner.multiplier, classes)
     if isinstance(learner, WeightedMajority):
         return oracles_majorities.WeightedMajority(members, learner.multiplier, classes)
     if isinstance(learner, Mixture):

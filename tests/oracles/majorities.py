@@ -104,6 +104,32 @@ class WeightedMajority(Committee):
             member.trial(item, y)
 
 
+class WinnowSearch(WeightedMajority):
+    """After 16, 32, ... trials, a copy of the heaviest member goes on with half the learning rate."""
+
+    def __init__(
+        self, members: Sequence[Member], slots: int, multiplier: float = 1.2, classes: Iterable[Any] = ()
+    ) -> None:
+        super().__init__(members, multiplier, classes)
+        self.given, self.slots, self.labelled = len(self.members), slots, 0
+
+    def step(self, item: Item, y: Any, novel: bool) -> None:
+        super().step(item, y, novel)
+        self.labelled += 1
+        if self.labelled in [16 * 2**j for j in range(30)]:
+            heaviest = max(self.logs, key=lambda m: (self.logs[m], -m))
+            copy = self.members[heaviest].twin()
+            copy.rule.alpha = math.sqrt(copy.rule.alpha)
+            copy.rule.theta = {i: 2 * theta for i, theta in copy.rule.theta.items()}
+            if len(self.members) < self.given + self.slots:
+                self.members.append(copy)
+                return
+            copies = [m for m in range(self.given, len(self.members)) if m != heaviest]
+            lightest = min(copies, key=lambda m: self.logs.get(m, -math.inf))
+            self.members[lightest] = copy
+            self.logs.pop(lightest, None)
+
+
 class Still(Rule):
     """Never moves."""
 

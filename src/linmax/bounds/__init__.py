@@ -4,6 +4,7 @@ from linmax.bounds.bound import MistakeBound, bound, mistake_bound
 from linmax.bounds.case import Case
 from linmax.bounds.certificate import Certificate, certify
 from linmax.bounds.published import published_1999, published_2003, published_2006, published_2008
+from linmax.bounds.search import grid_factor, search_bound
 from linmax.bounds.sharing import complexity, hinge_losses, mixing_bound, overlap, radius
 from linmax.bounds.theorems import parameter_mixing_bound
 from linmax.bounds.tightest import tightest
@@ -15,6 +16,7 @@ __all__ = [
     "bound",
     "certify",
     "complexity",
+    "grid_factor",
     "hinge_losses",
     "mistake_bound",
     "mixing_bound",
@@ -25,5 +27,6 @@ __all__ = [
     "published_2006",
     "published_2008",
     "radius",
+    "search_bound",
     "tightest",
 ]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from linmax.kernels.forms import Rows
+from linmax.kernels.structs import TRIALS
 
 MAX_FROZEN = 1 << 18  # frozen votes in memory at once
 MAX_SCORES = 1 << 21  # scores in memory at once
@@ -29,6 +33,8 @@ def cut_batch(runner: Any, batch: Any, learn: bool, probabilities: bool) -> list
         Whether its probabilities are wanted.
     """
     chunks = _by_memory(runner, batch)
+    if learn and runner.changing:
+        chunks = _by_changes(runner, batch, chunks)
     observer = runner.observer
     if observer is None or not (learn or probabilities or observer.decides):
         return [(rows, False) for rows in chunks]
@@ -60,6 +66,18 @@ def _by_memory(runner: Any, batch: Any) -> list[slice]:
     if batch.trials <= chunk:
         return [slice(0, batch.trials)]
     return [slice(begin, min(begin + chunk, batch.trials)) for begin in range(0, batch.trials, chunk)]
+
+
+def _by_changes(runner: Any, batch: Any, chunks: list[slice]) -> list[slice]:
+    """Return shorter chunks, so that members are replaced between two of them."""
+    learned = int(runner.counts[TRIALS]) + np.cumsum(batch.labels >= 0)
+    ends = {rows.stop for rows in chunks}
+    for predictor in runner.changing:
+        at = predictor.next_change(int(runner.counts[TRIALS]))
+        while batch.trials and at <= learned[-1]:
+            ends.add(int(np.searchsorted(learned, at)) + 1)
+            at = predictor.next_change(at)
+    return [slice(begin, end) for begin, end in pairwise(sorted({0, *ends}))] or chunks
 
 
 def _count_entries(rows: Any) -> int:

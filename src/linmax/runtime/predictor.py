@@ -143,6 +143,7 @@ class Predictor:
     log_probabilities = False  # are its scores log-probabilities, up to a constant?
     gives_probabilities: ClassVar[bool] = False  # can it write probabilities instead of scores?
     takes_probabilities: ClassVar[bool] = False  # does it need of its members no more than probabilities?
+    changes: ClassVar[bool] = False  # are members added or replaced, after `next_change` trials?
     scores_wanted = False
     temperature: tuple[np.ndarray, int] | None = None  # table and row of the scale of its member's scores
     _chunk: TrialChunk | None = None
@@ -258,6 +259,14 @@ class Predictor:
         """Whether there is no space for what one trial may add."""
         return False
 
+    def next_change(self, trials: int) -> int:
+        """Return the number of labelled trials, more than `trials`, after which `change` is called."""
+        return 1 << 62
+
+    def change(self, trials: int) -> bool:
+        """Add or replace members after so many labelled trials; return whether any was."""
+        return False
+
     def resize(self) -> None:
         """Follow the capacity of the sources."""
 
@@ -329,6 +338,12 @@ class RulePredictor(Predictor):
             super().bind(program, codes, scores)
         else:
             program.write_run(self.run, self.mean, codes, scores)
+
+    def set_rule(self, rule: Any) -> None:
+        """Continue with other parameters of the rule."""
+        self.learner = rule
+        self.__dict__.pop("title", None)
+        self.run.rule = rule
 
     def vector(self) -> np.ndarray:
         """Return the hypothesis that predicts."""

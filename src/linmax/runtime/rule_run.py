@@ -115,7 +115,7 @@ class RuleRun:
         self.before: RuleRun | None = None
         self._buffer: Any = None
         self._stage: Any = None
-        self._settings: dict[bool, tuple[np.ndarray, RunSettings]] = {}
+        self._settings: dict[tuple[Rule, bool], tuple[np.ndarray, RunSettings]] = {}
         self._allocate(sources.layout)
 
     def average(self) -> None:
@@ -242,11 +242,10 @@ class RuleRun:
 
     def settings(self) -> tuple[np.ndarray, RunSettings]:
         """Return the parameters and functions of the rule as the kernel takes them."""
-        interpreting = _jit.interpreting()
-        if interpreting not in self._settings:
-            rule: Rule = self.rule
+        rule, interpreting = self.rule, _jit.interpreting()
+        if (rule, interpreting) not in self._settings:
             code, rounds = base.rivals_code(rule.rivals)
-            self._settings[interpreting] = (
+            self._settings[rule, interpreting] = (
                 _jit.parameters(rule.parameters()),
                 RunSettings(
                     *_functions(type(rule), interpreting),  # type: ignore[arg-type]
@@ -259,7 +258,7 @@ class RuleRun:
                     MOST_PASSES if self.updates == UNLIMITED else UNLIMITED,
                 ),
             )
-        return self._settings[interpreting]
+        return self._settings[rule, interpreting]
 
     def in_place_state(self) -> tuple[Any, ...]:
         """Return all that the kernel of rules that add takes between the trials and the outputs."""

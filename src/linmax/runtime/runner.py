@@ -89,6 +89,7 @@ class Runner:
         self.predictor = self.predictor_for(learner)
         self.predictors = list(dict.fromkeys(self.predictor.tree()))
         self.single_run = isinstance(self.predictor, RulePredictor)
+        self.changing = [predictor for predictor in self.predictors if predictor.changes]
         scaled = [predictor for predictor in self.predictors if predictor.temperature is not None]
         temperatures = np.zeros((len(scaled), 2))
         for row, predictor in enumerate(scaled):
@@ -180,8 +181,7 @@ class Runner:
 
     def resize(self, sizes: Capacity | None = None) -> None:
         """Make space for so many of each; for the names of the session if no sizes are given."""
-        if sizes is None:
-            sizes = sizes_of(self.names)
+        sizes = sizes_of(self.names) if sizes is None else sizes
         if sizes == self.sizes and not self.stateful:
             return
         self.sizes = sizes
@@ -344,6 +344,7 @@ class Runner:
             if self.observer is not None and self.observer.learns and not wanted.observed:
                 self.observer.run(chunk, found, NO_SCORES)
             self._count(chunk, found)
+            self.change_members()
             self.buffer.update(chunk.trials)
             for sources in self.sources:
                 sources.keep_frozen()
@@ -378,6 +379,10 @@ class Runner:
         self.counts[TRIALS] += np.count_nonzero(chunk.labels >= 0)
         self.counts[NOVEL] += np.count_nonzero(chunk.labels >= chunk.known)
         self.counts[MISTAKES] += np.count_nonzero(chunk.wrong(found.codes))
+
+    def change_members(self) -> None:
+        """Let predictors add or replace members, after a chunk that was learned."""
+        self.version += sum(predictor.change(int(self.counts[TRIALS])) for predictor in self.changing)
 
     def totals(self) -> np.ndarray:
         """Return the counts: trials, mistakes, novel labels, and updates of all rule runs together."""

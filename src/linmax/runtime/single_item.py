@@ -245,6 +245,8 @@ class SingleItem:
             program.call(programs.count, label, code, runner.counts)
         self.programs.append(program)  # keeps its arrays alive
         run = program.first()
+        if runner.changing:
+            run = self._with_changes(run)
         return self._with_space(run, votes) if runner.in_blocks else run
 
     def _with_space(self, run: Callable[[int], int], votes: Any) -> Callable[[int], int]:
@@ -255,6 +257,17 @@ class SingleItem:
             predicted = run(code)
             if code >= 0 and runner.lacks(votes, int(self._known[0])):
                 runner.version += 1
+            return predicted
+
+        return checked
+
+    def _with_changes(self, run: Callable[[int], int]) -> Callable[[int], int]:
+        """Return a function that lets members be replaced after an item that was learned."""
+
+        def checked(code: int) -> int:
+            predicted = run(code)
+            if code >= 0:
+                self.runner.change_members()
             return predicted
 
         return checked

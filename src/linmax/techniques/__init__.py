@@ -7,6 +7,7 @@ from linmax.techniques.naive_bayes import NaiveBayes
 from linmax.techniques.presets import recommended, standard_bank, vr_combine
 from linmax.techniques.regression import LeastSquares, Regression, SquaredHinge
 from linmax.techniques.weighted_majority import WeightedMajority
+from linmax.techniques.winnow_search import WinnowSearch
 from linmax.techniques.wrappers import Averaged, Recycled, Tempered
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Tempered",
     "Voted",
     "WeightedMajority",
+    "WinnowSearch",
     "layers",
     "recommended",
     "standard_bank",

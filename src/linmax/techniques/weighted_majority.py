@@ -131,6 +131,10 @@ class _Majority(Predictor):
         parts = np.exp(logs - logs.max())
         return parts / parts.sum()  # type: ignore[no-any-return]
 
+    def logs_of_all(self) -> np.ndarray:
+        """Return the logarithms of the weights; whoever has not voted yet has the mean weight."""
+        return np.where(self.spoken == NEW, mean_log(self.logs, self.spoken), self.logs)
+
     def state(self) -> State:
         """Return the weights, and who has spoken."""
         return {"logs": self.logs, "spoken": self.spoken}
@@ -159,6 +163,10 @@ class MemberMajority(_Majority):
         self.grow(len(members))
         self.spoken[:] = SPOKEN  # every member is there from the start
 
+    def voters(self) -> list[Any]:
+        """Return the members; None for each that does not vote yet."""
+        return list(self.members)
+
     def request(self, chunk: TrialChunk, scores: bool) -> None:
         """Ask the members for predictions."""
         super().request(chunk, scores)
@@ -167,9 +175,10 @@ class MemberMajority(_Majority):
 
     def bind(self, program: Any, codes: np.ndarray, scores: np.ndarray) -> None:
         """Call the kernel on the predictions of the members."""
-        votes = np.zeros((len(self.members), program.block), dtype=np.int32)
-        for member, own in zip(self.members, votes, strict=True):
-            program.bind(member, own, NO_SCORES)
+        votes = np.full((len(self.members), program.block), -1, dtype=np.int32)
+        for member, own in zip(self.voters(), votes, strict=True):
+            if member is not None:
+                program.bind(member, own, NO_SCORES)
         program.call(
             weigh, votes, program.labels, program.known, self.logs, self.spoken, self.step,
             np.zeros(program.classes + 1), codes, scores,
@@ -224,7 +233,7 @@ class ExpertMajority(_Majority):
     def linear_hypotheses(self) -> list[Hypothesis]:
         """Return the weights of the experts, each of which votes for its best class."""
         self.grow(self.sources.capacity.experts)
-        logs = np.where(self.spoken == NEW, mean_log(self.logs, self.spoken), self.logs)
+        logs = self.logs_of_all()
         weights = np.exp(np.maximum(logs - logs.max(initial=-np.inf), LOWEST))
         return [[(Votes(as_="onehot"), weights)]]
 
@@ -235,7 +244,7 @@ class ExpertMajority(_Majority):
         """Return each expert's weight for its vote, relative to the largest of those that speak."""
         (votes,) = item.chunk.voted_classes
         self.grow(len(votes))
-        logs = np.where(self.spoken == NEW, mean_log(self.logs, self.spoken), self.logs)[: len(votes)]
+        logs = self.logs_of_all()[: len(votes)]
         voters = np.flatnonzero(votes >= 0)
         weights = np.exp(logs[voters] - logs[voters].max(initial=-np.inf))
         rows = item.rows_of_experts(voters)

@@ -1,0 +1,179 @@
+"""Mistakes and time of committees that search their parameters, and of others, on one stream."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.quality.panels import panel
+from experiments.committee_multiplier.cells import GENERATED, GRID, PANELS
+from experiments.interface import Cell
+from linmax import (
+    Averaged,
+    Combine,
+    Fusion,
+    Perceptron,
+    Recycled,
+    WeightedMajority,
+    Winnow,
+    WinnowSearch,
+    recommended,
+    vr_combine,
+)
+from linmax.kernels.ensembles import SPOKEN
+from linmax.problems import majority
+from linmax.rules.base import SLACK
+
+FIRST_SEED = 200  # all choices were made on the seeds 0 to 2 and 100 to 103
+MOST_TRIALS, MOST_ITEMS = 2000, 1500
+RULES = (
+    Winnow(1.05),
+    Winnow(1.2),
+    Winnow(1.6),
+    Perceptron(),
+    Winnow(1.1, slack=0.1),
+    Perceptron(slack=5.0),
+)
+RECYCLED = tuple(map(Recycled, RULES))
+BANK = (*RECYCLED, *map(Averaged, RECYCLED))
+MULTIPLIER = 1.1
+
+
+def rates(count: int, ratio: float) -> list[Winnow]:
+    """Return a grid of Winnow rules from eta = 2 downwards."""
+    return [Winnow.from_eta(2.0 * ratio**-i) for i in range(count)]
+
+
+LEARNERS: dict[str, Callable[[], Any]] = {
+    "vr_combine": vr_combine,
+    "recommended": recommended,
+    "WinnowSearch": WinnowSearch,
+    "grid of 8": lambda: WeightedMajority(rates(8, 3.0), multiplier=1.2),
+    "grid of 12": lambda: WeightedMajority(rates(12, 2.0), multiplier=1.2),
+    "bank of 12": lambda: WeightedMajority(BANK, multiplier=MULTIPLIER),
+    "bank of 12, Combine": lambda: Combine(BANK),
+}
+
+
+def cells(runs: int, quick: bool) -> list[Cell]:
+    """Return a cell per stream; in quick mode short streams, and no panels."""
+    seeds = range(FIRST_SEED, FIRST_SEED + runs)
+    generated = [
+        {"problem": name, "seed": seed, "trials": min(options["trials"], 300 if quick else MOST_TRIALS)}
+        for name, options in GENERATED.items()
+        for seed in seeds
+    ]
+    return generated + [{"panel": file, "seed": seed} for file in PANELS for seed in seeds if not quick]
+
+
+def run(cell: Cell, data: Path) -> dict[str, Any]:
+    """Return the mistakes and the CPU time per trial by learner; empty if a panel is missing."""
+    if "problem" in cell:
+        options = GENERATED[cell["problem"]] | {"trials": cell["trials"]}
+        votes, labels = majority(seed=cell["seed"], **options)
+        k = options.get("classes", 5)
+    else:
+        if not (data / cell["panel"]).is_file():
+            return {}
+        held = panel(data / cell["panel"])
+        order = np.random.default_rng(cell["seed"]).permutation(len(held.labels))[:MOST_ITEMS]
+        votes, labels, k = held.votes[order], held.labels[order], held.k
+    found: dict[str, Any] = {"alphas": {}, "mistakes": {}, "microseconds": {}}
+    for alpha in GRID:
+        fusion = Fusion(Winnow(alpha), classes=range(k))
+        found["alphas"][repr(alpha)] = fusion.learn(votes, labels).mistakes
+    for name, make in LEARNERS.items():
+        Fusion(make(), classes=range(k)).learn(votes[:20], labels[:20])  # compiles
+        fusion = Fusion(make(), classes=range(k))
+        start = time.process_time()
+        found["mistakes"][name] = fusion.learn(votes, labels).mistakes
+        found["microseconds"][name] = 1e6 * (time.process_time() - start) / len(labels)
+    for name, change in (
+        ("copies from zero", forget),
+        ("copies with the weight of the best", inherit),
+    ):
+        found["mistakes"][name] = driven(WinnowSearch(), votes, labels, k, 16, change)
+    bank = WeightedMajority(BANK, multiplier=MULTIPLIER)
+    found["mistakes"]["searched bank"] = driven(bank, votes, labels, k, 64, search_bank)
+    return found
+
+
+# --- what was tried and not kept: sessions that are changed between blocks of trials
+
+
+def driven(learner: Any, votes: Any, labels: Any, k: int, first: int, change: Callable[[Any], None]) -> int:
+    """Return the mistakes of a learner that `change` changes after first, 2 first, 4 first, ... trials."""
+    fusion, begin, end = Fusion(learner, classes=range(k)), 0, first
+    while begin < len(labels):
+        fusion.learn(votes[begin:end], labels[begin:end])
+        if end <= len(labels):
+            change(fusion.runner)
+            fusion.runner.version += 1
+        begin, end = end, 2 * end
+    return fusion.mistakes
+
+
+def latest(runner: Any) -> tuple[Any, int]:
+    """Return the predictor of a search, and the member that was copied into a slot just now."""
+    head = runner.predictor
+    return head, int(np.flatnonzero((head.spoken == 0) & head.used)[0])
+
+
+def forget(runner: Any) -> None:
+    """Let the copy start without a hypothesis."""
+    head, member = latest(runner)
+    run = head.members[member].run
+    run.columns["theta"][:] = 0.0
+    rule = run.rule
+    rule.settle(
+        np.array(rule.parameters()), run.s, run.columns["theta"], run.columns["w"], run.columns["spoken"]
+    )
+
+
+def inherit(runner: Any) -> None:
+    """Let the copy start with the weight of the member that it copies."""
+    head, member = latest(runner)
+    head.logs[member], head.spoken[member] = head.logs[head.spoken == SPOKEN].max(), SPOKEN
+
+
+def neighbours(rule: Any) -> list[Any]:
+    """Return the rules next to one: another learning rate, or another slack."""
+    slack, step = rule.slack, 2.5
+    least, first, most = (0.01, 0.03, 0.5) if isinstance(rule, Winnow) else (1.0, 2.0, 200.0)
+    slacks = [first] if slack == 0 else [slack * step, slack / step if slack > least else 0.0]
+    found = [replace(rule, slack=value) for value in slacks if value <= most]
+    if isinstance(rule, Winnow):
+        etas = [math.log(rule.alpha) * factor for factor in (1.5, 1 / 1.5)]
+        found = [replace(rule, alpha=math.exp(eta)) for eta in etas if 1e-3 < eta < 2] + found
+    return found
+
+
+def search_bank(runner: Any) -> None:
+    """Replace the rule with the least weight by a neighbour of the best, which starts as its copy."""
+    head, count = runner.predictor, len(RULES)
+    runs = [member.run for member in head.members[:count]]
+    weights = np.logaddexp(head.logs[:count], head.logs[count:])
+    best, worst = int(weights.argmax()), int(weights.argmin())
+    there = {run.rule for run in runs}
+    births = sum(run.rule not in RULES for run in runs)
+    choice = [rule for rule in neighbours(runs[best].rule) if rule not in there]
+    if best == worst or not choice:
+        return
+    rule = choice[births % len(choice)]
+    child = runs[best].twin()
+    if isinstance(rule, Winnow):
+        child.columns["theta"] *= math.log(child.rule.alpha) / math.log(rule.alpha)
+    child.rule, child.s[SLACK] = rule, rule.threshold()
+    for runs_of in (runner.rule_runs, runner.whole_runs):
+        runs_of[runs_of.index(runs[worst])] = child
+    others = [m for m in range(2 * count) if m % count != worst]
+    mean = np.logaddexp.reduce(head.logs[others]) - math.log(len(others))
+    for member in (worst, count + worst):
+        head.members[member].run = child
+        head.logs[member] = mean
