@@ -34,7 +34,7 @@ COMMITTEES = {
     "members": WeightedMajority([P, Averaged(R), W]),
     "experts": WeightedMajority(multiplier=2.0),
     "mixture": Mixture([Logistic(0.3, start="equal"), Averaged(W), R], share=0.05),
-    "search": WinnowSearch([W, Winnow(2.0)], slots=2),
+    "search": WinnowSearch([W, Winnow(1.7)], slots=2),
     "nested": WeightedMajority([VR, Mixture([P, W]), Voted(P, hypotheses=2), WeightedMajority()]),
 }
 # the tests of Combine compare both with the oracle; all else that they do, "vr" and "random" do, too

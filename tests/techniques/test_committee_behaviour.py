@@ -182,7 +182,7 @@ def test_an_interrupt_leaves_a_session_that_can_go_on(name: str, monkeypatch: py
     fusion.runner._execute = interrupted  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
         at_once(fusion, stream)
-    assert (len(calls), fusion.trials) == (2, 41)
+    assert fusion.trials == 1 + sum(calls) == (21 if name == "search" else 41)  # which has shorter chunks
     fusion.runner._execute = execute  # type: ignore[method-assign]
-    at_once(fusion, stream[40:])
+    at_once(fusion, stream[sum(calls) :])
     assert same(fusion, whole), different(fusion, whole)
