@@ -15,13 +15,17 @@ from linmax import (
     Cycle,
     Fusion,
     Logistic,
+    Mixture,
     Perceptron,
     Recycled,
     Romma,
     Rule,
+    WeightedMajority,
     Winnow,
+    WinnowSearch,
     checks,
 )
+from linmax._jit import interpreted
 from linmax.bounds import Case, bound
 from linmax.checks import behaviour
 from linmax.experts import PerClass, Thresholds, Votes
@@ -184,6 +188,16 @@ def test_a_broken_rule_fails_with_one_sentence(check, rule: Rule, message: str) 
 def test_anything_but_a_rule_is_rejected() -> None:
     with pytest.raises(AssertionError, match="not a rule"):
         checks.check_rule(Averaged(Perceptron()))
+
+
+def test_classes_are_not_permuted_where_members_of_equal_weight_may_tie() -> None:
+    permute = "check_permutations_permute"
+    for tied in (WeightedMajority([Winnow(1.3), Winnow(2.0)]), WinnowSearch(), Recycled(Perceptron())):
+        assert permute not in checks.applicable(tied)
+    for other in (Winnow(1.3), Mixture([Winnow(1.3), Winnow(2.0)])):
+        assert permute in checks.applicable(other)
+        with interpreted():
+            checks.check_permutations_permute(other)
 
 
 def test_a_check_applies_where_rule_and_source_both_declare_it() -> None:

@@ -88,9 +88,9 @@ def test_a_rule_outside_of_the_search_keeps_its_own_run() -> None:
 
 @pytest.mark.slow  # the tests of all committees check most of this on a stream with newcomers
 def test_it_passes_the_common_checks() -> None:
-    names = set(checks.applicable(SMALL)) - {"check_permutations_permute"}  # members tie: the first class
+    names = checks.applicable(SMALL)
     assert len(names) > 10
-    for name in sorted(names):
+    for name in names:
         getattr(checks, name)(SMALL)
 
 

@@ -10,7 +10,7 @@ from linmax.checks.fixtures import needs_of, nested_learners, rules_of, sources_
 from linmax.experts import Kernel, Pairs
 from linmax.rules import Cycle, Rule
 from linmax.spec import Learner
-from linmax.techniques import Averaged, Recycled
+from linmax.techniques import Averaged, Recycled, WeightedMajority, WinnowSearch
 
 Check = Callable[[Any], None]
 
@@ -123,11 +123,16 @@ def _conservative(learner: Any) -> bool:
 
 
 def _permutes(learner: Any) -> bool:
-    """Recycled learners are excluded: on a second visit the margin may equal the threshold exactly."""
+    """Learners with exact ties are excluded, since these go to the first class.
+
+    Recycled ones may have a margin that equals the threshold on a second visit, and members of equal weight
+    may vote for different classes.
+    """
     rules = rules_of(learner)
     declared = all("permutes" in rule.claims and not isinstance(rule.rivals, Cycle) for rule in rules)
-    techniques = [type(layer) for layer in nested_learners(learner)]
-    return declared and Recycled not in techniques and mathematics.holds(learner, "permutes")
+    tied = Recycled | WeightedMajority | WinnowSearch
+    ties = any(isinstance(layer, tied) for layer in nested_learners(learner))
+    return declared and not ties and mathematics.holds(learner, "permutes")
 
 
 def _averages(learner: Any) -> bool:
