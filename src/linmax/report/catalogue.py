@@ -121,6 +121,8 @@ def _fields(thing: Any) -> list[dataclasses.Field[Any]]:
 
 
 def _parameter(field: dataclasses.Field[Any]) -> str:
+    if isinstance(field.default, tuple) and len(field.default) > 3:
+        return f"{field.name}=({show(field.default[0])}, ..., {show(field.default[-1])})"
     if field.default is not dataclasses.MISSING:
         return f"{field.name}={show(field.default)}"
     if field.default_factory is not dataclasses.MISSING:
