@@ -73,7 +73,7 @@ KINDS = {
     "rule": Perceptron(),
     "bayes": NaiveBayes(),
     "default": recommended(),
-    **{name: COMMITTEES[name] for name in ("vr", "mixture", "experts", "random")},
+    **{name: COMMITTEES[name] for name in ("mixture", "experts")},
 }
 SLOW_KINDS = {
     **{f"rule {text}": parse(text) for text in ("Romma()", "Alma()", "PassiveAggressive()", "Logistic(0.1)")},
