@@ -179,7 +179,7 @@ def _is_current(job: PredictionJob, changed: int) -> bool:
     try:
         written = os.stat(job.target).st_mtime_ns
         local = not REMOTE.match(job.partition.path)
-        return written >= max(changed, os.stat(job.partition.path).st_mtime_ns if local else 0)
+        return written > max(changed, os.stat(job.partition.path).st_mtime_ns if local else 0)
     except OSError:
         return False
 
