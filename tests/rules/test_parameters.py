@@ -160,7 +160,8 @@ def test_equal_learners_have_equal_hashes_and_a_pickle_has_none() -> None:
         ("Averaged(Winnow(), 3)", "Averaged takes only inner by position (got 2)"),
         (
             "recommended(3)",
-            "recommended takes no parameter by position (got 1); name the others: votes, attributes, readings",
+            "recommended takes no parameter by position (got 1);"
+            " name the others: votes, attributes, readings",
         ),
         ("Winnow(1.2, alpha=2)", "Winnow is given alpha twice, by position and by name"),
         ("Alma(2.0, 0.5, alpha=0.5)", "Alma is given alpha twice, by position and by name"),
