@@ -113,6 +113,7 @@ def test_the_history_follows_labels_amendments_and_restarts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(histories, "STORE_EVERY", 5)
+    monkeypatch.setattr(histories, "GENTLE", 3)  # of the updates after snapshots
     answers: dict[str, Any] = {}
 
     def expected(changed: dict[str, str | None]) -> list[tuple[int, ...]]:

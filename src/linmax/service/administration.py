@@ -15,9 +15,9 @@ import apsw
 import msgspec
 
 from linmax.service import replay
-from linmax.service.database import FILE, Database, FolderInUseError
+from linmax.service.database import FILE, Database
 from linmax.service.messages import TokenRequest
-from linmax.service.problems import ServiceError
+from linmax.service.problems import FolderInUseError, ServiceError
 from linmax.service.schema import INSERT_EVENT, TOKEN_CREATED, TOKEN_REVOKED
 from linmax.service.tokens import REVOKE, Token, TokenStore, new_token
 

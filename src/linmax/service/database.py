@@ -22,22 +22,19 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from linmax._files import unlock_file
-from linmax.service.problems import ServiceError
+from linmax._files import lock_file, unlock_file
+from linmax.service.problems import FolderInUseError, ServiceError
 from linmax.service.schema import INSERT_EVENT, INSERT_ITEM, SET_LEARNED, id_hash, migrate
 
 FILE, LOCK = "linmax.db", "linmax.lock"
 MAX_GROUP = 4096  # writes in one transaction
+GATHER = 0.002  # seconds for which a group waits for more requests while they come
 QUICK = frozenset({INSERT_EVENT, INSERT_ITEM, SET_LEARNED})  # statements that write one row each
 LARGEST_WAL = 64 << 20  # bytes that the file beside the database keeps after a checkpoint
 RETRY = 2.0  # seconds between two attempts to write to a disk that was full
 EVENT_UP_TO = "SELECT position, time FROM events WHERE position <= ? ORDER BY position DESC LIMIT 1"
 
 Statement = tuple[str, tuple[Any, ...] | list[tuple[Any, ...]]]  # a list: once for each
-
-
-class FolderInUseError(ValueError):
-    """Another process has the lock of a data folder."""
 
 
 class Write(NamedTuple):
@@ -108,6 +105,7 @@ class Database:
         self._open_readers: list[apsw.Connection] = []
         self._pending: deque[Write] = deque()
         self._turn = threading.Lock()  # held while a group is written
+        self._gathers = False  # whether the event loop is about to begin with a group
         self._queue: queue.SimpleQueue[Group | bool] = queue.SimpleQueue()  # True: look, False: end
         self._epoch = 0  # as the writer counts failures
         self.epoch = 0  # as requests know them
@@ -233,8 +231,7 @@ class Database:
         if statements:
             self._tried = time.monotonic()
         self._pending.append(Write(statements, self.epoch, partial(_finish, future), loop))
-        if not self._turn.locked():
-            loop.call_soon(self._begin)
+        self._begin_soon(loop)
 
     def write(self, statements: list[Statement]) -> None:
         """Write statements and wait until they are on disk; not to be called in the event loop."""
@@ -252,6 +249,21 @@ class Database:
             raise errors[0]
 
     # Whoever has the turn writes a group, and looks for requests that came meanwhile after giving it back.
+
+    def _begin_soon(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin when the event loop brings no more requests, or after a moment; unless others do, or will."""
+        if not self._gathers and not self._turn.locked():
+            self._gathers = True
+            loop.call_soon(self._gather, loop, 0, loop.time() + GATHER)
+
+    def _gather(self, loop: asyncio.AbstractEventLoop, before: int, until: float) -> None:
+        """Look whether a round of the event loop has brought requests, which then share the transaction."""
+        count = len(self._pending)
+        if before < count < MAX_GROUP and loop.time() < until:
+            loop.call_soon(self._gather, loop, count, until)
+            return
+        self._gathers = False
+        self._begin()
 
     def _begin(self) -> None:
         """Run the statements of the requests that wait, in their event loop; the writer's thread commits."""
@@ -304,10 +316,10 @@ class Database:
                 write.done(problem)
 
     def _tell(self, results: list[tuple[Write, Exception | None]]) -> None:
-        """Tell the requests of a group what became of them; before that, the next ones begin."""
-        self._begin()
+        """Tell the requests of a group what became of them; the next ones begin."""
         for write, error in results:
             write.done(error)
+        self._begin_soon(asyncio.get_running_loop())
 
     def _insert(self, writes: list[Write]) -> ServiceError | None:
         """Run the statements of requests in a new transaction."""
@@ -345,20 +357,14 @@ class Database:
         try:
             call(*values)
         except apsw.ConstraintError as error:
-            found = ServiceError(
-                503, "log_conflict", f"an event is in the log already ({error}); try again", 1
-            )
+            message = f"an event is in the log already ({error}); try again"
+            found = ServiceError(503, "log_conflict", message, 1)
         except apsw.Error as error:
-            found = ServiceError(
-                507,
-                "storage_full",
-                f"the log cannot be written ({error}); predictions go on, try again later",
-                10,
-            )
+            message = f"the log cannot be written ({error}); predictions go on, try again later"
+            found = ServiceError(507, "storage_full", message, 10)
         except Exception as error:  # the thread must go on
-            found = ServiceError(
-                500, "log_error", f"an event cannot be written: {type(error).__name__}: {error}"
-            )
+            what = f"{type(error).__name__}: {error}"
+            found = ServiceError(500, "log_error", f"an event cannot be written: {what}")
         else:
             return None
         self._roll_back()
@@ -397,20 +403,14 @@ def _finish(future: asyncio.Future[None], error: Exception | None) -> None:
 
 def _lock_folder(folder: Path) -> Any:
     """Lock a data folder for this process; the lock ends with the process."""
-    import fcntl
-
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     file = (folder / LOCK).open("a+")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    if not lock_file(file):
         file.seek(0)
         owner = file.read().strip()
         file.close()
         process, hint = (f" (process {owner})", f" (kill {owner})") if owner else ("", "")
-        raise FolderInUseError(
-            f"{folder} is in use by another server{process}; stop that one first{hint}"
-        ) from None
+        raise FolderInUseError(f"{folder} is in use by another server{process}; stop that one first{hint}")
     file.truncate(0)
     file.write(str(os.getpid()))
     file.flush()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from itertools import islice
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -35,6 +36,7 @@ AND position > (SELECT horizon FROM fusions WHERE fusions.fusion = histories.fus
 """
 MAX_POINTS = 1000  # of one history
 CHUNK = 2000  # trials that are counted at once
+GENTLE, PAUSE = 100, 0.01  # trials, and seconds between them, while nobody waits for a history
 CELLS = 4_000_000  # of a table of trials and experts that is held in memory
 STORE_EVERY = 10_000  # trials after which a history is worth storing
 KEEP_EVERY = 100_000  # of the stored histories of so many trials, the last one stays
@@ -258,25 +260,33 @@ class Histories:
         self._database = panels.database
         self._kept: WeakKeyDictionary[Panel, tuple[int, History]] = WeakKeyDictionary()
         self._locks: WeakKeyDictionary[Panel, asyncio.Lock] = WeakKeyDictionary()
+        self._asked = 0  # answers that somebody waits for
 
     async def answer(self, panel: Panel, points: int) -> HistoryAnswer:
         """Return the history of a fusion with at most so many points."""
-        async with self._locks.setdefault(panel, asyncio.Lock()):
-            history = await self._current(panel)
-            return await asyncio.to_thread(history.answer, points)
+        self._asked += 1
+        try:
+            async with self._locks.setdefault(panel, asyncio.Lock()):
+                history = await self._current(panel)
+                return await asyncio.to_thread(history.answer, points)
+        finally:
+            self._asked -= 1
 
     async def update(self, panel: Panel) -> None:
-        """Bring the history of a fusion up to date, so that the next answer has little to read."""
+        """Bring the history of a fusion up to date, so that the next answer has little to read.
+
+        That is done with pauses, so that requests need not wait for the thread that does it.
+        """
         async with self._locks.setdefault(panel, asyncio.Lock()):
             with contextlib.suppress(PanelClosedError):
-                await self._current(panel)
+                await self._current(panel, gently=True)
 
     def store_at(self, panel: Panel, position: int) -> Statement:
         """Return the statement that stores the history up to a position, from the log."""
         history, _ = self._advance(panel, None, position)
         return INSERT, (panel.number, position, history.trials, history.to_bytes())
 
-    async def _current(self, panel: Panel) -> History:
+    async def _current(self, panel: Panel, *, gently: bool = False) -> History:
         """Return the history of all that is on disk; amendments that come meanwhile start it anew."""
         while True:
             await self._panels.flush()
@@ -285,7 +295,7 @@ class Histories:
             known, history = self._kept.get(panel, (amendments, None))
             until = self._database.last_position()
             stored = await asyncio.to_thread(
-                self._advance, panel, history if known == amendments else None, until
+                self._advance, panel, history if known == amendments else None, until, gently
             )
             if panel.amendments == amendments:
                 break
@@ -295,17 +305,21 @@ class Histories:
                 await self._panels.submit(stored[1])
         return stored[0]
 
-    def _advance(self, panel: Panel, history: History | None, until: int) -> tuple[History, list[Statement]]:
+    def _advance(
+        self, panel: Panel, history: History | None, until: int, gently: bool = False
+    ) -> tuple[History, list[Statement]]:
         """Read the events after those of a history, or of the stored one; return what is worth storing."""
         if history is None:
             found = self._database.rows(LAST_STORED, panel.number, until)
             history = History.from_bytes(found[0][0]) if found else History(panel.settings.classes or [])
         before = history.trials
         trials = trials_of(self._database, panel.number, history.position, until)
-        while chunk := list(islice(trials, CHUNK)):
+        while chunk := list(islice(trials, GENTLE if gently and not self._asked else CHUNK)):
             history.add(chunk)
             if self._panels.closing:
                 raise InterruptedError("the server stops")
+            if gently and not self._asked:
+                time.sleep(PAUSE)
         history.position = until
         if history.trials // STORE_EVERY == before // STORE_EVERY:
             return history, []

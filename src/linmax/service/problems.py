@@ -49,3 +49,7 @@ class ServiceError(Exception):
         title = TITLES[self.status]
         body = ErrorBody(self.code, self.message)
         return Problem(body, f"urn:linmax:{self.code}", title, self.status, self.message)
+
+
+class FolderInUseError(ValueError):
+    """Another process has the lock of a data folder."""

@@ -14,11 +14,11 @@ from linmax.scale.targets import AGAIN, WINDOW, Context, Target, check_learner, 
 from linmax.service.app import Service
 from linmax.service.bodies import check_fusion_name
 from linmax.service.bulk import JsonRows, Rows
-from linmax.service.database import FolderInUseError, Statement
+from linmax.service.database import Statement
 from linmax.service.messages import FusionSettings, LabelRequest, LearnRequest, PredictRequest
 from linmax.service.panel import Panel
 from linmax.service.panels import PanelClosedError
-from linmax.service.problems import ServiceError
+from linmax.service.problems import FolderInUseError, ServiceError
 from linmax.service.schema import FIND_OFFSET, SET_OFFSET
 from linmax.service.tokens import Token
 
