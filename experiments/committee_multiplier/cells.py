@@ -59,27 +59,38 @@ FIRST_SEED = 100  # the rate was chosen on the seeds 0 to 4
 
 def cells(runs: int, quick: bool) -> list[Cell]:
     """Return a cell per stream; in quick mode short streams, and no panels."""
-    seeds = range(FIRST_SEED, FIRST_SEED + runs)
+    return streams(FIRST_SEED, runs, 2000 if quick else 100_000, quick)
+
+
+def streams(first_seed: int, runs: int, most: int, quick: bool) -> list[Cell]:
+    """Return a cell per generated problem, of at most `most` trials, and per panel unless `quick`."""
+    seeds = range(first_seed, first_seed + runs)
     generated = [
-        {"problem": name, "seed": seed, "trials": min(options["trials"], 2000 if quick else 100_000)}
+        {"problem": name, "seed": seed, "trials": min(options["trials"], most)}
         for name, options in GENERATED.items()
         for seed in seeds
     ]
     return generated + [{"panel": file, "seed": seed} for file in PANELS for seed in seeds if not quick]
 
 
-def run(cell: Cell, data: Path) -> dict[str, int]:
-    """Return the mistakes by learner or variant; empty if a panel is missing."""
+def stream(cell: Cell, data: Path, most: int | None = None) -> tuple[Any, Any, int] | None:
+    """Return votes, labels and the number of classes, of at most `most` items; None without the panel."""
     if "problem" in cell:
         options = GENERATED[cell["problem"]] | {"trials": cell["trials"]}
-        votes, labels = majority(seed=cell["seed"], **options)
-        k = options.get("classes", 5)
-    else:
-        if not (data / cell["panel"]).is_file():
-            return {}
-        held = panel(data / cell["panel"])
-        order = np.random.default_rng(cell["seed"]).permutation(len(held.labels))
-        votes, labels, k = held.votes[order], held.labels[order], held.k
+        return *majority(seed=cell["seed"], **options), options.get("classes", 5)
+    if not (data / cell["panel"]).is_file():
+        return None
+    held = panel(data / cell["panel"])
+    order = np.random.default_rng(cell["seed"]).permutation(len(held.labels))[:most]
+    return held.votes[order], held.labels[order], held.k
+
+
+def run(cell: Cell, data: Path) -> dict[str, int]:
+    """Return the mistakes by learner or variant; empty if a panel is missing."""
+    items = stream(cell, data)
+    if items is None:
+        return {}
+    votes, labels, k = items
     own = {repr(one): one for one in (*map(Winnow, GRID), AdaptiveWinnow())}
     found = {name: Fusion(one, classes=range(k)).learn(votes, labels).mistakes for name, one in own.items()}
     return found | {

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.quality.panels import panel
-from experiments.committee_multiplier.cells import GENERATED, GRID, PANELS
+from experiments.committee_multiplier.cells import GRID, stream, streams
 from experiments.interface import Cell
 from linmax import (
     Averaged,
@@ -27,7 +26,6 @@ from linmax import (
     vr_combine,
 )
 from linmax.kernels.ensembles import SPOKEN
-from linmax.problems import majority
 from linmax.rules.base import SLACK
 
 FIRST_SEED = 200  # all choices were made on the seeds 0 to 2 and 100 to 103
@@ -63,27 +61,15 @@ LEARNERS: dict[str, Callable[[], Any]] = {
 
 def cells(runs: int, quick: bool) -> list[Cell]:
     """Return a cell per stream; in quick mode short streams, and no panels."""
-    seeds = range(FIRST_SEED, FIRST_SEED + runs)
-    generated = [
-        {"problem": name, "seed": seed, "trials": min(options["trials"], 300 if quick else MOST_TRIALS)}
-        for name, options in GENERATED.items()
-        for seed in seeds
-    ]
-    return generated + [{"panel": file, "seed": seed} for file in PANELS for seed in seeds if not quick]
+    return streams(FIRST_SEED, runs, 300 if quick else MOST_TRIALS, quick)
 
 
 def run(cell: Cell, data: Path) -> dict[str, Any]:
     """Return the mistakes and the CPU time per trial by learner; empty if a panel is missing."""
-    if "problem" in cell:
-        options = GENERATED[cell["problem"]] | {"trials": cell["trials"]}
-        votes, labels = majority(seed=cell["seed"], **options)
-        k = options.get("classes", 5)
-    else:
-        if not (data / cell["panel"]).is_file():
-            return {}
-        held = panel(data / cell["panel"])
-        order = np.random.default_rng(cell["seed"]).permutation(len(held.labels))[:MOST_ITEMS]
-        votes, labels, k = held.votes[order], held.labels[order], held.k
+    items = stream(cell, data, MOST_ITEMS)
+    if items is None:
+        return {}
+    votes, labels, k = items
     found: dict[str, Any] = {"alphas": {}, "mistakes": {}, "microseconds": {}}
     for alpha in GRID:
         fusion = Fusion(Winnow(alpha), classes=range(k))

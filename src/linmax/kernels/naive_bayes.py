@@ -137,9 +137,8 @@ class Tables(NamedTuple):
         for b in range(0, k, WIDTH):
             put(votes.product, b, splat(1.0))
             put(votes.powers, b, splat(0.0))
-        group = RUN if k <= FEW else ROWS  # a row is read from end to end, beside a few others
-        if k <= WIDTH or k * count <= NEAR:
-            group = max(count, 1)
+        near = k <= WIDTH or k * count <= NEAR  # else a row is read from end to end, beside a few others
+        group = max(count, 1) if near else RUN if k <= FEW else ROWS
         for begin in range(0, count, group):
             end = min(begin + group, count)
             for b in range(0, k, WIDTH):
