@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from linmax.inputs.classes import UnknownClasses
 from linmax.inputs.encode import Codes
-from linmax.inputs.names import Label
+from linmax.inputs.names import Label, Names
 from linmax.kernels.forms import Dense, Hard, Rows, Sparse, SparseRows
 
 
@@ -112,3 +112,27 @@ class Batch:
         return replace(
             self, trials=len(votes.codes), votes=votes, labels=self.labels[rows], known=self.known[rows]
         )
+
+    def add_names(self, names: Names, classes: int) -> bool:
+        """Add the new names to those of a session, and tell whether there were any.
+
+        Parameters
+        ----------
+        names : Names
+            The names of the session.
+        classes : int
+            The number of classes that it knows then; those beyond stay new.
+        """
+        count = max(0, classes - len(names.classes.names))
+        named, self.new_classes = self.new_classes[:count], self.new_classes[count:]
+        added = (
+            (names.classes, named),
+            (names.experts, self.new_experts),
+            (names.attributes, self.new_attributes),
+            (names.values, self.new_values),
+        )
+        self.new_experts, self.new_attributes, self.new_values = [], [], []
+        for index, new in added:
+            if new:
+                index.append_checked(new)
+        return any(new for _, new in added)

@@ -194,26 +194,6 @@ class Runner:
         for predictor in self.predictors:
             predictor.resize()
 
-    def _add_names(self, batch: Any, classes: int) -> None:
-        """Add the new names of a batch to the session, but of its classes only the first `classes`."""
-        names = self.names
-        count = classes - len(names.classes.names)
-        if count <= 0 and not (batch.new_experts or batch.new_attributes or batch.new_values):
-            return
-        if count > 0:
-            names.classes.append_checked(batch.new_classes[:count])
-            batch.new_classes = batch.new_classes[count:]
-        if batch.new_experts:
-            names.experts.append_checked(batch.new_experts)
-            batch.new_experts = []
-        if batch.new_attributes:
-            names.attributes.append_checked(batch.new_attributes)
-            batch.new_attributes = []
-        if batch.new_values:
-            names.values.append_checked(batch.new_values)
-            batch.new_values = []
-        self.version += 1
-
     # --- running
 
     def run(
@@ -267,7 +247,7 @@ class Runner:
                 if rows.stop < batch.trials:  # of the classes only those that these trials have named
                     named = np.maximum(chunk.known, chunk.labels + 1)[chunk.labels >= 0]
                     known = min(known, int(named.max(initial=0)))
-                self._add_names(batch, known)
+                self.version += batch.add_names(self.names, known)
             self._build_forms()
             try:
                 return self._execute(chunk, wanted)
@@ -290,7 +270,7 @@ class Runner:
         """
         chunk = self._begin_chunk(batch, slice(0, batch.trials))
         if learn:
-            self._add_names(batch, len(self.names.classes) + len(batch.new_classes))
+            self.version += batch.add_names(self.names, len(self.names.classes) + len(batch.new_classes))
         self._build_forms()
         return chunk
 
