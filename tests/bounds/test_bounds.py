@@ -2,6 +2,7 @@
 
 import math
 import re
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +31,7 @@ from linmax.problems import adversary
 from linmax.rules import Rule
 from linmax.spec import registered
 from linmax.svm import instances
-from tests.helpers.examples import EVERYTHING
+from tests.helpers.examples import EVERYTHING, rarely_compiled
 
 ROUNDING = 1e-9  # some bounds are reached exactly, and they are computed in floating point
 
@@ -161,7 +162,10 @@ def test_tightest_gives_a_bound_no_larger_than_any_margin_does():
         assert all(
             best <= other * 1.02 for other in others if other is not None
         )  # 64 margins are a fine grid
-        assert Fusion(learner.on(Votes()), classes=range(4)).learn(votes, labels).mistakes <= best
+        short = slice(500 if isinstance(learner, Recycled) else None)
+        with rarely_compiled() if isinstance(learner, Recycled) else nullcontext():
+            learned = Fusion(learner.on(Votes()), classes=range(4)).learn(votes[short], labels[short])
+        assert learned.mistakes <= best
 
 
 # --- what has no bound says why ---------------------------------------------------------------------------
