@@ -239,6 +239,8 @@ class RandomFeatures(_OfScaledRows):
     81
     """
 
+    scratch: ClassVar[bool] = True
+
     count: int = 64
 
     def __post_init__(self) -> None:

@@ -220,6 +220,8 @@ class Source(Term, abstract=True):
     sparse : bool
         Whether only those of its weights are adapted that belong to a vote of the trial and to eight classes
         with a share in z, so that many weights are stored in blocks.
+    scratch : bool
+        Whether kernels write to arrays of its forms, so that kernels in two threads need a form each.
     """
 
     needs: ClassVar[str | None] = None
@@ -232,6 +234,7 @@ class Source(Term, abstract=True):
     scaled: ClassVar[bool] = False
     per_class: ClassVar[bool] = False
     sparse: ClassVar[bool] = False
+    scratch: ClassVar[bool] = False
 
     def __add__(self, other: Source) -> Source:
         if not isinstance(other, Source):

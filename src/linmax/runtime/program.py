@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from linmax._jit import CompiledKernel, Stage
+from linmax._jit import CompiledKernel, Stage, interpreting
 from linmax._vectors import WIDTH
 from linmax.experts.base import TrialData
 from linmax.kernels import in_place
@@ -18,6 +19,7 @@ from linmax.kernels import trial as trials
 from linmax.kernels.board import LANES, NARROW, Board, Temperatures, fill_board
 from linmax.kernels.rule_group import GroupOutputs
 from linmax.kernels.structs import Outputs
+from linmax.runtime.concurrency import run_all, thread_count
 from linmax.runtime.predictor import NO_SCORES, Predictions, Predictor, TrialChunk
 from linmax.runtime.rule_group import RuleGroup
 from linmax.runtime.rule_run import RuleRun
@@ -26,13 +28,18 @@ from linmax.runtime.sources import NO_TRIALS, Sources
 
 MAX_BLOCK = 256  # trials
 BLOCK_SCORES = 1 << 14  # scores of one class of one member in a block
+# Members run in threads where that saves more than waking threads for every block costs, which may be a
+# millisecond: blocks are larger then
+THREADS_BLOCK, THREADS_SCORES = 4096, 1 << 19
+THREADS_TRIALS, THREADS_EXPERTS, THREADS_CELLS = 4096, 16, 200  # at least; a cell is an expert and a class
 
 
 class Program:
     """The kernels of a predictor, of its members and of their rule runs, in the order they must run.
 
     Every kernel takes a block of trials, whose results are in arrays of the size of a block, before the next
-    kernel does. The same program learns tables and single items.
+    kernel does. The same program learns tables and single items. Members do not depend on each other: with
+    many trials, their kernels take a block at the same time, in threads.
 
     Parameters
     ----------
@@ -63,8 +70,10 @@ class Program:
     ----------
     block : int
         The number of trials in a block.
+    members : list of list of Stage
+        The kernels of each rule run, or group of these, and of each other member without members.
     stages : list of Stage
-        The kernels, bound to their arrays.
+        All kernels, bound to their arrays.
     """
 
     def __init__(
@@ -91,13 +100,11 @@ class Program:
         self.known = known
         self.classes = classes
         trials_to_run = max(1, len(labels) - first)
-        self.block = trials_to_run
-        if predictor.members:
-            members = max(len(part.members) for part in predictor.tree())
-            self.block = max(1, min(self.block, MAX_BLOCK, BLOCK_SCORES // max(1, members * classes)))
-        elif observer is not None:  # its scores stay in the fastest cache
-            self.block = max(1, min(self.block, MAX_BLOCK, BLOCK_SCORES // max(1, classes)))
+        self.threads = chunk is not None and _use_threads(predictor, chunk)
+        self.block = self._block_size(trials_to_run, observer is not None)
+        self.members: list[list[Stage]] = []
         self.stages: list[Stage] = []
+        self._copies: list[Stage] = []
         self._bound: dict[Predictor, tuple[np.ndarray, np.ndarray]] = {}
         self._boards: dict[tuple[Predictor, ...], Board] = {}
         self._outputs: dict[RuleRun, dict[str, np.ndarray]] = {run: {} for run in rule_runs}
@@ -116,22 +123,43 @@ class Program:
             observer(self, block_codes, block_scores)
         if not whole:
             self.call(programs.collect, block_codes, block_scores, first, codes, scores)
-        predicted, self.stages = self.stages, prepared
-        for run in rule_runs:
-            if run.group is None:
-                self.stages.append(self._stage_of(run))
-            elif run is run.group.runs[0]:
-                self._call_group(run.group)
-        self.stages += predicted
+        runs = [
+            [self._stage_of(run)] if run.group is None else self._stages_of(run.group)
+            for run in rule_runs
+            if run.group is None or run is run.group.runs[0]
+        ]
+        self.members = runs + self.members
+        self._combining = self._copies + self.stages
+        self.stages = prepared + [stage for stages in self.members for stage in stages] + self._combining
+
+    def _block_size(self, trials: int, observed: bool) -> int:
+        members = max(len(part.members) for part in self.predictor.tree())
+        if not members and not observed:
+            return trials
+        most, scores = (THREADS_BLOCK, THREADS_SCORES) if self.threads else (MAX_BLOCK, BLOCK_SCORES)
+        return max(1, min(trials, most, scores // max(1, max(members, 1) * self.classes)))
 
     def run(self, begin: int, end: int) -> None:
         """Run the trials begin <= t < end."""
-        if all(stage.address for stage in self.stages):
+        compiled = all(stage.address for stage in self.stages)
+        if compiled and self.threads and len(self.members) > 1:
+            self._run_in_threads(begin, end)
+        elif compiled:
             programs.run(_table(self.stages), len(self.stages), begin, end, self.block)
-            return
+        else:
+            for start in range(begin, end, self.block):
+                for stage in self.stages:
+                    stage(start, min(start + self.block, end))
+
+    def _run_in_threads(self, begin: int, end: int) -> None:
+        """Let all members take a block at the same time, and combine what they have found."""
+        members = [_Member(stages, self.block) for stages in self.members]
+        combining = _table(self._combining)
         for start in range(begin, end, self.block):
-            for stage in self.stages:
-                stage(start, min(start + self.block, end))
+            stop = min(start + self.block, end)
+            members.sort(key=lambda member: -member.seconds)  # those that take longest begin
+            run_all([partial(member.run, start, stop) for member in members], stop - start)
+            programs.run(combining, len(self._combining), start, stop, self.block)
 
     def repeat_stage(self, number: int, times: int) -> None:
         """Run one of the stages on the first trial so many times, to measure it."""
@@ -174,7 +202,14 @@ class Program:
         if predictor.scores_wanted and not len(scores):
             scores = np.zeros((self.block, self.classes))
         self._bound[predictor] = (codes, scores)
+        if predictor.members:
+            predictor.bind(self, codes, scores)
+            return
+        outer, self.stages = self.stages, []
         predictor.bind(self, codes, scores)
+        if self.stages:
+            self.members.append(self.stages)
+        self.stages = outer
 
     def board(self, members: list[Predictor]) -> Board:
         """Return the board of these members, which is filled when the block gets there."""
@@ -238,12 +273,12 @@ class Program:
     def copy(self, found: Predictions, codes: np.ndarray, scores: np.ndarray) -> None:
         """Copy predictions that have been computed for the whole chunk."""
         wanted = found.scores if len(scores) else NO_SCORES
-        self.call(programs.distribute, found.codes, wanted, self.begin, codes, scores)
+        self._copies.append(programs.distribute.stage(found.codes, wanted, self.begin, codes, scores))
 
     def form(self, sources: Sources) -> Any:
         """Return the trials as kernels read them."""
         if self.data is None:
-            return sources.form
+            return sources.own_form()
         if sources not in self._forms:
             self._forms[sources] = sources.build_form(self.data)
         return self._forms[sources]
@@ -271,8 +306,8 @@ class Program:
         state = run.kernel_state(run.recycling_buffer(NO_TRIALS, form))
         return trials.run.stage(form, self.labels, self.known, *state, out)
 
-    def _call_group(self, group: RuleGroup) -> None:
-        """Run all runs of a group: they write to the rows of a board, or what they write is copied."""
+    def _stages_of(self, group: RuleGroup) -> list[Stage]:
+        """Return what runs a group: its runs write to the rows of a board, or what they write is copied."""
         wanted = [
             (lane, self._outputs[run][name], self._outputs[run].get(f"{name}_scores", NO_SCORES))
             for r, run in enumerate(group.runs)
@@ -292,9 +327,32 @@ class Program:
             out = GroupOutputs(
                 np.zeros((WIDTH, self.block), dtype=np.int32), np.zeros((WIDTH, rows, self.classes)), place
             )
-        self.stages.append(group.stage(self.form(group.runs[0].sources), self.labels, self.known, out))
-        for lane, out_codes, out_scores in wanted:
-            self.call(programs.copy, out.codes[lane], out.scores[lane], out_codes, out_scores)
+        stage = group.stage(self.form(group.runs[0].sources), self.labels, self.known, out)
+        return [stage] + [
+            programs.copy.stage(out.codes[lane], out.scores[lane], out_codes, out_scores)
+            for lane, out_codes, out_scores in wanted
+        ]
+
+
+class _Member:
+    """The kernels of a member, and how long they took for the last block."""
+
+    def __init__(self, stages: list[Stage], block: int) -> None:
+        self.table, self.count, self.block = _table(stages), len(stages), block
+        self.seconds = 0.0
+
+    def run(self, begin: int, end: int) -> None:
+        started = time.perf_counter()
+        programs.run(self.table, self.count, begin, end, self.block)
+        self.seconds = time.perf_counter() - started
+
+
+def _use_threads(predictor: Predictor, chunk: TrialChunk) -> bool:
+    """Whether members without members run in threads: there are several, and the chunk is large."""
+    several = sum(not part.members for part in predictor.tree()) > 1
+    large = chunk.length >= THREADS_TRIALS and chunk.experts >= THREADS_EXPERTS
+    large = large and chunk.experts * chunk.classes >= THREADS_CELLS
+    return several and large and thread_count() > 1 and not interpreting()
 
 
 def _same_array(rows: list[np.ndarray]) -> tuple[np.ndarray, list[int]] | None:

@@ -326,7 +326,7 @@ class RuleRun:
         state = self.in_place_state() if self.in_place else self.kernel_state(self._buffer)
         kernel = in_place.run if self.in_place else trial.run
         trials = sources.trials  # compiles here, not in another thread
-        self._stage = kernel.stage(sources.form, trials.labels, trials.known, *state, self.outputs)
+        self._stage = kernel.stage(sources.own_form(), trials.labels, trials.known, *state, self.outputs)
 
     def execute(self) -> None:
         """Run over the new trials of the chunk; any thread may do it."""

@@ -146,6 +146,13 @@ class Sources:
             whole = form if whole is None else Sum(whole, form, block.at)
         return whole
 
+    def own_form(self) -> Any:
+        """Return the form of the chunk for one kernel, which may write to its scratch arrays."""
+        shared = not self.stateful  # sources with memory serve one rule run only
+        if shared and any(part.scratch for part in self.parts):
+            return self.build_form(self.trials.data)
+        return self.form
+
     def keep_frozen(self) -> None:
         """Keep the frozen votes of the latest trials."""
         if self.buffer and self.trials.data.frozen is not None:
