@@ -37,7 +37,7 @@ ENSEMBLES = {
 @pytest.fixture
 def threads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Start threads for the smallest chunks; the list has an entry for every block that was run in them."""
-    for name in ("THREADS_TRIALS", "THREADS_EXPERTS", "THREADS_CELLS"):
+    for name in ("THREADS_WORK", "THREADS_EXPERTS", "THREADS_CELLS"):
         monkeypatch.setattr(program, name, 1)
     monkeypatch.setattr(program, "THREADS_BLOCK", 100)
     monkeypatch.setattr(concurrency, "MIN_TRIALS", 1)
@@ -77,14 +77,14 @@ def test_small_panels_and_short_tables_start_no_threads(monkeypatch: pytest.Monk
     monkeypatch.setattr(program, "run_all", None)  # which a program in threads would call
     votes, labels = majority(5000, relevant=3, experts=15, classes=20)
     assert Fusion().learn(votes, labels).trials == 5000
-    votes, labels = majority(4000, relevant=3, experts=100, classes=4)
-    assert Fusion().learn(votes, labels).trials == 4000
+    votes, labels = majority(1900, relevant=3, experts=100, classes=4)
+    assert Fusion().learn(votes, labels).trials == 1900
 
 
 def test_large_panels_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINMAX_THREADS", "2")
     monkeypatch.setattr(program, "run_all", None)
-    votes, labels = majority(4100, relevant=3, experts=50, classes=4)
+    votes, labels = majority(2100, relevant=3, experts=100, classes=4)
     with pytest.raises(TypeError, match="not callable"):
         Fusion().learn(votes, labels)
 
@@ -102,8 +102,8 @@ def test_threads_do_not_share_the_features_of_a_trial(
         monkeypatch.setattr(runner, "MANY_RUNS", 2)
         ensemble = Mixture([Logistic(eta).on(source) for eta in (0.1, 0.2, 0.3, 0.4)])
     else:
-        monkeypatch.setattr(program, "THREADS_EXPERTS", 0)
-        monkeypatch.setattr(program, "THREADS_CELLS", 0)
+        for name in ("THREADS_WORK", "THREADS_EXPERTS", "THREADS_CELLS"):  # there are no experts
+            monkeypatch.setattr(program, name, 0)
         ensemble = Mixture([SquaredHinge(eta).on(source) for eta in (0.1, 0.2, 0.3, 0.4)])
     found = set()
     for count in ("1", "2", "4"):

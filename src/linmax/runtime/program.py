@@ -31,7 +31,8 @@ BLOCK_SCORES = 1 << 14  # scores of one class of one member in a block
 # Members run in threads where that saves more than waking threads for every block costs, which may be a
 # millisecond: blocks are larger then
 THREADS_BLOCK, THREADS_SCORES = 4096, 1 << 19
-THREADS_TRIALS, THREADS_EXPERTS, THREADS_CELLS = 4096, 16, 200  # at least; a cell is an expert and a class
+THREADS_EXPERTS, THREADS_CELLS = 16, 200  # at least; a cell is an expert and a class
+THREADS_WORK = 200_000  # votes, times vectors of classes
 
 
 class Program:
@@ -350,8 +351,11 @@ class _Member:
 def _use_threads(predictor: Predictor, chunk: TrialChunk) -> bool:
     """Whether members without members run in threads: there are several, and the chunk is large."""
     several = sum(not part.members for part in predictor.tree()) > 1
-    large = chunk.length >= THREADS_TRIALS and chunk.experts >= THREADS_EXPERTS
-    large = large and chunk.experts * chunk.classes >= THREADS_CELLS
+    large = (
+        chunk.experts >= THREADS_EXPERTS
+        and chunk.experts * chunk.classes >= THREADS_CELLS
+        and chunk.length * chunk.experts * -(-chunk.classes // WIDTH) >= THREADS_WORK
+    )
     return several and large and thread_count() > 1 and not interpreting()
 
 
