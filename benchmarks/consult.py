@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from benchmarks.consult_alternatives import measure_alternatives
 from benchmarks.quality.panels import panels
 from benchmarks.quality.problem import Panel
 from linmax import Averaged, Fusion, Perceptron
@@ -31,6 +32,7 @@ LEARNER = Averaged(Perceptron(slack=20.0, start="equal"))
 RISKS = (0.0, 0.002, 0.01, 0.05)
 CONFIDENCE = 0.95
 BLOCK = 25
+ALTERNATIVE_ORDERS = 6
 CROWDS_ASK_VOTERS = {
     "mmlu_pro_votes": False,
     "trec_rules_votes": False,
@@ -240,6 +242,7 @@ def main(
         "curve": lambda: measure_curve(mmlu),
         "drift": lambda: measure_drift(mmlu),
         "default": lambda: measure_default(mmlu),
+        "alternatives": lambda: measure_alternatives(mmlu, ALTERNATIVE_ORDERS),
         "panels": lambda: measure_panels(data, orders),
         "validity": lambda: [measure_validity(mmlu, valid, 0.01, freeze=freeze) for freeze in (True, False)],
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.consult import measure_validity, run_stream, shuffled
+from benchmarks.consult_alternatives import measure_alternatives, prices_for, pursuit
 from benchmarks.quality.problem import Panel
 from docs.consult_figures import consult_figures
 
@@ -33,6 +34,25 @@ def test_validity_counts_the_orders_in_which_too_many_predictions_changed() -> N
         assert found["orders"] == 3
         assert 0 <= found["violations"] <= 3
         assert found["asked"] < 6.0
+
+
+def test_ways_to_stop_ask_no_fewer_if_fewer_predictions_may_change() -> None:
+    found = measure_alternatives(small(), 2)
+    at_risk, at_less = found["shares"]
+    assert at_risk > at_less
+    assert len(found["ways"]) == 4
+    for more, less in found["ways"].values():
+        assert 0.0 < more <= less <= 6.0
+
+
+def test_a_copy_of_an_expert_explains_nothing_more() -> None:
+    rng = np.random.default_rng(1)
+    votes = rng.integers(0, 3, (500, 4))
+    votes[:, 1] = votes[:, 0]
+    weights = np.array([3.0, 2.9, 1.0, 0.5])
+    order = pursuit(votes, weights, 3)
+    assert set(order[:3]) - {0, 1} == {2, 3}
+    assert (abs(weights) / prices_for(order, weights)).argsort()[::-1].tolist() == order
 
 
 def test_the_page_has_a_row_per_panel_and_setting() -> None:

@@ -120,6 +120,38 @@ def test_the_parts_of_an_ensemble_add_up_to_the_scores_that_predict(name: str, s
         assert sums == pytest.approx(told.scores, abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    "learner",
+    [
+        Averaged(Perceptron(slack=2.0, start="equal")),
+        Winnow(1.3),
+        Averaged(Winnow(1.3)),
+        Combine([Winnow(1.3)], hypotheses=5, choose="random"),
+        WeightedMajority([Winnow(1.3), Winnow(1.7)]),
+    ],
+    ids=repr,
+)
+def test_ties_are_decided_as_predictions_decide_them(learner: Any) -> None:
+    draw = np.random.default_rng(1)
+    half = draw.integers(0, 2, (30, 4))
+    votes = np.concatenate((half, half[:, ::-1]), axis=1)  # experts i and 7 - i have the same weight
+    tie = np.array([0] * 4 + [1] * 4)
+    with interpreted():
+        alone = [Fusion(one, classes=[0, 1], experts=range(8)) for one in getattr(learner, "members", [])]
+        fusion = Fusion(learner, classes=[0, 1], experts=range(8))
+        for row, label in zip(votes, draw.integers(0, 2, 30).tolist(), strict=True):
+            for swapped in (tie, 1 - tie):
+                item = dict(enumerate(swapped.tolist()))
+                told = fusion.explain_one(item)
+                assert told.guess == fusion.predict_one(item)
+                if not isinstance(learner, Combine):
+                    assert [code for _, code in told.members.values()] == [
+                        one.predict_one(item) for one in alone
+                    ]
+            for one in (fusion, *alone):
+                one.learn_one(dict(enumerate(row.tolist())), label)
+
+
 def test_labels_are_read_as_scores_of_one_are() -> None:
     codes = np.array([[1, -1, 0]], dtype=np.int32)
     dense = np.zeros((1, 3, 2))

@@ -16,6 +16,7 @@ from linmax import (
     Combine,
     Fusion,
     Logistic,
+    NaiveBayes,
     Perceptron,
     Recycled,
     Triplets,
@@ -318,14 +319,28 @@ def test_huge_scores_have_probabilities() -> None:
     assert np.isfinite(raw).all()
 
 
-def test_without_classes_there_are_no_probabilities() -> None:
+def test_without_classes_only_those_that_votes_name_have_probabilities() -> None:
     fusion = Fusion(Winnow(1.3))
     assert fusion.predict_proba([["a", "b"], ["b", "a"]]).shape == (2, 0)
-    assert fusion.predict_proba_one({"x": "a"}) == {}
+    assert fusion.predict_proba_one({}) == {}
+    assert fusion.predict_proba_one({"x": "a"}) == {"a": 1.0}
     assert fusion.predict_proba([]).shape == (0, 0)
     assert trained(Winnow(1.3)).predict_proba([]).shape == (0, 3)
     with pytest.raises(ValueError, match="needs votes"):
         fusion.predict_proba_one(None)
+
+
+@pytest.mark.parametrize("learner", [Winnow(1.3), Averaged(Perceptron(start="equal")), NaiveBayes(), None])
+def test_a_class_that_only_the_item_names_has_a_probability(learner: Any) -> None:
+    with interpreted():
+        fusion = trained(learner)
+        item = dict.fromkeys(fusion.experts, "new")
+        found = fusion.predict_proba_one(item)
+        assert list(found) == [*fusion.classes, "new"]
+        assert sum(found.values()) == pytest.approx(1.0)
+        assert max(found, key=lambda name: found[name]) == fusion.predict_one(item)
+        consultation = fusion.consult(item.get)
+        assert consultation.probabilities[consultation.prediction] == max(consultation.probabilities.values())
 
 
 def test_an_item_without_votes_has_the_probabilities_of_its_scores() -> None:
@@ -346,5 +361,9 @@ def test_probabilities_of_one_item_stay_those_of_many_while_the_session_grows(
             item = {name: {vote: 0.25 + rng.random(), "class 0": 0.5} for name, vote in item.items()}
         if t % 5 == 4:
             (row,) = fusion.predict_proba([item]).tolist()
-            assert fusion.predict_proba_one(item) == dict(zip(fusion.classes, row, strict=True))
+            found = fusion.predict_proba_one(item)
+            assert sum(found.values()) == pytest.approx(1.0)
+            assert max(found, key=lambda name: found[name]) == fusion.predict_one(item)
+            if len(found) == len(fusion.classes):
+                assert found == dict(zip(fusion.classes, row, strict=True))
         fusion.learn_one(item, f"class {rng.integers(2 + t // 8)}")

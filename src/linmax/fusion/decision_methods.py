@@ -106,7 +106,7 @@ class DecisionMethods(PredictionMethods):
         -------
         list of list
             The classes of each item, the most probable first; at least one if a class is known. A prediction
-            that is a class nobody has named before has no probability, and comes first.
+            that is a class which only the votes on the item name comes first.
 
         References
         ----------

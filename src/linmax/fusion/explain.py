@@ -14,15 +14,19 @@ from linmax.fusion.results import Explanation
 from linmax.inputs import Batch, NameIndex, Names
 from linmax.kernels import in_place
 from linmax.kernels import trial as trials
-from linmax.kernels.forms.base import append_votes
+from linmax.kernels.forms.base import LastWeights, append_votes
 from linmax.kernels.recycling import NoBuffer
 from linmax.kernels.structs import SILENT
+from linmax.kernels.update import score_classes
 from linmax.runtime.layout import Block
 from linmax.runtime.predictor import REMAINDER, Attribution, Part, Predictor
 from linmax.runtime.program import padded
 from linmax.runtime.rule_run import RuleRun
 from linmax.runtime.runner import Runner
 from linmax.runtime.sources import Sources
+
+NEAR = 1e-9
+"""Scores whose difference is smaller than this share of them may be equal but for rounding."""
 
 
 def explain(runner: Runner, batch: Batch) -> Explanation:
@@ -49,7 +53,10 @@ def explain(runner: Runner, batch: Batch) -> Explanation:
             attribution = item.explain(runner.predictor)
     finally:
         runner.resize()
-    code = item.best_class(attribution.scores)
+    code = item.best_class(attribution)
+    if attribution.code is None and _may_be_tie(attribution):  # of an ensemble
+        with _jit.interpreted():
+            code = int(runner.run(batch, learn=False).codes[0])
     return Explanation(
         classes[code] if code >= 0 else None,
         dict(zip(classes, attribution.scores.tolist(), strict=True)),
@@ -150,14 +157,16 @@ class AttributedItem:
         self._votes: dict[Sources, ItemVotes] = {}
         self._attributions: dict[Predictor, Attribution] = {}
 
-    def best_class(self, scores: np.ndarray) -> int:
-        """Return the code of the class with the highest score."""
-        return int(scores.argmax()) if len(scores) else -1
+    def best_class(self, attribution: Attribution) -> int:
+        """Return the code of the class that is predicted."""
+        return self.best_classes([attribution])[0]
 
-    def best_classes(self, scores: list[np.ndarray]) -> list[int]:
-        """Return the code of the class with the highest score, for several arrays of scores."""
-        codes: list[int] = np.array(scores).argmax(axis=1).tolist() if self.known else [-1] * len(scores)
-        return codes
+    def best_classes(self, found: list[Attribution]) -> list[int]:
+        """Return the code of the class that is predicted, for several attributions."""
+        if not self.known:
+            return [-1] * len(found)
+        codes: list[int] = np.array([one.scores for one in found]).argmax(axis=1).tolist()
+        return [code if one.code is None else one.code for code, one in zip(codes, found, strict=True)]
 
     # --- the rows of parts
 
@@ -194,6 +203,18 @@ class AttributedItem:
 
     def of_run(self, run: RuleRun, mean: bool) -> Attribution:
         """Attribute the scores of a rule run; new experts have the weight with which they would start."""
+        found = self._of_weights(run, mean)
+        return found._replace(code=self._predict(run, mean)) if _may_be_tie(found) else found
+
+    def _predict(self, run: RuleRun, mean: bool) -> int:
+        """Return the prediction of a rule run itself: its kernel decides a tie by sums in its own order."""
+        run.begin(1, self.chunk.classes)
+        run.execute()
+        code = int((run.outputs.mean if mean else run.outputs.own)[0])
+        run.release()
+        return code
+
+    def _of_weights(self, run: RuleRun, mean: bool) -> Attribution:
         votes = self.votes_on(run.sources)
         if not _has_new_experts(run, votes.weight):
             return self._attribute(votes, run.weights(mean=mean, at=votes.weight))
@@ -214,7 +235,12 @@ class AttributedItem:
     def of_vector(self, sources: Sources, vector: np.ndarray) -> Attribution:
         """Attribute the scores of a hypothesis over some sources."""
         votes = self.votes_on(sources)
-        return self._attribute(votes, vector[votes.weight])
+        found = self._attribute(votes, vector[votes.weight])
+        if not _may_be_tie(found):
+            return found
+        scores = np.zeros(padded(self.known) + 1)
+        score_classes(sources.form, 0, self.known, LastWeights(vector), scores)
+        return found._replace(code=int(scores[: self.known].argmax()))
 
     def _attribute(self, votes: ItemVotes, weights: np.ndarray) -> Attribution:
         """Attribute the scores of a hypothesis, given by the weight of every vote."""
@@ -277,6 +303,23 @@ class AttributedItem:
             if votes[at]:
                 rows[at] = self.row_of(block.part.owner(key))
         return voters + block.at, labels, values, rows[voters]
+
+
+def _is_near_tie(scores: np.ndarray) -> bool:
+    """Return whether the order in which the scores of the two best classes are added up may matter.
+
+    >>> _is_near_tie(np.array([0.3, 0.1 + 0.2, 0.0])), _is_near_tie(np.array([0.3, 0.2]))
+    (True, False)
+    """
+    if len(scores) < 2:
+        return False
+    second, first = np.partition(scores, -2)[-2:].tolist()
+    return bool(first - second <= NEAR * max(abs(first), abs(second)))
+
+
+def _may_be_tie(found: Attribution) -> bool:
+    """Return whether the scores of a hypothesis are a tie, unless no vote adds anything."""
+    return _is_near_tie(found.scores) and any(part.values.any() for part, _ in found.parts)
 
 
 def _sums(index: np.ndarray, values: np.ndarray, size: int) -> np.ndarray:

@@ -122,7 +122,8 @@ class PredictionMethods(Facts):
         Returns
         -------
         ndarray
-            Items by classes, columns in the order of `classes`; without columns if no class is known.
+            Items by classes, columns in the order of `classes`; without columns if no class is known. Rows
+            add up to 1, also where votes name a class that has no column: `predict_proba_one` has that, too.
 
         Examples
         --------
@@ -308,18 +309,30 @@ class PredictionMethods(Facts):
         Returns
         -------
         dict
-            The probability of each known class, as from `predict_proba`; empty if no class is known.
+            The probability of each class that the session knows or the votes name, which add up to 1. If all
+            of them are known, these are the numbers of `predict_proba`. Empty if there is no class.
+
+        Examples
+        --------
+        >>> from linmax import Fusion, Perceptron
+        >>> fusion = Fusion(Perceptron(start="equal"), classes=["ham", "spam"], calibrate="none")
+        >>> found = fusion.predict_proba_one({"ann": "ham", "bob": "eggs", "eve": "eggs"})
+        >>> {name: round(p, 2) for name, p in found.items()}
+        {'ham': 0.24, 'spam': 0.09, 'eggs': 0.67}
         """
         if new_experts not in NEW_EXPERTS:
             raise _new_experts_error(new_experts)
         with self._lock, self._lock.state:
-            scores = self._single.scores(votes, attributes)
+            names, scores = self.names.classes.names, self._single.scores(votes, attributes)
             if scores is None:
-                scores = self._scores(self._read_one(votes, attributes, new_experts))
-            if len(scores) != 1:
-                raise ValueError("predict_proba_one needs an item: pass its votes or attributes")
+                batch = self._read_one(votes, attributes, new_experts)
+                if batch.trials != 1:
+                    raise ValueError("predict_proba_one needs an item: pass its votes or attributes")
+                codes = range(len(names), int(batch.known[0]))
+                names = [*names, *(batch.unknown_classes.name(0, code) for code in codes)]
+                scores = self.runner.run(batch, learn=False, scores=True).scores[:, : len(names)]
             p = self._probabilities(scores)[0]
-            return dict(zip(self.names.classes.names, p.tolist(), strict=True))
+            return dict(zip(names, p.tolist(), strict=True))
 
     def _answer_one(
         self, votes: Any, attributes: Any, ticket: bool, new_experts: str, max_error: float, confidence: float

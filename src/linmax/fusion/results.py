@@ -108,7 +108,7 @@ class Consultation:
     prediction
         The predicted class.
     probabilities
-        The probability of each class, from the answers given; see `Fusion.predict_proba`.
+        The probability of each class, from the answers given; see `Fusion.predict_proba_one`.
     asked
         The experts that were asked, in order.
     votes

@@ -78,12 +78,15 @@ class Attribution(NamedTuple):
         Whether the parts do not account for all of the scores.
     members
         The learner, as text, the share and the predicted code of each member of an ensemble.
+    code
+        The predicted code, where rounding may decide between the best classes; None: that of the best score.
     """
 
     scores: np.ndarray
     parts: tuple[tuple[Part, float], ...]
     remainder: bool = False
     members: tuple[tuple[str, float, int], ...] = ()
+    code: int | None = None
 
 
 class TrialChunk:
@@ -380,7 +383,7 @@ def mix_attributions(
 ) -> Attribution:
     """Return what owners add through all members, by the members' shares."""
     found: list[Attribution] = [item.explain(member) for member, _ in members]
-    codes = item.best_classes([attribution.scores for attribution in found])
+    codes = item.best_classes(found)
     votes = np.zeros(item.known)
     parts: list[tuple[Part, float]] = []
     described: list[tuple[str, float, int]] = []

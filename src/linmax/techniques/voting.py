@@ -266,7 +266,7 @@ class VotingPredictor(Predictor):
     def explain(self, item: Any) -> Attribution:
         """Return what each sub-expert adds through all hypotheses that predict, and the members."""
         members = tuple(
-            (member.title, share, item.best_class(item.explain(member).scores))
+            (member.title, share, item.best_class(item.explain(member)))
             for member, share in self.shares()
             if share > 0.0
         )
@@ -278,7 +278,7 @@ class VotingPredictor(Predictor):
             return Attribution(saved.scores + own.scores, saved.parts + own.parts, members=members)
         scores = np.zeros(item.known)
         for row in self.hypotheses.saved:
-            scores[item.best_class(item.of_vector(self.sources, row).scores)] += 1.0
+            scores[item.best_class(item.of_vector(self.sources, row))] += 1.0
         mean = item.of_vector(self.sources, self.vector())
         return Attribution(scores, mean.parts, True, members)
 
