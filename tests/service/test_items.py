@@ -23,7 +23,8 @@ def test_a_label_teaches_the_votes_that_were_stored_with_the_prediction(tmp_path
     async def story(api: Api) -> None:
         assert (await api.create()).status_code == 201
         first = await api.predict("a", ann="x", bob="y")
-        assert first.json() == {"id": "a", "prediction": "x", "probabilities": {}, "version": 1}
+        equal = {"x": 0.5, "y": 0.5}
+        assert first.json() == {"id": "a", "prediction": "x", "probabilities": equal, "version": 1}
         await api.predict("b", ann="y", bob="y")
         told = await api.label("a", "y")
         assert told.json() == {"id": "a", "prediction": "x", "right": False, "position": 4}
