@@ -30,6 +30,12 @@ def main(
     results: Annotated[
         Path, typer.Option(help="the folder of results", show_default="benchmarks/results")
     ] = RESULTS,
+    workers: Annotated[
+        int, typer.Option(min=1, help="the processes in which learners run that are not timed (quality)")
+    ] = 1,
+    cluster: Annotated[
+        str | None, typer.Option(help="a Dask cluster for them, such as tcp://host:8786, or local")
+    ] = None,
 ) -> None:
     """Measure linmax, C, Vowpal Wabbit, River and scikit-learn."""
     console = Console()
@@ -44,7 +50,8 @@ def main(
             for name in only or known:
                 console.print(f"{name} ...")
                 start = time.perf_counter()
-                options = {"quick": quick, "timer": timer, "data": data, "fresh": fresh}
+                where = {"workers": workers} if cluster is None else {"cluster": cluster}
+                options = {"quick": quick, "timer": timer, "data": data, "fresh": fresh, "where": where}
                 run(name, options, results, console)
                 console.print(f"  in {time.perf_counter() - start:.0f} s", highlight=False)
                 done.append(name)

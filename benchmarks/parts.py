@@ -1,9 +1,10 @@
 """The parts of `make bench`: each is a module with `measure`, `page`, `draw` and `highlights`.
 
 `measure` takes, by name, those it needs of `quick`, `timer` (a `PeerTimer`), `data` (the folder of data),
-`fresh` (whether to run peers again whose predictions are cached) and `report(what, share)` (a progress
-callback), and returns the content of its JSON file. `page(results)` returns Markdown, `draw(results, path)`
-writes a PNG and an SVG, and `highlights(results)` returns a few lines for the terminal.
+`fresh` (whether to run peers again whose predictions are cached), `where` (the engine of tasks that are not
+timed: arguments of `linmax.scale.open_engine`) and `report(what, share)` (a progress callback), and returns
+the content of its JSON file. `page(results)` returns Markdown, `draw(results, path)` writes a PNG and an SVG,
+and `highlights(results)` returns a few lines for the terminal.
 """
 
 from __future__ import annotations

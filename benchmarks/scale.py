@@ -1,21 +1,21 @@
 """`make bench-scale`: keys, tasks and shards: rows per second, memory, overhead, what mixing and stores cost.
 
-Every method runs in a process of its own. CPU seconds include those of its workers, and other load on the
-machine hardly changes them; wall seconds are those of a machine that may be busy.
+Every method runs in a process of its own, on the same files, after all of them have run on a few rows, so
+that none has to compile kernels. CPU seconds include those of its workers, and other load on the machine
+hardly changes them; wall seconds are those of a machine that may be busy. What is measured is kept at once.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import resource
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,18 +25,20 @@ import pyarrow.parquet as pq
 import typer
 from rich.console import Console
 
+from benchmarks.kept import KeptMeasurements
+from benchmarks.scale_stores import CLASSES, EXPERTS, LEARNER, stores
 from benchmarks.timing import machine, time_process
 from linmax import Averaged, Fusion, Perceptron
-from linmax.fusion.model_file import from_bytes, to_bytes
+from linmax._files import write_atomic
 from linmax.problems import majority
-from linmax.scale import KeyedModels, keyed, mix, open_engine, store, sweep
-from linmax.scale.split import bucket_of
-from linmax.scale.store import write_manifest
+from linmax.scale import keyed, mix, open_engine, sweep
 
 RESULTS = Path(__file__).parent / "results" / "scale.json"
-LEARNER = "Averaged(Winnow(1.2))"
 SWEPT = ("Winnow(1.2)", "Averaged(Winnow(1.2))", "Perceptron()", "Averaged(Perceptron())")
-EXPERTS, CLASSES, FILES = 10, 5, 16
+FILES = 16
+UNFINISHED = Path(__file__).parents[1] / ".cache" / "bench-scale.json"
+"""What a run that was stopped has measured."""
+PARTS = ("keys", "tasks", "scaling", "mixing", "stores")
 METHODS = ("loop", "pandas", "polars", "1 worker", "2 workers", "local cluster")
 HALVES = ("-even", "-odd")
 SHARDS = (1, 2, 4, 8, 16, 32, 64)
@@ -130,18 +132,35 @@ def child(method: str, data: str, store: str) -> None:
     print(json.dumps({**found, "mb": own, "worker_mb": workers}))
 
 
-def measure_keys(data: Path, home: Path, methods: tuple[str, ...], console: Console) -> list[dict[str, Any]]:
+def measure_keys(
+    data: Path, home: Path, methods: tuple[str, ...], rows: int, kept: KeptMeasurements
+) -> list[dict[str, Any]]:
     """Run every method in a process of its own."""
-    rows = []
+    found = []
     for method in methods:
-        command = [sys.executable, "-m", "benchmarks.scale", "--child", method, str(data), str(home / method)]
-        cost, output = time_process(command)
-        row = {"method": method, "wall": cost.wall, "cpu": cost.cpu, **json.loads(output.splitlines()[-1])}
-        console.print(
-            {name: round(value, 2) if isinstance(value, float) else value for name, value in row.items()}
+        row = kept.measure(f"keys, {method}", partial(measure_method, method, data, home))
+        facts = (
+            f"{rows / row['wall']:,.0f} rows/s, {rows / row['cpu']:,.0f} rows per CPU s, {row['mb']:,.0f} MB"
         )
-        rows.append(row)
-    return rows
+        workers = f", {row['worker_mb']:,.0f} MB in a worker" if row["worker_mb"] else ""
+        kept.console.print(f"  {facts}{workers}", highlight=False, soft_wrap=True)
+        found.append(row)
+    return found
+
+
+def measure_method(method: str, data: Path, home: Path) -> dict[str, Any]:
+    """Run a method in a process of its own; return what it has found and its cost."""
+    command = [sys.executable, "-m", "benchmarks.scale", "--child", method, str(data), str(home / method)]
+    cost, output = time_process(command)
+    found = json.loads(output.splitlines()[-1])
+    return {"method": method, "wall": cost.wall, "cpu": cost.cpu, "load": os.getloadavg()[0], **found}
+
+
+def warm_up(home: Path, methods: tuple[str, ...]) -> None:
+    """Run every method on a few rows, so that none of them has to compile kernels when it is measured."""
+    write_data(home / "few", 50 * FILES, 4)
+    for method in methods:
+        measure_method(method, home / "few", home / "few models")
 
 
 def do_nothing(number: int) -> int:
@@ -163,24 +182,31 @@ def overhead(tasks: int) -> dict[str, float]:
     return found
 
 
-def scaling(data: Path, home: Path, rounds: int) -> dict[str, float]:
+def scaling(data: Path, home: Path, rounds: int, kept: KeptMeasurements) -> dict[str, float]:
     """Return the share of the speed of two independent processes that two workers reach.
 
     For keys, each of the independent processes learns half of them; the split is not counted.
     """
-    ratios = []
-    for number in range(rounds):
-        command = [sys.executable, "-m", "benchmarks.scale", "--child"]
-        store = str(home / f"two {number}")
-        _, output = time_process([*command, "2 workers", str(data), store])
-        together = json.loads(output.splitlines()[-1])["learn"]
-        halves = [
-            subprocess.Popen([*command, "1 worker", f"{data}{name}", store + name], stdout=subprocess.PIPE)
-            for name in HALVES
-        ]
-        alone = [json.loads(half.communicate()[0].splitlines()[-1])["learn"] for half in halves]
-        ratios.append(max(alone) / together)
-    return {"keyed": float(np.median(ratios)), **_sweep_scaling(data, rounds)}
+    ratios = [
+        kept.measure(
+            f"scaling of keys, round {number + 1}", partial(_keyed_scaling, data, home / str(number))
+        )
+        for number in range(rounds)
+    ]
+    swept = kept.measure("scaling of a sweep", lambda: _sweep_scaling(data, rounds))
+    return {"keyed": float(np.median(ratios)), **swept}
+
+
+def _keyed_scaling(data: Path, store: Path) -> float:
+    command = [sys.executable, "-m", "benchmarks.scale", "--child"]
+    _, output = time_process([*command, "2 workers", str(data), str(store)])
+    together = json.loads(output.splitlines()[-1])["learn"]
+    halves = [
+        subprocess.Popen([*command, "1 worker", f"{data}{name}", f"{store}{name}"], stdout=subprocess.PIPE)
+        for name in HALVES
+    ]
+    alone = [json.loads(half.communicate()[0].splitlines()[-1])["learn"] for half in halves]
+    return float(max(alone) / together)
 
 
 def _sweep_scaling(data: Path, rounds: int) -> dict[str, float]:
@@ -239,72 +265,35 @@ def mixing(trials: int, epochs: int = 1) -> list[dict[str, Any]]:
     return rows
 
 
-def stores(models: int, home: Path) -> dict[str, Any]:
-    """Compare a folder of models by key with a table of SQLite: CPU seconds per model, and bytes."""
-    content = []
-    for seed in range(min(models, 2000)):
-        votes, labels = majority(40, experts=EXPERTS, classes=CLASSES, noise=0.1, seed=seed)
-        fusion = Fusion(LEARNER)
-        fusion.learn(votes, labels)
-        content.append(to_bytes(fusion))
-    empty = dict.fromkeys(store.STORED.names)
-    rows = [
-        {**empty, "key": f"customer {i}", "counts": "{}", "model": content[i % len(content)]}
-        for i in range(models)
-    ]
-    buckets = [[row for row in rows if bucket_of(row["key"], 64) == number] for number in range(64)]
-    files = [home / f"models-{number:05}-1.parquet" for number in range(64)]
-    database = home / "models.sqlite"
-    manifest: dict[str, Any] = {"format": store.FORMAT, "version": store.VERSION, "buckets": 64, "pooled": 0}
-    manifest |= {"files": [file.name for file in files], "reader": {"by": "customer"}}
-    write_manifest(home, manifest)
-    folder = KeyedModels(home)
-    in_order = [row["key"] for bucket in buckets for row in sorted(bucket, key=lambda row: row["key"])]
-    drawn = np.random.default_rng(0).choice(in_order, min(models, 1000), replace=False).tolist()
-
-    def write_folder() -> None:
-        for file, bucket in zip(files, buckets, strict=True):
-            store.write_models(file, bucket)
-
-    def write_database() -> None:
-        database.unlink(missing_ok=True)
-        with contextlib.closing(sqlite3.connect(database)) as connection:
-            connection.execute("CREATE TABLE models (key TEXT PRIMARY KEY, counts TEXT, model BLOB)")
-            for bucket in buckets:
-                values = ((row["key"], row["counts"], row["model"]) for row in bucket)
-                with connection:
-                    connection.executemany("INSERT INTO models VALUES (?, ?, ?)", values)
-
-    def read_folder(keys: list[str]) -> None:
-        for key in keys:
-            folder.model_bytes(key)
-
-    def read_database(keys: list[str]) -> None:
-        with contextlib.closing(sqlite3.connect(database)) as connection:
-            for key in keys:
-                connection.execute("SELECT model FROM models WHERE key = ?", (key,)).fetchone()
-
-    found: dict[str, Any] = {"models": models}
-    for name, write, read in (
-        ("folder", write_folder, read_folder),
-        ("SQLite", write_database, read_database),
-    ):
-        row = {"write": _cpu(write) / models, "read": _cpu(lambda read=read: read(in_order)) / models}
-        row["random"] = _cpu(lambda read=read: read(drawn)) / len(drawn)
-        row["bytes"] = sum(file.stat().st_size for file in (files if name == "folder" else [database]))
-        found[name] = row
-    found["load_model"] = _cpu(lambda: [from_bytes(one) for one in content[:200]]) / len(content[:200])
-    return found
-
-
-def _cpu(function: Callable[[], Any], rounds: int = 3) -> float:
-    """Return the least processor time of some calls."""
-    costs = []
-    for _ in range(rounds):
-        begun = time.process_time()
-        function()
-        costs.append(time.process_time() - begun)
-    return min(costs)
+def measure_parts(
+    parts: list[str], rows: int, keys: int, methods: tuple[str, ...], kept: KeptMeasurements, *, quick: bool
+) -> Iterator[tuple[str, Any]]:
+    """Yield each part and its figures."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        data = home / "data"
+        if {"keys", "scaling"} & {*parts}:
+            kept.console.print(f"writing {rows:,} rows of {keys:,} keys ...", highlight=False)
+            write_data(data, rows, keys)
+            if not quick:
+                kept.console.print("warming up ...")
+                warm_up(home, methods)
+        if "keys" in parts:
+            size = sum(one.stat().st_size for one in data.iterdir())
+            costs = measure_keys(data, home, methods, rows, kept)
+            assert len({one["mistakes"] for one in costs}) == 1, "all methods learn the same"
+            load = float(np.mean([one["load"] for one in costs]))
+            yield "keys", {"rows": rows, "keys": keys, "bytes": size, "load": load, "methods": costs}
+        if "tasks" in parts:
+            yield "tasks", kept.measure("tasks", lambda: overhead(50 if quick else 1000))
+        if "scaling" in parts:
+            yield "scaling", scaling(data, home, 1 if quick else 3, kept)
+        if "mixing" in parts:
+            yield "mixing", kept.measure("mixing", lambda: mixing(26_000 if quick else 220_000))
+        if "stores" in parts:
+            (home / "stores").mkdir()
+            models = 500 if quick else 100_000
+            yield "stores", kept.measure("stores", lambda: stores(models, home / "stores"))
 
 
 def main(
@@ -322,42 +311,44 @@ def main(
             "--method", help="With --only keys: some methods; they are stored as a run of their own."
         ),
     ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a run of the same size that was stopped.")
+    ] = False,
+    results: Annotated[Path, typer.Option(help="The file of results.")] = RESULTS,
 ) -> None:
     """Measure, print and store."""
     console = Console()
-    parts = only or ["keys", "tasks", "scaling", "mixing", "stores"]
+    parts = only or list(PARTS)
+    for part in parts:
+        if part not in PARTS:
+            raise typer.BadParameter(f"there is no part {part!r}, only {', '.join(PARTS)}")
+    if method and parts != ["keys"]:
+        raise typer.BadParameter("--method requires --only keys")
     rows, keys = (40_000, 40) if quick else (rows, keys)
-    stored = json.loads(RESULTS.read_text()) if RESULTS.exists() and not quick else {}
-    found: dict[str, Any] = {**stored, **machine()}
-    with tempfile.TemporaryDirectory() as home:
-        data = Path(home) / "data"
-        if {"keys", "scaling"} & {*parts}:
-            write_data(data, rows, keys)
-        if "keys" in parts:
-            methods = tuple(method or (METHODS[:4] if quick else METHODS))
-            size = sum(one.stat().st_size for one in data.iterdir())
-            costs = measure_keys(data, Path(home), methods, console)
-            parts = [{"keys": "some keys"}.get(part, part) if method else part for part in parts]
-            found[parts[0] if method else "keys"] = {
-                "rows": rows, "keys": keys, "bytes": size, "load": os.getloadavg()[1], "methods": costs,
-            }  # fmt: skip
-            assert len({one["mistakes"] for one in costs}) == 1, "all methods learn the same"
-        if "tasks" in parts:
-            found["tasks"] = overhead(50 if quick else 1000)
-        if "scaling" in parts:
-            found["scaling"] = scaling(data, Path(home), 1 if quick else 3)
-        if "mixing" in parts:
-            found["mixing"] = mixing(26_000 if quick else 220_000)
-        if "stores" in parts:
-            (Path(home) / "stores").mkdir()
-            found["stores"] = stores(500 if quick else 100_000, Path(home) / "stores")
-    console.print_json(json.dumps({name: found[name] for name in parts}))
-    if not quick:
-        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+    methods = tuple(method or (METHODS[:4] if quick else METHODS))
+    settings = {"rows": rows, "keys": keys, **machine()}
+    kept = KeptMeasurements(None if quick else UNFINISHED, settings, console, resume=resume)
+    try:
+        for name, figures in measure_parts(parts, rows, keys, methods, kept, quick=quick):
+            console.print_json(json.dumps({name: figures}))
+            if not quick:
+                stored = json.loads(results.read_text()) if results.exists() else {}
+                place = "some keys" if method else name
+                content = json.dumps({**stored, **machine(), place: figures}, indent=1) + "\n"
+                write_atomic(results, content.encode())
+    except KeyboardInterrupt:
+        console.print(
+            f"stopped; measured and kept: {', '.join(kept.results) or 'nothing'}; go on with --resume"
+        )
+        raise typer.Exit(130) from None
+    kept.finish()
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--child"]:
-        child(*sys.argv[2:])
+        try:
+            child(*sys.argv[2:])
+        except KeyboardInterrupt:  # the program that has started this one tells
+            sys.exit(130)
     else:
         typer.run(main)

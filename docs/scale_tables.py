@@ -30,13 +30,22 @@ def keys(found: dict[str, Any], table: Table) -> str:
             NAMES[one["method"]],
             f"{one['cpu']:.0f}",
             f"{measured['rows'] / one['cpu']:,.0f}",
+            f"{measured['rows'] / one['wall']:,.0f}",
             f"{one['mb']:.0f}",
             f"{one['worker_mb']:.0f}" if one["method"] in SHARED[1:] else "",
             "yes" if one["method"] in SHARED else "no",
         )
         for one in measured["methods"]
     ]
-    head = ("method", "CPU s", "rows per CPU s", "MB of the program", "MB of a worker", "saves the models")
+    head = (
+        "method",
+        "CPU s",
+        "rows per CPU s",
+        "rows/s",
+        "MB of the program",
+        "MB of a worker",
+        "saves the models",
+    )
     load = (
         f"{measured['rows']:,} rows of {measured['keys']:,} keys, with a load of {measured['load']:.0f}.\n\n"
     )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import linmax
 from benchmarks.peers.feed import Feed, Ints
-from benchmarks.quality.problem import AS_FILED
+from benchmarks.quality.problem import AS_FILED, Problem
 from linmax import Averaged, Fusion, Logistic, Mixture, Perceptron, Tempered, Winnow, recommended
 from linmax.experts import Attributes, Gaussian, Kernel, Shared, Thresholds
 from linmax.spec import Learner
@@ -54,13 +53,18 @@ def on_attributes(feed: Feed) -> dict[str, Learner]:
     return {LINMAX: recommended(votes=False, attributes=True), **made, MIXTURE: Mixture(calm)}
 
 
-def predictions(feed: Feed, order: str, each: Callable[[str], None] = lambda name: None) -> dict[str, Ints]:
-    """Return the predictions of each learner in one pass; `each` is called with the next name."""
+def learn_problem(job: tuple[Problem, str]) -> dict[str, Ints]:
+    """Return the predictions of each learner on a problem in an order: a task of `linmax.scale`."""
+    problem, order = job
+    return predictions(problem.feed(order), order)
+
+
+def predictions(feed: Feed, order: str) -> dict[str, Ints]:
+    """Return the predictions of each learner in one pass."""
     said = {}
     for name, learner in learners(feed).items():
         if name == BANK and feed.votes.size > HEAVY and order not in TWO:
             continue
-        each(name)
         fusion = Fusion(learner, classes=range(feed.k))
         arguments = learn_arguments(feed)
         if name == LINMAX and feed.raw is not None:

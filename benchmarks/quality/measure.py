@@ -27,7 +27,11 @@ SMALL = ("labelme", "segment", "majority, noise .05", "shared")
 
 
 def measure(
-    quick: bool, data: Path, report: Callable[..., None] = lambda what: None, fresh: bool = False
+    quick: bool,
+    data: Path,
+    report: Callable[..., None] = lambda what: None,
+    fresh: bool = False,
+    where: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the results with versions and settings."""
     found = problems(data, quick=quick)
@@ -39,7 +43,7 @@ def measure(
     except PeersMissingError as why:
         notes.append(f"peers are left out: {why}")
     rows: list[Row] = []
-    for problem, mistakes in run(found, peers, 1 if quick else PERMUTATIONS, report):
+    for problem, mistakes in run(found, peers, 1 if quick else PERMUTATIONS, report, where):
         rows.append(record(problem, mistakes))
         if mistakes.missing and not peers.missing:
             notes.append(f"peers are left out on {problem.name}: {mistakes.missing}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from benchmarks.peers.feed import Ints
 from benchmarks.peers.settings import settings
 from benchmarks.quality import batch_baseline, linmax_methods
 from benchmarks.quality.problem import AS_FILED, Problem, orders
+from linmax.scale import open_engine
 
 PROCESSES = 2  # of peers at the same time; nothing is timed here
 
@@ -42,18 +43,29 @@ def run(
     peers: CachedPredictions,
     permutations: int,
     report: Callable[[str], None] = lambda what: None,
+    where: dict[str, Any] | None = None,
 ) -> Iterator[tuple[Problem, MistakeCounts]]:
-    """Yield the mistakes on every problem; the peers run in separate processes meanwhile."""
-    with ThreadPoolExecutor(PROCESSES) as pool:
+    """Yield the mistakes on every problem; the peers run in separate processes meanwhile.
+
+    `where` is where the learners of linmax run, a task per problem and order: the arguments of
+    `linmax.scale.open_engine`. By default, that is this process.
+    """
+    jobs = [(problem, order) for problem in problems for order in orders(problem, permutations)]
+    with ThreadPoolExecutor(PROCESSES) as pool, open_engine(**(where or {"workers": 1})) as engine:
         waiting = {
-            (problem.name, order): pool.submit(_asked, peers, problem, order)
-            for problem in problems
-            for order in orders(problem, permutations)
+            (problem.name, order): pool.submit(_asked, peers, problem, order) for problem, order in jobs
         }
+        names = [(problem.name, order) for problem, order in jobs]
+        tasks = dict(zip(names, engine.map(linmax_methods.learn_problem, jobs), strict=True))
+
+        def learned(problem: Problem, order: str) -> dict[str, Ints]:
+            (said,) = engine.gather([tasks.pop((problem.name, order))])
+            return dict(said)
+
         try:
             for problem in problems:
                 report(problem.name)
-                yield problem, count_problem(problem, permutations, waiting, report)
+                yield problem, count_problem(problem, permutations, learned, waiting, report)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -61,6 +73,7 @@ def run(
 def count_problem(
     problem: Problem,
     permutations: int,
+    learned: Callable[[Problem, str], dict[str, Ints]],
     waiting: dict[tuple[str, str], Future[dict[str, Ints]]],
     report: Callable[[str], None],
 ) -> MistakeCounts:
@@ -72,9 +85,10 @@ def count_problem(
         def each(method: str, where: str = where) -> None:
             report(f"{where}: {method}")
 
+        each("linmax")
+        said = learned(problem, order)
         feed = problem.feed(order)
         half = len(feed.labels) // 2
-        said = linmax_methods.predictions(feed, order, each)
         each("peers")
         try:
             said |= waiting[problem.name, order].result()

@@ -1,8 +1,10 @@
 """The benchmark of quality, on tiny problems that are made up; no peer runs here."""
 
 import json
+import pickle
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,6 +32,7 @@ from benchmarks.quality.run import run
 from linmax import Averaged, Mixture, Perceptron
 from linmax.experts import Attributes
 from linmax.problems import majority
+from linmax.scale.engine import ThisProcess
 
 
 @pytest.fixture(autouse=True)
@@ -101,6 +104,33 @@ def test_without_the_peers_linmax_runs_alone(panel: Panel, tmp_path: Path) -> No
     assert row["against"] == {}
     assert "best peer" not in row
     assert "Wins" not in quality.page(results_of(panel, row))
+
+
+class PicklingEngine(ThisProcess):
+    """Sends tasks and results as a cluster does."""
+
+    sent = 0
+
+    def submit(self, function: Any, *arguments: Any) -> Any:
+        self.sent += 1
+        return super().submit(_run_pickled, pickle.dumps((function, arguments)))
+
+    def gather(self, *arguments: Any, **options: Any) -> list[Any]:
+        return [pickle.loads(one) for one in super().gather(*arguments, **options)]
+
+
+def _run_pickled(content: bytes) -> bytes:
+    function, arguments = pickle.loads(content)
+    return pickle.dumps(function(*arguments))
+
+
+def test_tasks_elsewhere_give_the_same_figures(panel: Panel, tmp_path: Path) -> None:
+    drawn = next(one for one in generated(60) if one.name == "majority, noise .05")
+    peers, engine = CachedPredictions(tmp_path, install=False), PicklingEngine()
+    found = list(run([panel, drawn], peers, 2, where={"cluster": engine}))
+    assert engine.sent == 5, "a task per problem and order"
+    alone = list(run([panel, drawn], peers, 2))
+    assert [(one.name, counts) for one, counts in found] == [(one.name, counts) for one, counts in alone]
 
 
 def test_another_order_setting_or_panel_has_another_file(panel: Panel, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from linmax.scale import KeyedModels
+from linmax.scale.store import write_models
 from tests.helpers.datasets import rows, write, write_part
 from tests.helpers.files import refused, run, values
 
@@ -33,6 +34,52 @@ def test_fuse_by_key_prints_keys_and_sums_and_predict_uses_the_models(data: Path
     write_part(data / "part-3.csv", rows(50, 7, seed=7))
     found = values("fuse", data, *LEARN, "--save", store, "--resume")
     assert (found["learned"], found["items"], found["problems"]) == (50, 650, [])
+
+
+def test_inspect_describes_models_by_key(data: Path, tmp_path: Path) -> None:
+    store = tmp_path / "models"
+    learned = values("fuse", data, *LEARN, "--save", store)
+    found = values("inspect", store)
+    for name in ("keys", "items", "trials", "mistakes", "accuracy"):
+        assert found[name] == learned[name]
+    models = KeyedModels(store)
+    assert found["keys"] == len(models) == 7
+    assert found["mistakes"] == sum(models[key].mistakes for key in models)
+    assert (found["learner"], found["by"], found["time"]) == ("Winnow(1.2)", ["customer"], "when")
+    assert (found["partitions"], found["rows"], found["unfinished"]) == (3, 600, 0)
+    assert found["bytes"] == sum(path.stat().st_size for path in store.glob("models-*.parquet"))
+    some_file = next(store.glob("models-*.parquet"))
+    assert [values("inspect", path) for path in (store / "manifest.json", some_file)] == [found, found]
+    output = run("inspect", store, width=140).stdout
+    for text in ("7, by customer", "Winnow(1.2)", "3 files with 600 rows, in the order of when", "c3"):
+        assert text in output
+
+
+def test_inspect_tells_what_models_by_key_have_not_learned(data: Path, tmp_path: Path) -> None:
+    store = tmp_path / "models"
+    values("fuse", data, *LEARN, "--buckets", 4, "--save", store)
+    manifest = json.loads((store / "manifest.json").read_text())
+    removed, kept = [name for name in manifest["files"] if name is not None][:2]
+    place = manifest["files"].index(removed)
+    manifest["files"][place], manifest["learned"][place] = None, 0  # as after a run that was stopped
+    (store / "manifest.json").write_text(json.dumps(manifest))
+    (store / "results.parquet").unlink()
+    broken = pq.read_table(store / kept).to_pylist()
+    broken[0]["error"] = "the score 'x' is not a number"
+    write_models(store / kept, broken)
+    found = values("inspect", store)
+    assert 0 < found["keys"] == len(KeyedModels(store)) < 7
+    assert (found["unfinished"], found["buckets"]) == (1, 4)
+    assert found["errors"] == {broken[0]["key"]: "the score 'x' is not a number"}
+    output = run("inspect", store, width=140).stdout
+    assert "1 of 4 buckets of keys have not learned everything; run linmax fuse --by again with" in output
+    assert f"{broken[0]['key']}: the score 'x' is not a number" in output
+
+
+def test_inspect_of_another_folder_is_one_sentence(tmp_path: Path) -> None:
+    assert "is a folder without models by key; name a model file, or" in refused("inspect", tmp_path)
+    (tmp_path / "manifest.json").write_text("{}")
+    assert "is not the manifest of models by key" in refused("inspect", tmp_path)
 
 
 def test_keys_of_several_columns_are_named_with_commas_or_one_by_one(tmp_path: Path) -> None:

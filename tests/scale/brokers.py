@@ -21,6 +21,9 @@ from tests.service.api import free_port
 NATS_SERVER = shutil.which("nats-server") or shutil.which("nats-server", path="/usr/sbin:/sbin")
 REDIS_SERVER = shutil.which("redis-server")
 
+START_SECONDS = 60
+"""In which a broker must listen, also on a busy machine."""
+
 
 class Broker:
     """A broker with logs that tests write to.
@@ -45,7 +48,8 @@ class Broker:
         self._child = subprocess.Popen(
             self.words(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.folder
         )
-        for _ in range(500):
+        end = time.monotonic() + START_SECONDS
+        while time.monotonic() < end:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
                 return
             assert self._child.poll() is None, "the broker has ended"

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import CancelledError
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +17,7 @@ import pytest
 
 from linmax.scale import engine as engine_module
 from linmax.scale import open_engine
-from linmax.scale.engine import DaskCluster, LostSchedulerError, WorkerError
+from linmax.scale.engine import DaskCluster, LostSchedulerError, WorkerError, gather_all
 
 
 def add(x: int, y: int) -> int:
@@ -27,6 +28,10 @@ def fail_on_three(x: int) -> int:
     if x == 3:
         raise ValueError("three")
     return x
+
+
+def fail_with(kind: type[Exception]) -> None:
+    raise kind("the disk is slow")
 
 
 def end_process(_: int) -> None:
@@ -94,6 +99,50 @@ def test_a_result_that_takes_long_is_waited_for_while_the_scheduler_answers() ->
     client.status = "closed"
     with pytest.raises(LostSchedulerError, match="the connection to the scheduler at tcp://a:1 is lost"):
         engine._result(future)
+    failed = SimpleNamespace(result=result, status="error", exception=lambda: KeyError("its own"))
+    with pytest.raises(KeyError, match="its own"):  # it failed when the wait was over
+        engine._result(failed)
+
+
+def test_a_cluster_that_has_no_workers_for_long_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(engine_module, "LOOK_EVERY", 0.05)
+    monkeypatch.setattr(engine_module, "ALONE", 0.5)
+    quiet: Any = {"dashboard_address": None, "silence_logs": 50}
+    with (
+        distributed.LocalCluster(n_workers=0, processes=False, **quiet) as local,
+        distributed.Client(local, set_as_default=False) as client,
+    ):
+        engine = DaskCluster(client)
+        futures = engine.map(add, range(3), 1)
+        with pytest.raises(
+            LostSchedulerError, match=r"has had no workers for 0.5 seconds; start some, then resume"
+        ):
+            engine.gather(futures, errors=True)
+
+
+def test_workers_that_come_back_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_module, "LOOK_EVERY", 0)
+    monkeypatch.setattr(engine_module, "ALONE", 10)
+    clock, workers = [0.0], [True]
+    monkeypatch.setattr(engine_module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    engine = DaskCluster(SimpleNamespace(scheduler=None, nthreads=lambda: workers[0]))
+    for clock[0], workers[0] in ((1, False), (10, False), (12, True), (13, False), (22, False)):
+        engine._check_workers()
+    clock[0] = 23
+    with pytest.raises(LostSchedulerError):
+        engine._check_workers()
+
+
+def test_a_local_cluster_waits_for_workers_that_start_slowly(cluster: Any) -> None:
+    dask = pytest.importorskip("dask")
+    assert dask.config.get("distributed.deploy.lost-worker-timeout") == f"{engine_module.ALONE}s"
+
+
+def test_a_timeout_or_a_lost_connection_of_a_task_is_its_own_error(cluster: Any) -> None:
+    kinds = [TimeoutError, ConnectionResetError, OSError, CancelledError]
+    found = gather_all(cluster, cluster.map(fail_with, kinds))
+    assert [(type(one), str(one)) for one in found] == [(kind, "the disk is slow") for kind in kinds]
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,12 +155,25 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_module, "WAIT", 0.2)
+    monkeypatch.setattr(engine_module, "CONNECT", 0.2)
     with (
         pytest.raises(LostSchedulerError, match=r"no scheduler answers at tcp://127.0.0.1:9 .*check the"),
         open_engine("tcp://127.0.0.1:9"),
     ):
         pass
+
+
+def test_a_scheduler_has_less_than_ten_seconds_to_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    distributed, given = pytest.importorskip("distributed"), []
+
+    def connect(address: str, timeout: float, **_: Any) -> None:
+        given.append(timeout)
+        raise OSError(f"Timed out trying to connect to {address}")
+
+    monkeypatch.setattr(distributed, "Client", connect)
+    with pytest.raises(LostSchedulerError), open_engine("tcp://127.0.0.1:9"):
+        pass
+    assert 5 <= given[0] < 10
 
 
 @pytest.mark.slow

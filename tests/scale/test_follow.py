@@ -314,18 +314,20 @@ def test_a_server_that_restarts_is_sent_the_rest(redis: Broker, tmp_path: Path) 
         target=lambda: done.append(run(log, target, until_idle=None, should_stop=stop.is_set))
     )
     thread.start()
-    time.sleep(0.3)
+    deadline = time.monotonic() + 60
+    with Client(first.url, first.token) as client:
+        while not client.fusions()["fusions"] and time.monotonic() < deadline:
+            time.sleep(0.02)
     first.stop()
     redis.send(log, messages[60:])
     time.sleep(0.3)
-    with LocalServer(tmp_path / "data", int(first.url.rpartition(":")[2])) as second:
-        deadline = time.monotonic() + 20
-        with Client(second.url, second.token) as client:
-            while client.describe("spam")["trials"] < len(trials) and time.monotonic() < deadline:
-                time.sleep(0.05)
-            stop.set()
-            thread.join()
-            assert client.describe("spam")["digest"] == digest_of(*trials)
+    port = int(first.url.rpartition(":")[2])
+    with LocalServer(tmp_path / "data", port) as second, Client(second.url, second.token) as client:
+        while client.describe("spam")["trials"] < len(trials) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        stop.set()
+        thread.join()
+        assert client.describe("spam")["digest"] == digest_of(*trials)
 
 
 def test_a_full_disk_is_waited_for(

@@ -12,16 +12,21 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from linmax.scale import keyed
-from linmax.scale.engine import ONE_THREAD, DaskCluster
+from linmax.scale.engine import ALONE, ONE_THREAD, DaskCluster, WorkerError
 from tests.helpers.datasets import write
 from tests.scale.test_keyed import W, plain_loop, states_of, table_of
 
 WORKERS, MEMORY = 8, "400MB"
+SETTINGS = {
+    "distributed.scheduler.allowed-failures": 20,
+    "distributed.deploy.lost-worker-timeout": f"{ALONE}s",  # as `open_engine("local")` has it
+}
 
 
 class Killer(threading.Thread):
@@ -40,38 +45,55 @@ class Killer(threading.Thread):
                 self.kills += 1
 
 
-def main(kills: int) -> int:
-    import dask
+@contextmanager
+def new_cluster() -> Iterator[Any]:
+    """A cluster of its own for each run, so that one that has lost all its workers is replaced."""
     from distributed import Client, LocalCluster
 
-    done = runs = problems = 0
     with (
-        tempfile.TemporaryDirectory() as home,
-        dask.config.set({"distributed.scheduler.allowed-failures": 20}),
         LocalCluster(
             n_workers=WORKERS, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0",
             memory_limit=MEMORY, env=dict(ONE_THREAD), silence_logs=50,
         ) as local,
         Client(local, set_as_default=False) as client,
     ):  # fmt: skip
+        yield client
+
+
+def main(kills: int) -> int:
+    import dask
+
+    done = runs = problems = lost = 0
+    with (
+        tempfile.TemporaryDirectory() as home,
+        dask.config.set(SETTINGS),
+    ):
         data = write(Path(home) / "data", parts=12, count=2000, keys=60)
         expected = plain_loop(table_of(data), W, time=True)
         while done < kills:
-            killer = Killer(client, kills - done)
-            killer.start()
             store = Path(home) / f"models {runs}"
             options: Any = {"by": "customer", "store": store, "learner": W, "time": "when", "label": "truth"}
-            result = keyed(data, buckets=40, cluster=DaskCluster(client), **options)
-            while result.problems:  # a task may have met too many deaths
-                problems += len(result.problems)
-                result = keyed(data, resume=True, cluster=DaskCluster(client), **options)
-            killer.stopped = True
-            killer.join()
-            done, runs = done + killer.kills, runs + 1
+            options |= {"buckets": 40, "resume": True}
+            finished = False
+            while not finished:
+                with new_cluster() as client:
+                    killer = Killer(client, kills - done)
+                    killer.start()
+                    try:
+                        found = keyed(data, cluster=DaskCluster(client), **options).problems
+                        problems, finished = problems + len(found), not found  # a task may meet many deaths
+                    except WorkerError as error:
+                        lost += 1
+                        print(f"run {runs + 1}: {error}", flush=True)
+                    killer.stopped = True
+                    killer.join()
+                done += killer.kills
+            runs += 1
             if states_of(store) != expected:
                 print(f"run {runs}: the states differ from those of a plain loop")
                 return 1
-            print(f"run {runs}: {done} kills, {problems} tasks resumed, all states equal", flush=True)
+            counts = f"{done} kills, {problems} tasks and {lost} clusters resumed"
+            print(f"run {runs}: {counts}, all states equal", flush=True)
     return 0
 
 

@@ -9,6 +9,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 from linmax import load
@@ -55,7 +56,13 @@ def soak(kind: str, kills: int, items: int) -> bool:
             "log": [str(folder / "data")],
             "server": [server.url, server.token, "spam"],
         }
-        killed = follow_and_kill(log, targets, LEARNER, kills=kills, longest=1.0, idle=2.0, patient=True)
+        killed = 0
+        for target, words in targets.items():
+            begun = time.monotonic()
+            killed += follow_and_kill(
+                log, {target: words}, LEARNER, kills=kills, longest=1.0, idle=2.0, patient=True
+            )
+            print(f"{kind} into {target}: {time.monotonic() - begun:.0f} s", flush=True)
         end.set()
         if kind != "kafka":
             restarts.join()

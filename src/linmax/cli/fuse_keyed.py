@@ -70,17 +70,22 @@ def explain_interrupt(folder: Path) -> Iterator[None]:
 
 def totals_of(result: KeyedResult) -> dict[str, Any]:
     """Return the sums over all keys, for JSON."""
+    counts = {"learned": result.items, "without_key": result.without_key}
+    return {**sum_keys(result.models.table()), **counts}
+
+
+def sum_keys(table: Any) -> dict[str, Any]:
+    """Return the sums of a table of results."""
     import pyarrow.compute as pc
 
-    table = result.models.table()
-    trials, mistakes = (pc.sum(table.column(name)).as_py() or 0 for name in ("trials", "mistakes"))
+    items, trials, mistakes = (
+        pc.sum(table.column(name)).as_py() or 0 for name in ("items", "trials", "mistakes")
+    )
     judged = table.filter(pc.is_valid(table.column("plurality")))
     better = pc.sum(pc.greater(judged.column("accuracy"), judged.column("plurality"))).as_py() or 0
     return {
-        "keys": result.keys,
-        "items": pc.sum(table.column("items")).as_py() or 0,
-        "learned": result.items,
-        "without_key": result.without_key,
+        "keys": len(table),
+        "items": items,
         "trials": trials,
         "mistakes": mistakes,
         "accuracy": 1.0 - mistakes / trials if trials else None,
@@ -88,11 +93,10 @@ def totals_of(result: KeyedResult) -> dict[str, Any]:
     }
 
 
-def print_keys(console: Console, result: KeyedResult, totals: dict[str, Any], folder: Path) -> None:
-    """Print the largest keys, the sums, and what went wrong."""
-    columns = result.models.by
+def print_largest_keys(console: Console, table: Any, columns: tuple[str, ...]) -> None:
+    """Print the rows of a table of results with the most items."""
     by = ", ".join(columns)
-    table = result.models.table().sort_by([("items", "descending"), ("key", "ascending")])
+    largest = table.sort_by([("items", "descending"), ("key", "ascending")])
     rows = [
         (
             ", ".join(split_key(row["key"], len(columns))),
@@ -101,12 +105,18 @@ def print_keys(console: Console, result: KeyedResult, totals: dict[str, Any], fo
             f"{row['best_expert']} {_share(row['best_expert_accuracy'])}" if row["best_expert"] else "",
             _share(row["most_frequent_share"]),
         )
-        for row in table.slice(0, SHOWN_KEYS).to_pylist()
+        for row in largest.slice(0, SHOWN_KEYS).to_pylist()
     ]  # fmt: skip
     headings = (by, "items", "mistakes", "accuracy", "95 %", "plurality", "best expert", "most frequent")
     print_table(console, headings, rows, left={by, "best expert"})
-    if result.keys > SHOWN_KEYS:
-        console.print(Text(f"and {result.keys - SHOWN_KEYS:,} more."))
+    if len(table) > SHOWN_KEYS:
+        console.print(Text(f"and {len(table) - SHOWN_KEYS:,} more."))
+
+
+def print_keys(console: Console, result: KeyedResult, totals: dict[str, Any], folder: Path) -> None:
+    """Print the largest keys, the sums, and what went wrong."""
+    by = ", ".join(result.models.by)
+    print_largest_keys(console, result.models.table(), result.models.by)
     sentence = f"{totals['keys']:,} keys, {totals['items']:,} items ({totals['learned']:,} learned now)"
     if totals["trials"]:
         sentence += f", {totals['accuracy']:.2%} correct"

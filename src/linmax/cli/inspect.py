@@ -1,4 +1,4 @@
-"""`linmax inspect`: what a model file contains, as tables or as JSON."""
+"""`linmax inspect`: what a model file, or a folder of models by key, contains, as tables or as JSON."""
 
 from __future__ import annotations
 
@@ -27,17 +27,39 @@ MAX_NAMES = 12
 MAX_NUMBERS = 1 << 22
 """Numbers in a model above which its weights are not listed."""
 
+MANIFEST = "manifest.json"
+"""The file that every folder of models by key has."""
+
 BAR = 20
 """Characters of the longest bar."""
 
 
 def inspect(model: Path, *, json: bool) -> None:
-    """Print what a model has learned."""
+    """Print what a model, or the models by key of a folder, have learned."""
+    folder = store_folder(model)
+    if folder is not None:
+        from linmax.cli.inspect_store import inspect_store
+
+        inspect_store(folder, json=json)
+        return
     found = model_facts(load_model(model), model)
     if json:
         print_json(found)
     else:
         print_facts(found, stdout_console())
+
+
+def store_folder(path: Path) -> Path | None:
+    """The folder of models by key that a path names, or a file of which it names; None for other files."""
+    if path.is_dir():
+        if not (path / MANIFEST).exists():
+            raise ValueError(
+                f"{path} is a folder without models by key; name a model file, or the folder that linmax fuse"
+                " --by has written"
+            )
+        return path
+    named = path.name == MANIFEST or path.suffix == ".parquet"
+    return path.parent if named and path.exists() and (path.parent / MANIFEST).exists() else None
 
 
 def model_facts(fusion: Fusion, path: Path) -> dict[str, Any]:
@@ -128,7 +150,7 @@ def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
     ignored = f", {found['ignored']} votes and labels ignored" if found["ignored"] else ""
     tickets = found["tickets"]
     lines = [
-        ("file", f"{found['file']}, {_format_bytes(found['bytes'])}, format {found['format']}"),
+        ("file", f"{found['file']}, {format_bytes(found['bytes'])}, format {found['format']}"),
         ("learner", found["called"]),
         ("classes", _count_names(found["classes"])),
         ("experts", _count_names(found["experts"])),
@@ -162,10 +184,10 @@ def _count_names(names: list[Any]) -> str:
     return f"{len(names)}: {short_list(names, MAX_NAMES)}" if names else "none yet"
 
 
-def _format_bytes(count: int) -> str:
+def format_bytes(count: int) -> str:
     """A number of bytes with its unit.
 
-    >>> _format_bytes(999), _format_bytes(1500), _format_bytes(2_500_000)
+    >>> format_bytes(999), format_bytes(1500), format_bytes(2_500_000)
     ('999 bytes', '1.5 kB', '2.5 MB')
     """
     for unit, size in (("MB", 10**6), ("kB", 10**3)):

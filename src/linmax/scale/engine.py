@@ -10,7 +10,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from typing import Any, Protocol
@@ -20,8 +20,10 @@ from linmax.validation import check_integer, require_extra
 
 ONE_THREAD = dict.fromkeys(("LINMAX_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
 """The environment of a worker: each uses one core."""
-WAIT = 30
-"""Seconds in which a scheduler must answer."""
+CONNECT, WAIT = 8, 30
+"""Seconds in which a scheduler must answer a new client, and after which a result is asked for again."""
+ALONE, LOOK_EVERY = 300, 5
+"""Seconds after which a cluster without workers is given up, and between two looks at the workers."""
 
 OnResult = Callable[[int, Any], None]
 
@@ -185,6 +187,8 @@ class DaskCluster:
     def __init__(self, client: Any) -> None:
         self.client = client
         self._address = client.scheduler.address if client.scheduler is not None else "the cluster"
+        self._looked = 0.0
+        self._alone: float | None = None  # since when there are no workers
 
     @property
     def workers(self) -> int:
@@ -210,7 +214,7 @@ class DaskCluster:
         completed: Any = distributed.as_completed
         places: dict[Any, int] = {future.key: i for i, future in enumerate(futures)}
         steps = completed(list(futures), loop=self.client.loop, raise_errors=False)
-        finished = ((places[one.key], partial(self._result, one)) for one in steps)
+        finished = ((places[one.key], partial(self._result, one)) for one in self._finished(steps))
         try:
             return _collect(finished, on_result, errors)
         except BaseException:
@@ -218,12 +222,31 @@ class DaskCluster:
                 self.client.cancel(list(futures), force=True)
             raise
 
-    def _result(self, future: Any) -> Any:
-        from concurrent.futures import CancelledError as Cancelled
+    def _finished(self, steps: Any) -> Iterator[Any]:
+        """Yield futures as they finish."""
+        while not steps.is_empty():
+            if steps.has_ready():
+                yield next(steps)
+            else:
+                self._check_workers()
+                time.sleep(0.01)
 
+    def _check_workers(self) -> None:
+        """Now and then, look whether there are workers; if there are none for long, none will come back."""
+        now = time.monotonic()
+        if now < self._looked + LOOK_EVERY:
+            return
+        self._looked = now
+        with contextlib.suppress(Exception):  # a lost scheduler cancels the futures
+            self._alone = None if self.client.nthreads() else self._alone or now
+        if self._alone is not None and now >= self._alone + ALONE:
+            self._alone = None
+            sentence = f"{self._address} has had no workers for {ALONE} seconds; start some, then resume"
+            raise LostSchedulerError(sentence)
+
+    def _result(self, future: Any) -> Any:
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
-        from distributed.comm.core import CommClosedError
 
         try:
             return self._wait(future)
@@ -232,8 +255,8 @@ class DaskCluster:
                 "a task ended its worker several times, possibly because memory ran out; give workers more"
                 " memory, or make tasks smaller"
             ) from None
-        except (FutureCancelledError, Cancelled, CommClosedError, TimeoutError, OSError) as error:
-            if isinstance(error, OSError) and not isinstance(error, CommClosedError | TimeoutError):
+        except (FutureCancelledError, CancelledError, OSError):
+            if future.status == "error":
                 raise  # of the task itself
             raise LostSchedulerError(f"the connection to the scheduler at {self._address} is lost") from None
 
@@ -243,8 +266,11 @@ class DaskCluster:
             try:
                 return future.result(timeout=WAIT)
             except TimeoutError:
-                if future.status == "error" or self.client.status != "running":
+                if future.status == "error":
+                    raise future.exception() from None  # the task may have failed just now
+                if self.client.status != "running":
                     raise
+                self._check_workers()
 
 
 def gather_all(
@@ -365,7 +391,7 @@ def _dask_client(cluster: str, workers: int | None) -> Iterator[Any]:
     distributed = require_extra("distributed", "dask", "a cluster")
     if cluster != "local":
         try:
-            client = distributed.Client(cluster, timeout=WAIT, set_as_default=False)
+            client = distributed.Client(cluster, timeout=CONNECT, set_as_default=False)
         except (OSError, ValueError) as error:
             reason = str(error).partition("\n")[0].strip() or type(error).__name__
             raise LostSchedulerError(
@@ -374,7 +400,11 @@ def _dask_client(cluster: str, workers: int | None) -> Iterator[Any]:
         with _quiet("distributed.client"), client:  # a lost connection is one sentence, not a log
             yield client
         return
+    import dask
+
     with (
+        # a worker that dies is removed for good unless it is back by then: on a busy machine, that takes long
+        dask.config.set({"distributed.deploy.lost-worker-timeout": f"{ALONE}s"}),
         distributed.LocalCluster(
             n_workers=workers or core_count(),
             threads_per_worker=1,

@@ -116,6 +116,10 @@ class KeyedModels:
         """
         return read_columns(self.folder / RESULTS)
 
+    def current_table(self) -> Any:
+        """Return the table of results as it is before the end of a run, or after one that was stopped."""
+        return read_results(self.folder, self.manifest)
+
     def __iter__(self) -> Iterator[Key]:
         files = [name for name in self.manifest["files"] if name is not None]
         keys = sorted(key for name in files for key in _rows_of(self.folder / name))
@@ -249,6 +253,21 @@ def write_results(folder: Path, manifest: dict[str, Any]) -> Any:
     folder, manifest
         The folder of the store, and its manifest.
     """
+    table = read_results(folder, manifest)
+    content = io.BytesIO()
+    pq.write_table(table, content, compression="zstd")
+    write_atomic(folder / RESULTS, content.getvalue())
+    return table
+
+
+def read_results(folder: Path, manifest: dict[str, Any]) -> Any:
+    """Return the results of all buckets, sorted by key, from the files of models.
+
+    Parameters
+    ----------
+    folder, manifest
+        The folder of the store, and its manifest.
+    """
     files = [name for name in manifest["files"] if name is not None]
     tables = [read_columns(folder / name, RESULT.names) for name in files]
     table = pa.concat_tables(tables) if tables else RESULT.empty_table()
@@ -258,7 +277,4 @@ def write_results(folder: Path, manifest: dict[str, Any]) -> Any:
         values = zip(*(split_key(key, len(by)) for key in table.column("key").to_pylist()), strict=True)
         for name, column in zip(by, list(values) or [()] * len(by), strict=True):
             table = table.append_column(name, pa.array(column, pa.string()))
-    content = io.BytesIO()
-    pq.write_table(table, content, compression="zstd")
-    write_atomic(folder / RESULTS, content.getvalue())
     return table
