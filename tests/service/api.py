@@ -25,6 +25,7 @@ from linmax.service.server import first_token
 ADMIN = "lmx_" + "a" * 43
 LEARNER = "Averaged(Winnow(1.2))"
 BASE = "http://127.0.0.1"
+LONGEST_START = 300.0  # seconds until a server is ready on a machine that does much else
 
 
 class Api:
@@ -135,12 +136,14 @@ def server_process(folder: Path, **options: Any) -> Iterator[tuple[subprocess.Po
     base = f"http://127.0.0.1:{port}"
     try:
         # one client: a new one loads all certificates, which takes longer than a request
-        with httpx.Client(base_url=base, trust_env=False) as client:
-            for _ in range(600):
+        with httpx.Client(base_url=base, trust_env=False, timeout=60.0) as client:
+            end = time.monotonic() + LONGEST_START
+            while True:
                 assert child.poll() is None, "the server has ended"
                 with contextlib.suppress(httpx.TransportError):
                     if client.get("/readyz").status_code == 200:
                         break
+                assert time.monotonic() < end, f"the server is not ready after {LONGEST_START:.0f} s"
                 time.sleep(0.05)
         yield child, base
     finally:

@@ -19,7 +19,7 @@ from rich.progress import track
 
 from linmax.service import replay
 from linmax.service.database import Database
-from tests.service.api import ADMIN, LEARNER, digest_of, server_process
+from tests.service.api import ADMIN, LEARNER, LONGEST_START, digest_of, server_process
 
 HEADERS = {"authorization": f"Bearer {ADMIN}"}
 FUSION = "/v1/fusions/spam"
@@ -89,7 +89,9 @@ def repeat(base: str, sent: Sent) -> tuple[int, int, str, str]:
 def kill_server(folder: Path, turn: int, clients: int, seconds: float, sent: Sent) -> None:
     """Start the server, load it, and kill it after so many seconds."""
     with server_process(folder) as (child, base):
-        httpx.put(base + FUSION, json={"learner": LEARNER}, headers=HEADERS, trust_env=False, timeout=60.0)
+        httpx.put(
+            base + FUSION, json={"learner": LEARNER}, headers=HEADERS, trust_env=False, timeout=LONGEST_START
+        )
         threads = [threading.Thread(target=load, args=(base, seed, turn, sent)) for seed in range(clients)]
         for thread in threads:
             thread.start()

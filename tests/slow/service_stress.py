@@ -198,7 +198,7 @@ def two_servers() -> str:
 def day(seconds: float, clients: int = 8) -> str:
     """Send traffic with snapshots, expiry and compaction: memory and file descriptors stay flat."""
     stop = threading.Event()
-    done = [0] * clients
+    done, expired = [0] * clients, [0] * clients
 
     def traffic(number: int) -> None:
         chance = random.Random(number)
@@ -221,7 +221,9 @@ def day(seconds: float, clients: int = 8) -> str:
                     kind = {"content-type": "application/x-ndjson"}
                     answer = client.post(f"/v1/fusions/f{number % 3}/{verb}", content=text, headers=kind)
                     assert answer.status_code == 200, answer.text
-                    assert '"error"' not in answer.text, answer.text
+                    late = answer.text.count('"error":{"code":"expired"')  # on a machine that does much else
+                    assert answer.text.count('"error"') == late, answer.text
+                    expired[number] += late
 
     options = {"snapshot_every": 2000, "sweep_every": 2.0, "keep": 5.0}
     with tempfile.TemporaryDirectory() as name:
@@ -229,17 +231,17 @@ def day(seconds: float, clients: int = 8) -> str:
             for number in range(3):
                 settings = {"learner": LEARNER, "limits": {"retention": 5.0}}
                 assert client.put(f"/v1/fusions/f{number}", json=settings).status_code == 201
-            threads = [threading.Thread(target=traffic, args=(number,)) for number in range(clients)]
-            for thread in threads:
-                thread.start()
+            pool = ThreadPoolExecutor(clients)
+            work = [pool.submit(traffic, number) for number in range(clients)]
             samples = []
             for _ in range(10):
                 time.sleep(seconds / 10)
                 size = sum(file.stat().st_size for file in Path(name).iterdir())
                 samples.append((resident(child.pid) / MB, open_files(child.pid), size / MB))
             stop.set()
-            for thread in threads:
-                thread.join()
+            for one in work:
+                one.result()  # an error in a thread is one of this test
+            pool.shutdown()
             child.send_signal(signal.SIGTERM)
             assert child.wait(60) in (0, -signal.SIGTERM)
         verify(Path(name))
@@ -247,7 +249,10 @@ def day(seconds: float, clients: int = 8) -> str:
     assert last[0] < 1.2 * middle[0] + 20, samples
     assert abs(last[1] - middle[1]) <= 5, samples
     shown = ", ".join(f"{mb:.0f} MB / {files} files / log {log:.0f} MB" for mb, files, log in (middle, last))
-    return f"{sum(done)} items in {seconds:.0f} s: {shown} at half time and at the end"
+    return (
+        f"{sum(done)} items in {seconds:.0f} s, {sum(expired)} labels too late:"
+        f" {shown} at half time and at the end"
+    )
 
 
 def main() -> None:

@@ -2,48 +2,47 @@
 
 from __future__ import annotations
 
-from itertools import chain
-from operator import attrgetter
+from collections.abc import Sequence
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
 
+from linmax.service.answer_runs import LabelAnswers, PredictAnswers, Run
 from linmax.service.arrow_rows import load_arrow
-from linmax.service.bulk import Answer
 from linmax.service.class_keys import class_key
 from linmax.service.messages import PredictRequest
 from linmax.service.problems import ServiceError
 
+GOOD = {
+    True: ("id", "prediction", "probabilities", "version", "stored"),
+    False: ("id", "prediction", "right", "position"),
+}  # the fields of answers, by whether they are predictions
+FAULTS = ("status", "code", "message")
 
-def write_answers(answers: list[Answer | ServiceError], kind: type) -> bytes:
+
+def write_answers(runs: Sequence[Run], kind: type) -> bytes:
     """Return answers as a stream: a row for each, with `code` and `message` where it is an error.
 
     Parameters
     ----------
-    answers
+    runs
         The answers.
     kind
         The structure of the requests.
     """
     arrow = load_arrow()
-    errors = [isinstance(one, ServiceError) for one in answers]
-    good: list[Any] = [None if error else one for one, error in zip(answers, errors, strict=True)]
-    bad: list[Any] = [one if error else None for one, error in zip(answers, errors, strict=True)]
     text, count, truth = arrow.string(), arrow.int64(), arrow.bool_()
-    columns = {
-        "id": arrow.array(_fields(good, "id"), text),
-        "prediction": _class_array(arrow, _fields(good, "prediction")),
-    }
-    if kind is PredictRequest:
-        columns["probabilities"] = _probability_array(arrow, good)
-        columns["version"] = arrow.array(_fields(good, "version"), count)
-        columns["stored"] = arrow.array(_fields(good, "stored"), truth)
-    else:
-        columns["right"] = arrow.array(_fields(good, "right"), truth)
-        columns["position"] = arrow.array(_fields(good, "position"), count)
-    for name, type_ in (("status", arrow.int32()), ("code", text), ("message", text)):
+    types = {"id": text, "version": count, "position": count, "stored": truth, "right": truth}
+    types |= {"status": arrow.int32(), "code": text, "message": text}
+    columns = {}
+    for name in GOOD[kind is PredictRequest] + FAULTS:
+        if name == "probabilities":
+            columns[name] = _probability_array(arrow, runs)
+            continue
+        values = list(chain.from_iterable(_fields(run, name) for run in runs))
         columns[name] = (
-            arrow.array(_fields(bad, name), type_) if any(errors) else arrow.nulls(len(bad), type_)
+            _class_array(arrow, values) if name == "prediction" else arrow.array(values, types[name])
         )
     sink = arrow.BufferOutputStream()
     table = arrow.table(columns)
@@ -52,10 +51,12 @@ def write_answers(answers: list[Answer | ServiceError], kind: type) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _fields(answers: list[Any], name: str) -> list[Any]:
-    """Return a field of each answer; None where there is no answer."""
-    get = attrgetter(name)
-    return [None if one is None else get(one) for one in answers]
+def _fields(run: Run, name: str) -> Any:
+    """Return a field of each answer; None where an answer, or an error, does not have it."""
+    if isinstance(run, LabelAnswers | PredictAnswers):
+        return repeat(None, len(run)) if name in FAULTS else run.column(name)
+    wanted = name in FAULTS
+    return [getattr(one, name) if isinstance(one, ServiceError) is wanted else None for one in run]
 
 
 def _class_array(arrow: Any, values: list[Any]) -> Any:
@@ -67,11 +68,26 @@ def _class_array(arrow: Any, values: list[Any]) -> Any:
     return array.cast(arrow.string()) if arrow.types.is_null(array.type) else array
 
 
-def _probability_array(arrow: Any, answers: list[Any]) -> Any:
+def _probability_array(arrow: Any, runs: Sequence[Run]) -> Any:
     """Return the probabilities of answers as an array of maps; null where there is no answer."""
-    given = [{} if one is None else one.probabilities for one in answers]
-    ends = np.cumsum([0, *map(len, given)], dtype=np.int32)
-    offsets = arrow.array(ends, mask=np.array([*(one is None for one in answers), False]))
-    keys = arrow.array(list(chain.from_iterable(given)), arrow.string())
-    parts = arrow.array(list(chain.from_iterable(map(dict.values, given))), arrow.float64())
-    return arrow.MapArray.from_arrays(offsets, keys, parts)
+    keys: list[str] = []
+    sizes: list[int] = []
+    missing: list[bool] = []
+    parts = [np.zeros(0)]
+    for run in runs:
+        if isinstance(run, PredictAnswers):
+            keys += list(run.keys) * len(run)
+            sizes += repeat(len(run.keys), len(run))
+            missing += repeat(False, len(run))
+            parts.append(run.probabilities.ravel())
+        else:
+            found = list(_fields(run, "probabilities"))
+            given = [one or {} for one in found]
+            keys += chain.from_iterable(given)
+            sizes += map(len, given)
+            missing += [one is None for one in found]
+            parts.append(np.array(list(chain.from_iterable(map(dict.values, given))), np.float64))
+    ends = np.cumsum([0, *sizes], dtype=np.int32)
+    offsets = arrow.array(ends, mask=np.array([*missing, False]))
+    numbers = arrow.array(np.concatenate(parts))
+    return arrow.MapArray.from_arrays(offsets, arrow.array(keys, arrow.string()), numbers)

@@ -6,8 +6,9 @@ attributes, scores, ids that are known, labels that replace others) are left to 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import repeat
+from collections.abc import Iterable
+from itertools import count, repeat
+from operator import eq
 from typing import Any, Protocol
 
 import msgspec
@@ -15,30 +16,22 @@ import numpy as np
 
 from linmax.client.requests import new_id
 from linmax.fusion import Fusion
-from linmax.service.answers import LabelAnswer, PredictAnswer
+from linmax.service.answer_runs import LabelAnswers, PredictAnswers, to_objects
+from linmax.service.batch_statements import insert_events, insert_items, set_learned
 from linmax.service.class_keys import class_key
 from linmax.service.item_store import EncodedVotes, Item, ItemStore, decode_item
 from linmax.service.messages import LabelRequest, LearnRequest, PredictRequest
 from linmax.service.panel import Panel
 from linmax.service.panels import Panels
-from linmax.service.schema import (
-    AS_STORED,
-    INSERT_EVENT,
-    INSERT_ITEM,
-    LABELLED,
-    LEARNED,
-    NO_ID,
-    PREDICTED,
-    SET_LEARNED,
-)
+from linmax.service.schema import AS_STORED, LABELLED, LEARNED, NO_ID, PREDICTED
 from linmax.service.tokens import Token
 from linmax.service.vote_codes import Codes, KnownNames, NamesSeen, to_batch
 
 SHORTEST = 16  # rows that are worth it
 Request = PredictRequest | LabelRequest | LearnRequest
-Answer = PredictAnswer | LabelAnswer
 LEARN, PREDICT = "learn in bulk", "predict in bulk"  # what takes long when it is compiled
 encode = msgspec.json.encode
+encode_lines = msgspec.json.Encoder().encode_lines
 
 
 class Rows(Protocol):
@@ -134,7 +127,7 @@ class JsonRows:
 
     def texts(self, start: int, stop: int) -> list[bytes]:
         """Return the votes as JSON."""
-        return [encode(one.votes) for one in self.requests[start:stop]]
+        return encode_lines([one.votes for one in self.requests[start:stop]]).splitlines()
 
 
 def _leading(flags: Any) -> int:
@@ -181,6 +174,9 @@ class Bulk:
 
     def _new(self, panel: Panel, rows: Rows, start: int, stop: int) -> int:
         """Return how many rows have ids that are new and not there twice."""
+        given = [id_ for id_ in rows.ids[start:stop] if id_ is not msgspec.UNSET]
+        if panel.missing.issuperset(given) and len(set(given)) == len(given):
+            return stop - start
         seen: set[str] = set()
         for row in range(start, stop):
             id_ = rows.ids[row]
@@ -192,13 +188,11 @@ class Bulk:
 
     def _waiting(self, panel: Panel, rows: Rows, start: int, stop: int) -> int:
         """Return how many labels are for items in memory that wait, and bring no new names."""
-        names, now = KnownNames(panel.fusion), self.database.now()
+        names, since = KnownNames(panel.fusion), self.database.now() - panel.settings.limits.retention
         found: dict[str, Item] = {}
-        for id_ in rows.ids[start:stop]:
-            item = self.store.find_recent(panel, id_)
-            if item is None or item.learned is not None or id_ in found:
-                break
-            if self.store.has_expired(panel, item, now):
+        ids = rows.ids[start:stop]
+        for id_, item in zip(ids, self.store.find_all_recent(panel, ids), strict=True):
+            if item is None or item.learned is not None or id_ in found or item.time < since:
                 break
             found[id_] = item
         items, labels = list(found.values()), rows.labels[start : start + len(found)]
@@ -213,7 +207,7 @@ class Bulk:
 
     async def process(
         self, panel: Panel, rows: Rows, start: int, stop: int, token: Token
-    ) -> Sequence[Answer] | None:
+    ) -> LabelAnswers | PredictAnswers | None:
         """Process a run of rows; None if its votes cannot be learned together.
 
         Parameters
@@ -227,7 +221,7 @@ class Bulk:
 
         Returns
         -------
-        list
+        LabelAnswers or PredictAnswers
             An answer for each row.
         """
         try:
@@ -239,90 +233,63 @@ class Bulk:
         except ValueError:  # nothing was learned; one row is to blame
             return None
 
-    async def _learn(self, panel: Panel, rows: Rows, start: int, stop: int, token: Token) -> Sequence[Answer]:
+    async def _learn(self, panel: Panel, rows: Rows, start: int, stop: int, token: Token) -> LabelAnswers:
         labels = list(rows.labels[start:stop])
         votes, names = rows.votes(panel, start, stop), panel.fusion.names.classes.names
         batch = to_batch(panel.fusion, votes, KnownNames(panel.fusion).encode_labels(labels))
         found = await self.panels.run(panel, LEARN, panel.fusion.learn_batch, batch)
         predictions = [names[code] for code in found.codes.tolist()]
-        ends: dict[tuple[Any, Any], bytes] = {}
-        bodies = []
-        for text, label, prediction in zip(rows.texts(start, stop), labels, predictions, strict=True):
-            pair = label, prediction
-            if pair not in ends:
-                ends[pair] = b',"label":%b,"prediction":%b,"right":%b}' % (
-                    encode(label), encode(prediction), encode(label == prediction),
-                )  # fmt: skip
-            bodies.append(b'{"votes":' + text + ends[pair])
-        ids, items = self._insert(panel, LEARNED, rows.ids[start:stop], bodies, token)
-        for item, label, prediction in zip(items, labels, predictions, strict=True):
-            item.label, item.right = label, label == prediction
-        self.panels.learned(panel, items[-1].position, len(items))
-        return [
-            LabelAnswer(id_, prediction, item.right, item.position)
-            for id_, item, prediction in zip(ids, items, predictions, strict=True)
-        ]
+        right = list(map(eq, labels, predictions))
+        texts, ends = rows.texts(start, stop), _label_texts(labels, predictions)
+        bodies = [b'{"votes":' + text + b"," + end for text, end in zip(texts, ends, strict=True)]
+        ids, first = self._insert(panel, LEARNED, rows.ids[start:stop], bodies, token, labels, right)
+        self.panels.learned(panel, first + len(ids) - 1, len(ids))
+        return LabelAnswers(ids, predictions, right, first)
 
-    async def _predict(
-        self, panel: Panel, rows: Rows, start: int, stop: int, token: Token
-    ) -> Sequence[Answer]:
+    async def _predict(self, panel: Panel, rows: Rows, start: int, stop: int, token: Token) -> PredictAnswers:
         votes = rows.votes(panel, start, stop)
         batch = to_batch(panel.fusion, votes, None)
         found = await self.panels.run(panel, PREDICT, _predict_batch, panel.fusion, batch)
         names = panel.fusion.names.classes.names
         predictions = [names[code] for code in found.codes.tolist()]
-        keys = list(map(class_key, names))
-        probabilities = [dict(zip(keys, row, strict=True)) for row in found.probabilities.tolist()]
         version = b',"version":%d}' % panel.version if panel.version else b"}"
-        texts = {prediction: encode(prediction) for prediction in set(predictions)}
+        chosen = {one: b',"prediction":%b,"probabilities":' % encode(one) for one in set(predictions)}
+        probabilities = to_objects(list(map(class_key, names)), found.probabilities)
         bodies = [
-            b'{"votes":' + text + b',"prediction":' + texts[prediction] + b',"probabilities":'
-            + encode(each) + version
+            b'{"votes":' + text + prediction + each + version
             for text, prediction, each in zip(
-                rows.texts(start, stop), predictions, probabilities, strict=True
+                rows.texts(start, stop), map(chosen.__getitem__, predictions), probabilities, strict=True
             )
-        ]  # fmt: skip
-        encoded = []
-        if votes.nbytes <= sum(map(len, bodies)):  # most experts vote
-            encoded = [
-                EncodedVotes(panel.fusion.names, votes, row, prediction)
-                for row, prediction in enumerate(predictions)
-            ]
-        ids, _ = self._insert(panel, PREDICTED, rows.ids[start:stop], bodies, token, encoded)
-        panel.waiting += len(ids)
-        return [
-            PredictAnswer(id_, prediction, each, panel.version)
-            for id_, prediction, each in zip(ids, predictions, probabilities, strict=True)
         ]
+        encoded: Iterable[EncodedVotes | None] = repeat(None)
+        if votes.nbytes <= sum(map(len, bodies)):  # most experts vote
+            tables = repeat(panel.fusion.names), repeat(votes)
+            encoded = map(EncodedVotes, *tables, range(len(predictions)), predictions)
+        ids, _ = self._insert(panel, PREDICTED, rows.ids[start:stop], bodies, token, encoded=encoded)
+        panel.waiting += len(ids)
+        keys = list(map(class_key, names))
+        return PredictAnswers(ids, predictions, keys, found.probabilities, probabilities, panel.version)
 
-    async def _label(self, panel: Panel, rows: Rows, start: int, stop: int, token: Token) -> Sequence[Answer]:
-        labels = list(rows.labels[start:stop])
+    async def _label(self, panel: Panel, rows: Rows, start: int, stop: int, token: Token) -> LabelAnswers:
+        ids, labels = rows.ids[start:stop], list(rows.labels[start:stop])
         found = self._found[: len(labels)]  # another fusion may look for its own while the model learns
         votes = _stack([encoded for _, encoded in found], panel)
         batch = to_batch(panel.fusion, votes, KnownNames(panel.fusion).encode_labels(labels))
         await self.panels.run(panel, LEARN, panel.fusion.learn_batch, batch)
-        now, number = self.database.now(), panel.number
-        events, updates, answers = [], [], []
-        ends: dict[tuple[Any, Any], bytes] = {}
         first, written = self.database.next_positions(len(labels)), panel.batch[1]
-        for position, id_, label, (item, encoded) in zip(
-            range(first, first + len(labels)), rows.ids[start:stop], labels, found, strict=True
-        ):
-            pair = label, encoded.prediction
-            if pair not in ends:
-                ends[pair] = b'{"label":%b,"prediction":%b,"right":%b}' % (
-                    encode(label), encode(encoded.prediction), encode(label == encoded.prediction),
-                )  # fmt: skip
-            events.append((position, number, LABELLED, id_, item.position, now, token.name, ends[pair]))
-            updates.append((position, number, id_))
-            item.label, item.right, item.learned = label, label == encoded.prediction, position
-            item.written = written
-            self.store.keep(panel, id_, item)
-            answers.append(LabelAnswer(id_, encoded.prediction, item.right, position))
+        items, predictions = [item for item, _ in found], [encoded.prediction for _, encoded in found]
+        right = list(map(eq, labels, predictions))
+        bodies = [b"{" + end for end in _label_texts(labels, predictions)]
+        positions = [item.position for item in items]
+        for position, item, label, correct in zip(count(first), items, labels, right, strict=False):
+            item.label, item.right, item.learned, item.written = label, correct, position, written
+        self.store.keep_all(panel, ids, items)
         panel.waiting -= len(labels)
-        self.panels.learned(panel, answers[-1].position, len(answers))
-        panel.batch[0].extend([(INSERT_EVENT, events), (SET_LEARNED, updates)])
-        return answers
+        self.panels.learned(panel, first + len(labels) - 1, len(labels))
+        now, number = self.database.now(), panel.number
+        events = insert_events(first, number, LABELLED, now, token.name, ids, bodies, positions)
+        panel.batch[0].extend([events, set_learned(first, number, ids)])
+        return LabelAnswers(ids, predictions, right, first)
 
     def _insert(
         self,
@@ -331,26 +298,36 @@ class Bulk:
         given: list[Any],
         bodies: list[bytes],
         token: Token,
-        encoded: Sequence[EncodedVotes | None] = (),
-    ) -> tuple[list[str], list[Item]]:
-        """Write new items; return their ids, new ones where none was given, and the items."""
-        now, number, actor = self.database.now(), panel.number, token.name
-        first, written = self.database.next_positions(len(given)), panel.batch[1]
-        ids = [new_id() if id_ is msgspec.UNSET else id_ for id_ in given]
-        contents = [NO_ID if id_ is msgspec.UNSET else AS_STORED for id_ in given]
-        events, rows, items = [], [], []
-        for position, id_, content, body, votes in zip(
-            range(first, first + len(ids)), ids, contents, bodies, encoded or repeat(None, len(ids)),
-            strict=True,
-        ):  # fmt: skip
-            learned = position if kind == LEARNED else None
-            events.append((position, number, kind, id_, None, now, actor, body))
-            rows.append((number, id_, position, content, learned))
-            item = Item(position, content, now, body, learned, encoded=votes, written=written)
-            self.store.remember(panel, id_, item)
-            items.append(item)
-        panel.batch[0].extend([(INSERT_EVENT, events), (INSERT_ITEM, rows)])
-        return ids, items
+        labels: Iterable[Any] = repeat(None),
+        right: Iterable[bool] = repeat(False),
+        encoded: Iterable[EncodedVotes | None] = repeat(None),
+    ) -> tuple[list[str], int]:
+        """Write new items; return their ids, new ones where none was given, and the first position."""
+        now, number, size = self.database.now(), panel.number, len(given)
+        first, written = self.database.next_positions(size), panel.batch[1]
+        has_id = [id_ is not msgspec.UNSET for id_ in given]
+        ids = given if all(has_id) else [new_id() if id_ is msgspec.UNSET else id_ for id_ in given]
+        positions = range(first, first + size)
+        contents = [AS_STORED if known else NO_ID for known in has_id]
+        learned: Iterable[int | None] = positions if kind == LEARNED else repeat(None)
+        fields = repeat(now), bodies, learned, labels, right, repeat(None), repeat(False), encoded
+        items = list(map(Item, positions, contents, *fields, repeat(written)))
+        self.store.remember_all(panel, ids, items)
+        panel.batch[0].append(insert_events(first, number, kind, now, token.name, ids, bodies))
+        panel.batch[0].extend(insert_items(first, number, kind, ids, has_id))
+        return ids, first
+
+
+def _label_texts(labels: list[Any], predictions: list[Any]) -> list[bytes]:
+    """Return what events say about labels, as the end of a JSON object."""
+    pairs = list(zip(labels, predictions, strict=True))
+    texts = {
+        (label, prediction): b'"label":%b,"prediction":%b,"right":%b}' % (
+            encode(label), encode(prediction), encode(label == prediction),
+        )
+        for label, prediction in set(pairs)
+    }  # fmt: skip
+    return [texts[pair] for pair in pairs]
 
 
 def _encode_items(items: list[Item], names: KnownNames, panel: Panel) -> list[EncodedVotes]:

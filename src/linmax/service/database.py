@@ -17,6 +17,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
+from operator import getitem
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -142,6 +143,7 @@ class Database:
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute(f"PRAGMA journal_size_limit = {LARGEST_WAL}")
             connection.create_scalar_function("id_hash", id_hash, 1, deterministic=True)  # type: ignore[arg-type]
+            connection.create_scalar_function("row_of", getitem, 2)  # type: ignore[arg-type]
         return connection
 
     def now(self) -> float:
@@ -335,7 +337,7 @@ class Database:
                 if isinstance(bindings, list):
                     writer.executemany(sql, bindings)
                 else:
-                    writer.execute(sql, bindings)
+                    writer.execute(sql, bindings, can_cache=sql in QUICK)  # a cache keeps bindings
 
     def _commit(self, writes: list[Write]) -> ServiceError | None:
         """Commit the statements of requests, after running them if that has not been done."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any, TypeVar
 
 import msgspec
@@ -14,6 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from linmax.client.requests import ARROW, NDJSON
 from linmax.fusion.model_file import to_bytes
 from linmax.service.amendments import Amendments
+from linmax.service.answer_runs import Run, to_lines
 from linmax.service.answers import NextExpertAnswer, PredictAnswer
 from linmax.service.arrow_answers import write_answers
 from linmax.service.arrow_rows import ArrowRows, read_stream
@@ -213,30 +215,30 @@ class Endpoints:
     async def _process_lines(self, request: Request, token: Token, kind: Any, limit: int) -> Response:
         """Answer a batch of items with a line for each; a bad line does not concern the others."""
         lines = split_lines(await read_body(request))
-        parsed: list[Any] = []
+        parsed: list[Any] = []  # errors, and None for items
 
         def groups() -> Iterator[Rows]:
             for start in range(0, len(lines), GROUP):
                 group = parse_lines(lines[start : start + GROUP], kind, limit)
-                parsed.extend(group)
                 items = [item for item in group if not isinstance(item, ServiceError)]
+                parsed.extend(item if isinstance(item, ServiceError) else None for item in group)
                 if items:
                     yield JsonRows(items)
 
-        done = iter(await self._process_groups(path_name(request), groups(), token))
-        answers = [item if isinstance(item, ServiceError) else next(done) for item in parsed]
-        shown = [one.problem() if isinstance(one, ServiceError) else one for one in answers]
-        return Response(msgspec.json.Encoder().encode_lines(shown), media_type=NDJSON)
+        runs = await self._process_groups(path_name(request), groups(), token)
+        done = chain.from_iterable(map(to_lines, runs))
+        shown = [next(done) if error is None else to_lines([error])[0] for error in parsed]
+        return Response(b"\n".join([*shown, b""]), media_type=NDJSON)
 
     async def _process_table(self, request: Request, token: Token, kind: Any, limit: int) -> Response:
         """Answer a table of items with a row for each; a bad row does not concern the others."""
         body = await read_body(request)
         rows = await asyncio.to_thread(lambda: ArrowRows(read_stream(body), kind, limit))
         groups = (rows.part(start, start + GROUP) for start in range(0, len(rows), GROUP))
-        answers = await self._process_groups(path_name(request), groups, token)
-        return Response(await asyncio.to_thread(write_answers, answers, kind), media_type=ARROW)
+        runs = await self._process_groups(path_name(request), groups, token)
+        return Response(await asyncio.to_thread(write_answers, runs, kind), media_type=ARROW)
 
-    async def _process_groups(self, name: str, groups: Iterable[Rows], token: Token) -> list[Any]:
+    async def _process_groups(self, name: str, groups: Iterable[Rows], token: Token) -> list[Run]:
         """Process groups of rows one after the other, and wait until all are on disk."""
         submitted: list[tuple[Rows, Any]] = []
         for rows in groups:
@@ -246,13 +248,13 @@ class Endpoints:
 
             submitted.append((rows, await self._with_panel(name, submit)))
             await asyncio.sleep(0)  # others have their turn
-        answers: list[Any] = []
+        runs: list[Run] = []
         for rows, done in submitted:
             try:
-                answers += await self.items.wait(rows, done)
+                runs += await self.items.wait(rows, done)
             except PanelClosedError:
-                answers += await self._with_panel(name, self._processing(rows, token))
-        return answers
+                runs += await self._with_panel(name, self._processing(rows, token))
+        return runs
 
     def _processing(self, rows: Rows, token: Token) -> Callable[[Panel], Awaitable[Any]]:
         return lambda panel: self.items.process(panel, rows, token)

@@ -7,6 +7,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import repeat
 from typing import Any
 
 import msgspec
@@ -197,9 +198,9 @@ class ItemStore:
         self.remember(panel, id_, item)
         return item
 
-    def find_recent(self, panel: Panel, id_: str) -> Item | None:
-        """Return an item if it is in memory."""
-        return self._recent.get((panel.number, id_))
+    def find_all_recent(self, panel: Panel, ids: Iterable[str]) -> Iterator[Item | None]:
+        """Yield items, None for those that are not in memory."""
+        return map(self._recent.get, zip(repeat(panel.number), ids, strict=False))
 
     def look_up(self, panel: Panel, ids: Iterable[str]) -> set[str]:
         """Read the items with these ids into memory; return the ids that no item has or had."""
@@ -257,6 +258,21 @@ class ItemStore:
         self._bytes += item.size
         if key in self._awaited:
             self._awaited.pop(key).set()
+        self._drop_oldest()
+
+    def remember_all(self, panel: Panel, ids: list[str], items: list[Item]) -> None:
+        """Keep new items in memory, as `remember` does each of them."""
+        new = dict(zip(zip(repeat(panel.number), ids, strict=False), items, strict=True))
+        if self._awaited or not new.keys().isdisjoint(self._recent):
+            for id_, item in zip(ids, items, strict=True):
+                self.remember(panel, id_, item)
+            return
+        self._recent.update(new)
+        panel.missing.difference_update(ids)
+        self._bytes += sum([item.size for item in items])
+        self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
         while len(self._recent) > MAX_ITEMS or self._bytes > MAX_BYTES:
             oldest, item = next(iter(self._recent.items()))
             if item.on_its_way:
@@ -267,6 +283,12 @@ class ItemStore:
         """Keep an item in memory that others may have replaced while a request waited for the model."""
         if self._recent.get((panel.number, id_)) is not item:
             self.remember(panel, id_, item)
+
+    def keep_all(self, panel: Panel, ids: list[str], items: list[Item]) -> None:
+        """Keep items in memory, as `keep` does each of them."""
+        for id_, item, kept in zip(ids, items, list(self.find_all_recent(panel, ids)), strict=True):
+            if kept is not item:
+                self.remember(panel, id_, item)
 
     def forget(self, panel: Panel) -> None:
         """Forget the items of a fusion, which were amended in the log."""

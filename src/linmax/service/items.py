@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 import msgspec
 
 from linmax.client.requests import new_id
 from linmax.fusion import Fusion
+from linmax.service.answer_runs import Answer, Run
 from linmax.service.answers import LabelAnswer, PredictAnswer
-from linmax.service.bulk import Answer, Bulk, Request, Rows
+from linmax.service.bulk import Bulk, Request, Rows
 from linmax.service.class_keys import class_key, typed_votes
 from linmax.service.database import Statement
 from linmax.service.item_store import Item, ItemStore, decode_item
@@ -34,7 +36,7 @@ from linmax.service.tokens import Token
 
 AMEND = "INSERT INTO amendments VALUES (?, ?, ?, ?)"
 Prediction = tuple[Any, dict[str, float]]
-Done = tuple[asyncio.Future[None] | None, Answer | ServiceError]
+Done = tuple[asyncio.Future[None] | None, Run]  # answers, and what they wait for
 ALONE = contextlib.nullcontext()
 encode = msgspec.json.encode
 
@@ -58,17 +60,13 @@ class Items:
         self.store = ItemStore(panels)
         self.bulk = Bulk(panels, self.store)
 
-    async def process(self, panel: Panel, rows: Rows, token: Token) -> list[Answer | ServiceError]:
-        """Process requests in their order; return an answer or an error for each when all are on disk.
+    async def process(self, panel: Panel, rows: Rows, token: Token) -> list[Run]:
+        """Process requests in their order; return the answers and errors when all are on disk.
 
         Parameters
         ----------
-        panel
-            The fusion.
-        rows
-            The requests.
-        token
-            Who asks.
+        panel, rows, token
+            The fusion, the requests, and who asks.
         """
         return await self.wait(rows, await self.submit(panel, rows, token))
 
@@ -127,22 +125,22 @@ class Items:
             written = panel.batch[1]
         answers: list[Answer | ServiceError] = []
         for rows, one in zip(groups, done, strict=True):
-            answers += await self.wait(rows, one)
+            answers += chain.from_iterable(await self.wait(rows, one))
         for answer in answers:
             if isinstance(answer, ServiceError) and answer.status >= 500:
                 raise answer
         await asyncio.shield(written)
         return answers
 
-    async def wait(self, rows: Rows, done: list[Done]) -> list[Answer | ServiceError]:
+    async def wait(self, rows: Rows, done: list[Done]) -> list[Run]:
         """Return the answers to requests that were submitted."""
-        answers: list[Answer | ServiceError] = []
-        for written, answer in done:
+        answers: list[Run] = []
+        for written, run in done:
             try:
                 await self._wait_until_written(written, rows.kind)
             except ServiceError as error:
-                answer = error
-            answers.append(answer)
+                run = [error] * len(run)
+            answers.append(run)
         return answers
 
     async def _wait_until_written(self, written: asyncio.Future[None] | None, kind: Any) -> None:
@@ -178,34 +176,36 @@ class Items:
         self, panel: Panel, rows: Rows, token: Token, first: Any, together: bool
     ) -> list[Done]:
         done: list[Done] = []
+        row = 0
         ids = [id_ for id_ in rows.ids if id_ is not msgspec.UNSET]
         with self.store.looking_up(panel, ids) if len(ids) > 1 else ALONE:
-            while len(done) < len(rows):
+            while row < len(rows):
                 try:
                     if not done:
                         self.panels.check_open(panel)  # it may have been closed during an earlier group
-                    done += await self._process_next(panel, rows, len(done), token)
+                    done.append(await self._process_next(panel, rows, row, token))
                 except PanelClosedError:
                     if panel.batch is first:
                         raise
                     busy = ServiceError(503, "busy", f"{panel.name} was closed meanwhile; try again", 1)
-                    done += [(None, busy)] * (len(rows) - len(done))
+                    done.append((None, [busy] * (len(rows) - row)))
+                row += len(done[-1][1])
                 if together:
                     _check_stored(done[-1][1])
         return done
 
-    async def _process_next(self, panel: Panel, rows: Rows, row: int, token: Token) -> list[Done]:
+    async def _process_next(self, panel: Panel, rows: Rows, row: int, token: Token) -> Done:
         """Process a run of rows at once, or the next one."""
         stop = self.bulk.find_run(panel, rows, row)
         if stop > row:
             answers = await self.bulk.process(panel, rows, row, stop, token)
             if answers is not None:
-                return [(panel.batch[1], answer) for answer in answers]
+                return panel.batch[1], answers
         try:
             item, answer = await self._process(panel, rows.request(row), token)
         except ServiceError as error:
-            return [(None, error)]
-        return [(None if item is None else item.written, answer)]
+            return None, [error]
+        return None if item is None else item.written, [answer]
 
     async def _process(self, panel: Panel, request: Request, token: Token) -> tuple[Item | None, Answer]:
         if isinstance(request, PredictRequest):
@@ -398,8 +398,9 @@ def _identity(request: PredictRequest | LearnRequest) -> tuple[str, bytes]:
     return (new_id(), NO_ID) if request.id is msgspec.UNSET else (request.id, AS_STORED)
 
 
-def _check_stored(answer: Answer | ServiceError) -> None:
+def _check_stored(run: Run) -> None:
     """Raise an error if a request was not processed, and not refused for good but because of the moment."""
+    answer = run[-1] if isinstance(run, list) else None  # others were processed together
     if isinstance(answer, ServiceError) and answer.status >= 500:
         raise answer
     if isinstance(answer, PredictAnswer) and not answer.stored:
