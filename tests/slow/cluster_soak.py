@@ -22,7 +22,7 @@ from linmax.scale.engine import ALONE, ONE_THREAD, DaskCluster, WorkerError
 from tests.helpers.datasets import write
 from tests.scale.test_keyed import W, plain_loop, states_of, table_of
 
-WORKERS, STAY, MEMORY = 8, 2, "400MB"
+WORKERS, STAY, MEMORY = 8, 2, "800MB"  # a worker that has imported everything takes 360 MB
 SETTINGS = {
     "distributed.scheduler.allowed-failures": 20,
     "distributed.deploy.lost-worker-timeout": f"{ALONE}s",  # as `open_engine("local")` has it
