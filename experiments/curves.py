@@ -57,3 +57,28 @@ def plot(
             verticalalignment="center", fontsize=8 if small else 10,
             fontweight="bold" if style.get("linewidth", 0) > 2 else "normal",
         )  # fmt: skip
+
+
+def plot_ratios(
+    axes: Any,
+    names: list[str],
+    series: Mapping[str, list[tuple[float, float | None]]],
+    *,
+    label: str,
+    limits: tuple[float, ...] = (),
+) -> None:
+    """Draw ratios with their intervals by problem, on a logarithmic scale, for up to three learners."""
+    places = range(len(names))
+    for (name, points), color, marker in zip(series.items(), (BLUE, RED, BLACK), "o^s", strict=False):
+        means, halves = zip(*points, strict=True)
+        axes.errorbar(
+            places, means, [half or 0.0 for half in halves], color=color, marker=marker, linestyle="none",
+            capsize=3, label=name,
+        )  # fmt: skip
+    axes.axhline(1.0, color=BLACK, linewidth=0.8)
+    for limit in limits:
+        axes.axhline(limit, color=BLACK, linewidth=0.6, linestyle=DOTS)
+    axes.set(yscale="log", ylabel=label)
+    axes.set_xticks(list(places), names, rotation=60, ha="right", fontsize=8)
+    axes.legend(frameon=False)
+    tidy(axes)

@@ -145,6 +145,7 @@ def pictures(
     with rc_context({"svg.hashsalt": experiment.name, "svg.fonttype": "none"}):
         picture = Figure(figsize=experiment.size, dpi=120, layout="constrained")
         experiment.draw(figures, picture)
+        picture.suptitle(experiment.title, x=0.01, horizontalalignment="left", fontsize=12)
         for kind in kinds:
             content = io.BytesIO()
             metadata = {"Software": None} if kind == "png" else {"Date": None}

@@ -108,7 +108,6 @@ def draw(figures: Figures, picture: Any) -> None:
         axes.set_title(f"delta = 1/{size}, alpha = {rows[0]['alpha']:.4f}", fontsize=10, loc="left")
         axes.legend(frameon=False, fontsize=9)
         tidy(axes)
-    picture.suptitle(EXPERIMENT.title, x=0.01, horizontalalignment="left", fontsize=12)
 
 
 EXPERIMENT = Experiment(

@@ -176,7 +176,6 @@ def draw(figures: Figures, picture: Any) -> None:
     axes.set(xscale="log", yscale="log", xlabel="attributes n", ylabel="mistakes")
     axes.legend(frameon=False)
     tidy(axes)
-    picture.suptitle(EXPERIMENT.title, x=0.01, horizontalalignment="left", fontsize=12)
 
 
 EXPERIMENT = Experiment(

@@ -118,7 +118,6 @@ def draw(figures: Figures, picture: Any) -> None:
     axes.set(xlim=(0, trials), xlabel="trials", ylabel="accuracy on 10,000 other rows")
     axes.legend(frameon=False, loc="lower right")
     tidy(axes)
-    picture.suptitle(EXPERIMENT.title, x=0.01, horizontalalignment="left", fontsize=12)
 
 
 EXPERIMENT = Experiment(

@@ -132,7 +132,6 @@ def draw(figures: Figures, picture: Any) -> None:
         label = f"{key if who == key else f'{key}: {who}'}, {curve['mistakes'][0]:.0f}"
         curves[key] = (label, curve["points"], STYLES[key])
     plot(picture.add_subplot(), TRIALS, curves)
-    picture.suptitle(EXPERIMENT.title, x=0.01, horizontalalignment="left", fontsize=12)
 
 
 EXPERIMENT = Experiment(

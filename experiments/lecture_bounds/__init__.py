@@ -138,7 +138,6 @@ def draw(figures: Figures, picture: Any) -> None:
             )
     axes.set(xscale="log", yscale="log", xlabel="experts N", ylabel="mistakes, ties included")
     tidy(axes)
-    picture.suptitle(EXPERIMENT.title, x=0.01, horizontalalignment="left", fontsize=12)
 
 
 EXPERIMENT = Experiment(

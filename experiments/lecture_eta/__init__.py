@@ -113,7 +113,6 @@ def draw(figures: Figures, picture: Any) -> None:
     axes.set(xlabel="eta", ylabel="mistakes", ylim=(0, 4 * limit(BEST)), xlim=(0, etas[-1] + 0.03))
     axes.legend(frameon=False)
     tidy(axes)
-    picture.suptitle(EXPERIMENT.title, x=0.01, horizontalalignment="left", fontsize=12)
 
 
 EXPERIMENT = Experiment(

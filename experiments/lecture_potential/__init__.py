@@ -91,7 +91,6 @@ def draw(figures: Figures, picture: Any) -> None:
     axes.set(xlabel="mistakes", ylabel="RE(u || w)", xlim=(0, None), ylim=(0, None))
     axes.legend(frameon=False)
     tidy(axes)
-    picture.suptitle(EXPERIMENT.title, x=0.01, horizontalalignment="left", fontsize=12)
 
 
 EXPERIMENT = Experiment(

@@ -156,7 +156,6 @@ def draw(figures: Figures, picture: Any) -> None:
         curves = {m: (f"{m} {level[m]:.0f}", figures[one]["points"][m], STYLES[m]) for m in METHODS}
         plot(axes, TRIALS, curves, small=True)
         axes.set_title(f"{'Figure 2' if one == 'penguin' else 'Figure 1'}: {one}", fontsize=10)
-    picture.suptitle(EXPERIMENT.title, x=0.01, horizontalalignment="left", fontsize=12)
 
 
 EXPERIMENT = Experiment(

@@ -204,7 +204,6 @@ def draw(figures: Figures, picture: Any) -> None:
     axes.set_ylabel("percent of rounds with a mistake")
     axes.legend(frameon=False)
     tidy(axes)
-    picture.suptitle(EXPERIMENT.title, x=0.01, horizontalalignment="left", fontsize=12)
 
 
 EXPERIMENT = Experiment(

@@ -130,7 +130,6 @@ def draw(figures: Figures, picture: Any) -> None:
         one.set_title(f"{row['setting']}\n{RULES[row['ties']]}", fontsize=9, loc="left")
         one.set_xticks([0, row["trials"] // 2, row["trials"]])
         one.tick_params(labelsize=8)
-    picture.suptitle(EXPERIMENT.title, x=0.01, horizontalalignment="left", fontsize=12)
 
 
 FITTED = "the tie rule is fitted"

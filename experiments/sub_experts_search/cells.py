@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments.committee_multiplier.cells import GRID, stream, streams
+from experiments.committee_multiplier.cells import GENERATED, GRID, Problems, stream, streams
 from experiments.interface import Cell
+from experiments.sub_experts_search.parameters import neighbours, searched_mistakes
 from linmax import (
+    Alma,
     Averaged,
     Combine,
     Fusion,
@@ -29,7 +30,15 @@ from linmax.kernels.ensembles import SPOKEN
 from linmax.rules.base import SLACK
 
 FIRST_SEED = 200  # all choices were made on the seeds 0 to 2 and 100 to 103
-MOST_TRIALS, MOST_ITEMS = 2000, 1500
+MOST_TRIALS, MOST_ITEMS = 5000, 2000
+UNSEEN: Problems = {  # no choice was made on them
+    "7 of 50, p=0.03": {"trials": 5000, "relevant": 7, "experts": 50, "classes": 4, "noise": 0.03},
+    "3 of 200, p=0.01": {"trials": 5000, "relevant": 3, "experts": 200, "classes": 10, "noise": 0.01},
+    "15 of 40, p=0.1": {"trials": 5000, "relevant": 15, "experts": 40, "classes": 2, "noise": 0.1},
+    "1 of 500, p=0.05": {"trials": 5000, "relevant": 1, "experts": 500, "classes": 3, "noise": 0.05},
+    "9 of 100, sparse": {"trials": 5000, "relevant": 9, "experts": 100, "classes": 6, "speak": 0.1},
+}
+PROBLEMS = GENERATED | UNSEEN
 RULES = (
     Winnow(1.05),
     Winnow(1.2),
@@ -41,6 +50,19 @@ RULES = (
 RECYCLED = tuple(map(Recycled, RULES))
 BANK = (*RECYCLED, *map(Averaged, RECYCLED))
 MULTIPLIER = 1.1
+WITH_ALMA = tuple(
+    map(
+        Recycled,
+        (
+            Winnow(1.1),
+            Winnow(1.6),
+            Perceptron(),
+            Alma(4.0, alpha=0.9),
+            Winnow(1.1, slack=0.1),
+            Perceptron(slack=5.0),
+        ),
+    )
+)
 
 
 def rates(count: int, ratio: float) -> list[Winnow]:
@@ -56,17 +78,20 @@ LEARNERS: dict[str, Callable[[], Any]] = {
     "grid of 12": lambda: WeightedMajority(rates(12, 2.0), multiplier=1.2),
     "bank of 12": lambda: WeightedMajority(BANK, multiplier=MULTIPLIER),
     "bank of 12, Combine": lambda: Combine(BANK),
+    "bank with ALMA": lambda: WeightedMajority(
+        (*WITH_ALMA, *map(Averaged, WITH_ALMA)), multiplier=MULTIPLIER
+    ),
 }
 
 
 def cells(runs: int, quick: bool) -> list[Cell]:
     """Return a cell per stream; in quick mode short streams, and no panels."""
-    return streams(FIRST_SEED, runs, 300 if quick else MOST_TRIALS, quick)
+    return streams(FIRST_SEED, runs, 300 if quick else MOST_TRIALS, quick, PROBLEMS)
 
 
 def run(cell: Cell, data: Path) -> dict[str, Any]:
     """Return the mistakes and the CPU time per trial by learner; empty if a panel is missing."""
-    items = stream(cell, data, MOST_ITEMS)
+    items = stream(cell, data, MOST_ITEMS, PROBLEMS)
     if items is None:
         return {}
     votes, labels, k = items
@@ -87,6 +112,9 @@ def run(cell: Cell, data: Path) -> dict[str, Any]:
         found["mistakes"][name] = driven(WinnowSearch(), votes, labels, k, 16, change)
     bank = WeightedMajority(BANK, multiplier=MULTIPLIER)
     found["mistakes"]["searched bank"] = driven(bank, votes, labels, k, 64, search_bank)
+    found["mistakes"]["searched bank with ALMA"] = searched_mistakes(
+        WITH_ALMA, votes, labels, k, multiplier=MULTIPLIER
+    )
     return found
 
 
@@ -126,18 +154,6 @@ def inherit(runner: Any) -> None:
     """Let the copy start with the weight of the member that it copies."""
     head, member = latest(runner)
     head.logs[member], head.spoken[member] = head.logs[head.spoken == SPOKEN].max(), SPOKEN
-
-
-def neighbours(rule: Any) -> list[Any]:
-    """Return the rules next to one: another learning rate, or another slack."""
-    slack, step = rule.slack, 2.5
-    least, first, most = (0.01, 0.03, 0.5) if isinstance(rule, Winnow) else (1.0, 2.0, 200.0)
-    slacks = [first] if slack == 0 else [slack * step, slack / step if slack > least else 0.0]
-    found = [replace(rule, slack=value) for value in slacks if value <= most]
-    if isinstance(rule, Winnow):
-        etas = [math.log(rule.alpha) * factor for factor in (1.5, 1 / 1.5)]
-        found = [replace(rule, alpha=math.exp(eta)) for eta in etas if 1e-3 < eta < 2] + found
-    return found
 
 
 def search_bank(runner: Any) -> None:

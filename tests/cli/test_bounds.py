@@ -270,7 +270,7 @@ def test_a_certificate_is_written_and_stands_the_check(tmp_path: Path) -> None:
     assert f"made {len(content['mistakes'])} mistakes in 200 trials" in result.output
     assert f"its bound is {content['bound']:.1f}" in result.output
     assert check(content, str(path))
-    made = Fusion(Winnow(1.1), classes=content["data"]["classes"]).learn(
+    made = Fusion(Winnow(1.1), classes=content["classes"]).learn(
         *(read_votes(open_stream(path, label="truth")))[1:3]
     )
     assert made.mistakes == len(content["mistakes"])

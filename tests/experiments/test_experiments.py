@@ -26,6 +26,7 @@ from linmax._jit import interpreted
 from linmax.experts import Attributes
 from linmax.problems import majority
 from tests.helpers.examples import EVERYTHING
+from tests.helpers.multipliers import interpret_variants
 
 BEST_WINNOW = {"5 of 300, k=3, q=.5": 10.0, "10 of 100, k=5, q=.05": 1.05, "2 of 100, k=20, q=.001": 10.0}
 
@@ -79,9 +80,7 @@ def test_under_the_printed_tie_rule_the_third_setting_is_trivial() -> None:
 
 @pytest.fixture(autouse=True)
 def _interpret_the_variants_of_the_multiplier(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the compilation of this kernel, which only this file needs, to `make test-all`."""
-    if not EVERYTHING:
-        monkeypatch.setattr(variants, "_run", variants._run.py_func)
+    interpret_variants(monkeypatch)
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.1])

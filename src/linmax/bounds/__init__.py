@@ -3,6 +3,7 @@
 from linmax.bounds.bound import MistakeBound, bound, mistake_bound
 from linmax.bounds.case import Case
 from linmax.bounds.certificate import Certificate, certify
+from linmax.bounds.multipliers import multiplier_bound
 from linmax.bounds.published import published_1999, published_2003, published_2006, published_2008
 from linmax.bounds.search import grid_factor, search_bound
 from linmax.bounds.sharing import complexity, hinge_losses, mixing_bound, overlap, radius
@@ -20,6 +21,7 @@ __all__ = [
     "hinge_losses",
     "mistake_bound",
     "mixing_bound",
+    "multiplier_bound",
     "overlap",
     "parameter_mixing_bound",
     "published_1999",

@@ -16,6 +16,7 @@ from linmax._files import resolve_output, write_atomic
 from linmax.bounds.bound import mistake_bound
 from linmax.bounds.case import Case
 from linmax.bounds.check_certificate import PARAMETERS, check
+from linmax.bounds.theorems import FIRST
 from linmax.bounds.tightest import tightest
 from linmax.experts import Thresholds, Votes
 from linmax.fusion import Fusion
@@ -43,33 +44,35 @@ class Certificate:
         The name of the rule.
     parameters : dict
         The parameters on which updates and bound depend.
-    thresholds : bool
-        Whether each class has a threshold expert; they follow the experts in `comparator`.
-    data : dict
-        The file: its name and SHA-256, the columns, the classes, the cells that are abstentions, and the
-        numbers of items and trials.
+    file, sha256 : str
+        The name of the file, and the SHA-256 of its bytes.
+    label : str
+        The column of labels.
+    experts, classes : list of str
+        The columns of votes, and the classes.
+    abstentions : list of str
+        The cells that are no vote.
+    items, trials : int
+        How many rows were used, from the first on, and how many of them have a label.
     fitted : str
         How the comparator was fitted.
     comparator : list of float
-        The weights u, with sum abs(u) = 1.
+        The weights u, with sum abs(u) = 1: of the experts and then, if each class has a threshold expert, of
+        those by class.
     margin : float
         The margin delta of u at which the bound is smallest.
     noise : float
         The sum over trials of the hinge loss of u.
-    squares : float
-        The sum over trials of the squared hinge loss of u.
     bound : float
         The largest number of mistakes by the theorem.
     formula : str
         The formula of the theorem.
     source : str
         The publication of the theorem.
-    trivial : bool
-        Whether the bound is not below the number of trials, so that it says nothing.
     mistakes : list
         The item (from 0) and the prediction of every mistake.
     version : int
-        The version of the format, 1.
+        The version of the format, 2.
 
     Examples
     --------
@@ -81,19 +84,28 @@ class Certificate:
     learner: str
     rule: str
     parameters: dict[str, Any]
-    thresholds: bool
-    data: dict[str, Any]
+    file: str
+    sha256: str
+    label: str
+    experts: list[str]
+    classes: list[str]
+    abstentions: list[str]
+    items: int
+    trials: int
     fitted: str
     comparator: list[float]
     margin: float
     noise: float
-    squares: float
     bound: float
     formula: str
     source: str
-    trivial: bool
     mistakes: list[list[Any]]
-    version: int = 1
+    version: int = 2
+
+    @property
+    def trivial(self) -> bool:
+        """Whether the bound is not below the number of trials, so that it says nothing."""
+        return self.bound >= self.trials
 
     def save(self, path: str | Path) -> None:
         """Write the certificate as JSON."""
@@ -193,32 +205,32 @@ def certify(
     result = mistake_bound(rule, case)
     if result.value is None:
         raise ValueError(f"{rule!r} has no certificate on {path.name}: {result.reason}")
+    if isinstance(rule, AdaptiveWinnow) and result.value > FIRST:
+        raise ValueError(
+            f"{rule!r} has no certificate on {path.name}: its bound of {result.value:.4g} is above {FIRST},"
+            " up to which the checker computes it"
+        )
     run = fusion.learn(votes, labels)
     guesses = run.guesses
     certificate = Certificate(
         learner=repr(rule),
         rule=type(rule).__name__,
         parameters={name: getattr(rule, name) for name in PARAMETERS[type(rule).__name__]},
-        thresholds=_has_thresholds(rule),
-        data={
-            "file": path.name,
-            "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-            "label": label,
-            "experts": voters,
-            "classes": classes,
-            "abstentions": sorted(no_votes),
-            "items": len(rows),
-            "trials": run.trials,
-        },
+        file=path.name,
+        sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
+        label=label,
+        experts=voters,
+        classes=classes,
+        abstentions=sorted(no_votes),
+        items=len(rows),
+        trials=run.trials,
         fitted=kind,
         comparator=u.tolist(),
         margin=case.delta,
         noise=case.hinge,
-        squares=float(case.squares or 0.0),
         bound=float(result.value),
         formula=result.formula,
         source=result.source,
-        trivial=bool(result.value >= run.trials),
         mistakes=[[int(item), str(guesses[item])] for item in np.flatnonzero(run.wrong)],
     )
     try:
@@ -238,21 +250,18 @@ def why_not(learner: Learner) -> str:
         return result.reason
     if not isinstance(learner, Rule):
         return "only a single rule is replayed by the checker, and this is a technique"
-    name = type(learner).__name__
-    if name not in PARAMETERS or not type(learner).__module__.startswith("linmax."):
-        return f"the checker does not know the rule {name}"
     parts = () if learner.experts is None else learner.experts.parts
     if any(part not in (Votes(), Thresholds()) for part in parts) or (parts and Votes() not in parts):
         return "the checker reads votes only, so the source must be Votes() or Votes() + Thresholds()"
     if learner.rivals != "top":
         return 'the checker compares the label with one rival; use rivals="top"'
-    if learner.ties or getattr(learner, "aggressive", None) or getattr(learner, "alpha", 2.0) < 1:
+    aggressive = getattr(learner, "aggressive", None) or getattr(learner, "alpha", 2.0) < 1
+    if learner.ties or learner.slack or aggressive:
         return "it also updates on correct predictions, and a certificate lists mistakes only"
+    name = type(learner).__name__
+    if name not in PARAMETERS or not type(learner).__module__.startswith("linmax."):
+        return f"the checker does not know the rule {name}"
     return ""
-
-
-def _has_thresholds(rule: Rule) -> bool:
-    return rule.experts is None or Thresholds() in rule.experts.parts
 
 
 def comparator_kind(rule: Rule) -> str:

@@ -22,8 +22,8 @@ from linmax.rules.pnorm import PNorm
 from linmax.rules.romma import Romma
 from linmax.rules.winnow import Winnow
 
-FIRST = 4096
-"""The updates of `AdaptiveWinnow` over which its bound sums exactly."""
+FIRST = 2**17
+"""The updates of `AdaptiveWinnow` over which its bound sums exactly, as the checker of certificates does."""
 
 
 class AssumptionError(ValueError):
@@ -152,7 +152,7 @@ def alma(rule: Alma, case: Case) -> float:
 )
 def winnow(rule: Winnow, case: Case) -> float:
     """The bound for a comparator without negative weights."""
-    _require_non_negative("Winnow", case)
+    require_non_negative("Winnow", case)
     return _multiplicative(rule, case, case.relative_entropy())
 
 
@@ -174,17 +174,17 @@ def balanced_winnow(rule: BalancedWinnow, case: Case) -> float:
 )
 def adaptive_winnow(rule: AdaptiveWinnow, case: Case) -> float:
     """The bound for a comparator without negative weights, and any multiplier that is right for it."""
-    _require_non_negative("AdaptiveWinnow", case)
-    delta, hinge = _scaled(case)
+    require_non_negative("AdaptiveWinnow", case)
+    delta, hinge = scaled(case)
     noise = rule.rate * min(hinge, 2 * math.sqrt((1 + delta) * hinge))
     return float(_most_updates(rule.rate, delta, case.relative_entropy() + noise))
 
 
-@functools.lru_cache(maxsize=16)
+@functools.lru_cache(maxsize=4)
 def _update_sums(rate: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sums of eta_j and of ln cosh eta_j over the first updates."""
+    """Return the sums of eta_j and of ln cosh eta_j over the first updates; eta_j <= 10."""
     eta = rate / np.sqrt(np.arange(1, FIRST + 1))
-    return np.cumsum(eta), np.cumsum([_ln_cosh(one) for one in eta.tolist()])
+    return np.cumsum(eta), np.cumsum(np.log1p(2 * np.sinh(eta / 2) ** 2))
 
 
 def _most_updates(rate: float, delta: float, room: float) -> float:
@@ -214,7 +214,8 @@ def _most_updates(rate: float, delta: float, room: float) -> float:
     return math.floor(high)
 
 
-def _require_non_negative(rule: str, case: Case) -> None:
+def require_non_negative(rule: str, case: Case) -> None:
+    """Check that the comparator has no negative weights."""
     negative = 0 if case.u is None else int((case.u < 0).sum())
     require(
         negative == 0,
@@ -222,7 +223,7 @@ def _require_non_negative(rule: str, case: Case) -> None:
     )
 
 
-def _scaled(case: Case) -> tuple[float, float]:
+def scaled(case: Case) -> tuple[float, float]:
     """Return margin and hinge of u scaled to sum |u| = 1."""
     require(
         case.largest <= 1, f"the proof requires |z_i| <= 1 (got {case.largest:g}); scale the votes to [0, 1]"
@@ -232,9 +233,9 @@ def _scaled(case: Case) -> tuple[float, float]:
 
 def _multiplicative(rule: Winnow | BalancedWinnow, case: Case, entropy: float) -> float:
     """With sum u = 1, RE(u || w) >= 0 decreases by eta (delta - hinge_t) - ln cosh eta on a mistake."""
-    delta, hinge = _scaled(case)
+    delta, hinge = scaled(case)
     eta = math.log(rule.alpha)
-    decrease = eta * delta - _ln_cosh(eta)
+    decrease = eta * delta - ln_cosh(eta)
     if decrease <= 0:
         limit, optimum = _largest_alpha(delta), math.exp(math.atanh(delta))
         raise AssumptionError(
@@ -244,7 +245,8 @@ def _multiplicative(rule: Winnow | BalancedWinnow, case: Case, entropy: float) -
     return (entropy + eta * hinge) / decrease
 
 
-def _ln_cosh(eta: float) -> float:
+def ln_cosh(eta: float) -> float:
+    """Return ln cosh eta for eta >= 0, to all digits."""
     if eta < 1:  # the difference below would be rounded to nothing
         return math.log1p(2 * math.sinh(eta / 2) ** 2)
     return eta + math.log1p(math.exp(-2 * eta)) - math.log(2)
@@ -255,7 +257,7 @@ def _largest_alpha(delta: float) -> float:
     low, high = math.atanh(delta), math.log(2) / (1 - delta) + 1
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if middle * delta > _ln_cosh(middle) else (low, middle)
+        low, high = (middle, high) if middle * delta > ln_cosh(middle) else (low, middle)
     return math.exp(low)
 
 

@@ -45,7 +45,7 @@ def write_certificate(
             C=C,
         )
     certificate.save(options.output)
-    trials, made, most = certificate.data["trials"], len(certificate.mistakes), certificate.bound
+    trials, made, most = certificate.trials, len(certificate.mistakes), certificate.bound
     for line in (
         f"{certificate.learner} made {made} mistakes in {trials} trials; its bound is {most:.1f}.",
         *([f"This bound is trivial, because there are {trials} trials."] if certificate.trivial else []),

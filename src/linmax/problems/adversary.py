@@ -87,7 +87,7 @@ def _hard_trial(fusion: Fusion, w: np.ndarray, size: int) -> tuple[np.ndarray, i
         y = int(others[1] <= others[0])
         lead = -abs(float(others[1] - others[0]))
     for least in (0.0, ROUNDING * float(np.abs(w).sum())):
-        z = _adverse_signs(w, size, lead, least)
+        z = adverse_signs(w, size, lead, least)
         if z is None:
             return None
         votes = np.where(z > 0, y, 1 - y).astype(np.int32)
@@ -96,7 +96,7 @@ def _hard_trial(fusion: Fusion, w: np.ndarray, size: int) -> tuple[np.ndarray, i
     return None
 
 
-def _adverse_signs(w: np.ndarray, size: int, lead: float, least: float) -> np.ndarray | None:
+def adverse_signs(w: np.ndarray, size: int, lead: float, least: float) -> np.ndarray | None:
     """Return signs with lead + w . z <= -least, as close as a greedy choice by weight gets; None if none."""
     z = np.ones(len(w))
     z[np.argsort(w[:size], kind="stable")[(size + 1) // 2 :]] = -1.0
