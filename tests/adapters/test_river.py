@@ -173,13 +173,13 @@ def test_features_of_every_kind_are_read_fast() -> None:
 
 
 def test_fusing_scores_well_in_progressive_validation_and_pipelines() -> None:
-    stream = datasets.Phishing().take(600)
+    stream = datasets.Phishing().take(300)
     model = preprocessing.StandardScaler() | FusionClassifier(panel(), AVERAGED, votes="predict_proba")
     assert evaluate.progressive_val_score(stream, model, metrics.LogLoss()).get() < 1
     pipe = compose.Pipeline(
         ("scale", preprocessing.StandardScaler()), ("fuse", FusionClassifier(panel(), AVERAGED))
     )
-    assert evaluate.progressive_val_score(datasets.Phishing().take(600), pipe, metrics.Accuracy()).get() > 0.8
+    assert evaluate.progressive_val_score(datasets.Phishing().take(300), pipe, metrics.Accuracy()).get() > 0.8
 
 
 def test_a_clone_is_fresh_and_a_pickle_continues() -> None:

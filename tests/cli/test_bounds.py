@@ -91,7 +91,7 @@ def test_an_error_is_one_sentence(words: list[str], sentence: str) -> None:
 
 
 def test_on_a_panel_without_noise_everyone_stays_below_the_bound(tmp_path: Path) -> None:
-    votes = read_votes(open_stream(written(tmp_path / "votes.csv", 300, 0.0), label="truth"))
+    votes = read_votes(open_stream(written(tmp_path / "votes.csv", 120, 0.0), label="truth"))
     lines = panel_bounds(votes, C=100.0)
     assert len(lines) == len(bounded_rules(9, 0.1))
     for line in lines:
@@ -104,13 +104,13 @@ def test_on_a_panel_without_noise_everyone_stays_below_the_bound(tmp_path: Path)
 
 
 def test_with_noise_the_table_has_hinge_bounds_and_reasons(tmp_path: Path) -> None:
-    path = written(tmp_path / "votes.csv", 200, 0.05, names=True)
+    path = written(tmp_path / "votes.csv", 100, 0.05, names=True)
     result = call("--panel", str(path), "--label", "truth")
     assert result.exit_code == 0, result.output
-    assert "votes.csv: 200 trials, 3 classes" in result.output
+    assert "votes.csv: 100 trials, 3 classes" in result.output
     assert "the proof for ROMMA assumes no noise" in result.output
     assert "known only in hindsight" in result.output
-    fewer = call("--panel", str(path), "--label", "truth", "--first", "50")
+    fewer = call("Perceptron()", "--panel", str(path), "--label", "truth", "--first", "50")
     assert "50 trials" in fewer.output
 
 
@@ -126,7 +126,8 @@ def test_an_empty_cell_and_minus_one_abstain(tmp_path: Path) -> None:
         {"ann": "-1"},
     ]
     pa.parquet.write_table(pa.table({"ann": [1, -1] * 20, "truth": [1, -1] * 20}), tmp_path / "signs.parquet")
-    assert "signs.parquet: 40 trials, 2 classes" in call("--panel", str(tmp_path / "signs.parquet")).output
+    path = str(tmp_path / "signs.parquet")
+    assert "signs.parquet: 40 trials, 2 classes" in call("Perceptron()", "--panel", path).output
 
 
 def test_a_panel_may_be_of_any_format_and_shape(tmp_path: Path) -> None:
@@ -136,7 +137,7 @@ def test_a_panel_may_be_of_any_format_and_shape(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     assert read_votes(open_stream(path, label="label")).classes == ["a", "b"]
-    assert "votes.jsonl: 40 trials, 2 classes" in call("--panel", str(path)).output
+    assert "votes.jsonl: 40 trials, 2 classes" in call("Perceptron()", "--panel", str(path)).output
     table = pa.table({"ann": [0, 1] * 20, "label": [0, 1] * 20})
     pa.parquet.write_table(table, tmp_path / "votes.parquet")
     stream = open_stream(tmp_path / "votes.parquet", label="label")
@@ -195,7 +196,7 @@ def test_a_rule_is_shown_alone_and_as_it_was_asked_for(tmp_path: Path) -> None:
 
 def test_a_hinge_is_the_same_in_the_table_and_in_a_reason(tmp_path: Path) -> None:
     for line in panel_bounds(
-        read_votes(open_stream(written(tmp_path / "votes.csv", 200, 0.05), label="truth"))
+        read_votes(open_stream(written(tmp_path / "votes.csv", 100, 0.05), label="truth"))
     ):
         assert line.case is not None
         assert line.case.comparator_norm(1) == pytest.approx(1)

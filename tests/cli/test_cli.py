@@ -21,10 +21,11 @@ from linmax import Fusion, parse, spec
 from linmax.cli import app
 from linmax.cli import demo as demo_command
 from linmax.cli.demo import LEARNER, closing_sentence, milestones, progress_table
-from linmax.cli.demo_data import derangement, digits_panel
+from linmax.cli.demo_data import DigitsPanel, derangement, digits_panel
 from linmax.evaluate import Progress, progressive
 from linmax.report import catalogue
 from linmax.rules import MOVED, Rule
+from tests.helpers.demo import panel_of
 
 DOZEN = 12
 
@@ -33,12 +34,14 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(app, list(words))
 
 
-panel_of = functools.cache(digits_panel)
-
-
 @pytest.fixture(autouse=True)
 def _fit_the_experts_of_the_demo_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo_command, "digits_panel", panel_of)
+
+
+def first_items(number: int) -> DigitsPanel:
+    panel = panel_of(0)
+    return panel._replace(votes=panel.votes[:number], labels=panel.labels[:number])
 
 
 @functools.cache
@@ -93,7 +96,7 @@ def test_a_command_does_not_hide_pandas_from_pyarrow(tmp_path: Path) -> None:
     votes.write_text("ann,truth\na,a\nb,b\n")
     program = (
         "import pyarrow\nfrom typer.testing import CliRunner\nfrom linmax.cli import app\n"
-        f"CliRunner().invoke(app, ['fuse', {str(votes)!r}, '--learner', 'Winnow(1.2)'])\n"
+        f"CliRunner().invoke(app, ['look', {str(votes)!r}])\n"
         "print(len(pyarrow.table({'a': [1, 2]}).to_pandas()))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
@@ -180,7 +183,8 @@ def test_the_demo_is_the_same_for_the_same_seed(demo: tuple[str, Path], tmp_path
     assert (tmp_path / "again.png").read_bytes() == picture.read_bytes()
 
 
-def test_another_learner_can_run_the_demo(tmp_path: Path) -> None:
+def test_another_learner_can_run_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo_command, "digits_panel", lambda seed: first_items(300))
     result = run("demo", "--learner", "Winnow(1.2)", "--picture", str(tmp_path / "winnow.png"))
     assert result.exit_code == 0
     assert "Learner: Winnow(1.2)" in result.output
@@ -222,12 +226,12 @@ def test_ctrl_c_leaves_cleanly_and_no_picture(monkeypatch: pytest.MonkeyPatch, t
 def test_the_live_table_ends_with_the_numbers_of_the_plain_one() -> None:
     screen = io.StringIO()
     console = Console(force_terminal=True, width=80, file=screen)
-    panel = panel_of(0)
-    fusion = Fusion(parse(LEARNER), classes=range(10), experts=panel.experts)
+    panel = first_items(300)
+    fusion, alone = (Fusion(parse(LEARNER), classes=range(10), experts=panel.experts) for _ in range(2))
     live = demo_command.learn_panel(console, fusion, panel, seconds=0.0)
-    assert live.mistakes == raced(0).mistakes
+    assert live.mistakes == progressive(alone, panel.votes, panel.labels).mistakes
     assert "\x1b[?25h" in screen.getvalue()  # the cursor is back
     paper = io.StringIO()
-    Console(width=80, file=paper).print(progress_table(live, milestones(1500)))
-    last = next(line for line in paper.getvalue().splitlines() if line.split()[:1] == ["1500"])
+    Console(width=80, file=paper).print(progress_table(live, milestones(300)))
+    last = next(line for line in paper.getvalue().splitlines() if line.split()[:1] == ["300"])
     assert last.split()[1:] == [str(live.mistakes[name]) for name in demo_command.COMPARED]

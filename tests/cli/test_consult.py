@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,17 @@ from tests.helpers.examples import EVERYTHING, rarely_compiled
 from tests.helpers.files import EXPERTS, panel, refused, run, table, trained, values
 
 LEARNER = Averaged(Perceptron(start="equal"))
-ITEMS = 400 if EVERYTHING else 200  # of replays that are interpreted
+ITEMS = 400 if EVERYTHING else 150  # of replays that are interpreted
 Shelf = tuple[Path, Path]
 
 
-@pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
-    votes = panel(tmp_path / "votes.csv", rows=600)
-    trained(tmp_path / "m.linmax", votes, LEARNER)
-    return tmp_path / "m.linmax", votes
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
+    """A model and its file, which no test changes."""
+    folder = tmp_path_factory.mktemp("shelf")
+    votes = panel(folder / "votes.csv", rows=600)
+    trained(folder / "m.linmax", votes, LEARNER)
+    return folder / "m.linmax", votes
 
 
 def prices(path: Path, numbers: list[Any], header: bool = True) -> Path:
@@ -221,12 +224,10 @@ def test_files_of_scores_are_replayed(tmp_path: Path) -> None:
     file, model = table(tmp_path / "s.csv", [header, *rows]), tmp_path / "m.linmax"
     learner = "Averaged(Perceptron(start='equal').on(Votes()))"
     assert run("fuse", file, "--learner", learner, "--save", model).exit_code == 0
-    found = values("consult", model, file, "--subsets")
+    result = run("consult", model, file, "--subsets", "--json")
+    found = json.loads(result.stdout)
     exact, everybody = found["consultations"][0], found["everybody"]
     assert (exact["changed"], exact["accuracy"]) == (0.0, everybody["accuracy"])
     assert exact["asked"] < everybody["asked"] == 4.0
     assert found["subsets"][-1]["accuracy"] == everybody["accuracy"]
-    assert (
-        "experts answer with scores, whose range is that of the file: 0 to"
-        in run("consult", model, file).stderr
-    )
+    assert "experts answer with scores, whose range is that of the file: 0 to" in result.stderr

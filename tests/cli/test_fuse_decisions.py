@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from linmax import load
 from linmax.cli.commands import app
 from linmax.cli.cost_files import read_mistake_costs
+from tests.helpers.figures import draw_nothing
 
 LEARNER = ["--learner", "Averaged(Winnow(1.3))", "--in-order"]
 
@@ -241,7 +242,10 @@ def test_predict_says_why_nothing_is_answered(file: Path, model: Path, tmp_path:
         assert message in run("predict", model, file, option, value).output
 
 
-def test_the_report_says_why_asking_in_turn_saves_nothing(file: Path, tmp_path: Path) -> None:
+def test_the_report_says_why_asking_in_turn_saves_nothing(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw_nothing(monkeypatch)
     costs, report = tmp_path / "costs.csv", tmp_path / "report.html"
     costs.write_text("truth,guess,cost\nham,spam,9\n")
     assert run("fuse", file, *LEARNER, "--mistake-costs", costs, "--report", report).exit_code == 0

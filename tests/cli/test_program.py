@@ -14,9 +14,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from linmax import Fusion, Winnow
-from linmax.cli import app, group
+from linmax.cli import app, demo, group
 from linmax.cli.commands import COMMANDS
 from linmax.service.database import Database
+from tests.helpers.demo import panel_of
 
 PROGRAM = "import sys\nfrom linmax_program import main\nsys.argv[0] = 'linmax'\nmain()"
 FULL = Path("/dev/full")
@@ -160,6 +161,7 @@ def test_every_command_is_tried_with_a_full_disk() -> None:
 def test_a_full_disk_is_one_sentence(
     name: str, files: dict[str, str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(demo, "digits_panel", panel_of)
     with FULL.open("w") as full:
         monkeypatch.setattr(sys, "stdout", full)
         with pytest.raises(SystemExit) as end:
@@ -203,7 +205,7 @@ def test_a_closed_standard_output_is_no_error() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("words", [["--help"], ["fuse", "--help"]])
+@pytest.mark.parametrize("words", [pytest.param(["--help"], marks=pytest.mark.slow), ["fuse", "--help"]])
 def test_a_pipe_that_is_closed_early_ends_the_program_quietly(words: list[str]) -> None:
     """As in `linmax --help | head`."""
     read_end, write_end = os.pipe()

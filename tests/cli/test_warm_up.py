@@ -12,18 +12,18 @@ from linmax._jit import interpreted
 from linmax._numba import State
 from linmax.cli import app
 from linmax.cli import warm_up as module
-from linmax.cli.warm_up import CLASSES, DEFAULTS, FILES, ITEMS, compile_form, forms, warm_up
+from linmax.cli.warm_up import CLASSES, DEFAULTS, FILES, compile_form, forms, warm_up
 
-LABELS = np.arange(ITEMS) % CLASSES
 TEXTS = [*DEFAULTS, "Averaged(Winnow(1.2))", "Perceptron().on(Pairs())", "Perceptron().on(Attributes())"]
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_every_form_of_items_is_learned(text: str) -> None:
-    learner = parse(text)
+def test_every_form_of_items_is_learned(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    learner, items = parse(text), 6
+    monkeypatch.setattr(module, "ITEMS", items)
     with interpreted():
         for form in forms(frozenset(Fusion(learner).needs)):
-            compile_form(learner, form, LABELS)
+            compile_form(learner, form, np.arange(items) % CLASSES)
 
 
 def test_each_need_has_its_forms() -> None:

@@ -6,9 +6,9 @@ import re
 
 from linmax import Fusion, parse
 from linmax.cli.demo import LEARNER
-from linmax.cli.demo_data import digits_panel
 from linmax.evaluate import progressive
 from linmax.report import catalogue
+from tests.helpers.demo import panel_of
 from tests.helpers.pages import ROOT, blocks, run_page
 
 README = ROOT / "README.md"
@@ -41,7 +41,7 @@ def test_the_readme_and_the_index_link_to_every_page() -> None:
 
 def test_the_mistakes_of_the_demo_are_the_demo_s() -> None:
     shown = next(block for kind, block in blocks(DEMO) if kind == "text")
-    panel = digits_panel(0)
+    panel = panel_of(0)
     fusion = Fusion(parse(LEARNER), classes=range(10), experts=panel.experts)
     curves = progressive(fusion, panel.votes, panel.labels).curves
     rows = [list(map(int, line.split())) for line in shown.splitlines() if re.fullmatch(r"[\d\s]+", line)]

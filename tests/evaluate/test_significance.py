@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from linmax.evaluate.significance import NORMAL_QUANTILE, gain, mcnemar
+from tests.helpers.examples import EVERYTHING
 
 
 def agrees(trials: int, better: float, worse: float) -> bool:
@@ -22,9 +23,10 @@ def agrees(trials: int, better: float, worse: float) -> bool:
 
 
 def test_the_interval_excludes_0_exactly_if_p_is_below_5_percent() -> None:
+    step = 1 if EVERYTHING else 2  # every pair, or every other one
     for trials in (60, 1000):
         for better in range(61):
-            for worse in range(min(60, trials - better) + 1):
+            for worse in range(better % step, min(60, trials - better) + 1, step):
                 assert agrees(trials, better, worse), (trials, better, worse)
 
 

@@ -274,7 +274,7 @@ def test_alpha_equals_published_examples(rows: Any, level: str, alpha: float) ->
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
 def test_alpha_equals_the_sum_over_all_pairs_of_votes(level: str) -> None:
-    votes, _ = panel(40, classes=4, missing=0.3)
+    votes, _ = panel(20, classes=4, missing=0.3)
     rows = [[v for v in row if v >= 0] for row in votes.tolist()]
     rows = [row for row in rows if len(row) > 1]
     pooled = [v for row in rows for v in row]

@@ -15,6 +15,7 @@ from experiments import sub_experts_figure_1
 from experiments.catalogue import experiments
 from experiments.committee_linear_machine.cells import problem
 from experiments.committee_multiplier import variants
+from experiments.committee_multiplier.cells import GENERATED
 from experiments.data import COVERTYPE
 from experiments.fusion_figure_4.cells import LEARNERS, accuracy, rows
 from experiments.interface import Experiment, Found
@@ -51,7 +52,7 @@ def mistakes(setting: str, rule: Any, votes: np.ndarray, labels: np.ndarray) -> 
 @pytest.mark.parametrize(
     "setting",
     [
-        pytest.param(name, marks=pytest.mark.slow if name.startswith("5 of 300") else ())
+        pytest.param(name, marks=() if name.startswith("2 of 100") else pytest.mark.slow)
         for name in sorted(SETTINGS)
     ],
 )
@@ -92,9 +93,9 @@ def test_variants_of_the_multiplier_that_are_rules_make_the_mistakes_of_the_rule
         assert abs(variants.mistakes(votes, labels, 5, variant, parameter) - made) <= 0.02 * made  # ties
 
 
-def smaller(cell: dict[str, Any], trials: int = 300) -> dict[str, Any]:
+def smaller(cell: dict[str, Any], trials: int = 300, meetings: int = 40) -> dict[str, Any]:
     """A cell that takes a moment."""
-    sizes = {"trials": trials, "tested": 500, "meetings": 40}
+    sizes = {"trials": trials, "tested": 500, "meetings": meetings}
     return cell | {name: min(cell[name], most) for name, most in sizes.items() if name in cell}
 
 
@@ -113,6 +114,17 @@ SLOW = (
 INTERPRETED = ("committee-linear-machine", "fusion-readings", "standard-sub-experts")
 COMPILED = ("committee-hybrid", "fusion-figure-4")  # kernels that nothing else needs, 40 s to compile
 
+# for `make test`: sizes of the cells, and the problems of experiments on many of them
+SIZES: dict[str, dict[str, int]] = {
+    "committee-linear-machine": {"trials": 60},
+    "committee-multiplier": {"trials": 8},
+    "fusion-readings": {"trials": 12},
+    "standard-sub-experts": {"meetings": 20},
+    "sub-experts-figure-1": {"trials": 100},
+    "sub-experts-search": {"trials": 150},
+}
+PROBLEMS = ("2008, p=0", "2008, p=0.1", "2003, 2 of 100")
+
 
 @pytest.mark.parametrize(
     "name",
@@ -125,14 +137,16 @@ def test_a_small_cell_of_each_experiment_gives_tables_verdicts_and_a_picture(
     name: str, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = experiments()[name]
-    cells = [smaller(cell) for cell in one.cells(2, True)]
+    cells = [smaller(cell, **{} if EVERYTHING else SIZES.get(name, {})) for cell in one.cells(2, True)]
     if not EVERYTHING:
         for module, trials in (("lecture_potential", 200), ("lecture_eta", 1000)):
             monkeypatch.setattr(import_module(f"experiments.{module}.cells"), "TRIALS", trials)
+        monkeypatch.setattr(import_module("experiments.lecture_eta.cells"), "EXPERTS", 100)
         if name == "committee-bounds":
             cells = [cell for cell in cells if cell["experts"] <= 100]
-        if name == "committee-multiplier":
-            cells = [smaller(cell, trials=8) for cell in cells]
+        cells = [
+            cell for cell in cells if cell.get("problem") in PROBLEMS or cell.get("problem") not in GENERATED
+        ]
     with interpreted() if name in INTERPRETED else nullcontext():
         found = [Found(cell, one.run(cell, data)) for cell in cells]
     complete(one, one.gather(found))

@@ -1,6 +1,8 @@
 """Small cells of the experiments of 2008 on the majority problem."""
 
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from experiments.interface import Found
 from experiments.statistics import Interval, agreement, claimed, interval
 from linmax import Averaged, parse
 from tests.experiments.test_experiments import complete
+from tests.helpers.examples import EVERYTHING
 
 NOWHERE = Path("nowhere")
 CELLS = [
@@ -70,6 +73,21 @@ def test_table_1_has_all_the_figures_of_the_paper() -> None:
     assert all("paper_ci" in cell for cell in printed)
 
 
+@pytest.fixture
+def _short_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of tables and verdicts, not of figures; `make test-all` runs the whole streams."""
+    if not EVERYTHING:
+        table_1 = import_module("experiments.fusion_table_1.cells")
+        for module in (table_1, comparisons):
+            monkeypatch.setattr(module, "stream", short_stream)
+        monkeypatch.setattr(table_1, "optimum", lambda noise, seed: optimum(noise, seed)[:400])
+
+
+def short_stream(noise: float, seed: int, *, trials: int = 400, classes: int = CLASSES) -> Any:
+    return stream(noise, seed, trials=min(trials, 400), classes=classes)
+
+
+@pytest.mark.usefixtures("_short_streams")
 def test_a_quick_table_1_is_complete() -> None:
     one = fusion_table_1.EXPERIMENT
     figures = one.gather([Found(cell, one.run(cell, NOWHERE)) for cell in one.cells(2, True)])
@@ -114,6 +132,7 @@ def test_twenty_classes_ask_for_more_than_twenty_hypotheses() -> None:
     assert sum(count["500"] for count in counts) < sum(count["20"] for count in counts)
 
 
+@pytest.mark.usefixtures("_short_streams")
 def test_each_remark_has_a_verdict_and_a_table() -> None:
     one = fusion_remarks.EXPERIMENT
     figures = one.gather([Found(cell, one.run(cell, NOWHERE)) for cell in one.cells(2, True)])

@@ -6,13 +6,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from linmax import Fusion, Triplets
 from linmax.panels.build import vote_codes
 from linmax.panels.panel import read_panel
 from linmax.panels.roles.column_role import PanelOptions
+from tests.helpers.examples import examples
 from tests.panels.small_tables import (
     as_csv,
     draw_labels,
@@ -53,7 +54,7 @@ def panels(draw):
 
 
 @given(panels())
-@settings(max_examples=15, deadline=None)
+@examples(5)
 def test_a_panel_is_the_same_in_every_shape(drawn):
     k, labels, table, rng = drawn
     wide = {"id": IDS, **table, "label": labels}

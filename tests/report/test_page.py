@@ -25,6 +25,7 @@ from linmax.evaluate.significance import gain
 from linmax.report.page import page, write_page
 from linmax.report.svg import render_svg
 from linmax.validation import DataWarning
+from tests.helpers.figures import draw_nothing
 from tests.helpers.findings import comparisons, expert, findings, nothing, results
 
 SECTIONS = [
@@ -169,18 +170,22 @@ def test_every_picture_and_table_has_a_name() -> None:
 
 
 def test_hostile_names_stay_names() -> None:
-    text = page(
-        findings(
-            HOSTILE, HOSTILE, file=HOSTILE[0], source=HOSTILE[0],
-            learner=HOSTILE[0], bound=HOSTILE[1], notes=HOSTILE[:4],
+    words = page(
+        without_figures(
+            experts=[expert(name, i, len(HOSTILE)) for i, name in enumerate(HOSTILE)],
+            file=HOSTILE[0], source=HOSTILE[0], learner=HOSTILE[0], bound=HOSTILE[1], notes=HOSTILE[:4],
             warnings=[DataWarning(str(name), "grave", str(name)) for name in HOSTILE[:4]],
             decision=HOSTILE[0], verdict=HOSTILE[0], schema={"a": HOSTILE[0]},
             members={str(name): 0.1 for name in HOSTILE[:4]},
         )
     )  # fmt: skip
+    read(words)
+    text = page_of("hostile")
     reader = read(text)
-    for raw in ("<script", "</svg></style", "\x00", "\x1b", "\u202e", "\ud800", "x" * 81):
-        assert raw not in text
+    for raw in ("<script", "</svg></style", "\x00", "\x1b", "\u202e", "\ud800"):
+        assert raw not in words + text
+    for drawn in (words, *re.findall(r"<svg.*?</svg>", text, re.DOTALL)):
+        assert "x" * 81 not in drawn
     assert "&lt;script&gt;" in text
     told = " ".join(reader.text)
     for name in (
@@ -195,7 +200,8 @@ def test_hostile_names_stay_names() -> None:
 
 
 def test_a_dollar_is_a_dollar_in_figures() -> None:
-    text = page(findings(["$a_1$", "US$ and $", "c$", "$$"]))
+    undrawn: dict[str, Any] = {"calibration": None, "coverage": [], "decisions": None}
+    text = page(findings(["$a_1$", "US$ and $", "c$", "$$"], **undrawn))
     read(text)
     assert text.count(">$a_1$") >= 4
 
@@ -237,10 +243,15 @@ OMITTED: list[tuple[dict[str, Any], set[str]]] = [
     ),
     ({"calibration": None, "baselines": [], "metrics": NO_METRICS}, {"calibration"}),
 ]
+DRAWN = {"agreement", "curves", "trust_history"}
 
 
 @pytest.mark.parametrize(("changes", "omitted"), OMITTED)
-def test_sections_without_content_are_omitted(changes: dict[str, Any], omitted: set[str]) -> None:
+def test_sections_without_content_are_omitted(
+    changes: dict[str, Any], omitted: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if DRAWN.isdisjoint(changes):  # the figures are those of the usual page
+        draw_nothing(monkeypatch)
     text = page(findings(**changes))
     read(text)
     assert set(SECTIONS) - set(sections(text)) == omitted
@@ -269,7 +280,8 @@ def test_numbers_that_are_not_finite_are_dashes() -> None:
         accuracy=None, trust=nan, ablated_accuracy=nan, accuracy_drop=inf, vote_rate=nan
     )
     hard = [one._replace(margin=inf, guess=None) for one in findings().hardest]
-    text = page(findings(experts=[odd, expert("bob", 1, 2)], hardest=hard))
+    text = page(without_figures(experts=[odd, expert("bob", 1, 2)], hardest=hard))
+    assert "<svg" in text  # of the contributions
     read(text)
     assert not re.search(r">[^<]*\b(nan|None|inf)\b[^<]*<", text)
 

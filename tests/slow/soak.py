@@ -14,8 +14,10 @@ from pathlib import Path
 
 import numpy as np
 from rich.progress import track
+from typer.testing import CliRunner
 
 from linmax import load
+from linmax.cli import app
 from linmax.problems import majority
 from tests.helpers.sessions import same
 
@@ -32,16 +34,22 @@ def write(path: Path, rows: int) -> None:
     path.write_text("\n".join([header, *(",".join(row) for row in table.tolist())]) + "\n")
 
 
-def command(file: Path, model: Path, every: int) -> list[str]:
+def words(file: Path, model: Path, every: int) -> list[str]:
     """What runs, or goes on."""
     start = ["--from", str(model)] if model.exists() else ["--learner", LEARNER]
-    words = ["fuse", str(file), "--save", str(model), "--checkpoint", str(every), "--json", *start]
-    return [sys.executable, "-c", PROGRAM, *words]
+    return ["fuse", str(file), "--save", str(model), "--checkpoint", str(every), "--json", *start]
+
+
+def run(file: Path, model: Path, every: int) -> None:
+    """Run, or go on, to the end, in this process."""
+    done = CliRunner().invoke(app, words(file, model, every))
+    assert done.exit_code == 0, done.output
 
 
 def killed(file: Path, model: Path, every: int, checkpoints: int, delay: float) -> bool:
     """Run, and kill -9 some seconds after so many checkpoints; whether it was still running."""
-    child = subprocess.Popen(command(file, model, every), stdout=subprocess.DEVNULL)
+    program = [sys.executable, "-c", PROGRAM, *words(file, model, every)]
+    child = subprocess.Popen(program, stdout=subprocess.DEVNULL)
     seen: set[int] = set()
     while len(seen) < checkpoints and child.poll() is None:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -68,13 +76,13 @@ def soak(kills: int, rows: int, every: int, seed: int = 0) -> tuple[int, int]:
         folder = Path(name)
         file, whole = folder / "votes.csv", folder / "whole.linmax"
         write(file, rows)
-        subprocess.run(command(file, whole, every), stdout=subprocess.DEVNULL, check=True)
+        run(file, whole, every)
         for number in track(range(kills), "killing", disable=not sys.stderr.isatty()):
             model = folder / f"part{number}.linmax"
             checkpoints = chance.randrange(rows // every // 2)  # then there is half of the file to go
             hits += killed(file, model, every, checkpoints, chance.uniform(0.0, 0.01))
             if not finished(model):
-                subprocess.run(command(file, model, every), stdout=subprocess.DEVNULL, check=True)
+                run(file, model, every)
             wrong += not same(load(model), load(whole))
             model.unlink()
     return hits, wrong

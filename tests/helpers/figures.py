@@ -1,0 +1,28 @@
+"""Pages without drawings, for tests of their words: most of the time of a page is that of its figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from linmax.report import (
+    charts,
+    charts_calibration,
+    charts_decisions,
+    charts_experts,
+    consultation_chart,
+)
+
+
+def draw_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave every figure of a page empty, where it is."""
+    for module in (charts, charts_calibration, charts_decisions, charts_experts, consultation_chart):
+        monkeypatch.setattr(module, "render_svg", _empty)
+
+
+def _empty(width: float, height: float, font: float, draw: Any) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" role="img"'
+        ' aria-label="not drawn"></svg>'
+    )
