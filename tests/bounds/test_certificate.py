@@ -98,7 +98,7 @@ def test_a_run_with_noise_is_certified(rule: Rule, noisy: Path) -> None:
 
 @pytest.mark.parametrize("rule", SEPARABLE, ids=repr)
 def test_a_run_without_noise_is_certified(rule: Rule, tmp_path: Path) -> None:
-    votes, labels = majority(200, relevant=3, experts=6, classes=2, noise=0.0)
+    votes, labels = majority(100, relevant=3, experts=6, classes=2, noise=0.0)
     with rarely_compiled() if rule.experts == Votes() else nullcontext():
         found = certify(rule, written(tmp_path / "votes.csv", votes, labels), "truth", C=100)
     assert 0 < len(found.mistakes) <= found.bound < math.inf

@@ -27,7 +27,7 @@ from linmax import (
 )
 from linmax._jit import interpreted
 from linmax.bounds import Case, bound
-from linmax.checks import behaviour
+from linmax.checks import behaviour, mathematics
 from linmax.experts import PerClass, Thresholds, Votes
 from linmax.rules import MOVED, STILL
 from tests.helpers.compare_rules import own_rules
@@ -45,6 +45,14 @@ VARIANTS = [
 ]
 
 
+@pytest.fixture
+def shorter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of the adversarial trials, in which a factor per trial overflows all the same."""
+    if not EVERYTHING:
+        monkeypatch.setattr(mathematics, "LONG_RUN", 100_000)
+
+
+@pytest.mark.usefixtures("shorter")
 @pytest.mark.parametrize("rule", own_rules().values(), ids=lambda rule: rule.__name__)
 def test_every_rule_passes_every_check(rule: type[Rule]) -> None:
     checks.check_learner(rule())
@@ -58,6 +66,12 @@ def test_every_rule_passes_every_check_with_every_technique(rule: Rule) -> None:
     checks.check_rule(rule)
 
 
+def test_a_million_adversarial_trials_overflow_nothing() -> None:
+    assert mathematics.LONG_RUN == 1_000_000
+    checks.check_no_overflow(Winnow())
+
+
+@pytest.mark.usefixtures("shorter")
 @pytest.mark.parametrize("rule", VARIANTS, ids=repr)
 def test_every_option_passes_every_check(rule: Rule) -> None:
     checks.check_learner(rule)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from linmax import (
@@ -34,6 +34,7 @@ from linmax.experts import Votes
 from linmax.fusion.model_file import fingerprint
 from tests.helpers.compare_rules import CLASSES, EXPERTS, FORMS, TECHNIQUES, follow, items, oracle_of
 from tests.helpers.covering import every_pair
+from tests.helpers.examples import examples
 from tests.oracles.session import Session
 
 COSTS = {("a", "b"): 8, ("b", "a"): 0, ("c", "d"): 3, ("d", "c"): 0.5}
@@ -54,7 +55,7 @@ def session_of(learner: Any, **options: Any) -> Fusion:
     return Fusion(learner, mistake_costs=COSTS, cost_margins=True, **options)
 
 
-def panel(trials: int = 60) -> tuple[np.ndarray, np.ndarray]:
+def panel(trials: int = 40) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(3)
     labels = rng.integers(4, size=trials)
     votes = np.where(rng.random((trials, 6)) < 0.5, labels[:, None], rng.integers(4, size=(trials, 6)))
@@ -81,7 +82,7 @@ def test_weights_are_those_of_the_oracle(rule: Rule, technique: str, form: str) 
         assert follow(fusion, session, items(form, 15), form) >= 5
 
 
-@settings(max_examples=30)
+@examples(15)
 @given(st.integers(0, 10**6), st.sampled_from(["plain", "averaged", "recycled"]))
 def test_the_perceptron_on_whole_numbers_is_exact(seed: int, technique: str) -> None:
     """Classes appear as they are named; nothing is rounded, so ties are the oracle's, too."""
@@ -111,7 +112,7 @@ def test_arrays_chunks_items_tickets_and_compiled_runs_learn_alike(learner: Any,
         whole = session_of(learner, **options)
         whole.learn(votes, labels)
         chunks, single = session_of(learner, **options), session_of(learner, **options)
-        for begin in range(0, 60, 7):
+        for begin in range(0, 40, 7):
             chunks.learn(votes[begin : begin + 7], labels[begin : begin + 7])
             if begin == 28:
                 chunks.save(tmp_path / "half.linmax")

@@ -36,7 +36,7 @@ def test_with_equal_costs_the_best_class_is_predicted() -> None:
 
 @pytest.mark.parametrize("learner", [Winnow(1.3), Logistic(0.1), None], ids=repr)
 def test_predictions_are_the_cheapest_by_the_probabilities_before_the_label(learner: Any) -> None:
-    votes, labels = panel(300)
+    votes, labels = panel(120)
     with interpreted():
         fusion = Fusion(learner, classes=range(3), mistake_costs=COSTS)
         found = fusion.learn_batch(fusion.read(votes, labels), probabilities=True)

@@ -25,6 +25,7 @@ from linmax.decisions.conformal import LEVELS, MISSES, SIZES, THETA, level_of, s
 from linmax.decisions.drift import alarms_of
 from linmax.decisions.trials import SEEN, count_losses
 from linmax.problems import majority
+from tests.helpers.examples import examples
 from tests.helpers.sessions import different, same
 from tests.oracles import decisions as oracles
 
@@ -47,7 +48,7 @@ def learned(learner: Any, votes: Any, labels: Any, **options: Any) -> tuple[Fusi
 
 @pytest.mark.parametrize("learner", [Perceptron(), Winnow(1.3), Averaged(Recycled(Winnow(1.3)))], ids=repr)
 def test_probabilities_are_the_oracles_before_each_label(learner: Any) -> None:
-    votes, labels = panel(300)
+    votes, labels = panel(150)
     with interpreted():
         fusion, found = learned(learner, votes, labels)
     oracle = oracles.CalibrationMap()
@@ -112,13 +113,13 @@ def test_the_most_probable_class_is_the_prediction() -> None:
 def test_an_array_chunks_single_items_and_tickets_learn_the_same(
     learner: Any, calibrate: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sample, "FIRST", 50)
-    monkeypatch.setattr(sample, "PERIOD", 64)
-    monkeypatch.setattr(sample, "WINDOW", 16)
-    votes, labels = panel(250)
+    monkeypatch.setattr(sample, "FIRST", 20)
+    monkeypatch.setattr(sample, "PERIOD", 32)
+    monkeypatch.setattr(sample, "WINDOW", 8)
+    votes, labels = panel(120)
     votes, labels = votes.astype(object), labels.astype(object)
     labels[::7] = None
-    labels[200] = 9  # novel
+    labels[100] = 9  # novel
 
     def session() -> Fusion:
         costs = None if calibrate == "none" else {(0, 1): 9.0}
@@ -127,7 +128,7 @@ def test_an_array_chunks_single_items_and_tickets_learn_the_same(
     with interpreted():
         whole, chunks, single, tickets = (session() for _ in range(4))
         run = whole.learn(votes, labels)
-        parts = [chunks.learn(votes[i : i + 61], labels[i : i + 61]) for i in range(0, 250, 61)]
+        parts = [chunks.learn(votes[i : i + 37], labels[i : i + 37]) for i in range(0, 120, 37)]
         guesses = []
         for row, label in zip(votes.tolist(), labels.tolist(), strict=True):
             item = dict(enumerate(row))
@@ -148,7 +149,7 @@ def test_an_array_chunks_single_items_and_tickets_learn_the_same(
 
 @pytest.mark.parametrize("learner", [Winnow(1.3), Voted(Perceptron())], ids=repr)
 def test_compiled_and_interpreted_learn_the_same(learner: Any) -> None:
-    votes, labels = panel(600)
+    votes, labels = panel(250)
     compiled, found = learned(learner, votes, labels, mistake_costs={(0, 1): 5})
     with interpreted():
         plain, expected = learned(learner, votes, labels, mistake_costs={(0, 1): 5})
@@ -203,6 +204,7 @@ def test_a_file_with_an_impossible_threshold_is_refused(tmp_path: Path) -> None:
 # --- sets
 
 
+@examples(10)
 @given(st.integers(0, 2**32), st.sampled_from([0.5, 0.9, 0.95]), st.integers(2, 5))
 def test_sets_are_the_oracles_and_keep_their_long_run_coverage_on_any_stream(
     seed: int, coverage: float, k: int

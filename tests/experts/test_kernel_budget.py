@@ -24,9 +24,20 @@ from linmax import (
     parse,
 )
 from linmax._jit import interpreted
-from linmax.experts import Gaussian, Kernel, Linear, Polynomial, Shared, Source, Thresholds, Votes
+from linmax.experts import (
+    Gaussian,
+    Kernel,
+    Linear,
+    Polynomial,
+    Shared,
+    Source,
+    Thresholds,
+    Votes,
+    support_vectors,
+)
 from linmax.fusion.model_file import digest
 from tests.experts.test_kernel import KINDS, cells, follow, memories, stream
+from tests.helpers.covering import every_pair
 from tests.helpers.sessions import different, same, unpack
 from tests.oracles.kernels import Dual
 from tests.oracles.sharing import ALL, EACH
@@ -45,9 +56,7 @@ def dropping(source: Any, drop: str) -> Any:
     return dataclasses.replace(source, drop=drop)
 
 
-@pytest.mark.parametrize("technique", ["plain", "averaged", "recycled"])
-@pytest.mark.parametrize("drop", ["oldest", "smallest"])
-@pytest.mark.parametrize("case", LIMITED)
+@every_pair(case=LIMITED, drop=["oldest", "smallest"], technique=["plain", "averaged", "recycled"], ids=str)
 def test_a_budget_is_the_oracles(case: str, drop: str, technique: str) -> None:
     source, slow = LIMITED[case]
     wrap, options = {
@@ -83,20 +92,21 @@ def test_there_is_room_for_all_supports_that_recycling_can_bring() -> None:
         assert count == source.budget if source.budget else count > 20
 
 
-def test_what_is_dropped_makes_room_also_between_chunks() -> None:
+def test_what_is_dropped_makes_room_also_between_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """More trials than are run at a time; never more supports than the budget at the end."""
+    monkeypatch.setattr(support_vectors, "MAX_CHUNK", 64)
     rng = np.random.default_rng(1)
-    xs, ys = rng.normal(size=(600, 2)), rng.integers(0, 3, 600)
+    xs, ys = rng.normal(size=(150, 2)), rng.integers(0, 3, 150)
     learner = Averaged(Perceptron()).on(Kernel(Gaussian(0.5), "difference", budget=7, drop="smallest"))
     with interpreted():
         whole, pieces = Fusion(learner), Fusion(learner)
         whole.learn(attributes=xs, labels=ys)
-        for begin in range(0, 600, 97):
-            pieces.learn(attributes=xs[begin : begin + 97], labels=ys[begin : begin + 97])
+        for begin in range(0, 150, 29):
+            pieces.learn(attributes=xs[begin : begin + 29], labels=ys[begin : begin + 29])
             assert memories(pieces)[0].count <= 7
     assert same(whole, pieces), different(whole, pieces)
     assert memories(whole)[0].count == 7
-    assert len(memories(whole)[0].supports.norm) <= 1024  # the room does not follow the trials
+    assert len(memories(whole)[0].supports.norm) <= 256  # the room does not follow the trials
 
 
 # --- names and refusals

@@ -14,6 +14,7 @@ from linmax._jit import interpreted
 from linmax.experts import Attributes, Shared, Source, Thresholds, Votes
 from linmax.spec import Learner
 from tests.helpers import compare_committees
+from tests.helpers.covering import every_pair
 from tests.helpers.sessions import different, same
 
 KINDS = {"left": ("a", "b"), "right": ("c", "d"), "odd": ("a", "c")}
@@ -46,7 +47,7 @@ def taught(learner: Learner, xs: Any, ys: Any) -> tuple[Fusion, list[Any]]:
 @pytest.mark.parametrize("source", SOURCES, ids=repr)
 @pytest.mark.parametrize("wrap", [Averaged, lambda rule: Recycled(rule, size=5, updates=2)], ids=["a", "r"])
 def test_dense_sparse_and_dicts_are_the_same_to_the_bit(source: Source, wrap: Any) -> None:
-    xs, ys = table(60)
+    xs, ys = table(40)
     named = [{a: x for a, x in enumerate(row) if x} for row in xs.tolist()]
     with interpreted():
         one, guesses = taught(wrap(Perceptron()).on(source), xs, ys)
@@ -83,18 +84,12 @@ def test_cost_follows_the_words_that_are_there() -> None:
     assert 0 < asked <= 200 * 3 * 4 * 3 + 50 * 50 * 50  # scores, z, newcomers; and what construction asks
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=repr)
-@pytest.mark.parametrize(
-    "wrap",
-    [lambda rule: rule, lambda rule: Averaged(Recycled(rule, size=6, updates=2))],
-    ids=["plain", "recycled"],
-)
-@pytest.mark.parametrize("rule", [Perceptron(), Winnow(1.3)], ids=repr)
+@every_pair(source=SOURCES, wrap=["plain", "recycled"], rule=[Perceptron(), Winnow(1.3)], ids=str)
 def test_pieces_items_tickets_and_files_are_the_whole(
-    source: Source, wrap: Any, rule: Any, tmp_path: Path
+    source: Source, wrap: str, rule: Any, tmp_path: Path
 ) -> None:
     xs, ys = table(40, seed=2)
-    learner = wrap(rule).on(source)
+    learner = (Averaged(Recycled(rule, size=6, updates=2)) if wrap == "recycled" else rule).on(source)
     with interpreted():
         whole, guesses = taught(learner, xs, ys)
         pieces, single, later = Fusion(learner), Fusion(learner), Fusion(learner)
@@ -129,7 +124,7 @@ def test_pieces_items_tickets_and_files_are_the_whole(
     ids=["combine", "plain combine", "voted", "random"],
 )
 def test_a_committee_that_votes_is_the_oracles(committee: Learner) -> None:
-    stream = compare_committees.random_stream(60, 3, parts="attributes")
+    stream = compare_committees.random_stream(40, 3, parts="attributes")
     with interpreted():
         fusion, _, given = compare_committees.follow(committee, stream)
         assert len(given) > 15
@@ -159,7 +154,7 @@ def test_a_saved_committee_goes_on_as_if_nothing_had_been(tmp_path: Path) -> Non
     with interpreted():
         whole = Fusion(committee)
         compare_committees.at_once(whole, stream)
-        for cut in (1, 13, 37):
+        for cut in (1, 23):
             fusion = Fusion(committee)
             compare_committees.at_once(fusion, stream[:cut])
             fusion.save(tmp_path / "m")

@@ -32,7 +32,7 @@ def compare_paths(learner: Any, batch: int) -> None:
     fusion = session(learner)
     fusion.exploration = 1
     prices = np.linspace(1.0, 2.0, 12)
-    votes, _ = panel(30)
+    votes, _ = panel(15)
     votes[::3, ::4] = -1
     paths = consultation_paths(fusion, votes, np.ones(votes.shape, dtype=bool), prices, batch)
     assert paths is not None
@@ -67,10 +67,10 @@ def test_paths_with_attributes_and_scores_are_those_of_consultations_one_by_one(
     learner: str, scored: bool
 ) -> None:
     rng = np.random.default_rng(1)
-    votes, labels = panel(60)
-    values = rng.random((60, 12, 3)) * (rng.random((60, 12, 1)) < 0.9) + np.eye(3)[votes]
+    votes, labels = panel(30)
+    values = rng.random((30, 12, 3)) * (rng.random((30, 12, 1)) < 0.9) + np.eye(3)[votes]
     fusion = Fusion(learner, experts=NAMES, classes=range(3), on_new_class="error")
-    names = [{"u": u, "v": v} for u, v in rng.normal(size=(60, 2)).tolist()]
+    names = [{"u": u, "v": v} for u, v in rng.normal(size=(30, 2)).tolist()]
     rows = names if "rows" in fusion.needs else None
     fusion.learn(values if scored else votes, labels, attributes=rows)
     fusion.exploration = 1
@@ -79,7 +79,7 @@ def test_paths_with_attributes_and_scores_are_those_of_consultations_one_by_one(
     paths = consultation_paths(fusion, votes, there, attributes=rows, scores=given)
     assert paths is not None
     span = (0.0, float(values.max())) if scored else None
-    for t in range(20):
+    for t in range(10):
         row = [dict(enumerate(one)) for one in values[t].tolist()] if scored else votes[t].tolist()
         own = None if rows is None else rows[t]
         answers = dict(zip(NAMES, row, strict=True))
@@ -98,13 +98,13 @@ def test_paths_with_attributes_and_scores_are_those_of_consultations_one_by_one(
 
 
 def _in_parts(fusion: Fusion, votes: np.ndarray, rows: Any, scores: np.ndarray | None) -> list[Any]:
-    there = np.ones((20, 12), dtype=bool)
+    there = np.ones((10, 12), dtype=bool)
     return [
         consultation_paths(
-            fusion, votes[i : i + 20], there, attributes=rows and rows[i : i + 20],
-            scores=None if scores is None else scores[i : i + 20],
+            fusion, votes[i : i + 10], there, attributes=rows and rows[i : i + 10],
+            scores=None if scores is None else scores[i : i + 10],
         )
-        for i in range(0, 60, 20)
+        for i in range(0, 30, 10)
     ]  # fmt: skip
 
 

@@ -95,15 +95,15 @@ def test_the_needed_items_are_the_fewest_that_prove_the_risk(risk: float, confid
 
 def test_the_calibrated_share_is_too_large_in_few_of_many_samples() -> None:
     rng = np.random.default_rng(0)
-    violated = 0
-    for _ in range(1000):
+    violated, samples = 0, 1000 if EVERYTHING else 500
+    for _ in range(samples):
         record = Consultations()
         for value in rng.random(200).tolist():
             record.record(value)
         limit = record.threshold(WAY).distance
         assert limit is not None
         violated += 1 - limit > WAY.risk  # the share of items whose critical distance is larger
-    assert violated / 1000 < 0.1 + 3 * (0.1 * 0.9 / 1000) ** 0.5
+    assert violated / samples < 0.1 + 3 * (0.1 * 0.9 / samples) ** 0.5
 
 
 def test_with_too_few_items_it_behaves_as_with_risk_0() -> None:
@@ -116,7 +116,7 @@ def test_with_too_few_items_it_behaves_as_with_risk_0() -> None:
 
 
 def test_a_risk_asks_fewer_and_changes_few_predictions() -> None:
-    votes, _ = panel(3000 if EVERYTHING else 1200)
+    votes, _ = panel(3000 if EVERYTHING else 500)
     fusion = session()
     asked = {0.0: 0, 0.05: 0}
     changed = stopped = 0
@@ -139,19 +139,21 @@ def _asked_exactly(fusion: Fusion, answers: dict[str, Any]) -> int:
     return len(votes)
 
 
-def test_the_default_learner_asks_fewer_with_a_risk() -> None:
+def test_the_default_learner_asks_fewer_with_a_risk(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not EVERYTHING:
+        monkeypatch.setattr("linmax.fusion.consult.record.FIRST", FIRST // 2)
     fusion = session("Mixture([Logistic(0.1, start='equal'), NaiveBayes()])")
-    votes, _ = panel(400)
+    votes, _ = panel(400 if EVERYTHING else 200)
     found = consult_all(fusion, votes, risk=0.1)
     stopped = [one for one in found if one.reason.startswith("stopped")]
-    assert len(stopped) > 50
+    assert len(stopped) > len(votes) // 8
     assert np.mean([len(one.asked) for one in stopped]) < 8
     changed = [
         one.prediction != fusion.predict_one(dict(zip(NAMES, row, strict=True)))
         for one, row in zip(found, votes.tolist(), strict=True)
     ]
     assert np.mean(changed) < 0.1
-    exact = [len(one.asked) for one in consult_all(fusion, votes[:50], risk=0.0) if not one.in_full]
+    exact = [len(one.asked) for one in consult_all(fusion, votes[:25], risk=0.0) if not one.in_full]
     assert np.mean(exact) > np.mean([len(one.asked) for one in stopped])
 
 

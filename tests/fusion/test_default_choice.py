@@ -105,11 +105,11 @@ def test_text_where_an_attribute_was_a_number_is_refused() -> None:
 
 
 def test_threads_may_predict_while_the_first_items_are_learned() -> None:
-    for _ in range(5):
+    for _ in range(3):
         fusion, errors = Fusion(classes=range(3)), []
 
         def ask(fusion: Fusion = fusion, errors: list[Exception] = errors) -> None:
-            for _ in range(5):
+            for _ in range(4):
                 try:
                     fusion.scores(attributes=ROWS[:2])
                     fusion.explain_one(attributes=dict(enumerate(ROWS[0].tolist())))

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linmax.inputs import Nominal, Rows, SparseRows, read
+from tests.helpers.examples import examples
 from tests.oracles.inputs import commit, fresh, rows_of, spelled_out, well_made
 
 COLORS = ["red", "blue", None]
@@ -76,6 +77,7 @@ def test_sparse_matrices_with_duplicates_are_summed_in_a_copy():
 CELLS = {"size": st.sampled_from([0.0, 1.0, -2.5]), "color": st.sampled_from(COLORS), "big": st.booleans()}
 
 
+@examples(10)
 @given(st.lists(st.fixed_dictionaries(CELLS), max_size=6), st.integers(0, 6))
 def test_a_nominal_cell_is_an_attribute_of_its_own(items, cut):
     want = [

@@ -209,8 +209,8 @@ def test_pieces_are_read_as_the_whole(panel, data):
 def test_long_arrays_are_read_as_short_ones(kind, labelled):
     rng = np.random.default_rng(0)
     names = np.array(ALPHABETS[kind])
-    drift = np.minimum(np.arange(4000) // 700, len(names) - 1)  # classes appear late
-    code = rng.integers(0, drift[:, None] + 1, size=(4000, 7))
+    drift = np.minimum(np.arange(1200) // 200, len(names) - 1)  # classes appear late
+    code = rng.integers(0, drift[:, None] + 1, size=(1200, 7))
     truth = names[rng.integers(0, drift + 1)].tolist()
     truth = [y if rng.random() < labelled else None for y in truth]
     rows = names[code]

@@ -64,14 +64,14 @@ def test_the_bounds_printed_in_1999_and_2003_are_false_and_the_true_one_holds(si
 
 def test_with_the_best_alpha_the_adversary_cannot_reach_two_ln_n_over_delta_squared():
     learner = Winnow.for_margin(1 / 3).on(Votes())
-    reached = len(adversary(learner, 1000, experts=2000).labels)
-    assert 0.95 * bound(learner, panel_case(2000, 3)) < reached <= bound(learner, panel_case(2000, 3))
-    assert reached < 2 * 9 * math.log(2000)
+    reached = len(adversary(learner, 1000, experts=500).labels)
+    assert 0.95 * bound(learner, panel_case(500, 3)) < reached <= bound(learner, panel_case(500, 3))
+    assert reached < 2 * 9 * math.log(500)
 
 
 def test_the_perceptron_meets_its_bound_exactly():
-    assert len(adversary(Perceptron().on(Votes()), 1000, experts=100).labels) == 300
-    assert bound(Perceptron(), panel_case(100, 3)) == pytest.approx(300)
+    assert len(adversary(Perceptron().on(Votes()), 1000, experts=40).labels) == 120
+    assert bound(Perceptron(), panel_case(40, 3)) == pytest.approx(120)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_the_perceptron_meets_its_bound_exactly():
     [
         pytest.param(learner, n, size, id=f"{learner!r}-{n}-{size}", marks=() if quick else pytest.mark.slow)
         for i, learner in enumerate(BOUNDED)
-        for n, size, quick in ((31, 3, i % 2 == 0), (24, 5, i % 2 == 1))
+        for n, size, quick in ((21, 3, i % 2 == 0), (16, 5, i % 2 == 1))
     ],
 )
 def test_no_rule_with_a_bound_exceeds_it_under_the_adversary(learner, n, size):
@@ -95,18 +95,18 @@ def test_no_rule_with_a_bound_exceeds_it_under_the_adversary(learner, n, size):
 
 @pytest.mark.parametrize("learner", [Perceptron(), Winnow(1.2), BalancedWinnow(1.2), Romma()], ids=repr)
 def test_threshold_experts_do_not_help_against_him(learner):
-    votes, labels = adversary(learner, 2000, experts=31)
+    votes, labels = adversary(learner, 2000, experts=21)
     assert set(labels.tolist()) == {0, 1}
     run = Fusion(learner, classes=[0, 1]).learn(votes, labels)
-    assert run.mistakes == run.trials <= bound(learner, panel_case(31, 3, thresholds=2)) + ROUNDING
-    assert run.mistakes >= 0.9 * len(adversary(learner.on(Votes()), 2000, experts=31).labels)
+    assert run.mistakes == run.trials <= bound(learner, panel_case(21, 3, thresholds=2)) + ROUNDING
+    assert run.mistakes >= 0.9 * len(adversary(learner.on(Votes()), 2000, experts=21).labels)
 
 
 @pytest.mark.parametrize("learner", [Averaged(Perceptron()), Averaged(Winnow(1.2))], ids=repr)
 def test_an_average_can_be_fooled_for_as_long_as_one_likes(learner):
-    votes, labels = adversary(learner.on(Votes()), 400, experts=31)
-    assert Fusion(learner.on(Votes()), classes=[0, 1]).learn(votes, labels).mistakes == 400
-    assert bound(learner.inner, panel_case(31, 3)) < 400
+    votes, labels = adversary(learner.on(Votes()), 200, experts=21)
+    assert Fusion(learner.on(Votes()), classes=[0, 1]).learn(votes, labels).mistakes == 200
+    assert bound(learner.inner, panel_case(21, 3)) < 200
 
 
 @pytest.mark.parametrize("size", [1, 3, 5])

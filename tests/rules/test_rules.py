@@ -44,7 +44,7 @@ from tests.helpers.compare_rules import (
     renamed,
 )
 from tests.helpers.covering import every_pair
-from tests.helpers.examples import EVERYTHING
+from tests.helpers.examples import EVERYTHING, examples
 from tests.oracles import rules as oracles
 from tests.oracles.session import Session, Votes, tally
 
@@ -79,6 +79,11 @@ OPTIONS = [
     {"rivals": Cycle(3), "slack": 0.1},
     {"rivals": Cycle()},
 ]
+
+
+def few(rule: Rule) -> int:
+    """More items than ten, and than twice the buffer; passive-aggressive margins tie often, at 1."""
+    return 25 if isinstance(rule, PassiveAggressive) else 14
 
 
 def run(rule: Rule, technique: str, form: str, count: int = 25, seed: int = 0) -> int:
@@ -117,7 +122,7 @@ def test_every_rule_has_an_oracle() -> None:
 )
 def test_weights_are_the_oracles(rule: Rule, technique: str, form: str) -> None:
     """Hard votes tie often, and then both are spared the item: there must be enough that do not."""
-    assert run(rule, technique, form, 40 if form == "hard" else 20) >= (5 if form == "hard" else 10)
+    assert run(rule, technique, form, 30 if form == "hard" else few(rule)) >= (5 if form == "hard" else 10)
 
 
 MIXED = [*DEFAULTS, Alma(2.5, alpha=0.9), PassiveAggressive(0.5, kind="PA-II")]
@@ -137,9 +142,11 @@ MIXED = [*DEFAULTS, Alma(2.5, alpha=0.9), PassiveAggressive(0.5, kind="PA-II")]
 def test_options_are_the_oracles(rule: Rule, options: dict, techniques: tuple[str, ...]) -> None:
     """Every rule and every option meets both techniques."""
     for technique in techniques:
-        assert run(dataclasses.replace(rule, **options), technique, "triplets", seed=1) >= 10
+        changed = dataclasses.replace(rule, **options)
+        assert run(changed, technique, "triplets", few(rule), seed=1) >= 10
 
 
+@examples(15)
 @given(st.sampled_from(sorted(TECHNIQUES)), st.integers(0, 10**6), st.sampled_from(["zero", "equal"]))
 def test_the_perceptron_on_whole_numbers_is_exact(technique: str, seed: int, start: str) -> None:
     """Nothing is rounded, so guesses, ties and counts are the oracle's, too."""
@@ -151,6 +158,7 @@ def test_the_perceptron_on_whole_numbers_is_exact(technique: str, seed: int, sta
     assert follow(fusion, session, items(form, 12, seed, whole=True), form, exact=True) == 12
 
 
+@examples(12)
 @given(st.integers(0, 10**6), st.sampled_from([{"rivals": Cycle(2)}, {"rivals": Cycle()}, {"ties": True}]))
 def test_the_perceptron_with_other_rivals_is_exact(seed: int, options: dict) -> None:
     rule = Perceptron(**options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from linmax.experts.base import Capacity
@@ -20,6 +20,7 @@ from linmax.kernels.blocks import (
 from linmax.runtime import block_table
 from linmax.runtime.block_table import BlockTable, blocks_of, check_size, renumber, write_blocks
 from linmax.runtime.growing_table import GrowingTable
+from tests.helpers.examples import examples
 
 SHAPES = [(16,), (8, 24), (8, 16, 16)]
 INDICES = sum(int(np.prod(shape)) for shape in SHAPES)
@@ -37,7 +38,7 @@ cells = st.dictionaries(st.integers(0, INDICES - 1), st.floats(0.5, 9.0), max_si
 
 
 @given(cells)
-@settings(max_examples=40, deadline=None)
+@examples(20)
 def test_what_was_written_is_read_and_all_else_is_0(cells: dict[int, float]) -> None:
     table, array = written(cells), np.zeros(INDICES)
     array[list(cells)] = list(cells.values())
@@ -49,7 +50,7 @@ def test_what_was_written_is_read_and_all_else_is_0(cells: dict[int, float]) -> 
 
 
 @given(cells, st.integers(0, 3), st.integers(0, 3))
-@settings(max_examples=40, deadline=None)
+@examples(20)
 def test_growth_moves_no_number_within_its_array(cells: dict[int, float], more: int, classes: int) -> None:
     table, at = written(cells), 0
     shapes = [tuple(n + 8 * (more if axis == 0 else classes) for axis, n in enumerate(s)) for s in SHAPES]
@@ -65,7 +66,7 @@ def test_growth_moves_no_number_within_its_array(cells: dict[int, float], more: 
 
 
 @given(cells)
-@settings(max_examples=40, deadline=None)
+@examples(20)
 def test_equal_contents_have_equal_states(cells: dict[int, float]) -> None:
     table, backwards = written(cells), written(dict(reversed(cells.items())))
     backwards.fill(0)

@@ -31,7 +31,7 @@ def panel(trials: int, experts: int, classes: int, seed: int = 0) -> tuple[np.nd
     return np.where(dice < 0.4, labels[:, None], errors).astype(np.int32), labels
 
 
-def rows(trials: int = 40, seed: int = 0) -> tuple[list[dict[Any, Any]], list[str]]:
+def rows(trials: int = 24, seed: int = 0) -> tuple[list[dict[Any, Any]], list[str]]:
     votes, labels = panel(trials, 5, len(CLASSES), seed)
     items = [{f"e{i}": CLASSES[a] for i, a in enumerate(row) if (t + i) % 7} for t, row in enumerate(votes)]
     for item in items[1::5]:
@@ -114,11 +114,11 @@ def test_a_model_is_resumed_however_it_is_stored(
         learn(whole, "at once", items, labels)
         monkeypatch.setattr(block_table, "DENSE", saved)
         fusion = Fusion(learner)
-        learn(fusion, "at once", items[:21], labels[:21])
+        learn(fusion, "at once", items[:13], labels[:13])
         fusion.save(tmp_path / "m")
         monkeypatch.setattr(block_table, "DENSE", loaded)
         fusion = load(tmp_path / "m")
-        learn(fusion, "at once", items[21:], labels[21:])
+        learn(fusion, "at once", items[13:], labels[13:])
         assert arrays(fusion, monkeypatch) == arrays(whole, monkeypatch)
 
 

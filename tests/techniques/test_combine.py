@@ -169,8 +169,15 @@ def test_voted_is_the_oracles(inner: Any) -> None:
 # --- hypotheses drawn at random
 
 
-@pytest.mark.parametrize("hypotheses", [1, 7, 30])
-@pytest.mark.parametrize("seed", [0, 3])
+@pytest.mark.parametrize(
+    ("seed", "hypotheses"),
+    [
+        (0, 1),
+        (3, 7),
+        (0, 30),
+        *(pytest.param(seed, count, marks=pytest.mark.slow) for seed, count in ((3, 1), (0, 7), (3, 30))),
+    ],
+)
 def test_hypotheses_drawn_at_random_are_the_oracles_exactly(hypotheses: int, seed: int) -> None:
     learner = Combine(WHOLE, hypotheses=hypotheses, choose="random")
     fusion, oracle, given = follow(learner, random_stream(80, seed), exact=True, seed=seed)

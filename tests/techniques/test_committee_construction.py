@@ -19,8 +19,10 @@ from linmax import (
     standard_bank,
     vr_combine,
 )
+from linmax.checks import mathematics
 from linmax.experts import Pairs, PerClass, Votes
 from tests.helpers.committees import COMMITTEES, VR, P, each
+from tests.helpers.examples import EVERYTHING
 
 
 @pytest.mark.parametrize(
@@ -31,7 +33,9 @@ from tests.helpers.committees import COMMITTEES, VR, P, each
         if name != "nested"
     ],
 )
-def test_committees_pass_the_common_checks(name: str) -> None:
+def test_committees_pass_the_common_checks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not EVERYTHING:
+        monkeypatch.setattr(mathematics, "LONG_RUN", 100_000)
     checks.check_learner(COMMITTEES[name])
 
 

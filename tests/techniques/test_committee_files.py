@@ -15,6 +15,7 @@ from linmax import Fusion, WeightedMajority, load
 from linmax.fusion.model_file import digest
 from tests.helpers.committees import COMMITTEES, STREAM, each, learned
 from tests.helpers.compare_committees import at_once
+from tests.helpers.examples import EVERYTHING
 from tests.helpers.sessions import different, same, unpack
 
 
@@ -22,7 +23,7 @@ from tests.helpers.sessions import different, same, unpack
 def test_saved_and_resumed_at_every_cut(name: str, tmp_path: Path) -> None:
     stream = STREAM[20:50]
     whole = learned(name, stream)
-    for cut in range(0, len(stream) + 1, 1 if name in ("vr", "random") else 5):
+    for cut in range(0, len(stream) + 1, 1 if name == "vr" else 6):
         fusion = Fusion(COMMITTEES[name], seed=5)
         if cut:
             at_once(fusion, stream[:cut])
@@ -72,7 +73,8 @@ def test_hostile_numbers_are_refused_before_a_kernel_sees_them(
     name: str, good: dict[str, bytes], tmp_path: Path
 ) -> None:
     rng, refused = random.Random(name), 0
-    for _ in range(40):
+    damaged = 40 if EVERYTHING or name in ("vr", "mixture") else 16
+    for _ in range(damaged):
         facts, arrays = unpack(good[name])
         victim = rng.choice([x for x in sorted(arrays) if arrays[x].size and not x.startswith("kept")])
         array = arrays[victim].copy()
@@ -91,7 +93,7 @@ def test_hostile_numbers_are_refused_before_a_kernel_sees_them(
             fusion = load(tmp_path / "m")
             at_once(fusion, STREAM[:15])
             fusion.explain_one(STREAM[0][0]["votes"])
-    assert refused > 10
+    assert refused > damaged // 4
 
 
 def says_why(path: Path) -> bool:

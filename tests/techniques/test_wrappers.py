@@ -15,6 +15,7 @@ from linmax.checks import check_learner, check_rule
 from linmax.problems import majority
 from linmax.rules import MOVED
 from tests.helpers.compare_rules import CLASSES, EXPERTS, TECHNIQUES, follow, items, oracle_of, own_rules
+from tests.helpers.examples import EVERYTHING, examples
 from tests.helpers.sessions import same
 from tests.oracles import rules as oracles
 from tests.oracles.session import Session, Thresholds, Votes
@@ -95,16 +96,17 @@ def test_an_average_is_over_the_hypotheses_at_the_start_of_every_trial() -> None
 )
 def test_an_average_is_the_mean_also_when_weights_change_by_many_orders(rule: Rule) -> None:
     """Weights are kept up to a scale, which may fall by far more than the 16 digits of a sum of scales."""
-    votes, labels = majority(600, noise=0)
+    trials = 600 if EVERYTHING else 200
+    votes, labels = majority(trials, noise=0)
     averaged, inner = Fusion(Averaged(rule), classes=range(5)), Fusion(rule, classes=range(5))
     averaged.learn(votes[:1], labels[:1])
     inner.learn(votes[:1], labels[:1])
     total = 2 * np.array(list(averaged.weights.values()))
-    for t in range(1, 600):
+    for t in range(1, trials):
         inner.learn(votes[t : t + 1], labels[t : t + 1])
         total += list(inner.weights.values())
     averaged.learn(votes[1:], labels[1:])
-    mean = total / 601
+    mean = total / (trials + 1)
     assert list(averaged.weights.values()) == pytest.approx(mean.tolist(), rel=0, abs=1e-9 * abs(mean).max())
 
 
@@ -143,6 +145,7 @@ def test_recycling_is_exact_for_any_buffer(seed: int, size: int, updates: int | 
     assert follow(fusion, session, stream, "hard", exact=True) == len(stream)
 
 
+@examples(12)
 @given(st.integers(0, 10**6), st.booleans())
 def test_recycling_goes_on_when_classes_and_experts_are_new(seed: int, averaged: bool) -> None:
     """Nothing is known at the start; novel labels enter the buffer and move nothing."""
