@@ -208,10 +208,12 @@ SLOW = {
     ("Sum(Sparse, SplitVotes(Sparse))", BUFFERED),
     ("Sum(Sparse, SplitVotes(Sparse))", ADDING),
     ("LinearMachine(Rows)", BUFFERED),
+    ("LinearMachine(Rows)", PLAIN),
     ("LinearMachine(SparseRows)", BUFFERED),
     ("LinearMachine(FeatureRows(SparseRows))", PLAIN),
     ("Sum(LinearMachine(Rows), ConstantVotes)", PLAIN),
     ("Sum(LinearMachine(SparseRows), ConstantVotes)", PLAIN),
+    ("Sum(RememberedPairs, ConstantVotes)", BUFFERED),
     ("SharedFeatures(Rows)", PLAIN),
 }
 QUICK_RUNS = [one for one in RUNS if one[2:] not in SLOW]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from linmax import Averaged, Fusion, Logistic, Mixture, Perceptron, Triplets, WeightedMajority, _jit
 from linmax.experts import PerClass, Source, Split, Thresholds, Votes
 from linmax.runtime.runner import MANY_RUNS
+from tests.helpers.covering import every_pair
 
 DEFAULT = Votes() + Thresholds()
 EQUAL = [
@@ -52,12 +52,15 @@ def groups_of(learner: Any) -> list[int]:
     return [len(group.runs) for group in dict.fromkeys(groups)]
 
 
-@pytest.mark.parametrize("kind", ["labels", "scores", "triplets"])
-@pytest.mark.parametrize("rules", [EQUAL, ZERO], ids=["equal", "zero"])
-@pytest.mark.parametrize("source", [DEFAULT, Votes(), Split() + Thresholds()], ids=repr)
-def test_a_run_in_a_group_learns_as_it_does_alone(source: Source, rules: list[Any], kind: str) -> None:
-    votes, labels = panel(kind)
-    learners = [rule.on(source) for rule in rules]
+@every_pair(
+    source=[DEFAULT, Votes(), Split() + Thresholds()],
+    start=["equal", "zero"],
+    kind=["labels", "scores", "triplets"],
+    ids=str,
+)
+def test_a_run_in_a_group_learns_as_it_does_alone(source: Source, start: str, kind: str) -> None:
+    votes, labels = panel(kind, trials=50)
+    learners = [rule.on(source) for rule in (EQUAL if start == "equal" else ZERO)]
     with _jit.interpreted():
         together = Fusion(Mixture(learners))
         together.learn(votes, labels)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -29,6 +29,7 @@ from linmax._vectors import (
     wide,
 )
 from linmax.kernels.elementwise import LOWEST, exp_of, log_of
+from tests.helpers.examples import examples
 
 ROUND = 6755399441055744.0
 
@@ -85,7 +86,7 @@ def numbers(bits: int, *, least: float = -600.0) -> st.SearchStrategy[Any]:
 
 
 @pytest.mark.parametrize("bits", [64, 32])
-@settings(max_examples=60, deadline=None)
+@examples(20)
 @given(data=st.data())
 def test_every_operation_on_vectors_is_the_same_compiled(bits: int, data: st.DataObject) -> None:
     a, b = data.draw(numbers(bits)), data.draw(numbers(bits))
