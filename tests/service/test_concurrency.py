@@ -166,7 +166,7 @@ def test_a_slow_model_does_not_hold_up_others(tmp_path: Path) -> None:
         await api.create("slow")
         await api.create("quick")
         await api.predict(None, "quick", ann="x")
-        await slow_down(api, "slow", 0.05)
+        await slow_down(api, "slow", 0.2)
         batch = asyncio.ensure_future(learn_lines(api, "slow", ["a", "b", "c", "d"]))
         answered = 0
         while not batch.done():
