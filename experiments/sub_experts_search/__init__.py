@@ -204,7 +204,7 @@ def tables(figures: Figures) -> list[Table]:
             ["problem", "runs", "its mistakes", *shown],
             by_problem,
             f"Ratios are paired by stream: mean and 95 % interval. Streams have at most {MOST_TRIALS} trials,"
-            f" and panels are random orders of at most {MOST_ITEMS} items.",
+            f" and panels are random orders of at most {MOST_ITEMS} items; runs is the number of streams.",
         ),
         Table(
             "mistakes relative to the best fixed alpha in hindsight",

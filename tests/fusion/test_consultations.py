@@ -95,15 +95,15 @@ def test_the_needed_items_are_the_fewest_that_prove_the_risk(risk: float, confid
 
 def test_the_calibrated_share_is_too_large_in_few_of_many_samples() -> None:
     rng = np.random.default_rng(0)
-    violated, samples = 0, 1000 if EVERYTHING else 500
-    for _ in range(samples):
+    violated = 0
+    for _ in range(1000):
         record = Consultations()
         for value in rng.random(200).tolist():
             record.record(value)
         limit = record.threshold(WAY).distance
         assert limit is not None
         violated += 1 - limit > WAY.risk  # the share of items whose critical distance is larger
-    assert violated / samples < 0.1 + 3 * (0.1 * 0.9 / samples) ** 0.5
+    assert violated / 1000 < 0.1 + 3 * (0.1 * 0.9 / 1000) ** 0.5
 
 
 def test_with_too_few_items_it_behaves_as_with_risk_0() -> None:
