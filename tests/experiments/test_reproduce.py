@@ -238,9 +238,8 @@ def test_kept_results_are_at_full_size_and_their_pages_current(name: str) -> Non
     if whole is None:
         pytest.skip("not run")
     assert (whole["runs"], whole["quick"]) == (one.runs, False)
-    facts = {key: whole[key] for key in ("runs", "quick")}
     page = (pages.RESULTS / f"{name}.md").read_text(encoding="utf-8")
-    assert page == pages.page(one, whole["figures"], facts, drawn=one.draw is not None)
+    assert page == pages.page(one, whole["figures"], whole, drawn=one.draw is not None)
     assert all(
         (pages.RESULTS / f"{name}.{kind}").is_file() == (one.draw is not None) for kind in ("png", "svg")
     )
