@@ -126,12 +126,7 @@ def flatten_notes(notes: dict[str, Any], prefix: str = "") -> list[tuple[str, st
 
 def print_facts(found: dict[str, Any], console: Console) -> None:
     """Print the facts, the largest weights and the members."""
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True, style="bold")
-    grid.add_column(overflow="fold")
-    for name, text in _lines(found):
-        grid.add_row(Text(name), Text(text))
-    console.print(grid)
+    print_lines(_lines(found), console)
     if found["numbers"] > MAX_NUMBERS:
         console.print(f"\nThe weights are too many to list: the file has {found['numbers']} numbers.")
     elif found["weights"]:
@@ -142,6 +137,16 @@ def print_facts(found: dict[str, Any], console: Console) -> None:
         _print_largest(
             console, "member and its weight", [(one["learner"], one["part"]) for one in found["members"]]
         )
+
+
+def print_lines(lines: list[tuple[str, str]], console: Console) -> None:
+    """Print names in bold, each with a text."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True, style="bold")
+    grid.add_column(overflow="fold")
+    for name, text in lines:
+        grid.add_row(Text(name), Text(text))
+    console.print(grid)
 
 
 def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:

@@ -5,13 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from linmax import parse, recommended
 from linmax.cli.fuse_keyed import print_largest_keys, sum_keys
-from linmax.cli.inspect import format_bytes, short_name
+from linmax.cli.inspect import format_bytes, print_lines, short_name
 from linmax.cli.output import print_json, shorten, stdout_console
 from linmax.scale.store import FORMAT, VERSION, KeyedModels
 from linmax.streams.schema import short_list
@@ -29,7 +25,7 @@ def inspect_store(folder: Path, *, json: bool) -> None:
         print_json(found)
         return
     console = stdout_console()
-    print_facts(found, console)
+    print_lines(_lines(found), console)
     if found["keys"]:
         print_largest_keys(console, table, models.by)
 
@@ -59,16 +55,6 @@ def store_facts(models: KeyedModels, table: Any) -> dict[str, Any]:
         "buckets": manifest["buckets"],
         "errors": {row["key"]: row["error"] for row in rows if row["error"] is not None},
     }
-
-
-def print_facts(found: dict[str, Any], console: Console) -> None:
-    """Print the facts, a line each."""
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True, style="bold")
-    grid.add_column(overflow="fold")
-    for name, text in _lines(found):
-        grid.add_row(Text(name), Text(text))
-    console.print(grid)
 
 
 def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
