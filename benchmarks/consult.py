@@ -15,10 +15,10 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from benchmarks.consult_alternatives import measure_alternatives
+from benchmarks.consult_alternatives import CONFIDENCE, LEARNER, measure_alternatives
 from benchmarks.quality.panels import panels
 from benchmarks.quality.problem import Panel
-from linmax import Averaged, Fusion, Perceptron
+from linmax import Fusion
 from linmax.evaluate.consultation import replay_consultations
 from linmax.evaluate.findings import to_json
 from linmax.fusion.consult.paths import Paths, consultation_paths
@@ -28,9 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
 RESULTS = ROOT / "benchmarks" / "results" / "consult.json"
 PICTURE = ROOT / "docs" / "consult.png"
-LEARNER = Averaged(Perceptron(slack=20.0, start="equal"))
 RISKS = (0.0, 0.002, 0.01, 0.05)
-CONFIDENCE = 0.95
 BLOCK = 25
 ALTERNATIVE_ORDERS = 6
 CROWDS_ASK_VOTERS = {

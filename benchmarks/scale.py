@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 import typer
 from rich.console import Console
 
-from benchmarks.kept import KeptMeasurements
+from benchmarks.checkpoint import Checkpoint
 from benchmarks.scale_stores import CLASSES, EXPERTS, LEARNER, stores
 from benchmarks.timing import machine, time_process
 from linmax import Averaged, Fusion, Perceptron
@@ -133,7 +133,7 @@ def child(method: str, data: str, store: str) -> None:
 
 
 def measure_keys(
-    data: Path, home: Path, methods: tuple[str, ...], rows: int, kept: KeptMeasurements
+    data: Path, home: Path, methods: tuple[str, ...], rows: int, kept: Checkpoint
 ) -> list[dict[str, Any]]:
     """Run every method in a process of its own."""
     found = []
@@ -182,7 +182,7 @@ def overhead(tasks: int) -> dict[str, float]:
     return found
 
 
-def scaling(data: Path, home: Path, rounds: int, kept: KeptMeasurements) -> dict[str, float]:
+def scaling(data: Path, home: Path, rounds: int, kept: Checkpoint) -> dict[str, float]:
     """Return the share of the speed of two independent processes that two workers reach.
 
     For keys, each of the independent processes learns half of them; the split is not counted.
@@ -266,7 +266,7 @@ def mixing(trials: int, epochs: int = 1) -> list[dict[str, Any]]:
 
 
 def measure_parts(
-    parts: list[str], rows: int, keys: int, methods: tuple[str, ...], kept: KeptMeasurements, *, quick: bool
+    parts: list[str], rows: int, keys: int, methods: tuple[str, ...], kept: Checkpoint, *, quick: bool
 ) -> Iterator[tuple[str, Any]]:
     """Yield each part and its figures."""
     with tempfile.TemporaryDirectory() as folder:
@@ -327,7 +327,7 @@ def main(
     rows, keys = (40_000, 40) if quick else (rows, keys)
     methods = tuple(method or (METHODS[:4] if quick else METHODS))
     settings = {"rows": rows, "keys": keys, **machine()}
-    kept = KeptMeasurements(None if quick else UNFINISHED, settings, console, resume=resume)
+    kept = Checkpoint(None if quick else UNFINISHED, settings, console, resume=resume)
     try:
         for name, figures in measure_parts(parts, rows, keys, methods, kept, quick=quick):
             console.print_json(json.dumps({name: figures}))

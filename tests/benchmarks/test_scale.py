@@ -10,7 +10,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from benchmarks import scale, scale_stores
-from benchmarks.kept import KeptMeasurements
+from benchmarks.checkpoint import Checkpoint
 from docs import scale_tables
 from docs.build import table
 
@@ -70,13 +70,13 @@ def test_a_run_that_is_stopped_goes_on_with_what_was_measured(
 
 def test_measurements_with_other_settings_are_not_used(tmp_path: Path) -> None:
     console, path = Console(quiet=True), tmp_path / "kept" / "some.json"
-    assert KeptMeasurements(path, {"rows": 1}, console).measure("a", lambda: 1) == 1
+    assert Checkpoint(path, {"rows": 1}, console).measure("a", lambda: 1) == 1
     for settings, resume, expected in (
         ({"rows": 1}, True, 1),
         ({"rows": 2}, True, 2),
         ({"rows": 1}, False, 2),
     ):
-        kept = KeptMeasurements(path, settings, console, resume=resume)
+        kept = Checkpoint(path, settings, console, resume=resume)
         kept.path = None
         assert kept.measure("a", lambda: 2) == expected
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from linmax._files import write_atomic
 
 
-class KeptMeasurements:
+class Checkpoint:
     """Measures what was not measured by the run before, and writes each result to a file at once.
 
     Parameters
