@@ -6,15 +6,18 @@ tables of docs/decisions.md. It takes about ten minutes.
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 from rich.console import Console
 from scipy.special import bdtrc
 
@@ -22,6 +25,7 @@ from benchmarks.__main__ import DATA, RESULTS
 from benchmarks.quality.panels import panels
 from benchmarks.quality.problem import Panel
 from linmax import Fusion
+from linmax.decisions import Decisions
 from linmax.decisions.answers import NoAnswerWarning
 from linmax.decisions.conformal import MISSES, level_of
 from linmax.decisions.trials import count_losses
@@ -42,6 +46,7 @@ ANSWERED = {"mmlu_pro_votes": (0.1, 0.2), "trec_rules_votes": (0.02, 0.05), "rel
 COVERED = (0.8, 0.9, 0.95, 0.99)
 CONFIDENCE = 0.95
 CLIP = 1e-15
+BEFORE = 1 << 17  # items that a session has learned before its mistakes are given
 
 
 def sessions(panel: Panel, learner: str | None, seeds: range, **options: Any) -> Iterator[Any]:
@@ -193,42 +198,62 @@ def drifting(panel: Panel, seeds: range) -> dict[str, Any]:
     }
 
 
-def false_alarms(trials: int, seeds: range) -> dict[str, float]:
-    """Return alarms per million trials with a constant rate of mistakes."""
-    from linmax.decisions import Decisions
+def own_alarms(losses: NDArray[np.int32]) -> list[int]:
+    """Return after how many mistakes or hits the test of a session raises its alarms."""
+    decisions = Decisions()
+    decisions.arrays.counts[0] = BEFORE  # beyond the part whose scores are needed
+    zeros, two = np.zeros(len(losses), np.int32), np.full(len(losses), 2, np.int32)
+    count_losses(zeros, two, losses, decisions.arrays)
+    return [alarm.trial - BEFORE for alarm in decisions.alarms]
 
-    found = {}
-    for rate in (0.01, 0.05, 0.1, 0.3, 0.5):
-        alarms = 0
-        for seed in seeds:
-            losses = (np.random.default_rng(seed).random(trials) < rate).astype(np.int32)
-            decisions = Decisions()
-            decisions.arrays.counts[0] = 5000  # beyond the part whose scores are needed
-            zeros, two = np.zeros(trials, np.int32), np.full(trials, 2, np.int32)
-            count_losses(zeros, two, losses, decisions.arrays)
-            alarms += int(decisions.arrays.counts[2])
-        found[str(rate)] = 1e6 * alarms / (trials * len(seeds))
+
+def river_alarms(name: str, losses: NDArray[np.int32]) -> list[int]:
+    """Return after how many of them a detector of River does."""
+    detector = getattr(importlib.import_module("river.drift"), name)()
+    found = []
+    for trial, loss in enumerate(losses.tolist(), 1):
+        detector.update(loss)
+        if detector.drift_detected:
+            found.append(trial)
     return found
 
 
-def delays(seeds: range) -> list[dict[str, float]]:
-    """Return how soon a rise of the rate of mistakes is noticed after 5000 trials."""
-    from linmax.decisions import Decisions
+DETECTORS: dict[str, Callable[[NDArray[np.int32]], list[int]]] = {
+    "linmax": own_alarms,
+    "River, ADWIN": partial(river_alarms, "ADWIN"),
+    "River, PageHinkley": partial(river_alarms, "PageHinkley"),
+}
 
+
+def false_alarms(trials: int, seeds: range) -> dict[str, dict[str, float]]:
+    """Return alarms per million trials with a constant rate of mistakes, by detector."""
+    found: dict[str, dict[str, float]] = {name: {} for name in DETECTORS}
+    for rate in (0.01, 0.05, 0.1, 0.3, 0.5):
+        streams = [(np.random.default_rng(seed).random(trials) < rate).astype(np.int32) for seed in seeds]
+        for name, detect in DETECTORS.items():
+            alarms = sum(len(detect(losses)) for losses in streams)
+            found[name][str(rate)] = 1e6 * alarms / (trials * len(seeds))
+    return found
+
+
+def delays(seeds: range) -> list[dict[str, Any]]:
+    """Return how soon a rise of the rate of mistakes is noticed after 5000 trials, by detector.
+
+    An alarm before the rise is not counted; the detector goes on.
+    """
     found = []
     for before, after in ((0.02, 0.1), (0.1, 0.15), (0.1, 0.2), (0.1, 0.4), (0.3, 0.4), (0.3, 0.6)):
-        late = []
+        late: dict[str, list[int]] = {name: [] for name in DETECTORS}
         for seed in seeds:
             rng = np.random.default_rng(seed)
             losses = np.concatenate((rng.random(5000) < before, rng.random(20000) < after)).astype(np.int32)
-            decisions = Decisions()
-            decisions.arrays.counts[0] = 1 << 17
-            zeros, two = np.zeros(len(losses), np.int32), np.full(len(losses), 2, np.int32)
-            count_losses(zeros, two, losses, decisions.arrays)
-            late += [a.trial - (1 << 17) - 5000 for a in decisions.alarms if a.trial - (1 << 17) > 5000][:1]
-        found.append(
-            {"before": before, "after": after, "found": len(late) / len(seeds), "delay": float(np.mean(late))}
-        )
+            for name, detect in DETECTORS.items():
+                late[name] += [trial - 5000 for trial in detect(losses) if trial > 5000][:1]
+        detectors = {
+            name: {"found": len(each) / len(seeds), "delay": float(np.mean(each)) if each else None}
+            for name, each in late.items()
+        }
+        found.append({"before": before, "after": after, "detectors": detectors})
     return found
 
 

@@ -75,14 +75,18 @@ def alarms(found: dict[str, Any], table: Table) -> str:
     """False alarms and delays."""
     rates = found["false_alarms_per_million"]
     first = table(
-        ("constant share of mistakes", *(f"{float(rate):.0%}" for rate in rates)),
-        [("false alarms per million items", *(f"{count:.1f}" for count in rates.values()))],
+        ("false alarms per million items", *(f"{float(rate):.0%} mistakes" for rate in rates["linmax"])),
+        [(name, *(f"{count:.1f}" for count in each.values())) for name, each in rates.items()],
     )
     rows = [
-        (f"{one['before']:.0%}", f"{one['after']:.0%}", f"{one['found']:.0%}", f"{one['delay']:.0f}")
+        (f"{one['before']:.0%} to {one['after']:.0%}", *(_delay(each) for each in one["detectors"].values()))
         for one in found["delays"]
     ]
-    return f"{first}\n{table(('mistakes before', 'after', 'noticed', 'items to the alarm'), rows)}"
+    return f"{first}\n{table(('items from a rise to the alarm (noticed)', *rates), rows)}"
+
+
+def _delay(found: dict[str, Any]) -> str:
+    return f"{found['delay']:,.0f} ({found['found']:.0%})" if found["found"] else "never"
 
 
 def time(found: dict[str, Any], table: Table, code: Callable[[str], str]) -> str:

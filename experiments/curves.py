@@ -78,7 +78,9 @@ def plot_ratios(
     axes.axhline(1.0, color=BLACK, linewidth=0.8)
     for limit in limits:
         axes.axhline(limit, color=BLACK, linewidth=0.6, linestyle=DOTS)
-    axes.set(yscale="log", ylabel=label)
+    axes.set_yscale("log", base=2)
+    axes.set_ylabel(label)
+    axes.yaxis.set_major_formatter("{x:g}")
     axes.set_xticks(list(places), names, rotation=60, ha="right", fontsize=8)
     axes.legend(frameon=False)
     tidy(axes)
