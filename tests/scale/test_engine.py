@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import CancelledError
 from pathlib import Path
@@ -17,6 +19,7 @@ import pytest
 
 from linmax.scale import engine as engine_module
 from linmax.scale import open_engine
+from linmax.scale import scheduler as scheduler_module
 from linmax.scale.engine import DaskCluster, LostSchedulerError, WorkerError, gather_all
 
 
@@ -155,7 +158,7 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_module, "CONNECT", 0.2)
+    monkeypatch.setattr(scheduler_module, "CONNECT", 0.2)
     with (
         pytest.raises(LostSchedulerError, match=r"no scheduler answers at tcp://127.0.0.1:9 .*check the"),
         open_engine("tcp://127.0.0.1:9"),
@@ -174,6 +177,29 @@ def test_a_scheduler_has_less_than_ten_seconds_to_answer(monkeypatch: pytest.Mon
     with pytest.raises(LostSchedulerError), open_engine("tcp://127.0.0.1:9"):
         pass
     assert 5 <= given[0] < 10
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [(b"", "it says nothing"), (b"HTTP/1.1 400 Bad Request\r\n\r\n", "what answers is no scheduler")],
+)
+def test_what_answers_may_be_no_scheduler(said: bytes, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(scheduler_module, "CONNECT", 1)
+    monkeypatch.setattr(scheduler_module, "HANDSHAKE", 1)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        connections = []
+
+        def answer() -> None:
+            connections.append(server.accept()[0])
+            connections[0].sendall(said)
+
+        threading.Thread(target=answer, daemon=True).start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(LostSchedulerError) as caught, open_engine(address):
+            pass
+        assert str(caught.value) == f"no scheduler answers at {address} ({reason}); check the address"
+        connections[0].close()
 
 
 @pytest.mark.slow

@@ -16,12 +16,13 @@ from functools import partial
 from typing import Any, Protocol
 
 from linmax.runtime.concurrency import core_count
+from linmax.scale.scheduler import connect
 from linmax.validation import check_integer, require_extra
 
 ONE_THREAD = dict.fromkeys(("LINMAX_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
 """The environment of a worker: each uses one core."""
-CONNECT, WAIT = 8, 30
-"""Seconds in which a scheduler must answer a new client, and after which a result is asked for again."""
+WAIT = 30
+"""Seconds after which a result is asked for again."""
 ALONE, LOOK_EVERY = 300, 5
 """Seconds after which a cluster without workers is given up, and between two looks at the workers."""
 
@@ -388,18 +389,15 @@ def _quiet(name: str) -> Iterator[None]:
 @contextlib.contextmanager
 def _dask_client(cluster: str, workers: int | None) -> Iterator[Any]:
     """Connect to a scheduler, or start one with workers that only this machine can reach."""
-    distributed = require_extra("distributed", "dask", "a cluster")
     if cluster != "local":
         try:
-            client = distributed.Client(cluster, timeout=CONNECT, set_as_default=False)
-        except (OSError, ValueError) as error:
-            reason = str(error).partition("\n")[0].strip() or type(error).__name__
-            raise LostSchedulerError(
-                f"no scheduler answers at {cluster} ({reason}); check the address"
-            ) from None
+            client = connect(cluster)
+        except ConnectionError as error:
+            raise LostSchedulerError(str(error)) from None
         with _quiet("distributed.client"), client:  # a lost connection is one sentence, not a log
             yield client
         return
+    distributed = require_extra("distributed", "dask", "a cluster")
     import dask
 
     with (
