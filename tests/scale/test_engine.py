@@ -148,6 +148,24 @@ def test_a_timeout_or_a_lost_connection_of_a_task_is_its_own_error(cluster: Any)
     assert [(type(one), str(one)) for one in found] == [(kind, "the disk is slow") for kind in kinds]
 
 
+def test_a_worker_ends_if_its_parent_did_before_it_was_ready() -> None:
+    parent = subprocess.Popen([sys.executable, "-c", ""])
+    parent.wait()
+    program = (
+        f"import time\nfrom linmax.scale.engine import _initialize_worker\n_initialize_worker({parent.pid})\n"
+        "time.sleep(60)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], timeout=50, check=False).returncode == 1
+
+
+def test_more_workers_than_a_machine_can_have_are_refused() -> None:
+    with (
+        pytest.raises(ValueError, match=r"\d+ cores, for \d+ workers at most \(got 5000\)"),
+        open_engine(None, 5000),
+    ):
+        pass
+
+
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with (

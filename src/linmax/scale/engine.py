@@ -16,11 +16,13 @@ from functools import partial
 from typing import Any, Protocol
 
 from linmax.runtime.concurrency import core_count
-from linmax.scale.scheduler import connect
-from linmax.validation import check_integer, require_extra
+from linmax.scale.scheduler import connect, local_client
+from linmax.validation import check_integer
 
 ONE_THREAD = dict.fromkeys(("LINMAX_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
 """The environment of a worker: each uses one core."""
+MOST_PER_CORE = 8
+"""Workers on this machine for each of its cores: each takes hundreds of megabytes."""
 WAIT = 30
 """Seconds after which a result is asked for again."""
 ALONE, LOOK_EVERY = 300, 5
@@ -97,6 +99,11 @@ def open_engine(cluster: Any = None, workers: int | None = None) -> Iterator[Eng
     """
     if workers is not None:
         check_integer("open_engine", "workers", workers, 1)
+        if workers > MOST_PER_CORE * core_count():
+            raise ValueError(
+                f"this machine has {core_count()} cores, for {MOST_PER_CORE * core_count()} workers at most"
+                f" (got {workers}); one per core is usual"
+            )
     if isinstance(cluster, ThisProcess | ProcessPool | DaskCluster):
         yield cluster
     elif cluster is None:
@@ -341,7 +348,8 @@ def _process_pool(workers: int) -> Iterator[ProcessPool]:
     """Provide a pool of spawned processes, which are terminated on an error."""
     children = set(multiprocessing.active_children())
     with _environment():  # before a worker imports the libraries
-        pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _initialize_worker)
+        spawn = multiprocessing.get_context("spawn")
+        pool = ProcessPoolExecutor(workers, spawn, _initialize_worker, (os.getpid(),))
         try:
             yield ProcessPool(pool, workers)
         except BaseException:
@@ -363,10 +371,10 @@ def _environment() -> Iterator[None]:
             os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
-def _initialize_worker() -> None:
-    """Ignore Ctrl-C in a worker, and end it with its parent."""
+def _initialize_worker(parent: int) -> None:
+    """Ignore Ctrl-C in a worker, and end it with its parent, which may have ended before it is ready."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 
 def _end_with(parent: int) -> None:
@@ -389,29 +397,13 @@ def _quiet(name: str) -> Iterator[None]:
 @contextlib.contextmanager
 def _dask_client(cluster: str, workers: int | None) -> Iterator[Any]:
     """Connect to a scheduler, or start one with workers that only this machine can reach."""
-    if cluster != "local":
-        try:
-            client = connect(cluster)
-        except ConnectionError as error:
-            raise LostSchedulerError(str(error)) from None
-        with _quiet("distributed.client"), client:  # a lost connection is one sentence, not a log
+    if cluster == "local":
+        with local_client(workers or core_count(), ONE_THREAD, ALONE) as client:
             yield client
         return
-    distributed = require_extra("distributed", "dask", "a cluster")
-    import dask
-
-    with (
-        # a worker that dies is removed for good unless it is back by then: on a busy machine, that takes long
-        dask.config.set({"distributed.deploy.lost-worker-timeout": f"{ALONE}s"}),
-        distributed.LocalCluster(
-            n_workers=workers or core_count(),
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",  # a scheduler runs whatever it is sent
-            dashboard_address="127.0.0.1:0",  # any free port; None would be 8787, which may be in use
-            env=dict(ONE_THREAD),
-            silence_logs=50,
-        ) as local,
-        distributed.Client(local, set_as_default=False) as client,
-    ):
+    try:
+        client = connect(cluster)
+    except ConnectionError as error:
+        raise LostSchedulerError(str(error)) from None
+    with _quiet("distributed.client"), client:  # a lost connection is one sentence, not a log
         yield client

@@ -1,8 +1,10 @@
-"""Connect to a Dask scheduler that is running, or say in one sentence why that is not possible."""
+"""Connect to a Dask scheduler that is running, or start one on this machine."""
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from typing import Any
 
@@ -49,3 +51,35 @@ def connect(address: str) -> Any:
     else:
         return client
     raise ConnectionError(f"no scheduler answers at {address} ({reason}); check the address")
+
+
+@contextlib.contextmanager
+def local_client(workers: int, environment: Mapping[str, str], patience: float) -> Iterator[Any]:
+    """Start a scheduler and workers that only this machine can reach, and provide a client.
+
+    Parameters
+    ----------
+    workers
+        The number of worker processes.
+    environment
+        Environment variables of a worker.
+    patience
+        Seconds in which a worker that has died must be back: on a busy machine, that takes long.
+    """
+    distributed = require_extra("distributed", "dask", "a cluster")
+    import dask
+
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": f"{patience}s"}),
+        distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",  # a scheduler runs whatever it is sent
+            dashboard_address="127.0.0.1:0",  # any free port; None would be 8787, which may be in use
+            env=dict(environment),
+            silence_logs=50,
+        ) as local,
+        distributed.Client(local, set_as_default=False) as client,
+    ):
+        yield client
