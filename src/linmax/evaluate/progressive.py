@@ -188,7 +188,7 @@ def voted_classes(batch: Batch) -> NDArray[np.int32]:
     """
     votes = batch.votes
     if isinstance(votes, Hard):
-        return votes.codes
+        return votes.codes.astype(np.int32, copy=False)
     classes = np.full((batch.trials, batch.experts_seen), -1, np.int32)
     if isinstance(votes, Dense):
         scores = np.where(votes.values == 0.0, -np.inf, votes.values)

@@ -94,7 +94,7 @@ class ClassCodes(NamedTuple):
 
     Attributes
     ----------
-    votes : ndarray of int32
+    votes : ndarray of int32, or int8
         Codes in the shape of the votes; -1 abstains.
     labels : ndarray of int32
         Codes of the labels; -1 is a missing one.
@@ -204,7 +204,7 @@ def encode_classes(
     if new and on_new_class == "error":
         _raise_if_new(votes, truth, new, classes)
     if not new or on_new_class != "add":
-        vote_codes, ignored_votes = _drop_new(votes.cells, vote_table, n_known)
+        vote_codes, ignored_votes = _drop_new(votes.cells, vote_table, n_known, narrow=votes.rows is None)
         label_codes, ignored_labels = _drop_new(truth, label_table, n_known)
         ignored = ignored_votes + ignored_labels
         return ClassCodes(vote_codes, label_codes, known, [], no_unknown_classes(), ignored)
@@ -277,10 +277,12 @@ def _code_table(coded: CodedArray, classes: NameIndex, new: dict[Label, int]) ->
     return table
 
 
-def _drop_new(coded: CodedArray, table: list[int], n_known: int) -> tuple[Codes, int]:
+def _drop_new(
+    coded: CodedArray, table: list[int], n_known: int, *, narrow: bool = False
+) -> tuple[Codes, int]:
     """Return the codes of known classes, -1 for others, and the number of cells with another one."""
     if not table or max(table) < n_known:
-        return recode(coded, table), 0
+        return recode(coded, table, narrow=narrow), 0
     dropped = gather(coded, [code >= n_known for code in table], np.bool_)
     codes = recode(coded, [code if code < n_known else -1 for code in table])
     return codes, int(np.count_nonzero(dropped))

@@ -74,6 +74,8 @@ class InstanceBuffer:
         data, labels, known = TrialData(batch.votes, batch.rows), batch.labels[rows], batch.known[rows]
         if len(labels) != batch.trials:
             data = take(data, rows)
+        if isinstance(data.votes, Hard):  # kernels are compiled for int32; a batch may have int8
+            data = replace(data, votes=Hard(data.votes.codes.astype(np.int32, copy=False)))
         data = derive(data, labels)
         buffered = len(self.labels)
         if not buffered or not (labels >= 0).any():

@@ -1,0 +1,56 @@
+"""Votes as int8 are kept as they are given, and learned as int32 are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from linmax import Averaged, Fusion, Perceptron, Recycled, Winnow
+from linmax.evaluate import progressive
+from linmax.fusion.model_file import fingerprint
+from linmax.runtime import chunks
+
+RNG = np.random.default_rng(4)
+LABELS = RNG.integers(3, size=300)
+VOTES = np.where(RNG.random((300, 7)) < 0.5, LABELS[:, None], RNG.integers(-1, 3, (300, 7))).astype(np.int8)
+NARROW, WIDE = VOTES, VOTES.astype(np.int32)
+
+
+def test_int8_is_not_copied() -> None:
+    fusion = Fusion(Perceptron(), classes=range(3), experts=range(7))
+    assert np.may_share_memory(fusion.read(NARROW, LABELS).votes.codes, NARROW)
+    before = NARROW.copy()
+    fusion.learn(NARROW, LABELS)
+    assert (before == NARROW).all()
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [Perceptron(), Averaged(Recycled(Winnow(1.2), size=20)), None],
+    ids=["rule", "recycled", "default"],
+)
+@pytest.mark.parametrize("most", [1, 1 << 22])  # votes at once: chunks of 64 trials, or one
+def test_int8_is_learned_as_int32(learner: Any, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunks, "MAX_WIDENED", most)
+    found = []
+    for votes in (NARROW, WIDE):
+        fusion = Fusion(learner, classes=range(3))
+        run = fusion.learn(votes[:200], LABELS[:200])
+        rest = progressive(fusion, votes[200:], LABELS[200:])
+        found.append(
+            (run.guesses.tolist(), rest.each.tolist(), fusion.predict(votes).tolist(), fingerprint(fusion))
+        )
+    assert found[0] == found[1]
+
+
+def test_classes_that_appear_are_numbered_as_in_int32() -> None:
+    unlabelled = LABELS.astype(float)
+    unlabelled[::3] = np.nan  # new classes are known by their votes only
+    found = []
+    for votes in (NARROW, WIDE):
+        fusion = Fusion(Perceptron(), classes=[0])
+        fusion.learn(votes, unlabelled)
+        found.append((fusion.classes, fingerprint(fusion)))
+    assert found[0] == found[1]
