@@ -101,9 +101,9 @@ def code(response: httpx.Response) -> tuple[int, str]:
     return response.status_code, body["error"]["code"]
 
 
-def digest_of(*trials: tuple[dict[str, Any], Any], learner: str = LEARNER) -> str:
+def digest_of(*trials: tuple[dict[str, Any], Any], learner: str = LEARNER, classes: Any = None) -> str:
     """The digest of a new session that has learned these trials."""
-    fusion = Fusion(learner)
+    fusion = Fusion(learner, classes=classes)
     for votes, label in trials:
         fusion.learn_one(votes, label)
     return fingerprint(fusion)

@@ -12,8 +12,8 @@ import pytest
 
 from linmax.service.bulk import SHORTEST
 from linmax.service.items import Items
+from linmax.service.learned_trials import trials_of
 from linmax.service.messages import LearnRequest, content_of
-from linmax.service.replay import trials_of
 from tests.service.api import Api, code, digest_of
 from tests.service.test_batches import send
 from tests.service.test_items import run

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from linmax.service.answer_runs import LabelAnswers, PredictAnswers, to_lines, to_objects
+from linmax.service.answer_runs import LabelAnswers, PredictAnswers, to_lines
 from linmax.service.answers import LabelAnswer
 from linmax.service.batch_statements import insert_events, insert_items, set_learned
 from linmax.service.database import Database
@@ -81,7 +81,7 @@ def test_lines_are_those_of_single_answers() -> None:
     keys, parts = ["x", "50 %", 'z"'], np.random.default_rng(0).dirichlet([1, 1, 1], size=4)
     ids, predictions = ['a"', "b", "c", "d"], ["x", 'z"', "x", "50 %"]
     runs: list[Any] = [
-        PredictAnswers(ids, predictions, keys, parts, to_objects(keys, parts), 9),
+        PredictAnswers(ids, predictions, keys, parts, 9),
         LabelAnswers(ids, predictions, [True, False, False, True], 5),
     ]
     for run in runs:

@@ -15,6 +15,7 @@ import pytest
 from linmax.service import database as database_module
 from linmax.service import replay
 from linmax.service.database import Database
+from linmax.service.learned_trials import trials_of
 from tests.service.api import Api, digest_of
 from tests.service.test_durability import FailingWrites
 from tests.service.test_items import run
@@ -25,7 +26,7 @@ async def trials_in_order(api: Api, name: str = "spam") -> list[tuple[Any, Any]]
     await api.service.panels.flush()
     number = (await api.service.panels.open(name)).number
     database = api.service.database
-    found = replay.trials_of(database, number, 0, database.last_position())
+    found = trials_of(database, number, 0, database.last_position())
     return [(trial.votes, trial.label) for trial in found]
 
 

@@ -219,7 +219,7 @@ def test_files_that_are_not_a_log_are_refused_with_one_sentence(tmp_path: Path) 
     connection = sqlite3.connect(tmp_path / "linmax.db")
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(ValueError, match="has version 99 and this linmax reads up to 3; update linmax"):
+    with pytest.raises(ValueError, match="has version 99 and this linmax reads up to 4; update linmax"):
         Database(tmp_path)
     with pytest.raises(ValueError, match=r"has no linmax.db"):
         Database(tmp_path / "absent", read_only=True)

@@ -86,7 +86,7 @@ def test_a_migration_that_fails_changes_nothing(folder: Path, monkeypatch: pytes
         with pytest.raises(ValueError, match=r"cannot be opened: .*nowhere"):
             Database(folder)
     assert dump() == before
-    with pytest.raises(ValueError, match="has a version before 3; start a server on it once"):
+    with pytest.raises(ValueError, match="has a version before 4; start a server on it once"):
         Database(folder, read_only=True)
     Database(folder).close()
     Database(folder, read_only=True).close()

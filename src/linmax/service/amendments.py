@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from linmax.service.chunks import BODY
 from linmax.service.item_store import IS_COMPACTED, ItemStore
 from linmax.service.messages import ExcludeRequest
 from linmax.service.panel import Panel
@@ -14,6 +15,7 @@ from linmax.service.problems import ServiceError
 from linmax.service.replay import LATEST
 from linmax.service.schema import AMENDMENT, EXCLUDED, LABELLED, LEARNED, UPLOADED, id_hash
 
+LABEL = f"CAST(CAST({BODY.format('e')} AS TEXT) -> '$.label' AS BLOB)"
 # the events that are amended, and the label that each then has: ?1 is the fusion
 CHOSEN = f"""
 SELECT position, NULL AS label FROM events WHERE fusion = ?1 AND kind IN ({LABELLED}, {LEARNED})
@@ -25,7 +27,7 @@ SELECT position, NULL AS label FROM events
 WHERE fusion = ?1 AND kind IN ({LABELLED}, {LEARNED}, {UPLOADED}) AND position > ?2
 UNION ALL
 SELECT e.position,
-CASE WHEN a.by IS NULL THEN CAST(CAST(e.body AS TEXT) -> '$.label' AS BLOB) ELSE a.label END
+CASE WHEN a.by IS NULL THEN {LABEL} ELSE a.label END
 FROM (SELECT DISTINCT position FROM amendments WHERE fusion = ?1 AND by > ?2 AND position <= ?2) changed
 JOIN events e ON e.position = changed.position
 LEFT JOIN amendments a ON a.position = e.position
@@ -36,7 +38,7 @@ EFFECTIVE = f"""
 SELECT c.position AS position, c.label AS label FROM ({{}}) c JOIN events e ON e.position = c.position
 {AMENDMENT.format("c.position")}
 WHERE c.label IS NOT
-CASE WHEN a.by IS NULL THEN CAST(CAST(e.body AS TEXT) -> '$.label' AS BLOB) ELSE a.label END
+CASE WHEN a.by IS NULL THEN {LABEL} ELSE a.label END
 """
 
 

@@ -71,15 +71,13 @@ class PredictAnswers:
         The item of each row, and its prediction.
     keys, probabilities
         The classes as keys of JSON objects, and their probabilities, a row for each item.
-    texts
-        The probabilities as JSON, as from `to_objects`.
     version
         The version of the model.
 
     Examples
     --------
     >>> keys, parts = ["x", "y"], np.array([[0.75, 0.25]])
-    >>> PredictAnswers(["i"], ["x"], keys, parts, to_objects(keys, parts), 3).lines()
+    >>> PredictAnswers(["i"], ["x"], keys, parts, 3).lines()
     [b'{"id":"i","prediction":"x","probabilities":{"x":0.75,"y":0.25},"version":3}']
     """
 
@@ -89,7 +87,6 @@ class PredictAnswers:
         predictions: Sequence[Any],
         keys: Sequence[str],
         probabilities: NDArray[np.float64],
-        texts: Sequence[bytes],
         version: int,
     ) -> None:
         self.ids = ids
@@ -97,7 +94,6 @@ class PredictAnswers:
         self.keys = keys
         self.probabilities = probabilities
         self.version = version
-        self.texts = texts
 
     def __len__(self) -> int:
         return len(self.predictions)
@@ -115,12 +111,16 @@ class PredictAnswers:
         same = {"version": self.version, "stored": True}
         return repeat(same[name], len(self)) if name in same else columns[name]
 
+    def texts(self) -> list[bytes]:
+        """Return the probabilities as JSON."""
+        return to_objects(self.keys, self.probabilities)
+
     def lines(self) -> list[bytes]:
         """Return the answers as JSON."""
         texts = {prediction: encode(prediction) for prediction in set(self.predictions)}
         line = b'{"id":%%b,"prediction":%%b,"probabilities":%%b,"version":%d}' % self.version
         chosen = map(texts.__getitem__, self.predictions)
-        return [line % row for row in zip(map(encode, self.ids), chosen, self.texts, strict=True)]
+        return [line % row for row in zip(map(encode, self.ids), chosen, self.texts(), strict=True)]
 
 
 Run = LabelAnswers | PredictAnswers | Sequence[Answer | ServiceError]

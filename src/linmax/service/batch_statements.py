@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import compress
-from typing import Any
 
 import apsw
 import msgspec
@@ -12,9 +11,14 @@ import msgspec
 from linmax.service.database import Statement
 from linmax.service.schema import AS_STORED, LEARNED, NO_ID, SET_LEARNED
 
-EVENTS = "INSERT INTO events SELECT ?1 + key, ?2, ?3, value, {}, ?4, ?5, row_of(?6, key) FROM json_each(?7)"
-INSERT_EVENTS = EVENTS.format("NULL")
-INSERT_LABELS = EVENTS.format("row_of(?8, key)")
+EVENTS = "INSERT INTO events SELECT ?1 + key, ?2, ?3, value, {}, ?4, ?5, {} FROM json_each(?6)"
+# by whether they have bodies of their own, and refer to items
+INSERT_EVENTS = {
+    (False, False): EVENTS.format("NULL", "x''"),
+    (True, False): EVENTS.format("NULL", "row_of(?7, key)"),
+    (False, True): EVENTS.format("row_of(?7, key)", "x''"),
+    (True, True): EVENTS.format("row_of(?8, key)", "row_of(?7, key)"),
+}
 INSERT_ITEMS = """
 INSERT INTO items SELECT ?1, value, ?2 + key, ?3, CASE WHEN ?4 THEN ?2 + key END FROM json_each(?5)
 """
@@ -28,7 +32,7 @@ def insert_events(
     time: float,
     actor: str,
     ids: Sequence[str],
-    bodies: Sequence[bytes],
+    bodies: Sequence[bytes] | None,
     items: Sequence[int] | None = None,
 ) -> Statement:
     """Return the statement that writes the events of a batch.
@@ -40,14 +44,13 @@ def insert_events(
     number, kind, time, actor
         The fusion, the kind of the events, when they happened, and the name of the token.
     ids, bodies
-        The item and the body of each event.
+        The item and the body of each event; None if the bodies are in a chunk.
     items
         The positions of the events with the votes; None if these are those events.
     """
-    bindings: tuple[Any, ...] = first, number, kind, time, actor, apsw.pyobject(bodies), _to_json(ids)
-    if items is None:
-        return INSERT_EVENTS, bindings
-    return INSERT_LABELS, (*bindings, apsw.pyobject(items))
+    more = [apsw.pyobject(one) for one in (bodies, items) if one is not None]
+    sql = INSERT_EVENTS[bodies is not None, items is not None]
+    return sql, (first, number, kind, time, actor, _to_json(ids), *more)
 
 
 def insert_items(

@@ -12,22 +12,24 @@ from operator import eq
 from typing import Any, Protocol
 
 import msgspec
-import numpy as np
 
 from linmax.client.requests import new_id
 from linmax.fusion import Fusion
-from linmax.service.answer_runs import LabelAnswers, PredictAnswers, to_objects
+from linmax.service.answer_runs import LabelAnswers, PredictAnswers
 from linmax.service.batch_statements import insert_events, insert_items, set_learned
+from linmax.service.chunks import Chunk, code_size, make_chunk
 from linmax.service.class_keys import class_key
-from linmax.service.item_store import EncodedVotes, Item, ItemStore, decode_item
+from linmax.service.item_store import Item, ItemStore, LearnedRun
 from linmax.service.messages import LabelRequest, LearnRequest, PredictRequest
 from linmax.service.panel import Panel
 from linmax.service.panels import Panels
 from linmax.service.schema import AS_STORED, LABELLED, LEARNED, NO_ID, PREDICTED
 from linmax.service.tokens import Token
 from linmax.service.vote_codes import Codes, KnownNames, NamesSeen, to_batch
+from linmax.service.waiting_items import read_waiting
 
 SHORTEST = 16  # rows that are worth it
+WORTH = 8  # bytes of a table for each vote; as JSON, a vote takes more
 Request = PredictRequest | LabelRequest | LearnRequest
 LEARN, PREDICT = "learn in bulk", "predict in bulk"  # what takes long when it is compiled
 encode = msgspec.json.encode
@@ -125,6 +127,10 @@ class JsonRows:
         seen, first, codes = self._encoded
         return codes[start - first :] if first <= start and seen.are_those_of(panel.fusion) else None
 
+    def count_votes(self, start: int, stop: int) -> int:
+        """Return the number of votes of known rows, with those that are null."""
+        return sum([len(one.votes) for one in self.requests[start:stop]])
+
     def texts(self, start: int, stop: int) -> list[bytes]:
         """Return the votes as JSON."""
         return encode_lines([one.votes for one in self.requests[start:stop]]).splitlines()
@@ -198,12 +204,8 @@ class Bulk:
         items, labels = list(found.values()), rows.labels[start : start + len(found)]
         if names.encode_labels(labels) is None:
             items = items[: _leading(names.encode_labels([label]) is not None for label in labels)]
-        own = panel.fusion.names
-        encoded = [item.encoded for item in items if item.encoded is not None and item.encoded.names is own]
-        if len(encoded) < len(items):
-            encoded = _encode_items(items, names, panel)
-        self._found = list(zip(items, encoded, strict=False))
-        return len(self._found)
+        self._found = read_waiting(items, panel.fusion)
+        return len(self._found.items)
 
     async def process(
         self, panel: Panel, rows: Rows, start: int, stop: int, token: Token
@@ -234,88 +236,134 @@ class Bulk:
             return None
 
     async def _learn(self, panel: Panel, rows: Rows, start: int, stop: int, token: Token) -> LabelAnswers:
-        labels = list(rows.labels[start:stop])
-        votes, names = rows.votes(panel, start, stop), panel.fusion.names.classes.names
-        batch = to_batch(panel.fusion, votes, KnownNames(panel.fusion).encode_labels(labels))
-        found = await self.panels.run(panel, LEARN, panel.fusion.learn_batch, batch)
-        predictions = [names[code] for code in found.codes.tolist()]
-        right = list(map(eq, labels, predictions))
-        texts, ends = rows.texts(start, stop), _label_texts(labels, predictions)
-        bodies = [b'{"votes":' + text + b"," + end for text, end in zip(texts, ends, strict=True)]
-        ids, first = self._insert(panel, LEARNED, rows.ids[start:stop], bodies, token, labels, right)
+        labels, fusion = rows.labels[start:stop], panel.fusion
+        votes, codes = rows.votes(panel, start, stop), KnownNames(fusion).encode_labels(labels)
+        assert codes is not None
+        found = await self.panels.run(panel, LEARN, fusion.learn_batch, to_batch(fusion, votes, codes))
+        predictions = list(map(fusion.names.classes.names.__getitem__, found.codes.tolist()))
+        right = (codes == found.codes).tolist()
+        first = self.database.next_positions(len(labels))
+        if _fits_chunk(rows, start, stop, votes, fusion):
+            chunk = make_chunk(first, fusion, votes, codes, found.codes)
+            ids = self._insert_chunk(panel, LEARNED, rows.ids[start:stop], chunk, token)
+        else:
+            pairs = zip(rows.texts(start, stop), _label_texts(labels, predictions), strict=True)
+            bodies = [b'{"votes":' + text + b"," + end for text, end in pairs]
+            ids = self._insert(panel, LEARNED, first, rows.ids[start:stop], bodies, token, labels, right)
         self.panels.learned(panel, first + len(ids) - 1, len(ids))
         return LabelAnswers(ids, predictions, right, first)
 
     async def _predict(self, panel: Panel, rows: Rows, start: int, stop: int, token: Token) -> PredictAnswers:
-        votes = rows.votes(panel, start, stop)
-        batch = to_batch(panel.fusion, votes, None)
-        found = await self.panels.run(panel, PREDICT, _predict_batch, panel.fusion, batch)
-        names = panel.fusion.names.classes.names
-        predictions = [names[code] for code in found.codes.tolist()]
-        version = b',"version":%d}' % panel.version if panel.version else b"}"
-        chosen = {one: b',"prediction":%b,"probabilities":' % encode(one) for one in set(predictions)}
-        probabilities = to_objects(list(map(class_key, names)), found.probabilities)
-        bodies = [
-            b'{"votes":' + text + prediction + each + version
-            for text, prediction, each in zip(
-                rows.texts(start, stop), map(chosen.__getitem__, predictions), probabilities, strict=True
-            )
-        ]
-        encoded: Iterable[EncodedVotes | None] = repeat(None)
-        if votes.nbytes <= sum(map(len, bodies)):  # most experts vote
-            tables = repeat(panel.fusion.names), repeat(votes)
-            encoded = map(EncodedVotes, *tables, range(len(predictions)), predictions)
-        ids, _ = self._insert(panel, PREDICTED, rows.ids[start:stop], bodies, token, encoded=encoded)
-        panel.waiting += len(ids)
-        keys = list(map(class_key, names))
-        return PredictAnswers(ids, predictions, keys, found.probabilities, probabilities, panel.version)
+        votes, fusion = rows.votes(panel, start, stop), panel.fusion
+        batch, version = to_batch(fusion, votes, None), panel.version
+        found = await self.panels.run(panel, PREDICT, _predict_batch, fusion, batch)
+        names = fusion.names.classes.names
+        keys, predictions = list(map(class_key, names)), list(map(names.__getitem__, found.codes.tolist()))
+        first = self.database.next_positions(len(votes))
+        answers = PredictAnswers([], predictions, keys, found.probabilities, version)
+        if _fits_chunk(rows, start, stop, votes, fusion):
+            chunk = make_chunk(first, fusion, votes, None, found.codes, found.probabilities, version)
+            answers.ids = self._insert_chunk(panel, PREDICTED, rows.ids[start:stop], chunk, token)
+        else:
+            end = b',"version":%d}' % version if version else b"}"
+            chosen = {one: b',"prediction":%b,"probabilities":' % encode(one) for one in set(predictions)}
+            chosen_texts = map(chosen.__getitem__, predictions)
+            parts = zip(rows.texts(start, stop), chosen_texts, answers.texts(), strict=True)
+            bodies = [b'{"votes":' + text + prediction + each + end for text, prediction, each in parts]
+            answers.ids = self._insert(panel, PREDICTED, first, rows.ids[start:stop], bodies, token)
+        panel.waiting += len(votes)
+        return answers
 
     async def _label(self, panel: Panel, rows: Rows, start: int, stop: int, token: Token) -> LabelAnswers:
-        ids, labels = rows.ids[start:stop], list(rows.labels[start:stop])
-        found = self._found[: len(labels)]  # another fusion may look for its own while the model learns
-        votes = _stack([encoded for _, encoded in found], panel)
-        batch = to_batch(panel.fusion, votes, KnownNames(panel.fusion).encode_labels(labels))
-        await self.panels.run(panel, LEARN, panel.fusion.learn_batch, batch)
-        first, written = self.database.next_positions(len(labels)), panel.batch[1]
-        items, predictions = [item for item, _ in found], [encoded.prediction for _, encoded in found]
-        right = list(map(eq, labels, predictions))
-        bodies = [b"{" + end for end in _label_texts(labels, predictions)]
+        ids, labels, fusion = rows.ids[start:stop], rows.labels[start:stop], panel.fusion
+        found = self._found  # another fusion may look for its own while the model learns
+        items, names = found.items[: len(labels)], KnownNames(fusion)
+        predictions, codes = found.predictions[: len(labels)], names.encode_labels(labels)
+        assert codes is not None
+        batch = to_batch(fusion, found.votes[: len(labels)], codes)
+        await self.panels.run(panel, LEARN, fusion.learn_batch, batch)
+        first, written, number = self.database.next_positions(len(labels)), panel.batch[1], panel.number
+        predicted, bodies = names.encode_predictions(predictions), None
+        if predicted is None:
+            right = list(map(eq, labels, predictions))
+            bodies = [b"{" + end for end in _label_texts(labels, predictions)]
+        else:
+            right = (codes == predicted).tolist()
+            panel.batch[0].append(make_chunk(first, fusion, None, codes, predicted).statement(number))
         positions = [item.position for item in items]
         for position, item, label, correct in zip(count(first), items, labels, right, strict=False):
             item.label, item.right, item.learned, item.written = label, correct, position, written
         self.store.keep_all(panel, ids, items)
         panel.waiting -= len(labels)
         self.panels.learned(panel, first + len(labels) - 1, len(labels))
-        now, number = self.database.now(), panel.number
+        now = self.database.now()
         events = insert_events(first, number, LABELLED, now, token.name, ids, bodies, positions)
         panel.batch[0].extend([events, set_learned(first, number, ids)])
         return LabelAnswers(ids, predictions, right, first)
+
+    def _insert_chunk(
+        self, panel: Panel, kind: int, given: list[Any], chunk: Chunk, token: Token
+    ) -> list[str]:
+        """Write new items whose content is in a chunk; return their ids, new ones where none was given."""
+        ids, has_id = _identify(given)
+        now, number, written = self.database.now(), panel.number, panel.batch[1]
+        if kind == LEARNED:
+            self.store.remember_run(panel, LearnedRun(ids, has_id, now, chunk, written))
+        else:
+            fields = range(chunk.first, chunk.last + 1), _contents(has_id), repeat(now), repeat(chunk)
+            none, false = repeat(None), repeat(False)
+            items = list(map(Item, *fields, none, none, false, none, false, repeat(written)))
+            self.store.remember_all(panel, ids, items, chunk.bytes_per_row * len(items))
+        events = insert_events(chunk.first, number, kind, now, token.name, ids, None)
+        panel.batch[0].extend([chunk.statement(number), events])
+        panel.batch[0].extend(insert_items(chunk.first, number, kind, ids, has_id))
+        return ids
 
     def _insert(
         self,
         panel: Panel,
         kind: int,
+        first: int,
         given: list[Any],
         bodies: list[bytes],
         token: Token,
         labels: Iterable[Any] = repeat(None),
         right: Iterable[bool] = repeat(False),
-        encoded: Iterable[EncodedVotes | None] = repeat(None),
-    ) -> tuple[list[str], int]:
-        """Write new items; return their ids, new ones where none was given, and the first position."""
-        now, number, size = self.database.now(), panel.number, len(given)
-        first, written = self.database.next_positions(size), panel.batch[1]
-        has_id = [id_ is not msgspec.UNSET for id_ in given]
-        ids = given if all(has_id) else [new_id() if id_ is msgspec.UNSET else id_ for id_ in given]
-        positions = range(first, first + size)
-        contents = [AS_STORED if known else NO_ID for known in has_id]
+    ) -> list[str]:
+        """Write new items with bodies of their own, as `_insert_chunk` does."""
+        ids, has_id = _identify(given)
+        now, number, written = self.database.now(), panel.number, panel.batch[1]
+        positions = range(first, first + len(ids))
         learned: Iterable[int | None] = positions if kind == LEARNED else repeat(None)
-        fields = repeat(now), bodies, learned, labels, right, repeat(None), repeat(False), encoded
-        items = list(map(Item, positions, contents, *fields, repeat(written)))
-        self.store.remember_all(panel, ids, items)
+        fields = repeat(now), bodies, learned, labels, right, repeat(None), repeat(False)
+        items = list(map(Item, positions, _contents(has_id), *fields, repeat(written)))
+        self.store.remember_all(panel, ids, items, sum(map(len, bodies)))
         panel.batch[0].append(insert_events(first, number, kind, now, token.name, ids, bodies))
         panel.batch[0].extend(insert_items(first, number, kind, ids, has_id))
-        return ids, first
+        return ids
+
+
+def _fits_chunk(rows: Rows, start: int, stop: int, votes: Codes, fusion: Fusion) -> bool:
+    """Whether codes say all about votes, and take less space than JSON.
+
+    In JSON a vote that is null is not the same content as one that is left out.
+    """
+    given = votes >= 0
+    count, columns = int(given.sum()), int(given.any(axis=0).sum())
+    if isinstance(rows, JsonRows) and rows.count_votes(start, stop) != count:
+        return False
+    return len(votes) * columns * code_size(len(fusion.names.classes)) <= WORTH * count
+
+
+def _identify(given: list[Any]) -> tuple[list[str], list[bool]]:
+    """Return ids, new ones where none was given, and which of them were."""
+    has_id = [id_ is not msgspec.UNSET for id_ in given]
+    return given if all(has_id) else [new_id() if id_ is msgspec.UNSET else id_ for id_ in given], has_id
+
+
+def _contents(has_id: list[bool]) -> list[bytes]:
+    """Return what `Item.content` says of new items."""
+    return [AS_STORED if known else NO_ID for known in has_id]
 
 
 def _label_texts(labels: list[Any], predictions: list[Any]) -> list[bytes]:
@@ -328,25 +376,3 @@ def _label_texts(labels: list[Any], predictions: list[Any]) -> list[bytes]:
         for label, prediction in set(pairs)
     }  # fmt: skip
     return [texts[pair] for pair in pairs]
-
-
-def _encode_items(items: list[Item], names: KnownNames, panel: Panel) -> list[EncodedVotes]:
-    """Return the votes of items as codes, up to the first item that has new names, scores or attributes."""
-    stored = [decode_item(item.body) for item in items]
-    stored = stored[: _leading(one.attributes is None and names.have(one.votes) for one in stored)]
-    table = names.encode_votes([one.votes or {} for one in stored])
-    if table is None:
-        return []
-    return [EncodedVotes(panel.fusion.names, table, row, one.prediction) for row, one in enumerate(stored)]
-
-
-def _stack(encoded: list[EncodedVotes], panel: Panel) -> Codes:
-    """Return votes that are rows of several tables as one; the fusion may know more experts since."""
-    places: dict[int, list[int]] = {}
-    for place, one in enumerate(encoded):
-        places.setdefault(id(one.table), []).append(place)
-    found = np.full((len(encoded), len(panel.fusion.names.experts)), -1, np.int32)
-    for chosen in places.values():
-        table = encoded[chosen[0]].table
-        found[chosen, : table.shape[1]] = table[[encoded[place].row for place in chosen]]
-    return found

@@ -56,6 +56,14 @@ AND kind NOT IN ({CREATED}, {DELETED}) AND NOT EXISTS (
     SELECT 1 FROM items i WHERE i.fusion = events.fusion AND i.id = events.id AND i.position = events.position
 )
 """
+# of the chunks with these positions, those none of whose events is left
+REMOVE_CHUNKS = """
+DELETE FROM chunks WHERE fusion = ?1 AND first <= ?3
+AND first >= coalesce((SELECT max(first) FROM chunks WHERE fusion = ?1 AND first <= ?2 + 1), 0)
+AND last <= ?4
+AND NOT EXISTS (SELECT 1 FROM events e WHERE e.position BETWEEN chunks.first AND chunks.last)
+"""
+REMOVALS = KEEP_HASHES, REMOVE_ITEMS, REMOVE_AMENDMENTS, REMOVE_MODELS, REMOVE_EVENTS, REMOVE_CHUNKS
 
 
 class Compaction:
@@ -147,9 +155,6 @@ class Compaction:
             found = await asyncio.to_thread(self.database.rows, CHUNK_END, number, low, horizon, CHUNK - 1)
             high = found[0][0] if found else horizon
             values = number, low, high, horizon
-            statements: list[Statement] = [
-                (sql, values)
-                for sql in (KEEP_HASHES, REMOVE_ITEMS, REMOVE_AMENDMENTS, REMOVE_MODELS, REMOVE_EVENTS)
-            ]
+            statements: list[Statement] = [(sql, values) for sql in REMOVALS]
             await self.panels.submit(statements)
             low = high

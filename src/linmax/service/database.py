@@ -17,21 +17,20 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
-from operator import getitem
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import apsw
 
 from linmax._files import lock_file, unlock_file
+from linmax.service.connections import connect
 from linmax.service.problems import FolderInUseError, ServiceError
-from linmax.service.schema import INSERT_EVENT, INSERT_ITEM, SET_LEARNED, id_hash, migrate
+from linmax.service.schema import INSERT_EVENT, INSERT_ITEM, SET_LEARNED, migrate
 
 FILE, LOCK = "linmax.db", "linmax.lock"
 MAX_GROUP = 4096  # writes in one transaction
 GATHER = 0.002  # seconds for which a group waits for more requests while they come
 QUICK = frozenset({INSERT_EVENT, INSERT_ITEM, SET_LEARNED})  # statements that write one row each
-LARGEST_WAL = 64 << 20  # bytes that the file beside the database keeps after a checkpoint
 RETRY = 2.0  # seconds between two attempts to write to a disk that was full
 EVENT_UP_TO = "SELECT position, time FROM events WHERE position <= ? ORDER BY position DESC LIMIT 1"
 
@@ -120,7 +119,7 @@ class Database:
             raise ValueError(f"{folder} is not the data folder of a server: it has no {FILE}")
         self._lock = None if read_only else _lock_folder(folder)
         try:
-            self._writer = None if read_only else self._connect()
+            self._writer = None if read_only else connect(self.path)
             migrate(self._writer or self._reader(), read_only)
             (latest,) = self.rows(
                 "SELECT max(time) FROM events WHERE position > ?", self.last_position() - 1
@@ -133,18 +132,6 @@ class Database:
         if not read_only:
             self._thread = threading.Thread(target=self._write_all, name="linmax-log", daemon=True)
             self._thread.start()
-
-    def _connect(self, *, reads: bool = False) -> apsw.Connection:
-        flags = apsw.SQLITE_OPEN_READONLY if reads else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-        connection = apsw.Connection(str(self.path), flags=flags)
-        connection.set_busy_timeout(5000)
-        if not reads:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute(f"PRAGMA journal_size_limit = {LARGEST_WAL}")
-            connection.create_scalar_function("id_hash", id_hash, 1, deterministic=True)  # type: ignore[arg-type]
-            connection.create_scalar_function("row_of", getitem, 2)  # type: ignore[arg-type]
-        return connection
 
     def now(self) -> float:
         """Return the time of an event, which never goes back: the clock is read when the server starts."""
@@ -161,12 +148,15 @@ class Database:
         if self._reader().in_transaction:
             yield from self._reader().execute(sql, bindings)
             return
-        with contextlib.closing(self._connect(reads=True)) as connection:
+        with contextlib.closing(connect(self.path, reads=True)) as connection:
             yield from connection.execute(sql, bindings)
 
     @contextlib.contextmanager
     def consistent(self) -> Iterator[None]:
         """Read the state of one moment within this block, in this thread, whatever is written meanwhile."""
+        if self._reader().in_transaction:
+            yield
+            return
         self.rows("BEGIN")
         try:
             yield
@@ -176,7 +166,7 @@ class Database:
     def _reader(self) -> apsw.Connection:
         connection: apsw.Connection | None = getattr(self._readers, "connection", None)
         if connection is None:
-            self._readers.connection = connection = self._connect(reads=True)
+            self._readers.connection = connection = connect(self.path, reads=True)
             self._open_readers.append(connection)
         return connection
 

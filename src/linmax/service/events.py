@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from linmax.service.chunks import BODY
 from linmax.service.database import Database
 from linmax.service.problems import ServiceError
 from linmax.service.schema import (
@@ -35,8 +36,8 @@ KINDS = {
     CHANGED: "changed",
 }
 SHOWN = ("prediction", "label", "right", "replaces", "reason", "events")  # of the body of an event
-AFTER = """
-SELECT position, kind, id, time, actor, body FROM events
+AFTER = f"""
+SELECT position, kind, id, time, actor, {BODY.format("events")} FROM events
 WHERE fusion = ? AND position > ? ORDER BY position LIMIT ?
 """
 MOST = 500  # events in one piece

@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from linmax._files import open_atomic, resolve_output
+from linmax.service.chunks import BODY
 from linmax.service.database import Database
 from linmax.service.messages import StoredItem
 from linmax.service.schema import AMENDMENT
 from linmax.validation import require_extra
 
 ITEMS = f"""
-SELECT i.id, e.time, e.body, l.body, a.label, a.by
+SELECT i.id, e.time, {BODY.format("e")}, {BODY.format("l")}, a.label, a.by
 FROM items i JOIN events e ON e.position = i.position
 LEFT JOIN events l ON l.position = i.learned
 {AMENDMENT.format("i.learned")}

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from itertools import islice
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -21,12 +20,13 @@ from numpy.typing import NDArray
 
 from linmax.service.answers import HistoryAnswer, HistoryPoints
 from linmax.service.class_keys import class_of
+from linmax.service.coded_trials import CodedTrials, read_trials
 from linmax.service.database import Statement
+from linmax.service.learned_trials import Trial, trials_of
 from linmax.service.messages import Label
 from linmax.service.panel import Panel
 from linmax.service.panels import PanelClosedError, Panels
 from linmax.service.problems import ServiceError
-from linmax.service.replay import Trial, trials_of
 
 LAST_STORED = "SELECT body FROM histories WHERE fusion = ? AND position <= ? ORDER BY position DESC LIMIT 1"
 INSERT = "INSERT OR REPLACE INTO histories VALUES (?, ?, ?, ?)"
@@ -117,26 +117,46 @@ class History:
             self._add(trials[start : start + rows])
 
     def _add(self, trials: list[Trial]) -> None:
+        votes, labels = self._encode(trials)
+        wrong = np.array([one.prediction != one.label for one in trials])
+        positions = np.array([one.position for one in trials])
+        self._count(votes, labels, wrong, positions, np.array([one.time for one in trials]))
+
+    def add_coded(self, trials: CodedTrials) -> bool:
+        """Count the trials of a chunk; False if some of their names are new, or they are too large."""
+        if len(trials) * len(self._experts) > CELLS:
+            return False
+        found = trials.encode(self._experts, self._classes)
+        if found is None:
+            return False
+        chunk = trials.chunk
+        positions, times = np.arange(chunk.first, chunk.last + 1), np.full(len(trials), trials.time)
+        wrong: Any = chunk.predictions != chunk.labels
+        self._count(found[0], found[1].astype(np.int64), wrong, positions, times)
+        return True
+
+    def _count(
+        self, votes: NDArray[np.int32], labels: Longs, wrong: NDArray[np.bool_], positions: Longs, times: Any
+    ) -> None:
+        """Count trials, as codes."""
         from linmax.evaluate.progressive import plurality  # a start of the server does not wait for it
 
-        votes, labels = self._encode(trials)
         self._class_counts = _grown(self._class_counts, len(self._classes))
         self._expert_correct = _grown(self._expert_correct, len(self._experts))
-        numbers = self.trials + 1 + np.arange(len(trials))
+        numbers = self.trials + 1 + np.arange(len(labels))
         correct = np.cumsum(votes == labels[:, None], axis=0, dtype=np.int64)
         correct += self._expert_correct
         mistakes = {
-            "linmax": [one.prediction != one.label for one in trials],
+            "linmax": wrong,
             "plurality": plurality(votes, len(self._classes)) != labels,
             "most_frequent_class": self._frequent_classes(labels.tolist()) != labels,
         }
         counts = {
             name: np.cumsum(wrong) + self._last[COLUMNS.index(name)] for name, wrong in mistakes.items()
         }
-        counts["trials"], counts["position"] = numbers, np.array([one.position for one in trials])
+        counts["trials"], counts["position"] = numbers, positions
         counts["best_expert"] = numbers - (correct.max(axis=1) if correct.shape[1] else 0)
         table = np.column_stack([counts[name] for name in COLUMNS])
-        times = np.array([one.time for one in trials])
         self._last, self._last_time = table[-1], float(times[-1])
         self._expert_correct = correct[-1]
         kept = numbers % self.width == 0
@@ -313,16 +333,31 @@ class Histories:
             found = self._database.rows(LAST_STORED, panel.number, until)
             history = History.from_bytes(found[0][0]) if found else History(panel.settings.classes or [])
         before = history.trials
-        trials = trials_of(self._database, panel.number, history.position, until)
-        while chunk := list(islice(trials, GENTLE if gently and not self._asked else CHUNK)):
-            history.add(chunk)
-            if self._panels.closing:
-                raise InterruptedError("the server stops")
-            if gently and not self._asked:
-                time.sleep(PAUSE)
+        with self._database.consistent():
+            self._read(panel.number, history, until, gently)
         history.position = until
         if history.trials // STORE_EVERY == before // STORE_EVERY:
             return history, []
         row = panel.number, until, history.trials, history.to_bytes()
         thin = panel.number, KEEP_EVERY, history.trials // KEEP_EVERY
         return history, [(THIN, thin), (INSERT, row)]
+
+    def _read(self, number: int, history: History, until: int, gently: bool) -> None:
+        """Count the events after those of a history."""
+
+        def is_gentle() -> bool:
+            return gently and not self._asked
+
+        after = history.position
+        for trials in read_trials(
+            self._database, number, after, until, lambda: GENTLE if is_gentle() else CHUNK
+        ):
+            if not isinstance(trials, CodedTrials):
+                history.add(trials)
+            elif not history.add_coded(trials):
+                chunk = trials.chunk
+                history.add(list(trials_of(self._database, number, chunk.first - 1, chunk.last)))
+            if self._panels.closing:
+                raise InterruptedError("the server stops")
+            if is_gentle():
+                time.sleep(PAUSE)

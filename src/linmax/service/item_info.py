@@ -10,6 +10,7 @@ import msgspec
 from linmax.fusion import Fusion
 from linmax.service import replay
 from linmax.service.answers import ItemInfo
+from linmax.service.chunks import BODY
 from linmax.service.class_keys import class_key, typed_votes
 from linmax.service.item_store import EXPIRED, check_not_compacted, decode_item
 from linmax.service.panel import Panel
@@ -18,7 +19,8 @@ from linmax.service.problems import ServiceError
 from linmax.service.schema import AMENDMENT, LAST_LABEL
 
 FIND = f"""
-SELECT i.position, i.learned, e.time, e.body, l.time, l.body, a.by IS NOT NULL AND a.label IS NULL,
+SELECT i.position, i.learned, e.time, {BODY.format("e")}, l.time, {BODY.format("l")},
+a.by IS NOT NULL AND a.label IS NULL,
 {LAST_LABEL.format("i.learned")}
 FROM items i JOIN events e ON e.position = i.position
 LEFT JOIN events l ON l.position = i.learned

@@ -12,16 +12,16 @@ from typing import Any
 
 import msgspec
 
+from linmax.service.chunks import BODY, Chunk
 from linmax.service.database import Database
 from linmax.service.messages import LearnRequest, PredictRequest, StoredItem, content_of, encode_content
 from linmax.service.panel import Panel
 from linmax.service.panels import Panels
 from linmax.service.problems import ServiceError
-from linmax.service.schema import AMENDMENT, AS_STORED, LAST_LABEL, SET_LEARNED, id_hash
-from linmax.service.vote_codes import Codes
+from linmax.service.schema import AMENDMENT, AS_STORED, LAST_LABEL, NO_ID, SET_LEARNED, id_hash
 
 FIND = f"""
-SELECT i.id, i.position, i.content, i.learned, e.time, e.body, l.body, a.by,
+SELECT i.id, i.position, i.content, i.learned, e.time, {BODY.format("e")}, {BODY.format("l")}, a.by,
 a.by IS NOT NULL AND a.label IS NULL, {LAST_LABEL.format("i.learned")}
 FROM items i JOIN events e ON e.position = i.position
 LEFT JOIN events l ON l.position = i.learned
@@ -30,6 +30,7 @@ WHERE i.fusion = ? AND i.id
 """
 FIND_ITEM = FIND + "= ?"
 FIND_ITEMS = FIND + "IN (SELECT value FROM json_each(?))"
+HAS_ITEMS = "SELECT i.id FROM json_each(?2) j CROSS JOIN items i ON i.fusion = ?1 AND i.id = j.value"
 HAS_ITEM = "SELECT 1 FROM items WHERE fusion = ? AND id = ?"
 IS_COMPACTED = "SELECT 1 FROM compacted_ids WHERE fusion = ? AND hash = ?"
 ARE_COMPACTED = """
@@ -49,27 +50,6 @@ decode, encode = msgspec.json.decode, msgspec.json.encode
 decode_item = msgspec.json.Decoder(StoredItem).decode
 
 
-class EncodedVotes(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """The votes of an item as codes, so that they are not read again when its label comes in a batch.
-
-    Attributes
-    ----------
-    names : Names
-        The names of the session that has encoded them.
-    table : ndarray of int32
-        The codes of several items, as from `KnownNames.encode_votes`.
-    row : int
-        The row of this item.
-    prediction : class
-        Its prediction.
-    """
-
-    names: Any
-    table: Codes
-    row: int
-    prediction: Any
-
-
 class Item(msgspec.Struct, eq=False, gc=False):
     """An item that has been predicted or learned.
 
@@ -81,7 +61,7 @@ class Item(msgspec.Struct, eq=False, gc=False):
         What is known about the content of the request that brought it: `NO_ID`, `AS_STORED` or a checksum.
     time : float
         When that was.
-    body : bytes
+    stored : bytes or Chunk
         The votes and the prediction, as they are in the log.
     learned : int or None
         The position of the event that taught its label; None if it has none, EXPIRED if it came too late.
@@ -91,8 +71,6 @@ class Item(msgspec.Struct, eq=False, gc=False):
         The position of the event that has amended the label.
     excluded : bool
         Whether the label does not count.
-    encoded : EncodedVotes or None
-        The votes as codes, if they came in a batch.
     written : Future
         Done when the latest event of the item is on disk; None if it was read from there.
     """
@@ -100,19 +78,23 @@ class Item(msgspec.Struct, eq=False, gc=False):
     position: int
     content: bytes
     time: float
-    body: bytes
+    stored: bytes | Chunk
     learned: int | None = None
     label: Any = None
     right: bool = False
     amended: int | None = None
     excluded: bool = False
-    encoded: EncodedVotes | None = None
     written: asyncio.Future[None] | None = None
 
     @property
     def size(self) -> int:
         """The bytes that it keeps in memory."""
-        return len(self.body) + (0 if self.encoded is None else 4 * self.encoded.table.shape[1])
+        return self.stored.bytes_per_row if isinstance(self.stored, Chunk) else len(self.stored)
+
+    @property
+    def body(self) -> bytes:
+        """The votes and the prediction as JSON."""
+        return self.stored.body(self.position) if isinstance(self.stored, Chunk) else self.stored
 
     @property
     def taught(self) -> bool:
@@ -146,6 +128,38 @@ class Item(msgspec.Struct, eq=False, gc=False):
             await asyncio.shield(self.written)
 
 
+class LearnedRun(msgspec.Struct, eq=False):
+    """Items that were learned together; all that they have in common is kept once.
+
+    Attributes
+    ----------
+    ids, given : list
+        Their ids, and whether each came with the request.
+    time : float
+        When they were learned.
+    chunk : Chunk
+        Their content.
+    written : Future
+        Done when they are on disk.
+    """
+
+    ids: list[str]
+    given: list[bool]
+    time: float
+    chunk: Chunk
+    written: asyncio.Future[None]
+    rows: dict[str, int] = {}
+
+    def item(self, id_: str) -> Item:
+        """Return one of the items."""
+        if not self.rows:
+            self.rows = {one: row for row, one in enumerate(self.ids)}
+        row, chunk = self.rows[id_], self.chunk
+        position, content = chunk.first + row, AS_STORED if self.given[row] else NO_ID
+        label, right = chunk.label(position), chunk.is_right(position)
+        return Item(position, content, self.time, chunk, position, label, right, written=self.written)
+
+
 class ItemStore:
     """The items of all fusions.
 
@@ -161,11 +175,13 @@ class ItemStore:
         self.hold = HOLD
         self._recent: OrderedDict[tuple[int, str], Item] = OrderedDict()
         self._bytes = 0
+        self._runs: dict[int, dict[str, LearnedRun]] = {}  # on their way to disk, by fusion and id
         self._awaited: dict[tuple[int, str], asyncio.Event] = {}
         forget_panels = self.database.on_failure
 
         def forget_all() -> None:
             self._recent.clear()
+            self._runs.clear()
             self._bytes = 0
             forget_panels()
 
@@ -176,6 +192,11 @@ class ItemStore:
         key = panel.number, id_
         item = self._recent.get(key)
         if item is None:
+            run = self._runs.get(panel.number, {}).get(id_)
+            if run is not None:
+                item = run.item(id_)
+                self.remember(panel, id_, item)
+                return item
             if id_ in panel.missing:
                 return None
             if not self.database.rows(HAS_ITEM, *key):  # a fifth of the time of FIND_ITEM
@@ -204,12 +225,18 @@ class ItemStore:
 
     def look_up(self, panel: Panel, ids: Iterable[str]) -> set[str]:
         """Read the items with these ids into memory; return the ids that no item has or had."""
-        unknown = {id_ for id_ in ids if (panel.number, id_) not in self._recent}
+        runs = self._runs.get(panel.number, {})
+        wanted = [id_ for id_ in ids if (panel.number, id_) not in self._recent and id_ not in runs]
+        unknown = set(wanted)
         if not unknown:
             return unknown
-        for row in self.database.rows(FIND_ITEMS, panel.number, encode(list(unknown)).decode()):
-            self._read(panel, *row)
-            unknown.discard(row[0])
+        # without an index of the wanted ids, which FIND_ITEMS makes: most of them are new
+        stored = self.database.rows(HAS_ITEMS, panel.number, encode(wanted).decode())
+        if stored:
+            text = encode(list({id_ for (id_,) in stored})).decode()
+            for row in self.database.rows(FIND_ITEMS, panel.number, text):
+                self._read(panel, *row)
+                unknown.discard(row[0])
         if panel.horizon and unknown:
             by_hash = {id_hash(id_): id_ for id_ in unknown}
             text = encode([one.hex() for one in by_hash]).decode()
@@ -260,17 +287,35 @@ class ItemStore:
             self._awaited.pop(key).set()
         self._drop_oldest()
 
-    def remember_all(self, panel: Panel, ids: list[str], items: list[Item]) -> None:
-        """Keep new items in memory, as `remember` does each of them."""
+    def remember_all(self, panel: Panel, ids: list[str], items: list[Item], size: int) -> None:
+        """Keep new items in memory, as `remember` does each of them; their size is known."""
         new = dict(zip(zip(repeat(panel.number), ids, strict=False), items, strict=True))
-        if self._awaited or not new.keys().isdisjoint(self._recent):
+        if self._awaited or not new.keys().isdisjoint(self._recent.keys()):
             for id_, item in zip(ids, items, strict=True):
                 self.remember(panel, id_, item)
             return
         self._recent.update(new)
         panel.missing.difference_update(ids)
-        self._bytes += sum([item.size for item in items])
+        self._bytes += size
         self._drop_oldest()
+
+    def remember_run(self, panel: Panel, run: LearnedRun) -> None:
+        """Keep new items in memory that were learned together, until they are on disk."""
+        self._runs.setdefault(panel.number, {}).update(dict.fromkeys(run.ids, run))
+        panel.missing.difference_update(run.ids)
+        if self._awaited:
+            for key in zip(repeat(panel.number), run.ids, strict=False):
+                if key in self._awaited:
+                    self._awaited.pop(key).set()
+        run.written.add_done_callback(lambda _: self._forget_run(panel.number, run))
+
+    def _forget_run(self, number: int, run: LearnedRun) -> None:
+        runs = self._runs.get(number, {})
+        for id_ in run.ids:
+            if runs.get(id_) is run:
+                del runs[id_]
+        if not runs:
+            self._runs.pop(number, None)
 
     def _drop_oldest(self) -> None:
         while len(self._recent) > MAX_ITEMS or self._bytes > MAX_BYTES:
@@ -295,6 +340,9 @@ class ItemStore:
         for key, item in list(self._recent.items()):
             if key[0] == panel.number and not item.on_its_way:
                 self._drop(key)
+        for run in set(self._runs.get(panel.number, {}).values()):
+            if run.written.done():
+                self._forget_run(panel.number, run)
 
     def _drop(self, key: tuple[int, str]) -> None:
         self._bytes -= self._recent.pop(key).size

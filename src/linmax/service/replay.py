@@ -7,8 +7,7 @@ import functools
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,20 +18,13 @@ import linmax
 from linmax.fusion import Fusion
 from linmax.fusion.model_file import fingerprint, from_bytes, to_bytes
 from linmax.service.class_keys import typed_votes
+from linmax.service.coded_trials import CodedTrials, read_trials
 from linmax.service.database import Database, Statement
-from linmax.service.messages import FusionSettings, Label
+from linmax.service.learned_trials import Trial, trials_of
+from linmax.service.messages import FusionSettings
 from linmax.service.schema import AMENDMENT, CREATED, EXCLUDED, LABELLED, LEARNED, RELABELLED, UPLOADED
-from linmax.service.vote_codes import KnownNames, to_batch
+from linmax.service.vote_codes import Codes, KnownNames, to_batch
 
-EVENTS = f"""
-SELECT e.position, e.time, e.body, v.body, a.label
-FROM events e
-LEFT JOIN events v ON v.position = e.item
-{AMENDMENT.format("e.position")}
-WHERE e.fusion = ? AND e.position > ? AND e.position <= ? AND e.kind IN (?, ?)
-AND (a.position IS NULL OR a.label IS NOT NULL)
-ORDER BY e.position
-"""
 LATEST = f"""
 SELECT position FROM events WHERE fusion = ? AND position <= ?
 AND kind IN ({CREATED}, {LABELLED}, {LEARNED}, {RELABELLED}, {EXCLUDED}, {UPLOADED})
@@ -48,21 +40,12 @@ THIN = """
 DELETE FROM snapshots WHERE fusion = ? AND trials / ? = ? AND code = ?
 AND position > (SELECT horizon FROM fusions WHERE fusions.fusion = snapshots.fusion)
 """
+WITHOUT_CONTENT = """
+SELECT e.position FROM events e WHERE length(e.body) = 0 AND e.position >
+coalesce((SELECT last FROM chunks WHERE first <= e.position ORDER BY first DESC LIMIT 1), 0) LIMIT 10
+"""  # events whose chunk is not there
 INSERT_SNAPSHOT = "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?, ?)"
 CHUNK = 1000  # events that are learned at once
-decode = msgspec.json.decode
-
-
-class _Learned(msgspec.Struct):
-    """What is read of the body of an event; its probabilities are not, which saves time."""
-
-    votes: dict[str, Any] | None = None
-    attributes: dict[str, Any] | None = None
-    label: Label | None = None
-    prediction: Label | None = None
-
-
-decode_learned = msgspec.json.Decoder(_Learned).decode
 
 
 class State(NamedTuple):
@@ -92,31 +75,9 @@ class State(NamedTuple):
     left_out: tuple[str, ...] = ()
 
 
-class Trial(NamedTuple):
-    """An item that was learned, with the prediction that was answered, and its label as amended."""
-
-    position: int
-    time: float
-    votes: dict[str, Any] | None
-    label: Any
-    prediction: Any
-    attributes: dict[str, Any] | None = None
-
-
 def new_fusion(settings: FusionSettings) -> Fusion:
     """Return the session that a fusion starts with; a ValueError says what is wrong with the settings."""
     return Fusion(settings.learner, classes=settings.classes, on_new_class=settings.on_new_class)
-
-
-def trials_of(database: Database, number: int, after: int, until: int) -> Iterator[Trial]:
-    """Yield what a fusion learned between two positions, as amended since: excluded events are left out."""
-    for position, time_, body, votes, label in database.iterate(
-        EVENTS, number, after, until, LABELLED, LEARNED
-    ):
-        own = decode_learned(body)
-        item = own if votes is None else decode_learned(votes)
-        truth = own.label if label is None else decode(label)
-        yield Trial(position, time_, item.votes, truth, own.prediction, item.attributes)
 
 
 def restore(
@@ -141,17 +102,18 @@ def restore(
     keep_going
         Called now and then; False ends the work with an InterruptedError.
     """
-    found = database.rows(
-        "SELECT position, model FROM snapshots WHERE fusion = ? AND position <= ?"
-        " ORDER BY position DESC LIMIT 1",
-        number, until,
-    )  # fmt: skip
-    if found:
-        at, model = found[0]
-        state = State(from_bytes(model, f"the snapshot at position {at}"), at, at, at, 0)
-    else:
-        state = State(new_fusion(settings), 0, 0, 0, 0)
-    return advance(database, number, state, until, keep_going)
+    with database.consistent():
+        found = database.rows(
+            "SELECT position, model FROM snapshots WHERE fusion = ? AND position <= ?"
+            " ORDER BY position DESC LIMIT 1",
+            number, until,
+        )  # fmt: skip
+        if found:
+            at, model = found[0]
+            state = State(from_bytes(model, f"the snapshot at position {at}"), at, at, at, 0)
+        else:
+            state = State(new_fusion(settings), 0, 0, 0, 0)
+        return advance(database, number, state, until, keep_going)
 
 
 def advance(
@@ -161,22 +123,53 @@ def advance(
 
     An event that cannot be learned is left out: amendments of others may have changed the kind of classes.
     """
+    with database.consistent():
+        return _advance(database, number, state, until, keep_going)
+
+
+def _advance(
+    database: Database, number: int, state: State, until: int, keep_going: Callable[[], bool]
+) -> State:
     uploaded = database.rows(LAST_UPLOAD, number, state.position, until)
     if uploaded:
         at, model = uploaded[0]
         fusion = from_bytes(model, f"the model that was uploaded at position {at}")
         state = State(fusion, at, at, state.snapshot, state.learned + 1)
     fusion, learned, left_out = state.fusion, state.learned, list(state.left_out)
-    trials = trials_of(database, number, state.position, until)
-    while chunk := list(islice(trials, CHUNK)):
-        faults = [] if _learn_together(fusion, chunk) else _learn_each(fusion, chunk)
-        left_out += faults
-        learned += len(chunk) - len(faults)
+    for trials in read_trials(database, number, state.position, until, lambda: CHUNK):
+        count = len(trials)
+        if isinstance(trials, CodedTrials):
+            if _learn_coded(fusion, trials):
+                learned += count
+                trials = []
+            else:
+                trials = list(trials_of(database, number, trials.chunk.first - 1, trials.chunk.last))
+        if trials:
+            faults = [] if _learn_together(fusion, trials) else _learn_each(fusion, trials)
+            left_out += faults
+            learned += count - len(faults)
         if not keep_going():
             raise InterruptedError("the server stops")
     latest = database.rows(LATEST, number, until)
     version = max(latest[0][0] if latest else 0, state.version)  # before the horizon, events are missing
     return State(fusion, max(until, state.position), version, state.snapshot, learned, tuple(left_out))
+
+
+def _learn_coded(fusion: Fusion, trials: CodedTrials) -> bool:
+    """Learn the trials of a chunk at once; False if that is not possible."""
+    names = fusion.names
+    if fusion.needs != {"votes"} or not names.experts.names or not names.classes.names:
+        return False
+    codes = trials.encode(names.experts.codes, names.classes.codes)
+    return codes is not None and _learn_codes(fusion, *codes)
+
+
+def _learn_codes(fusion: Fusion, votes: Codes, labels: Codes) -> bool:
+    try:
+        fusion.learn_batch(to_batch(fusion, votes, labels))
+    except ValueError:  # nothing was learned
+        return False
+    return True
 
 
 def _learn_together(fusion: Fusion, trials: list[Trial]) -> bool:
@@ -186,13 +179,7 @@ def _learn_together(fusion: Fusion, trials: list[Trial]) -> bool:
     names = KnownNames(fusion)
     votes = names.encode_votes([one.votes or {} for one in trials])
     labels = names.encode_labels([one.label for one in trials])
-    if votes is None or labels is None:
-        return False
-    try:
-        fusion.learn_batch(to_batch(fusion, votes, labels))
-    except ValueError:  # nothing was learned
-        return False
-    return True
+    return votes is not None and labels is not None and _learn_codes(fusion, votes, labels)
 
 
 def _learn_each(fusion: Fusion, trials: list[Trial]) -> list[str]:
@@ -281,6 +268,10 @@ def _damages(database: Database) -> list[str]:
             " WHERE v.position IS NULL OR (i.learned > 0 AND l.position IS NULL) LIMIT 10"
         )
         found = [f"the item {id_!r} of {name} has no event in the log" for id_, name in orphans]
+        found += [
+            f"the content of the event at position {position} is missing"
+            for (position,) in database.rows(WITHOUT_CONTENT)
+        ]
     return found
 
 

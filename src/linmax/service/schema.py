@@ -11,7 +11,7 @@ import apsw
 
 import linmax
 
-VERSION = 3
+VERSION = 4
 # kinds of events
 PREDICTED, LABELLED, LEARNED, RELABELLED, EXCLUDED, CREATED, DELETED, TOKEN_CREATED, TOKEN_REVOKED = range(
     1, 10
@@ -82,7 +82,15 @@ CREATE TABLE offsets (
     fusion INTEGER NOT NULL, source TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (fusion, source)
 ) WITHOUT ROWID;
 """
-STEPS = {1: FIRST, 2: SECOND, 3: THIRD}
+# what the events of a batch say; from here on the body of an event may be empty, see `linmax.service.chunks`
+FOURTH = """
+CREATE TABLE chunks (
+    first INTEGER PRIMARY KEY, last INTEGER NOT NULL, fusion INTEGER NOT NULL, names BLOB NOT NULL,
+    votes BLOB, labels BLOB, predictions BLOB NOT NULL, probabilities BLOB
+);
+CREATE INDEX chunks_of_fusion ON chunks (fusion, first);
+"""
+STEPS = {1: FIRST, 2: SECOND, 3: THIRD, 4: FOURTH}
 
 INSERT_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_ITEM = "INSERT INTO items VALUES (?, ?, ?, ?, ?)"

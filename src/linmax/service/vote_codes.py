@@ -80,6 +80,16 @@ class KnownNames:
         codes = self._encode(labels)
         return None if codes is None or (codes < 0).any() else codes
 
+    def encode_predictions(self, predictions: Sequence[Any]) -> Codes | None:
+        """Return predictions as codes, -1 where there is none; None if some of them are not known.
+
+        Parameters
+        ----------
+        predictions
+            The predictions.
+        """
+        return self._encode(predictions)
+
     def _encode(self, values: Sequence[Any]) -> Codes | None:
         try:
             codes = np.fromiter(map(self._codes.__getitem__, values), np.int32, len(values))

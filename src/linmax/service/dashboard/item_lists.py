@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from linmax.service.chunks import BODY
 from linmax.service.dashboard.recent import Labelled, Range, last_labelled
 from linmax.service.database import Database
 from linmax.service.item_store import EXPIRED, decode_item
@@ -16,7 +17,8 @@ from linmax.service.schema import AMENDMENT
 MOST = 20  # items of a list
 LOOKED_AT = 1000  # items among which they are chosen
 COLUMNS = f"""
-SELECT i.id, e.time, e.body, i.learned, l.body, a.label, a.position IS NOT NULL AND a.label IS NULL
+SELECT i.id, e.time, {BODY.format("e")}, i.learned, {BODY.format("l")}, a.label,
+a.position IS NOT NULL AND a.label IS NULL
 FROM items i JOIN events e ON e.position = i.position
 LEFT JOIN events l ON l.position = i.learned
 {AMENDMENT.format("i.learned")}

@@ -11,15 +11,16 @@ from msgspec import Struct
 
 from linmax import inputs
 from linmax.service.answers import HistoryAnswer
+from linmax.service.chunks import BODY
 from linmax.service.class_keys import class_key
 from linmax.service.database import Database
 from linmax.service.history import History, top_class
 from linmax.service.item_store import decode_item
-from linmax.service.replay import Trial
+from linmax.service.learned_trials import Trial
 from linmax.service.schema import AMENDMENT, LABELLED, LEARNED
 
 LAST = f"""
-SELECT e.position, e.time, e.id, e.body, v.body, a.label
+SELECT e.position, e.time, e.id, {BODY.format("e")}, {BODY.format("v")}, a.label
 FROM events e
 LEFT JOIN events v ON v.position = e.item
 {AMENDMENT.format("e.position")}

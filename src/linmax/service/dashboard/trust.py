@@ -17,6 +17,7 @@ from linmax.service import replay
 from linmax.service.class_keys import typed_votes
 from linmax.service.database import Database
 from linmax.service.history import top_class
+from linmax.service.learned_trials import Trial, trials_of
 from linmax.service.panel import Panel
 from linmax.service.panels import Panels
 from linmax.service.schema import LABELLED, LEARNED
@@ -127,7 +128,7 @@ class TrustHistory:
         self._recent.clear()
         time = None
         if first is not None:
-            for one in replay.trials_of(self._database, self._number, first - 1, position):
+            for one in trials_of(self._database, self._number, first - 1, position):
                 self._recent.append(encode(fusion, one))
                 time = one.time
         return time
@@ -135,7 +136,7 @@ class TrustHistory:
     def advance(self, until: int) -> None:
         """Learn the events up to a position, and measure trust now and then."""
         fusion, time = self._state.fusion, None
-        for one in replay.trials_of(self._database, self._number, self._state.position, until):
+        for one in trials_of(self._database, self._number, self._state.position, until):
             try:
                 votes = typed_votes(fusion, one.votes, one.label)
                 fusion.learn_one(votes, one.label, attributes=one.attributes)
@@ -176,7 +177,7 @@ class TrustHistory:
         )
 
 
-def encode(fusion: Fusion, trial: replay.Trial) -> Encoded:
+def encode(fusion: Fusion, trial: Trial) -> Encoded:
     """Return the experts that voted on an item and the classes they voted for, as codes, and the label."""
     experts, classes = fusion.names.experts.codes, fusion.names.classes.codes
     pairs = [
