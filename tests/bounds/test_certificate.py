@@ -344,3 +344,11 @@ def test_the_label_is_no_expert(noisy: Path) -> None:
 def test_a_multiplier_close_to_1_is_certified(noisy: Path) -> None:
     found = certify(Winnow(1 + 1e-9), noisy, "truth")
     assert found.trivial
+
+
+def test_a_rule_may_be_given_as_its_text(tmp_path: Path) -> None:
+    file = tmp_path / "votes.csv"
+    file.write_text("ann,bob,truth\n" + "a,b,a\nb,a,b\n" * 20)
+    assert certify("Winnow(1.5)", file, "truth") == certify(Winnow(1.5), file, "truth")
+    with pytest.raises(ValueError, match=r"Averaged\(Winnow\(1.5\)\) has no certificate"):
+        certify("Averaged(Winnow(1.5))", file, "truth")

@@ -108,6 +108,35 @@ def test_a_problem_gives_exit_code_1_and_all_else_is_kept(data: Path, tmp_path: 
     assert [entry["path"] is None for entry in found["partitions"]] == [False, True, False]
 
 
+def test_a_key_that_fails_needs_another_start(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    good: dict[str, list[object]] = {"customer": ["a", "b"] * 30, "ann:x": [0.9, 0.2] * 30}
+    good |= {"ann:y": [0.1, 0.8] * 30, "truth": ["x", "y"] * 30}
+    write_part(tmp_path / "data" / "part-0.csv", good)
+    write_part(tmp_path / "data" / "part-1.csv", {**good, "ann:x": ["oops", *good["ann:x"][1:]]})
+    words = ("fuse", tmp_path / "data", "--by", "customer", "--learner", "Winnow(1.2)")
+    result = run(*words, "--save", tmp_path / "models", "--workers", 1, width=140)
+    assert result.exit_code == 1
+    assert "Problem: customer 'a': part-1.csv, row 2: the score 'ann:x' is 'oops'" in result.stdout
+    assert "fix these, and run again with --relearn: other keys have learned these files." in result.stdout
+
+
+def test_long_and_strange_keys_take_one_short_line(tmp_path: Path) -> None:
+    found = rows(100, 1)
+    found["customer"] = ["x" * 500, "two\nlines", "\x1b[31mred"] * 33 + ["x" * 500]
+    (tmp_path / "data").mkdir()
+    write_part(tmp_path / "data" / "part.parquet", found)
+    for words in (
+        ("fuse", tmp_path / "data", *LEARN, "--save", tmp_path / "models"),
+        ("inspect", tmp_path / "models"),
+    ):
+        result = run(*words, width=140)
+        assert result.exit_code == 0
+        assert "two\\nlines" in result.stdout
+        assert "\x1b" not in result.stdout
+        assert max(map(len, result.stdout.splitlines())) <= 140
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

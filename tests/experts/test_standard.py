@@ -34,6 +34,14 @@ def test_kinds_are_inferred_from_rows_frames_and_arrow() -> None:
         assert standard(given) == MIXED
 
 
+def test_an_empty_frame_is_refused_in_one_sentence() -> None:
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(
+        ValueError, match=r"^standard requires at least one column \(got an empty DataFrame\)$"
+    ):
+        standard(pandas.DataFrame())
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

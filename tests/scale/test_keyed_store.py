@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from linmax.scale import KeyedModels
+from linmax.scale import KeyedModels, keyed_run, predict
+from linmax.scale.keyed_run import KeyedRun
 from tests.helpers.datasets import rows, write, write_part
 from tests.scale.test_keyed import W, learn, plain_loop, states_of, table_of
 
@@ -89,3 +94,86 @@ def test_a_store_is_not_read_as_data(data: Path) -> None:
     shutil.rmtree(data / "models")
     with pytest.raises(ValueError, match="has no models by key"):
         KeyedModels(data / "models")
+
+
+@pytest.mark.parametrize(
+    "options", [{"by": "custmer"}, {"pooled": 600}, {"learner": "Winow(1.2)"}, {"cluster": 7}, {"time": "e1"}]
+)
+def test_models_stay_if_a_run_that_would_replace_them_is_refused(
+    data: Path, tmp_path: Path, options: dict[str, Any]
+) -> None:
+    store = tmp_path / "models"
+    learn(data, store)
+    before = states_of(store)
+    with pytest.raises(ValueError):  # noqa: PT011 - other tests have the sentences
+        learn(data, store, relearn=True, **options)
+    assert states_of(store) == before
+    assert learn(data, store, resume=True).items == 0
+
+
+def test_a_run_that_begins_again_leaves_no_traces_of_the_one_before(data: Path, tmp_path: Path) -> None:
+    store = tmp_path / "models"
+    learn(data, store, pooled=50, buckets=5)
+    learn(data, store, relearn=True, buckets=2)
+    assert states_of(store) == plain_loop(table_of(data), W)
+    left = {path.name for path in store.iterdir()} - {"lock", "manifest.json", "results.parquet"}
+    assert left == set(KeyedModels(store).manifest["files"])
+
+
+def test_a_run_that_was_stopped_when_it_began_again_does_not_mix_its_rows_with_those_before(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "models"
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(KeyedRun, "learn", stop)  # the rows are split by customer
+    with pytest.raises(KeyboardInterrupt):
+        learn(data, store)
+    monkeypatch.undo()
+    monkeypatch.setattr(keyed_run, "write_manifest", stop)  # and by the first expert, until it is stopped
+    with pytest.raises(KeyboardInterrupt):
+        learn(data, store, by="e0", relearn=True)
+    monkeypatch.undo()
+    learn(data, store, resume=True)
+    assert states_of(store) == plain_loop(table_of(data), W)
+    assert not list(store.glob("split*"))
+
+
+def test_a_full_disk_is_not_taken_for_a_fault_of_a_file(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(keyed_run, "split_partition", full)
+    with pytest.raises(ValueError, match=r"^part-0.parquet: there is no space left for what is made of it"):
+        learn(data, tmp_path / "models")
+
+
+def test_folders_have_the_values_that_other_programs_have_written(tmp_path: Path) -> None:
+    found = rows(120, 3)
+    found["customer"] = (["a/b", "50%", "c d", None] * 30)[:120]
+    pq.write_to_dataset(pa.table(found), tmp_path / "data", partition_cols=["customer"])
+    assert (tmp_path / "data" / "customer=a%2Fb").is_dir()
+    result = learn(tmp_path / "data", tmp_path / "models")
+    assert (list(result.models), result.items, result.without_key) == (["50%", "a/b", "c d"], 90, 30)
+
+
+def test_a_key_that_has_learned_nothing_has_no_model_and_its_row_is_named(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    good = {"customer": ["a", "b"] * 30, "ann:x": [0.9, 0.2] * 30, "ann:y": [0.1, 0.8] * 30}
+    good["truth"] = ["x", "y"] * 30
+    write_part(tmp_path / "data" / "part-0.csv", good)
+    write_part(tmp_path / "data" / "part-1.csv", {**good, "ann:x": [*good["ann:x"][:-1], "inf"]})
+    result = learn(tmp_path / "data", tmp_path / "models")
+    (problem,) = result.problems
+    assert (
+        problem
+        == "customer 'b': part-1.csv, row 61: expert 'ann' gives 'x' the score inf; scores must be finite"
+    )
+    models = result.models
+    assert (list(models), len(models), "b" in models, result.keys) == (["a"], 1, False, 1)
+    guesses = predict(models, tmp_path / "data", tmp_path / "guesses", workers=1)
+    assert (guesses.rows, guesses.without_model, guesses.labelled, guesses.correct) == (120, 60, 60, 60)

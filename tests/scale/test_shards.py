@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from linmax import Fusion, NaiveBayes, Perceptron
@@ -113,6 +114,20 @@ def test_files_are_shards(tmp_path: Path) -> None:
     same = mix("Perceptron()", parts, workers=1)
     assert result.mistakes.tolist() == same.mistakes.tolist()
     assert result.fusion.weights == same.fusion.weights
+
+
+def test_files_without_rows_are_no_shards(tmp_path: Path) -> None:
+    data = write(tmp_path / "data", parts=2)
+    options: dict[str, Any] = {"label": "truth", "ignore": ("customer", "when"), "workers": 1}
+    expected = mix("Perceptron()", data, **options)
+    for name in ("part-00", "part-9"):
+        empty = pq.read_table(data / "part-0.parquet").slice(0, 0)
+        pq.write_table(empty, data / f"{name}.parquet")
+    result = mix("Perceptron()", data, **options)
+    assert result.mistakes.tolist() == expected.mistakes.tolist()
+    assert (result.fusion.weights, result.given_up) == (expected.fusion.weights, expected.given_up)
+    with pytest.raises(ValueError, match=r"no file of the data set has rows \(the first is part-9.parquet\)"):
+        mix("Perceptron()", data / "part-9.parquet", **options)
 
 
 @pytest.mark.parametrize(

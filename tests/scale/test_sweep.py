@@ -113,3 +113,9 @@ def test_a_panel_without_labels_is_refused_in_one_sentence(tmp_path: Path) -> No
     assert run("compare", file, *LEARNERS, "--workers", 1).exit_code == 2
     with pytest.raises(ValueError, match="label"):
         sweep(LEARNERS, file, workers=1)
+
+
+def test_a_learner_that_cannot_learn_is_named(votes: Path) -> None:
+    reason = r"Perceptron\(\).on\(Attributes\(\)\) cannot learn .*votes.*: this learner needs attributes"
+    with pytest.raises(ValueError, match=reason):
+        sweep([*LEARNERS, "Perceptron().on(Attributes())"], votes, workers=1)

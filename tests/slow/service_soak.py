@@ -144,7 +144,10 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=math.inf, help="of each of the two runs, at most")
     options, _ = parser.parse_known_args()
     bad = False
-    for kills, clients in ((options.service_kills, options.clients), (max(1, options.service_kills // 10), 50)):
+    for kills, clients in (
+        (options.service_kills, options.clients),
+        (max(1, options.service_kills // 10), 50),
+    ):
         done, acknowledged, wrong, same = soak(kills, clients, 1.0, minutes=options.minutes)
         print(
             f"{done} kills, {clients} clients: {wrong} of {acknowledged} acknowledged events lost;",

@@ -23,7 +23,7 @@ from linmax.fusion import Fusion
 from linmax.rules import Rule
 from linmax.rules.adaptive_winnow import AdaptiveWinnow
 from linmax.rules.winnow import Winnow
-from linmax.spec import Learner
+from linmax.spec import Learner, parse
 from linmax.svm import Instances, comparator, instances, simplex_comparator
 from linmax.validation import require
 
@@ -114,7 +114,7 @@ class Certificate:
 
 
 def certify(
-    learner: Learner,
+    learner: Learner | str,
     file: str | Path,
     label: str,
     experts: Iterable[str] | None = None,
@@ -131,8 +131,8 @@ def certify(
 
     Parameters
     ----------
-    learner : Learner
-        A rule with a bound, on `Votes()` or on `Votes() + Thresholds()`, which is the default.
+    learner : Learner or str
+        A rule with a bound, or its text, on `Votes()` or on `Votes() + Thresholds()`, which is the default.
     file : str or Path
         A CSV file in UTF-8, separated by commas, with a header; votes and labels are names of classes. An
         item without a label is omitted.
@@ -174,9 +174,10 @@ def certify(
     ValueError: Averaged(Winnow(1.5)) has no certificate: Averaged predicts with a mean of hypotheses, ...
     >>> folder.cleanup()
     """
-    if reason := why_not(learner):
-        raise ValueError(f"{learner!r} has no certificate: {reason}")
-    rule = learner.rule
+    made: Learner = parse(learner) if isinstance(learner, str) else learner
+    if reason := why_not(made):
+        raise ValueError(f"{made!r} has no certificate: {reason}")
+    rule = made.rule
     path = Path(file)
     header, rows = read_plain_csv(path)
     require(

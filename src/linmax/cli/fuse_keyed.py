@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from linmax.cli.options import FilesOptions, FuseOptions, split_names
-from linmax.cli.output import print_json, print_table, stdout_console, task_progress
+from linmax.cli.output import print_json, print_table, shorten, stdout_console, task_progress
 from linmax.cli.scale_options import EngineOptions, KeyedOptions
 from linmax.scale.dataset import split_key
 from linmax.scale.keyed_fusions import KeyedResult, keyed
@@ -99,10 +99,10 @@ def print_largest_keys(console: Console, table: Any, columns: tuple[str, ...]) -
     largest = table.sort_by([("items", "descending"), ("key", "ascending")])
     rows = [
         (
-            ", ".join(split_key(row["key"], len(columns))),
+            ", ".join(map(shorten, split_key(row["key"], len(columns)))),
             f"{row['items']:,}", f"{row['mistakes']:,}", _share(row["accuracy"]),
             f"{_share(row['accuracy_low'])} to {_share(row['accuracy_high'])}", _share(row["plurality"]),
-            f"{row['best_expert']} {_share(row['best_expert_accuracy'])}" if row["best_expert"] else "",
+            f"{shorten(row['best_expert'])} {_share(row['best_expert_accuracy'])}".strip(),
             _share(row["most_frequent_share"]),
         )
         for row in largest.slice(0, SHOWN_KEYS).to_pylist()
@@ -117,29 +117,41 @@ def print_keys(console: Console, result: KeyedResult, totals: dict[str, Any], fo
     """Print the largest keys, the sums, and what went wrong."""
     by = ", ".join(result.models.by)
     print_largest_keys(console, result.models.table(), result.models.by)
-    sentence = f"{totals['keys']:,} keys, {totals['items']:,} items ({totals['learned']:,} learned now)"
+    sentence = f"{_count(totals['keys'], 'key')}, {_count(totals['items'], 'item')}"
+    sentence += f" ({totals['learned']:,} learned now)"
     if totals["trials"]:
         sentence += f", {totals['accuracy']:.2%} correct"
-        sentence += f"; {totals['better_than_plurality']:,} keys are better than their plurality"
+        better = totals["better_than_plurality"]
+        verb = "is better than its" if better == 1 else "are better than their"
+        sentence += f"; {_count(better, 'key')} {verb} plurality"
     console.print(Text(f"{sentence}.", style="bold"), soft_wrap=True)
     if totals["without_key"]:
         console.print(Text(f"{totals['without_key']:,} rows have no {by}, and are left out."), soft_wrap=True)
     for note in result.notes:
         console.print(Text(f"Note: {note}.", style="yellow"), soft_wrap=True)
-    print_problems(console, result.problems)
+    failed = result.models.table().column("error").drop_null()
+    print_problems(
+        console,
+        result.problems,
+        "--relearn: other keys have learned these files" if len(failed) else "--resume",
+    )
     console.print(Text(f"Models: {folder}"), soft_wrap=True)
 
 
-def print_problems(console: Console, problems: list[str]) -> None:
-    """Print what went wrong, a line each."""
+def print_problems(console: Console, problems: list[str], again: str = "--resume") -> None:
+    """Print what went wrong, a line each, and how to run again."""
     for problem in problems[:SHOWN_PROBLEMS]:
         console.print(Text(f"Problem: {problem}.", style="bold red"), soft_wrap=True)
     if len(problems) > SHOWN_PROBLEMS:
         console.print(Text(f"and {len(problems) - SHOWN_PROBLEMS:,} more problems."))
     if problems:
         console.print(
-            Text("Everything else is kept; fix these, and run again with --resume."), soft_wrap=True
+            Text(f"Everything else is kept; fix these, and run again with {again}."), soft_wrap=True
         )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _share(value: float | None) -> str:

@@ -50,6 +50,6 @@ def predict_dataset(
         text += f", {found.correct:,} of {found.labelled:,} labelled rows correct ({part})"
     print_message(text)
     if found.without_model:
-        print_message(f"{found.without_model:,} rows have a key without a model: no prediction")
+        print_message(f"{found.without_model:,} rows have no key, or one without a model: no prediction")
     print_problems(console, found.problems)
     return not found.problems

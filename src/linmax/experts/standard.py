@@ -78,7 +78,12 @@ def _kinds(schema: Any) -> dict[Any, str]:
     else:
         found = _kinds_of_frame(schema)
     if not found:
-        raise ValueError(f"standard requires at least one column (got {schema!r})")
+        got = (
+            repr(schema)
+            if isinstance(schema, Mapping | list | tuple)
+            else f"an empty {type(schema).__name__}"
+        )
+        raise ValueError(f"standard requires at least one column (got {got})")
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +23,9 @@ from linmax.scale.dataset import KEY, ROW, RowReader
 from linmax.scale.split import ROW_BITS, ROW_MASK, random_numbers, read_bucket, read_sample, sort_rows
 from linmax.scale.store import STORED, read_columns, write_models
 from linmax.streams import Chunk
+
+ITEM = re.compile(r"item (\d+)")
+"""How an error of a session names an item."""
 
 
 class BucketJob(NamedTuple):
@@ -117,11 +121,10 @@ def learn_bucket(job: BucketJob, plan: KeyedPlan) -> BucketResult:
         for key, (start, stop) in zip(keys, pairwise(starts.tolist()), strict=True):
             before = stored.get(key)
             state = _KeyState(key, before, plan, prior)
-            try:
-                state.learn(_key_chunk(reader, table, whole, start, stop, plan.names))
-            except ValueError as error:
+            error = _learn_key(state, reader, table, whole, start, stop, plan.names)
+            if error is not None:
                 was = job.learned if before is None or before["behind"] is None else before["behind"]
-                stored[key] = {**(before or _KeyState.empty(key)), "error": str(error), "behind": was}
+                stored[key] = {**(before or _KeyState.empty(key)), "error": error, "behind": was}
                 continue
             stored[key] = state.row()
             items += stop - start
@@ -177,6 +180,27 @@ def _whole_chunk(reader: RowReader, table: Any) -> Chunk | None:
         return None
 
 
+def _learn_key(
+    state: _KeyState,
+    reader: RowReader,
+    table: Any,
+    whole: Chunk | None,
+    start: int,
+    stop: int,
+    names: list[str],
+) -> str | None:
+    """Let a key learn its rows; return why it cannot, or None."""
+    try:
+        chunk = _key_chunk(reader, table, whole, start, stop, names)
+    except ValueError as error:
+        return str(error)
+    try:
+        state.learn(chunk)
+    except ValueError as error:
+        return _name_row(str(error), table.column(ROW).slice(start, stop - start), names)
+    return None
+
+
 def _key_chunk(
     reader: RowReader, table: Any, whole: Chunk | None, start: int, stop: int, names: list[str]
 ) -> Chunk:
@@ -187,6 +211,15 @@ def _key_chunk(
     for number in np.unique(partition).tolist():  # an error names the partition
         reader.chunk(_with_lines(rows.filter(pa.array(partition == number))), names[number])
     return reader.chunk(_with_lines(rows))
+
+
+def _name_row(reason: str, rows: Any, names: list[str]) -> str:
+    """Return an error of a session on an item of a key, with the file and the row of the item."""
+    found = ITEM.match(reason)
+    if found is None or int(found[1]) >= len(rows):
+        return reason
+    row = rows[int(found[1])].as_py()
+    return f"{names[row >> ROW_BITS]}, row {row & ROW_MASK}{reason[found.end() :]}"
 
 
 def _with_lines(table: Any) -> Any:

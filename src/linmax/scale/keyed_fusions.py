@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
+import secrets
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from linmax.scale.dataset import RowReader, given_options, key_columns
 from linmax.scale.engine import open_engine
 from linmax.scale.keyed_run import KeyedRun, OnProgress
 from linmax.scale.partition import Partition, list_partitions
-from linmax.scale.store import FORMAT, PRIOR, RESULT, VERSION, KeyedModels, read_manifest
+from linmax.scale.store import FORMAT, RESULT, VERSION, KeyedModels, read_manifest
 from linmax.spec import Learner, parse
 from linmax.streams import StreamError
 from linmax.validation import check_integer, require
@@ -36,14 +36,15 @@ class KeyedResult(NamedTuple):
     models : KeyedModels
         The models of all keys; `models.table()` has the results.
     keys, items : int
-        The keys of the store, and the rows that this run has learned.
+        The keys with a model, and the rows that this run has learned.
     without_key : int
         The rows of this run that have no key, and are left out.
     notes : list of str
         A sentence for each new partition with rows from before the last that were learned.
     problems : list of str
-        A sentence for each partition that could not be read, and for keys that could not learn; run again
-        with ``resume=True`` after they are fixed.
+        A sentence for each partition that could not be read, and for each key that could not learn. Once a
+        partition is fixed, run again with ``resume=True``. The rows of a key are in files that others have
+        learned: after these are fixed, ``relearn=True`` begins again.
     """
 
     models: KeyedModels
@@ -104,7 +105,7 @@ def keyed(
     resume
         Learn what is new since the last run into this store, or go on with one that was stopped.
     relearn
-        Remove the models that are in the store, and begin again.
+        Begin again, and replace the models that are in the store; they stay if the files cannot be split.
     cluster, workers
         Where the tasks run: see `open_engine`.
     on_progress
@@ -158,9 +159,8 @@ def keyed(
     options = PanelOptions(**columns)
     partitions = list_partitions(dataset, outside=folder)
     with _locked(folder):
-        if relearn:
-            _remove(folder)
         manifest = read_manifest(folder)
+        old, manifest = (manifest, None) if relearn else (None, manifest)
         if manifest is not None and not resume:
             raise ValueError(
                 f"{folder} has models already; resume to learn what is new, or relearn to begin again"
@@ -172,6 +172,8 @@ def keyed(
                 reader = _infer(partitions, options, keys, time)
                 count = buckets or _count_buckets(partitions, engine.workers)
                 manifest = _new_manifest(reader, parsed, wanted, count)
+                if old is not None:  # which stays until all is split: its files are not overwritten
+                    manifest |= {"run": old["run"], "spill": f"split-{secrets.token_hex(4)}"}
             else:
                 _check_same(manifest, parsed, wanted, folder)
             run = KeyedRun(folder, manifest, engine, on_progress or (lambda what, done, total: None))
@@ -262,12 +264,3 @@ def _locked(folder: Path) -> Iterator[None]:
             yield
         finally:
             unlock_file(file)
-
-
-def _remove(folder: Path) -> None:
-    """Remove the models of a store, and nothing else."""
-    if read_manifest(folder) is None:
-        return
-    for path in (*folder.glob("models-*.parquet"), *folder.glob("*.json"), folder / PRIOR):
-        path.unlink(missing_ok=True)
-    shutil.rmtree(folder / "split", ignore_errors=True)

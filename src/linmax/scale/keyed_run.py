@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 from collections import Counter
@@ -55,7 +56,7 @@ class KeyedRun:
         self.items = self.without_key = 0
         self.notes: list[str] = []
         self.problems: list[str] = []
-        self.spill = folder / "split"
+        self.spill = folder / manifest.get("spill", "split")
 
     def split(self, dataset: list[Partition]) -> None:
         """Split the partitions that are new, and those that some keys have still to learn."""
@@ -86,7 +87,7 @@ class KeyedRun:
                 raise WorkerError(f"{result}; nothing new was learned: run again")
         for job, result in zip(jobs, results, strict=True):
             if isinstance(result, Exception):
-                self.problems.append(name_partition(str(result), job.partition.name))
+                self.problems.append(name_partition(result, job.partition.name))
         found = any(entry["path"] is not None for entry in entries)
         found |= any(not isinstance(result, Exception) for result in results)
         if any(isinstance(result, Exception) for result in results[:old]) or not found:
@@ -246,7 +247,10 @@ class KeyedRun:
     def _finish(self) -> None:
         """Write the results, and remove what no longer belongs to the store."""
         write_results(self.folder, self.manifest)
-        shutil.rmtree(self.spill, ignore_errors=True)
+        for folder in (self.spill, *self.folder.glob("split-????????")):  # of runs that began again, too
+            shutil.rmtree(folder, ignore_errors=True)
+        if not self.manifest["pooled"]:
+            (self.folder / PRIOR).unlink(missing_ok=True)
         kept = set(self.manifest["files"])
         for path in self.folder.glob("models-*.parquet"):
             if path.name not in kept:
@@ -258,16 +262,24 @@ def _place(entry: dict[str, Any]) -> str:
     return Partition(entry["path"], entry["name"]).place
 
 
-def _pairs(entry: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+def _pairs(entry: dict[str, Any]) -> tuple[tuple[str, str | None], ...]:
     return tuple((name, value) for name, value in entry["values"])
 
 
-def name_partition(reason: str, partition: str) -> str:
+def name_partition(error: Exception, partition: str) -> str:
     """Return a sentence that names a partition, by an error that may do so already.
 
     Parameters
     ----------
-    reason, partition
+    error, partition
         The error, and the name of the partition.
+
+    Examples
+    --------
+    >>> name_partition(OSError(28, "No space left on device"), "part-0.csv")
+    'part-0.csv: there is no space left for what is made of it; free some'
     """
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"{partition}: there is no space left for what is made of it; free some"
+    reason = str(error)
     return reason if os.path.basename(partition) in reason else f"{partition}: {reason}"

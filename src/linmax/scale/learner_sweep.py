@@ -202,8 +202,11 @@ def run_learner(job: SweepJob) -> SweepResult:
             if chunk.labels is None:
                 raise ValueError(f"{stream.schema.file} has no labels; name their column with label=")
             start = time.process_time()
-            batch = fusion.read(chunk.votes, chunk.labels, attributes=chunk.attributes)
-            codes = fusion.learn_batch(batch).codes
+            try:
+                batch = fusion.read(chunk.votes, chunk.labels, attributes=chunk.attributes)
+                codes = fusion.learn_batch(batch).codes
+            except ValueError as error:
+                raise ValueError(f"{job.learner} cannot learn {job.panel}: {error}") from None
             seconds += time.process_time() - start
             truth = batch.labels
             trials += int(((truth >= 0) & (truth < batch.known)).sum())

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from linmax.streams import StreamError
 from linmax.streams.archives import REMOTE, open_file
@@ -20,6 +21,8 @@ from linmax.streams.schema import short_repr
 FORMATS = ("CSV", "TSV", "JSONL", "Parquet", "Arrow")
 """What a partition may be."""
 READ_BYTES = 1 << 20
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+"""The folder of rows without a value."""
 
 
 class Partition(NamedTuple):
@@ -31,13 +34,13 @@ class Partition(NamedTuple):
         The file, perhaps a remote one.
     name : str
         Its path relative to the data set.
-    values : tuple of (str, str)
+    values : tuple of (str, str or None)
         Columns that the path gives to all of its rows: those of ``customer=c7/part-0.parquet``.
     """
 
     path: str
     name: str
-    values: tuple[tuple[str, str], ...] = ()
+    values: tuple[tuple[str, str | None], ...] = ()
 
     @property
     def place(self) -> str:
@@ -104,7 +107,7 @@ def list_partitions(
     found = [one for path in paths for one in _files_of(os.fspath(path))]
     if not found:
         shown = ", ".join(map(str, paths[:3]))
-        raise StreamError(f"{shown} has no Parquet, CSV or JSONL file; check the path")
+        raise StreamError(f"{shown} has no Parquet, CSV, JSONL or Arrow file; check the path")
     times = Counter(one.place for one in found)
     for one in found:
         if times[one.place] > 1:
@@ -177,9 +180,14 @@ def _is_table(name: str) -> bool:
     return not hidden and SUFFIXES.get(last.rpartition(".")[2]) in FORMATS
 
 
-def _path_values(name: str) -> tuple[tuple[str, str], ...]:
+def _path_values(name: str) -> tuple[tuple[str, str | None], ...]:
+    """Return the columns of folders, as pandas, Arrow and Spark write them: a slash is %2F, for example."""
     pairs = (part.partition("=") for part in name.split("/")[:-1])
-    return tuple((key, value) for key, sign, value in pairs if sign and key)
+    return tuple(
+        (unquote(key), None if value == NO_VALUE else unquote(value))
+        for key, sign, value in pairs
+        if sign and key
+    )
 
 
 def _natural(path: str) -> list[tuple[int, int, str]]:

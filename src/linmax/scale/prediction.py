@@ -42,9 +42,9 @@ class PredictionResult(NamedTuple):
     Attributes
     ----------
     rows, labelled, correct : int
-        The rows that were predicted, those with a label, and those whose label was predicted.
+        The rows that were read, those with a label and a prediction, and those whose label was predicted.
     without_model : int
-        Rows whose key has no model; their prediction is empty.
+        Rows without a key, or whose key has no model; their prediction is empty.
     files : list of str
         The files, one per partition.
     skipped : int
@@ -154,9 +154,7 @@ def predict(
         ]
         found = gather_all(engine, engine.map(predict_partition, sent, plan), progress)
     pairs = list(zip(todo, found, strict=True))
-    problems = [
-        name_partition(str(one), job.partition.name) for job, one in pairs if isinstance(one, Exception)
-    ]
+    problems = [name_partition(one, job.partition.name) for job, one in pairs if isinstance(one, Exception)]
     counted = [one for one in found if not isinstance(one, Exception)]
     rows, labelled, correct, without_model = (
         sum(column) for column in zip((0, 0, 0, 0), *counted, strict=True)
@@ -236,9 +234,11 @@ def predict_partition(job: PredictionJob, plan: PredictionPlan) -> tuple[int, in
         if plan.store is not None:
             for chunk, guesses, margins in _predict_keyed(job.partition, plan.store):
                 writer.write(chunk, guesses, margins, chunk.labels)
-                empty = int(sum(guess is None for guess in guesses.tolist()))
-                part = PredictedChunk(chunk, guesses, margins, [], np.zeros((0, 0)), None, None)
-                counts += (chunk.items, *part.count_hits(), empty)
+                made = np.flatnonzero([guess is not None for guess in guesses.tolist()])
+                part = PredictedChunk(
+                    chunk.take(made), guesses[made], margins[made], [], np.zeros((0, 0)), None, None
+                )
+                counts += (chunk.items, *part.count_hits(), chunk.items - len(made))
         else:
             assert plan.model is not None
             fusion = _model(plan.model)

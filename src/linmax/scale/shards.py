@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from linmax import inputs
 from linmax.fusion import Fusion
 from linmax.inputs import Names
 from linmax.panels.roles.column_role import PanelOptions
+from linmax.panels.streamed_table import EmptyTableError
 from linmax.rules.base import Rule
 from linmax.rules.logistic import Logistic
 from linmax.rules.passive_aggressive import PassiveAggressive
@@ -138,7 +140,9 @@ def mix(
         raise ValueError(f"NaiveBayes counts every item once; pass epochs=1 (got {epochs})")
     sources, reader = _sources(shards, columns)
     with open_engine(cluster, workers) as engine:
-        found = engine.gather(engine.map(names_of, sources, reader))
+        named = engine.gather(engine.map(names_of, sources, reader))
+        sources = [source for source, one in zip(sources, named, strict=True) if one is not None]
+        found = [one for one in named if one is not None]
         classes = list(dict.fromkeys(name for one in found for name in one[0]))
         experts = list(dict.fromkeys(name for one in found for name in one[1]))
         plan = MixPlan(repr(made), classes, experts, reader, seed)
@@ -208,15 +212,18 @@ def given_up(learner: Learner, shards: int) -> str:
     return f"No bound on the mistakes of {learner!r} is known for shards; the result is measured only."
 
 
-def names_of(source: Any, reader: dict[str, Any] | None) -> tuple[list[Any], list[Any]]:
-    """Return the classes and the experts of a shard, in the order of their first appearance.
+def names_of(source: Any, reader: dict[str, Any] | None) -> tuple[list[Any], list[Any]] | None:
+    """Return the classes and the experts of a shard, as they appear in it; None if it has no rows.
 
     Parameters
     ----------
     source, reader
         The shard, and how it is read.
     """
-    votes, labels = _read(source, reader)
+    read = _read(source, reader)
+    if read is None:
+        return None
+    votes, labels = read
     batch = inputs.read(votes, labels, None, Names(), needs=frozenset({"votes"}))
     return list(batch.new_classes), list(batch.new_experts)
 
@@ -229,7 +236,9 @@ def learn_shard(source: Any, state: State, plan: MixPlan) -> tuple[State, int, i
     source, state, plan
         The shard, the state, and what all shards share.
     """
-    votes, labels = _read(source, plan.reader)
+    read = _read(source, plan.reader)
+    assert read is not None, "shards without rows have been left out"
+    votes, labels = read
     fusion = _session(plan)
     fusion.set_state(state)
     run = fusion.learn(votes, labels)
@@ -250,14 +259,20 @@ def _sources(shards: Any, columns: dict[str, Any]) -> tuple[list[Any], dict[str,
             raise ValueError("shards are the files of a data set, or pairs (votes, labels); pass one of both")
         return list(shards), None
     partitions = list_partitions(shards)
-    return list(partitions), RowReader.infer(partitions[0], PanelOptions(**columns)).as_json()
+    for partition in partitions:
+        with contextlib.suppress(EmptyTableError):
+            return list(partitions), RowReader.infer(partition, PanelOptions(**columns)).as_json()
+    raise ValueError(f"no file of the data set has rows (the first is {partitions[0].name}); pass others")
 
 
-def _read(source: Any, reader: dict[str, Any] | None) -> tuple[Any, Any]:
+def _read(source: Any, reader: dict[str, Any] | None) -> tuple[Any, Any] | None:
     if reader is None or not isinstance(source, Partition):
         return source[0], source[1]
     rows = RowReader.from_json(reader)
-    chunk = concat_chunks([rows.chunk(table, source.name) for table in rows.tables(source)])
+    chunks = [rows.chunk(table, source.name) for table in rows.tables(source)]
+    if not chunks:
+        return None
+    chunk = concat_chunks(chunks)
     return chunk.votes, chunk.labels
 
 

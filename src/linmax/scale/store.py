@@ -128,7 +128,7 @@ class KeyedModels:
 
     def __len__(self) -> int:
         files = [name for name in self.manifest["files"] if name is not None]
-        return sum(pq.read_metadata(self.folder / name).num_rows for name in files)
+        return sum(len(_rows_of(self.folder / name)) for name in files)
 
     def __getitem__(self, key: Key) -> Fusion:
         found = self.get(key)
@@ -179,7 +179,7 @@ def read_columns(path: str | os.PathLike[str], columns: list[str] | None = None)
 
 
 def _rows_of(path: Path) -> dict[str, int]:
-    """Return the row of each key in a file of models."""
+    """Return the row of each key in a file of models; a key that could learn nothing has no model."""
     return _read_rows(str(path), path.stat().st_mtime_ns)
 
 
@@ -191,8 +191,9 @@ def _read_models(path: str, _: int, group: int) -> Any:
 
 @lru_cache(256)
 def _read_rows(path: str, _: int) -> dict[str, int]:
-    keys = read_columns(path, ["key"]).column("key").to_pylist()
-    return {key: row for row, key in enumerate(keys)}
+    table = read_columns(path, ["key", "items"])
+    found = zip(table.column("key").to_pylist(), table.column("items").to_pylist(), strict=True)
+    return {key: row for row, (key, items) in enumerate(found) if items}
 
 
 def read_manifest(folder: Path) -> Any:
@@ -208,7 +209,7 @@ def read_manifest(folder: Path) -> Any:
     except FileNotFoundError:
         return None
     except (OSError, ValueError):
-        raise ValueError(f"{folder / MANIFEST} is damaged; restore it, or learn everything again") from None
+        raise ValueError(f"{folder / MANIFEST} is damaged; restore it, or remove it to begin again") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise ValueError(f"{folder / MANIFEST} is not the manifest of models by key; name another folder")
     if manifest.get("version") != VERSION:
