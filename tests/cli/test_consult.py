@@ -169,6 +169,25 @@ def test_experts_that_the_model_does_not_know_have_no_price(shelf: Shelf, tmp_pa
     assert "does not have 1 expert (zoe)" in run("consult", *shelf, "--prices", file).stderr
 
 
+@pytest.mark.parametrize("by_command", [False, True])
+def test_votes_for_classes_that_the_model_does_not_know_are_counted_in_a_message(
+    shelf: Shelf, tmp_path: Path, by_command: bool
+) -> None:
+    model = shelf[0]
+    if by_command:  # it knows how its file was read, and reads new classes as such
+        model = tmp_path / "m.linmax"
+        run("fuse", shelf[1], "--learner", LEARNER, "--save", model)
+    rows = list(csv.reader(shelf[1].read_text(encoding="utf-8").splitlines()))
+    name = next(row[-1] for row in rows[1:] if row[-1])
+    votes, labels = sum(row[1:-1].count(name) for row in rows), sum(row[-1] == name for row in rows)
+    other = table(tmp_path / "v.csv", [["eggs" if cell == name else cell for cell in row] for row in rows])
+    message = run("consult", model, other).stderr
+    assert f"{votes:,} votes" in message
+    assert (f"{labels:,} labels" in message) == by_command
+    assert f"name no class that {model} knows" in message
+    assert "name no class" not in run("consult", model, shelf[1]).stderr
+
+
 def test_a_short_file_is_compared_although_all_of_it_would_be_asked_in_full(
     shelf: Shelf, tmp_path: Path
 ) -> None:

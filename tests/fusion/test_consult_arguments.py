@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from linmax import Fusion, Perceptron
+from linmax.experts import Votes
 
 
 @pytest.mark.parametrize(
@@ -128,3 +129,41 @@ def test_a_new_session_without_classes_asks_the_experts_that_it_is_given() -> No
     found = Fusion().consult({"ann": "a", "bob": "b"}.get, experts=["ann", "bob"])
     assert sorted(found.asked) == ["ann", "bob"]
     assert found.prediction in ("a", "b")
+
+
+def test_if_an_asynchronous_expert_fails_the_others_of_the_batch_are_cancelled() -> None:
+    ended: list[str] = []
+
+    async def ask(expert: str) -> str:
+        try:
+            await asyncio.sleep(0.01 if expert == "b" else 60)
+        finally:
+            ended.append(expert)
+        raise ConnectionError("no answer")
+
+    fusion = Fusion(Perceptron(start="equal"), experts=["a", "b", "c"], classes=["x", "y"])
+    with pytest.raises(ConnectionError, match="no answer"):
+        asyncio.run(asyncio.wait_for(fusion.consult_async(ask, batch=3), 30))
+    assert sorted(ended) == ["a", "b", "c"]
+
+
+@pytest.mark.filterwarnings("error")
+def test_answers_that_were_not_awaited_yet_are_closed_if_another_cannot_be_asked() -> None:
+    async def answer() -> str:
+        return "x"
+
+    def ask(expert: str) -> Any:
+        if expert == "b":
+            raise ConnectionError("no line")
+        return answer()
+
+    fusion = Fusion(Perceptron(start="equal"), experts=["a", "b"], classes=["x", "y"])
+    with pytest.raises(ConnectionError, match="no line"):
+        asyncio.run(fusion.consult_async(ask, batch=2))
+
+
+def test_a_score_outside_of_the_range_is_told_from_a_range_that_is_missing() -> None:
+    fusion = Fusion(Perceptron(start="equal").on(Votes()), experts=["a", "b"], classes=["x", "y"])
+    fusion.exploration = 0
+    found = fusion.consult(lambda expert: {"x": 5.0, "y": 0.0}, score_range=(0, 1))
+    assert "a score is outside of score_range" in found.reason

@@ -258,6 +258,36 @@ def test_a_saved_session_goes_on_as_it_would_have(tmp_path: Path) -> None:
     assert second.consultations.facts() == whole.consultations.facts()
 
 
+def test_a_saved_session_whose_experts_answer_with_scores_goes_on_as_it_would_have(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.dirichlet(np.ones(3), (200, 12))
+    first = session()
+    first.exploration = 1
+
+    def run(fusion: Fusion, rows: np.ndarray) -> list[Any]:
+        found = []
+        for row in rows.tolist():
+            answers = {name: dict(enumerate(one)) for name, one in zip(NAMES, row, strict=True)}
+            one = fusion.consult(answers.get, risk=0.05, score_range=(0, 1))
+            found.append((one.prediction, one.asked))
+        return found
+
+    run(first, scores[:150])
+    first.exploration = 0
+    first.save(tmp_path / "m.linmax")
+    second = load(tmp_path / "m.linmax")
+    assert second.consultations.rows == [None] * 150
+    found = run(second, scores[150:])
+    assert found == run(first, scores[150:])
+    assert all(asked for _, asked in found)
+
+
+def test_a_risk_that_needs_more_items_than_are_kept_says_so() -> None:
+    record = Consultations()
+    note = "risk=1e-05 needs 299572 items asked in full, and 8192 are kept; take a larger risk"
+    assert record.threshold(Way(1e-5, 0.95)) == (None, note)
+
+
 @pytest.mark.parametrize(
     "damage",
     [

@@ -34,6 +34,9 @@ class RecordedVotes(NamedTuple):
         The scores, if experts answer with scores.
     attributes : pyarrow.Table, list of dict, or None
         The attributes, if the learner reads them.
+    new_votes, new_labels : int
+        How many votes and labels name classes that the session does not know: the votes abstain, and the
+        labels are not counted.
     """
 
     votes: Ints
@@ -41,6 +44,8 @@ class RecordedVotes(NamedTuple):
     labels: Ints
     scores: Floats | None = None
     attributes: Any = None
+    new_votes: int = 0
+    new_labels: int = 0
 
 
 def recorded_votes(fusion: Fusion, chunk: Chunk) -> RecordedVotes:
@@ -69,17 +74,20 @@ def recorded_votes(fusion: Fusion, chunk: Chunk) -> RecordedVotes:
     else:
         scores = _dense(given, chunk.items, n, k)
         votes = np.where(scores.any(axis=2), scores.argmax(axis=2), -1)
+    new_votes = int(((given.label if isinstance(given, Sparse) else votes) >= k).sum())
     votes[votes >= k] = -1  # classes that the session does not know
     available = votes >= 0
     if hasattr(chunk.votes, "column_names"):  # an Arrow table
         available[:] = [name in set(chunk.votes.column_names) for name in fusion.experts]
     labels = np.full(chunk.items, -1, dtype=np.int64)
+    new_labels = 0
     if chunk.labels is not None:
         labels[:] = [
             -1 if label is None else fusion.names.classes.get(to_label(label, "labels"))
             for label in chunk.labels.tolist()
         ]
-    return RecordedVotes(votes, available, labels, scores, attributes)
+        new_labels = sum(label is not None for label in chunk.labels.tolist()) - int((labels >= 0).sum())
+    return RecordedVotes(votes, available, labels, scores, attributes, new_votes, new_labels)
 
 
 def join_recorded(parts: Sequence[RecordedVotes], classes: int) -> RecordedVotes:
@@ -107,7 +115,10 @@ def join_recorded(parts: Sequence[RecordedVotes], classes: int) -> RecordedVotes
         attributes = pa.concat_tables([part.attributes for part in parts])
     elif parts[0].attributes is not None:
         attributes = [row for part in parts for row in part.attributes]
-    return RecordedVotes(votes, available, labels, scores, attributes)
+    return RecordedVotes(
+        votes, available, labels, scores, attributes,
+        sum(part.new_votes for part in parts), sum(part.new_labels for part in parts),
+    )  # fmt: skip
 
 
 def _dense(given: Any, items: int, n: int, k: int) -> Floats:

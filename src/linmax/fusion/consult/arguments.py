@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from inspect import isawaitable, iscoroutine
 from typing import Any
 
@@ -53,6 +54,20 @@ def checked_awaitable(answer: Any) -> Awaitable[Any]:
             f"consult_async needs an asynchronous ask (got {short(answer)} from it); call consult for others"
         )
     return answer
+
+
+async def answers_at_once(ask: Callable[[Any], Awaitable[Any]], experts: Sequence[Any]) -> list[Any]:
+    """Return the answers of several experts; if one of them fails, the others are cancelled."""
+    tasks: list[asyncio.Future[Any]] = []
+    try:
+        for name in experts:
+            tasks.append(asyncio.ensure_future(checked_awaitable(ask(name))))
+        return await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
 
 
 def checked_experts(experts: Any) -> tuple[Any, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -12,18 +11,18 @@ import numpy as np
 from linmax.decisions import Decisions
 from linmax.decisions.trials import ALARMS
 from linmax.fusion.consult.arguments import (
+    answers_at_once,
     check_answers,
     check_ask,
     check_risk,
     checked_answer,
-    checked_awaitable,
     checked_experts,
     checked_range,
     price_array,
 )
 from linmax.fusion.consult.paths import consultation_paths
 from linmax.fusion.consult.record import NEVER, Consultations, Threshold, Way, check_exploration
-from linmax.fusion.consult.settlement import NO_RANGE, Settlement, Step, state_key
+from linmax.fusion.consult.settlement import NO_RANGE, OUTSIDE, Settlement, Step, state_key
 from linmax.fusion.prediction import PredictionMethods
 from linmax.fusion.results import Consultation
 from linmax.kernels.settlement import ABSTAINS, NOT_ASKED
@@ -145,6 +144,8 @@ class ConsultMethods(PredictionMethods):
     ) -> Consultation:
         """Do the same as `consult` with an asynchronous function; the experts of a batch are asked at once.
 
+        If one of them fails, the others are cancelled.
+
         Parameters
         ----------
         ask
@@ -169,7 +170,7 @@ class ConsultMethods(PredictionMethods):
         check_ask(ask)
         run = _Run(self, experts, attributes, prices, risk, confidence, batch, score_range)
         while names := run.next():
-            answers = await asyncio.gather(*[checked_awaitable(ask(name)) for name in names])
+            answers = await answers_at_once(ask, names)
             run.votes.update(zip(names, answers, strict=True))
         return run.result
 
@@ -275,7 +276,7 @@ class ConsultMethods(PredictionMethods):
         score_range: tuple[float, float] | None,
     ) -> Step:
         step = state.check(votes, prices, base, score_range)
-        if step.limit == NO_RANGE:
+        if step.limit in (NO_RANGE, OUTSIDE):
             self.consultations.scored = True
         elif self.consultations.scored and score_range is None and state.needs_range and step.next >= 0:
             return step._replace(settled=False, limit=NO_RANGE)
@@ -353,7 +354,9 @@ class _Run:
 
     def _finish(self, step: Step) -> None:
         fusion = self.fusion
-        given = self.votes if "votes" in fusion.needs else None
+        # a tie of new classes goes to the one named first, which must not depend on the order of asking
+        votes = {name: self.votes[name] for name in self.experts if name in self.votes}
+        given = votes if "votes" in fusion.needs else None
         ticket = fusion.predict_one(given, attributes=self.attributes, ticket=True)
         probabilities = fusion.predict_proba_one(ticket)
         if self.in_full and self.same_state and self.state.known and not any(one.limit for one in self.path):

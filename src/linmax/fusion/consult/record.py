@@ -162,6 +162,10 @@ class Consultations:
             of each item are used.
         """
         risk, needed, asked = way.risk, items_needed(way.risk, way.confidence), self.in_full - self.first
+        kept = MOST if asked < needed else len(self.critical)
+        if kept < needed:
+            note = f"risk={risk:g} needs {needed} items asked in full, and {kept} are kept; take a larger risk"
+            return Threshold(None, note)
         if asked < needed:
             since = " since the last alarm of drift" if self.first else ""
             note = f"{asked} of the {needed} items that risk={risk:g} needs were asked in full{since}"
@@ -264,7 +268,9 @@ class Consultations:
         self.count, self.in_full = counts
         self.alarms, self.since, self.first = drift
         self.critical = list(critical)
-        self.rows = [None if (row == NOT_KNOWN).any() else row.copy() for row in votes] if critical else []  # type: ignore[union-attr]
+        # if no row is known, they have no columns
+        known = [] if votes is None else [len(row) > 0 and bool((row != NOT_KNOWN).all()) for row in votes]
+        self.rows = [votes[t].copy() if known[t] else None for t in range(len(critical))]  # type: ignore[index]
         self.exploration = check_exploration(facts["exploration"])
         self.scored = facts["scored"]
         for risk, confidence, batch, prices, start, end, distance in facts["calibrations"]:

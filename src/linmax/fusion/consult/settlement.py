@@ -37,6 +37,7 @@ NO_BOUND = (
 NO_SCORES = "scores have no bound under this learner"
 COSTS = "with mistake_costs the prediction is not the class with the highest score"
 NO_RANGE = "scores without a range have no bound; pass score_range="
+OUTSIDE = "a score is outside of score_range, so that there is no bound; pass the range of all scores"
 
 
 class Step(NamedTuple):
@@ -119,6 +120,8 @@ class Settlement:
         )
         self.silent = (largest.max(axis=0) == 0.0).astype(np.int64)
         self.size = float(largest.sum(axis=1).max() + abs(found.base).max(initial=0.0))
+        if len(found.base) > 1 and self.size > 0.0:  # new experts change the scale, and rounding may end a tie
+            self.silent[[names.experts.get(name) < 0 for name in self.experts]] = 0
         self.place = np.arange(k)
         self.ones = np.ones(n)
         self.answers = np.zeros(n, dtype=np.int64)
@@ -290,7 +293,7 @@ class Settlement:
             if found.labels_only or not self.exact:
                 return step._replace(settled=False, limit=NO_SCORES)
             if found.raw and (score_range is None or outside):
-                return step._replace(settled=False, limit=NO_RANGE)
+                return step._replace(settled=False, limit=OUTSIDE if outside else NO_RANGE)
         return step
 
     def _code(self, vote: Any, new: dict[Any, int]) -> int:
