@@ -164,8 +164,8 @@ class Consultations:
         risk, needed, asked = way.risk, items_needed(way.risk, way.confidence), self.in_full - self.first
         kept = MOST if asked < needed else len(self.critical)
         if kept < needed:
-            note = f"risk={risk:g} needs {needed} items asked in full, and {kept} are kept; take a larger risk"
-            return Threshold(None, note)
+            short = f"{needed} items asked in full, and {kept} are kept"
+            return Threshold(None, f"risk={risk:g} needs {short}; take a larger risk")
         if asked < needed:
             since = " since the last alarm of drift" if self.first else ""
             note = f"{asked} of the {needed} items that risk={risk:g} needs were asked in full{since}"

@@ -120,7 +120,7 @@ class Settlement:
         )
         self.silent = (largest.max(axis=0) == 0.0).astype(np.int64)
         self.size = float(largest.sum(axis=1).max() + abs(found.base).max(initial=0.0))
-        if len(found.base) > 1 and self.size > 0.0:  # new experts change the scale, and rounding may end a tie
+        if len(found.base) > 1 and self.size > 0.0:  # new experts change the scale: rounding may end a tie
             self.silent[[names.experts.get(name) < 0 for name in self.experts]] = 0
         self.place = np.arange(k)
         self.ones = np.ones(n)
