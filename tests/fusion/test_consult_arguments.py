@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from linmax import Fusion, Perceptron
+from linmax import Fusion, Perceptron, WinnowSearch
 from linmax.experts import Votes
 
 
@@ -141,10 +141,13 @@ def test_if_an_asynchronous_expert_fails_the_others_of_the_batch_are_cancelled()
             ended.append(expert)
         raise ConnectionError("no answer")
 
-    fusion = Fusion(Perceptron(start="equal"), experts=["a", "b", "c"], classes=["x", "y"])
-    with pytest.raises(ConnectionError, match="no answer"):
-        asyncio.run(asyncio.wait_for(fusion.consult_async(ask, batch=3), 30))
-    assert sorted(ended) == ["a", "b", "c"]
+    async def consult() -> None:
+        fusion = Fusion(Perceptron(start="equal"), experts=["a", "b", "c"], classes=["x", "y"])
+        with pytest.raises(ConnectionError, match="no answer"):
+            await fusion.consult_async(ask, batch=3)
+        assert sorted(ended) == ["a", "b", "c"]  # now, and not when the loop is closed
+
+    asyncio.run(consult())
 
 
 @pytest.mark.filterwarnings("error")
@@ -167,3 +170,12 @@ def test_a_score_outside_of_the_range_is_told_from_a_range_that_is_missing() -> 
     fusion.exploration = 0
     found = fusion.consult(lambda expert: {"x": 5.0, "y": 0.0}, score_range=(0, 1))
     assert "a score is outside of score_range" in found.reason
+
+
+@pytest.mark.parametrize("policy", ["add", "ignore"])
+def test_another_policy_for_new_classes_is_suggested_only_where_it_may_help(policy: str) -> None:
+    fusion = Fusion(WinnowSearch(), experts=["a", "b"], classes=["x", "y"], on_new_class=policy)
+    fusion.exploration = 0
+    reason = fusion.consult(lambda expert: "x").reason
+    assert "no bound is known" in reason
+    assert ("on_new_class" in reason) == (policy == "add")

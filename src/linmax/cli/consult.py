@@ -115,7 +115,7 @@ def print_replay(replay: Replay, options: ConsultOptions, console: Console) -> N
     if why := why_nothing_is_saved(replay):
         advice = (
             " For exact savings, learn with --learner 'Averaged(Perceptron(slack=20, start=\"equal\"))'."
-            if replay.limit == NO_BOUND
+            if replay.limit.startswith(NO_BOUND)
             else ""
         )
         console.print(f"{why}{advice}", soft_wrap=True, markup=False)

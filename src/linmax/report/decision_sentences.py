@@ -108,7 +108,7 @@ def why_nothing_is_saved(replay: Replay) -> str:
     """
     if replay.consultations[0].asked < replay.everybody.asked:
         return ""
-    if replay.limit == NO_BOUND:
+    if replay.limit.startswith(NO_BOUND):
         why = "no prediction of this learner is proved to be settled before"
     elif replay.limit:
         why = replay.limit

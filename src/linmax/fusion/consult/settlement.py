@@ -30,9 +30,10 @@ from linmax.runtime.sources import sizes_of
 
 ROUNDING = 1e-15  # of the largest possible score, per sum of numbers
 ROUNDING_OF_ATTRIBUTES = 1e-10
-NO_BOUND = (
-    "the prediction of this learner is no linear combination of votes, and a new class may change all scores;"
-    ' a bound may be known with on_new_class="error" or "ignore"'
+NO_BOUND = "no bound is known: the prediction of this learner is no linear combination of votes"
+NEW_CLASS = (
+    f"{NO_BOUND}, and a new class may change all scores;"
+    ' there may be one with on_new_class="error" or "ignore"'
 )
 NO_SCORES = "scores have no bound under this learner"
 COSTS = "with mistake_costs the prediction is not the class with the highest score"
@@ -108,7 +109,9 @@ class Settlement:
         self.prices: tuple[dict[Any, float], Any] | None = (
             None  # those of the last item, as given and as array
         )
-        self.limit = "" if self.exact or self.interval is not None else COSTS if decides else NO_BOUND
+        self.limit = COSTS if decides else NEW_CLASS if self.adds else NO_BOUND
+        if self.exact or self.interval is not None:
+            self.limit = ""
         if found is None:
             return
         self.found = found
