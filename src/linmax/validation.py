@@ -190,3 +190,12 @@ def require_extra(module_name: str, extra: str, purpose: str) -> ModuleType:
             f"{purpose} requires {name}, which is not installed: pip install 'linmax[{extra}]'"
         ) from error
     return importlib.import_module(module_name)
+
+
+def count_noun(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> count_noun(1, "key"), count_noun(1200, "key")
+    ('1 key', '1,200 keys')
+    """
+    return f"{number:,} {noun}{'s' * (number != 1)}"

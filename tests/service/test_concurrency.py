@@ -106,6 +106,34 @@ def test_relabels_evictions_deletions_and_labels_may_cross(tmp_path: Path) -> No
     run(story, tmp_path)
 
 
+def test_items_may_come_while_their_fusion_is_created_again(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        restore = api.service.panels._restore
+
+        def restore_slowly(*row: Any) -> Any:
+            found = restore(*row)
+            time.sleep(0.05)
+            return found
+
+        async def learn(number: int) -> int:
+            """Learn one item when the fusion is there."""
+            while (answer := await api.learn(f"{number}", "x", ann="x", bob="y")).status_code == 404:
+                await asyncio.sleep(0.002 * number)
+            return answer.status_code
+
+        api.service.items.store.hold = 0.0
+        api.service.panels._restore = restore_slowly  # type: ignore[method-assign]
+        for _ in range(5):
+            await api.create()
+            await api("DELETE", "/v1/fusions/spam")
+            _, *answers = await asyncio.gather(api.create(), *map(learn, range(8)))
+            assert answers == [200] * 8
+            assert (await api.describe())["trials"] == 8
+        assert await asyncio.to_thread(replay.verify, api.service.database) == []
+
+    run(story, tmp_path)
+
+
 def test_one_slow_fusion_does_not_hold_up_others(tmp_path: Path) -> None:
     async def story(api: Api) -> None:
         await api.create("slow")

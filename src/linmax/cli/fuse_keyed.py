@@ -16,6 +16,7 @@ from linmax.cli.output import print_json, print_table, shorten, stdout_console, 
 from linmax.cli.scale_options import EngineOptions, KeyedOptions
 from linmax.scale.dataset import split_key
 from linmax.scale.keyed_fusions import KeyedResult, keyed
+from linmax.validation import count_noun
 
 SHOWN_KEYS = 10
 """Keys that are printed, those with the most items."""
@@ -117,13 +118,13 @@ def print_keys(console: Console, result: KeyedResult, totals: dict[str, Any], fo
     """Print the largest keys, the sums, and what went wrong."""
     by = ", ".join(result.models.by)
     print_largest_keys(console, result.models.table(), result.models.by)
-    sentence = f"{_count(totals['keys'], 'key')}, {_count(totals['items'], 'item')}"
+    sentence = f"{count_noun(totals['keys'], 'key')}, {count_noun(totals['items'], 'item')}"
     sentence += f" ({totals['learned']:,} learned now)"
     if totals["trials"]:
         sentence += f", {totals['accuracy']:.2%} correct"
         better = totals["better_than_plurality"]
         verb = "is better than its" if better == 1 else "are better than their"
-        sentence += f"; {_count(better, 'key')} {verb} plurality"
+        sentence += f"; {count_noun(better, 'key')} {verb} plurality"
     console.print(Text(f"{sentence}.", style="bold"), soft_wrap=True)
     if totals["without_key"]:
         console.print(Text(f"{totals['without_key']:,} rows have no {by}, and are left out."), soft_wrap=True)
@@ -148,10 +149,6 @@ def print_problems(console: Console, problems: list[str], again: str = "--resume
         console.print(
             Text(f"Everything else is kept; fix these, and run again with {again}."), soft_wrap=True
         )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _share(value: float | None) -> str:

@@ -15,6 +15,7 @@ from msgspec import UNSET, Struct, UnsetType
 from linmax.service.bodies import parse
 from linmax.service.messages import Attributes, ItemId, Label, Votes
 from linmax.service.problems import ServiceError
+from linmax.validation import count_noun
 
 Position = dict[str, Any]  # for each partition, the place in the log up to which it was read
 GROUP = "linmax"  # that names a position if an address has no other
@@ -129,19 +130,15 @@ class Report:
 
     def __str__(self) -> str:
         parts = [
-            _count(self.items, "item"),
-            _count(self.labels, "label"),
-            f"{_count(self.mistakes, 'mistake')} in {self.learned:,} learned",
+            count_noun(self.items, "item"),
+            count_noun(self.labels, "label"),
+            f"{count_noun(self.mistakes, 'mistake')} in {self.learned:,} learned",
             f"{self.rejected:,} rejected",
         ]
         parts += [f"{value:,} {name}" for name in ("repeated", "waiting", "expired", "lost")
                   if (value := getattr(self, name))]  # fmt: skip
         parts.append(f"lag {'unknown' if self.lag is None else format(self.lag, ',')}")
-        return f"{_count(self.messages, 'message')}: {', '.join(parts)}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number != 1)}"
+        return f"{count_noun(self.messages, 'message')}: {', '.join(parts)}"
 
 
 class Rejections:

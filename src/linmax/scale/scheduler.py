@@ -35,13 +35,13 @@ def connect(address: str) -> Any:
     distributed = require_extra("distributed", "dask", "a cluster")
     found: Future[Any] = Future()
 
-    def try_to() -> None:
+    def make_client() -> None:
         try:
             found.set_result(distributed.Client(address, timeout=CONNECT, set_as_default=False))
         except BaseException as error:
             found.set_exception(error)
 
-    threading.Thread(target=try_to, daemon=True).start()
+    threading.Thread(target=make_client, daemon=True).start()
     try:
         client = found.result(timeout=CONNECT + HANDSHAKE)
     except (OSError, ValueError) as error:

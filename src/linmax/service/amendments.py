@@ -124,7 +124,7 @@ class Amendments:
                 ((latest,),) = self.database.rows(LATEST, panel.number, self.database.last_position())
                 return {"position": latest, "events": 0}
             body = {"reason": reason, "events": events}
-            position, event = self.panels.event(panel, EXCLUDED, actor, None, None, body)
+            position, event = self.panels.event(panel.number, EXCLUDED, actor, None, None, body)
             sql = f"INSERT INTO amendments SELECT position, ?{len(values) + 2}, ?1, label FROM ({choice})"
             amendment = sql, (panel.number, *values, position)
             future = self.panels.submit(self.panels.amend(panel, [event, amendment], first))

@@ -51,6 +51,10 @@ class CodedTrials(NamedTuple):
     def __len__(self) -> int:
         return len(self.chunk.predictions)
 
+    def by_item(self, database: Database, number: int) -> list[Trial]:
+        """Return the same trials with their names, for a fusion that has no codes for some of them."""
+        return list(trials_of(database, number, self.chunk.first - 1, self.chunk.last))
+
     def encode(self, experts: Mapping[str, int], classes: Mapping[Any, int]) -> tuple[Codes, Codes] | None:
         """Return votes and labels as codes, -1 for an abstention; None if a name has no code.
 

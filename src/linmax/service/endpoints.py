@@ -359,7 +359,7 @@ class Endpoints:
         self.tokens.check_name(wanted.name)
         self.database.check_writable()
         text, statement = new_token(wanted.name, wanted.scopes, wanted.fusions, wanted.days)
-        _, event = self.panels.event(None, TOKEN_CREATED, token.name, None, None, wanted)
+        _, event = self.panels.event(0, TOKEN_CREATED, token.name, None, None, wanted)
         with self.tokens.reserved(wanted.name):
             await self.panels.submit([event, statement])
         self.tokens.reload()
@@ -373,7 +373,7 @@ class Endpoints:
         if number not in {one.number for one in self.tokens.list()}:
             raise ServiceError(404, "unknown_token", f"there is no token {number}; GET /v1/tokens lists them")
         self.database.check_writable()
-        _, event = self.panels.event(None, TOKEN_REVOKED, token.name, None, None, {"token": number})
+        _, event = self.panels.event(0, TOKEN_REVOKED, token.name, None, None, {"token": number})
         await self.panels.submit([event, (REVOKE, (time.time(), number))])
         self.tokens.reload()
         return Response(status_code=204)

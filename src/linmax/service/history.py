@@ -22,7 +22,7 @@ from linmax.service.answers import HistoryAnswer, HistoryPoints
 from linmax.service.class_keys import class_of
 from linmax.service.coded_trials import CodedTrials, read_trials
 from linmax.service.database import Statement
-from linmax.service.learned_trials import Trial, trials_of
+from linmax.service.learned_trials import Trial
 from linmax.service.messages import Label
 from linmax.service.panel import Panel
 from linmax.service.panels import PanelClosedError, Panels
@@ -355,8 +355,7 @@ class Histories:
             if not isinstance(trials, CodedTrials):
                 history.add(trials)
             elif not history.add_coded(trials):
-                chunk = trials.chunk
-                history.add(list(trials_of(self._database, number, chunk.first - 1, chunk.last)))
+                history.add(trials.by_item(self._database, number))
             if self._panels.closing:
                 raise InterruptedError("the server stops")
             if is_gentle():

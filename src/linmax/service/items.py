@@ -266,7 +266,7 @@ class Items:
         return item, _label_answer(id_, item, item.position)
 
     def _insert(self, panel: Panel, kind: int, id_: str, content: bytes, body: bytes, token: Token) -> Item:
-        position, event = self.panels.event(panel, kind, token.name, id_, None, msgspec.Raw(body))
+        position, event = self.panels.event(panel.number, kind, token.name, id_, None, msgspec.Raw(body))
         item = Item(position, content, self.database.now(), body, position if kind == LEARNED else None)
         row = panel.number, id_, position, content, item.learned
         item.written = self._submit(panel, [event, (INSERT_ITEM, row)])
@@ -307,7 +307,9 @@ class Items:
         self.store.keep(panel, request.id, item)
         item.label, item.right = request.label, stored.prediction == request.label
         body = StoredItem(None, None, request.label, stored.prediction, item.right)
-        position, event = self.panels.event(panel, LABELLED, token.name, request.id, item.position, body)
+        position, event = self.panels.event(
+            panel.number, LABELLED, token.name, request.id, item.position, body
+        )
         item.learned = position
         item.written = self._submit(panel, [event, (SET_LEARNED, (position, panel.number, request.id))])
         panel.waiting -= 1
@@ -346,7 +348,9 @@ class Items:
         panel.check_label(token, stored.votes, request.label, stored.attributes)
         self._check_learnable(panel, stored, request.label)
         body = StoredItem(label=request.label, prediction=stored.prediction, replaces=item.label)
-        position, event = self.panels.event(panel, RELABELLED, token.name, request.id, item.learned, body)
+        position, event = self.panels.event(
+            panel.number, RELABELLED, token.name, request.id, item.learned, body
+        )
         amendment = AMEND, (item.learned, position, panel.number, encode(request.label))
         item.label, item.right = request.label, stored.prediction == request.label
         item.amended, item.excluded = position, False

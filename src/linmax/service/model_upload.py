@@ -75,7 +75,7 @@ async def upload(panels: Panels, panel: Panel, content: bytes, actor: str) -> No
         panels.check_open(panel)
         # what is not amended to null counts, so an upload has a label, too
         body = {"label": digest, "trials": fusion.trials, "learner": repr(fusion.learner)}
-        position, event = panels.event(panel, UPLOADED, actor, None, None, body)
+        position, event = panels.event(panel.number, UPLOADED, actor, None, None, body)
         future = panels.submit([event, (INSERT_MODEL, (position, panel.number, content))])
         panel.applied += not panel.rebuilding
         panel.amendments += 1  # a state that is being rebuilt lacks the upload

@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 
-from linmax.fusion import Fusion
 from linmax.fusion.model_file import fingerprint
 from linmax.service import replay
 from linmax.service.answers import FusionInfo
@@ -183,11 +182,10 @@ class Panels:
             future.cancel()
 
     def event(
-        self, panel: Panel | None, kind: int, actor: str, id_: str | None, item: int | None, body: Any
+        self, number: int, kind: int, actor: str, id_: str | None, item: int | None, body: Any
     ) -> tuple[int, Statement]:
-        """Return the position of a new event of a fusion or the server, and the statement that writes it."""
+        """Return the position of a new event of a fusion (0: the server) and the statement that writes it."""
         position = self.database.next_position()
-        number = 0 if panel is None else panel.number
         row = position, number, kind, id_, item, self.database.now(), actor, encode(body)
         return position, (INSERT_EVENT, row)
 
@@ -238,11 +236,11 @@ class Panels:
 
     async def create(self, name: str, settings: FusionSettings, actor: str) -> tuple[Panel, bool]:
         """Create a fusion; the same settings again change nothing. Tell whether it is new."""
-        fusion = await self._new_fusion(settings)
+        await self._check_settings(settings)
         async with self._creating:
-            return await self._create(name, settings, fusion, actor)
+            return await self._create(name, settings, actor)
 
-    async def _new_fusion(self, settings: FusionSettings) -> Fusion:
+    async def _check_settings(self, settings: FusionSettings) -> None:
         if len({type(name) for name in settings.classes or ()}) > 1:
             kinds = {type(name): name for name in settings.classes or ()}
             shown = " and ".join(encode(name).decode()[:100] for name in kinds.values())
@@ -260,13 +258,10 @@ class Panels:
                 "bad_settings",
                 f"{len(fusion.classes)} classes exceed the limit {settings.limits.classes}",
             )
-        return fusion
 
-    async def _create(
-        self, name: str, settings: FusionSettings, fusion: Fusion, actor: str
-    ) -> tuple[Panel, bool]:
-        row = self._row(name)
-        if row is not None:
+    async def _create(self, name: str, settings: FusionSettings, actor: str) -> tuple[Panel, bool]:
+        await self.flush()
+        if self._row(name) is not None:
             panel = await self.open(name)
             if panel.settings != settings:
                 raise ServiceError(
@@ -275,21 +270,15 @@ class Panels:
                     f"{name} exists with other settings; PATCH changes its limits, others need another name",
                 )
             return panel, False
-        await self.flush()
         (number,) = self.database.rows("SELECT coalesce(max(fusion), 0) + 1 FROM fusions")[0]
         (used,) = self.database.rows("SELECT coalesce(max(fusion), 0) + 1 FROM events")[0]
-        panel = Panel(
-            max(number, used), name, settings, self.database.now(), replay.State(fusion, 0, 0, 0, 0), 0, 0
-        )
-        position, statement = self.event(panel, CREATED, actor, None, None, settings)
-        panel.version = position
-        row_ = panel.number, name, encode(settings), panel.created
+        number = max(number, used)
+        _, event = self.event(number, CREATED, actor, None, None, settings)
+        row = number, name, encode(settings), self.database.now()
         await self.submit(
-            [("INSERT INTO fusions (fusion, name, settings, created) VALUES (?, ?, ?, ?)", row_), statement]
+            [("INSERT INTO fusions (fusion, name, settings, created) VALUES (?, ?, ?, ?)", row), event]
         )
-        self.open_panels[name] = panel
-        await self._close_oldest()
-        return panel, True
+        return await self.open(name), True  # others may have opened it since it is on disk
 
     async def change_limits(self, panel: Panel, given: dict[str, Any], actor: str) -> None:
         """Change limits of a fusion; those that it has exceeded keep it from growing further."""
@@ -300,7 +289,7 @@ class Panels:
             if limits == old.limits:
                 return
             panel.settings = settings = msgspec.structs.replace(old, limits=limits)
-            _, event = self.event(panel, CHANGED, actor, None, None, settings)
+            _, event = self.event(panel.number, CHANGED, actor, None, None, settings)
             future = self.submit([event, (SET_SETTINGS, (encode(settings), panel.number))])
         await future
 
@@ -309,7 +298,7 @@ class Panels:
         panel = await self.open(name)
         async with panel.lock:
             self.check_open(panel)
-            _, statement = self.event(panel, DELETED, actor, None, None, {"name": name})
+            _, statement = self.event(panel.number, DELETED, actor, None, None, {"name": name})
             removals = [
                 (f"DELETE FROM {table} WHERE fusion = ?", (panel.number,))
                 for table in (

@@ -20,7 +20,7 @@ from linmax.fusion.model_file import fingerprint, from_bytes, to_bytes
 from linmax.service.class_keys import typed_votes
 from linmax.service.coded_trials import CodedTrials, read_trials
 from linmax.service.database import Database, Statement
-from linmax.service.learned_trials import Trial, trials_of
+from linmax.service.learned_trials import Trial
 from linmax.service.messages import FusionSettings
 from linmax.service.schema import AMENDMENT, CREATED, EXCLUDED, LABELLED, LEARNED, RELABELLED, UPLOADED
 from linmax.service.vote_codes import Codes, KnownNames, to_batch
@@ -143,7 +143,7 @@ def _advance(
                 learned += count
                 trials = []
             else:
-                trials = list(trials_of(database, number, trials.chunk.first - 1, trials.chunk.last))
+                trials = trials.by_item(database, number)
         if trials:
             faults = [] if _learn_together(fusion, trials) else _learn_each(fusion, trials)
             left_out += faults
