@@ -53,10 +53,10 @@ LEARNERS = [
     Averaged(Alma(3.0)),
     PassiveAggressive(),
     Tempered(Averaged(Perceptron(start="equal"))),
-    Voted(Winnow(1.3), hypotheses=4, window=2),
     WeightedMajority(),
 ]
 RARE = [
+    Voted(Winnow(1.3), hypotheses=4, window=2),
     Averaged(Perceptron().on(HYBRID)),
     Logistic(0.5, start="equal").on(HYBRID),
     Logistic(0.5, decay="adagrad", start="equal").on(Votes() + PerClass()),

@@ -14,8 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from linmax import NaiveBayes, Perceptron, recommended
+from linmax import Fusion, NaiveBayes, Perceptron, recommended
+from linmax.experts import RandomFeatures
 from linmax.problems import majority
+from linmax.runtime import block_table
 from linmax.svm import instances
 from tests.kernels.test_compiled_forms import (
     ENSEMBLES,
@@ -26,28 +28,35 @@ from tests.kernels.test_compiled_forms import (
     run,
     run_and_learn_one,
 )
+from tests.runtime.test_large_panels import ADAPTING, panel
 
 
 def compile_votes() -> None:
-    """Compile the kernels of votes, and of ensembles."""
+    """Compile the kernels of votes, of ensembles, of voting, and of tables in blocks."""
     for source, kind, form, way in QUICK_RUNS:
         if _is_of_votes(form):
             run(learners_of(form, way)[0].on(source), inputs(kind))
     for learner in ENSEMBLES.values():
         run_and_learn_one(learner, inputs("labels"))
+    for learner in VOTERS.values():
+        run(learner, inputs("labels", experts=5, classes=3))
+    dense, block_table.DENSE = block_table.DENSE, 3500
+    for large in (ADAPTING, NaiveBayes()):
+        Fusion(large, classes=range(10)).learn(*panel(25, 40, 10))
+    block_table.DENSE = dense
 
 
 def compile_others() -> None:
-    """Compile the kernels of attributes, the slowest first, of voting, Naive Bayes and regressions."""
+    """Compile the kernels of attributes, the slowest first, of Naive Bayes and regressions."""
     for source, kind, form, way in QUICK_RUNS:
         if not _is_of_votes(form):
             run(learners_of(form, way)[0].on(source), inputs(kind))
-    for learner in VOTERS.values():
-        run(learner, inputs("labels", experts=5, classes=3))
     for kind in ("labels", "triplets"):
         for of in ("tables", "accuracies"):
             run(NaiveBayes(of), inputs(kind))
+    run(Perceptron().on(RandomFeatures()), inputs("rows"))
     run(recommended(votes=False, attributes=True), inputs("rows"))
+    run(recommended(votes=True, attributes=True), {**inputs("labels"), **inputs("rows")})
 
 
 def compile_evaluation() -> None:

@@ -197,7 +197,6 @@ SLOW = {
     ("Sum(Dense, ConstantVotes)", ADAPTING),
     ("Sum(Sum(Hard, PerClassVotes(Hard)), ConstantVotes)", BUFFERED),
     ("Sum(Sum(Hard, PerClassVotes(Hard)), ConstantVotes)", PLAIN),
-    ("Sum(Sum(Hard, PerClassVotes(Hard)), ConstantVotes)", ADDING),
     ("Sum(Sum(Sparse, PerClassVotes(Sparse)), ConstantVotes)", PLAIN),
     ("Sum(Sum(Dense, PerClassVotes(Dense)), ConstantVotes)", ADAPTING),
     ("Sum(Sum(Dense, PerClassVotes(Dense)), ConstantVotes)", BUFFERED),
@@ -214,7 +213,8 @@ SLOW = {
     ("Sum(LinearMachine(Rows), ConstantVotes)", PLAIN),
     ("Sum(LinearMachine(SparseRows), ConstantVotes)", PLAIN),
     ("Sum(RememberedPairs, ConstantVotes)", BUFFERED),
-    ("SharedFeatures(Rows)", PLAIN),
+    ("Sum(Dense, ConstantVotes)", PLAIN),
+    ("Sum(Sparse, ConstantVotes)", BUFFERED),
 }
 QUICK_RUNS = [one for one in RUNS if one[2:] not in SLOW]
 
@@ -282,7 +282,7 @@ def test_a_compiled_form_is_the_interpreted_one(
     ("source", "kind", "form"),
     [
         (DEFAULT, "labels", "Sum(Hard, ConstantVotes)"),
-        (DEFAULT, "triplets", "Sum(Sparse, ConstantVotes)"),
+        pytest.param(DEFAULT, "triplets", "Sum(Sparse, ConstantVotes)", marks=pytest.mark.slow),
         pytest.param(DEFAULT, "scores", "Sum(Dense, ConstantVotes)", marks=pytest.mark.slow),
         pytest.param(Split(), "labels", "SplitVotes(Hard)", marks=pytest.mark.slow),
     ],
