@@ -11,7 +11,7 @@ import pytest
 
 from linmax import Fusion
 from linmax.panels import PanelOptions, read_panel
-from linmax.scale import learner_sweep, sweep
+from linmax.scale import keyed, learner_sweep, mix, sweep
 from linmax.streams.chunk import shuffle_items
 from tests.helpers.files import panel, refused, run, values
 from tests.scale.test_faults import killer
@@ -105,6 +105,22 @@ def test_wrong_arguments_are_refused_in_one_sentence(votes: Path, tmp_path: Path
             sweep(LEARNERS, votes, [order])  # type: ignore[list-item]
     with pytest.raises(ValueError, match=r"cannot write to the cache .*: File exists; name a folder"):
         sweep(LEARNERS, votes, cache=votes)
+
+
+def test_unknown_keywords_are_named_with_what_may_be_meant(votes: Path) -> None:
+    with pytest.raises(ValueError, match=r"^orders is a list of seeds, .* \(got 3\)$"):
+        sweep(LEARNERS, votes, orders=3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^sweep has no parameter 'lable'; did you mean label=\?$"):
+        sweep(LEARNERS, votes, lable="truth")
+    with pytest.raises(TypeError, match=r"^mix has no parameter 'foo'; options of columns are label, id, "):
+        mix("Perceptron()", votes, foo=1)
+    with pytest.raises(TypeError, match=r"^keyed has no parameter 'needs_label'; options of columns are "):
+        keyed(votes, by="ann", store=votes.parent, needs_label=False)
+
+
+def test_one_column_is_a_list_of_one(votes: Path) -> None:
+    one, listed = (sweep(["Perceptron()"], votes, ignore=ignore, workers=1) for ignore in ("joe", ["joe"]))
+    assert results_of(one) == results_of(listed)
 
 
 def test_a_panel_without_labels_is_refused_in_one_sentence(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from linmax.cli.output import check_output, print_message, print_table
 from linmax.evaluate.consultation import RISKS, Replay, replay_consultations
 from linmax.evaluate.recorded_votes import RecordedVotes, join_recorded, recorded_votes
 from linmax.fusion import Fusion
-from linmax.fusion.consult.settlement import NO_BOUND
+from linmax.fusion.consult.settlement import NEVER_SETTLED
 from linmax.report.decision_sentences import strategy_table, why_nothing_is_saved
 
 
@@ -115,7 +115,7 @@ def print_replay(replay: Replay, options: ConsultOptions, console: Console) -> N
     if why := why_nothing_is_saved(replay):
         advice = (
             " For exact savings, learn with --learner 'Averaged(Perceptron(slack=20, start=\"equal\"))'."
-            if replay.limit.startswith(NO_BOUND)
+            if replay.limit in NEVER_SETTLED
             else ""
         )
         console.print(f"{why}{advice}", soft_wrap=True, markup=False)

@@ -7,7 +7,7 @@ import math
 from linmax.evaluate.consultation import Replay
 from linmax.evaluate.decision_summary import DriftSummary
 from linmax.evaluate.findings import Findings
-from linmax.fusion.consult.settlement import NO_BOUND
+from linmax.fusion.consult.settlement import NEVER_SETTLED
 from linmax.report.text import count, label, percent
 
 SHOWN_EXPERTS = 5
@@ -108,7 +108,7 @@ def why_nothing_is_saved(replay: Replay) -> str:
     """
     if replay.consultations[0].asked < replay.everybody.asked:
         return ""
-    if replay.limit.startswith(NO_BOUND):
+    if replay.limit in NEVER_SETTLED:
         why = "no prediction of this learner is proved to be settled before"
     elif replay.limit:
         why = replay.limit

@@ -156,7 +156,7 @@ def keyed(
     if resume and relearn:
         raise ValueError("resume and relearn exclude each other; pass one of them")
     parsed: Learner | None = parse(learner) if isinstance(learner, str) else learner
-    options = PanelOptions(**columns)
+    options = PanelOptions.from_keywords("keyed", columns)
     partitions = list_partitions(dataset, outside=folder)
     with _locked(folder):
         manifest = read_manifest(folder)

@@ -139,12 +139,16 @@ def sweep(
     if isinstance(learners, str):
         raise ValueError(f"learners is a list of learners (got {learners!r}); pass [{learners!r}]")
     texts = [repr(parse(one) if isinstance(one, str) else one) for one in learners]
+    if not isinstance(orders, Iterable):
+        raise ValueError(
+            f"orders is a list of seeds, of which None keeps the order of the file (got {orders!r})"
+        )
     orders = list(orders)
     for order in orders:
         if order is not None:
             check_integer("sweep", "order", order, 0)
     named = panels if isinstance(panels, Mapping) else {_paths(panels)[0]: panels}
-    options = PanelOptions(**columns)
+    options = PanelOptions.from_keywords("sweep", columns)
     jobs = [
         SweepJob(learner, name, _paths(files), order, options)
         for name, files in named.items()

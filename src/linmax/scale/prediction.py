@@ -136,7 +136,8 @@ def predict(
     """
     if format not in FORMATS:
         raise ValueError(f"format is parquet, csv, tsv or jsonl (got {format!r})")
-    plan = _plan(model, PanelOptions(**columns, needs_label=False), max_error, coverage)
+    options = PanelOptions.from_keywords("predict", columns, needs_label=False)
+    plan = _plan(model, options, max_error, coverage)
     folder = Path(output)
     jobs = _jobs(list_partitions(dataset, outside=folder), folder, format)
     changed = _changed(model)

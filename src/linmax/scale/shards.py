@@ -258,10 +258,11 @@ def _sources(shards: Any, columns: dict[str, Any]) -> tuple[list[Any], dict[str,
         if not all(isinstance(one, tuple) and len(one) == 2 for one in shards):
             raise ValueError("shards are the files of a data set, or pairs (votes, labels); pass one of both")
         return list(shards), None
+    options = PanelOptions.from_keywords("mix", columns)
     partitions = list_partitions(shards)
     for partition in partitions:
         with contextlib.suppress(EmptyTableError):
-            return list(partitions), RowReader.infer(partition, PanelOptions(**columns)).as_json()
+            return list(partitions), RowReader.infer(partition, options).as_json()
     raise ValueError(f"no file of the data set has rows (the first is {partitions[0].name}); pass others")
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -70,6 +71,42 @@ class PanelOptions:
     def is_stored(self) -> bool:
         """Whether the roles are those that a model has stored; `like` may also name its experts only."""
         return self.like is not None and "columns" in self.like
+
+    @classmethod
+    def from_keywords(cls, caller: str, given: Mapping[str, Any], **more: Any) -> PanelOptions:
+        """Return the options that a user passes to a function as keywords.
+
+        Parameters
+        ----------
+        caller
+            The name of the function, for messages.
+        given
+            The keywords; one text is a list of one.
+        **more
+            Other options.
+
+        Raises
+        ------
+        TypeError
+            If there is no such option.
+
+        Examples
+        --------
+        >>> PanelOptions.from_keywords("keyed", {"label": "truth", "ignore": "when"}).ignore
+        ('when',)
+        """
+        options = {one.name: one for one in fields(cls) if one.name not in {"like", "needs_label"}}
+        values: dict[str, Any] = {}
+        for name, value in given.items():
+            if name not in options:
+                close = get_close_matches(name, options, n=1)
+                hint = (
+                    f"did you mean {close[0]}=?" if close else f"options of columns are {', '.join(options)}"
+                )
+                raise TypeError(f"{caller} has no parameter {name!r}; {hint}")
+            listed = "tuple" in str(options[name].type) and value is not None
+            values[name] = ((value,) if isinstance(value, str) else tuple(value)) if listed else value
+        return cls(**values, **more)
 
 
 @dataclass(frozen=True, eq=False)
