@@ -114,7 +114,7 @@ def test_unknown_keywords_are_named_with_what_may_be_meant(votes: Path) -> None:
         sweep(LEARNERS, votes, lable="truth")
     with pytest.raises(TypeError, match=r"^mix has no parameter 'foo'; options of columns are label, id, "):
         mix("Perceptron()", votes, foo=1)
-    with pytest.raises(TypeError, match=r"^keyed has no parameter 'needs_label'; options of columns are "):
+    with pytest.raises(TypeError, match=r"^keyed has no parameter 'needs_label'; did you mean label"):
         keyed(votes, by="ann", store=votes.parent, needs_label=False)
 
 
