@@ -309,6 +309,17 @@ def test_all_formats_give_the_same_states(data: Path, tmp_path: Path, suffix: st
     assert states_of(tmp_path / "models") == plain_loop(table_of(data), W, time=True)
 
 
+def test_times_may_be_decimal_numbers(data: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    for path in sorted(data.iterdir()):
+        table = pq.read_table(path)
+        when = table.column("when").cast(pa.int64()).cast(pa.decimal128(30, 4))
+        pq.write_table(table.set_column(table.column_names.index("when"), "when", when), other / path.name)
+    learn(other, tmp_path / "models", time="when")
+    assert states_of(tmp_path / "models") == plain_loop(table_of(data), W, time=True)
+
+
 def test_a_folder_can_give_the_key(tmp_path: Path) -> None:
     found = rows(300, 3)
     for key in ("c0", "c1", "c2"):

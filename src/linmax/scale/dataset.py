@@ -27,6 +27,7 @@ BATCH_ROWS = 1 << 17
 """Rows of a partition that are in memory at a time."""
 HEAD_ROWS = 20_000
 """Rows of the first partition that decide on the roles of columns."""
+TIME_KINDS = pa.types.is_temporal, pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal
 KEY, TIME, ROW = "linmax:key", "linmax:time", "linmax:row"
 """Columns of split tables: the key as text, the time, and the number of the row in its partition."""
 UNUSED = ("labels", "labels_id", "sheet", "ignore_case")
@@ -372,7 +373,7 @@ def _plain_type(kind: Any) -> Any:
 
 def _time_type(column: Any, name: str, partition: Partition) -> Any:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if pa.types.is_temporal(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
+    if any(is_kind(kind) for is_kind in TIME_KINDS):
         return kind
     if is_text(kind):
         for wanted in (pa.int64(), pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC")):

@@ -138,6 +138,8 @@ def _bounds(times: Any) -> tuple[Any, Any]:
     """Return the first and the last time: numbers, or texts that can be compared."""
     if pa.types.is_temporal(times.type):
         times = times.cast(pa.string())
+    elif pa.types.is_decimal(times.type):
+        times = times.cast(pa.float64())
     found = pc.min_max(times).as_py()
     return found["min"], found["max"]
 
