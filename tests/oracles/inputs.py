@@ -91,7 +91,7 @@ def well_made(batch: Batch) -> None:
             assert array.flags.c_contiguous
             assert array.flags.writeable
     if isinstance(batch.votes, Hard):
-        assert batch.votes.codes.dtype == np.int32
+        assert batch.votes.codes.dtype in (np.int8, np.int32)
         assert batch.votes.codes.shape == (batch.trials, batch.experts_seen)
     if isinstance(batch.votes, Sparse):
         indptr, expert, label, value = batch.votes

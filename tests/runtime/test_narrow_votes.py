@@ -1,4 +1,4 @@
-"""Votes as int8 are kept as they are given, and learned as int32 are."""
+"""Votes in int8, as they are given or in a copy, are learned as those in int32 are."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import pytest
 from linmax import Averaged, Fusion, Perceptron, Recycled, Winnow
 from linmax.evaluate import progressive
 from linmax.fusion.model_file import fingerprint
+from linmax.inputs import encode
+from linmax.inputs.encode import gather
 from linmax.runtime import chunks
 
 RNG = np.random.default_rng(4)
@@ -54,3 +56,28 @@ def test_classes_that_appear_are_numbered_as_in_int32() -> None:
         fusion.learn(votes, unlabelled)
         found.append((fusion.classes, fingerprint(fusion)))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("classes", [5, 127])
+@pytest.mark.parametrize("kind", [np.int8, np.int32, np.int64])
+def test_classes_in_any_order_are_learned_as_in_int32(
+    classes: int, kind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = np.random.default_rng(classes)
+    labels = chance.permutation(np.arange(400) % classes)
+    guesses = chance.integers(-1, classes, (400, 7))
+    votes = np.where(chance.random((400, 7)) < 0.5, labels[:, None], guesses).astype(kind)
+    found = []
+    for expected in (np.int8, np.int32):
+        fusion = Fusion(Perceptron())
+        runs = [fusion.learn(votes[rows], labels[rows]) for rows in (slice(0, 90), slice(90, 300))]
+        assert fusion.read(votes[300:], labels[300:]).votes.codes.dtype == expected
+        predictions = [run.guesses.tolist() for run in runs] + [fusion.predict(votes[300:]).tolist()]
+        found.append((fusion.classes, predictions, fingerprint(fusion)))
+        monkeypatch.setattr(encode, "_translate", lambda coded, table: gather(coded, table, np.int32))
+    assert found[0] == found[1]
+
+
+def test_codes_that_no_int8_has_are_int32() -> None:
+    codes = Fusion(Perceptron(), classes=[*range(200, 330), 0, 1, 2]).read(NARROW, LABELS).votes.codes
+    assert (codes.dtype, codes.max(), codes.min()) == (np.int32, 132, -1)

@@ -219,7 +219,8 @@ def encode_classes(
     for row, by_label, _ in first.values():
         additions[row + by_label] += 1  # a label is known from the next trial on
     known += np.cumsum(additions[:trials], dtype=np.int32)
-    vote_codes = recode(votes.cells, [final.get(code, code) for code in vote_table])
+    narrow = votes.rows is None and bool(labelled.all())
+    vote_codes = recode(votes.cells, [final.get(code, code) for code in vote_table], narrow=narrow)
     vote_codes, unknown = _number_unlabelled(votes, vote_codes, known, labelled, names, n_known)
     label_codes = recode(truth, [final.get(code, code) for code in label_table])
     return ClassCodes(vote_codes, label_codes, known, names[:n_new], unknown)

@@ -242,12 +242,29 @@ def gather(coded: CodedArray, table: Sequence[Any], kind: type[Scalar]) -> NDArr
 def recode(coded: CodedArray, table: list[int], *, narrow: bool = False) -> Codes:
     """Replace codes by the entries of a table; without a copy if they already agree with it.
 
-    With `narrow`, codes that agree and are int8 stay so, which takes a quarter of the memory.
+    With `narrow`, a copy is int8 if it can be, which takes a quarter of the memory.
+
+    >>> recode(CodedArray(np.array([0, -1, 1]), -1, [None, "a", "b"], "ab"), [-1, 1, 0], narrow=True)
+    array([ 1, -1,  0], dtype=int8)
     """
     if coded.low >= -1 and table == list(range(coded.low, coded.low + len(table))):
         kind: Any = np.int8 if narrow and coded.codes.dtype == np.int8 else np.int32
         return contiguous(coded.codes, kind)
+    if narrow and coded.low >= -128 and coded.low + len(table) <= 128 and max(table) < 128:
+        return _translate(coded, table)
     return gather(coded, table, np.int32)
+
+
+def _translate(coded: CodedArray, table: list[int]) -> NDArray[Any]:
+    """Replace codes by the entries of a table, where both are in the range of int8."""
+    by_byte = np.zeros(256, np.int8)
+    by_byte[np.arange(coded.low, coded.low + len(table))] = table  # negative codes count from the end
+    out = np.empty(coded.codes.shape, np.int8)
+    for rows in row_blocks(out):
+        given = coded.codes[rows].astype(np.int8, copy=False)
+        translated = given.tobytes().translate(by_byte.tobytes())
+        out[rows] = np.frombuffer(translated, np.int8).reshape(out[rows].shape)
+    return out
 
 
 def contiguous(array: Array, kind: type[Scalar]) -> NDArray[Scalar]:
