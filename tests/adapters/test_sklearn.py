@@ -26,6 +26,7 @@ from linmax import Averaged, Fusion, Perceptron, Winnow
 from linmax._jit import interpreted
 from linmax.adapters.sklearn import FusionClassifier, LinearMaxClassifier, VoteClassifier
 from linmax.experts import Attributes
+from tests.helpers.examples import EVERYTHING, rarely_compiled
 
 AVERAGED = "Averaged(Perceptron(start='equal'))"  # other tests compile the same kernels
 PANEL = [("bayes", GaussianNB()), ("tree", DecisionTreeClassifier(max_depth=2, random_state=0))]
@@ -65,6 +66,9 @@ def iris() -> tuple[Any, Any]:
     expected_failed_checks=lambda model: EXPECTED_FAILURES.get(type(model).__name__, {}),
 )
 def test_scikit_learn_s_own_checks_pass(estimator: Any, check: Any) -> None:
+    expected = EXPECTED_FAILURES.get(type(estimator).__name__, {}).get(check.func.__name__)
+    if expected and not EVERYTHING:
+        pytest.xfail(expected)
     check(estimator)
 
 
@@ -131,8 +135,9 @@ def test_a_rule_that_cannot_use_weights_says_so_and_can_leave_rows_out(iris: Any
     model = LinearMaxClassifier(rule, shuffle=False, max_iter=1)
     with pytest.raises(ValueError, match=r"cannot use a sample weight of 2; pass weights of 0 and 1"):
         model.fit(rows, labels, sample_weight=2 * weights)
-    model.fit(rows, labels, sample_weight=weights)
-    other = clone(model).fit(rows[1::2], labels[1::2])
+    with rarely_compiled():
+        model.fit(rows, labels, sample_weight=weights)
+        other = clone(model).fit(rows[1::2], labels[1::2])
     assert (model.coef_ == other.coef_).all()
 
 

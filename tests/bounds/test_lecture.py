@@ -27,7 +27,7 @@ def test_the_bounds_of_the_lecture(n, k):
 @pytest.mark.parametrize(
     ("n", "expected"),
     [
-        (10, {"Perceptron": 15, "Winnow": 10, "Balanced": 10}),
+        pytest.param(10, {"Perceptron": 15, "Winnow": 10, "Balanced": 10}, marks=pytest.mark.slow),
         (100, {"Perceptron": 157, "Winnow": 31, "Balanced": 42}),
     ],
 )
@@ -52,7 +52,9 @@ def test_the_table_of_the_lecture(n, expected):
         assert abs(np.mean(moves[name]) - expected[name]) <= 3 * spread * math.sqrt(1 / 3 + 1 / runs), name
 
 
-@pytest.mark.parametrize("alpha", [1.1, pytest.param(math.sqrt(2), marks=pytest.mark.slow), 1.9])
+@pytest.mark.parametrize(
+    "alpha", [1.1, *(pytest.param(alpha, marks=pytest.mark.slow) for alpha in (math.sqrt(2), 1.9))]
+)
 def test_the_relative_entropy_to_the_comparator_falls_on_every_mistake_of_winnow(alpha):
     n = 30
     votes, labels = panel(250, experts=n)

@@ -105,7 +105,7 @@ def test_on_the_third_set_the_hybrid_has_the_smallest_bound() -> None:
         assert made["multi"][i] <= mixing_bound(0, complexity(alone, rho=1, radius=16)) == 9664
 
 
-@pytest.mark.parametrize("noise", [0.01, 0.1])
+@pytest.mark.parametrize("noise", [pytest.param(0.01, marks=pytest.mark.slow), 0.1])
 def test_under_noise_the_bound_includes_the_loss(noise: float) -> None:
     tables = [flipped(make(2000, seed=seed), noise, seed) for make in (shared, disjoint) for seed in SEEDS]
     made = mistakes(tables)

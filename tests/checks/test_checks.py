@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -28,8 +28,10 @@ from linmax import (
 from linmax._jit import interpreted
 from linmax.bounds import Case, bound
 from linmax.checks import behaviour, mathematics
+from linmax.checks.fixtures import CheckData, make_data
 from linmax.experts import PerClass, Thresholds, Votes
 from linmax.rules import MOVED, STILL
+from linmax.spec import Learner
 from tests.helpers.compare_rules import own_rules
 from tests.helpers.examples import EVERYTHING
 
@@ -39,7 +41,7 @@ VARIANTS = [
     BalancedWinnow(1.3, rivals="softmax"),
     Winnow(1.3, rivals=Cycle(2)),
     Romma(aggressive=0.1),
-    AdaptiveWinnow(0.5),
+    pytest.param(AdaptiveWinnow(0.5), marks=pytest.mark.slow),  # another rate than the default
     Alma(3.0, alpha=0.9),
     Logistic(0.3, decay="sqrt", start="equal"),
 ]
@@ -47,9 +49,14 @@ VARIANTS = [
 
 @pytest.fixture
 def shorter(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tenth of the adversarial trials, in which a factor per trial overflows all the same."""
+    """A fraction of the trials that are given one by one, or in which a factor per trial overflows."""
     if not EVERYTHING:
-        monkeypatch.setattr(mathematics, "LONG_RUN", 100_000)
+        monkeypatch.setattr(mathematics, "LONG_RUN", 25_000)
+        monkeypatch.setattr(mathematics, "make_data", less_data)
+
+
+def less_data(learner: Learner, trials: int, **options: Any) -> CheckData:
+    return make_data(learner, {80: 40, 400: 100}.get(trials, trials), **options)
 
 
 @pytest.mark.usefixtures("shorter")
@@ -183,6 +190,7 @@ class Unclear(Unchecked):
             raise ValueError("no")
 
 
+@pytest.mark.usefixtures("shorter")
 @pytest.mark.parametrize(
     ("check", "rule", "message"),
     [

@@ -116,10 +116,11 @@ def test_an_array_chunks_single_items_and_tickets_learn_the_same(
     monkeypatch.setattr(sample, "FIRST", 20)
     monkeypatch.setattr(sample, "PERIOD", 32)
     monkeypatch.setattr(sample, "WINDOW", 8)
-    votes, labels = panel(120)
+    trials = 60 if learner is None else 80  # many members
+    votes, labels = panel(trials)
     votes, labels = votes.astype(object), labels.astype(object)
     labels[::7] = None
-    labels[100] = 9  # novel
+    labels[50] = 9  # novel
 
     def session() -> Fusion:
         costs = None if calibrate == "none" else {(0, 1): 9.0}
@@ -128,7 +129,7 @@ def test_an_array_chunks_single_items_and_tickets_learn_the_same(
     with interpreted():
         whole, chunks, single, tickets = (session() for _ in range(4))
         run = whole.learn(votes, labels)
-        parts = [chunks.learn(votes[i : i + 37], labels[i : i + 37]) for i in range(0, 120, 37)]
+        parts = [chunks.learn(votes[i : i + 37], labels[i : i + 37]) for i in range(0, trials, 37)]
         guesses = []
         for row, label in zip(votes.tolist(), labels.tolist(), strict=True):
             item = dict(enumerate(row))
@@ -149,7 +150,7 @@ def test_an_array_chunks_single_items_and_tickets_learn_the_same(
 
 @pytest.mark.parametrize("learner", [Winnow(1.3), Voted(Perceptron())], ids=repr)
 def test_compiled_and_interpreted_learn_the_same(learner: Any) -> None:
-    votes, labels = panel(250)
+    votes, labels = panel(150)
     compiled, found = learned(learner, votes, labels, mistake_costs={(0, 1): 5})
     with interpreted():
         plain, expected = learned(learner, votes, labels, mistake_costs={(0, 1): 5})

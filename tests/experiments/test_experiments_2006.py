@@ -14,6 +14,7 @@ from experiments.sharing_learned_sets.cells import groups, tree_of
 from experiments.sharing_table_1.streams import COEFFICIENTS, IMAGES, PEOPLE, faces
 from linmax._jit import interpreted
 from tests.experiments.test_experiments import complete
+from tests.helpers.examples import EVERYTHING
 
 TRIALS = 15
 
@@ -47,7 +48,8 @@ def run_small(one: Experiment, data: Path, trials: int = TRIALS) -> dict[str, An
 
 
 @pytest.mark.parametrize(
-    ("one", "trials"), [(sharing_figures, TRIALS), (sharing_table_1, 8), (sharing_learned_sets, TRIALS)]
+    ("one", "trials"),
+    [(sharing_figures, TRIALS), (sharing_table_1, 8 if EVERYTHING else 5), (sharing_learned_sets, TRIALS)],
 )
 def test_a_small_cell_of_each_gives_tables_verdicts_and_a_picture(one: Any, trials: int, data: Path) -> None:
     complete(one.EXPERIMENT, run_small(one.EXPERIMENT, data, trials))

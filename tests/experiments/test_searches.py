@@ -16,7 +16,7 @@ from linmax.problems import majority
 
 def test_without_a_search_it_is_weighted_majority() -> None:
     bank = WITH_ALMA[2:4]
-    votes, labels = majority(60, noise=0.1)
+    votes, labels = majority(30, noise=0.1)
     with interpreted():
         made = searched_mistakes(bank, votes, labels, 5, multiplier=1.1, period=None)
         fixed = WeightedMajority((*bank, *map(Averaged, bank)), multiplier=1.1)

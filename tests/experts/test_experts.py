@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from linmax import Alma, Averaged, Fusion, Logistic, Perceptron, Recycled, Rule, Winnow, parse
 from linmax._jit import interpreted
-from linmax.checks import applicable, check_learner, mathematics
+from linmax.checks import applicable, behaviour, check_learner, mathematics, runner
 from linmax.experts import Attributes, Pairs, PerClass, Shared, Source, Split, Thresholds, Votes
 from tests.helpers.compare_rules import CLASSES, TECHNIQUES, follow, items, oracle_of
 from tests.helpers.covering import every_pair
@@ -153,11 +153,14 @@ def test_a_source_is_the_oracles(case: str, rule: Rule, technique: str) -> None:
     source, slow_sources, stream = CASES[case]
     wrap, options = TECHNIQUES[technique]
     trials = 0
+    known = (list(CASES).index(case) + RULES.index(rule)) % 2 == 0
     with interpreted():
-        for classes in (CLASSES, []):
+        for classes in (CLASSES, []) if known else ([], CLASSES):
             fusion = Fusion(wrap(rule.on(source)), classes=classes)
             session = Session(oracle_of(rule), slow_sources(), classes, **options)
             trials += follow(fusion, session, stream(11, 0, CLASSES))
+            if trials >= 3 and not EVERYTHING:  # every case meets both with some rules
+                break
     assert trials >= 3
 
 
@@ -193,7 +196,11 @@ def test_learners_on_other_sources_pass_the_common_checks(
     source: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not EVERYTHING:
-        monkeypatch.setattr(mathematics, "LONG_RUN", 50_000)  # seconds where it is interpreted
+        monkeypatch.setattr(mathematics, "LONG_RUN", 20_000)  # seconds where it is interpreted
+        if source.parts[0] != Pairs(limit=50):  # only a source with a limit could grow beyond it
+            memory = behaviour.check_memory_is_bounded
+            others = [pair for pair in runner.CHECKS if pair[0] is not memory]
+            monkeypatch.setattr(runner, "CHECKS", others)
     learner = Averaged(Recycled(Winnow(1.2), size=5, updates=2)).on(source)
     assert "check_chunks_equal_whole" in applicable(learner)
     with interpreted():  # tests/slow compiles them

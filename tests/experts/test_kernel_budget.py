@@ -77,7 +77,7 @@ def test_there_is_room_for_all_supports_that_recycling_can_bring() -> None:
     for source, size, updates, k in (
         (Kernel(Gaussian(1.0), budget=1), 3, 20, 12),
         (Kernel(Gaussian(1.0), "difference", budget=2), 4, 9, 12),
-        (Kernel(Gaussian(1000.0), "difference"), 1, 20, 30),
+        (Kernel(Gaussian(1000.0), "difference"), 1, 20, 22),
     ):
         xs = rng.normal(size=(k + 8, 2))
         ys = [*reversed(range(k)), *rng.integers(0, k, 8).tolist()]

@@ -47,7 +47,7 @@ def taught(learner: Learner, xs: Any, ys: Any) -> tuple[Fusion, list[Any]]:
 @pytest.mark.parametrize("source", SOURCES, ids=repr)
 @pytest.mark.parametrize("wrap", [Averaged, lambda rule: Recycled(rule, size=5, updates=2)], ids=["a", "r"])
 def test_dense_sparse_and_dicts_are_the_same_to_the_bit(source: Source, wrap: Any) -> None:
-    xs, ys = table(40)
+    xs, ys = table(30)
     named = [{a: x for a, x in enumerate(row) if x} for row in xs.tolist()]
     with interpreted():
         one, guesses = taught(wrap(Perceptron()).on(source), xs, ys)
@@ -88,13 +88,13 @@ def test_cost_follows_the_words_that_are_there() -> None:
 def test_pieces_items_tickets_and_files_are_the_whole(
     source: Source, wrap: str, rule: Any, tmp_path: Path
 ) -> None:
-    xs, ys = table(40, seed=2)
+    xs, ys = table(30, seed=2)
     learner = (Averaged(Recycled(rule, size=6, updates=2)) if wrap == "recycled" else rule).on(source)
     with interpreted():
         whole, guesses = taught(learner, xs, ys)
         pieces, single, later = Fusion(learner), Fusion(learner), Fusion(learner)
         found: list[list[Any]] = [[], [], []]
-        for begin, end in itertools.pairwise([0, 1, 2, 9, 30, 40]):
+        for begin, end in itertools.pairwise([0, 1, 2, 9, 22, 30]):
             found[0] += pieces.learn(attributes=xs[begin:end], labels=ys[begin:end]).guesses.tolist()
             pieces.save(tmp_path / "m")
             pieces = load_session(tmp_path / "m")
@@ -124,7 +124,7 @@ def test_pieces_items_tickets_and_files_are_the_whole(
     ids=["combine", "plain combine", "voted", "random"],
 )
 def test_a_committee_that_votes_is_the_oracles(committee: Learner) -> None:
-    stream = compare_committees.random_stream(40, 3, parts="attributes")
+    stream = compare_committees.random_stream(30, 3, parts="attributes")
     with interpreted():
         fusion, _, given = compare_committees.follow(committee, stream)
         assert len(given) > 15
@@ -135,7 +135,7 @@ def test_a_committee_that_votes_is_the_oracles(committee: Learner) -> None:
 
 @pytest.mark.parametrize("kind", [WeightedMajority, Mixture])
 def test_majorities_take_members_that_share(kind: Any, tmp_path: Path) -> None:
-    stream = compare_committees.random_stream(50, 4, parts="attributes")
+    stream = compare_committees.random_stream(35, 4, parts="attributes")
     with interpreted():
         fusion = Fusion(kind(BANK))
         compare_committees.at_once(fusion, stream[:20])
@@ -150,11 +150,11 @@ def test_majorities_take_members_that_share(kind: Any, tmp_path: Path) -> None:
 
 def test_a_saved_committee_goes_on_as_if_nothing_had_been(tmp_path: Path) -> None:
     committee = Combine(BANK, hypotheses=4, window=6, recent=5, patience=9)
-    stream = compare_committees.random_stream(50, 5, parts="attributes")
+    stream = compare_committees.random_stream(30, 5, parts="attributes")
     with interpreted():
         whole = Fusion(committee)
         compare_committees.at_once(whole, stream)
-        for cut in (1, 23):
+        for cut in (1, 17):
             fusion = Fusion(committee)
             compare_committees.at_once(fusion, stream[:cut])
             fusion.save(tmp_path / "m")

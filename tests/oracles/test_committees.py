@@ -70,7 +70,7 @@ def test_one_slot_votes_only_inside_its_window() -> None:
     assert voting == [4, 5, *range(7, 11), *range(13, 21)]  # windows 3..5, 6..10, 12..20
 
 
-@pytest.mark.parametrize("recent", [0, 1, 7, 100])
+@pytest.mark.parametrize("recent", [0, pytest.param(1, marks=pytest.mark.slow), 7, 100])
 def test_a_slot_holds_the_first_of_the_best_in_its_window(recent: int) -> None:
     it = Combine(bank(), CLASSES, hypotheses=4, window=12, recent=recent, patience=10**6)
     leading: list[Any] = []  # of each trial, what b* would have had saved

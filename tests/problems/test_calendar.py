@@ -126,7 +126,7 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, text: str, sentence
 
 def test_without_the_real_files_the_verdict_is_that_they_are_lost_and_with_them_it_is_not(real: Path) -> None:
     cells = [
-        cell | {"meetings": 30} if cell["of"] == "stand-in" else cell for cell in EXPERIMENT.cells(2, True)
+        cell | {"meetings": 15} if cell["of"] == "stand-in" else cell for cell in EXPERIMENT.cells(2, True)
     ]
     generated = {i: EXPERIMENT.run(cell, real) for i, cell in enumerate(cells) if cell["of"] == "stand-in"}
     for folder, judgements in ((Path("nowhere"), {"data lost"}), (real, {"not reproduced", "reproduced"})):

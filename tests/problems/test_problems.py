@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from linmax.problems import VoteData, _common, drifting, majority, panel
 from linmax.problems._common import Ties, plurality
+from tests.helpers.examples import EVERYTHING
 from tests.oracles import problems as slow
 
 ORACLES: dict[Ties, Callable[[list[int]], int]] = {
@@ -114,7 +115,7 @@ def test_only_the_irrelevant_fall_silent_and_as_often_as_asked(speak: float) -> 
 def test_noise_moves_as_many_labels_as_asked_and_to_each_other_class_alike(
     noise: float, classes: int
 ) -> None:
-    trials = 1_000_000
+    trials = 1_000_000 if EVERYTHING else 100_000
     clean = majority(trials, 1, 1, classes)
     noisy = majority(trials, 1, 1, classes, noise=noise)
     assert np.array_equal(clean.votes, noisy.votes)

@@ -146,7 +146,7 @@ def test_options_are_the_oracles(rule: Rule, options: dict, techniques: tuple[st
         assert run(changed, technique, "triplets", few(rule), seed=1) >= 10
 
 
-@examples(15)
+@examples(10)
 @given(st.sampled_from(sorted(TECHNIQUES)), st.integers(0, 10**6), st.sampled_from(["zero", "equal"]))
 def test_the_perceptron_on_whole_numbers_is_exact(technique: str, seed: int, start: str) -> None:
     """Nothing is rounded, so guesses, ties and counts are the oracle's, too."""
@@ -158,7 +158,7 @@ def test_the_perceptron_on_whole_numbers_is_exact(technique: str, seed: int, sta
     assert follow(fusion, session, items(form, 12, seed, whole=True), form, exact=True) == 12
 
 
-@examples(12)
+@examples(8)
 @given(st.integers(0, 10**6), st.sampled_from([{"rivals": Cycle(2)}, {"rivals": Cycle()}, {"ties": True}]))
 def test_the_perceptron_with_other_rivals_is_exact(seed: int, options: dict) -> None:
     rule = Perceptron(**options)
@@ -308,11 +308,11 @@ def test_weights_are_the_oracles_when_powers_leave_the_range_of_floats(rule: Rul
     [
         (Romma(), "plain"),
         (PNorm(3.0), "averaged"),
-        (Alma(3.0), "plain"),
         (Winnow(1.5), "averaged"),
         *(
             pytest.param(rule, technique, marks=pytest.mark.slow)
             for rule, technique in [
+                (Alma(3.0), "plain"),  # its sum is that of PNorm
                 (Romma(), "averaged"),
                 (PNorm(3.0), "plain"),
                 (Alma(3.0), "averaged"),
@@ -330,7 +330,7 @@ def test_weights_are_the_oracles_after_sums_were_added_up_anew(rule: Rule, techn
     session = Session(slow, classes=CLASSES, **options)
     rng = random.Random(0)
     total: dict = {}
-    trials = 4500
+    trials = 4500 if EVERYTHING or not isinstance(rule, Winnow) else 1500  # others add up after 4096 moves
     scores = np.array([[[rng.gauss(0, 1) for _ in CLASSES] for _ in EXPERTS] for _ in range(trials)])
     labels = []
     for t in range(trials):

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from linmax import Fusion, Perceptron
 from linmax import experts as sources
+from tests.helpers.examples import examples, rarely_compiled
 from tests.oracles import rules as oracles
 from tests.oracles.rules import LinearThreshold, differences, identity, odd_powers, powers
 from tests.oracles.session import Session, Votes
@@ -57,6 +58,7 @@ def silent(n: int) -> dict[Any, int]:
 
 
 @pytest.mark.parametrize("name", RULES)
+@examples(12)
 @given(st.integers(0, 10**6), st.integers(2, 5), st.integers(1, 5))
 def test_the_binary_algorithm_errs_on_every_z_and_ends_with_the_same_theta(
     name: str, seed: int, k: int, n: int
@@ -74,6 +76,7 @@ def test_the_binary_algorithm_errs_on_every_z_and_ends_with_the_same_theta(
 
 
 @pytest.mark.parametrize("name", RULES)
+@examples(12)
 @given(st.integers(0, 10**6), st.integers(1, 5))
 def test_for_two_classes_the_runs_coincide_when_ties_are_mistakes(name: str, seed: int, n: int) -> None:
     make, link = RULES[name]
@@ -90,6 +93,7 @@ def test_for_two_classes_the_runs_coincide_when_ties_are_mistakes(name: str, see
         assert binary.theta == session.rule.theta
 
 
+@examples(12)
 @given(st.integers(0, 10**6), st.integers(2, 5), st.integers(1, 5))
 def test_linmax_itself_is_the_binary_algorithm(seed: int, k: int, n: int) -> None:
     """Whole numbers are exact in floats, so the Perceptron's run is the theorem's, not only near it."""
@@ -106,18 +110,21 @@ def test_linmax_itself_is_the_binary_algorithm(seed: int, k: int, n: int) -> Non
     assert list(binary.theta.values() or [0.0] * (n + k)) == fusion.state()["theta"].tolist()
 
 
+@examples(12)
 @given(st.integers(0, 10**6), st.integers(1, 4))
 def test_linmax_on_two_classes_is_the_binary_run(seed: int, n: int) -> None:
     fusion = Fusion(Perceptron(ties=True).on(sources.Votes()), classes=[0, 1], experts=range(n))
     binary = LinearThreshold(identity)
     binary.theta = silent(n)
     for item, y in panel(seed, 2, n, 15):
-        fusion.learn_one(item["votes"], y)
+        with rarely_compiled():
+            fusion.learn_one(item["votes"], y)
         binary.learn(instance(item, 1, 0), 1 if y == 1 else -1)
         assert fusion.state()["theta"].tolist() == list(binary.theta.values())
 
 
 @pytest.mark.parametrize("rivals", ["violators", "cycle"])
+@examples(12)
 @given(st.integers(0, 10**6))
 def test_shared_blame_and_cycling_are_covered_too(rivals: str, seed: int) -> None:
     """A mean of wrong z is wrong, and cycling moves on wrong z only (2003, sections 2.4 and 4.4)."""

@@ -67,10 +67,11 @@ def test_members_with_whole_weights_are_the_oracles_exactly(options: dict[str, A
     unknown, known = (3, ()), (7, CLASSES)
     even = OPTIONS.index(options) % 2 == 0
     for seed, classes in (unknown, known) if EVERYTHING else (unknown if even else known,):
-        stream = random_stream(100, seed)
+        # windows of 12 trials open near trial 60; the others are no wider than the distance of hypotheses
+        stream = random_stream(100 if EVERYTHING or options.get("window") == 12 else 60, seed)
         with interpreted():
             fusion, oracle, given = follow(learner, stream, classes, exact=True)
-        assert len(given) == 100
+        assert len(given) == len(stream)
         assert (oracle.restarts > 0) == (options["hypotheses"] > 0 and options.get("patience", 100) <= 10)
         assert len(set(oracle.leaders)) > 1
         pieces_are_the_whole(learner, fusion, given, classes)  # compiled
@@ -87,7 +88,7 @@ def test_members_with_whole_weights_are_the_oracles_exactly(options: dict[str, A
 def test_members_of_all_kinds_are_the_oracles(options: dict[str, Any]) -> None:
     learner = Combine(MIXED, **options)
     with interpreted():
-        fusion, oracle, given = follow(learner, random_stream(100, 2), ["b"])
+        fusion, oracle, given = follow(learner, random_stream(100 if EVERYTHING else 75, 2), ["b"])
     assert len(given) > 50
     assert oracle.novel
     assert len(set(oracle.leaders)) > 1
@@ -124,9 +125,9 @@ def test_members_on_different_sources_are_the_oracles(source: str) -> None:
     members, kind = SOURCES[source]
     orders = ((members, OPTIONS[4]), (members[::-1], OPTIONS[6]))
     for order, options in orders if EVERYTHING or "and" in source else orders[:1]:
-        learner = Combine(order, **options)
+        learner, trials = Combine(order, **options), 60 if EVERYTHING or "and" in source else 45
         with interpreted():
-            fusion, _, given = follow(learner, random_stream(60, 3, **kind))
+            fusion, _, given = follow(learner, random_stream(trials, 3, **kind))
             assert len(given) > 30
             if order is members:
                 pieces_are_the_whole(learner, fusion, given, ())
@@ -180,7 +181,9 @@ def test_voted_is_the_oracles(inner: Any) -> None:
 )
 def test_hypotheses_drawn_at_random_are_the_oracles_exactly(hypotheses: int, seed: int) -> None:
     learner = Combine(WHOLE, hypotheses=hypotheses, choose="random")
-    fusion, oracle, given = follow(learner, random_stream(80, seed), exact=True, seed=seed)
+    fusion, oracle, given = follow(
+        learner, random_stream(80 if EVERYTHING else 50, seed), exact=True, seed=seed
+    )
     assert len({it.trial for it in oracle.saved}) > (hypotheses > 1)
     pieces_are_the_whole(learner, fusion, given, (), seed)
 
@@ -191,7 +194,7 @@ def test_hypotheses_of_many_members_drawn_at_random_are_the_oracles() -> None:
     assert len(given) > 40
     pieces_are_the_whole(learner, fusion, given, CLASSES, 1)
     learner = Combine(MIXED, hypotheses=5, choose="random")  # type: ignore[assignment]
-    follow(learner, random_stream(80, 6), CLASSES)
+    follow(learner, random_stream(80 if EVERYTHING else 40, 6), CLASSES)
 
 
 def test_another_seed_draws_others() -> None:

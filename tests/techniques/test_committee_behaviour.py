@@ -11,6 +11,7 @@ from linmax._jit import interpreted
 from tests.helpers.committees import COMMITTEES, STREAM, each, learned, members_of, one_by_one
 from tests.helpers.compare_committees import at_once
 from tests.helpers.compare_rules import CLASSES
+from tests.helpers.examples import EVERYTHING
 from tests.helpers.sessions import different, same
 
 # --- the same bits
@@ -29,8 +30,9 @@ def test_pieces_of_any_size_are_the_whole(name: str) -> None:
 
 @each
 def test_tickets_answered_at_once_are_learning(name: str) -> None:
-    whole, fusion = learned(name, STREAM[:60]), Fusion(COMMITTEES[name], seed=5)
-    for item, y in STREAM[:60]:
+    stream = STREAM if EVERYTHING else STREAM[:40]
+    whole, fusion = learned(name, stream), Fusion(COMMITTEES[name], seed=5)
+    for item, y in stream:
         ticket = fusion.predict_one(item["votes"], ticket=True)
         if y is not None:
             fusion.learn_one(ticket, y)
@@ -42,12 +44,13 @@ def test_tickets_answered_at_once_are_learning(name: str) -> None:
 def test_any_size_of_chunks_gives_the_same_bits(
     name: str, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = learned(name)
+    stream = STREAM if EVERYTHING or chunk > 1 else STREAM[:40]
+    whole = learned(name, stream)
     monkeypatch.setattr(
         "linmax.runtime.chunks._by_memory",
         lambda runner, batch: [slice(t, min(t + chunk, batch.trials)) for t in range(0, batch.trials, chunk)],
     )
-    other = learned(name)
+    other = learned(name, stream)
     assert same(whole, other), different(whole, other)
 
 
@@ -77,10 +80,11 @@ def test_any_number_of_threads_gives_the_same_bits(name: str, monkeypatch: pytes
 
 @each
 def test_interpreted_is_compiled(name: str) -> None:
-    compiled, learned_early = learned(name), learned(name, STREAM[:40])
+    long, short = (STREAM, STREAM[:40]) if EVERYTHING else (STREAM[:60], STREAM[:20])
+    compiled, learned_early = learned(name, long), learned(name, short)
     with interpreted():
-        assert same(compiled, learned(name))
-        assert same(learned_early, one_by_one(name, STREAM[:40])[0])
+        assert same(compiled, learned(name, long))
+        assert same(learned_early, one_by_one(name, short)[0])
 
 
 @each
@@ -102,7 +106,7 @@ def test_predictions_leave_no_trace(name: str) -> None:
     fusion, other = Fusion(COMMITTEES[name], seed=5), Fusion(COMMITTEES[name], seed=5)
     for t, (item, y) in enumerate(STREAM[:50]):
         guess = other.learn_one(item["votes"], y)
-        if t % 3 == 0:
+        if t % (3 if EVERYTHING else 7) == 0:
             fusion.predict([item["votes"], {"e5": "a", "stranger": "unheard"}], new_experts="vote")
             fusion.scores([item["votes"]])
             fusion.explain_one({"e5": "a", "stranger": "unheard"}, new_experts="vote")
@@ -115,7 +119,8 @@ def test_predictions_leave_no_trace(name: str) -> None:
 def test_a_reason_adds_up_to_the_scores_that_decide(name: str) -> None:
     fusion = learned(name, STREAM[:60])
     strange = {"e0": {"a": 0.5, "b": -0.25}, "stranger": {"b": 2.0}}
-    for votes in [*(item["votes"] for item, _ in STREAM[60:]), strange, {}]:
+    items = STREAM[60 :: 1 if EVERYTHING else 3]
+    for votes in [*(item["votes"] for item, _ in items), strange, {}]:
         why = fusion.explain_one(votes, new_experts="vote")
         (scores,) = fusion.scores([votes], new_experts="vote")
         assert list(why.scores) == fusion.classes

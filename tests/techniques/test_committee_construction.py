@@ -35,7 +35,7 @@ from tests.helpers.examples import EVERYTHING
 )
 def test_committees_pass_the_common_checks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if not EVERYTHING:
-        monkeypatch.setattr(mathematics, "LONG_RUN", 100_000)
+        monkeypatch.setattr(mathematics, "LONG_RUN", 20_000)
     checks.check_learner(COMMITTEES[name])
 
 

@@ -86,10 +86,10 @@ def test_committees_are_the_oracles(kind: str, learner: Any) -> None:
     """With abstentions, newcomers, novel labels and rows without a label; then all at once."""
     unknown, known = (0, ()), (1, CLASSES)
     for seed, classes in (unknown, known) if EVERYTHING else (unknown if kind == "hard" else known,):
+        # of whole-number scores many tie, and are given to neither
+        stream = random_stream(50 if kind == "hard" and not EVERYTHING else 80, seed, scores=kind == "scores")
         with interpreted():
-            fusion, oracle, given = follow(
-                learner, random_stream(80, seed, scores=kind == "scores"), classes, agreed=weights_agree
-            )
+            fusion, oracle, given = follow(learner, stream, classes, agreed=weights_agree)
         assert len(given) > 20
         assert oracle.mistakes
         whole = Fusion(learner, classes=list(classes) or None)
@@ -98,7 +98,7 @@ def test_committees_are_the_oracles(kind: str, learner: Any) -> None:
         assert same(fusion, whole), different(fusion, whole)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_members_that_draw_at_random_are_the_oracles(seed: int) -> None:
     drawing = Voted(P, hypotheses=3, choose="random")
     for learner in (WeightedMajority([drawing, P, Winnow(1.3)]), Mixture([drawing, Averaged(P)])):

@@ -15,7 +15,7 @@ from linmax.checks import check_learner, check_rule
 from linmax.problems import majority
 from linmax.rules import MOVED
 from tests.helpers.compare_rules import CLASSES, EXPERTS, TECHNIQUES, follow, items, oracle_of, own_rules
-from tests.helpers.examples import EVERYTHING, examples
+from tests.helpers.examples import EVERYTHING, examples, rarely_compiled
 from tests.helpers.sessions import same
 from tests.oracles import rules as oracles
 from tests.oracles.session import Session, Thresholds, Votes
@@ -96,7 +96,7 @@ def test_an_average_is_over_the_hypotheses_at_the_start_of_every_trial() -> None
 )
 def test_an_average_is_the_mean_also_when_weights_change_by_many_orders(rule: Rule) -> None:
     """Weights are kept up to a scale, which may fall by far more than the 16 digits of a sum of scales."""
-    trials = 600 if EVERYTHING else 200
+    trials = 600 if EVERYTHING else 120
     votes, labels = majority(trials, noise=0)
     averaged, inner = Fusion(Averaged(rule), classes=range(5)), Fusion(rule, classes=range(5))
     averaged.learn(votes[:1], labels[:1])
@@ -113,9 +113,10 @@ def test_an_average_is_the_mean_also_when_weights_change_by_many_orders(rule: Ru
 def test_a_newcomer_counts_nothing_in_the_averages_before_it_came() -> None:
     rule = Perceptron(start="equal").on(sources.Votes())
     fusion = Fusion(Averaged(rule), classes=["a", "b"])
-    for _ in range(3):
-        fusion.learn_one({"ann": "b"}, "b")
-    fusion.learn_one({"ann": "b", "bob": "b"}, "b")
+    with rarely_compiled():
+        for _ in range(3):
+            fusion.learn_one({"ann": "b"}, "b")
+        fusion.learn_one({"ann": "b", "bob": "b"}, "b")
     assert fusion.weights == {"ann": 1.0, "bob": 0.4}
 
 
