@@ -8,6 +8,7 @@ from benchmarks.consult import measure_validity, run_stream, shuffled
 from benchmarks.consult_alternatives import measure_alternatives, prices_for, pursuit
 from benchmarks.quality.problem import Panel
 from docs.consult_figures import consult_figures
+from tests.helpers.examples import rarely_compiled
 
 
 def small() -> Panel:
@@ -18,6 +19,7 @@ def small() -> Panel:
     return Panel("mmlu_pro_votes", votes, labels, 3)
 
 
+@rarely_compiled()
 def test_risk_0_changes_nothing_and_asks_fewer() -> None:
     panel = small()
     for real in (False, True):

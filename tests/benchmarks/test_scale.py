@@ -17,7 +17,7 @@ from docs.build import table
 
 def test_all_methods_learn_the_same(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    scale.write_data(data, 960, 6)
+    scale.write_data(data, 320, 6)
     found = {
         method: scale.run_method(method, str(data), str(tmp_path / method))
         for method in ("loop", "pandas", "polars", "1 worker")

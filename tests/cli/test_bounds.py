@@ -22,6 +22,9 @@ from linmax.cli.bounds_panel import bounded_rules, panel_bounds, read_votes
 from linmax.problems import majority
 from linmax.streams import open_stream
 from linmax.svm import instances
+from tests.helpers.examples import EVERYTHING
+
+MARGINS = 100 if EVERYTHING else 25
 
 
 def call(*words: str) -> Result:
@@ -172,7 +175,7 @@ def test_the_margin_shown_has_a_bound_as_small_as_any(tmp_path: Path) -> None:
     shown = panel_bounds(votes)
     for at, line in enumerate(shown):
         assert line.case is not None
-        margins = [float(one) for one in np.linspace(0.01, line.case.comparator_norm(1), 100)]
+        margins = [float(one) for one in np.linspace(0.01, line.case.comparator_norm(1), MARGINS)]
         cases = [(bounded_rules(line.n, one)[at], Case.of(line.case.u, z, margin=one)) for one in margins]
         values = [value for rule, case in cases if (value := bound(rule, case)) is not None]
         if line.bound is None:

@@ -16,7 +16,8 @@ from tests.helpers.examples import EVERYTHING, rarely_compiled
 from tests.helpers.files import EXPERTS, panel, refused, run, table, trained, values
 
 LEARNER = Averaged(Perceptron(start="equal"))
-ITEMS = 400 if EVERYTHING else 150  # of replays that are interpreted
+ITEMS = 400 if EVERYTHING else 80  # of replays that are interpreted
+ROWS = 600 if EVERYTHING else 300
 Shelf = tuple[Path, Path]
 
 
@@ -24,7 +25,7 @@ Shelf = tuple[Path, Path]
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
     """A model and its file, which no test changes."""
     folder = tmp_path_factory.mktemp("shelf")
-    votes = panel(folder / "votes.csv", rows=600)
+    votes = panel(folder / "votes.csv", rows=ROWS)
     trained(folder / "m.linmax", votes, LEARNER)
     return folder / "m.linmax", votes
 
@@ -46,7 +47,7 @@ def test_risk_0_saves_and_changes_nothing(shelf: Shelf) -> None:
     assert [one["name"] for one in found["others"][2:]] == [
         f"plurality of the cheapest {m}" for m in range(1, 5)
     ]
-    assert found["items"] + found["in_full"] == 600
+    assert found["items"] + found["in_full"] == ROWS
 
 
 def test_the_replay_is_that_of_the_library(shelf: Shelf, tmp_path: Path) -> None:
@@ -54,7 +55,7 @@ def test_the_replay_is_that_of_the_library(shelf: Shelf, tmp_path: Path) -> None
     found = values("consult", *shelf, "--prices", file)
     fusion = load(shelf[0])
     lines = [line.split(",", 5) for line in shelf[1].read_text(encoding="utf-8").splitlines()[1:]]
-    assert len(lines) == 600
+    assert len(lines) == ROWS
     assert fusion.experts == EXPERTS
     fusion.consultations.count = 0
     named = dict(zip(EXPERTS, [1.0, 2.0, 3.0, 4.0], strict=True))

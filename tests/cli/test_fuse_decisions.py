@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from linmax import load
 from linmax.cli.commands import app
 from linmax.cli.cost_files import read_mistake_costs
+from linmax.report import consultation_chart
 from tests.helpers.figures import draw_nothing
 
 LEARNER = ["--learner", "Averaged(Winnow(1.3))", "--in-order"]
@@ -49,6 +50,11 @@ def decisions(file: Path) -> dict[str, Any]:
     return values
 
 
+@pytest.fixture(scope="module")
+def plain(file: Path) -> dict[str, Any]:
+    return found("fuse", file, *LEARNER)
+
+
 def test_answers_stay_below_the_limit_before_the_drift_and_are_counted(decisions: dict[str, Any]) -> None:
     limit = decisions["limit"]
     assert (limit["max_error"], limit["items"]) == (0.1, pytest.approx(2500, abs=3))
@@ -74,8 +80,8 @@ def test_the_alarm_says_when_and_whose_accuracy_changed(decisions: dict[str, Any
     assert "accuracy of ann 9" in text
 
 
-def test_without_the_options_nothing_is_said_about_answers_and_sets(file: Path) -> None:
-    values = found("fuse", file, *LEARNER)["decisions"]
+def test_without_the_options_nothing_is_said_about_answers_and_sets(plain: dict[str, Any]) -> None:
+    values = plain["decisions"]
     assert (values["limit"], values["asked"], values["cost"]) == (None, None, None)
     assert len(values["answers"]) == 10
 
@@ -101,13 +107,12 @@ def test_a_run_in_parts_has_the_decisions_of_one_run(
     assert again == decisions
 
 
-def test_costs_are_read_from_a_file_and_stored_in_the_model(file: Path, tmp_path: Path) -> None:
+def test_costs_are_read_from_a_file_and_stored_in_the_model(
+    file: Path, plain: dict[str, Any], tmp_path: Path
+) -> None:
     costs, model = tmp_path / "costs.csv", tmp_path / "model"
     costs.write_text("truth,guess,cost\nham,spam,9\nham,eggs,9\n")
-    plain, values = (
-        found("fuse", file, *LEARNER, *options)
-        for options in ((), ("--mistake-costs", costs, "--save", model))
-    )
+    values = found("fuse", file, *LEARNER, "--mistake-costs", costs, "--save", model)
     assert values["decisions"]["cost"] > 0
     assert any("least expected cost" in note for note in values["notes"])
     ham = values["confusion"]["classes"].index("ham")
@@ -252,7 +257,10 @@ def test_the_report_says_why_asking_in_turn_saves_nothing(
     assert "Risk 0 asks everybody: with mistake_costs the prediction is not" in report.read_text()
 
 
-def test_the_report_has_the_cost_accuracy_curve(file: Path, tmp_path: Path) -> None:
+def test_the_report_has_the_cost_accuracy_curve(
+    file: Path, plain: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw_nothing(monkeypatch, but=consultation_chart)
     prices, report = tmp_path / "prices.csv", tmp_path / "report.html"
     prices.write_text("expert,price\nann,3\nbob,1\neve,1\n")
     values = found("fuse", file, *LEARNER, "--prices", prices, "--report", report)
@@ -266,7 +274,6 @@ def test_the_report_has_the_cost_accuracy_curve(file: Path, tmp_path: Path) -> N
     assert "Curve of accuracy by the cost per item" in page
     assert "plurality of the cheapest 3" in page
     assert [one["price"] for one in values["experts"] if one["name"] == "ann"] == [3.0]
-    plain = found("fuse", file, *LEARNER)
     assert plain["consultations"] is None
     assert "has no price of 'eve'" in run(
         "fuse", file, "--prices", _lines(tmp_path / "few.csv", "ann,3", "bob,1")

@@ -11,9 +11,9 @@ from linmax._jit import interpreted
 EVERYTHING = bool(os.environ.get("LINMAX_TEST_ALL"))
 
 
-def examples(few: int) -> settings:
-    """So many examples; with LINMAX_TEST_ALL, which `make test-all` sets, eight times as many."""
-    return settings(max_examples=8 * few if EVERYTHING else few)
+def examples(few: int, times: int = 8) -> settings:
+    """So many examples; with LINMAX_TEST_ALL, which `make test-all` sets, eight or so many times as many."""
+    return settings(max_examples=times * few if EVERYTHING else few)
 
 
 @contextmanager

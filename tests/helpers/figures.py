@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,9 +16,9 @@ from linmax.report import (
 )
 
 
-def draw_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave every figure of a page empty, where it is."""
-    for module in (charts, charts_calibration, charts_decisions, charts_experts, consultation_chart):
+def draw_nothing(monkeypatch: pytest.MonkeyPatch, *, but: ModuleType | None = None) -> None:
+    """Leave every figure of a page empty, where it is; those of one module may be drawn."""
+    for module in {charts, charts_calibration, charts_decisions, charts_experts, consultation_chart} - {but}:
         monkeypatch.setattr(module, "render_svg", _empty)
 
 

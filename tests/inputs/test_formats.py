@@ -205,7 +205,7 @@ def test_pieces_are_read_as_the_whole(panel, data):
 
 
 @pytest.mark.parametrize("kind", ["small", "large", "text"])
-@pytest.mark.parametrize("labelled", [1.0, 0.7, 0.0])
+@pytest.mark.parametrize("labelled", [pytest.param(1.0, marks=pytest.mark.slow), 0.7, 0.0])
 def test_long_arrays_are_read_as_short_ones(kind, labelled):
     rng = np.random.default_rng(0)
     names = np.array(ALPHABETS[kind])
@@ -222,7 +222,7 @@ def test_long_arrays_are_read_as_short_ones(kind, labelled):
         assert seen(batch) == want
 
 
-@pytest.mark.parametrize("distinct", [3, 300, 30_000])
+@pytest.mark.parametrize("distinct", [3, pytest.param(300, marks=pytest.mark.slow), 30_000])
 @pytest.mark.parametrize("kind", [np.int64, np.uint64, str])
 def test_very_many_cells_and_classes_keep_their_names(distinct, kind):
     names = (np.arange(distinct) * 10**12 + 5).astype(kind)

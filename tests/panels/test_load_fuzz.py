@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from linmax.panels.table import RawTable, load_table
 from linmax.streams import StreamError
+from tests.helpers.examples import EVERYTHING
 
 NAMES = [
     "votes.csv",
@@ -47,7 +48,9 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
     max_leaves=12,
 )
-QUICK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(
+    max_examples=100 if EVERYTHING else 15, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 
 
 def check(data: bytes, name: str, **options: Any) -> None:

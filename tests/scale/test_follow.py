@@ -27,7 +27,7 @@ from linmax.service import administration, database
 from linmax.service.database import Database
 from linmax.service.local import LocalServer
 from linmax.service.problems import ServiceError
-from tests.helpers.examples import rarely_compiled
+from tests.helpers.examples import EVERYTHING, rarely_compiled
 from tests.scale.brokers import Broker, KafkaBroker, make_broker
 from tests.scale.killed import follow_and_kill
 from tests.scale.logs import learned, stream
@@ -153,7 +153,7 @@ def test_any_size_of_batches_gives_the_same_state(redis: Broker, tmp_path: Path)
 def test_the_default_learner_scores_attributes_and_numbers_are_learned_as_one_by_one(redis: Broker) -> None:
     chance = random.Random(5)
     items: list[dict[str, Any]] = []
-    for _ in range(60):
+    for _ in range(60 if EVERYTHING else 25):
         votes = {"ann": {"1": chance.random(), "2": chance.random()}, "bob": chance.choice([1, 2, None])}
         items.append(
             {"votes": votes, "attributes": {"size": chance.random()}, "label": chance.choice([1, 2])}
@@ -162,7 +162,7 @@ def test_the_default_learner_scores_attributes_and_numbers_are_learned_as_one_by
     redis.send(log, items)
     fusion, expected = Fusion(), Fusion()
     with rarely_compiled():
-        assert run(log, fusion).learned == 60
+        assert run(log, fusion).learned == len(items)
         for item in items:
             votes = {name: {int(key): one for key, one in vote.items()} if isinstance(vote, dict) else vote
                      for name, vote in item["votes"].items()}  # fmt: skip

@@ -91,8 +91,10 @@ def test_each_key_has_the_state_of_a_plain_loop(data: Path, tmp_path: Path, name
     assert states_of(tmp_path / "models") == plain_loop(table_of(data), learner, time=True)
 
 
-@pytest.mark.parametrize("batch", [7, 10_000])
-@pytest.mark.parametrize("buckets", [1, 5])
+@pytest.mark.parametrize(
+    ("buckets", "batch"),
+    [(1, 10_000), (5, 7), *(pytest.param(*pair, marks=pytest.mark.slow) for pair in ((1, 7), (5, 10_000)))],
+)
 def test_the_order_is_that_of_files_and_rows_whatever_the_batches_and_buckets(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int, buckets: int
 ) -> None:

@@ -378,8 +378,8 @@ def test_labels_of_a_batch_are_learned_after_the_fusion_grew(tmp_path: Path) -> 
 
 
 def test_a_large_value_in_all_rows_is_not_written_out(tmp_path: Path) -> None:
-    large = pa.DictionaryArray.from_arrays(np.zeros(20_000, np.int32), ["x" * 1_000_000])
-    small = pa.array(["x"] * 20_000)
+    large = pa.DictionaryArray.from_arrays(np.zeros(5_000, np.int32), ["x" * 4_000_000])
+    small = pa.array(["x"] * 5_000)
 
     async def story(api: Api) -> None:
         await api.create()

@@ -198,7 +198,7 @@ def test_expired_items_are_compacted(tmp_path: Path) -> None:
     run(story, tmp_path)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_compaction_amendments_and_restarts_in_any_order_give_the_state_of_the_log(
     tmp_path: Path, seed: int
 ) -> None:

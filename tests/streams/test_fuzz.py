@@ -58,7 +58,7 @@ def count_rows(file: io.BytesIO, **options: Any) -> int:
 
 
 @given(data=st.binary(max_size=300), name=st.sampled_from([None, *GOOD]))
-@examples(40)
+@examples(20, times=16)
 def test_any_bytes_are_read_or_refused(data: bytes, name: str | None) -> None:
     read(data, name, chunk_size=3, label="")
 
@@ -90,7 +90,7 @@ def damaged(draw: st.DrawFn, data: bytes) -> bytes:
 @pytest.mark.parametrize("name", GOOD)
 def test_a_damaged_file_is_read_or_refused(name: str) -> None:
     @given(data=damaged(GOOD[name]))
-    @examples(10)
+    @examples(6, times=14)
     def attempt(data: bytes) -> None:
         for roles in (LONG,) if name == "long.csv" else ROLES[:3]:
             read(data, name, chunk_size=50, **roles)
@@ -104,7 +104,7 @@ def test_a_damaged_file_is_read_or_refused(name: str) -> None:
     roles=st.sampled_from(ROLES),
     ignore_case=st.booleans(),
 )
-@examples(30)
+@examples(15, times=16)
 def test_a_file_with_a_wrong_name_is_read_or_refused(
     seed: bytes, name: str | None, roles: dict[str, Any], ignore_case: bool
 ) -> None:
@@ -120,7 +120,7 @@ LETTERS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\
     size=st.integers(1, 40),
 )
 @example(rows=[["a", 'b"', "c"], ['d"\n', "", '"']], sign=",", size=1)
-@examples(40)
+@examples(20, times=16)
 def test_csv_files_are_read_back_with_their_lines_in_blocks_of_any_size(
     rows: list[list[str]], sign: str, size: int
 ) -> None:
@@ -150,7 +150,7 @@ def test_csv_files_are_read_back_with_their_lines_in_blocks_of_any_size(
         st.tuples(st.integers(0, 5), st.sampled_from("ab"), st.sampled_from(["x", "y", ""])), max_size=20
     )
 )
-@examples(30)
+@examples(15, times=16)
 def test_long_files_are_read_if_sorted_by_item_and_refused_otherwise(
     rows: list[tuple[int, str, str]],
 ) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from linmax import Fusion
@@ -13,15 +14,19 @@ from linmax.evaluate import trust
 from linmax.fusion.model_file import to_bytes
 from linmax.service.compaction import Compaction
 from linmax.service.dashboard import endpoints
-from linmax.service.dashboard import recent as module
 from linmax.service.dashboard.overview import share
 from linmax.service.dashboard.recent import Labelled, summarize
-from linmax.service.dashboard.trust import SAMPLE
 from tests.service.api import LEARNER, Api, code
 from tests.service.test_compaction import compact
 from tests.service.test_items import run
 
 SHOWN = "/dashboard/fusions/spam"
+SAMPLE = 25  # labelled items on which trust is measured
+
+
+@pytest.fixture(autouse=True)
+def _measure_trust_on_few_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linmax.service.dashboard.trust.SAMPLE", SAMPLE)
 
 
 def made(count: int) -> list[tuple[dict[str, Any], str]]:
@@ -91,13 +96,12 @@ def test_trust_is_that_of_a_session_with_the_same_labels(tmp_path: Path) -> None
         await api.create()
         await teach(api, 30)
         first = (await api("GET", f"{SHOWN}/trust")).json()
-        await teach(api, 120, first=30)
+        await teach(api, 30, first=30)
         found = (await api("GET", f"{SHOWN}/trust")).json()
-        assert first["trials"][-1] == 30
-        assert found["trials"][-1] == 150
+        assert (first["trials"][-1], found["trials"][-1]) == (30, 60)
         assert found["time"] == sorted(found["time"])
         check_trust(first, made(30))
-        check_trust(found, made(150))
+        check_trust(found, made(60))
 
     run(story, tmp_path)
 
@@ -119,8 +123,7 @@ def check_trust(answer: dict[str, Any], trials: list[Any], fusion: Fusion | None
 def test_trust_begins_with_the_model_that_was_uploaded_last(tmp_path: Path) -> None:
     def other() -> Fusion:
         fusion = Fusion(LEARNER)
-        for _ in range(500):
-            fusion.learn_one({"ann": "w", "zoe": "v"}, "v")
+        fusion.learn([{"ann": "w", "zoe": "v"}] * 100, ["v"] * 100)
         return fusion
 
     async def first(api: Api) -> None:
@@ -132,7 +135,7 @@ def test_trust_begins_with_the_model_that_was_uploaded_last(tmp_path: Path) -> N
         await teach(api, 30, first=60)
         found = (await api("GET", f"{SHOWN}/trust")).json()
         assert found["trials"] == sorted(set(found["trials"]))
-        assert min(found["trials"]) > 500
+        assert min(found["trials"]) > 100
         check_trust(found, made(90)[60:], other())
 
     async def second(api: Api) -> None:
@@ -151,16 +154,16 @@ def test_trust_of_a_compacted_log_begins_at_its_horizon(tmp_path: Path) -> None:
         await teach(api, 1, first=40)
         found = (await api("GET", f"{SHOWN}/trust")).json()
         assert min(found["trials"]) >= 39  # the very last event is not compacted
-        await teach(api, 120, first=41)
+        await teach(api, 30, first=41)
         found = (await api("GET", f"{SHOWN}/trust")).json()
-        check_trust(found, made(161))
+        check_trust(found, made(71))
         assert all(sum(row) > 0.99 for row in zip(*found["experts"].values(), strict=True))
         await compact(api)
-        assert (await api("GET", "/v1/fusions/spam/history")).json()["trials"] == 161
+        assert (await api("GET", "/v1/fusions/spam/history")).json()["trials"] == 71
 
     async def later(api: Api) -> None:
-        await teach(api, 120, first=161)
-        check_trust((await api("GET", f"{SHOWN}/trust")).json(), made(281))
+        await teach(api, 30, first=71)
+        check_trust((await api("GET", f"{SHOWN}/trust")).json(), made(101))
 
     run(story, tmp_path)
     run(later, tmp_path)
@@ -382,13 +385,11 @@ def test_many_experts_and_classes_do_not_make_the_answer_long(monkeypatch: pytes
         Labelled(t, float(t), str(t), votes, f"class {t % 200}", f"class {t % 7}", 0.5) for t in range(300)
     ]
     found = summarize(items)
-    import msgspec
-
     assert len(msgspec.json.encode(found)) < 100_000
     assert (len(found.agreement.experts), found.agreement.omitted) == (30, 470)
     assert len(found.confusion.classes) == 20
     assert found.confusion.omitted == 300 - sum(map(sum, found.confusion.table))
-    monkeypatch.setattr(module, "MAX_EXPERTS", 2)
+    monkeypatch.setattr("linmax.service.dashboard.recent.MAX_EXPERTS", 2)
     assert len(summarize(items).agreement.experts) == 2
 
 

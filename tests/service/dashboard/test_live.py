@@ -89,7 +89,7 @@ def test_the_range_and_the_measure_can_be_chosen(dashboard: Dashboard) -> None:
 
 def test_a_revoked_token_ends_the_page(dashboard: Dashboard) -> None:
     dashboard.allow("401")
-    page = dashboard.sign_in(LIVE, token=make_token(dashboard.server, "read", name="eve"))
+    page = dashboard.sign_in("#/fusions/empty", token=make_token(dashboard.server, "read", name="eve"))
     page.locator("#live-trials").wait_for()
     page.get_by_text("Live", exact=True).first.wait_for()
     revoke_tokens(dashboard.server, "eve")
