@@ -22,6 +22,7 @@ from linmax.svm import instances
 from tests.kernels.test_compiled_forms import (
     ENSEMBLES,
     QUICK_RUNS,
+    QUICK_VOTERS,
     VOTERS,
     inputs,
     learners_of,
@@ -38,8 +39,8 @@ def compile_votes() -> None:
             run(learners_of(form, way)[0].on(source), inputs(kind))
     for learner in ENSEMBLES.values():
         run_and_learn_one(learner, inputs("labels"))
-    for learner in VOTERS.values():
-        run(learner, inputs("labels", experts=5, classes=3))
+    for buffer, kind in QUICK_VOTERS:
+        run(VOTERS[buffer], inputs(kind, experts=5, classes=3))
     dense, block_table.DENSE = block_table.DENSE, 3500
     for large in (ADAPTING, NaiveBayes()):
         Fusion(large, classes=range(10)).learn(*panel(25, 40, 10))

@@ -307,10 +307,13 @@ VOTERS = {
 VOTES = {"labels": "Hard", "triplets": "Sparse", "scores": "Dense"}
 
 
+QUICK_VOTERS = [(PLAIN, "labels"), (BUFFERED, "labels"), (BUFFERED, "triplets")]
+SLOW_VOTERS = [(PLAIN, "triplets"), (PLAIN, "scores"), (BUFFERED, "scores")]
+
+
 @pytest.mark.parametrize(
-    "kind", ["labels", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("triplets", "scores"))]
+    ("buffer", "kind"), [*QUICK_VOTERS, *(pytest.param(*one, marks=pytest.mark.slow) for one in SLOW_VOTERS)]
 )
-@pytest.mark.parametrize("buffer", VOTERS)
 def test_compiled_voting_is_the_interpreted_one(buffer: str, kind: str, monkeypatch: Any) -> None:
     kernels = kernels_of(VOTERS[buffer], inputs(kind, experts=5, classes=3), monkeypatch)
     assert (f"Sum({VOTES[kind]}, ConstantVotes)", buffer) in kernels["voting.follow"]
