@@ -24,6 +24,7 @@ FIRST_LOGIT = -3.0  # e is 0.05 at first
 MAX_STEP = 0.5
 FIRST_CURVATURE = 0.1  # small, so that scores of any scale are scaled within a few trials
 MAX_HEAT = 50.0
+FARTHEST = -1e6  # of scaled scores behind the largest: exp is the same for all that are less than -70
 MIN_PROBABILITY = 1e-15  # a smaller probability of the truth counts as this one
 
 
@@ -55,13 +56,16 @@ def derive(m):
 def fill_probabilities(scores, row, k, m, logs, work):
     """Write the probabilities of k > 0 classes into `work.p`; `work.q` and `work.r` are those of the parts.
 
-    With `logs`, scores are log-probabilities, and p is their softmax.
+    With `logs`, scores are log-probabilities, and p is their softmax. If scores have overflowed, all classes
+    are equally probable.
     """
     top = -math.inf
+    overflow = False
     for c in range(k):
         work.x[c] = scores[row, c]
         top = max(top, scores[row, c])
-    if not -math.inf < top < math.inf:
+        overflow |= math.isnan(scores[row, c])
+    if overflow or not -math.inf < top < math.inf:
         for c in range(k):
             work.x[c] = 0.0
             work.p[c] = 1.0 / k
@@ -73,7 +77,7 @@ def fill_probabilities(scores, row, k, m, logs, work):
         softmax(work.x, k, work.q)
         heat, even, share = m[FACTOR], m[EVEN], m[SHARE]
         for c in range(k):
-            work.x[c] = heat * (scores[row, c] - top)
+            work.x[c] = max(heat * (scores[row, c] - top), FARTHEST)
         softmax(work.x, k, work.r)
         for c in range(k):
             work.p[c] = share * ((1.0 - even) * work.r[c] + even / k) + (1.0 - share) * work.q[c]
@@ -94,9 +98,8 @@ def learn_map(k, y, m, work):
     mean = 0.0
     square = 0.0
     for c in range(k):
-        if work.r[c] > 0.0:  # where it is 0, x may be -inf
-            mean += work.r[c] * work.x[c]
-            square += work.r[c] * work.x[c] * work.x[c]
+        mean += work.r[c] * work.x[c]
+        square += work.r[c] * work.x[c] * work.x[c]
     part = (1.0 - even) * work.r[y] / of_truth
     m[CURVATURE] += max(square - mean * mean, 0.0) * part
     step = (work.x[y] - mean) * part / (m[CURVATURE] + FIRST_CURVATURE) if part > 0.0 else 0.0
