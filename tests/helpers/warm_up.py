@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from linmax import Fusion, NaiveBayes, Perceptron, recommended
+from linmax import Fusion, Logistic, Mixture, NaiveBayes, Perceptron, recommended
+from linmax.evaluate.consultation import replay_consultations
 from linmax.experts import RandomFeatures
 from linmax.problems import majority
 from linmax.runtime import block_table
@@ -23,6 +24,7 @@ from tests.kernels.test_compiled_forms import (
     ENSEMBLES,
     QUICK_RUNS,
     QUICK_VOTERS,
+    RULES,
     VOTERS,
     inputs,
     learners_of,
@@ -39,12 +41,14 @@ def compile_votes() -> None:
             run(learners_of(form, way)[0].on(source), inputs(kind))
     for learner in ENSEMBLES.values():
         run_and_learn_one(learner, inputs("labels"))
+    run(Mixture(RULES), inputs("triplets"))
     for buffer, kind in QUICK_VOTERS:
         run(VOTERS[buffer], inputs(kind, experts=5, classes=3))
-    dense, block_table.DENSE = block_table.DENSE, 3500
-    for large in (ADAPTING, NaiveBayes()):
+    usual = block_table.DENSE
+    for large, dense in ((ADAPTING, 0), (NaiveBayes(), 3500), (NaiveBayes(), 0)):
+        block_table.DENSE = dense
         Fusion(large, classes=range(10)).learn(*panel(25, 40, 10))
-    block_table.DENSE = dense
+    block_table.DENSE = usual
 
 
 def compile_others() -> None:
@@ -61,9 +65,14 @@ def compile_others() -> None:
 
 
 def compile_evaluation() -> None:
-    """Compile the kernels of `linmax fuse` and of bounds."""
+    """Compile the kernels of `linmax fuse`, of bounds and of consultations."""
     votes, labels = majority(100, relevant=3, experts=5, classes=3)
     instances(Perceptron(), votes, labels)
+    for learner in (Perceptron(start="equal"), Mixture([Logistic(start="equal"), NaiveBayes()])):
+        fusion = Fusion(learner, classes=range(3), experts=range(5))
+        fusion.learn(votes, labels)
+        fusion.next_expert({0: 1}, experts=range(5))
+        replay_consultations(fusion, votes, labels)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "votes.csv"
         rows = np.column_stack((votes, labels)).tolist()

@@ -170,7 +170,7 @@ CASES: list[tuple[Source, str, str, tuple[str, ...]]] = [
     (WIDE, "triplets", "Sum(Sum(Sparse, PerClassVotes(Sparse)), ConstantVotes)", (PLAIN, ADAPTING)),
     (WIDE, "scores", "Sum(Sum(Dense, PerClassVotes(Dense)), ConstantVotes)", (BUFFERED, ADAPTING)),
     (Votes(), "labels", "Hard", (PLAIN, BUFFERED, ADDING)),
-    (Votes(), "triplets", "Sparse", (PLAIN,)),
+    (Votes(), "triplets", "Sparse", (PLAIN, ADDING)),
     (Votes() + Split(), "labels", "Sum(Hard, SplitVotes(Hard))", (PLAIN, ADDING, ADAPTING)),
     (Votes() + Split(), "triplets", "Sum(Sparse, SplitVotes(Sparse))", (BUFFERED, ADDING)),
     (Attributes(), "rows", "LinearMachine(Rows)", (PLAIN, BUFFERED, ADDING)),
@@ -201,21 +201,19 @@ SLOW = {
     ("Sum(Sum(Dense, PerClassVotes(Dense)), ConstantVotes)", ADAPTING),
     ("Sum(Sum(Dense, PerClassVotes(Dense)), ConstantVotes)", BUFFERED),
     ("Hard", BUFFERED),
-    ("Sparse", PLAIN),
     ("Sum(Hard, SplitVotes(Hard))", PLAIN),
     ("Sum(Hard, SplitVotes(Hard))", ADAPTING),
     ("Sum(Sparse, SplitVotes(Sparse))", BUFFERED),
     ("Sum(Sparse, SplitVotes(Sparse))", ADDING),
     ("LinearMachine(Rows)", BUFFERED),
-    ("LinearMachine(Rows)", PLAIN),
     ("LinearMachine(SparseRows)", BUFFERED),
     ("LinearMachine(FeatureRows(SparseRows))", PLAIN),
     ("Sum(LinearMachine(Rows), ConstantVotes)", PLAIN),
     ("Sum(LinearMachine(SparseRows), ConstantVotes)", PLAIN),
     ("Sum(RememberedPairs, ConstantVotes)", BUFFERED),
-    ("Sum(Dense, ConstantVotes)", PLAIN),
     ("Sum(Sparse, ConstantVotes)", BUFFERED),
 }
+RULES = [Logistic(0.3, start="equal"), Averaged(Perceptron(rivals="violators", start="equal"))]
 QUICK_RUNS = [one for one in RUNS if one[2:] not in SLOW]
 
 
@@ -282,7 +280,7 @@ def test_a_compiled_form_is_the_interpreted_one(
     ("source", "kind", "form"),
     [
         (DEFAULT, "labels", "Sum(Hard, ConstantVotes)"),
-        pytest.param(DEFAULT, "triplets", "Sum(Sparse, ConstantVotes)", marks=pytest.mark.slow),
+        (DEFAULT, "triplets", "Sum(Sparse, ConstantVotes)"),
         pytest.param(DEFAULT, "scores", "Sum(Dense, ConstantVotes)", marks=pytest.mark.slow),
         pytest.param(Split(), "labels", "SplitVotes(Hard)", marks=pytest.mark.slow),
     ],
@@ -290,8 +288,7 @@ def test_a_compiled_form_is_the_interpreted_one(
 def test_a_compiled_group_of_rules_is_the_interpreted_one(
     source: Source, kind: str, form: str, monkeypatch: Any
 ) -> None:
-    rules = [Logistic(0.3, start="equal"), Averaged(Perceptron(rivals="violators", start="equal"))]
-    kernels = kernels_of(Mixture([rule.on(source) for rule in rules]), inputs(kind), monkeypatch)
+    kernels = kernels_of(Mixture([rule.on(source) for rule in RULES]), inputs(kind), monkeypatch)
     assert kernels["rule_group.run"] == {(form, "")}
     assert "in_place.run" not in kernels
 

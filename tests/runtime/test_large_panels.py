@@ -78,14 +78,14 @@ def test_blocks_learn_what_arrays_learn(learner: Any, how: str, monkeypatch: pyt
     assert found[2] == found[0]
 
 
-# blocks of the largest table, and of all tables; the memory test below runs both, too
+# blocks of the largest table, and of all tables
 @pytest.mark.parametrize(
     ("learner", "dense"),
     [
         (ADAPTING, 3500),
         (ADAPTING, 0),
         (NaiveBayes(), 3500),
-        pytest.param(NaiveBayes(), 0, marks=pytest.mark.slow),  # compiles another kernel
+        (NaiveBayes(), 0),
     ],
     ids=repr,
 )

@@ -286,7 +286,7 @@ class Settlement:
                 self.answers[i] = ABSTAINS if isinstance(vote, Mapping) else self._code(vote, new)
         known = self.classes + len(new)
         place = np.array([*range(self.classes), *[self.classes] * (len(new) + self.adds)], dtype=np.int64)
-        base = base[:, place]
+        base = np.take(base, place, axis=1)  # contiguous, as the kernel is compiled for
         for i, scores in scored:
             self._add_scores(base, place, i, scores, known)
         step = self._settle(base, place, known, prices, score_range)
