@@ -135,6 +135,20 @@ def test_items_may_come_while_their_fusion_is_created_again(tmp_path: Path) -> N
     run(story, tmp_path)
 
 
+def test_a_fusion_that_is_closed_meanwhile_is_opened_again_to_be_deleted(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        panel = await api.service.panels.open("spam")
+        async with panel.lock:
+            deletion = asyncio.ensure_future(api("DELETE", "/v1/fusions/spam"))
+            await asyncio.sleep(0.05)
+            api.service.panels.discard(panel)
+        assert (await deletion).status_code == 204
+        assert (await api("GET", "/v1/fusions/spam")).status_code == 404
+
+    run(story, tmp_path)
+
+
 def test_one_slow_fusion_does_not_hold_up_others(tmp_path: Path) -> None:
     async def story(api: Api) -> None:
         await api.create("slow")

@@ -141,7 +141,7 @@ class Endpoints:
         name = path_name(request)
         require_scope(token, "admin", name)
         self.database.check_writable()
-        await self.panels.delete(name, token.name)
+        await self._with_panel(name, lambda panel: self.panels.delete(panel, token.name))
         return Response(status_code=204)
 
     async def weights(self, request: Request, token: Token) -> Response:

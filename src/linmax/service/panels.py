@@ -293,12 +293,11 @@ class Panels:
             future = self.submit([event, (SET_SETTINGS, (encode(settings), panel.number))])
         await future
 
-    async def delete(self, name: str, actor: str) -> None:
+    async def delete(self, panel: Panel, actor: str) -> None:
         """Remove a fusion: its items, snapshots and amendments; its events stay, for the audit."""
-        panel = await self.open(name)
         async with panel.lock:
             self.check_open(panel)
-            _, statement = self.event(panel.number, DELETED, actor, None, None, {"name": name})
+            _, statement = self.event(panel.number, DELETED, actor, None, None, {"name": panel.name})
             removals = [
                 (f"DELETE FROM {table} WHERE fusion = ?", (panel.number,))
                 for table in (
@@ -313,7 +312,7 @@ class Panels:
                 )
             ]
             future = self.submit([statement, *removals])
-            self.open_panels.pop(name, None)
+            self.discard(panel)
             await future
 
     def names(self) -> list[str]:
