@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from linmax.service import database as database_module
@@ -20,6 +21,9 @@ from tests.helpers.examples import EVERYTHING
 from tests.service.api import Api, digest_of
 from tests.service.test_durability import FailingWrites
 from tests.service.test_items import run
+
+FUSIONS = ["f0", "f1", "f2"]
+NDJSON = {"content-type": "application/x-ndjson"}
 
 
 async def trials_in_order(api: Api, name: str = "spam") -> list[tuple[Any, Any]]:
@@ -71,36 +75,44 @@ def test_raced_requests_are_learned_once(tmp_path: Path) -> None:
     run(story, tmp_path)
 
 
-def test_relabels_evictions_deletions_and_labels_may_cross(tmp_path: Path) -> None:
-    chance = random.Random(1)
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 40))])
+def test_relabels_evictions_deletions_and_labels_may_cross(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
 
-    async def client(api: Api, number: int) -> None:
-        for turn in range(12):
-            name = chance.choice(["f0", "f1", "f2"])
-            id_ = f"{chance.randrange(30)}"
-            label = chance.choice("xy")
-            what = chance.randrange(6)
-            if what < 3:
-                answer = await api.learn(id_, "x", name, ann="x", bob="y")
-            elif what == 3:
-                answer = await api.label(id_, label, name, replaces="y" if label == "x" else "x")
-            elif what == 4:
-                answer = await api("POST", f"/v1/fusions/{name}/exclude", {"ids": [id_]})
-            else:
-                answer = await api("GET", f"/v1/fusions/{name}")
-            assert answer.status_code in (200, 404, 409), answer.text
-            if number == 0 and turn == 6:
-                await api("DELETE", "/v1/fusions/f2")
-                assert (await api.create("f2")).status_code in (200, 201)
+    async def send(api: Api, name: str) -> httpx.Response:
+        id_, label = f"{chance.randrange(30)}", chance.choice("xy")
+        what, path = chance.randrange(9), f"/v1/fusions/{name}"
+        if what < 3:
+            return await api.learn(id_, label, name, ann="x", bob="y")
+        if what == 3:
+            return await api.label(id_, label, name, replaces="y" if label == "x" else "x")
+        if what == 4:
+            return await api("POST", f"{path}/exclude", {"ids": [id_]})
+        if what == 5:
+            body = [{"id": f"b{i}", "votes": {"ann": "y"}, "label": label} for i in range(int(id_))]
+            lines = "\n".join(map(json.dumps, body)).encode()
+            return await api("POST", f"{path}/learn", content=lines or b"{}", headers=NDJSON)
+        if what == 6:
+            return await api("POST", f"{path}/rollback", {"position": 10 + int(id_)})
+        if what == 7 and id_ < "2":
+            await api("DELETE", path)
+            return await api.create(name)
+        return await api("GET", path)
+
+    async def client(api: Api) -> None:
+        for _ in range(12):
+            answer = await send(api, chance.choice(FUSIONS))
+            assert answer.status_code in (200, 201, 404, 409, 422), answer.text
 
     async def story(api: Api) -> None:
         api.service.items.store.hold = 0.0
         api.service.panels.snapshot_every = 5
         api.service.panels.memory = 500_000  # for two of them
-        for name in ("f0", "f1", "f2"):
+        for name in FUSIONS:
             await api.create(name)
-        await asyncio.gather(*(client(api, number) for number in range(12)))
-        for name in ("f0", "f1", "f2"):
+        await asyncio.gather(*(client(api) for _ in range(12)))
+        for name in FUSIONS:
+            await api.create(name)
             assert await api.digest(name) == digest_of(*(await trials_in_order(api, name)))
         assert await asyncio.to_thread(replay.verify, api.service.database) == []
 
@@ -165,8 +177,7 @@ def test_one_slow_fusion_does_not_hold_up_others(tmp_path: Path) -> None:
 async def learn_lines(api: Api, name: str, ids: list[str]) -> list[dict[str, Any]]:
     """Learn items in one request; return a line for each."""
     lines = [json.dumps({"id": id_, "votes": {"ann": "x", "bob": id_}, "label": "x"}) for id_ in ids]
-    kind = {"content-type": "application/x-ndjson"}
-    answer = await api("POST", f"/v1/fusions/{name}/learn", content="\n".join(lines).encode(), headers=kind)
+    answer = await api("POST", f"/v1/fusions/{name}/learn", content="\n".join(lines).encode(), headers=NDJSON)
     return [json.loads(line) for line in answer.text.splitlines()]
 
 
