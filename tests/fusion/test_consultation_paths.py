@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linmax import Fusion
+from linmax import Averaged, Fusion, Winnow
 from linmax._jit import interpreted
 from linmax.fusion.consult.paths import consultation_paths
+from linmax.kernels.settlement import settle
 from tests.fusion.test_consultations import NAMES, panel, session
 from tests.helpers.examples import rarely_compiled
 
@@ -128,3 +129,11 @@ def test_compiled_and_interpreted_paths_agree(learner: Any) -> None:
     assert compiled.limit == python.limit
     for one, other in zip(compiled[:-1], python[:-1], strict=True):
         assert one.tobytes() == other.tobytes()
+
+
+def test_labels_scores_and_new_classes_run_one_compiled_kernel() -> None:
+    fusion = Fusion(Averaged(Winnow(1.5)))
+    fusion.learn([{"ann": "a", "bob": "b"}] * 3, ["a", "b", "c"])
+    for votes in ({}, {"ann": "a"}, {"ann": {"a": 0.5, "b": 0.25}}, {"ann": "new"}):
+        fusion.next_expert(votes, experts=["ann", "bob", "eve"], score_range=(0.0, 1.0))
+    assert len(settle._compiled.signatures) == 1
