@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import pickle
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -73,6 +74,19 @@ def shorter(check: Any) -> Any:
 @pytest.mark.parametrize(("name", "check"), list(river_checks()))
 def test_river_s_own_checks_pass(name: str, check: Any) -> None:
     check(MODELS[name].clone())
+
+
+def test_the_order_of_features_changes_no_bit() -> None:
+    chance = random.Random(0)
+    one, other = LinearMaxClassifier(), LinearMaxClassifier()
+    for _ in range(40):
+        x: dict[Any, Any] = {f"feature {j}": chance.gauss(0, 1) for j in chance.sample(range(15), 12)}
+        y = sum(x.values()) > 0
+        names = chance.sample(list(x), len(x))
+        one.learn_one(x, y)
+        other.learn_one({name: x[name] for name in names}, y)
+        assert one.predict_proba_one(x) == other.predict_proba_one(x)
+    assert one.predict_one({1: 1.0, "feature 1": 2.0}) in (True, False)  # names without an order
 
 
 def test_no_check_of_river_is_skipped() -> None:

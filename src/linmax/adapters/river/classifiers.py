@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
@@ -342,7 +343,12 @@ def _unique_names(names: list[str]) -> list[str]:
 
 
 def _convert_features(x: dict[Any, Any]) -> dict[Any, Any]:
-    """Return features in the types that a session reads fastest: bools as 0 and 1, no numpy scalars."""
+    """Return features in one order and in types that a session reads fast: bools as 0 and 1, no numpy types.
+
+    In River the order of features means nothing, and sums in another order differ in their last bits.
+    """
+    with contextlib.suppress(TypeError):  # names of several types have no order
+        x = {name: x[name] for name in sorted(x)}
     if FAST_TYPES.issuperset(map(type, x.values())):
         return x
     return {name: int(value) if isinstance(value, bool) else to_python(value) for name, value in x.items()}
