@@ -77,7 +77,7 @@ bench-scale: setup
 
 # Tests against the newest and the oldest supported versions of all dependencies, in environments of their own.
 COMPAT := tests/fusion/test_fusion.py tests/rules tests/adapters tests/panels
-COMPAT_TOOLS := "pytest>=8.2" "hypothesis>=6.100" "pandas>=2.2" "polars>=1.0"
+COMPAT_TOOLS := "pytest>=8.2" "hypothesis>=6.140" "pandas>=2.2" "polars>=1.0"
 COMPAT_TEST = $@/bin/python -m pytest -rs -m "not slow" -o cache_dir=.cache/pytest-$(@F) $(COMPAT) $(ARGS)
 compat: compat-newest compat-oldest
 
