@@ -76,10 +76,15 @@ def same(one: Fusion, other: Fusion) -> bool:
 )
 def test_weights_are_those_of_the_oracle(rule: Rule, technique: str, form: str) -> None:
     wrap, options = TECHNIQUES[technique]
-    with interpreted():
-        fusion = session_of(wrap(rule), classes=CLASSES, experts=EXPERTS)
-        session = Session(oracle_of(rule), classes=CLASSES, costs=COSTS, **options)
-        assert follow(fusion, session, items(form, 15), form) >= 5
+    compared = 0
+    for seed in range(5):  # a stream ends at the first tie, which a recycled instance may soon bring
+        with interpreted():
+            fusion = session_of(wrap(rule), classes=CLASSES, experts=EXPERTS)
+            session = Session(oracle_of(rule), classes=CLASSES, costs=COSTS, **options)
+            compared += follow(fusion, session, items(form, 15, seed), form)
+        if compared >= 5:
+            return
+    raise AssertionError(f"only {compared} trials were compared")
 
 
 @examples(15)
