@@ -77,7 +77,7 @@ def same(one: Fusion, other: Fusion) -> bool:
 def test_weights_are_those_of_the_oracle(rule: Rule, technique: str, form: str) -> None:
     wrap, options = TECHNIQUES[technique]
     compared = 0
-    for seed in range(5):  # a stream ends at the first tie, which a recycled instance may soon bring
+    for seed in range(5):  # a comparison ends at the first tie, which may come early with recycling
         with interpreted():
             fusion = session_of(wrap(rule), classes=CLASSES, experts=EXPERTS)
             session = Session(oracle_of(rule), classes=CLASSES, costs=COSTS, **options)

@@ -24,7 +24,6 @@ FIRST_LOGIT = -3.0  # e is 0.05 at first
 MAX_STEP = 0.5
 FIRST_CURVATURE = 0.1  # small, so that scores of any scale are scaled within a few trials
 MAX_HEAT = 50.0
-FARTHEST = -1e6  # of scaled scores behind the largest: exp is the same for all that are less than -70
 MIN_PROBABILITY = 1e-15  # a smaller probability of the truth counts as this one
 
 
@@ -77,7 +76,7 @@ def fill_probabilities(scores, row, k, m, logs, work):
         softmax(work.x, k, work.q)
         heat, even, share = m[FACTOR], m[EVEN], m[SHARE]
         for c in range(k):
-            work.x[c] = max(heat * (scores[row, c] - top), FARTHEST)
+            work.x[c] = heat * (scores[row, c] - top)
         softmax(work.x, k, work.r)
         for c in range(k):
             work.p[c] = share * ((1.0 - even) * work.r[c] + even / k) + (1.0 - share) * work.q[c]
@@ -98,8 +97,9 @@ def learn_map(k, y, m, work):
     mean = 0.0
     square = 0.0
     for c in range(k):
-        mean += work.r[c] * work.x[c]
-        square += work.r[c] * work.x[c] * work.x[c]
+        if work.r[c] > 0.0:  # where it is 0, x may be -inf
+            mean += work.r[c] * work.x[c]
+            square += work.r[c] * work.x[c] * work.x[c]
     part = (1.0 - even) * work.r[y] / of_truth
     m[CURVATURE] += max(square - mean * mean, 0.0) * part
     step = (work.x[y] - mean) * part / (m[CURVATURE] + FIRST_CURVATURE) if part > 0.0 else 0.0

@@ -307,9 +307,8 @@ class Items:
         self.store.keep(panel, request.id, item)
         item.label, item.right = request.label, stored.prediction == request.label
         body = StoredItem(None, None, request.label, stored.prediction, item.right)
-        position, event = self.panels.event(
-            panel.number, LABELLED, token.name, request.id, item.position, body
-        )
+        id_, by = request.id, token.name
+        position, event = self.panels.event(panel.number, LABELLED, by, id_, item.position, body)
         item.learned = position
         item.written = self._submit(panel, [event, (SET_LEARNED, (position, panel.number, request.id))])
         panel.waiting -= 1
@@ -348,9 +347,8 @@ class Items:
         panel.check_label(token, stored.votes, request.label, stored.attributes)
         self._check_learnable(panel, stored, request.label)
         body = StoredItem(label=request.label, prediction=stored.prediction, replaces=item.label)
-        position, event = self.panels.event(
-            panel.number, RELABELLED, token.name, request.id, item.learned, body
-        )
+        id_, by = request.id, token.name
+        position, event = self.panels.event(panel.number, RELABELLED, by, id_, item.learned, body)
         amendment = AMEND, (item.learned, position, panel.number, encode(request.label))
         item.label, item.right = request.label, stored.prediction == request.label
         item.amended, item.excluded = position, False

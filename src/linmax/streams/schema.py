@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
+from linmax.validation import count_noun
+
 MAX_VALUE_LENGTH = 60  # characters of a value in a message
 MAX_NAME_LENGTH = 20  # characters of a name in a list of names
 UNNAMED = "column {}"  # a column whose header is empty, such as the index of a data frame
@@ -273,5 +275,4 @@ def _is_unnamed(name: str) -> bool:
 
 
 def _count(names: Iterable[str], noun: str) -> str:
-    size = len(list(names))
-    return f"{size} {noun}{'s' * (size != 1)}"
+    return count_noun(len(list(names)), noun)

@@ -35,7 +35,7 @@ NEW_CLASS = (
     f"{NO_BOUND}, and a new class may change all scores;"
     ' there may be one with on_new_class="error" or "ignore"'
 )
-NEVER_SETTLED = NO_BOUND, NEW_CLASS  # whatever the answers
+NEVER_SETTLED = NO_BOUND, NEW_CLASS  # reasons that hold for all items
 NO_SCORES = "scores have no bound under this learner"
 COSTS = "with mistake_costs the prediction is not the class with the highest score"
 NO_RANGE = "scores without a range have no bound; pass score_range="

@@ -13,6 +13,9 @@ from linmax.panels.roles.profile import MISSING, ColumnProfile, profile_columns
 from linmax.streams.schema import StreamError, missing_column
 from linmax.validation import DataWarning
 
+LISTS = ("experts", "attributes", "ignore", "classes", "missing")
+"""The options that have several values."""
+
 
 @dataclass(frozen=True)
 class PanelOptions:
@@ -95,7 +98,7 @@ class PanelOptions:
         >>> PanelOptions.from_keywords("keyed", {"label": "truth", "ignore": "when"}).ignore
         ('when',)
         """
-        options = {one.name: one for one in fields(cls) if one.name not in {"like", "needs_label"}}
+        options = [one.name for one in fields(cls) if one.name not in {"like", "needs_label"}]
         values: dict[str, Any] = {}
         for name, value in given.items():
             if name not in options:
@@ -104,8 +107,9 @@ class PanelOptions:
                     f"did you mean {close[0]}=?" if close else f"options of columns are {', '.join(options)}"
                 )
                 raise TypeError(f"{caller} has no parameter {name!r}; {hint}")
-            listed = "tuple" in str(options[name].type) and value is not None
-            values[name] = ((value,) if isinstance(value, str) else tuple(value)) if listed else value
+            if name in LISTS and value is not None:
+                value = (value,) if isinstance(value, str) else tuple(value)
+            values[name] = value
         return cls(**values, **more)
 
 
