@@ -21,7 +21,7 @@ import numba
 import numpy as np
 from numba import types
 
-from linmax._memory import STAGE, Bound, kind_of, stage_of, words_of
+from linmax._memory import STAGE, Bound, address_of, kind_of, stage_of, words_of
 from linmax._numba import State, add_cache, compiler_options, disable_compilation, warn
 from linmax._stamp import is_digested
 
@@ -171,7 +171,7 @@ class Stage:
     def __call__(self, begin: int, end: int) -> None:
         """Run the trials begin <= t < end."""
         if self.address:
-            _call_at(self.address)(self.memory.ctypes.data, begin, end, 0)
+            _call_at(self.address)(address_of(self.memory), begin, end, 0)
         else:
             self.kernel(*self.arguments, begin, end)
 

@@ -49,13 +49,33 @@ def kind_of(value: Any) -> Any:
     return type(value)
 
 
+class ArrayStruct(ctypes.Structure):
+    """What numpy tells C programs of an array, see "The array interface protocol" in its documentation."""
+
+    _fields_ = (
+        ("two", ctypes.c_int), ("dimensions", ctypes.c_int), ("kind", ctypes.c_char), ("size", ctypes.c_int),
+        ("flags", ctypes.c_int), ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p),
+        ("data", ctypes.c_void_p),
+    )  # fmt: skip
+
+
+_read_capsule = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+_pointer_at = ctypes.c_void_p.from_address
+
+
+def address_of(array: np.ndarray) -> int:
+    """Return the address of the data of an array, in half the time of `array.ctypes.data`."""
+    return _pointer_at(_read_capsule(array.__array_struct__, None) + ArrayStruct.data.offset).value or 0
+
+
 def words_of(value: Any) -> list[int]:
     """Return a value as the words of 8 bytes that machine code reads."""
     if isinstance(value, tuple):
         return [word for part in value for word in words_of(part)]
     if isinstance(value, np.ndarray):
-        data = value.__array_interface__["data"][0]
-        return [0, 0, value.size, value.itemsize, data, *value.shape, *value.strides]
+        return [0, 0, value.size, value.itemsize, address_of(value), *value.shape, *value.strides]
     if isinstance(value, float):
         return [int(np.float64(value).view(np.int64))]
     if type(value) is not int:

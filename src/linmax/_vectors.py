@@ -43,6 +43,15 @@ def increase(array: Any, at: Any, x: Any) -> None:
     array[at] += x
 
 
+def slot(code: Any) -> Any:
+    """Return the index of a class's number; an abstention, -1, has the last of the array.
+
+    Compiled, the index of a code of one byte is that byte without a sign, so that nothing is looked at: the
+    arrays that it indexes have 256 numbers or more.
+    """
+    return code
+
+
 def splat(x: Any) -> Any:
     """Return a vector of eight times the same number."""
     return np.full(WIDTH, float(x))
@@ -188,6 +197,11 @@ if State.compiles:
         builder.store(builder.fadd(builder.load(cell), x), cell)
         return context.get_dummy_value()
 
+    def _slot(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        if sig.args[0] == types.int8:
+            return builder.zext(arguments[0], ir.IntType(64))
+        return context.cast(builder, arguments[0], sig.args[0], types.int64)
+
     def _splat(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         return _spread(context, builder, arguments[0], sig.args[0], doubles)
 
@@ -301,6 +315,7 @@ if State.compiles:
     _compile_as(get, lambda array, at: array.dtype, _get)
     _compile_as(assign, lambda array, at, x: types.none, _assign)
     _compile_as(increase, lambda array, at, x: types.none, _increase)
+    _compile_as(slot, lambda code: types.uint64 if code == types.int8 else types.int64, _slot)
     _compile_as(splat, lambda x: doubles, _splat)
     _compile_as(wide, lambda a: doubles, _wide)
     _compile_as(like, lambda array, a: doubles if _dtype_of(array) == types.float64 else floats, _like)

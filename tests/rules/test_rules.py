@@ -28,8 +28,8 @@ from linmax import (
     parse,
 )
 from linmax import experts as sources
-from linmax._jit import interpreted
-from linmax.rules import MOVED
+from linmax._jit import CompiledKernel, interpreted
+from linmax.rules import MOVED, winnow
 from tests.helpers.compare_rules import (
     CLASSES,
     EXPERTS,
@@ -374,3 +374,16 @@ def test_a_subclass_that_replaces_update_is_updated_by_it() -> None:
         weights.append(np.array(list(fusion.weights.values())))
     assert weights[0].any()
     assert (weights[1] == 2.0 * weights[0]).all()
+
+
+@pytest.mark.parametrize("update", [Winnow.update, CompiledKernel(Winnow.update)], ids=["Python", "compiled"])
+@pytest.mark.parametrize(("alpha", "shift"), [(1.2, 0.0), (3.0, 0.0), (1.2, 30.0)])
+def test_winnow_finds_the_powers_that_it_would_compute(update: Any, alpha: float, shift: float) -> None:
+    """Whole exponents are looked up, also those at the ends of the table; others are computed."""
+    eta, exponents = math.log(alpha), np.arange(-520, 520.5, 0.5)
+    theta, w, s = exponents - 1, np.zeros(len(exponents)), np.zeros(8)
+    s[winnow.SHIFT] = shift
+    p = np.array(Winnow(alpha).parameters())
+    update(p, s, theta, w, np.arange(len(theta)), np.ones(len(theta)), 0.0)
+    assert (theta == exponents).all()
+    assert w.tolist() == [math.exp(min(eta * exponent - shift, winnow.FAR)) for exponent in exponents]

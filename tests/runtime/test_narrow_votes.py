@@ -12,6 +12,7 @@ from linmax.evaluate import progressive
 from linmax.fusion.model_file import fingerprint
 from linmax.inputs import encode
 from linmax.inputs.encode import gather
+from linmax.kernels.forms import votes as forms
 from linmax.runtime import chunks
 
 RNG = np.random.default_rng(4)
@@ -35,7 +36,7 @@ def test_int8_is_not_copied() -> None:
 )
 @pytest.mark.parametrize("most", [1, 1 << 22])  # votes at once: chunks of 64 trials, or one
 def test_int8_is_learned_as_int32(learner: Any, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunks, "MAX_WIDENED", most)
+    monkeypatch.setattr(chunks, "MAX_CONVERTED", most)
     found = []
     for votes in (NARROW, WIDE):
         fusion = Fusion(learner, classes=range(3))
@@ -81,3 +82,23 @@ def test_classes_in_any_order_are_learned_as_in_int32(
 def test_codes_that_no_int8_has_are_int32() -> None:
     codes = Fusion(Perceptron(), classes=[*range(200, 330), 0, 1, 2]).read(NARROW, LABELS).votes.codes
     assert (codes.dtype, codes.max(), codes.min()) == (np.int32, 132, -1)
+
+
+@pytest.mark.parametrize("learner", [Perceptron(), Averaged(Recycled(Winnow(1.2), size=20))], ids=str)
+def test_votes_grow_from_bytes_to_int32(learner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A byte has no code for the 129th class, which appears between two tables, or between two items."""
+    chance = np.random.default_rng(7)
+    labels = np.concatenate((chance.integers(100, size=200), np.arange(150)))
+    guesses = np.minimum(chance.integers(-1, 150, (350, 5)), labels[:, None])
+    votes = np.where(chance.random((350, 5)) < 0.6, labels[:, None], guesses)
+    found = []
+    for largest in (forms.BYTE, -1):
+        monkeypatch.setattr(forms, "BYTE", largest)
+        for first in (300, 200):
+            fusion = Fusion(learner)
+            predictions = fusion.learn(votes[:first], labels[:first]).guesses.tolist()
+            for vote, label in zip(votes[first:].tolist(), labels[first:].tolist(), strict=True):
+                predictions.append(fusion.learn_one(dict(enumerate(vote)), label))
+            found.append((predictions, fusion.predict(votes).tolist(), fingerprint(fusion)))
+    assert found[:2] == found[2:]
+    assert found[0][1:] == found[1][1:]

@@ -218,7 +218,8 @@ def min_max(array: Array) -> tuple[int, int]:
     >>> min_max(np.array([[3, -1], [2, 7]]))
     (-1, 7)
     """
-    ends = [(int(array[rows].min()), int(array[rows].max())) for rows in row_blocks(array)]
+    blocks = row_blocks(array, 8 * BLOCK_SIZE // array.itemsize)
+    ends = [(int(array[rows].min()), int(array[rows].max())) for rows in blocks]
     return min(least for least, _ in ends), max(most for _, most in ends)
 
 

@@ -8,7 +8,7 @@ update by z adds -z total to it, and `since_i` stays 0.
 import math
 from typing import NamedTuple
 
-from linmax._jit import CompiledKernel, dispatched, dispatched_inline, inline
+from linmax._jit import CompiledKernel, dispatched_inline, inline
 from linmax.kernels.blocks import set_number
 from linmax.kernels.board import softmax
 from linmax.kernels.forms import LastWeights
@@ -30,7 +30,7 @@ def predict_in_place(settings, form, t, k, h, average, work, hypotheses, row, ou
     """Predict trial t with the last hypothesis and, if averaging, with the mean; return both predictions."""
 
 
-@dispatched
+@dispatched_inline
 def update_weights(settings, form, t, k, q, h, average, work):
     """Update the weights along z, which has the shares q."""
 

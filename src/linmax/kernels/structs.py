@@ -41,7 +41,7 @@ class Workspace(NamedTuple):
     ----------
     index, value : ndarray
         The non-zero coordinates of z.
-    scores, mean, q : ndarray of shape (classes + 1,)
+    scores, mean, q : ndarray of shape (class_slots(classes),)
         Scores of the last hypothesis and of the mean, and the shares of the classes in z; the last slot is
         for abstentions.
     saved : ndarray

@@ -103,7 +103,7 @@ class VotingWorkspace(NamedTuple):
     ----------
     candidate : ndarray
         The hypothesis of the leader.
-    scores, other : ndarray of shape (classes + 1,)
+    scores, other : ndarray of shape (class_slots(classes),)
         Scores of voting, and of one hypothesis.
     guesses : ndarray of shape (trials,)
         The predictions.

@@ -1,5 +1,6 @@
 """Winnow, the multiplicative rule; on sub-experts it is Committee."""
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -7,12 +8,20 @@ from typing import Any, ClassVar
 from linmax.rules.base import MOVED, MOVED_AND_SETTLE, SCALE, Rule
 from linmax.validation import is_finite, require
 
-ETA = 0  # in p
+# in p: eta, and then alpha ** j for whole numbers -POWERS <= j <= POWERS
+ETA, POWER_0 = 0, 513
+POWERS = 512
 # in s: the sum S of the weights, the exponent that is subtracted, the largest S since it was last recomputed
 MASS, SHIFT, PEAK = 2, 3, 4
 HIGH = 1e130  # S is recomputed above this, far from overflow
 FAR = 600.0  # the largest exponent; one large vote may reach it, and S is recomputed then
 LOST = 2.0**-16  # S is recomputed below this part of its peak: cancellation costs at most 16 of 53 bits
+
+
+@functools.lru_cache(maxsize=64)
+def _with_powers(eta: float) -> tuple[float, ...]:
+    """Return eta, and the powers that updates look up: an exponential takes several times longer."""
+    return (eta, *(math.exp(min(eta * j, FAR)) for j in range(-POWERS, POWERS + 1)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,8 +96,8 @@ class Winnow(Rule):
         return cls(math.sqrt((1 + delta) / (1 - delta)), **options)
 
     def parameters(self) -> tuple[float, ...]:
-        """Return eta = ln alpha."""
-        return (math.log(self.alpha),)
+        """Return eta = ln alpha, and powers of alpha."""
+        return _with_powers(math.log(self.alpha))
 
     def scalars(self) -> tuple[float, ...]:
         """Return S, the shift of the exponents, and the peak of S."""
@@ -110,8 +119,12 @@ class Winnow(Rule):
         for j in range(len(index)):
             i = index[j]
             before = w[i]
-            theta[i] += value[j]
-            w[i] = math.exp(min(eta * theta[i] - shift, FAR))
+            exponent = theta[i] + value[j]
+            theta[i] = exponent
+            if shift == 0.0 and abs(exponent) <= POWERS and exponent == math.floor(exponent):
+                w[i] = p[POWER_0 + int(exponent)]
+            else:
+                w[i] = math.exp(min(eta * exponent - shift, FAR))
             mass += w[i] - before
         s[MASS] = mass
         if mass > HIGH or mass < LOST * s[PEAK]:

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from linmax.kernels.forms import Hard, Rows
+from linmax.kernels.forms.votes import code_type
 from linmax.kernels.structs import TRIALS
 
 MAX_FROZEN = 1 << 18  # frozen votes in memory at once
 MAX_SCORES = 1 << 21  # scores in memory at once
 MAX_SCALED = 1 << 21  # standardised attributes in memory at once
 MAX_GENERATED = 1 << 21  # generated votes in memory at once
-MAX_WIDENED = 1 << 22  # votes in memory at once that were given in fewer bits than kernels read
-CHUNK = 1 << 16  # trials between two points at which a run can be interrupted or seen by other threads
+MAX_CONVERTED = 1 << 22  # votes in memory at once whose codes have another type than kernels read
+CHUNK = 1 << 18  # trials between two points at which a run can be interrupted or seen by other threads
+CHUNK_VOTES, FEWEST = 1 << 22, 1 << 16  # votes in a chunk, if that leaves so many trials
 ENSEMBLE_CHUNK = 1 << 14  # the same for ensembles, which take longer for a trial
 
 
@@ -48,7 +50,7 @@ def cut_batch(runner: Any, batch: Any, learn: bool, probabilities: bool) -> list
 
 
 def _by_memory(runner: Any, batch: Any) -> list[slice]:
-    chunk = CHUNK
+    chunk = min(CHUNK, max(FEWEST, CHUNK_VOTES // max(1, batch.experts_seen)))
     if not runner.single_run:
         scores = len(runner.predictors) * max(1, batch.classes_seen)
         most = MAX_SCORES if runner.whole_runs else 4 * MAX_SCORES  # a program stores those of a block only
@@ -56,8 +58,8 @@ def _by_memory(runner: Any, batch: Any) -> list[slice]:
     if batch.nominal is not None:
         columns = batch.nominal.codes.shape[1]
         chunk = max(1, min(chunk, MAX_FROZEN // max(1, columns * (columns - 1) // 2)))
-    if isinstance(batch.votes, Hard) and batch.votes.codes.dtype != np.int32:
-        chunk = min(chunk, max(64, MAX_WIDENED // max(1, batch.votes.codes.shape[1])))
+    if isinstance(batch.votes, Hard) and batch.votes.codes.dtype != code_type(batch.classes_seen):
+        chunk = min(chunk, max(64, MAX_CONVERTED // max(1, batch.votes.codes.shape[1])))
     if runner.scaling is not None:
         chunk = min(chunk, max(64, MAX_SCALED * batch.trials // max(1, _count_entries(batch.rows))))
     if runner.generators.sources:

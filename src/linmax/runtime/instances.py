@@ -11,6 +11,7 @@ import numpy as np
 from linmax.experts.base import FrozenVotes, TrialData
 from linmax.experts.generated import GeneratedSource
 from linmax.kernels.forms import Dense, Hard, Rows, Sparse, SparseRows
+from linmax.kernels.forms.votes import code_type
 from linmax.kernels.scaling import ScaledRows
 
 FORMS: dict[str, Any] = {"votes": Sparse, "rows": SparseRows, "scaled": ScaledRows}
@@ -74,8 +75,9 @@ class InstanceBuffer:
         data, labels, known = TrialData(batch.votes, batch.rows), batch.labels[rows], batch.known[rows]
         if len(labels) != batch.trials:
             data = take(data, rows)
-        if isinstance(data.votes, Hard):  # kernels are compiled for int32; a batch may have int8
-            data = replace(data, votes=Hard(data.votes.codes.astype(np.int32, copy=False)))
+        if isinstance(data.votes, Hard):
+            codes = data.votes.codes.astype(code_type(batch.classes_seen), copy=False)
+            data = replace(data, votes=Hard(codes))
         data = derive(data, labels)
         buffered = len(self.labels)
         if not buffered or not (labels >= 0).any():
@@ -178,7 +180,7 @@ def _append(before: Any, after: Any) -> Any:
 
 def _stack(before: np.ndarray, after: np.ndarray, blank: int) -> np.ndarray:
     widths = tuple(max(pair) for pair in zip(before.shape[1:], after.shape[1:], strict=True))
-    stacked = np.full((len(before) + len(after), *widths), blank, dtype=before.dtype)
+    stacked = np.full((len(before) + len(after), *widths), blank, dtype=np.result_type(before, after))
     stacked[(slice(len(before)), *map(slice, before.shape[1:]))] = before
     stacked[(slice(len(before), None), *map(slice, after.shape[1:]))] = after
     return stacked
@@ -188,14 +190,12 @@ def to_sparse(part: Any) -> Any:
     """Return votes or attributes without their zeros."""
     if isinstance(part, Hard):
         trial, expert = np.nonzero(part.codes >= 0)
-        label = part.codes[trial, expert]
-        return Sparse(_starts(trial, len(part.codes)), expert.astype(np.int32), label, np.ones(len(label)))
+        label, value = part.codes[trial, expert].astype(np.int32), np.ones(len(trial))
+        return Sparse(_starts(trial, len(part.codes)), expert.astype(np.int32), label, value)
     if isinstance(part, Dense):
-        trial, expert, label = np.nonzero(part.values)
-        value = part.values[trial, expert, label]
-        return Sparse(
-            _starts(trial, len(part.values)), expert.astype(np.int32), label.astype(np.int32), value
-        )
+        trial, expert, column = np.nonzero(part.values)
+        label, value = column.astype(np.int32), part.values[trial, expert, column]
+        return Sparse(_starts(trial, len(part.values)), expert.astype(np.int32), label, value)
     if isinstance(part, Rows):
         trial, attribute = np.nonzero(part.values)
         value = part.values[trial, attribute]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from linmax._jit import CompiledKernel, Stage, interpreting
+from linmax._memory import address_of
 from linmax._vectors import WIDTH
 from linmax.experts.base import TrialData
 from linmax.kernels import in_place
@@ -170,9 +171,9 @@ class Program:
         """Return a function that runs the first trial, given the code of its label; it returns the guess."""
         if not all(stage.address for stage in self.stages):
             return self._run_first
-        label, code = (array.__array_interface__["data"][0] for array in (self.labels, self.codes))
+        label, code = map(address_of, (self.labels, self.codes))
         self._memory = np.concatenate(([len(self.stages), label, code], _table(self.stages)))  # stays alive
-        address = int(self._memory.__array_interface__["data"][0])
+        address = address_of(self._memory)
         return partial(programs.first.entry(address, 0), address)
 
     def _run_first(self, label: int) -> int:
@@ -364,13 +365,13 @@ def _same_array(rows: list[np.ndarray]) -> tuple[np.ndarray, list[int]] | None:
     whole = rows[0].base
     if whole is None or whole.ndim != rows[0].ndim + 1 or any(row.base is not whole for row in rows):
         return None
-    first, *others = (array.__array_interface__["data"][0] for array in (whole, *rows))
+    first, *others = map(address_of, (whole, *rows))
     return whole, [(other - first) // whole.strides[0] for other in others]
 
 
 def _table(stages: list[Stage]) -> np.ndarray:
     """Return the addresses of the code and the memory of each stage."""
-    words = [word for stage in stages for word in (stage.address, stage.memory.ctypes.data)]
+    words = [word for stage in stages for word in (stage.address, address_of(stage.memory))]
     return np.array(words, dtype=np.int64)
 
 

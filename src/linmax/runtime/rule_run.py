@@ -15,6 +15,7 @@ from linmax._vectors import WIDTH
 from linmax.experts.base import Capacity, State
 from linmax.kernels import in_place, trial
 from linmax.kernels.averaging import AverageState
+from linmax.kernels.forms.votes import class_slots
 from linmax.kernels.in_place import Adapting, Adding
 from linmax.kernels.recycling import ROUGH, Buffer, NoBuffer
 from linmax.kernels.structs import (
@@ -159,7 +160,7 @@ class RuleRun:
         n = layout.size
         if self.in_place:  # no list of all coordinates of z
             n = layout.voters + sizes.experts + sizes.attributes + WIDTH
-        classes = sizes.classes + 1  # the spare slot takes the scores of abstentions
+        classes = class_slots(sizes.classes)
         self.work = Workspace(
             np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1),
             np.zeros(classes), np.zeros(classes), np.zeros(classes), np.zeros(SCALARS), np.zeros(1), NO_COSTS,

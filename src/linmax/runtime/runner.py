@@ -244,7 +244,7 @@ class Runner:
             chunk = self._begin_chunk(batch, rows)
             if learn:
                 known = len(self.names.classes.names) + len(batch.new_classes)
-                if rows.stop < batch.trials:  # of the classes only those that these trials have named
+                if batch.new_classes and rows.stop < batch.trials:  # only those that these trials have named
                     named = np.maximum(chunk.known, chunk.labels + 1)[chunk.labels >= 0]
                     known = min(known, int(named.max(initial=0)))
                 self.version += batch.add_names(self.names, known)

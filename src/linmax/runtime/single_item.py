@@ -15,6 +15,7 @@ from linmax.experts.base import TrialData
 from linmax.inputs.abstain import read_abstain
 from linmax.kernels import program as programs
 from linmax.kernels.forms import Hard, Sparse, SparseRows
+from linmax.kernels.forms.votes import code_type
 from linmax.runtime.concurrency import SessionLock
 from linmax.runtime.predictor import NO_SCORES, TrialChunk
 from linmax.runtime.program import Program
@@ -212,9 +213,10 @@ class SingleItem:
         self._votes_of: Any = itemgetter(*self._order) if experts > 1 else None
         self._panel = experts if experts > 1 else -1
         cells, columns = 4 * max(8, experts) * max(1, min(classes, 4)), 4 * max(8, attributes)
-        self._labels = Hard(np.zeros((1, experts), dtype=np.int32))
+        self._labels = Hard(np.zeros((1, experts), dtype=code_type(classes)))
         self._memory: Any = self._labels.codes.data
-        self._pack = Struct(f"{experts}i").pack_into  # half the time of an assignment to a slice
+        letter = self._labels.codes.dtype.char
+        self._pack = Struct(f"{experts}{letter}").pack_into  # half the time of an assignment to a slice
         self._scores = Sparse(
             np.zeros(2, dtype=np.int64), np.zeros(cells, dtype=np.int32),
             np.zeros(cells, dtype=np.int32), np.ones(cells),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from linmax.kernels import trial as trials
+from linmax.kernels.forms.votes import class_slots
 from linmax.kernels.recycling import Buffer, NoBuffer
 from linmax.kernels.structs import Outputs
 from linmax.kernels.voting import (
@@ -206,7 +207,7 @@ class VotingPredictor(Predictor):
         return np.asarray(chance * learned[:, None] < 1.0, dtype=np.uint8)
 
     def _workspace(self, chunk: TrialChunk) -> VotingWorkspace:
-        classes = self.sources.capacity.classes + 1
+        classes = class_slots(self.sources.capacity.classes)
         return VotingWorkspace(
             np.zeros(0), np.zeros(classes), np.zeros(classes), np.empty(chunk.length, dtype=np.int32),
             np.zeros((chunk.length if self.scores_wanted else 0, chunk.classes)),

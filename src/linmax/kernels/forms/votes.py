@@ -4,12 +4,12 @@ Each form has one sub-expert per expert, and is also a list of single votes (`n_
 how forms such as `SplitVotes` read it.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from linmax._jit import dispatched
-from linmax._vectors import WIDTH, like, splat, take
+from linmax._vectors import WIDTH, like, slot, splat, take
 from linmax.kernels.forms.base import (
     adapt_eight,
     adapt_one,
@@ -21,6 +21,18 @@ from linmax.kernels.forms.base import (
     without_memory,
     without_sketch,
 )
+
+BYTE = 127  # the largest code of one byte; 2 * BYTE + 1 is an abstention read without a sign
+
+
+def code_type(classes: int) -> Any:
+    """Return the type in which kernels read the codes of so many classes: a byte, if they fit into it."""
+    return np.int8 if classes <= BYTE else np.int32
+
+
+def class_slots(classes: int) -> int:
+    """Return how many numbers an array needs that is indexed by codes of so many classes, see `slot`."""
+    return max(classes + 1, 2 * BYTE + 2)
 
 
 @dispatched
@@ -36,26 +48,26 @@ def z_from(votes, j, end, q):
 @of_voters
 @without_memory
 class Hard(NamedTuple):
-    """One label per expert: codes of shape (trials, experts), int32.
+    """One label per expert: codes of shape (trials, experts), int8 or int32 (see `code_type`).
 
-    The code -1 is an abstention, and indexes the extra last slot of `scores` and `q`.
+    The code -1 is an abstention; `slot` is its place in `scores` and `q`, which have `class_slots`.
     """
 
     codes: np.ndarray
 
     def add_scores(self, t, k, w, offset, scores):
         for i in range(self.codes.shape[1]):
-            scores[self.codes[t, i]] += weight_of(w, offset + i)
+            scores[slot(self.codes[t, i])] += weight_of(w, offset + i)
 
     def add_both_scores(self, t, k, w, v, offset, scores, others):
         for i in range(self.codes.shape[1]):
-            c = self.codes[t, i]
+            c = slot(self.codes[t, i])
             scores[c] += weight_of(w, offset + i)
             others[c] += weight_of(v, offset + i)
 
     def append_z(self, t, k, q, offset, index, value, count):
         for i in range(self.codes.shape[1]):
-            z = q[self.codes[t, i]]
+            z = q[slot(self.codes[t, i])]
             index[count] = offset + i
             value[count] = z
             count += 1 * (z != 0.0)  # without a branch, which would be hard to predict
@@ -63,21 +75,21 @@ class Hard(NamedTuple):
 
     def add(self, t, k, q, step, offset, w):
         for i in range(self.codes.shape[1]):
-            w[offset + i] += step * q[self.codes[t, i]]
+            w[offset + i] += step * q[slot(self.codes[t, i])]
 
     def add_group_scores(self, t, k, w, offset, scores):
         for i in range(self.codes.shape[1]):
-            add_vector(scores, vector_of_class(scores, self.codes[t, i]), take(w, (offset + i) * WIDTH))
+            add_vector(scores, vector_of_class(scores, int(self.codes[t, i])), take(w, (offset + i) * WIDTH))
 
     def add_to_group(self, t, k, q, steps, offset, w):
         for i in range(self.codes.shape[1]):
-            z = take(q, vector_of_class(q, self.codes[t, i]) * WIDTH)
+            z = take(q, vector_of_class(q, int(self.codes[t, i])) * WIDTH)
             add_vector(w, offset + i, steps * z)
 
     def adapt(self, t, k, q, step, initial, offset, theta, w, z):
         count = self.codes.shape[1]
         for i in range(count):
-            z[i] = q[self.codes[t, i]]
+            z[i] = q[slot(self.codes[t, i])]
         whole = count - count % WIDTH
         for i in range(0, whole, WIDTH):
             adapt_eight(theta, w, offset + i, like(theta, take(z, i)), step, initial)
@@ -93,7 +105,7 @@ class Hard(NamedTuple):
 
     def write_shifts(self, t, bits, blank, shifts):
         for i in range(self.codes.shape[1]):
-            shifts[i] = bits * self.codes[t, i] if self.codes[t, i] >= 0 else blank
+            shifts[i] = bits * int(self.codes[t, i]) if self.codes[t, i] >= 0 else blank
 
     def constant_sketch(self, k, offset, bits, q):
         return 0
@@ -119,7 +131,7 @@ class Hard(NamedTuple):
         return self.codes.shape[1]
 
     def vote_at(self, t, j):
-        return j, self.codes[t, j], 1.0
+        return j, int(self.codes[t, j]), 1.0
 
 
 @of_voters
