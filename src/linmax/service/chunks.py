@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from linmax.fusion import Fusion
 from linmax.service.class_keys import class_key
-from linmax.service.messages import Label
+from linmax.service.messages import Label, StoredItem
 from linmax.service.vote_codes import Codes
 
 BODY = "CASE WHEN length({0}.body) = 0 THEN body_of({0}.position) ELSE {0}.body END"
@@ -101,41 +101,32 @@ class Chunk:
         self._parts = votes, labels, predictions, probabilities
         self.nbytes = sum(0 if part is None else part.nbytes for part in self._parts)
         self.bytes_per_row = self.nbytes // len(predictions)
-        self._texts: tuple[list[bytes], list[bytes], list[bytes]] | None = None
+        self._labels: list[Any] | None = None
 
     def statement(self, number: int) -> tuple[str, tuple[Any, ...]]:
         """Return the statement that writes it, for a fusion."""
         blobs = [None if part is None else _little(part).tobytes() for part in self._parts]
         return INSERT_CHUNK, (self.first, self.last, number, encode(self.names), *blobs)
 
-    def body(self, position: int) -> bytes:
-        """Return the body of an event as JSON, as `StoredItem` reads it."""
-        if self._texts is None:
-            classes = list(map(encode, self.names.classes))
-            keys = [encode(class_key(name)) + b":" for name in self.names.classes]
-            self._texts = [encode(name) + b":" for name in self.names.experts], [*classes, b"null"], keys
-        experts, classes, keys = self._texts
-        row, parts = position - self.first, []
+    def item(self, position: int) -> StoredItem:
+        """Return what an event says."""
+        if self._labels is None:
+            self._labels = [*self.names.classes, None]
+            self._keys = list(map(class_key, self.names.classes))
+        classes, row, version = self._labels, position - self.first, self.names.version
+        item = StoredItem(prediction=classes[self.predictions[row]], version=version)
         if self.votes is not None:
-            codes = self.votes[row].tolist()
-            votes = [name + classes[code] for name, code in zip(experts, codes, strict=True) if code >= 0]
-            parts.append(b'"votes":{%b}' % b",".join(votes))
-        prediction = self.predictions[row]
+            codes = zip(self.names.experts, self.votes[row].tolist(), strict=True)
+            item.votes = {name: classes[code] for name, code in codes if code >= 0}
         if self.labels is not None:
-            label = self.labels[row]
-            right = b"true" if label == prediction else b"false"
-            parts.append(
-                b'"label":%b,"prediction":%b,"right":%b' % (classes[label], classes[prediction], right)
-            )
-        else:
-            parts.append(b'"prediction":%b' % classes[prediction])
+            item.label, item.right = self.label(position), self.is_right(position)
         if self.probabilities is not None:
-            numbers = map(encode, self.probabilities[row].tolist())
-            pairs = [key + number for key, number in zip(keys, numbers, strict=True)]
-            parts.append(b'"probabilities":{%b}' % b",".join(pairs))
-        if self.names.version:
-            parts.append(b'"version":%d' % self.names.version)
-        return b"{%b}" % b",".join(parts)
+            item.probabilities = dict(zip(self._keys, self.probabilities[row].tolist(), strict=True))
+        return item
+
+    def body(self, position: int) -> bytes:
+        """Return the body of an event as JSON."""
+        return encode(self.item(position))
 
     def label(self, position: int) -> Any:
         """Return the label of an event."""

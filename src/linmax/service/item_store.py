@@ -91,10 +91,9 @@ class Item(msgspec.Struct, eq=False, gc=False):
         """The bytes that it keeps in memory."""
         return self.stored.bytes_per_row if isinstance(self.stored, Chunk) else len(self.stored)
 
-    @property
-    def body(self) -> bytes:
-        """The votes and the prediction as JSON."""
-        return self.stored.body(self.position) if isinstance(self.stored, Chunk) else self.stored
+    def read(self) -> StoredItem:
+        """Return the votes and the prediction."""
+        return self.stored.item(self.position) if isinstance(self.stored, Chunk) else decode_item(self.stored)
 
     @property
     def taught(self) -> bool:
@@ -110,7 +109,7 @@ class Item(msgspec.Struct, eq=False, gc=False):
         """Raise an error unless a request has the content of the one that has brought the item."""
         given = content_of(request)
         if self.content == AS_STORED:
-            stored = decode_item(self.body)
+            stored = self.read()
             label = msgspec.UNSET if stored.label is None else stored.label
             same = given == encode_content(stored.votes, stored.attributes, label)
         else:

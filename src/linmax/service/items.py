@@ -17,7 +17,7 @@ from linmax.service.answers import LabelAnswer, PredictAnswer
 from linmax.service.bulk import Bulk, Request, Rows
 from linmax.service.class_keys import class_key, typed_votes
 from linmax.service.database import Statement
-from linmax.service.item_store import Item, ItemStore, decode_item
+from linmax.service.item_store import Item, ItemStore
 from linmax.service.messages import LabelRequest, LearnRequest, PredictRequest, StoredItem
 from linmax.service.panel import Panel, form_of
 from linmax.service.panels import PanelClosedError, Panels
@@ -225,7 +225,7 @@ class Items:
         item = self.store.find(panel, id_) if content is AS_STORED else None
         if item is not None:
             item.check_same(request)
-            stored = decode_item(item.body)
+            stored = item.read()
             return item, PredictAnswer(id_, stored.prediction, stored.probabilities or {}, stored.version)
         panel.check_growth(token, request.votes, None, request.attributes)
         prediction, probabilities = await self._run(panel, _predict_one, request)
@@ -301,7 +301,7 @@ class Items:
             raise ServiceError(
                 409, "not_labelled", f"the item {request.id} has no label yet; leave out replaces"
             )
-        stored = decode_item(item.body)
+        stored = item.read()
         panel.check_label(token, stored.votes, request.label, stored.attributes)
         await self._run(panel, _learn_one, stored, request.label)
         self.store.keep(panel, request.id, item)
@@ -343,7 +343,7 @@ class Items:
                 "labelled_since",
                 f"the label of {request.id} was set at position {last}, not {request.after}; look again",
             )
-        stored = decode_item(item.body)
+        stored = item.read()
         panel.check_label(token, stored.votes, request.label, stored.attributes)
         self._check_learnable(panel, stored, request.label)
         body = StoredItem(label=request.label, prediction=stored.prediction, replaces=item.label)
@@ -416,5 +416,5 @@ def _same(one: Any, other: Any) -> bool:
 
 def _label_answer(id_: str, item: Item, position: int | None, prediction: Any = msgspec.UNSET) -> LabelAnswer:
     if prediction is msgspec.UNSET:
-        prediction = decode_item(item.body).prediction
+        prediction = item.read().prediction
     return LabelAnswer(id_, prediction, item.right, position or item.position)

@@ -9,7 +9,7 @@ import numpy as np
 
 from linmax.fusion import Fusion
 from linmax.service.chunks import Chunk
-from linmax.service.item_store import Item, decode_item
+from linmax.service.item_store import Item
 from linmax.service.vote_codes import Codes, KnownNames
 
 
@@ -47,7 +47,7 @@ def read_waiting(items: list[Item], fusion: Fusion) -> Waiting:
     names = KnownNames(fusion)
     stored = takewhile(
         lambda one: one.attributes is None and names.have(one.votes),
-        [decode_item(item.body) for item in items],
+        [item.read() for item in items],
     )
     known = list(stored)
     table = names.encode_votes([one.votes or {} for one in known])
