@@ -7,12 +7,17 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from linmax.runtime import single_item
 from tests.helpers.examples import EVERYTHING
 
 # a first call compiles: no deadline
 settings.register_profile("linmax", deadline=None, derandomize=True, max_examples=25)
 settings.register_profile("everything", settings.get_profile("linmax"), max_examples=100)
 settings.load_profile("everything" if EVERYTHING else "linmax")
+
+
+# small tables are run as large ones; tests/runtime/test_few_rows.py compares both
+single_item.FEW_ROWS = 0
 
 
 def pytest_collection_finish() -> None:

@@ -14,14 +14,14 @@ import contextlib
 import ctypes
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import numba
 import numpy as np
 from numba import types
 
-from linmax._memory import STAGE, Bound, address_of, kind_of, stage_of, words_of
+from linmax._memory import STAGE, Bound, address_of, describe, stage_of
 from linmax._numba import State, add_cache, compiler_options, disable_compilation, warn
 from linmax._stamp import is_digested
 
@@ -110,7 +110,7 @@ class CompiledKernel:
         """Bind all arguments but the last two, the range of trials; see `Stage`."""
         if interpreting() or not State.stages:
             return Stage(self, arguments, 0)
-        kind = kind_of(arguments)
+        kind, words = describe(arguments)
         if kind not in self._stages:
             try:
                 signature = (*STAGE.args[:3], Bound(types.Tuple(tuple(map(numba.typeof, arguments)))))  # type: ignore[no-untyped-call]
@@ -124,7 +124,7 @@ class CompiledKernel:
                 State.stages = False
                 warn("runs its kernels one by one", error)
                 return Stage(self, arguments, 0)
-        return Stage(self, arguments, self._stages[kind])
+        return Stage(self, arguments, self._stages[kind], words)
 
     def _compile_stage(self, signature: tuple[Any, ...]) -> Any:
         """Compile the code that takes its arguments from memory, and return the dispatcher that has it."""
@@ -160,13 +160,17 @@ class Stage:
         All other arguments: arrays, numbers and NamedTuples of these.
     address : int
         The address of its machine code; 0 if Python calls the kernel.
+    words : list of int
+        The arguments as machine code reads them.
     """
 
-    def __init__(self, kernel: CompiledKernel, arguments: tuple[Any, ...], address: int) -> None:
+    def __init__(
+        self, kernel: CompiledKernel, arguments: tuple[Any, ...], address: int, words: Sequence[int] = ()
+    ) -> None:
         self.kernel = kernel
         self.arguments = arguments  # keeps the arrays alive
         self.address = address
-        self.memory = np.array(words_of(arguments) if address else [], dtype=np.int64)
+        self.memory = np.array(words, dtype=np.int64)
 
     def __call__(self, begin: int, end: int) -> None:
         """Run the trials begin <= t < end."""
@@ -345,11 +349,8 @@ def pointer(function: Callable[..., Any], signature: Any) -> Any:
     except Exception as error:
         if _drop_reference_option():
             return pointer.__wrapped__(function, signature)
-        own_rule = is_digested(function) and signature in (
-            UPDATE,
-            JOIN,
-            SETTLE,
-        )  # it compiles, unless numba changed
+        # a rule of our own compiles, unless numba changed
+        own_rule = is_digested(function) and signature in (UPDATE, JOIN, SETTLE)
         if not own_rule and function is not _half and pointer(_half, LINK) is not None:
             raise ValueError(
                 f"{function.__module__}.{function.__qualname__} cannot be compiled: {_reason(error)}"

@@ -39,48 +39,45 @@ class Bound(types.Type):
         return self.arguments
 
 
-def kind_of(value: Any) -> Any:
-    """Return what decides the type that numba gives a value; numba itself takes much longer to tell."""
-    if isinstance(value, np.ndarray):
-        flags = value.flags
-        return value.dtype.num, value.ndim, flags.c_contiguous, flags.forc, flags.writeable, flags.aligned
-    if isinstance(value, tuple):
-        return type(value), *map(kind_of, value)
-    return type(value)
-
-
-class ArrayStruct(ctypes.Structure):
-    """What numpy tells C programs of an array, see "The array interface protocol" in its documentation."""
-
-    _fields_ = (
-        ("two", ctypes.c_int), ("dimensions", ctypes.c_int), ("kind", ctypes.c_char), ("size", ctypes.c_int),
-        ("flags", ctypes.c_int), ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p),
-        ("data", ctypes.c_void_p),
-    )  # fmt: skip
-
-
-_read_capsule = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", ctypes.pythonapi)
-)
-_pointer_at = ctypes.c_void_p.from_address
+NOTHING = np.zeros(8)
+TYPE_FLAGS = 0x0001 | 0x0002 | 0x0100 | 0x0400  # of numpy: C- and F-contiguous, aligned, writeable
 
 
 def address_of(array: np.ndarray) -> int:
-    """Return the address of the data of an array, in half the time of `array.ctypes.data`."""
-    return _pointer_at(_read_capsule(array.__array_struct__, None) + ArrayStruct.data.offset).value or 0
+    """Return the address of the data of an array; of an empty array, that of some other."""
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array if array.size else NOTHING))  # type: ignore[arg-type]
+    except TypeError:  # not contiguous, or not writable
+        return array.ctypes.data
 
 
-def words_of(value: Any) -> list[int]:
-    """Return a value as the words of 8 bytes that machine code reads."""
-    if isinstance(value, tuple):
-        return [word for part in value for word in words_of(part)]
-    if isinstance(value, np.ndarray):
-        return [0, 0, value.size, value.itemsize, address_of(value), *value.shape, *value.strides]
-    if isinstance(value, float):
-        return [int(np.float64(value).view(np.int64))]
-    if type(value) is not int:
-        raise TypeError(f"a stage takes arrays, ints, floats and tuples of these (got {value!r})")
-    return [value]
+def describe(arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int]]:
+    """Return what decides the types that numba gives arguments, and the words that machine code reads.
+
+    numba itself takes much longer to tell their types. A word has 8 bytes.
+    """
+    kinds: list[Any] = []
+    words: list[int] = []
+    _describe(arguments, kinds, words)
+    return tuple(kinds), words
+
+
+def _describe(values: tuple[Any, ...], kinds: list[Any], words: list[int]) -> None:
+    kinds += type(values), len(values)
+    for value in values:
+        if isinstance(value, np.ndarray):
+            kinds += value.dtype.num, value.ndim, value.flags.num & TYPE_FLAGS
+            words += 0, 0, value.size, value.itemsize, address_of(value), *value.shape, *value.strides
+        elif isinstance(value, tuple):
+            _describe(value, kinds, words)
+        elif isinstance(value, float):
+            kinds.append(float)
+            words.append(int(np.float64(value).view(np.int64)))
+        elif type(value) is int:
+            kinds.append(int)
+            words.append(value)
+        else:
+            raise TypeError(f"a stage takes arrays, ints, floats and tuples of these (got {value!r})")
 
 
 def stage_of(kernel: Any) -> Any:

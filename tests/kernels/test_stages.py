@@ -4,7 +4,6 @@ import ctypes
 from typing import Any, NamedTuple
 
 import numpy as np
-import pytest
 
 from linmax import _jit, _memory
 from linmax.kernels import program as programs
@@ -102,36 +101,6 @@ def test_arguments_of_the_same_types_share_machine_code_and_others_do_not() -> N
     count = kernel.compilations()
     kernel.stage(*arguments())
     assert kernel.compilations() == count
-
-
-def kinds() -> dict[str, Any]:
-    square = np.zeros((4, 4))
-    frozen = np.zeros((4, 4))
-    frozen.flags.writeable = False
-    return {
-        "C": square,
-        "Fortran": np.asfortranarray(np.zeros((4, 3))),
-        "strided": np.zeros((8, 8))[::2, ::2],
-        "read-only": frozen,
-        "float32": square.astype(np.float32),
-        "one dimension": square[0],
-        "int": 1,
-        "float": 1.0,
-        "tuple": (square,),
-        "named tuple": Inner(square, 1),
-    }
-
-
-def test_what_numba_tells_apart_is_told_apart() -> None:
-    """Machine code for another layout would read the wrong numbers."""
-    found = [_memory.kind_of((value,)) for value in kinds().values()]
-    assert len(set(found)) == len(found)
-
-
-@pytest.mark.parametrize("value", [True, np.float32(0.5), np.int32(3), "text", None])
-def test_a_number_that_is_not_8_bytes_is_refused(value: Any) -> None:
-    with pytest.raises(TypeError, match="a stage takes arrays, ints, floats and tuples of these"):
-        _memory.words_of((1, value))
 
 
 def test_a_program_runs_its_stages_block_by_block() -> None:

@@ -47,8 +47,9 @@ def stress(
         run_item = bind(votes)
 
         def run(label: int) -> int:
-            if label >= 0:
-                log.append(slices.rows)
+            if label >= 0:  # of a single item, or of a table of few rows
+                log.append((slices.row, slices.row + 1))
+                slices.row += 1
             return run_item(label)
 
         return run
@@ -64,7 +65,7 @@ def stress(
         try:
             while time.monotonic() < end and calls[number] < most and not errors:
                 row = chance.randrange(len(items) - 20)
-                slices.rows = (row, row + 1)
+                slices.row, slices.rows = row, (row, row + 1)
                 match chance.randrange(12):
                     case 0:
                         slices.rows = (row, row + 20)

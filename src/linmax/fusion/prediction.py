@@ -84,7 +84,9 @@ class PredictionMethods(Facts):
             batch = self.read(votes, attributes=attributes, new_experts=new_experts)
             if max_error is not None:
                 return self._answers(batch, max_error, confidence)
-            codes = self.runner.run(batch, learn=False).codes
+            codes = self._single.run_rows(batch)
+            if codes is None:
+                codes = self.runner.run(batch, learn=False).codes
         return inputs.decode_classes(codes, self.names.classes, batch.unknown_classes)
 
     def scores(self, votes: Any = None, *, attributes: Any = None, new_experts: str = "ignore") -> np.ndarray:

@@ -26,7 +26,7 @@ from linmax.inputs.abstain import check_abstain
 from linmax.inputs.names import to_label, to_python
 from linmax.kernels.structs import MISTAKES, MOVES, NOVEL, TRIALS
 from linmax.runtime.concurrency import SessionLock
-from linmax.runtime.predictor import Predictions
+from linmax.runtime.predictor import NO_SCORES, Predictions
 from linmax.runtime.runner import Runner
 from linmax.runtime.single_item import SingleItem
 from linmax.spec import Learner, parse, short
@@ -151,11 +151,9 @@ class Fusion(ConsultMethods, DecisionMethods):
             NameIndex(() if classes is None else classes, what="class"),
             NameIndex(() if experts is None else experts, what="expert"),
         )
-        costs = (
-            None
-            if mistake_costs is None
-            else MistakeCosts(mistake_costs, self.classes, closed=on_new_class != "add")
-        )
+        costs = None
+        if mistake_costs is not None:
+            costs = MistakeCosts(mistake_costs, self.classes, closed=on_new_class != "add")
         require(
             isinstance(cost_margins, bool) and (costs is not None or not cost_margins),
             f"cost_margins is True or False, and needs mistake_costs (got {cost_margins!r})",
@@ -281,6 +279,9 @@ class Fusion(ConsultMethods, DecisionMethods):
 
     def _learn_batch(self, batch: Batch, scores: bool = False, probabilities: bool = False) -> Predictions:
         self.ignored += batch.ignored
+        codes = None if scores or probabilities else self._single.learn_rows(batch)
+        if codes is not None:
+            return Predictions(codes, NO_SCORES)
         return self.runner.run(batch, learn=True, scores=scores, probabilities=probabilities, lock=self._lock)
 
     # --- one item
@@ -413,8 +414,7 @@ def _decode(classes: NameIndex, found: list[tuple[np.ndarray, Any]]) -> np.ndarr
 
 
 def _whole_number(what: str, value: Any, least: int) -> int:
-    if isinstance(value, np.integer):
-        value = value.item()
+    value = value.item() if isinstance(value, np.integer) else value
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**63:
         raise ValueError(f"{what} must be a whole number, {least} or more and below 2**63 (got {value!r})")
     return value

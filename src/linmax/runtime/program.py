@@ -101,6 +101,11 @@ class Program:
         self.labels = labels
         self.known = known
         self.classes = classes
+        self._tree = list(dict.fromkeys(predictor.tree()))
+        self._users: dict[Predictor, list[Predictor]] = {one: [] for one in self._tree}
+        for user in self._tree:
+            for member in user.members:
+                self._users[member].append(user)
         trials_to_run = max(1, len(labels) - first)
         self.threads = chunk is not None and _use_threads(predictor, chunk)
         self.block = self._block_size(trials_to_run, observer is not None)
@@ -135,7 +140,7 @@ class Program:
         self.stages = prepared + [stage for stages in self.members for stage in stages] + self._combining
 
     def _block_size(self, trials: int, observed: bool) -> int:
-        members = max(len(part.members) for part in self.predictor.tree())
+        members = max(len(part.members) for part in self._tree)
         if not members and not observed:
             return trials
         most, scores = (THREADS_BLOCK, THREADS_SCORES) if self.threads else (MAX_BLOCK, BLOCK_SCORES)
@@ -247,17 +252,16 @@ class Program:
 
     def takes_probabilities_of(self, member: Predictor) -> bool:
         """Whether a predictor writes probabilities instead of scores: no ensemble needs more of it."""
-        users = [other for other in self.predictor.tree() if member in other.members]
         return (
             member is not self.predictor
-            and all(other.takes_probabilities for other in users)
-            and all(one.gives_probabilities for other in users for one in other.members)
+            and all(other.takes_probabilities for other in self._users[member])
+            and all(one.gives_probabilities for other in self._users[member] for one in other.members)
         )
 
     def _is_only_in(self, members: tuple[Predictor, ...], member: Predictor) -> bool:
         """Whether nothing but the board of these members uses the scores of one of them."""
         return member is not self.predictor and all(
-            tuple(other.members) == members for other in self.predictor.tree() if member in other.members
+            tuple(other.members) == members for other in self._users[member]
         )
 
     def call(self, kernel: CompiledKernel, *arguments: Any) -> None:

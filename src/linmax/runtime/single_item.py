@@ -16,7 +16,7 @@ from linmax.inputs.abstain import read_abstain
 from linmax.kernels import program as programs
 from linmax.kernels.forms import Hard, Sparse, SparseRows
 from linmax.kernels.forms.votes import code_type
-from linmax.runtime.concurrency import SessionLock
+from linmax.runtime.concurrency import DeferredInterrupt, SessionLock
 from linmax.runtime.predictor import NO_SCORES, TrialChunk
 from linmax.runtime.program import Program
 from linmax.runtime.runner import Runner
@@ -24,6 +24,7 @@ from linmax.runtime.sources import NO_TRIALS
 from linmax.validation import LARGEST_NUMBER, SMALLEST_NUMBER
 
 PREDICT_ONLY = -1
+FEW_ROWS = 100  # of a table, which take less time one by one
 ITEMS = 16  # for so many there is space in tables that are stored in blocks
 THREAD = JitState.thread
 
@@ -131,6 +132,46 @@ class SingleItem:
             }
         known = [len(item) for item in (votes, attributes) if type(item) is dict]
         return None if known == sizes else self.run(votes, attributes, None)
+
+    def learn_rows(self, batch: Any) -> np.ndarray | None:
+        """Learn a batch as `run_rows` does, as a whole, after the threads that wait for the state."""
+        if batch.trials > FEW_ROWS:
+            return None
+        self._lock.let_others_go_first()
+        with self._lock.state, DeferredInterrupt():
+            return self.run_rows(batch)
+
+    def run_rows(self, batch: Any) -> np.ndarray | None:
+        """Predict the few rows of a batch, and learn those with a label; the lock of the state is held.
+
+        The result is that of a table, which takes longer to set up.
+
+        Parameters
+        ----------
+        batch
+            The encoded batch.
+
+        Returns
+        -------
+        ndarray or None
+            The code of the predicted class of each row; None if the batch must take the general path.
+        """
+        runner = self.runner
+        if batch.trials > FEW_ROWS or runner.in_blocks or not batch.sliceable:
+            return None
+        if self._version != runner.version or self._interpreted is not THREAD.interpreting:
+            self._prepare()
+        if self._votes_type is not dict or self._attributes_type is dict:
+            return None
+        codes, found = batch.votes.codes, np.empty(batch.trials, dtype=np.int32)
+        if codes.shape[1] != len(self._order):
+            return None
+        for row, label in enumerate(batch.labels.tolist()):
+            if self._version != runner.version:  # a member was replaced
+                self._prepare()
+            self._labels.codes[0] = codes[row]
+            found[row] = self._labelled(label)
+        return found
 
     def scores(self, votes: Any, attributes: Any) -> np.ndarray | None:
         """Return the scores of an item, one row, which the next call overwrites.
