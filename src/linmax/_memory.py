@@ -40,7 +40,8 @@ class Bound(types.Type):
 
 
 NOTHING = np.zeros(8)
-TYPE_FLAGS = 0x0001 | 0x0002 | 0x0100 | 0x0400  # of numpy: C- and F-contiguous, aligned, writeable
+C_FLAGS = 0x0001 | 0x0100 | 0x0400  # of numpy: C-contiguous, aligned, writeable
+OTHER_FLAGS = 0x0002 | 0x0100 | 0x0400  # F-contiguous, which matters only where C-contiguous is not set
 
 
 def address_of(array: np.ndarray) -> int:
@@ -66,7 +67,8 @@ def _describe(values: tuple[Any, ...], kinds: list[Any], words: list[int]) -> No
     kinds += type(values), len(values)
     for value in values:
         if isinstance(value, np.ndarray):
-            kinds += value.dtype.num, value.ndim, value.flags.num & TYPE_FLAGS
+            flags = value.flags.num
+            kinds += value.dtype.num, value.ndim, flags & (C_FLAGS if flags & 1 else OTHER_FLAGS)
             words += 0, 0, value.size, value.itemsize, address_of(value), *value.shape, *value.strides
         elif isinstance(value, tuple):
             _describe(value, kinds, words)

@@ -47,8 +47,10 @@ def test_equal_kinds_are_equal_types() -> None:
 
 def test_many_arrays_of_one_type_have_one_kind() -> None:
     """A kind of its own costs a look at all compiled types, once."""
-    same = [np.zeros(3), np.ones(5), np.zeros(9)[2:5], WIDE[0], np.zeros((2, 3)).reshape(-1)]
-    assert len({describe((array,))[0] for array in same}) == 1
+    lines = [np.zeros(3), np.ones(5), np.zeros(0), np.zeros(9)[2:5], WIDE[0], np.zeros((2, 3)).reshape(-1)]
+    tables = [WIDE, np.zeros((1, 3)), np.zeros((3, 1)), np.zeros((0, 4)), np.zeros((4, 0)), WIDE[1:3]]
+    for same in (lines, tables):
+        assert len({describe((array,))[0] for array in same}) == 1
 
 
 @pytest.mark.parametrize("array", ARRAYS, ids=lambda array: f"{array.dtype}{array.shape}")

@@ -94,6 +94,7 @@ def test_what_is_new_takes_the_way_of_tables() -> None:
     assert (fusion.classes, fusion.experts) == (["a", "b", "c", "d"], [0, 1, "ann"])
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_comes_after_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     fusion = Fusion(Perceptron(), classes=range(3), experts=range(6))
     fusion.learn(VOTES[:5], LABELS[:5])
