@@ -116,12 +116,15 @@ class Winnow(Rule):
     def update(p: Any, s: Any, theta: Any, w: Any, index: Any, value: Any, margin: Any) -> int:
         """theta += z; w = alpha ** theta."""
         eta, shift, mass = p[ETA], s[SHIFT], s[MASS]
+        largest = (
+            POWERS if shift == 0.0 and len(p) > POWER_0 + POWERS else -1
+        )  # a subclass may have no powers
         for j in range(len(index)):
             i = index[j]
             before = w[i]
             exponent = theta[i] + value[j]
             theta[i] = exponent
-            if shift == 0.0 and abs(exponent) <= POWERS and exponent == math.floor(exponent):
+            if abs(exponent) <= largest and exponent == math.floor(exponent):
                 w[i] = p[POWER_0 + int(exponent)]
             else:
                 w[i] = math.exp(min(eta * exponent - shift, FAR))
