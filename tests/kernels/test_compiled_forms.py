@@ -76,7 +76,11 @@ KERNELS = {
     if isinstance(kernel, _jit.CompiledKernel)
 }
 Variant = tuple[str, str]  # form, kind
-LOOPS = {"program.run", "program.first"}  # over stages: an interpreted program has a loop of its own
+LOOPS = {
+    "program.run",
+    "program.first",
+    "program.each",
+}  # over stages: an interpreted program has a loop of its own
 
 
 def inputs(kind: str, experts: int = EXPERTS, classes: int = CLASSES) -> dict[str, Any]:

@@ -36,6 +36,7 @@ def stress(
     fusion = Fusion(parse(learner), classes=CLASSES, experts=EXPERTS)
     log: list[tuple[int, int]] = []  # rows in the order in which they were learned
     execute, bind = fusion.runner._execute, fusion._single._bind  # what they run is run with the lock held
+    run_rows = fusion._single.run_rows
     slices = threading.local()
 
     def logged_execute(chunk: Any, scores: bool) -> Any:
@@ -47,14 +48,20 @@ def stress(
         run_item = bind(votes)
 
         def run(label: int) -> int:
-            if label >= 0:  # of a single item, or of a table of few rows
-                log.append((slices.row, slices.row + 1))
-                slices.row += 1
+            if label >= 0:
+                log.append(slices.rows)
             return run_item(label)
 
         return run
 
+    def logged_rows(batch: Any) -> Any:
+        found = run_rows(batch)
+        if found is not None and (batch.labels >= 0).any():
+            log.append(slices.rows)
+        return found
+
     fusion.runner._execute = logged_execute  # type: ignore[method-assign]
+    fusion._single.run_rows = logged_rows  # type: ignore[method-assign]
     fusion._single._bind = logged_bind  # type: ignore[method-assign]
     errors: list[str] = []
     calls = [0] * threads
@@ -65,7 +72,7 @@ def stress(
         try:
             while time.monotonic() < end and calls[number] < most and not errors:
                 row = chance.randrange(len(items) - 20)
-                slices.row, slices.rows = row, (row, row + 1)
+                slices.rows = (row, row + 1)
                 match chance.randrange(12):
                     case 0:
                         slices.rows = (row, row + 20)

@@ -1,6 +1,6 @@
 """The loop over the stages of a program: each takes a block of trials, then the next one does."""
 
-from linmax._jit import CompiledKernel, stage_at
+from linmax._jit import CompiledKernel, separate, stage_at
 from linmax._memory import int32_at, int64_at, set_int32
 from linmax.kernels.structs import MISTAKES, TRIALS
 
@@ -19,6 +19,7 @@ def run_stages(table, stages, begin, end, block):
 run = CompiledKernel(run_stages)
 
 
+@separate
 def run_first(table, label):
     """Run one trial with this label, and return the predicted code.
 
@@ -33,6 +34,20 @@ def run_first(table, label):
 
 
 first = CompiledKernel(run_first)
+
+
+def run_each(table, codes, labels, item, found):
+    """Run trials one after the other, each with its votes where those of one trial are bound.
+
+    `table` is as for `run_first`, and `found` takes the predicted codes.
+    """
+    for row in range(len(labels)):
+        for i in range(codes.shape[1]):
+            item[0, i] = codes[row, i]
+        found[row] = run_first(table, labels[row])
+
+
+each = CompiledKernel(run_each)
 
 
 def copy_trials(codes, scores, out_codes, out_scores, begin, end):

@@ -181,6 +181,17 @@ class Program:
         address = address_of(self._memory)
         return partial(programs.first.entry(address, 0), address)
 
+    def run_each(self, codes: np.ndarray, labels: np.ndarray, item: np.ndarray) -> np.ndarray | None:
+        """Run trials one after the other, after `first` was called; return the predicted codes.
+
+        `item` has the votes that the program is bound to. None if the program is not compiled.
+        """
+        if not all(stage.address for stage in self.stages):
+            return None
+        found = np.empty(len(labels), dtype=np.int32)
+        programs.each(address_of(self._memory), codes.astype(item.dtype, copy=False), labels, item, found)
+        return found
+
     def _run_first(self, label: int) -> int:
         self.labels[0] = label
         self.run(0, 1)

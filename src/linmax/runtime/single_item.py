@@ -144,7 +144,7 @@ class SingleItem:
     def run_rows(self, batch: Any) -> np.ndarray | None:
         """Predict the few rows of a batch, and learn those with a label; the lock of the state is held.
 
-        The result is that of a table, which takes longer to set up.
+        The result is that of a table, which takes longer to set up than so few rows take.
 
         Parameters
         ----------
@@ -157,21 +157,14 @@ class SingleItem:
             The code of the predicted class of each row; None if the batch must take the general path.
         """
         runner = self.runner
-        if batch.trials > FEW_ROWS or runner.in_blocks or not batch.sliceable:
+        if batch.trials > FEW_ROWS or runner.in_blocks or runner.changing or not batch.sliceable:
             return None
         if self._version != runner.version or self._interpreted is not THREAD.interpreting:
             self._prepare()
-        if self._votes_type is not dict or self._attributes_type is dict:
+        codes, only_votes = batch.votes.codes, self._votes_type is dict and self._attributes_type is not dict
+        if not only_votes or codes.shape[1] != len(self._order):
             return None
-        codes, found = batch.votes.codes, np.empty(batch.trials, dtype=np.int32)
-        if codes.shape[1] != len(self._order):
-            return None
-        for row, label in enumerate(batch.labels.tolist()):
-            if self._version != runner.version:  # a member was replaced
-                self._prepare()
-            self._labels.codes[0] = codes[row]
-            found[row] = self._labelled(label)
-        return found
+        return self.programs[0].run_each(codes, batch.labels, self._labels.codes)
 
     def scores(self, votes: Any, attributes: Any) -> np.ndarray | None:
         """Return the scores of an item, one row, which the next call overwrites.
