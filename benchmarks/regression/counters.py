@@ -72,10 +72,18 @@ def _python_calls() -> Figures:
             fusion.predict_one(item)
         yield f"calls of learn_one, {name}", calls(partial(fusion.learn_one, item, label))
         yield f"calls of predict_one, {name}", calls(partial(fusion.predict_one, item))
-        few = calls(partial(fusion.learn, votes[1000:1100], labels[1000:1100]))
-        yield f"calls of learn, {name}", few
-        more = calls(partial(fusion.learn, votes[2000:2200], labels[2000:2200]))
-        yield f"calls for 100 more rows, {name}", more - few
+        counted = {}
+        for rows in (10, 90, 140, 240):  # few rows are run in another way, and so are those of several blocks
+            begin = 10 * rows
+            work = partial(fusion.learn, votes[begin : begin + rows], labels[begin : begin + rows])
+            work()  # which may compile
+            counted[rows] = min(
+                calls(work) for _ in range(3)
+            )  # some calls learn from a sample of the rows, too
+        yield f"calls of learn, few rows, {name}", counted[10]
+        yield f"calls for 80 more of few rows, {name}", counted[90] - counted[10]
+        yield f"calls of learn, {name}", counted[140]
+        yield f"calls for 100 more rows, {name}", counted[240] - counted[140]
 
 
 def file_calls() -> Figures:
@@ -146,11 +154,10 @@ def modules(code: str) -> int:
 
 def machine_code_size() -> Figures:
     """Yield the size of the cached machine code of the trial loop for hard votes."""
-    votes, labels = majority(20, experts=EXPERTS, classes=CLASSES)
-    loop = trials.run.compiled
-    before = set(loop.overloads)
+    votes, labels = majority(200, experts=EXPERTS, classes=CLASSES)
     Fusion(Winnow(1.2), classes=range(CLASSES)).learn(votes, labels)
+    loop = trials.run._staged
     file, codegen = loop._cache._cache_file, loop.targetctx.codegen()
-    for signature in set(loop.overloads) - before:
+    for signature in list(loop.overloads)[:1]:
         name = file._load_index()[loop._cache._index_key(signature, codegen)]
         yield "bytes of the compiled loop", Path(file._data_path(name)).stat().st_size
