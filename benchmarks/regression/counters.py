@@ -77,9 +77,7 @@ def _python_calls() -> Figures:
             begin = 10 * rows
             work = partial(fusion.learn, votes[begin : begin + rows], labels[begin : begin + rows])
             work()  # which may compile
-            counted[rows] = min(
-                calls(work) for _ in range(3)
-            )  # some calls learn from a sample of the rows, too
+            counted[rows] = min(calls(work) for _ in range(3))  # some calls also update the calibration
         yield f"calls of learn, few rows, {name}", counted[10]
         yield f"calls for 80 more of few rows, {name}", counted[90] - counted[10]
         yield f"calls of learn, {name}", counted[140]

@@ -76,11 +76,8 @@ KERNELS = {
     if isinstance(kernel, _jit.CompiledKernel)
 }
 Variant = tuple[str, str]  # form, kind
-LOOPS = {
-    "program.run",
-    "program.first",
-    "program.each",
-}  # over stages: an interpreted program has a loop of its own
+# over stages: an interpreted program has a loop of its own
+LOOPS = {"program.run", "program.first", "program.each"}
 
 
 def inputs(kind: str, experts: int = EXPERTS, classes: int = CLASSES) -> dict[str, Any]:

@@ -92,8 +92,8 @@ def test_votes_grow_from_bytes_to_int32(learner: Any, monkeypatch: pytest.Monkey
     guesses = np.minimum(chance.integers(-1, 150, (350, 5)), labels[:, None])
     votes = np.where(chance.random((350, 5)) < 0.6, labels[:, None], guesses)
     found = []
-    for largest in (forms.BYTE, -1):
-        monkeypatch.setattr(forms, "BYTE", largest)
+    for most in (forms.BYTE_CLASSES, 0):
+        monkeypatch.setattr(forms, "BYTE_CLASSES", most)
         for first in (300, 200):
             fusion = Fusion(learner)
             predictions = fusion.learn(votes[:first], labels[:first]).guesses.tolist()

@@ -102,7 +102,7 @@ class Chunk:
         self.nbytes = sum(0 if part is None else part.nbytes for part in self._parts)
         self.bytes_per_row = self.nbytes // len(predictions)
         self._keys: list[str] = []
-        self._labels: list[Any] | None = None
+        self._classes: list[Any] | None = None
 
     def statement(self, number: int) -> tuple[str, tuple[Any, ...]]:
         """Return the statement that writes it, for a fusion."""
@@ -111,10 +111,10 @@ class Chunk:
 
     def item(self, position: int) -> StoredItem:
         """Return what an event says."""
-        if self._labels is None:
+        if self._classes is None:
             self._keys = list(map(class_key, self.names.classes))
-            self._labels = [*self.names.classes, None]
-        classes, row, version = self._labels, position - self.first, self.names.version
+            self._classes = [*self.names.classes, None]
+        classes, row, version = self._classes, position - self.first, self.names.version
         item = StoredItem(prediction=classes[self.predictions[row]], version=version)
         if self.votes is not None:
             codes = zip(self.names.experts, self.votes[row].tolist(), strict=True)

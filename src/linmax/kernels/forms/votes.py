@@ -22,17 +22,17 @@ from linmax.kernels.forms.base import (
     without_sketch,
 )
 
-BYTE = 127  # the largest code of one byte; 2 * BYTE + 1 is an abstention read without a sign
+BYTE_CLASSES = 128  # whose codes fit into a byte; as a byte without a sign, an abstention is 255
 
 
 def code_type(classes: int) -> Any:
     """Return the type in which kernels read the codes of so many classes: a byte, if they fit into it."""
-    return np.int8 if classes <= BYTE else np.int32
+    return np.int8 if classes <= BYTE_CLASSES else np.int32
 
 
 def class_slots(classes: int) -> int:
     """Return how many numbers an array needs that is indexed by codes of so many classes, see `slot`."""
-    return max(classes + 1, 2 * BYTE + 2)
+    return max(classes + 1, 2 * BYTE_CLASSES)
 
 
 @dispatched
