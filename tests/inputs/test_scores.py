@@ -150,7 +150,7 @@ def test_scores_are_of_the_known_classes():
 
 
 def test_each_expert_votes_once():
-    message = "item 3 has two votes of expert 'ann'; keep one"
+    message = "item 3: expert 'ann' has two votes; keep one"
     refuses(message, Triplets([3, 1, 3], ["ann", "ann", "ann"], ["a", "b", "b"]))
     refuses(message, Triplets([3, 3, 3], ["ann", "bob", "ann"], ["a", "a", "a"], [1.0, 1.0, 0.0]))
     assert len(read(Triplets([3, 3], ["ann"] * 2, ["a", "b"], [1, 2]), None, None, fresh()).votes.label) == 2

@@ -17,7 +17,7 @@ from linmax.panels.stored import SCHEMA_NOTE, reading_for
 from linmax.spec import Learner
 from linmax.streams import Chunk, Schema, StreamError
 from linmax.streams.schema import short_list, split_score_column
-from linmax.validation import DataWarning
+from linmax.validation import DataWarning, count_noun
 
 SHUFFLE_SEED = 0
 """With which rows that are sorted by label are shuffled."""
@@ -244,7 +244,7 @@ def count_names(names: list[Any], noun: str) -> str:
     >>> count_names(["ann", "bob"], "expert")
     '2 experts (ann, bob)'
     """
-    return f"{len(names)} {noun}{'s' * (len(names) != 1)} ({short_list(names)})"
+    return f"{count_noun(len(names), noun)} ({short_list(names)})"
 
 
 def unknown_votes(panel: Panel) -> str:

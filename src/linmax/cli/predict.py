@@ -29,6 +29,7 @@ from linmax.evaluate.predictions import PredictedChunk, predict_chunks, write_pa
 from linmax.fusion import Fusion
 from linmax.fusion.model_file import is_model
 from linmax.streams import PredictionWriter, Stream
+from linmax.validation import count_noun
 
 
 class Summary(NamedTuple):
@@ -61,7 +62,7 @@ class Summary(NamedTuple):
     answered: int | None
 
     def __str__(self) -> str:
-        text = f"{self.rows} row{'s' * (self.rows != 1)} predicted"
+        text = f"{count_noun(self.rows, 'row')} predicted"
         if self.answered is not None:
             text += f", {self.answered} answered"
         if self.labelled:

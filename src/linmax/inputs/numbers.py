@@ -90,7 +90,23 @@ def too_large(value: Any) -> bool:
     return bool(LARGEST_NUMBER < abs(value) < inf)
 
 
-def score_error(item: Any, expert: Any, label: Any, score: Any) -> ValueError:
+class ItemError(ValueError):
+    """What is wrong with one item of a batch.
+
+    Parameters
+    ----------
+    item : object
+        Its number in the batch.
+    reason : str
+        What is wrong.
+    """
+
+    def __init__(self, item: Any, reason: str) -> None:
+        super().__init__(f"item {item}: {reason}")
+        self.item, self.reason = item, reason
+
+
+def score_error(item: Any, expert: Any, label: Any, score: Any) -> ItemError:
     """Return the error for a score that is not a number, not finite or too large."""
     if not isinstance(score, SCORE_TYPES):
         hint, shown = "scores must be numbers (int or float)", repr(score)
@@ -99,7 +115,7 @@ def score_error(item: Any, expert: Any, label: Any, score: Any) -> ValueError:
         shown = format_number(score)
     if isinstance(label, Enum):
         label = label.value
-    return ValueError(f"item {item}: expert {expert!r} gives {label!r} the score {shown}; {hint}")
+    return ItemError(item, f"expert {expert!r} gives {label!r} the score {shown}; {hint}")
 
 
 def first_non_number(array: NDArray[Any]) -> tuple[int, ...] | None:

@@ -19,7 +19,14 @@ from linmax.inputs.encode import (
     write_columns,
 )
 from linmax.inputs.names import NameIndex, StagedIndex
-from linmax.inputs.numbers import first_invalid, first_non_number, limit_numbers, score_error, to_floats
+from linmax.inputs.numbers import (
+    ItemError,
+    first_invalid,
+    first_non_number,
+    limit_numbers,
+    score_error,
+    to_floats,
+)
 from linmax.kernels.forms import Dense, Sparse
 
 ITEMS_PER_ROW, FREE_ITEMS = 100, 10**6  # without items=, at most ITEMS_PER_ROW * rows + FREE_ITEMS items
@@ -305,4 +312,4 @@ def _check_unique(
     repeated = np.flatnonzero(np.diff(key[order]) == 0)
     if len(repeated):
         i = int(order[repeated[0]])
-        raise ValueError(f"item {item[i]} has two votes of expert {experts.name(int(expert[i]))!r}; keep one")
+        raise ItemError(int(item[i]), f"expert {experts.name(int(expert[i]))!r} has two votes; keep one")

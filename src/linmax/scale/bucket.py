@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,13 +18,11 @@ from linmax.evaluate.significance import wilson_interval
 from linmax.evaluate.verdict import MIN_COVERAGE
 from linmax.fusion import Fusion
 from linmax.fusion.model_file import from_bytes, to_bytes
+from linmax.inputs.numbers import ItemError
 from linmax.scale.dataset import KEY, ROW, RowReader
 from linmax.scale.split import ROW_BITS, ROW_MASK, random_numbers, read_bucket, read_sample, sort_rows
 from linmax.scale.store import STORED, read_columns, write_models
 from linmax.streams import Chunk
-
-ITEM = re.compile(r"item (\d+)")
-"""How an error of a session names an item."""
 
 
 class BucketJob(NamedTuple):
@@ -196,8 +193,11 @@ def _learn_key(
         return str(error)
     try:
         state.learn(chunk)
+    except ItemError as error:
+        row = table.column(ROW)[start + int(error.item)].as_py()
+        return f"{names[row >> ROW_BITS]}, row {row & ROW_MASK}: {error.reason}"
     except ValueError as error:
-        return _name_row(str(error), table.column(ROW).slice(start, stop - start), names)
+        return str(error)
     return None
 
 
@@ -211,15 +211,6 @@ def _key_chunk(
     for number in np.unique(partition).tolist():  # an error names the partition
         reader.chunk(_with_lines(rows.filter(pa.array(partition == number))), names[number])
     return reader.chunk(_with_lines(rows))
-
-
-def _name_row(reason: str, rows: Any, names: list[str]) -> str:
-    """Return an error of a session on an item of a key, with the file and the row of the item."""
-    found = ITEM.match(reason)
-    if found is None or int(found[1]) >= len(rows):
-        return reason
-    row = rows[int(found[1])].as_py()
-    return f"{names[row >> ROW_BITS]}, row {row & ROW_MASK}{reason[found.end() :]}"
 
 
 def _with_lines(table: Any) -> Any:

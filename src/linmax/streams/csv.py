@@ -18,6 +18,7 @@ from linmax.streams.columns import TableBatch
 from linmax.streams.encoding import BOM
 from linmax.streams.schema import UNNAMED, StreamError, short_repr
 from linmax.streams.source import HEAD_SIZE, ByteSource, TextBlock, text_blocks
+from linmax.validation import count_noun
 
 MAX_COLUMNS = 10_000
 DELIMITERS = (b"\t", b";", b"|", b",")
@@ -119,7 +120,7 @@ class CsvReader:
             if not invalid or self._lone_return(block.data) >= 0 or invalid[0].number > len(lines):
                 raise self._unreadable(block) from error
             row, sign = invalid[0], short_repr(self.delimiter.decode()).replace("'\\t'", "a tab")
-            cells = f"{row.actual_columns} cell{'s' * (row.actual_columns != 1)}"
+            cells = count_noun(row.actual_columns, "cell")
             if row.expected_columns == 1 and self.header:
                 raise StreamError(
                     f"{self.name}, line {lines[row.number - 1]}: {cells} where the first line has 1; remove"

@@ -6,7 +6,7 @@ import numpy as np
 
 from linmax.evaluate.without_labels.agreement import Alpha
 from linmax.evaluate.without_labels.vote_table import Codes, VoteTable
-from linmax.validation import DataWarning
+from linmax.validation import DataWarning, count_noun
 
 FEWEST_EXPERTS = 3
 """With fewer experts, agreement cannot be told from accuracy."""
@@ -62,9 +62,7 @@ def warnings_before(table: VoteTable, counted: VoteTable, alpha: Alpha, original
         name = table.classes[int(table.label[0])]
         grave = "single-class", f"All votes are for {name!r}, so nothing can be estimated"
     elif speaking < FEWEST_EXPERTS:
-        left = (
-            f"{speaking} expert{'s' * (speaking != 1)} with votes of {'their' if speaking > 1 else 'its'} own"
-        )
+        left = f"{count_noun(speaking, 'expert')} with votes of {'their' if speaking > 1 else 'its'} own"
         grave = (
             "few-experts",
             f"There {'are' if speaking > 1 else 'is'} only {left}: with fewer than {FEWEST_EXPERTS}, nothing"

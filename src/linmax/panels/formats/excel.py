@@ -18,7 +18,7 @@ from linmax.panels.roles.names import truth_strength
 from linmax.streams.csv import number_repeated
 from linmax.streams.schema import UNNAMED, StreamError, short_list, short_repr
 from linmax.streams.source import ByteSource
-from linmax.validation import require_extra
+from linmax.validation import count_noun, require_extra
 
 MAX_CELLS = 20_000_000
 MAX_UNPACKED = 1 << 28
@@ -112,7 +112,7 @@ def _read_sheet(sheet: Any, file: str, notes: list[str], *, header: bool) -> Loa
         lines, blocks = [i for i, _ in kept[1:]], [row for _, row in kept[1:]]
     if skipped:
         notes.append(
-            f"{skipped} row{'s' * (skipped > 1)} above the header {'are' if skipped > 1 else 'is'} skipped"
+            f"{count_noun(skipped, 'row')} above the header {'are' if skipped > 1 else 'is'} skipped"
         )
     if not lines:
         raise StreamError(f"{file}: sheet {short_repr(sheet.name)} has no rows below the header; add one")

@@ -11,6 +11,7 @@ import pyarrow as pa
 from linmax.panels.formats.limits import Loaded
 from linmax.panels.formats.records import json_text, plain_array
 from linmax.streams.schema import StreamError, short_list, short_repr
+from linmax.validation import count_noun
 
 ID, TARGET, VOTE, SCORE = "doc_id", "target", "vote", "score:{}"
 MAX_CHOICES = 1000
@@ -85,7 +86,7 @@ def _scores(
     choices = max(map(len, answers))
     if not 2 <= choices <= MAX_CHOICES:
         raise StreamError(
-            f"{file} is a log of lm-evaluation-harness with {choices} choice{'s' * (choices != 1)} per item;"
+            f"{file} is a log of lm-evaluation-harness with {count_noun(choices, 'choice')} per item;"
             f" 2 to {MAX_CHOICES} are read, so use a task with several choices or with generated answers"
         )
     columns = {
