@@ -161,6 +161,37 @@ def test_a_fusion_that_is_closed_meanwhile_is_opened_again_to_be_deleted(tmp_pat
     run(story, tmp_path)
 
 
+def test_a_fusion_may_be_created_while_it_is_deleted(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        panels = api.service.panels
+        flush, deletions = panels.flush, []
+
+        def delete() -> None:
+            deletions.append(asyncio.ensure_future(panels.delete(panel, "test")))
+
+        async def flush_and_delete() -> None:
+            await flush()
+            panels.flush = flush  # type: ignore[method-assign]
+            delete()
+            await asyncio.sleep(0)
+
+        await api.create()
+        await api.learn("a", "x", ann="x", bob="y")
+        panel = await panels.open("spam")
+        panels.flush = flush_and_delete  # type: ignore[method-assign]
+        assert (await api.create()).status_code in (200, 201)
+        panels.flush = flush  # type: ignore[method-assign]
+        if not deletions:  # creating did not have to wait for the disk
+            delete()
+            await asyncio.sleep(0)
+        assert (await api.create()).status_code == 201
+        await deletions.pop()
+        assert (await api.describe())["trials"] == 0
+        assert await asyncio.to_thread(replay.verify, api.service.database) == []
+
+    run(story, tmp_path)
+
+
 def test_one_slow_fusion_does_not_hold_up_others(tmp_path: Path) -> None:
     async def story(api: Api) -> None:
         await api.create("slow")

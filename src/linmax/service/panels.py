@@ -260,9 +260,8 @@ class Panels:
             )
 
     async def _create(self, name: str, settings: FusionSettings, actor: str) -> tuple[Panel, bool]:
-        await self.flush()
-        if self._row(name) is not None:
-            panel = await self.open(name)
+        panel = await self._find(name)
+        if panel is not None:
             if panel.settings != settings:
                 raise ServiceError(
                     409,
@@ -279,6 +278,14 @@ class Panels:
             [("INSERT INTO fusions (fusion, name, settings, created) VALUES (?, ?, ?, ?)", row), event]
         )
         return await self.open(name), True  # others may have opened it since it is on disk
+
+    async def _find(self, name: str) -> Panel | None:
+        try:
+            return await self.open(name)
+        except ServiceError as error:
+            if error.code == "unknown_fusion":
+                return None
+            raise
 
     async def change_limits(self, panel: Panel, given: dict[str, Any], actor: str) -> None:
         """Change limits of a fusion; those that it has exceeded keep it from growing further."""
