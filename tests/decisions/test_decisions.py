@@ -3,6 +3,7 @@
 import copy
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -123,16 +124,16 @@ def test_the_sample_is_cut_where_it_starts_and_ends(
         patch.setattr(sample, "FIRST", 10)
         patch.setattr(sample, "PERIOD", 32)
         patch.setattr(sample, "WINDOW", 4)
-        labels = np.where(has_label, 0, -1).astype(np.int32)
-        chunks = [slice(i, min(i + chunk, len(labels))) for i in range(0, len(labels), chunk)]
-        found = sample.split(chunks, labels, np.ones(len(labels), np.int32), seen, longest)
+        batch = SimpleNamespace(trials=len(has_label), counted=None if all(has_label) else has_label)
+        chunks = [slice(i, min(i + chunk, batch.trials)) for i in range(0, batch.trials, chunk)]
+        found = sample.split(chunks, batch, seen, longest)
         used = np.concatenate([[part] * (rows.stop - rows.start) for rows, part in found] or [[]])
         before = seen + np.cumsum(has_label) - has_label
         for t in np.flatnonzero(has_label):
             power = before[t] // 4 in (4, 64)
             assert used[t] == (before[t] < 10 or before[t] % 32 < 4 or power)
         rows = [t for part, _ in found for t in range(part.start, part.stop)]
-        assert rows == list(range(len(labels)))
+        assert rows == list(range(batch.trials))
         assert all(rows.stop - rows.start <= longest for rows, part in found if part)
 
 

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linmax.inputs import Dense, Triplets, decode_classes, read
+from linmax import Fusion, Perceptron
+from linmax.inputs import Dense, Triplets, decode_classes, encode, read
 from tests.oracles.inputs import fresh, seen, well_made
 
 
@@ -262,3 +263,22 @@ def test_half_floats_are_votes_too():
 def test_one_item_may_be_a_list_or_a_series():
     for item in ([0, 2], (0, 2), np.array([0, 2]), pd.Series([0, 2]), pl.Series([0, 2])):
         assert read([item], None, None, fresh(range(3))).votes.codes.tolist() == [[0, 2]]
+
+
+@pytest.mark.parametrize("kind", ["i1", "u1", ">i2", "i4", "u4", "i8", "u8"])
+@given(st.lists(st.integers(-3, 100), min_size=1, max_size=40), st.integers(1, 9), st.booleans())
+def test_the_least_and_the_largest_code_are_found_in_blocks(
+    kind: str, codes: list[int], block: int, reversed_order: bool
+) -> None:
+    array = np.array([abs(code) for code in codes] if "u" in kind else codes, kind)
+    array = array[::-1] if reversed_order else array
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encode, "BLOCK_SIZE", block)
+        assert encode.min_max(array) == (int(array.min()), int(array.max()))
+
+
+@pytest.mark.parametrize("labels", [[0, 1, 1], [0, None, 1], [0, 2, 1], [None, None, None]])
+def test_labels_of_known_classes_are_counted(labels: list[int | None]) -> None:
+    batch = Fusion(Perceptron(), classes=[0, 1]).read([[0, 1]] * 3, labels)
+    expected = [label in (0, 1) for label in labels]
+    assert batch.counted is None if all(expected) else batch.counted.tolist() == expected

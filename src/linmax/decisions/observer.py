@@ -122,9 +122,7 @@ class Decisions:
                 for rows in chunks
                 for i in (range(rows.start, rows.stop, step) if rows.stop > rows.start else (rows.start,))
             ]
-        return split(chunks, batch.labels, batch.known, self.seen, longest) or [
-            (rows, False) for rows in chunks
-        ]
+        return split(chunks, batch, self.seen, longest) or [(rows, False) for rows in chunks]
 
     def bind(
         self, names: Sequence[Any], out: np.ndarray, program: Any, codes: np.ndarray, scores: np.ndarray

@@ -44,15 +44,15 @@ def boundaries(begin: int, end: int) -> list[int]:
     return [at for at in edges if begin < at < end and is_used(at, 0) != is_used(at - 1, 0)]
 
 
-def split(chunks: list[slice], labels: Any, known: Any, seen: int, longest: int) -> list[tuple[slice, bool]]:
+def split(chunks: list[slice], batch: Any, seen: int, longest: int) -> list[tuple[slice, bool]]:
     """Cut chunks of rows where parts of the sample start and end; tell which are in the sample.
 
     Parameters
     ----------
     chunks
         Consecutive rows.
-    labels, known
-        The codes of the labels of all rows, and the number of classes known at each.
+    batch
+        The encoded trials of all rows.
     seen
         The number of labelled trials before.
     longest
@@ -60,27 +60,28 @@ def split(chunks: list[slice], labels: Any, known: Any, seen: int, longest: int)
 
     Examples
     --------
-    >>> labels, known = np.zeros(9000, np.int32), np.ones(9000, np.int32)
-    >>> for rows, used in split([slice(0, 8000), slice(8000, 9000)], labels, known, 0, 3000):
+    >>> from types import SimpleNamespace
+    >>> batch = SimpleNamespace(trials=9000, counted=None)
+    >>> for rows, used in split([slice(0, 8000), slice(8000, 9000)], batch, 0, 3000):
     ...     print(rows.start, rows.stop, used)
     0 3000 True
     3000 5120 True
     5120 8000 False
     8000 9000 False
     """
-    if seen + len(labels) <= FIRST and len(labels) <= longest:
+    if seen + batch.trials <= FIRST and batch.trials <= longest:
         return [(rows, True) for rows in chunks]
-    if not boundaries(seen, seen + len(labels)) and not is_used(seen, 0):
+    if not boundaries(seen, seen + batch.trials) and not is_used(seen, 0):
         return [(rows, False) for rows in chunks]
-    counted = (labels >= 0) & (labels < known)
-    total = int(np.count_nonzero(counted))
+    counted = batch.counted
+    total = batch.trials if counted is None else int(np.count_nonzero(counted))
     stops = boundaries(seen, seen + total)
     rows = [number - seen for number in stops]
-    if stops and total < len(labels):
+    if stops and total < batch.trials:
         rows = np.flatnonzero(counted)[rows].tolist()
     found: list[tuple[slice, bool]] = []
     at, number = 0, seen
-    edges = [*zip(rows, stops, strict=True), (len(labels), seen + total)]
+    edges = [*zip(rows, stops, strict=True), (batch.trials, seen + total)]
     for chunk in chunks:
         begin = chunk.start
         while begin < chunk.stop:

@@ -245,7 +245,8 @@ class Fusion(ConsultMethods, DecisionMethods):
                 batch = self.read(votes, labels, attributes=attributes)
                 codes = self._learn_batch(batch).codes
                 found.append((codes, batch.unknown_classes))
-                wrong.append((codes != batch.labels) & (batch.labels >= 0) & (batch.labels < batch.known))
+                counted = batch.counted
+                wrong.append(codes != batch.labels if counted is None else counted & (codes != batch.labels))
             counts = self.runner.totals() - before
             trials, mistakes, novel = int(counts[TRIALS]), int(counts[MISTAKES]), int(counts[NOVEL])
             if self.decisions.decides:  # the learner has counted those of the best class

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from linmax.inputs.classes import UnknownClasses
-from linmax.inputs.encode import Codes
+from linmax.inputs.encode import Codes, Flags
 from linmax.inputs.names import Label, Names
 from linmax.kernels.forms import Dense, Hard, Rows, Sparse, SparseRows
 
@@ -95,6 +95,13 @@ class Batch:
     experts_seen: int
     left_out: Newcomers = field(default_factory=lambda: Newcomers([], [], []))
     needs: Set[str] | None = None
+
+    @property
+    def counted(self) -> Flags | None:
+        """Which trials have a label that was a known class; None if all have."""
+        if self.trials and self.labels.min() >= 0 and self.labels.max() < self.known.min():
+            return None
+        return (self.labels >= 0) & (self.labels < self.known)
 
     @property
     def sliceable(self) -> bool:

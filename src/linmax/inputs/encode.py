@@ -218,9 +218,13 @@ def min_max(array: Array) -> tuple[int, int]:
     >>> min_max(np.array([[3, -1], [2, 7]]))
     (-1, 7)
     """
-    blocks = row_blocks(array, 8 * BLOCK_SIZE // array.itemsize)
-    ends = [(int(array[rows].min()), int(array[rows].max())) for rows in blocks]
-    return min(least for least, _ in ends), max(most for _, most in ends)
+    signed = array.dtype.kind == "i"
+    unsigned = array.view(array.dtype.str.replace("i", "u")) if signed else array
+    least = most = int(array.flat[0])
+    for rows in row_blocks(array, 8 * BLOCK_SIZE // array.itemsize):
+        if least != 0 or int(unsigned[rows].max()) > most:  # a negative number without its sign is large
+            least, most = min(least, int(array[rows].min())), max(most, int(array[rows].max()))
+    return least, most
 
 
 def index_table(coded: CodedArray, table: Sequence[Any], kind: type[Scalar]) -> NDArray[Scalar]:

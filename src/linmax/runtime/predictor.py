@@ -105,7 +105,7 @@ class TrialChunk:
         self.labels = trials.labels[trials.buffered :]
         self.known = trials.known[trials.buffered :]
         self.length = len(self.labels)
-        self.learns = bool((self.labels >= 0).any())
+        self.learns = self.length > 0 and bool(self.labels[0] >= 0 or (self.labels >= 0).any())
         self.classes: int = batch.classes_seen
         self.experts: int = batch.experts_seen
 
