@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -72,7 +73,9 @@ def test_a_worker_out_of_memory_changes_nothing_or_is_one_sentence(
     assert int(mark.read_text()) < times, "memory ran out"
     if times > 1:
         (problem,) = result.problems
-        assert problem.startswith("1 of 5 buckets of keys were not learned: a task ended its worker several")
+        assert re.match(
+            "[12] of 5 buckets of keys were not learned: a task ended its worker several", problem
+        )
         assert 0 < result.keys < 7, "all others are kept"
         result = learn(data, store, resume=True)
     assert result.problems == []

@@ -13,6 +13,8 @@ from linmax.fusion.model_file import fingerprint
 from tests.service.api import LEARNER, Api, code
 from tests.service.test_items import run
 
+NDJSON = {"content-type": "application/x-ndjson"}
+
 
 @pytest.mark.parametrize("names", [[1, 2, -3], [True, False]])
 @pytest.mark.parametrize("given", [True, False])
@@ -50,6 +52,48 @@ def test_scores_for_numbers_and_truth_values_have_keys_of_json(
 
     run(story, tmp_path)
     run(later, tmp_path)
+
+
+@pytest.mark.parametrize(("label", "other"), [(1, 2), (True, False), (10**18, -(10**18))])
+def test_predictions_before_the_kind_of_classes_is_known_may_be_right(
+    tmp_path: Path, label: Any, other: Any
+) -> None:
+    key, scores = json.dumps(label), {json.dumps(label): 0.9, json.dumps(other): 0.1}
+
+    async def story(api: Api) -> None:
+        await api.create()
+        for id_ in "abc":
+            assert (await api.predict(id_, ann=scores)).json()["prediction"] == key
+        lines = "\n".join(json.dumps({"id": id_, "label": label}) for id_ in "bc").encode()
+        answers = [(await api.label("a", label)).json()]
+        several = await api("POST", "/v1/fusions/spam/labels", content=lines, headers=NDJSON)
+        answers += map(json.loads, several.text.splitlines())
+        assert [answer["right"] for answer in answers] == [True] * 3
+        assert (await api("GET", "/v1/fusions/spam/items/a")).json()["right"]
+        assert (await api("GET", "/v1/fusions/spam/history")).json()["points"]["linmax"][-1] == 0
+        assert (await api.predict("e", ann=scores)).json()["prediction"] == label
+
+    run(story, tmp_path)
+
+
+def test_votes_that_are_classes_tell_what_the_keys_of_scores_mean(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        answer = await api.predict("a", ann=1, bob={"1": 0.9, "2": 0.1})
+        assert answer.json()["prediction"] == 1
+
+    run(story, tmp_path)
+
+
+def test_an_item_with_empty_attributes_can_be_relabelled(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        body = {"id": "a", "votes": {"ann": "x"}, "attributes": {}, "label": "x"}
+        assert (await api("POST", "/v1/fusions/spam/learn", body)).status_code == 200
+        answer = await api.label("a", "y", replaces="x")
+        assert answer.status_code == 200, answer.text
+
+    run(story, tmp_path)
 
 
 def test_new_labels_are_mistakes(tmp_path: Path) -> None:
@@ -145,10 +189,35 @@ def test_a_relabelling_that_comes_again_late_is_refused(tmp_path: Path) -> None:
         changed = await api.label("a", "y", replaces="x", after=first)
         again = await api.label("a", "y", replaces="x", after=first)
         assert changed.json() == again.json()
+        repeated = await api.label("a", "y")
+        assert repeated.json()["position"] == changed.json()["position"]
         assert (await api.label("a", "x", replaces="y", after=changed.json()["position"])).status_code == 200
         before = await api.describe()
         assert code(await api.label("a", "y", replaces="x", after=first)) == (409, "labelled_since")
         assert await api.describe() == before
         assert (await api.label("a", "y", replaces="x", after=before["position"])).status_code == 200
+
+    run(story, tmp_path)
+
+
+def test_equal_settings_may_be_written_differently(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        assert (await api.create(learner="Winnow(1.2)")).status_code == 201
+        for given in ({"learner": "Winnow( alpha=1.2 )"}, {"learner": "Winnow(1.2)", "classes": []}):
+            assert (await api.create(**given)).status_code == 200
+        assert code(await api.create(learner="Winnow(1.3)")) == (409, "fusion_exists")
+
+    run(story, tmp_path)
+
+
+def test_a_wrong_choice_and_a_wrong_method_are_named(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        answer = await api.create(on_new_class="ignore")
+        assert answer.json()["error"]["message"] == (
+            "the request is not as expected: Invalid enum value 'ignore' - at `$.on_new_class`"
+        )
+        answer = await api("PUT", "/v1/fusions/-", {})
+        assert answer.json()["error"]["message"].endswith("with a letter or digit first")
+        assert (await api("PATCH", "/v1/fusions/spam/learn", {})).headers["allow"] == "POST"
 
     run(story, tmp_path)

@@ -11,6 +11,7 @@ import pytest
 
 from linmax._jit import interpreted
 from linmax.service.app import Service
+from linmax.service.problems import ServiceError
 from linmax.service.server import first_token, is_loopback, serve
 from tests.service.api import ADMIN, LEARNER, Api, code, serving
 from tests.service.test_items import run
@@ -341,6 +342,23 @@ def test_a_token_makes_so_many_requests_per_second(tmp_path: Path) -> None:
         assert status(await api("GET", "/healthz")) == 200
 
     run(story, tmp_path, rate=3.0)
+
+
+def test_another_token_of_the_environment_revokes_the_former(tmp_path: Path) -> None:
+    async def main() -> None:
+        service = Service(tmp_path)
+        for text in ("a" * 40, "b" * 40, "b" * 40):
+            first_token(service, text)
+        (token,) = service.tokens.list()
+        assert token == service.tokens.find("b" * 40)
+        with pytest.raises(ServiceError, match="unknown, revoked"):
+            service.tokens.find("a" * 40)
+        with pytest.raises(ValueError, match="the token in LINMAX_ADMIN_TOKEN was revoked; set another one"):
+            first_token(service, "a" * 40)
+        assert service.tokens.list() == [token]
+        service.database.close()
+
+    asyncio.run(main())
 
 
 def test_the_first_token_is_shown_once(tmp_path: Path) -> None:

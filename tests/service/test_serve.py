@@ -78,6 +78,7 @@ def test_actions_that_read_work_while_the_server_runs(tmp_path: Path) -> None:
 def test_a_backup_restores_the_state(folder: Path, tmp_path: Path) -> None:
     copy, new = tmp_path / "copy.db", tmp_path / "new"
     assert run("backup", copy, "--data", folder).exit_code == 0
+    assert copy.stat().st_mode & 0o077 == 0
     assert run("restore", copy, "--data", new).exit_code == 0
     assert run("verify", "--data", new).stdout == run("verify", "--data", folder).stdout
 

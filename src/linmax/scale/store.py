@@ -150,6 +150,8 @@ class KeyedModels:
         values = (key,) if isinstance(key, str) or not isinstance(key, tuple | list) else tuple(key)
         if len(values) != len(self.by):
             raise KeyError(f"a key has a value for each of {', '.join(self.by)} (got {key!r})")
+        if any(value is None for value in values):
+            raise KeyError(f"rows without a key have no model (got {key!r})")
         return join_key([str(value) for value in values])
 
     def model_bytes(self, key: str) -> bytes | None:

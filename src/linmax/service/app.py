@@ -115,9 +115,11 @@ class Service(DashboardEndpoints):
         await Compaction(self.items.store, self.histories).run(self.database.now() - self.keep)
 
     async def _repeat(self, seconds: float, work: Callable[[], Awaitable[Any]]) -> None:
-        """Do something again and again, with pauses."""
+        """Do something again and again, with pauses, of which the first is at most a minute."""
+        pause = min(seconds, 60.0)
         while True:
-            await asyncio.sleep(seconds)
+            await asyncio.sleep(pause)
+            pause = seconds
             try:
                 await work()
             except Exception:

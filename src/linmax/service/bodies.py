@@ -44,13 +44,16 @@ def answer_json(content: Any, status: int = 200) -> Response:
 
 async def answer_problem(request: Request, error: Exception) -> Response:
     """Return an error as an answer."""
+    headers = {}
     if isinstance(error, HTTPException):
+        headers = dict(error.headers or {})  # the methods that are allowed
         codes = {404: "unknown_path", 405: "wrong_method"}
         code = codes.get(error.status_code, "bad_request")
         message = f"{request.method} {request.url.path[:200]} is not possible; /docs lists what is"
         error = ServiceError(error.status_code if error.status_code in codes else 400, code, message)
     assert isinstance(error, ServiceError)
-    headers = {} if error.retry_after is None else {"retry-after": str(error.retry_after)}
+    if error.retry_after is not None:
+        headers["retry-after"] = str(error.retry_after)
     content = msgspec.json.encode(error.problem())
     return Response(content, error.status, headers, "application/problem+json")
 
@@ -69,7 +72,7 @@ def check_fusion_name(name: str) -> None:
             422,
             "bad_name",
             f"a fusion cannot be called {name[:100]!r}; use at most 100 letters, digits, dots, dashes and"
-            " underscores",
+            " underscores, with a letter or digit first",
         ) from None
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import count, repeat
-from operator import eq
 from typing import Any, Protocol
 
 import msgspec
@@ -18,7 +17,7 @@ from linmax.fusion import Fusion
 from linmax.service.answer_runs import LabelAnswers, PredictAnswers
 from linmax.service.batch_statements import insert_events, insert_items, set_learned
 from linmax.service.chunks import Chunk, code_size, make_chunk
-from linmax.service.class_keys import class_key
+from linmax.service.class_keys import class_key, is_class
 from linmax.service.item_store import Item, ItemStore, LearnedRun
 from linmax.service.messages import LabelRequest, LearnRequest, PredictRequest
 from linmax.service.panel import Panel
@@ -285,7 +284,7 @@ class Bulk:
         first, written, number = self.database.next_positions(len(labels)), panel.batch[1], panel.number
         predicted, bodies = names.encode_predictions(predictions), None
         if predicted is None:
-            right = list(map(eq, labels, predictions))
+            right = list(map(is_class, predictions, labels))
             bodies = [b"{" + end for end in _label_texts(labels, predictions)]
         else:
             right = (codes == predicted).tolist()
@@ -371,7 +370,7 @@ def _label_texts(labels: list[Any], predictions: list[Any]) -> list[bytes]:
     pairs = list(zip(labels, predictions, strict=True))
     texts = {
         (label, prediction): b'"label":%b,"prediction":%b,"right":%b}' % (
-            encode(label), encode(prediction), encode(label == prediction),
+            encode(label), encode(prediction), encode(is_class(prediction, label)),
         )
         for label, prediction in set(pairs)
     }  # fmt: skip

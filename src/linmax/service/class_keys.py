@@ -2,7 +2,9 @@
 
 One rule holds for scores in requests and probabilities in answers: the key of a class is its JSON text, so
 the class 7 has the key "7", and true the key "true". The key of a text is the text itself. Which class a key
-of scores means depends on the kind of the classes that the fusion knows; before it knows any, of the label.
+of scores means depends on the kind of the classes that the fusion knows; before it knows any, of the label,
+or of the votes of other experts on the item that are classes. If nothing tells the kind, a prediction is the
+key, which `is_class` compares with the label that comes later.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import Any
 
 from linmax.fusion import Fusion
 
-WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,19}")
 TRUTH = {"true": True, "false": False}
 
 
@@ -50,8 +52,29 @@ def class_of(key: str, kind: type) -> Any:
     (7, True, '7', '07')
     """
     if kind is int and WHOLE_NUMBER.fullmatch(key):
-        return int(key)
+        number = int(key)
+        return number if -(2**63) <= number < 2**64 else key
     return TRUTH.get(key, key) if kind is bool else key
+
+
+def is_class(prediction: Any, label: Any) -> bool:
+    """Tell whether a prediction is the class of a label, also if it was made before the kind was known.
+
+    Parameters
+    ----------
+    prediction
+        The prediction, or the key of one.
+    label
+        The label.
+
+    Examples
+    --------
+    >>> is_class(7, 7), is_class("7", 7), is_class("true", True), is_class("7", "8"), is_class(1, True)
+    (True, True, True, False, False)
+    """
+    if type(prediction) is str:
+        return prediction == class_key(label)
+    return type(prediction) is type(label) and bool(prediction == label)
 
 
 def typed_votes(fusion: Fusion, votes: dict[str, Any] | None, label: Any = None) -> dict[str, Any] | None:
@@ -64,7 +87,8 @@ def typed_votes(fusion: Fusion, votes: dict[str, Any] | None, label: Any = None)
     votes
         The votes.
     label
-        Their label, if it is known: its kind counts if the session knows no class.
+        Their label, if it is known: its kind counts if the session knows no class, and else that of the votes
+        that are classes.
 
     Examples
     --------
@@ -72,10 +96,17 @@ def typed_votes(fusion: Fusion, votes: dict[str, Any] | None, label: Any = None)
     {'ann': {1: 0.9, 2: 0.1}, 'bob': 2}
     >>> typed_votes(Fusion(), {"ann": {"true": 0.9}}, False)
     {'ann': {True: 0.9}}
+    >>> typed_votes(Fusion(), {"ann": {"1": 0.9}, "bob": 2})
+    {'ann': {1: 0.9}, 'bob': 2}
     """
+    if votes is None:
+        return None
     names = fusion.names.classes.names
-    kind = type(names[0]) if names else type(label)
-    if votes is None or kind not in (int, bool):
+    known = names[0] if names else label
+    if known is None:
+        known = next((vote for vote in votes.values() if type(vote) in (str, int, bool)), None)
+    kind = type(known)
+    if kind not in (int, bool):
         return votes
     return {
         expert: {class_of(key, kind): score for key, score in vote.items()} if type(vote) is dict else vote

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linmax.service.answers import HistoryAnswer, HistoryPoints
-from linmax.service.class_keys import class_of
+from linmax.service.class_keys import class_of, is_class
 from linmax.service.coded_trials import CodedTrials, read_trials
 from linmax.service.database import Statement
 from linmax.service.learned_trials import Trial
@@ -118,7 +118,7 @@ class History:
 
     def _add(self, trials: list[Trial]) -> None:
         votes, labels = self._encode(trials)
-        wrong = np.array([one.prediction != one.label for one in trials])
+        wrong = np.array([not is_class(one.prediction, one.label) for one in trials])
         positions = np.array([one.position for one in trials])
         self._count(votes, labels, wrong, positions, np.array([one.time for one in trials]))
 

@@ -11,7 +11,7 @@ from linmax.fusion import Fusion
 from linmax.service import replay
 from linmax.service.answers import ItemInfo
 from linmax.service.chunks import BODY
-from linmax.service.class_keys import class_key, typed_votes
+from linmax.service.class_keys import class_key, is_class, typed_votes
 from linmax.service.item_store import EXPIRED, check_not_compacted, decode_item
 from linmax.service.panel import Panel
 from linmax.service.panels import Panels
@@ -85,7 +85,7 @@ class ItemReader:
         label = right = None
         if learned is not None and learned != EXPIRED:
             label = decode_item(label_body).label if relabelled is None else msgspec.json.decode(relabelled)
-            right = stored.prediction == label
+            right = is_class(stored.prediction, label)
         return ItemInfo(
             id_, stored.votes, stored.attributes, stored.prediction, stored.probabilities or {}, label, right,
             bool(excluded), time, label_time, position,

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from linmax.service.chunks import BODY, Chunk
+from linmax.service.class_keys import is_class
 from linmax.service.database import Database
 from linmax.service.messages import LearnRequest, PredictRequest, StoredItem, content_of, encode_content
 from linmax.service.panel import Panel
@@ -214,7 +215,7 @@ class ItemStore:
             taught = decode_item(label_body)
             item.amended, item.excluded = by, bool(excluded)
             item.label = taught.label if relabelled is None else decode(relabelled)
-            item.right = taught.prediction == item.label
+            item.right = is_class(taught.prediction, item.label)
         self.remember(panel, id_, item)
         return item
 

@@ -15,7 +15,7 @@ from linmax.fusion import Fusion
 from linmax.service.answer_runs import Answer, Run
 from linmax.service.answers import LabelAnswer, PredictAnswer
 from linmax.service.bulk import Bulk, Request, Rows
-from linmax.service.class_keys import class_key, typed_votes
+from linmax.service.class_keys import class_key, is_class, typed_votes
 from linmax.service.database import Statement
 from linmax.service.item_store import Item, ItemStore
 from linmax.service.messages import LabelRequest, LearnRequest, PredictRequest, StoredItem
@@ -258,7 +258,7 @@ class Items:
         else:
             panel.check_growth(token, request.votes, request.label, request.attributes)
             prediction = await self._run(panel, _learn_one, request, request.label)
-            right = prediction == request.label
+            right = is_class(prediction, request.label)
             stored = StoredItem(request.votes, request.attributes, request.label, prediction, right)
             item = self._insert(panel, LEARNED, id_, content, encode(stored), token)
             item.label, item.right = request.label, right
@@ -291,8 +291,7 @@ class Items:
             item.excluded and request.replaces is not msgspec.UNSET
         ):
             self._relabel(panel, request, item, token)
-        relabelled = request.replaces is not msgspec.UNSET and item.amended is not None
-        position = item.amended if relabelled else item.learned
+        position = item.learned if item.amended is None else item.amended
         return item, _label_answer(request.id, item, position, prediction)
 
     async def _teach(self, panel: Panel, request: LabelRequest, item: Item, token: Token) -> Any:
@@ -305,7 +304,7 @@ class Items:
         panel.check_label(token, stored.votes, request.label, stored.attributes)
         await self._run(panel, _learn_one, stored, request.label)
         self.store.keep(panel, request.id, item)
-        item.label, item.right = request.label, stored.prediction == request.label
+        item.label, item.right = request.label, is_class(stored.prediction, request.label)
         body = StoredItem(None, None, request.label, stored.prediction, item.right)
         id_, by = request.id, token.name
         position, event = self.panels.event(panel.number, LABELLED, by, id_, item.position, body)
@@ -350,7 +349,7 @@ class Items:
         id_, by = request.id, token.name
         position, event = self.panels.event(panel.number, RELABELLED, by, id_, item.learned, body)
         amendment = AMEND, (item.learned, position, panel.number, encode(request.label))
-        item.label, item.right = request.label, stored.prediction == request.label
+        item.label, item.right = request.label, is_class(stored.prediction, request.label)
         item.amended, item.excluded = position, False
         assert item.learned is not None
         item.written = self._submit(panel, self.panels.amend(panel, [event, amendment], item.learned))
@@ -376,8 +375,8 @@ class Items:
         """Refuse an item that could not be learned now, before it is in the log."""
         try:
             votes = typed_votes(panel.fusion, item.votes, label)
-            given = None if votes is None else [votes]
-            panel.fusion.read(given, [label], attributes=item.attributes and [item.attributes])
+            given, attributes = (None if one is None else [one] for one in (votes, item.attributes))
+            panel.fusion.read(given, [label], attributes=attributes)
         except ValueError as error:
             raise ServiceError(422, "bad_item", str(error)) from None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -16,7 +16,7 @@ Label = str | int | bool
 Vote = str | int | bool | dict[str, float] | None
 Votes = Annotated[dict[str, Vote], Meta(max_length=100_000)]
 Attributes = dict[str, float | int | str | bool | None]
-Scope = Annotated[str, Meta(pattern=r"^(predict|label|learn|grow|read|admin)$(?!\n)")]
+Scope = Literal["predict", "label", "learn", "grow", "read", "admin"]
 
 
 class Request(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False):
@@ -63,7 +63,7 @@ class FusionSettings(Struct, forbid_unknown_fields=True, omit_defaults=True, fro
 
     learner: Annotated[str, Meta(max_length=10_000)] | None = None
     classes: Annotated[list[Label], Meta(max_length=100_000)] | None = None
-    on_new_class: Annotated[str, Meta(pattern=r"^(add|error)$(?!\n)")] = "add"
+    on_new_class: Literal["add", "error"] = "add"
     limits: Limits = Limits()
 
 

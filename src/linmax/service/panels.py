@@ -20,6 +20,7 @@ from linmax.service.messages import FusionSettings
 from linmax.service.panel import Panel
 from linmax.service.problems import ServiceError
 from linmax.service.schema import CHANGED, CREATED, DELETED, INSERT_EVENT
+from linmax.spec import parse
 
 SET_SETTINGS = "UPDATE fusions SET settings = ? WHERE fusion = ?"
 FIND_FUSION = """
@@ -262,7 +263,7 @@ class Panels:
     async def _create(self, name: str, settings: FusionSettings, actor: str) -> tuple[Panel, bool]:
         panel = await self._find(name)
         if panel is not None:
-            if panel.settings != settings:
+            if _normal(panel.settings) != _normal(settings):
                 raise ServiceError(
                     409,
                     "fusion_exists",
@@ -403,3 +404,9 @@ def _timed(call: Callable[..., Any], *values: Any) -> tuple[Any, float]:
 
 async def _do_nothing(panel: Panel) -> None:
     """What follows a snapshot unless somebody asks for more."""
+
+
+def _normal(settings: FusionSettings) -> FusionSettings:
+    """Return settings in which equal learners have equal texts."""
+    learner = settings.learner and repr(parse(settings.learner))
+    return msgspec.structs.replace(settings, learner=learner, classes=settings.classes or None)

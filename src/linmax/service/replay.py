@@ -321,6 +321,7 @@ def backup(database: Database, target: Path) -> float:
     part = target.with_name(target.name + ".part")
     part.unlink(missing_ok=True)
     try:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL, mode=0o600))  # it has all votes, and hashes of tokens
         database.rows("VACUUM INTO ?", str(part))
         sync_file(part)
         part.rename(target)

@@ -7,6 +7,7 @@ import ipaddress
 import os
 import signal
 import socket
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,11 @@ from linmax.service.database import FILE
 from linmax.service.logs import configure
 from linmax.service.panels import MEMORY
 from linmax.service.problems import ServiceError
-from linmax.service.tokens import SCOPES, hash_of, new_token
+from linmax.service.tokens import REVOKE, SCOPES, hash_of, new_token
 
 ADMIN_VARIABLE = "LINMAX_ADMIN_TOKEN"
+OF_ENVIRONMENT = "admin (environment)"
+"""The name of its token."""
 SHORTEST_TOKEN = 32  # characters of a token that is given
 MAX_CONNECTIONS = 2000
 GRACE = 5  # seconds for requests that run when the server is stopped
@@ -39,10 +42,7 @@ def first_token(service: Service, given: str | None) -> str | None:
             raise ValueError(
                 f"{ADMIN_VARIABLE} has {len(given)} characters; a token needs {SHORTEST_TOKEN} random ones"
             )
-        known = {token.hash for token in service.tokens.list()}
-        if hash_of(given) not in known:
-            service.database.write([new_token("admin (environment)", SCOPES, text=given)[1]])
-            service.tokens.reload()
+        _use_token(service, given)
         return None
     if len(service.tokens):
         return None
@@ -50,6 +50,22 @@ def first_token(service: Service, given: str | None) -> str | None:
     service.database.write([statement])
     service.tokens.reload()
     return text
+
+
+def _use_token(service: Service, given: str) -> None:
+    """Store the token that the environment gives; the one that it gave before is revoked."""
+    stored = service.database.rows("SELECT revoked FROM tokens WHERE hash = ?", hash_of(given))
+    if stored and stored[0][0] is not None:
+        raise ValueError(f"the token in {ADMIN_VARIABLE} was revoked; set another one, or none")
+    if not stored:
+        former = [token.number for token in service.tokens.list() if token.name == OF_ENVIRONMENT]
+        service.database.write(
+            [
+                *[(REVOKE, (time.time(), number)) for number in former],
+                new_token(OF_ENVIRONMENT, SCOPES, text=given)[1],
+            ]
+        )
+        service.tokens.reload()
 
 
 def is_loopback(host: str) -> bool:

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from linmax.service.chunks import BODY
+from linmax.service.class_keys import is_class
 from linmax.service.dashboard.recent import Labelled, Range, last_labelled
 from linmax.service.database import Database
 from linmax.service.item_store import EXPIRED, decode_item
@@ -84,7 +85,8 @@ def surest_mistakes(database: Database, number: int) -> list[ItemRow]:
     database, number
         The log, and the number of the fusion.
     """
-    wrong = [one for one in last_labelled(database, number, Range(LOOKED_AT)) if one.prediction != one.label]
+    labelled = last_labelled(database, number, Range(LOOKED_AT))
+    wrong = [one for one in labelled if not is_class(one.prediction, one.label)]
     wrong.sort(key=lambda one: (-(one.probability or 0.0), -one.position))
     return [_mistake(one) for one in wrong[:MOST]]
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from linmax import inputs
 from linmax.service.answers import HistoryAnswer
 from linmax.service.chunks import BODY
-from linmax.service.class_keys import class_key
+from linmax.service.class_keys import class_key, is_class
 from linmax.service.database import Database
 from linmax.service.history import History, top_class
 from linmax.service.item_store import decode_item
@@ -252,7 +252,7 @@ def _known(items: list[Labelled]) -> tuple[Any, Any]:
     """Return the probabilities of the predictions that have one, and whether they were right."""
     known = [one for one in items if one.probability is not None]
     return np.array([one.probability for one in known]), np.array(
-        [one.prediction == one.label for one in known], bool
+        [is_class(one.prediction, one.label) for one in known], bool
     )
 
 

@@ -78,7 +78,7 @@ export async function show(main) {
     fill(unreadCard, h("h2", {}, "To try"), h("p", { class: "hint" }, "The token may predict with these fusions, and not read their figures."), h("ul", { class: "names" }, unread.map((name) => h("li", {}, h("a", { href: `#/fusions/${encodeURIComponent(name)}/try` }, name)))));
     body.hidden = !fusions.length && (unread.length > 0 || failed.length > 0);
     if (!fusions.length) {
-      const none = search ? stateBox("No fusion has such a name", "Search for another text.") : stateBox("There is no fusion yet", "The administrator creates one, on the page Admin or with PUT /v1/fusions/NAME.");
+      const none = search ? stateBox("No fusion has such a name", "Search for another text.") : stateBox("There is no fusion to read yet", "The administrator creates one, on the page Admin or with PUT /v1/fusions/NAME. Those that the token may not read are not listed.");
       return fill(body, none);
     }
     const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.sort : undefined;
