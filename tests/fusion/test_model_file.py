@@ -105,7 +105,7 @@ def test_a_note_or_ticket_that_cannot_be_saved_is_named(tmp_path: Path) -> None:
         fusion.save(tmp_path / "m")
     fusion.notes.clear()
     fusion.predict_one({b"x": "a"}, ticket=True)
-    with pytest.raises(ValueError, match=r"^a waiting ticket has votes or attributes that JSON cannot hold"):
+    with pytest.raises(ValueError, match=r"^ticket 0 waits with votes or attributes that JSON cannot hold"):
         fusion.save(tmp_path / "m")
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from linmax import inputs
 from linmax.fusion.facts import Facts
-from linmax.fusion.tickets import Ticket, Tickets
+from linmax.fusion.tickets import Ticket, Tickets, by_name
 from linmax.inputs import Batch, Newcomers
 from linmax.inputs.names import to_python
 from linmax.inputs.read import ARGUMENTS
@@ -189,7 +189,7 @@ class PredictionMethods(Facts):
         Returns
         -------
         Batch
-            The encoded items. It is valid until the session learns something else. Its `left_out` names the
+            The encoded items. It is valid until the session meets new names. Its `left_out` names the
             experts and attributes that were ignored.
         """
         if new_experts not in NEW_EXPERTS:
@@ -197,7 +197,7 @@ class PredictionMethods(Facts):
         ignore = new_experts == "ignore" and self.runner.counts[TRIALS] > 0
         batch = self._encode(votes, labels, attributes, self.on_new_class, ignore)
         self.runner.check(batch)
-        batch.needs = self.needs
+        batch.needs, batch.names, batch.sizes = self.needs, self.names, self.names.sizes
         return batch
 
     def predict_batch(
@@ -224,11 +224,17 @@ class PredictionMethods(Facts):
             return self.runner.run(batch, learn=False, scores=scores, probabilities=probabilities)
 
     def _check_batch(self, batch: Batch) -> None:
-        """Refuse a batch that was read before the session chose another learner."""
+        """Refuse a batch of another session, or one that has other names or another learner by now."""
         if batch.needs is not None and batch.needs != self.needs:
             raise ValueError(
                 f"the batch has {_kinds(batch.needs)}, and the session now learns from {_kinds(self.needs)};"
                 " read it again"
+            )
+        read = batch.names
+        if read is not None and (batch.sizes != self.names.sizes or not read.begin_like(self.names)):
+            raise ValueError(
+                "the batch was read by a session with other names, or before this one met new names; read it"
+                " again"
             )
 
     def _choose_learner(self, votes: bool, attributes: bool) -> None:
@@ -382,8 +388,7 @@ def as_list(item: Any) -> Any:
     >>> as_list({"ann": "ham"}), as_list(None)
     ([{'ann': 'ham'}], None)
     """
-    item = item.to_dict() if type(item).__name__ == "Series" and hasattr(item, "to_dict") else item
-    return None if item is None else [item]
+    return None if item is None else [by_name(item)]
 
 
 def _new_experts_error(got: Any) -> ValueError:

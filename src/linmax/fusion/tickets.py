@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections import OrderedDict
+from collections.abc import Mapping
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
 from typing import Any, NamedTuple
+
+from linmax.inputs.names import is_pandas_na, to_python
 
 
 class Ticket(NamedTuple):
@@ -81,7 +87,7 @@ class Tickets:
     def issue(self, guess: Any, votes: Any, attributes: Any) -> Ticket:
         """Store an item; drop the oldest if there are too many."""
         ticket = Ticket(self.given, guess, self.session)
-        self.waiting[ticket.number] = (_copy(votes), _copy(attributes))
+        self.waiting[ticket.number] = (to_plain(votes), to_plain(attributes))
         self.given += 1
         while len(self.waiting) > self.limit:
             self.waiting.popitem(last=False)
@@ -107,9 +113,40 @@ class Tickets:
         raise ValueError(f"ticket {ticket.number} was answered already or never given")
 
 
-def _copy(item: Any) -> Any:
-    if isinstance(item, dict):
-        return {name: _copy(value) for name, value in item.items()}
-    if hasattr(item, "tolist"):
-        return item.tolist()
-    return list(item) if isinstance(item, list | tuple) else item
+def by_name(item: Any) -> Any:
+    """Return a Series of pandas as a dict, and anything else as it is."""
+    return item.to_dict() if type(item).__name__ == "Series" and hasattr(item, "to_dict") else item
+
+
+def to_plain(item: Any) -> Any:
+    """Return a copy of votes or attributes, made of what JSON can hold, that is learned as the original is.
+
+    Missing values become None, members of an Enum their values, and scalars of numpy Python's.
+
+    Parameters
+    ----------
+    item
+        A dict, a list, an array, a Series, or one cell of these.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> to_plain({"ann": float("nan"), "bob": {np.int64(3): np.float32(0.5)}})
+    {'ann': None, 'bob': {3: 0.5}}
+    """
+    item = by_name(item)
+    if isinstance(item, Mapping):
+        return {to_python(_value(name)): to_plain(cell) for name, cell in item.items()}
+    if isinstance(item, list | tuple):
+        return [to_plain(cell) for cell in item]
+    return _value(item)
+
+
+def _value(cell: Any) -> Any:
+    if isinstance(cell, Enum):
+        return _value(cell.value)
+    if hasattr(cell, "tolist"):
+        return to_plain(cell.tolist())
+    if cell is None or is_pandas_na(cell) or (isinstance(cell, float) and cell != cell):
+        return None
+    return float(cell) if isinstance(cell, Decimal | Fraction) else cell

@@ -77,6 +77,8 @@ class Batch:
         The experts and attributes that were ignored because they are unknown.
     needs : set of {"votes", "rows", "nominal"} or None
         What the session that has read it needed then.
+    names, sizes : Names or None, and tuple of int
+        The names of that session, and how many there were of each kind.
     """
 
     trials: int
@@ -95,6 +97,8 @@ class Batch:
     experts_seen: int
     left_out: Newcomers = field(default_factory=lambda: Newcomers([], [], []))
     needs: Set[str] | None = None
+    names: Names | None = None
+    sizes: tuple[int, ...] = ()
 
     @property
     def counted(self) -> Flags | None:

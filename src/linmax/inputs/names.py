@@ -124,6 +124,19 @@ class Names:
     attributes: NameIndex = field(default_factory=lambda: NameIndex(what="attribute"))
     values: NameIndex = field(default_factory=lambda: NameIndex(what="value"))
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of names of each kind."""
+        return len(self.classes), len(self.experts), len(self.attributes), len(self.values)
+
+    def begin_like(self, others: "Names") -> bool:
+        """Whether the names of another session are the first of these, in the same order."""
+        pairs = [
+            (self.classes, others.classes), (self.experts, others.experts),
+            (self.attributes, others.attributes), (self.values, others.values),
+        ]  # fmt: skip
+        return self is others or all(own.names[: len(other)] == other.names for own, other in pairs)
+
 
 class StagedIndex:
     """A NameIndex with additions that are not committed: unknown names get the codes after its last one.
