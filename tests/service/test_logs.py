@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import logging
@@ -84,3 +85,13 @@ def test_wrong_options_are_one_sentence() -> None:
         logs.configure("xml")
     with pytest.raises(ValueError, match=r"should be error, warning or info \(got 'all'\)"):
         logs.configure("json", "all")
+
+
+def test_a_request_that_a_stop_cuts_off_is_one_line(written: Any) -> None:
+    stream = written("text", "warning")
+    try:
+        raise asyncio.CancelledError
+    except asyncio.CancelledError:
+        logging.getLogger("uvicorn.error").exception("Exception in ASGI application")
+    assert stream.getvalue().endswith(" warning a request was cut off, since the server stops\n")
+    assert stream.getvalue().count("\n") == 1

@@ -130,9 +130,7 @@ def _unsaved(facts: dict[str, Any]) -> str:
         if not _is_json({key: note}):
             return f"the note {short(key)} is {short(note)}, which JSON cannot hold; change or remove it"
     number = next((number for number, *item in facts["tickets"]["waiting"] if not _is_json(item)), 0)
-    return (
-        f"ticket {number} waits with votes or attributes that JSON cannot hold; learn it before saving"
-    )
+    return f"ticket {number} waits with votes or attributes that JSON cannot hold; learn it before saving"
 
 
 def _is_json(fact: Any) -> bool:

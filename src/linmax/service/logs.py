@@ -6,6 +6,7 @@ the name of its token, and an exception by its type and the lines of code that i
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import sys
@@ -73,6 +74,14 @@ def _places(record: logging.LogRecord) -> list[str]:
     return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
 
 
+def _shorten(record: logging.LogRecord) -> bool:
+    """Let a request that was cut off when the server stopped be one line: it is no fault of the code."""
+    if record.exc_info and record.exc_info[0] is asyncio.CancelledError:
+        record.msg, record.args = "a request was cut off, since the server stops", ()
+        record.levelno, record.levelname, record.exc_info = logging.WARNING, "WARNING", None
+    return True
+
+
 def configure(form: str = "text", level: str = "warning", stream: TextIO | None = None) -> None:
     """Write the logs of the server; those of other libraries stay as they are.
 
@@ -92,6 +101,7 @@ def configure(form: str = "text", level: str = "warning", stream: TextIO | None 
             f"the level of logs should be {', '.join(LEVELS[:-1])} or {LEVELS[-1]} (got {level!r})"
         )
     handler = logging.StreamHandler(stream or sys.stderr)
+    handler.addFilter(_shorten)
     handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
     for name in LOGGERS:
         logger = logging.getLogger(name)
