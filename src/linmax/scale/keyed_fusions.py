@@ -19,7 +19,7 @@ from linmax.scale.partition import Partition, list_partitions
 from linmax.scale.store import FORMAT, RESULT, VERSION, KeyedModels, read_manifest
 from linmax.spec import Learner, parse
 from linmax.streams import StreamError
-from linmax.validation import check_integer, require
+from linmax.validation import check_integer, count_noun, require
 
 BUCKET_BYTES = 32 << 20
 """Bytes of the files of a data set that go into one bucket."""
@@ -180,7 +180,20 @@ def keyed(
             run.split(partitions)
             run.learn()
     models = KeyedModels(folder)
-    return KeyedResult(models, len(models), run.items, run.without_key, run.notes, run.problems)
+    notes = run.notes + _equal_numbers(set(models))
+    return KeyedResult(models, len(models), run.items, run.without_key, notes, run.problems)
+
+
+def _equal_numbers(keys: set[Any]) -> list[str]:
+    """Return a note if keys such as 1 and 1.0 have models of their own."""
+    twice = sorted(key for key in keys if isinstance(key, str) and f"{key}.0" in keys)
+    if not twice:
+        return []
+    one = twice[0]
+    return [
+        f"{count_noun(len(twice), 'key')} can be read with .0 at the end, too: {one!r} and {one + '.0'!r} have"
+        " models of their own; write the column in one way if they are the same"
+    ]
 
 
 def _infer(
