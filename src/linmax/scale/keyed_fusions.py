@@ -191,8 +191,8 @@ def _equal_numbers(keys: set[Any]) -> list[str]:
         return []
     one = twice[0]
     return [
-        f"{count_noun(len(twice), 'key')} can be read with .0 at the end, too: {one!r} and {one + '.0'!r} have"
-        " models of their own; write the column in one way if they are the same"
+        f"{count_noun(len(twice), 'key')} can be read with .0 at the end, too: {one!r} and {one + '.0'!r}"
+        " have models of their own; write the column in one way if they are the same"
     ]
 
 
