@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from linmax import Fusion, load
-from linmax.client import Client
+from linmax.client import AsyncClient, Client
 from linmax.fusion.model_file import fingerprint
 from linmax.scale import follow
 from linmax.scale.sources import open_source
@@ -24,6 +24,7 @@ from tests.scale.brokers import Broker, NatsBroker, make_broker, name_in
 from tests.scale.logs import learned
 from tests.scale.test_follow_command import ONCE, call
 from tests.service.api import LEARNER
+from tests.service.test_client_faults import answering
 
 VOTES, OTHER = {"ann": "x", "bob": "y"}, {"ann": "y", "bob": "y"}
 
@@ -222,3 +223,62 @@ def test_options_of_an_address_are_checked(url: str, message: str) -> None:
     with pytest.raises(ValueError, match=message) as caught:
         asyncio.run(open_source(url).close())
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "message"),
+    [
+        (
+            308,
+            {"location": "https://votes.example.org/"},
+            "points to https://votes.example.org/; use that address",
+        ),
+        (200, {}, "which linmax does not; check the address"),
+        (204, {}, "which linmax does not; check the address"),
+    ],
+)
+def test_a_server_that_is_none_of_linmax_is_one_line(
+    status: int, headers: dict[str, str], message: str
+) -> None:
+    with answering(status, **headers) as (url, _):
+        words = ("redis://127.0.0.1:1/0?stream=votes", "--server", url, "--fusion", "spam")
+        code, printed, errors = call(*words, LINMAX_TOKEN="adm_0123\n")
+    assert (code, printed, errors.count("\n")) == (2, "", 1)
+    assert message in errors
+    assert "0123" not in errors
+
+
+def test_labels_that_a_redirection_swallows_are_sent_again_later(redis: Broker, tmp_path: Path) -> None:
+    log = redis.new_log()
+    redis.send(log, [{"id": str(i), "votes": VOTES, "label": "x"} for i in range(3)])
+    with LocalServer(tmp_path) as server, answering(301, location="https://h/") as (elsewhere, seen):
+
+        class MovedTarget(ServerTarget):
+            async def open(self, context: Any) -> Any:
+                await super().open(context)
+                await self.close()
+                self.client = AsyncClient(elsewhere, "token", attempts=1)
+
+        with pytest.raises(ValueError, match="points to https://h/; use that address"):
+            run(log, MovedTarget(server.url, server.token, "spam", LEARNER))
+        assert len(seen) == 1
+        assert run(log, ServerTarget(server.url, server.token, "spam", LEARNER)).learned == 3
+
+
+@pytest.mark.parametrize(
+    ("url", "token", "message"),
+    [
+        ("http://127.0.0.1:1", "adm_0123\n4567", "token should be text of one or more visible ASCII"),
+        ("http://127.0.0.1:1", "adm_0123é", "token should be text of one or more visible ASCII"),
+        ("http://127.0.0.1:1", " ", "token should be text of one or more visible ASCII"),
+        ("127.0.0.1:1", "adm_0123", "'127.0.0.1:1' is not the address of a server; begin it with http://"),
+    ],
+)
+def test_tokens_and_addresses_that_cannot_be_used_are_one_line_without_the_token(
+    url: str, token: str, message: str
+) -> None:
+    words = ("redis://127.0.0.1:1/0?stream=votes", "--server", url, "--fusion", "spam")
+    code, printed, errors = call(*words, LINMAX_TOKEN=token)
+    assert (code, printed, errors.count("\n")) == (2, "", 1)
+    assert message in errors
+    assert "0123" not in errors

@@ -14,7 +14,7 @@ import pytest
 from linmax import Fusion, load
 from linmax.client import AsyncClient, Client, ClientError
 from linmax.client import client as client_module
-from linmax.client.requests import table_batch
+from linmax.client.requests import ATTEMPTS, table_batch
 from linmax.service.local import LocalServer
 from tests.service.api import LEARNER, digest_of
 
@@ -192,6 +192,7 @@ class Stub(BaseHTTPRequestHandler):
         body = b'{"id": "a"}' if failure is None else b"not of linmax"
         self.send_response(200 if failure is None else failure)
         self.send_header("content-length", str(len(body)))
+        self.send_header("content-type", "application/json")
         self.send_header("retry-after", "3")
         self.end_headers()
         self.wfile.write(body)
@@ -215,7 +216,7 @@ def test_requests_are_repeated_unchanged_when_that_is_safe(monkeypatch: pytest.M
             kind.failures += [500]
             with pytest.raises(ClientError, match="has answered 500"):
                 client.predict("spam", VOTES)
-            kind.failures += [503] * 6
+            kind.failures += [503] * ATTEMPTS
             with pytest.raises(ClientError, match="has answered 503") as caught:
                 client.predict("spam", VOTES)
             assert caught.value.code == "no_linmax_error"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from typing import Any, Self
 
-from linmax.client.requests import RETRIED, Call, ClientError, pause_before, read_answer
+from linmax.client.answers import read_answer
+from linmax.client.errors import ClientError, bad_request
+from linmax.client.requests import ATTEMPTS, RETRIED, Call, pause_before
 from linmax.client.verbs import Verbs
 from linmax.validation import require_extra
 
@@ -15,16 +18,19 @@ class Client(Verbs):
     """A client of a server of `linmax serve`.
 
     Every item is sent with an id, so a request may be repeated: it is after an answer that says "try later"
-    and after a broken connection.
+    and after a broken connection. Redirections are not followed, and an answer that is not one of linmax is
+    a `ClientError`.
 
     Parameters
     ----------
     url
-        Where the server listens.
+        Where the server listens, with http:// or https://.
     token
-        A token that the server knows.
+        A token that the server knows; spaces and line breaks around it are left out.
     attempts
-        How many times a request is sent at most.
+        How many times a request is sent at most. The pauses between attempts double, from 0.1 to 5 seconds,
+        are up to half shorter by chance, and longer if the server asks for that: the default of 11 attempts
+        ends after 16 to 31 seconds, in which a server can restart.
     timeout
         Seconds until an attempt counts as failed. The first items of a new learner may compile for a minute.
 
@@ -39,10 +45,10 @@ class Client(Verbs):
     'no_answer'
     """
 
-    def __init__(self, url: str, token: str, *, attempts: int = 6, timeout: float = 120.0) -> None:
+    def __init__(self, url: str, token: str, *, attempts: int = ATTEMPTS, timeout: float = 120.0) -> None:
         self._httpx = require_extra("httpx", "service", "linmax.client")
         self._attempts = attempts
-        self._client = self._httpx.Client(**_options(url, token, timeout))
+        self._client = self._httpx.Client(**_options(self._httpx, url, token, timeout))
 
     def _send(self, request: Call) -> Any:
         for attempt in range(self._attempts):
@@ -51,13 +57,15 @@ class Client(Verbs):
                 answer = self._client.request(
                     request.method, request.path, content=request.body, headers=request.headers
                 )
-            except self._httpx.TransportError as error:
+            except _unsendable(self._httpx) as error:
+                raise _not_sent(error) from None
+            except (self._httpx.TransportError, self._httpx.DecodingError) as error:
                 if last:
                     raise _no_answer(error) from error
                 time.sleep(pause_before(attempt, None))
                 continue
             if answer.status_code not in RETRIED or last:
-                return read_answer(request, answer.status_code, answer.content)
+                return read_answer(request, answer)
             time.sleep(pause_before(attempt, answer.headers.get("retry-after")))
         raise ValueError(f"attempts should be 1 or more (got {self._attempts})")
 
@@ -81,10 +89,10 @@ class AsyncClient(Verbs):
         As for `Client`.
     """
 
-    def __init__(self, url: str, token: str, *, attempts: int = 6, timeout: float = 120.0) -> None:
+    def __init__(self, url: str, token: str, *, attempts: int = ATTEMPTS, timeout: float = 120.0) -> None:
         self._httpx = require_extra("httpx", "service", "linmax.client")
         self._attempts = attempts
-        self._client = self._httpx.AsyncClient(**_options(url, token, timeout))
+        self._client = self._httpx.AsyncClient(**_options(self._httpx, url, token, timeout))
 
     async def _send(self, request: Call) -> Any:
         for attempt in range(self._attempts):
@@ -93,13 +101,15 @@ class AsyncClient(Verbs):
                 answer = await self._client.request(
                     request.method, request.path, content=request.body, headers=request.headers
                 )
-            except self._httpx.TransportError as error:
+            except _unsendable(self._httpx) as error:
+                raise _not_sent(error) from None
+            except (self._httpx.TransportError, self._httpx.DecodingError) as error:
                 if last:
                     raise _no_answer(error) from error
                 await asyncio.sleep(pause_before(attempt, None))
                 continue
             if answer.status_code not in RETRIED or last:
-                return read_answer(request, answer.status_code, answer.content)
+                return read_answer(request, answer)
             await asyncio.sleep(pause_before(attempt, answer.headers.get("retry-after")))
         raise ValueError(f"attempts should be 1 or more (got {self._attempts})")
 
@@ -114,8 +124,47 @@ class AsyncClient(Verbs):
         await self.close()
 
 
-def _options(url: str, token: str, timeout: float) -> dict[str, Any]:
-    return {"base_url": url, "headers": {"authorization": f"Bearer {token}"}, "timeout": timeout}
+def _options(httpx: Any, url: str, token: str, timeout: float) -> dict[str, Any]:
+    headers = {"authorization": f"Bearer {_check_token(token)}"}
+    return {"base_url": _check_url(httpx, url), "headers": headers, "timeout": timeout}
+
+
+def _check_token(token: str) -> str:
+    """Return a token without the space around it; errors do not show it."""
+    stripped = token.strip() if isinstance(token, str) else ""
+    if not re.fullmatch("[!-~]+", stripped):
+        raise ValueError(
+            "token should be text of one or more visible ASCII characters; pass the one that the server has"
+            " printed"
+        )
+    return stripped
+
+
+def _check_url(httpx: Any, url: str) -> str:
+    """Return an address that requests can be sent to; errors do not show a password in it."""
+    reason = "begin it with http:// or https://"
+    if isinstance(url, str) and re.match("https?://", url, re.IGNORECASE):
+        try:
+            found = httpx.URL(url)
+            if found.host and (found.port or 0) <= 65535:
+                return url
+        except httpx.InvalidURL:
+            pass
+        reason = "write it like http://127.0.0.1:8000"
+    shown = url.rpartition("@")[2] if isinstance(url, str) else url
+    raise ValueError(f"{shown!r} is not the address of a server; {reason}")
+
+
+def _unsendable(httpx: Any) -> tuple[type[Exception], ...]:
+    """Return the errors of requests that no other attempt can send."""
+    return (httpx.InvalidURL, httpx.LocalProtocolError, httpx.UnsupportedProtocol)
+
+
+def _not_sent(error: Exception) -> ClientError:
+    """Return the error of a request that cannot be sent; a message of httpx may show the token."""
+    return bad_request(
+        f"the request cannot be sent ({type(error).__name__}); check the address, the name and the id"
+    )
 
 
 def _no_answer(error: Exception) -> ClientError:

@@ -1,47 +1,24 @@
-"""What both clients send, how they read the answers, and when they try again."""
+"""What both clients send, and when they try again."""
 
 from __future__ import annotations
 
-import json
 import random
 import secrets
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
+from linmax.client.bodies import to_item, to_json
+from linmax.client.errors import ClientError, bad_request, to_problem
 from linmax.validation import require_extra
 
 RETRIED = frozenset({429, 502, 503, 504, 507})
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 30.0  # seconds
+ATTEMPTS = 11  # with the pauses below, they take 16 to 31 seconds
+FIRST_PAUSE, LONGEST_PAUSE, LONGEST_RETRY_AFTER = 0.1, 5.0, 30.0  # seconds
 JSON, NDJSON = "application/json", "application/x-ndjson"
 ARROW, FILE = "application/vnd.apache.arrow.stream", "application/octet-stream"
-
-
-class ClientError(Exception):
-    """A request that the server has refused, or that did not reach it.
-
-    Parameters
-    ----------
-    status
-        The HTTP status; 0 if there was no answer.
-    code
-        A word for programs, such as "unknown_item"; "no_answer" if there was no answer.
-    message
-        A sentence for people.
-
-    Examples
-    --------
-    >>> error = ClientError(404, "unknown_fusion", "there is no fusion 'spam'")
-    >>> error.code, str(error)
-    ('unknown_fusion', "there is no fusion 'spam'")
-    """
-
-    def __init__(self, status: int, code: str, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.message = message
+NOTHING = ""
 
 
 class Call(NamedTuple):
@@ -55,7 +32,9 @@ class Call(NamedTuple):
         The body.
     sends, reads : str
         The media types of the body and of the answer: a JSON value, a line of JSON per item, an Arrow stream,
-        or a file.
+        a file, or nothing.
+    items : sequence
+        For each item of a batch None, or the error because of which it is not sent.
     """
 
     method: str
@@ -63,6 +42,7 @@ class Call(NamedTuple):
     body: bytes | None = None
     sends: str = JSON
     reads: str = JSON
+    items: Sequence[Any] = ()
 
     @property
     def headers(self) -> dict[str, str]:
@@ -84,18 +64,75 @@ def call(method: str, *parts: str, body: Any = None, query: Mapping[str, Any] | 
 
     >>> call("GET", "fusions", "spam", "items", "a/b", query={"explain": "now"}).path
     '/v1/fusions/spam/items/a%2Fb?explain=now'
+    >>> call("GET", "fusions", "spam", "items", "..").path
+    '/v1/fusions/spam/items/%2E%2E'
     """
-    path = "/v1/" + "/".join(quote(part, safe="") for part in parts)
+    path = "/v1/" + "/".join(map(_quote, parts))
     if query:
         path += "?" + urlencode(query)
-    return Call(method, path, None if body is None else json.dumps(body, allow_nan=False).encode())
+    return Call(method, path, None if body is None else to_json(body).encode())
 
 
-def batch(name: str, verb: str, items: Iterable[Mapping[str, Any]]) -> Call:
-    """Return the request of a batch; items without an id get one, except labels, which need it."""
-    made = [dict(item) if "id" in item or verb == "labels" else {"id": new_id(), **item} for item in items]
-    lines = "".join(json.dumps(item, allow_nan=False) + "\n" for item in made)
-    return call("POST", "fusions", name, verb)._replace(body=lines.encode(), sends=NDJSON, reads=NDJSON)
+def fusion_call(method: str, name: str, *parts: str, **options: Any) -> Call:
+    """Return a request for a fusion.
+
+    >>> fusion_call("GET", "")
+    Traceback (most recent call last):
+    linmax.client.errors.ClientError: a fusion cannot be called ''; use at most 100 letters, ...
+    """
+    if not isinstance(name, str) or not name or "/" in name:
+        raise ClientError(
+            422,
+            "bad_name",
+            f"a fusion cannot be called {repr(name)[:100]}; use at most 100 letters, digits, dots, dashes and"
+            " underscores",
+        )
+    return call(method, "fusions", name, *parts, **options)
+
+
+def _quote(part: str) -> str:
+    """Return a part of a path; one of dots only would be taken for a folder."""
+    if not isinstance(part, str) or not part:
+        raise bad_request(f"an id should be text of 1 to 200 characters (got {repr(part)[:100]})")
+    try:
+        quoted = quote(part, safe="")
+    except UnicodeEncodeError:
+        raise bad_request(
+            f"{ascii(part)[:100]} has half of a pair of surrogates, which is no character; leave it out"
+        ) from None
+    return quoted if quoted.strip(".") else quoted.replace(".", "%2E")
+
+
+def batch(name: str, verb: str, items: Iterable[Any]) -> Call:
+    """Return the request of a batch; items without an id get one, except labels, which need it.
+
+    Parameters
+    ----------
+    name
+        The fusion.
+    verb
+        The end of the path.
+    items
+        The items; one that is no dict is sent as it is, since the server answers it with its error.
+    """
+    request = fusion_call("POST", name, verb)
+    lines: list[str] = []
+    errors: list[Any] = []
+    for item in items:
+        try:
+            lines.append(_line(verb, item))
+            errors.append(None)
+        except ClientError as error:
+            errors.append(to_problem(error))
+    content = "".join(line + "\n" for line in lines).encode()
+    return request._replace(body=content, sends=NDJSON, reads=NDJSON, items=errors)
+
+
+def _line(verb: str, item: Any) -> str:
+    if not isinstance(item, Mapping):
+        return to_json(item)
+    made = to_item(item)
+    return to_json(made if "id" in made or verb == "labels" else {"id": new_id(), **made})
 
 
 def table_batch(name: str, verb: str, table: Any) -> Call:
@@ -109,10 +146,11 @@ def table_batch(name: str, verb: str, table: Any) -> Call:
         ids = [new_id() if id_ is None else id_ for id_ in table["id"].to_pylist()]
         table = table.set_column(table.column_names.index("id"), "id", pyarrow.array(ids))
     body = pyarrow.BufferOutputStream()
-    with _arrow_ipc().new_stream(body, table.schema) as stream:
+    with arrow_ipc().new_stream(body, table.schema) as stream:
         stream.write_table(table)
     content = body.getvalue().to_pybytes()
-    return call("POST", "fusions", name, verb)._replace(body=content, sends=ARROW, reads=ARROW)
+    request = fusion_call("POST", name, verb)
+    return request._replace(body=content, sends=ARROW, reads=ARROW, items=[None] * len(table))
 
 
 def _to_arrow(pyarrow: Any, table: Any) -> Any:
@@ -139,7 +177,8 @@ def _to_arrow(pyarrow: Any, table: Any) -> Any:
         ) from None
 
 
-def _arrow_ipc() -> Any:
+def arrow_ipc() -> Any:
+    """Return the module of pyarrow for streams."""
     return require_extra("pyarrow.ipc", "service", "a batch of tables")
 
 
@@ -152,34 +191,13 @@ def without_none(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def read_answer(request: Call, status: int, content: bytes) -> Any:
-    """Return what an answer says; an error is a ClientError."""
-    if status >= 400:
-        raise read_error(status, content)
-    if request.reads == FILE:
-        return content
-    if request.reads == ARROW:
-        return _arrow_ipc().open_stream(content).read_all()
-    if request.reads == NDJSON:
-        return [json.loads(line) for line in content.splitlines() if line.strip()]
-    return json.loads(content) if content else None
-
-
-def read_error(status: int, content: bytes) -> ClientError:
-    """Return the error of an answer, also of one that a proxy has written."""
-    try:
-        error = json.loads(content)["error"]
-        return ClientError(status, str(error["code"]), str(error["message"]))
-    except (ValueError, KeyError, TypeError):
-        return ClientError(status, "no_linmax_error", f"the server, or a proxy, has answered {status}")
-
-
 def pause_before(attempt: int, retry_after: str | None) -> float:
-    """Return for how many seconds to wait before another attempt.
+    """Return for how many seconds to wait before another attempt; the server may ask for a longer pause.
 
-    >>> pause_before(0, "7"), 0.05 <= pause_before(0, None) <= 0.1, pause_before(50, None) <= 30
+    >>> pause_before(0, "7"), 0.05 <= pause_before(0, None) <= 0.1, pause_before(50, None) <= 5
     (7.0, True, True)
     """
-    if retry_after is not None and retry_after.isdigit():
-        return min(float(retry_after), LONGEST_PAUSE)
-    return min(FIRST_PAUSE * 2.0 ** min(attempt, 20), LONGEST_PAUSE) * random.uniform(0.5, 1.0)
+    pause = min(FIRST_PAUSE * 2.0 ** min(attempt, 20), LONGEST_PAUSE) * random.uniform(0.5, 1.0)
+    if retry_after is not None and retry_after.isdecimal():
+        return max(pause, min(float(retry_after), LONGEST_RETRY_AFTER))
+    return pause

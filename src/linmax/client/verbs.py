@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from linmax.client.requests import FILE, Call, batch, call, new_id, table_batch, without_none
+from linmax.client.bodies import to_item
+from linmax.client.requests import (
+    FILE,
+    NOTHING,
+    Call,
+    batch,
+    call,
+    fusion_call,
+    new_id,
+    table_batch,
+    without_none,
+)
 
 Item = Mapping[str, Any]
 
@@ -47,7 +58,7 @@ class Verbs:
         """
         learner = None if learner is None else str(learner)
         body = without_none(learner=learner, classes=classes, on_new_class=on_new_class, limits=limits)
-        return self._send(call("PUT", "fusions", name, body=body))
+        return self._send(fusion_call("PUT", name, body=body))
 
     def predict(
         self,
@@ -77,7 +88,7 @@ class Verbs:
             With id, prediction, probabilities and version.
         """
         body = without_none(id=id or new_id(), votes=votes, attributes=attributes, explain=explain or None)
-        return self._send(call("POST", "fusions", name, "predict", body=body))
+        return self._send(fusion_call("POST", name, "predict", body=to_item(body)))
 
     def label(self, name: str, id: str, label: Any, *, replaces: Any = None, after: int | None = None) -> Any:
         """Teach the label of an item that was predicted.
@@ -102,7 +113,7 @@ class Verbs:
             With id, prediction, right and position.
         """
         body = without_none(id=id, label=label, replaces=replaces, after=after)
-        return self._send(call("POST", "fusions", name, "labels", body=body))
+        return self._send(fusion_call("POST", name, "labels", body=to_item(body)))
 
     def learn(
         self,
@@ -132,7 +143,7 @@ class Verbs:
             With id, prediction, right and position.
         """
         body = without_none(id=id or new_id(), votes=votes, label=label, attributes=attributes)
-        return self._send(call("POST", "fusions", name, "learn", body=body))
+        return self._send(fusion_call("POST", name, "learn", body=to_item(body)))
 
     def next_expert(
         self,
@@ -161,7 +172,7 @@ class Verbs:
         """
         listed = None if experts is None else list(experts)
         body = without_none(votes=votes, experts=listed, attributes=attributes, prices=prices)
-        return self._send(call("POST", "fusions", name, "next-expert", body=body))
+        return self._send(fusion_call("POST", name, "next-expert", body=to_item(body)))
 
     def predict_many(self, name: str, items: Iterable[Item]) -> Any:
         """Predict items in one request.
@@ -176,7 +187,8 @@ class Verbs:
         Returns
         -------
         list of dict
-            An answer for each, in the same order; one that could not be predicted has the key "error".
+            An answer for each, in the same order; one that could not be predicted has the key "error", also
+            if it could not be sent (a score that is NaN, a value that JSON does not have).
         """
         return self._send(batch(name, "predict", items))
 
@@ -279,7 +291,7 @@ class Verbs:
         bytes
             The content.
         """
-        return self._send(call("GET", "fusions", name, "model")._replace(reads=FILE))
+        return self._send(fusion_call("GET", name, "model")._replace(reads=FILE))
 
     def upload_model(self, name: str, content: bytes) -> Any:
         """Make a model the state of a fusion; what the fusion has learned before is replaced.
@@ -296,7 +308,7 @@ class Verbs:
         dict
             As from `describe`.
         """
-        return self._send(call("PUT", "fusions", name, "model")._replace(body=content, sends=FILE))
+        return self._send(fusion_call("PUT", name, "model")._replace(body=content, sends=FILE))
 
     def change_limits(self, name: str, limits: dict[str, Any]) -> Any:
         """Change what a fusion may grow to.
@@ -313,7 +325,7 @@ class Verbs:
         dict
             As from `describe`.
         """
-        return self._send(call("PATCH", "fusions", name, body={"limits": limits}))
+        return self._send(fusion_call("PATCH", name, body={"limits": limits}))
 
     def fusions(self) -> Any:
         """Return the names of the fusions that the token may read."""
@@ -327,7 +339,7 @@ class Verbs:
         name
             The fusion.
         """
-        return self._send(call("GET", "fusions", name))
+        return self._send(fusion_call("GET", name))
 
     def weights(self, name: str) -> Any:
         """Return the weight of every sub-expert.
@@ -337,7 +349,7 @@ class Verbs:
         name
             The fusion.
         """
-        return self._send(call("GET", "fusions", name, "weights"))
+        return self._send(fusion_call("GET", name, "weights"))
 
     def item(self, name: str, id: str, *, explain: str | None = None) -> Any:
         """Return what is known about an item.
@@ -350,7 +362,7 @@ class Verbs:
             "now" adds what each expert contributes with the present weights, "then" with those of the time
             of the prediction.
         """
-        return self._send(call("GET", "fusions", name, "items", id, query=without_none(explain=explain)))
+        return self._send(fusion_call("GET", name, "items", id, query=without_none(explain=explain)))
 
     def history(self, name: str, *, points: int = 200) -> Any:
         """Return mistakes over time: of linmax, the plurality, the best expert and the most frequent class.
@@ -367,7 +379,7 @@ class Verbs:
         dict
             With trials, position, points (a list per column) and experts (mistakes of the best ones).
         """
-        return self._send(call("GET", "fusions", name, "history", query={"points": points}))
+        return self._send(fusion_call("GET", name, "history", query={"points": points}))
 
     def delete(self, name: str) -> Any:
         """Delete a fusion.
@@ -377,4 +389,4 @@ class Verbs:
         name
             The fusion.
         """
-        return self._send(call("DELETE", "fusions", name))
+        return self._send(fusion_call("DELETE", name)._replace(reads=NOTHING))
