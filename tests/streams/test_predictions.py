@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -165,3 +167,25 @@ def test_standard_output_is_csv(path: str | None, capsys: pytest.CaptureFixture[
         for chunk in chunks(2, ids=False):
             writer.write(chunk, np.array(["hám", "a,b"]), np.array([0.5, 1.0]))
     assert capsys.readouterr().out == 'row,guess,margin\n2,"hám",0.5\n3,"a,b",1\n'
+
+
+def test_a_standard_output_that_takes_parts_gets_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Parts(io.RawIOBase):
+        """A file that writes at most seven bytes at a time, as an unbuffered pipe may."""
+
+        def __init__(self) -> None:
+            self.content = b""
+
+        def writable(self) -> bool:
+            return True
+
+        def write(self, content: Any) -> int:
+            self.content += bytes(content[:7])
+            return min(len(content), 7)
+
+    raw = Parts()
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=raw, flush=lambda: None))
+    with PredictionWriter(None) as writer:
+        for chunk in open_stream(io.BytesIO(b"id,ann\n7,ham\n8,spam\n"), label="", id="id"):
+            writer.write(chunk, np.array(["ham", "spam"]), np.array([0.5, np.nan]))
+    assert raw.content == b"row,id,guess,margin\n2,7,ham,0.5\n3,8,spam,\n"

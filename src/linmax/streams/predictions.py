@@ -235,7 +235,9 @@ class _StandardOutput:
             sys.stdout.write(content.decode())
         else:
             sys.stdout.flush()
-            binary.write(content)
+            left = memoryview(content)
+            while left:  # with PYTHONUNBUFFERED=1, a pipe that breaks may take a part without an error
+                left = left[binary.write(left) :]
             binary.flush()
 
     def flush(self) -> None:
