@@ -104,7 +104,8 @@ class Panel:
             reading.column("label"), reading.column("id"),
             tuple(one.name for one in reading.columns("attribute")),
             tuple(one.name for one in reading.roles if one.role in ("ignored", "time")),
-            is_open and self.options.experts is None and self.options.like is None,
+            is_open and self.options.experts is None and not self.options.is_stored
+            and not self.options.is_by_name,
         )  # fmt: skip
 
     def stream(self) -> Stream:
@@ -295,8 +296,8 @@ def panel_of(table: RawTable, options: PanelOptions, joins: list[Join] | None = 
         reading, classes = restore_reading(options.like or {}, known)
     elif long is not None:
         reading, classes = long, _long_classes(long, known.profiles, options)
-    elif options.like is not None:
-        reading, classes = reading_by_name(options.like, known)
+    elif options.is_by_name:
+        reading, classes = reading_by_name(options.like or {}, known)
     else:
         reading, classes = infer_wide(known)
     panel = Panel(
@@ -320,6 +321,8 @@ def _without_prefix(table: RawTable) -> RawTable:
 
 
 def _long_classes(reading: Reading, profiles: dict[str, ColumnProfile], options: PanelOptions) -> ClassNames:
+    if options.known_classes is not None:
+        return ClassNames(options.known_classes, options.classes, options.missing)
     source = reading.column("label") or reading.column("vote")
     counts = profiles[source].counts if source else {}
     return ClassNames(counts, options.classes, options.missing)
@@ -328,12 +331,15 @@ def _long_classes(reading: Reading, profiles: dict[str, ColumnProfile], options:
 def _build(panel: Panel) -> None:
     """Make the items, and find out what may be wrong."""
     reading, table = panel.reading, panel.table
-    label = reading.column("label")
+    label, options = reading.column("label"), panel.options
     labelled = panel.profiles[label].present if label else 0
-    keep = not panel.options.is_stored and (label is None or labelled < MIN_LABELS or not table.complete)
+    is_predicted = options.known_classes is not None
+    keep = is_predicted or label is None or labelled < MIN_LABELS or not table.complete
+    keep &= not options.is_closed
     builder = ChunkBuilder(
-        table.file, table.unit, reading, panel.classes, keep=keep, missing=panel.options.missing
-    )
+        table.file, table.unit, reading, panel.classes, keep=keep, keep_labels=is_predicted,
+        missing=options.missing,
+    )  # fmt: skip
     panel.chunk = builder.chunk(table.coded_data if reading.shape == "wide" else table.data, table.lines)
     panel.warnings += [*reading.warnings, *table_warnings(panel, builder), *vote_warnings(panel, keep)]
     panel.warnings += [DataWarning("reading", "note", sentence) for sentence in table.notes]

@@ -127,7 +127,8 @@ class StreamedTable:
             self.table.unit,
             reading,
             classes,
-            keep=not options.is_stored,
+            keep=not options.is_closed,
+            keep_labels=True,
             missing=options.missing,
         )
         return Stream(self.source, schema, self._wide_chunks(batches, builder, options), self.reader.num_rows)
@@ -142,7 +143,7 @@ class StreamedTable:
             if not len(batch.lines):
                 continue
             new = [name for name in batch.table.column_names if name not in known]
-            if new and options.like is None:
+            if new and not options.is_stored and not options.is_by_name:
                 roles = _further_roles(batch.table.select(new), builder, options, self.source.name)
                 builder.add_roles(roles)
                 known |= {role.name for role in roles}

@@ -55,7 +55,7 @@ class WideRoles:
             None if options.experts is None else select_columns(options.experts, columns, table.file)
         )
         self.label: str | None = None
-        self.classes = ClassNames([], options.classes, options.missing)
+        self.classes = ClassNames(options.known_classes or [], options.classes, options.missing)
 
     def infer(self) -> Reading:
         """Return the roles of all columns, or what must be known first."""
@@ -137,6 +137,9 @@ class WideRoles:
         self.label, self.problem, self.suggestion = finder.label, finder.problem, finder.suggestion
         if self.label is not None:
             self._set(self.label, "label", finder.reason)
+        if self.options.known_classes is not None:
+            return
+        if self.label is not None:
             self.classes = finder.classes(self.label)
         elif self.options.label == "":
             self.classes = finder.shared_classes()
