@@ -68,8 +68,9 @@ PAGE = ROOT / "docs" / "reading.md"
             (100 * order.MAX_DISPLACED, 100 * order.DEPENDENT_RUNS),
         ),
         (
-            "Files of up to (.*) MB are read into memory. .* the first (.*) rows decide",
-            (panel.MAX_BYTES >> 20, panel.CHUNK_SIZE),
+            "Files of up to (.*) MB are read into memory; Parquet files of up to (.*) cells are. .* the first"
+            " (.*) rows decide",
+            (panel.MAX_BYTES >> 20, panel.MAX_CELLS, panel.CHUNK_SIZE),
         ),
         ("workbooks of more than (.*) MB are refused", (excel.MAX_UNPACKED >> 20,)),
         (
@@ -96,3 +97,9 @@ def test_the_page_names_the_learner_for_many_classes_and_the_texts_that_are_miss
     listed = row.partition("by default ")[2].partition(" and empty cells")[0].strip("`").split(", ")
     assert ("", *listed) == profile.MISSING
     assert order.BLOCKS_PER_CLASS == 2  # "at most two blocks per class"
+
+
+def test_the_page_on_commands_has_the_same_limit_of_files_in_memory() -> None:
+    text = " ".join((ROOT / "docs" / "commands.md").read_text(encoding="utf-8").split())
+    found = re.findall(r"Files of more than (\d+) MB, Parquet files of more than (\d+) million cells", text)
+    assert found == [(str(panel.MAX_BYTES >> 20), str(panel.MAX_CELLS // 10**6))]
