@@ -154,6 +154,9 @@ def _label_warnings(panel: Panel, chunk: Chunk) -> Iterator[DataWarning]:
     total = int((labels >= 0).sum())
     if not total:
         return
+    if len(used := np.unique(labels[labels >= 0])) == 1 and panel.complete:
+        only = panel.classes.names[used[0]]
+        yield DataWarning("single-class", "note", f"all labels are {short_repr(only)}")
     votes = vote_codes(chunk.votes, panel.classes.names)
     voted = np.zeros(len(index) + 1, bool)
     errors: dict[Any, tuple[float, int]] = {}
