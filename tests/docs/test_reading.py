@@ -8,7 +8,7 @@ import pytest
 
 from linmax.cli import fuse_start
 from linmax.inputs import label_order as order
-from linmax.panels import join, panel
+from linmax.panels import join, joined_labels, panel
 from linmax.panels.formats import excel, limits
 from linmax.panels.roles import (
     chance_votes,
@@ -63,6 +63,10 @@ PAGE = ROOT / "docs" / "reading.md"
             (long_roles.MIN_ITEMS, long_roles.MIN_ROWS_PER_ITEM),
         ),
         ("if at least (.*) % of the smaller set of ids", (100 * join.MIN_OVERLAP,)),
+        (
+            "is grave if at least (.*) items, and more than (.*) % of those with two labels",
+            (joined_labels.MIN_CONFLICTS, 100 * joined_labels.MAX_CONFLICTS),
+        ),
         (
             "apart from at most (.*) % of the rows. .* less than (.*) % of the runs",
             (100 * order.MAX_DISPLACED, 100 * order.DEPENDENT_RUNS),

@@ -215,7 +215,7 @@ def read_panel(paths: Sequence[str | os.PathLike[str] | Any], options: PanelOpti
     check_alike(tables, folders)
     joined = join_tables(tables, labels, options)
     table = replace(joined.table, notes=(*folders, *joined.table.notes))
-    panel = panel_of(table, joined.options, joined.joins)
+    panel = panel_of(table, joined.options, joined.joins, joined.warnings)
     panel.given = options
     return panel
 
@@ -261,7 +261,7 @@ def _open_large(path: Any, labels: RawTable | None, options: PanelOptions) -> Pa
     head = StreamedTable(path, CHUNK_SIZE, options.encoding)
     try:
         joined = join_tables([head.table], labels, options)
-        panel = panel_of(joined.table, joined.options, joined.joins)
+        panel = panel_of(joined.table, joined.options, joined.joins, joined.warnings)
         panel.given = options
         if panel.reading.problem is None:
             panel.opened = head.stream(panel.reading, panel.classes, panel.schema, options, joined.labels)
@@ -271,7 +271,12 @@ def _open_large(path: Any, labels: RawTable | None, options: PanelOptions) -> Pa
         raise
 
 
-def panel_of(table: RawTable, options: PanelOptions, joins: list[Join] | None = None) -> Panel:
+def panel_of(
+    table: RawTable,
+    options: PanelOptions,
+    joins: list[Join] | None = None,
+    warnings: Sequence[DataWarning] = (),
+) -> Panel:
     """Infer the roles of the columns of one table, and make items of its rows.
 
     Parameters
@@ -282,6 +287,8 @@ def panel_of(table: RawTable, options: PanelOptions, joins: list[Join] | None = 
         What the user says.
     joins : list of Join, optional
         How the table was made of several files.
+    warnings : sequence of DataWarning
+        What may be wrong with these files.
     """
     joins = joins or []
     table = _without_prefix(table)
@@ -301,8 +308,9 @@ def panel_of(table: RawTable, options: PanelOptions, joins: list[Join] | None = 
     else:
         reading, classes = infer_wide(known)
     panel = Panel(
-        table.file, table, options, reading, known.profiles, classes, joins, complete=table.complete
-    )
+        table.file, table, options, reading, known.profiles, classes, joins, list(warnings),
+        complete=table.complete,
+    )  # fmt: skip
     if reading.problem is None:
         _build(panel)
     else:

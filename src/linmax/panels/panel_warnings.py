@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linmax.panels.build import ChunkBuilder, vote_codes
+from linmax.panels.joined_labels import conflict_warning
 from linmax.panels.roles.several_labels import several_labels
 from linmax.panels.roles.wide_scores import are_counts
 from linmax.streams import Chunk
@@ -61,13 +62,12 @@ def table_warnings(panel: Panel, builder: ChunkBuilder) -> Iterator[DataWarning]
             "repeated-votes", "note",
             f"{builder.repeated:,} times an expert votes again on an item; its last vote is used",
         )  # fmt: skip
-    if builder.conflicting:
-        yield DataWarning(
-            "conflicting-labels", "note",
-            f"{builder.conflicting:,} items have two different labels; they count as not labelled",
-        )  # fmt: skip
     chunk = panel.chunk
     assert chunk is not None
+    if count := builder.conflicting:
+        labelled = count + sum(label is not None for label in chunk.labels.tolist())
+        text = f"{count:,} of {labelled:,} labelled items have two different labels"
+        yield conflict_warning(f"{text}; they count as not labelled", count, labelled)
     if chunk.raw_labels is not None:
         missing = chunk.labels.tolist().count(None)
         if missing:

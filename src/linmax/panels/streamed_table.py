@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from linmax.panels.build import ChunkBuilder
 from linmax.panels.formats.records import check_number_of_columns, records_table
-from linmax.panels.join import LabelColumn
+from linmax.panels.joined_labels import LabelColumn
 from linmax.panels.roles.classes import ClassNames
 from linmax.panels.roles.column_role import ColumnRole, PanelOptions, Reading, matches, profile_table
 from linmax.panels.roles.wide_roles import WideRoles
