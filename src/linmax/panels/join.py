@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from linmax.panels.join_experts import has_expert_column, join_experts
-from linmax.panels.joined_labels import LabelColumn, conflict_warning, describe_conflicts
+from linmax.panels.joined_labels import LabelColumn, conflict_warning, describe_conflicts, whitespace_note
 from linmax.panels.keys import Join, common_form, count_matches, key_examples, key_texts
 from linmax.panels.roles import names
 from linmax.panels.roles.classes import ClassNames
@@ -172,6 +172,8 @@ def _join_labels(table: RawTable, labels: RawTable, options: PanelOptions, joins
     for label in candidates:
         values, ids = strip_missing(labels.data.column(label).combine_chunks(), options.missing), None
         conflicting = None
+        if right_profiles[label].merged:
+            warnings.append(whitespace_note(right_profiles[label].merged))
         if keys is not None:
             ids, values, conflicting = _unique_labels(keys[1], values)
             if count := len(conflicting):
@@ -190,8 +192,9 @@ def _join_labels(table: RawTable, labels: RawTable, options: PanelOptions, joins
         data = one.add_to(data)
     if len(columns) == 1:
         warnings += _own_labels(table, labels, options, columns[0])
-        if warnings and table.complete and data.column(columns[0].name).null_count == data.num_rows:
-            raise StreamError(f"no item has a label: {warnings[-1].text}")
+        conflicts = [one.text for one in warnings if one.code == "conflicting-labels"]
+        if conflicts and table.complete and data.column(columns[0].name).null_count == data.num_rows:
+            raise StreamError(f"no item has a label: {conflicts[-1]}")
     joined_table = replace(table, data=data, notes=(*table.notes, *labels.notes))
     joined = _joined(joined_table, labels, options, joins, columns)
     return joined._replace(warnings=tuple(warnings))

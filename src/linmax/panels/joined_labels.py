@@ -137,6 +137,13 @@ def conflict_warning(text: str, items: int, labelled: int) -> DataWarning:
     return DataWarning("conflicting-labels", "grave" if are_many else "note", text)
 
 
+def whitespace_note(merged: tuple[str, ...]) -> DataWarning:
+    """Return a note on labels that differ only by whitespace around them; `merged` has some of them."""
+    shown = " and ".join(map(repr, merged))
+    text = f"labels that differ only by whitespace around them, such as {shown}, are one class"
+    return DataWarning("spelling", "note", text)
+
+
 def describe_conflicts(found: Conflicts, file: str, labels: str) -> str:
     """Return a sentence on items that have a label in two files, without what becomes of them."""
     shown = " and ".join(map(short_repr, found.example))

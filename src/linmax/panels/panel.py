@@ -14,7 +14,7 @@ from linmax.panels.folder import check_alike, list_tables
 from linmax.panels.join import join_tables
 from linmax.panels.keys import Join
 from linmax.panels.panel_warnings import table_warnings, vote_warnings
-from linmax.panels.roles.classes import MIN_LABELS, ClassNames
+from linmax.panels.roles.classes import MIN_LABELS, ClassNames, ignore_case
 from linmax.panels.roles.column_role import PanelOptions, ProfiledTable, Reading, as_dict
 from linmax.panels.roles.long_roles import infer_long
 from linmax.panels.roles.profile import MISSING, ColumnProfile, profile_columns
@@ -332,8 +332,10 @@ def _long_classes(reading: Reading, profiles: dict[str, ColumnProfile], options:
     if options.known_classes is not None:
         return ClassNames(options.known_classes, options.classes, options.missing)
     source = reading.column("label") or reading.column("vote")
-    counts = profiles[source].counts if source else {}
-    return ClassNames(counts, options.classes, options.missing)
+    values = list(profiles[source].counts) if source else []
+    return ClassNames(
+        ignore_case(values) if options.ignore_case else values, options.classes, options.missing
+    )
 
 
 def _build(panel: Panel) -> None:

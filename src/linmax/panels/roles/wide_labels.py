@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from linmax.panels.roles import names
-from linmax.panels.roles.classes import MIN_LABELS, ClassNames
+from linmax.panels.roles.classes import MIN_LABELS, ClassNames, ignore_case
 from linmax.panels.roles.column_role import ProfiledTable
 from linmax.panels.roles.evidence import Evidence
 from linmax.panels.roles.one_hot import ZERO_ONE
@@ -191,10 +191,7 @@ class LabelFinder:
             if not self.evidence.is_class_minus_one(label, votes):
                 values = [value for value in values if value not in negative]  # not labelled
         if self.options.ignore_case:
-            first: dict[str, Any] = {}
-            for value in values:
-                first.setdefault(str(value).strip().casefold(), value)
-            values = list(first.values())
+            values = ignore_case(values)
         found = ClassNames(values, self.options.classes, self.options.missing)
         return found if profile.present >= MIN_LABELS else self._with_voted(found, profile)
 
@@ -245,8 +242,11 @@ class LabelFinder:
         shared: Counter[Any] = Counter(value for one in discrete for value in one.counts)
         values = [value for value, columns in shared.items() if columns > 1] or list(shared)
         voted = _without_abstentions(values, discrete)
+        abstains = len(voted) < len(values)
+        if self.options.ignore_case:
+            voted = ignore_case(voted)
         found = ClassNames(voted, self.options.classes, self.options.missing)
-        if len(voted) < len(values) and found.find("-1") is None:
+        if abstains and found.find("-1") is None:
             found.abstaining = frozenset({"-1"})
         return found
 
