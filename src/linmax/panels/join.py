@@ -98,7 +98,7 @@ def join_tables(tables: Sequence[RawTable], labels: RawTable | None, options: Pa
     if labels is None and len(votes) > 1:
         labels = _find_labels(votes)
         votes = [table for table in votes if table is not labels]
-    votes = [merge_one_hot(table, options) for table in votes]
+    votes = [table if "experts" in table.hints else merge_one_hot(table, options) for table in votes]
     joins: list[Join] = []
     table = votes[0] if len(votes) == 1 else join_experts(votes, options, joins)
     if labels is None:
@@ -205,9 +205,10 @@ def _own_labels(
 ) -> Iterator[DataWarning]:
     """Warn if labels of a file contradict those that the table has itself."""
     classes = ClassNames(column.values.drop_null().unique().to_pylist(), (), options.missing)
+    experts = {*table.hints.get("experts", ()), *table.hints.get("file_experts", ())}
     for name in table.data.column_names:
         is_same = name == column.name
-        is_named = names.truth_strength(name) == 2 and not has_expert_column(table)
+        is_named = names.truth_strength(name) == 2 and not has_expert_column(table) and name not in experts
         if not is_same and (
             not is_named or matches(name, (*options.ignore, *options.attributes, *(options.experts or ())))
         ):

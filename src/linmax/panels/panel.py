@@ -18,7 +18,7 @@ from linmax.panels.roles.classes import MIN_LABELS, ClassNames, ignore_case
 from linmax.panels.roles.column_role import PanelOptions, ProfiledTable, Reading, as_dict
 from linmax.panels.roles.long_roles import infer_long
 from linmax.panels.roles.profile import MISSING, ColumnProfile, profile_columns
-from linmax.panels.roles.table_layout import check_second_header, drop_strays, swap_transposed
+from linmax.panels.roles.table_layout import check_second_header, drop_strays, name_voters, swap_transposed
 from linmax.panels.roles.wide_roles import infer_wide
 from linmax.panels.stored import reading_by_name, restore_reading
 from linmax.panels.streamed_table import StreamedTable
@@ -27,7 +27,6 @@ from linmax.streams import Chunk, Schema, Stream, StreamError
 from linmax.validation import DataWarning
 
 CHUNK_SIZE = 100_000
-VOTES_PREFIX = "votes."
 MAX_BYTES, MAX_CELLS = 1 << 25, 1 << 23
 """Larger text files, and Parquet files with more cells, are read in chunks if they can be."""
 STREAMED = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".arrow", ".feather", ".gz", ".zst")
@@ -222,7 +221,7 @@ def read_panel(paths: Sequence[str | os.PathLike[str] | Any], options: PanelOpti
 
 def _load(path: Any, options: PanelOptions) -> RawTable:
     table = load_table(path, header=options.header, encoding=options.encoding, sheet=options.sheet)
-    return swap_transposed(table)
+    return name_voters(swap_transposed(table))
 
 
 def _load_named(path: Any, options: PanelOptions) -> RawTable:
@@ -291,14 +290,15 @@ def panel_of(
         What may be wrong with these files.
     """
     joins = joins or []
-    table = _without_prefix(table)
+    table = name_voters(table)
     check_second_header(table)
     table = drop_strays(table, options)
     if not table.data.num_rows and options.needs_label:
         raise StreamError(f"{table.file} has no rows; it needs at least one below the header")
     profiles = profile_columns(table.coded_data, options.missing)
     known = ProfiledTable(table.file, table.data, profiles, options, table.hints)
-    long = None if options.is_stored else infer_long(known)
+    is_wide = options.is_stored or "experts" in table.hints or "scores" in table.hints
+    long = None if is_wide else infer_long(known)
     if options.is_stored:
         reading, classes = restore_reading(options.like or {}, known)
     elif long is not None:
@@ -317,15 +317,6 @@ def panel_of(
         panel.warnings += [*reading.warnings, *(DataWarning("reading", "note", one) for one in table.notes)]
     panel.warnings.sort(key=lambda one: one.severity)  # grave comes before note
     return panel
-
-
-def _without_prefix(table: RawTable) -> RawTable:
-    """Return a table with experts named without the "votes." of JSON objects such as {"votes": {...}}."""
-    columns = table.data.column_names
-    short = [name.removeprefix(VOTES_PREFIX) for name in columns]
-    if short == columns or len(set(short)) < len(short):
-        return table
-    return replace(table, data=table.data.rename_columns(short))
 
 
 def _long_classes(reading: Reading, profiles: dict[str, ColumnProfile], options: PanelOptions) -> ClassNames:

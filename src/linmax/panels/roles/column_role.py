@@ -147,8 +147,9 @@ class ProfiledTable:
     options : PanelOptions
         What the user says.
     hints : dict
-        Roles that the format fixes: "label", "id" and "attributes", and for long tables "shape" and "columns"
-        (item, expert, vote); also "reasons" by column, and "candidates" for the label.
+        Roles that the format fixes: "label", "id", "attributes", "experts" and "scores", and for long tables
+        "shape" and "columns" (item, expert, vote); also "reasons" by column, "candidates" for the label, and
+        "file_experts", the columns of votes that are named after their files.
     """
 
     file: str
