@@ -131,6 +131,7 @@ class Panel:
         return {
             "file": self.file,
             "format": self.table.format,
+            "unit": self.table.unit,
             "shape": self.reading.shape,
             "items": None if self.chunk is None else self.chunk.items,
             "classes": [str(name) for name in self.classes.names[:1000]],
@@ -200,6 +201,7 @@ def read_panel(paths: Sequence[str | os.PathLike[str] | Any], options: PanelOpti
         options = replace(options, missing=tuple(set(options.missing) - set(options.classes)))
     labels = None if options.labels is None else _load(options.labels, options)
     paths, folders = list_tables(paths)
+    _check_given_once(paths)
     if len(paths) == 1 and options.header and (paths[0] == "-" or _is_large(paths[0])):
         panel = _open_large(paths[0], labels, options)
         if paths[0] == "-" or not _needs_memory(panel):
@@ -217,6 +219,20 @@ def read_panel(paths: Sequence[str | os.PathLike[str] | Any], options: PanelOpti
     panel = panel_of(table, joined.options, joined.joins, joined.warnings)
     panel.given = options
     return panel
+
+
+def _check_given_once(paths: Sequence[Any]) -> None:
+    """Refuse a file that is given twice, which would be two experts."""
+    seen: dict[str, str] = {}
+    for path in paths:
+        if not isinstance(path, str | os.PathLike):
+            continue
+        name = os.fspath(path)
+        place = os.path.realpath(name) if os.path.exists(name) else name
+        if place in seen:
+            same = "" if seen[place] == name else f" (as {seen[place]} and as {name})"
+            raise StreamError(f"{os.path.basename(name)} is given twice{same}; name each file once")
+        seen[place] = name
 
 
 def _load(path: Any, options: PanelOptions) -> RawTable:
