@@ -8,7 +8,7 @@ import pytest
 
 from linmax.cli import fuse_start
 from linmax.inputs import label_order as order
-from linmax.panels import join, panel
+from linmax.panels import join, joined_labels, panel
 from linmax.panels.formats import excel, limits
 from linmax.panels.roles import (
     chance_votes,
@@ -64,12 +64,17 @@ PAGE = ROOT / "docs" / "reading.md"
         ),
         ("if at least (.*) % of the smaller set of ids", (100 * join.MIN_OVERLAP,)),
         (
+            "is grave if at least (.*) items, and more than (.*) % of those with two labels",
+            (joined_labels.MIN_CONFLICTS, 100 * joined_labels.MAX_CONFLICTS),
+        ),
+        (
             "apart from at most (.*) % of the rows. .* less than (.*) % of the runs",
             (100 * order.MAX_DISPLACED, 100 * order.DEPENDENT_RUNS),
         ),
         (
-            "Files of up to (.*) MB are read into memory. .* the first (.*) rows decide",
-            (panel.MAX_BYTES >> 20, panel.CHUNK_SIZE),
+            "Files of up to (.*) MB are read into memory; Parquet files of up to (.*) cells are. .* the first"
+            " (.*) rows decide",
+            (panel.MAX_BYTES >> 20, panel.MAX_CELLS, panel.CHUNK_SIZE),
         ),
         ("workbooks of more than (.*) MB are refused", (excel.MAX_UNPACKED >> 20,)),
         (
@@ -96,3 +101,9 @@ def test_the_page_names_the_learner_for_many_classes_and_the_texts_that_are_miss
     listed = row.partition("by default ")[2].partition(" and empty cells")[0].strip("`").split(", ")
     assert ("", *listed) == profile.MISSING
     assert order.BLOCKS_PER_CLASS == 2  # "at most two blocks per class"
+
+
+def test_the_page_on_commands_has_the_same_limit_of_files_in_memory() -> None:
+    text = " ".join((ROOT / "docs" / "commands.md").read_text(encoding="utf-8").split())
+    found = re.findall(r"Files of more than (\d+) MB, Parquet files of more than (\d+) million cells", text)
+    assert found == [(str(panel.MAX_BYTES >> 20), str(panel.MAX_CELLS // 10**6))]

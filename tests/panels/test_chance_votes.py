@@ -53,3 +53,9 @@ def test_the_association_of_random_votes_has_mean_0_and_deviation_1(votes, label
 def test_constant_votes_are_associated_with_nothing():
     assert association([0] * 50, [0, 1] * 25) == 0.0
     assert association([0, 1], [0, 1]) == 0.0
+
+
+def test_labels_of_one_class_are_not_agreed_with_by_chance():
+    panel = read_columns(dict.fromkeys(("gpt", "claude", "truth"), ["a"] * 300))
+    assert experts_of(panel) == ["claude", "gpt"]
+    assert codes_of(panel) == {"single-class": "note"}

@@ -150,3 +150,28 @@ def test_objects_on_standard_input_are_read_like_a_file(
     assert whole.chunk is not None
     assert [row for chunk in chunks for row in chunk.vote_dicts()] == whole.chunk.vote_dicts()
     assert [name for chunk in chunks for name in chunk.labels.tolist()] == whole.chunk.labels.tolist()
+
+
+@pytest.mark.parametrize("classes", ["abc", "012"])
+def test_a_label_that_only_later_rows_have_is_a_label(streamed, classes):
+    columns = panel_columns(classes=classes)
+    late = "9" if classes == "012" else "late"
+    columns["label"][50:55] = [late] * 5
+    with streamed(columns).stream() as stream:
+        labels = [str(label) for chunk in stream for label in chunk.labels.tolist()]
+    assert labels == columns["label"]
+
+
+def test_a_model_reads_the_votes_of_a_large_file_with_its_own_classes(streamed):
+    columns = panel_columns(classes="abc")
+    columns["m0"][30] = columns["label"][30] = columns["label"][3] = "new"
+    known = {"experts": ["m0", "m1", "m2"], "classes": ["a", "b", "c"], "closed": True}
+
+    def items():
+        with streamed(columns, like=known, needs_label=False).stream() as stream:
+            return concat_chunks(list(stream))
+
+    labelled = items()
+    assert labelled.labels.tolist() == columns.pop("label")
+    assert labelled.votes.to_pylist() == items().votes.to_pylist()
+    assert labelled.votes["m0"].to_pylist() == [None if vote == "new" else vote for vote in columns["m0"]]

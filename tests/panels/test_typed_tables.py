@@ -104,7 +104,7 @@ def test_an_archive_with_votes_names_the_roles(tmp_path: Path) -> None:
     np.savez(path, votes=np.array([[0, 1]]), experts=np.array(["ann", "bob"]), labels=np.array([1]))
     table = load_table(path)
     assert table.data.to_pydict() == {"ann": [0], "bob": [1], "labels": [1]}
-    assert table.hints == {"label": "labels"}
+    assert table.hints == {"label": "labels", "experts": ("ann", "bob")}
 
 
 def test_svmlight_is_a_label_and_attributes(tmp_path: Path) -> None:

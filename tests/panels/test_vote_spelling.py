@@ -2,9 +2,19 @@
 
 import random
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from tests.panels.small_tables import CLASSES, codes_of, labels_of, panel_columns, read_columns
+from linmax.panels.panel import read_panel
+from tests.panels.small_tables import (
+    CLASSES,
+    codes_of,
+    labels_of,
+    panel_columns,
+    read_columns,
+    write_files,
+)
 
 ITEMS = 60
 
@@ -103,3 +113,70 @@ def test_votes_1_0_and_true_are_votes_for_label_1():
     columns["m0"] = [float(one) for one in columns["m0"]]
     columns["m1"] = [bool(one) for one in columns["m1"]]
     assert {one[name] for one in read_columns(columns).chunk.vote_dicts() for name in one} == {"0", "1"}
+
+
+def with_spaces(labels):
+    return [label + " " if i % 3 == 0 else label for i, label in enumerate(labels)]
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_labels_that_differ_by_whitespace_around_them_are_one_class_and_noted(tmp_path, format):
+    columns = panel_columns(ITEMS)
+    expected = columns["label"]
+    columns["label"] = with_spaces(expected)
+    if format == "csv":
+        panel = read_columns(columns)
+    else:
+        pq.write_table(pa.table(columns), tmp_path / "v.parquet")
+        panel = read_panel([tmp_path / "v.parquet"])
+    assert sorted(panel.classes.names) == sorted(CLASSES)
+    assert labels_of(panel) == expected
+    (found,) = panel.warnings
+    assert (found.code, found.severity) == ("spelling", "note")
+    assert found.text.endswith("around them, such as 'billing ' and 'billing', are one class")
+
+
+def test_whitespace_around_all_labels_is_not_worth_a_note():
+    columns = panel_columns(ITEMS)
+    expected = columns["label"]
+    panel = read_columns({**columns, "label": [f" {label} " for label in expected]})
+    assert labels_of(panel) == expected
+    assert not panel.warnings
+
+
+def test_whitespace_around_labels_of_a_file_of_labels_is_noted(tmp_path):
+    columns = panel_columns(ITEMS)
+    ids, labels = [f"t{i:02}" for i in range(ITEMS)], columns.pop("label")
+    tables = {"v.csv": {"id": ids, **columns}, "gold.csv": {"id": ids, "truth": with_spaces(labels)}}
+    panel = read_panel(write_files(tmp_path, tables))
+    assert labels_of(panel) == labels
+    assert codes_of(panel) == {"spelling": "note"}
+
+
+@pytest.mark.parametrize("shape", ["wide", "long"])
+def test_labels_that_differ_by_whitespace_between_words_are_two_classes_and_noted(shape):
+    columns = panel_columns(ITEMS, ("not sure", "sure"))
+    columns["label"][0] = "not  sure"
+    if shape == "long":
+        rows = [(t, name) for t in range(ITEMS) for name in ("m0", "m1", "m2")]
+        columns = {
+            "task": [f"t{t}" for t, _ in rows],
+            "worker": [name for _, name in rows],
+            "answer": [columns[name][t] for t, name in rows],
+            "truth": [columns["label"][t] for t, _ in rows],
+        }
+    panel = read_columns(columns)
+    assert sorted(panel.classes.names) == ["not  sure", "not sure", "sure"]
+    assert codes_of(panel)["label-spelling"] == "note"
+    panel = read_columns(columns, ignore_case=True)
+    assert len(panel.classes.names) == 2
+    assert "label-spelling" not in codes_of(panel)
+
+
+def test_case_of_votes_without_labels_can_be_ignored():
+    columns = panel_columns(ITEMS)
+    del columns["label"]
+    columns["m0"] = [vote.title() for vote in columns["m0"]]
+    columns["m1"][:3] = [vote.title() for vote in columns["m1"][:3]]
+    panel = read_columns(columns, label="", ignore_case=True)
+    assert len(panel.classes.names) == len(CLASSES)

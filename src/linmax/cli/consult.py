@@ -16,7 +16,7 @@ from linmax.cli.inputs import (
     load_model,
     name_rows,
     open_for_model,
-    unknown_votes,
+    print_unknown_votes,
 )
 from linmax.cli.options import FilesOptions
 from linmax.cli.output import check_output, print_message, print_table
@@ -25,6 +25,7 @@ from linmax.evaluate.recorded_votes import RecordedVotes, join_recorded, recorde
 from linmax.fusion import Fusion
 from linmax.fusion.consult.settlement import NEVER_SETTLED
 from linmax.report.decision_sentences import strategy_table, why_nothing_is_saved
+from linmax.validation import count_noun
 
 
 def consult(model: Path, read: FilesOptions, options: ConsultOptions) -> Replay:
@@ -47,12 +48,11 @@ def consult(model: Path, read: FilesOptions, options: ConsultOptions) -> Replay:
     if not found or not sum(len(one.votes) for one in found):
         raise ValueError(f"{panel.file} has no rows")
     items = join_recorded(found, len(fusion.classes))
-    if votes := unknown_votes(panel):  # these were read as abstentions
-        print_message(f"{votes} of {panel.file} name no class that {model} knows: they abstain")
-    if items.new_votes or items.new_labels:
+    print_unknown_votes(panel, str(model), abstain=True)
+    if items.new_labels:
         print_message(
-            f"{items.new_votes:,} votes and {items.new_labels:,} labels of {panel.file} name no class that"
-            f" {model} knows: the votes abstain, and the labels are not counted"
+            f"{count_noun(items.new_labels, 'label')} of {panel.file} name no class that {model} knows: these"
+            " items are not counted"
         )
     prices = None if options.prices is None else _prices(options.prices, fusion, model)
     replay = replay_consultations(

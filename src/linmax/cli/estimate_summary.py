@@ -92,7 +92,7 @@ def _classes_table(found: UnlabelledEstimate) -> Table:
 def _items_table(found: UnlabelledEstimate) -> Table:
     table = _new_table("item", *["estimated class"] * found.available, "why")
     for one in found.next_items:
-        cells = [shorten(name_item(one), 30)]
+        cells = [shorten(name_item(one, found.unit), 30)]
         cells += [shorten(one.prediction, 24)] * found.available
         table.add_row(*map(Text, [*cells, one.reason]))
     return table

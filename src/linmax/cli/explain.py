@@ -20,6 +20,7 @@ from linmax.cli.inputs import (
     load_model,
     name_rows,
     open_for_model,
+    print_unknown_votes,
 )
 from linmax.cli.options import ExplainOptions
 from linmax.cli.output import format_key, format_number, print_message, shorten
@@ -122,7 +123,11 @@ def explain_item(model: Path, read: ExplainOptions) -> ExplainedItem:
             why = fusion.explain_one(votes if chunk.votes is not None else None, attributes=attributes)
     values = {("attribute", name): value for name, value in (attributes or {}).items()}
     values |= {expert_owner(name): vote for name, vote in votes.items()}
-    return _explained(str(model), file, chunk, values, why)
+    found = _explained(str(model), file, chunk, values, why)
+    print_unknown_votes(panel, str(model))
+    if found.truth is not None and found.truth not in fusion.classes:
+        print_message(f"the label of the item, {short_repr(found.truth)}, is no class that {model} knows")
+    return found
 
 
 def find_item(stream: Stream, read: ExplainOptions) -> Chunk:

@@ -222,7 +222,7 @@ def print_without_labels(console: Console, panel: Panel, options: FuseOptions) -
                 " file of labels with --labels"
             )
     assert panel.chunk is not None
-    found = estimate(panel.chunk, file=panel.file)
+    found = estimate(panel.chunk, file=panel.file, unit=panel.table.unit)
     if options.report is not None:
         from linmax.report.estimate_page import write_estimate_page
 

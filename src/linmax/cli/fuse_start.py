@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from linmax.cli.cost_files import read_mistake_costs
@@ -75,7 +76,10 @@ def start_session(options: FuseOptions, stream: Stream, panel: Panel) -> Start:
             mistake_costs=None if costs is None else read_mistake_costs(costs, panel.classes.names),
             cost_margins=options.cost_margins,
         )
-        return Start(fusion, NO_PREFIX, None, False, [] if options.learner else notes, fingerprint)
+        notes = [] if options.learner else notes
+        return Start(
+            fusion, NO_PREFIX, None, False, [*notes, *_unused_abstain(options.abstain, panel)], fingerprint
+        )
     fusion = load(options.start)
     notes = fusion.notes.pop(NOTE, {})
     start = Start(fusion, NO_PREFIX, None, False, [], fingerprint)
@@ -125,6 +129,23 @@ def parse_abstain(text: str | None, stream: Stream, panel: Panel) -> Any:
     if text is None:
         return "-1" if is_text and _has_integer_labels(stream) else DEFAULT
     return int(text) if not is_text and text.removeprefix("-").isdecimal() else text
+
+
+def _unused_abstain(text: str | None, panel: Panel) -> list[DataWarning]:
+    """A note if no vote is the one that --abstain names."""
+    if text in (None, "none"):
+        return []
+    role = "vote" if panel.reading.shape == "long" else "expert"
+    votes = {
+        str(value) for one in panel.reading.columns(role) for value in panel.profiles[one.name].counts
+    }  # fmt: skip
+    if text in votes:
+        return []
+    close = get_close_matches(str(text), sorted(votes), 1)
+    first = "" if panel.complete else "the first rows of "
+    similar = f"; {close[0]!r} is similar" if close else ""
+    sentence = f"no vote in {first}{panel.file} is {text!r}, which --abstain names{similar}"
+    return [DataWarning("reading", "note", sentence)]
 
 
 def _has_integer_labels(stream: Stream) -> bool:

@@ -47,8 +47,8 @@ def print_summary(console: Console, found: Findings) -> None:
     _print_coverage(console, found)
     for sentence in describe_decisions(found):
         console.print(Text(to_plain_text(sentence)), soft_wrap=True)
-    _print_items(console, "Hardest items (confident but wrong)", found.hardest)
-    _print_items(console, "Label these next (smallest margins)", found.next_labels)
+    _print_items(console, "Hardest items (confident but wrong)", found.hardest, found.unit)
+    _print_items(console, "Label these next (smallest margins)", found.next_labels, found.unit)
     console.print(Text(found.bound[:1].upper() + found.bound[1:]), soft_wrap=True)
     for note in found.notes:
         console.print(Text(note, style="dim"), soft_wrap=True)
@@ -147,15 +147,15 @@ def _print_coverage(console: Console, found: Findings) -> None:
         )
 
 
-def _print_items(console: Console, title: str, items: Iterable[ItemRecord]) -> None:
-    texts = [describe_item(one) for one in list(items)[:MAX_ITEMS]]
+def _print_items(console: Console, title: str, items: Iterable[ItemRecord], unit: str) -> None:
+    texts = [describe_item(one, unit) for one in list(items)[:MAX_ITEMS]]
     if texts:
         console.print(Text(f"{title}: {', '.join(texts)}."), soft_wrap=True)
 
 
-def describe_item(item: ItemRecord) -> str:
-    """The id of an item, or its line in the file, and its prediction and label."""
-    name = f"line {item.line}" if item.id is None else shorten(item.id, 30)
+def describe_item(item: ItemRecord, unit: str) -> str:
+    """The id of an item, or its line or row in the file, and its prediction and label."""
+    name = f"{unit} {item.line}" if item.id is None else shorten(item.id, 30)
     truth = "" if item.truth is None else f", truth {shorten(item.truth, 20)}"
     return f"{name} (predicted {shorten(item.guess, 20)}{truth})"
 

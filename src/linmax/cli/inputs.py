@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 
 from linmax import spec
 from linmax.cli.options import ColumnOptions, FilesOptions
+from linmax.cli.output import print_message
 from linmax.fusion import Fusion, load
 from linmax.panels.panel import Panel
+from linmax.panels.roles.column_role import matches
 from linmax.panels.stored import SCHEMA_NOTE, reading_for
 from linmax.spec import Learner
 from linmax.streams import Chunk, Schema, StreamError
-from linmax.streams.schema import short_list, split_score_column
+from linmax.streams.schema import short_list, short_repr, split_score_column
 from linmax.validation import DataWarning, count_noun
 
 SHUFFLE_SEED = 0
@@ -214,7 +216,7 @@ def open_for_model(read: ColumnOptions, fusion: Fusion, paths: Sequence[str] | N
     A model that does not say how its file was read finds its experts by their names.
     """
     like = reading_for(fusion, stored=not read.names_columns, by_name=read.experts is None)
-    if "votes" not in fusion.needs and not read.attributes and (like is None or "columns" not in like):
+    if "votes" not in fusion.needs and not read.attributes and "columns" not in like:
         raise ValueError("the model learns from attributes; name their columns with --attributes")
     if isinstance(read, FilesOptions):
         return require_reading(read.open(like, needs_label=False), read.paths, labels=False)
@@ -224,12 +226,14 @@ def open_for_model(read: ColumnOptions, fusion: Fusion, paths: Sequence[str] | N
 
 def ignored_columns(panel: Panel) -> list[str]:
     """Columns that could have been experts, and that the model does not know."""
-    if panel.options.like is None:
+    if not panel.options.is_stored and not panel.options.is_by_name:
         return []
     return [
         one.name
         for one in panel.reading.columns("ignored")
-        if panel.profiles[one.name].is_discrete and not panel.profiles[one.name].is_unique
+        if not matches(one.name, panel.options.ignore)
+        and panel.profiles[one.name].is_discrete
+        and not panel.profiles[one.name].is_unique
     ]
 
 
@@ -247,7 +251,34 @@ def count_names(names: list[Any], noun: str) -> str:
     return f"{count_noun(len(names), noun)} ({short_list(names)})"
 
 
-def unknown_votes(panel: Panel) -> str:
-    """How many votes name no class of a model; nothing if all do."""
-    found = next((one for one in panel.warnings if one.code == "votes-never-labels"), None)
-    return "" if found is None else found.text.partition(" are ")[0]
+def unknown_votes(panel: Panel) -> dict[str, int]:
+    """Votes that name no class of the model that a panel was read for, and how often each occurs."""
+    role = "vote" if panel.reading.shape == "long" else "expert"
+    found: dict[str, int] = {}
+    for one in panel.reading.columns(role):
+        for value, count in panel.profiles[one.name].counts.items():
+            if panel.classes.find(value) is None:
+                found[str(value)] = found.get(str(value), 0) + count
+    return found
+
+
+def describe_unknown_classes(counts: dict[Any, int], noun: str, where: str, model: str, effect: str) -> str:
+    """One sentence on votes or labels that name no class of a model.
+
+    >>> describe_unknown_classes({"refund": 2}, "vote", "new.csv", "m.linmax", "they abstain")
+    "2 votes of new.csv name no class that m.linmax knows ('refund'): they abstain"
+    """
+    number = sum(counts.values())
+    verb = "names" if number == 1 else "name"
+    shown = short_list(map(short_repr, counts), 4)
+    return f"{count_noun(number, noun)} of {where} {verb} no class that {model} knows ({shown}): {effect}"
+
+
+def print_unknown_votes(panel: Panel, model: str, *, abstain: bool = False) -> None:
+    """Say which votes name no class of a model, and what becomes of them."""
+    found = unknown_votes(panel)
+    if not found:
+        return
+    effect = "they abstain" if abstain or panel.options.is_closed else "each is a class of its own"
+    rows = "" if panel.complete else f"the first {panel.table.data.num_rows:,} rows of "
+    print_message(describe_unknown_classes(found, "vote", f"{rows}{panel.file}", model, effect))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,11 +15,12 @@ from linmax.cli.inputs import (
     check_needs,
     count_names,
     describe_unknown,
+    describe_unknown_classes,
     ignored_columns,
     load_model,
     name_rows,
     open_for_model,
-    unknown_votes,
+    print_unknown_votes,
 )
 from linmax.cli.options import FilesOptions
 from linmax.cli.output import ProgressBar, check_output, print_message, progress_bar
@@ -28,8 +30,12 @@ from linmax.evaluate.decision_summary import CONFIDENCE
 from linmax.evaluate.predictions import PredictedChunk, predict_chunks, write_part
 from linmax.fusion import Fusion
 from linmax.fusion.model_file import is_model
+from linmax.panels.panel import Panel
 from linmax.streams import PredictionWriter, Stream
 from linmax.validation import count_noun
+
+LABEL_WARNINGS = ("conflicting-labels", "unmatched-labels")
+"""Warnings on labels, which are told if predictions are compared with labels."""
 
 
 class Summary(NamedTuple):
@@ -51,6 +57,8 @@ class Summary(NamedTuple):
         Attributes of the model that are not in the file.
     answered : int or None
         The number of answers under an error limit; None if there is none.
+    unknown_labels : dict
+        Labels that name no class of the model, and how often each occurs; these rows are not correct.
     """
 
     rows: int
@@ -60,6 +68,7 @@ class Summary(NamedTuple):
     absent: list[Any]
     absent_attributes: list[Any]
     answered: int | None
+    unknown_labels: dict[Any, int]
 
     def __str__(self) -> str:
         text = f"{count_noun(self.rows, 'row')} predicted"
@@ -90,7 +99,7 @@ def predict(model: Path, read: FilesOptions, options: PredictOptions) -> Summary
         if first is not None:
             check_needs(fusion, first, str(model), stream.schema.file)
         with writer:
-            summary = _write_all(fusion, stream, writer, model, bar, options)
+            summary = _write_all(fusion, panel, stream, writer, model, bar, options)
     file = stream.schema.file
     unknown = [*ignored_columns(panel), *summary.unknown]
     if unknown:
@@ -100,8 +109,14 @@ def predict(model: Path, read: FilesOptions, options: PredictOptions) -> Summary
     if summary.absent_attributes:
         lacking = count_names(summary.absent_attributes, "attribute")
         print_message(f"{file} lacks {lacking} of {model}: zeros are used instead")
-    if votes := unknown_votes(panel):
-        print_message(f"{votes} of {file} name no class that {model} knows: they abstain")
+    print_unknown_votes(panel, str(model))
+    if labels := summary.unknown_labels:
+        is_closed = panel.options.is_closed
+        effect = "these rows count as wrong" + " unless a vote names the class, too" * (not is_closed)
+        print_message(describe_unknown_classes(labels, "label", file, str(model), effect))
+    for one in panel.warnings:
+        if summary.labelled and one.code in LABEL_WARNINGS:
+            print_message(one.text)
     if options.max_error is not None:
         threshold = fusion.answer_threshold(options.max_error)
         if threshold.probability == math.inf:
@@ -112,6 +127,7 @@ def predict(model: Path, read: FilesOptions, options: PredictOptions) -> Summary
 
 def _write_all(
     fusion: Fusion,
+    panel: Panel,
     stream: Stream,
     writer: PredictionWriter,
     model: Path,
@@ -121,6 +137,7 @@ def _write_all(
     rows = labelled = correct = answered = 0
     seen: dict[Any, None] = {}
     columns: set[Any] = set()
+    classes, unknown_labels = {*fusion.classes, *panel.classes.names}, Counter[Any]()
     for part in _predictions(fusion, stream, options):
         columns |= _columns_of(part.chunk.attributes)
         if not seen:
@@ -131,6 +148,7 @@ def _write_all(
         answered += 0 if part.answers is None else sum(answer is not None for answer in part.answers)
         labels, hits = part.count_hits()
         labelled, correct = labelled + labels, correct + hits
+        unknown_labels += part.unknown_labels(classes)
         bar.update(rows)
     known = set(fusion.experts)
     compared = "votes" in fusion.needs and seen and known
@@ -142,6 +160,7 @@ def _write_all(
         [name for name in fusion.experts if name not in seen] if compared else [],
         [name for name in _known_columns(fusion) if name not in columns] if columns else [],
         None if options.max_error is None else answered,
+        dict(unknown_labels),
     )
 
 

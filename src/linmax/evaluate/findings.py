@@ -325,6 +325,11 @@ class Findings:
     consultations: Replay | None = None
     schema: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def unit(self) -> str:
+        """What the numbers of items in the file count, "line" or "row"; tables such as Parquet have rows."""
+        return str(self.schema.get("unit", "line"))
+
     def as_json(self) -> dict[str, Any]:
         """Return the findings as values that JSON has; numbers that are not finite become None."""
         values: dict[str, Any] = to_json(vars(self))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -59,6 +60,17 @@ class PredictedChunk(NamedTuple):
         known = np.array([label is not None for label in labels.tolist()], bool)
         hits = np.array(self.guesses, object) == np.array(labels, object)
         return int(known.sum()), int((hits & known).sum())
+
+    def unknown_labels(self, classes: Collection[Any]) -> Counter[Any]:
+        """Return the labels that name none of the classes of a model, and how often each occurs.
+
+        Parameters
+        ----------
+        classes : collection
+            The classes of the model.
+        """
+        labels = [] if self.chunk.labels is None else self.chunk.labels.tolist()
+        return Counter(label for label in labels if label is not None and label not in classes)
 
 
 def predict_chunks(

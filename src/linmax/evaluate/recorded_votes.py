@@ -34,9 +34,9 @@ class RecordedVotes(NamedTuple):
         The scores, if experts answer with scores.
     attributes : pyarrow.Table, list of dict, or None
         The attributes, if the learner reads them.
-    new_votes, new_labels : int
-        How many votes and labels name classes that the session does not know: the votes abstain, and the
-        labels are not counted.
+    new_labels : int
+        How many labels name classes that the session does not know; they are not counted. Votes for such
+        classes abstain.
     """
 
     votes: Ints
@@ -44,7 +44,6 @@ class RecordedVotes(NamedTuple):
     labels: Ints
     scores: Floats | None = None
     attributes: Any = None
-    new_votes: int = 0
     new_labels: int = 0
 
 
@@ -74,7 +73,6 @@ def recorded_votes(fusion: Fusion, chunk: Chunk) -> RecordedVotes:
     else:
         scores = _dense(given, chunk.items, n, k)
         votes = np.where(scores.any(axis=2), scores.argmax(axis=2), -1)
-    new_votes = int(((given.label if isinstance(given, Sparse) else votes) >= k).sum())
     votes[votes >= k] = -1  # classes that the session does not know
     available = votes >= 0
     if hasattr(chunk.votes, "column_names"):  # an Arrow table
@@ -87,7 +85,7 @@ def recorded_votes(fusion: Fusion, chunk: Chunk) -> RecordedVotes:
             for label in chunk.labels.tolist()
         ]
         new_labels = sum(label is not None for label in chunk.labels.tolist()) - int((labels >= 0).sum())
-    return RecordedVotes(votes, available, labels, scores, attributes, new_votes, new_labels)
+    return RecordedVotes(votes, available, labels, scores, attributes, new_labels)
 
 
 def join_recorded(parts: Sequence[RecordedVotes], classes: int) -> RecordedVotes:
@@ -115,10 +113,8 @@ def join_recorded(parts: Sequence[RecordedVotes], classes: int) -> RecordedVotes
         attributes = pa.concat_tables([part.attributes for part in parts])
     elif parts[0].attributes is not None:
         attributes = [row for part in parts for row in part.attributes]
-    return RecordedVotes(
-        votes, available, labels, scores, attributes,
-        sum(part.new_votes for part in parts), sum(part.new_labels for part in parts),
-    )  # fmt: skip
+    new_labels = sum(part.new_labels for part in parts)
+    return RecordedVotes(votes, available, labels, scores, attributes, new_labels)
 
 
 def _dense(given: Any, items: int, n: int, k: int) -> Floats:

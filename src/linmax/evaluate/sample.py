@@ -43,7 +43,7 @@ class ItemRecord(NamedTuple):
     row : int
         The number of the item in the stream, from 0.
     line : int
-        The line of the file, from 1.
+        The line or row of the file, from 1.
     id : object
         The identifier of the item, or None.
     guess : object

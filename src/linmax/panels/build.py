@@ -35,6 +35,9 @@ class ChunkBuilder:
         The classes.
     keep : bool
         Whether votes for what is never a label count as votes for a class of their own.
+    keep_labels : bool
+        Whether labels that name none of the classes are read as they are written; otherwise, and if they are
+        -1, they are missing.
     missing : tuple of str
         Cells that are read as missing.
 
@@ -53,9 +56,14 @@ class ChunkBuilder:
         classes: ClassNames,
         *,
         keep: bool,
+        keep_labels: bool = False,
         missing: tuple[str, ...],
     ) -> None:
         self.reading, self.classes, self.keep, self.missing = reading, classes, keep, missing
+        self.keep_labels, self.label_classes = keep_labels, classes
+        if keep_labels:  # texts, because labels beside classes that are integers may be texts
+            self.label_classes = ClassNames(map(str, classes.names), (), tuple(classes.missing))
+            self.label_classes.abstaining = frozenset({"-1"})
         self.decoder = ColumnDecoder(file, unit, text=True, ignore_case=False)
         self.repeated = self.conflicting = 0
         self.per_cent: dict[str, bool] = {}
@@ -115,10 +123,17 @@ class ChunkBuilder:
         return encoded if pa.types.is_string(encoded.dictionary.type) else encoded.dictionary_decode()
 
     def _labels(self, column: Any) -> Any:
-        encoded = self.classes.encode(_labels(column))
-        return (
-            encoded if pa.types.is_string(encoded.dictionary.type) else to_numpy(encoded.dictionary_decode())
-        )
+        encoded = self.label_classes.encode(_labels(column), keep=self.keep_labels)
+        if not self.classes.are_integers:
+            return encoded
+        return self._whole_labels(encoded.dictionary.to_pylist(), _indices(encoded))
+
+    def _whole_labels(self, names: list[Any], codes: Codes) -> NDArray[Any]:
+        """Return labels beside classes that are integers; those that are no integers are texts."""
+        whole = [_integer(name) if (found := self.classes.find(name)) is None else found for name in names]
+        if whole and all(type(name) is int for name in whole) and (codes >= 0).all():
+            return np.array(whole, np.int64)[codes]
+        return np.array([*whole, None], object)[codes]
 
     def _numbers(self, data: Any, name: str, lines: Codes) -> Floats:
         column = strip_missing(single_chunk(data.column(name)), self.missing)
@@ -208,8 +223,8 @@ class ChunkBuilder:
 
     def _long_labels(self, column: Any, item: Codes, items: int) -> Any:
         """Return the label of each item; None if it has none, or two different ones."""
-        encoded = self.classes.encode(_plain(column))
-        codes = np.asarray(pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False), np.int64)
+        encoded = self.label_classes.encode(_plain(column), keep=self.keep_labels)
+        codes = _indices(encoded)
         rows = np.flatnonzero((codes >= 0) & (item >= 0))
         found = np.full(items, -1, np.int64)
         found[item[rows]] = codes[rows]
@@ -218,8 +233,7 @@ class ChunkBuilder:
         found[wrong] = -1
         names = encoded.dictionary.to_pylist()
         if self.classes.are_integers:
-            labels: NDArray[Any] = np.array([*names, None], object)[found]
-            return labels if (found < 0).any() else labels.astype(np.int64)
+            return self._whole_labels(names, found)
         return pa.DictionaryArray.from_arrays(pa.array(found.astype(np.int32), mask=found < 0), names)
 
 
@@ -240,9 +254,7 @@ def vote_codes(votes: Any, names: Sequence[Any]) -> dict[Any, tuple[Codes, Codes
             column = single_chunk(votes.column(name))
             column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
             classes = np.array([*(index.get(one, -1) for one in column.dictionary.to_pylist()), -1], np.int64)
-            codes = classes[
-                np.asarray(pc.fill_null(column.indices, -1).to_numpy(zero_copy_only=False), np.int64)
-            ]
+            codes = classes[_indices(column)]
             at = np.flatnonzero(codes >= 0)
             found[name] = (at, codes[at])
     elif votes is not None:
@@ -285,8 +297,17 @@ def _plain(column: Any) -> Any:
 def _codes(array: Any) -> tuple[Codes, list[Any]]:
     """Return an integer for each cell, -1 where it is null, and the value of each integer."""
     encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
-    indices = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
-    return np.asarray(indices, np.int64), encoded.dictionary.to_pylist()
+    return _indices(encoded), encoded.dictionary.to_pylist()
+
+
+def _indices(encoded: Any) -> Codes:
+    """Return the indices of a dictionary array, -1 where it is null."""
+    return np.asarray(pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False), np.int64)
+
+
+def _integer(name: Any) -> Any:
+    """Return a text of digits as an integer, and others as they are."""
+    return int(name) if str(name).removeprefix("-").isdecimal() else name
 
 
 def _last_rows(key: Codes) -> Codes:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -10,13 +11,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from linmax.panels.join_experts import has_expert_column, join_experts
-from linmax.panels.keys import Join, common_form, count_matches, key_examples, key_texts, normal_form
+from linmax.panels.joined_labels import LabelColumn, conflict_warning, describe_conflicts, whitespace_note
+from linmax.panels.keys import Join, common_form, count_matches, key_examples, key_texts
 from linmax.panels.roles import names
-from linmax.panels.roles.column_role import PanelOptions
+from linmax.panels.roles.classes import ClassNames
+from linmax.panels.roles.column_role import PanelOptions, matches
 from linmax.panels.roles.one_hot import merge_one_hot
 from linmax.panels.roles.profile import ColumnProfile, profile_column, profile_columns, strip_missing
 from linmax.panels.table import RawTable
 from linmax.streams.schema import StreamError, missing_column, short_list, short_repr
+from linmax.validation import DataWarning
 
 MIN_OVERLAP = 0.5
 """Ids under different names are joined if at least this share of the smaller set is in both."""
@@ -26,48 +30,6 @@ FILE_WORDS = frozenset(
 """Words in the name of a file of labels."""
 MIN_KEYS = 20
 """Fewer different values are no ids, unless their name says so."""
-
-
-class LabelColumn(NamedTuple):
-    """Labels of another file, as a column of a table.
-
-    Attributes
-    ----------
-    name : str
-        The name of the column.
-    key : str or None
-        The column of ids of the table; None if the labels are joined by row.
-    ids : pyarrow.Array or None
-        The ids of the labels.
-    values : pyarrow.Array
-        The labels.
-    is_normalised : bool
-        Whether the ids are compared without case, whitespace and leading zeros.
-    """
-
-    name: str
-    key: str | None
-    ids: Any
-    values: Any
-    is_normalised: bool = False
-
-    def add_to(self, data: Any) -> Any:
-        """Return a table with this column; an own column of this name counts where there is no label.
-
-        Parameters
-        ----------
-        data : pyarrow.Table
-            The table.
-        """
-        column = self.values
-        if self.key is not None:
-            keys = key_texts(data.column(self.key))
-            keys = normal_form(keys) if self.is_normalised else keys
-            column = column.take(pc.index_in(keys, value_set=self.ids))
-        if self.name in data.column_names:
-            column = _coalesce(column, data.column(self.name).combine_chunks())
-            data = data.drop_columns([self.name])
-        return data.append_column(self.name, column)
 
 
 class Joined(NamedTuple):
@@ -88,6 +50,8 @@ class Joined(NamedTuple):
         then, and its hints the problem, so that readings of the table have it, too.
     suggestion : dict of str to str or None
         Options that solve the problem.
+    warnings : tuple of DataWarning
+        What may be wrong with the labels.
     """
 
     table: RawTable
@@ -96,6 +60,7 @@ class Joined(NamedTuple):
     labels: LabelColumn | None = None
     problem: str | None = None
     suggestion: dict[str, str] | None = None
+    warnings: tuple[DataWarning, ...] = ()
 
 
 def join_tables(tables: Sequence[RawTable], labels: RawTable | None, options: PanelOptions) -> Joined:
@@ -133,7 +98,7 @@ def join_tables(tables: Sequence[RawTable], labels: RawTable | None, options: Pa
     if labels is None and len(votes) > 1:
         labels = _find_labels(votes)
         votes = [table for table in votes if table is not labels]
-    votes = [merge_one_hot(table, options) for table in votes]
+    votes = [table if "experts" in table.hints else merge_one_hot(table, options) for table in votes]
     joins: list[Join] = []
     table = votes[0] if len(votes) == 1 else join_experts(votes, options, joins)
     if labels is None:
@@ -202,25 +167,65 @@ def _join_labels(table: RawTable, labels: RawTable, options: PanelOptions, joins
         left, right = key_texts(table.data.column(left_key)), key_texts(labels.data.column(right_key))
         left, right, is_normalised = common_form(left, right)
         keys = left, right
-    data, notes = table.data, [*table.notes, *labels.notes]
+    data, warnings = table.data, list[DataWarning]()
     columns: list[LabelColumn] = []
     for label in candidates:
         values, ids = strip_missing(labels.data.column(label).combine_chunks(), options.missing), None
+        conflicting = None
+        if right_profiles[label].merged:
+            warnings.append(whitespace_note(right_profiles[label].merged))
         if keys is not None:
-            ids, values, conflicts = _unique_labels(keys[1], values)
-            if conflicts:
-                notes.append(
-                    f"{conflicts} ids of {labels.file} have two different labels, which are not used"
-                )
+            ids, values, conflicting = _unique_labels(keys[1], values)
+            if count := len(conflicting):
+                every = count + len(ids)
+                text = f"{count:,} of {every:,} ids of {labels.file} have two different labels"
+                warnings.append(conflict_warning(f"{text}; they count as not labelled", count, every))
             if not columns:
                 found = count_matches(
                     labels.file, str(left_key), str(right_key), keys[0], ids, is_normalised=is_normalised
                 )
                 _check_matched(found, keys, table)
                 joins.append(found)
-        columns.append(LabelColumn(_name_in(table, label, labels), left_key, ids, values, is_normalised))
-        data = columns[-1].add_to(data)
-    return _joined(replace(table, data=data, notes=tuple(notes)), labels, options, joins, columns)
+        name = _name_in(table, label, labels)
+        one = LabelColumn(name, left_key, ids, values, is_normalised, conflicting, options.missing)
+        columns.append(one)
+        data = one.add_to(data)
+    if len(columns) == 1:
+        warnings += _own_labels(table, labels, options, columns[0])
+        conflicts = [one.text for one in warnings if one.code == "conflicting-labels"]
+        if conflicts and table.complete and data.column(columns[0].name).null_count == data.num_rows:
+            raise StreamError(f"no item has a label: {conflicts[-1]}")
+    joined_table = replace(table, data=data, notes=(*table.notes, *labels.notes))
+    joined = _joined(joined_table, labels, options, joins, columns)
+    return joined._replace(warnings=tuple(warnings))
+
+
+def _own_labels(
+    table: RawTable, labels: RawTable, options: PanelOptions, column: LabelColumn
+) -> Iterator[DataWarning]:
+    """Warn if labels of a file contradict those that the table has itself."""
+    classes = ClassNames(column.values.drop_null().unique().to_pylist(), (), options.missing)
+    experts = {*table.hints.get("experts", ()), *table.hints.get("file_experts", ())}
+    for name in table.data.column_names:
+        is_same = name == column.name
+        is_named = names.truth_strength(name) == 2 and not has_expert_column(table) and name not in experts
+        if not is_same and (
+            not is_named or matches(name, (*options.ignore, *options.attributes, *(options.experts or ())))
+        ):
+            continue
+        profile = profile_column(name, table.data[name], options.missing)
+        if not is_same and (not profile.is_discrete or classes.share(profile.counts) < MIN_OVERLAP):
+            continue
+        found = column.conflicts_with(table.data, name)
+        if not found.items:
+            continue
+        where = f"{'the first rows of ' * (not table.complete)}{table.file}"
+        text = describe_conflicts(found, where, labels.file)
+        if is_same:
+            text += "; they count as not labelled, so correct the labels of one file"
+        else:
+            text += f"; {name} is not used, so pass --ignore {shlex.quote(name)} if it is no label"
+        yield conflict_warning(text, found.items, found.compared)
 
 
 def _joined(
@@ -266,12 +271,6 @@ def _check_matched(join: Join, keys: tuple[Any, Any], table: RawTable) -> None:
         )
 
 
-def _coalesce(first: Any, second: Any) -> Any:
-    if first.type != second.type:
-        first, second = first.cast(pa.string()), second.cast(pa.string())
-    return pc.coalesce(first, second)
-
-
 def _candidates(
     labels: RawTable, profiles: dict[str, ColumnProfile], key: str | None, options: PanelOptions
 ) -> list[str]:
@@ -292,14 +291,15 @@ def _candidates(
     )
 
 
-def _unique_labels(keys: Any, labels: Any) -> tuple[Any, Any, int]:
-    """Return each id once, with its label; ids with two different labels have none."""
+def _unique_labels(keys: Any, labels: Any) -> tuple[Any, Any, Any]:
+    """Return each id with one label, its label, and the ids with two different labels."""
     table = pa.table({"key": keys, "label": labels})
     table = table.filter(pc.and_(pc.is_valid(table["key"]), pc.is_valid(table["label"])))
     groups = table.group_by("key").aggregate([("label", "min"), ("label", "count_distinct")])
-    unique = groups.filter(pc.equal(groups["label_count_distinct"], 1))
-    conflicts = groups.num_rows - unique.num_rows
-    return unique["key"].combine_chunks(), unique["label_min"].combine_chunks(), conflicts
+    is_unique = pc.equal(groups["label_count_distinct"], 1)
+    unique, others = groups.filter(is_unique), groups.filter(pc.invert(is_unique))
+    found = (unique["key"], unique["label_min"], others["key"])
+    return tuple(column.combine_chunks() for column in found)
 
 
 # --- keys

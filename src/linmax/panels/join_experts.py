@@ -52,13 +52,17 @@ def join_experts(tables: list[RawTable], options: PanelOptions, joins: list[Join
     for name in every:
         if name not in different:
             columns[name] = _first_present([part[name] for part in parts])
+    voting = []
     for expert, part in zip(experts, parts, strict=True):
         own = [name for name in part if name in different]
         for name in own:
             columns[_column_name(expert, name, own)] = part[name]
+            if len(own) == 1 or names.has_word(name, names.VOTE_WORDS):
+                voting.append(_column_name(expert, name, own))
     data = pa.table(list(columns.values()), names=list(columns))
     lines = first.lines if len(first.lines) == data.num_rows else np.arange(1, data.num_rows + 1)
     hints = {name: value for name, value in first.hints.items() if name in ("label", "id", "reasons")}
+    hints["file_experts"] = tuple(voting)
     if key is not None:
         hints |= {"id": key, "reasons": {**hints.get("reasons", {}), key: "joins the files"}}
     notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))

@@ -14,11 +14,11 @@ from linmax.panels.folder import check_alike, list_tables
 from linmax.panels.join import join_tables
 from linmax.panels.keys import Join
 from linmax.panels.panel_warnings import table_warnings, vote_warnings
-from linmax.panels.roles.classes import MIN_LABELS, ClassNames
+from linmax.panels.roles.classes import MIN_LABELS, ClassNames, ignore_case
 from linmax.panels.roles.column_role import PanelOptions, ProfiledTable, Reading, as_dict
 from linmax.panels.roles.long_roles import infer_long
 from linmax.panels.roles.profile import MISSING, ColumnProfile, profile_columns
-from linmax.panels.roles.table_layout import check_second_header, drop_strays, swap_transposed
+from linmax.panels.roles.table_layout import check_second_header, drop_strays, name_voters, swap_transposed
 from linmax.panels.roles.wide_roles import infer_wide
 from linmax.panels.stored import reading_by_name, restore_reading
 from linmax.panels.streamed_table import StreamedTable
@@ -27,7 +27,6 @@ from linmax.streams import Chunk, Schema, Stream, StreamError
 from linmax.validation import DataWarning
 
 CHUNK_SIZE = 100_000
-VOTES_PREFIX = "votes."
 MAX_BYTES, MAX_CELLS = 1 << 25, 1 << 23
 """Larger text files, and Parquet files with more cells, are read in chunks if they can be."""
 STREAMED = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".arrow", ".feather", ".gz", ".zst")
@@ -104,7 +103,8 @@ class Panel:
             reading.column("label"), reading.column("id"),
             tuple(one.name for one in reading.columns("attribute")),
             tuple(one.name for one in reading.roles if one.role in ("ignored", "time")),
-            is_open and self.options.experts is None and self.options.like is None,
+            is_open and self.options.experts is None and not self.options.is_stored
+            and not self.options.is_by_name,
         )  # fmt: skip
 
     def stream(self) -> Stream:
@@ -131,6 +131,7 @@ class Panel:
         return {
             "file": self.file,
             "format": self.table.format,
+            "unit": self.table.unit,
             "shape": self.reading.shape,
             "items": None if self.chunk is None else self.chunk.items,
             "classes": [str(name) for name in self.classes.names[:1000]],
@@ -200,6 +201,7 @@ def read_panel(paths: Sequence[str | os.PathLike[str] | Any], options: PanelOpti
         options = replace(options, missing=tuple(set(options.missing) - set(options.classes)))
     labels = None if options.labels is None else _load(options.labels, options)
     paths, folders = list_tables(paths)
+    _check_given_once(paths)
     if len(paths) == 1 and options.header and (paths[0] == "-" or _is_large(paths[0])):
         panel = _open_large(paths[0], labels, options)
         if paths[0] == "-" or not _needs_memory(panel):
@@ -214,14 +216,28 @@ def read_panel(paths: Sequence[str | os.PathLike[str] | Any], options: PanelOpti
     check_alike(tables, folders)
     joined = join_tables(tables, labels, options)
     table = replace(joined.table, notes=(*folders, *joined.table.notes))
-    panel = panel_of(table, joined.options, joined.joins)
+    panel = panel_of(table, joined.options, joined.joins, joined.warnings)
     panel.given = options
     return panel
 
 
+def _check_given_once(paths: Sequence[Any]) -> None:
+    """Refuse a file that is given twice, which would be two experts."""
+    seen: dict[str, str] = {}
+    for path in paths:
+        if not isinstance(path, str | os.PathLike):
+            continue
+        name = os.fspath(path)
+        place = os.path.realpath(name) if os.path.exists(name) else name
+        if place in seen:
+            same = "" if seen[place] == name else f" (as {seen[place]} and as {name})"
+            raise StreamError(f"{os.path.basename(name)} is given twice{same}; name each file once")
+        seen[place] = name
+
+
 def _load(path: Any, options: PanelOptions) -> RawTable:
     table = load_table(path, header=options.header, encoding=options.encoding, sheet=options.sheet)
-    return swap_transposed(table)
+    return name_voters(swap_transposed(table))
 
 
 def _load_named(path: Any, options: PanelOptions) -> RawTable:
@@ -260,7 +276,7 @@ def _open_large(path: Any, labels: RawTable | None, options: PanelOptions) -> Pa
     head = StreamedTable(path, CHUNK_SIZE, options.encoding)
     try:
         joined = join_tables([head.table], labels, options)
-        panel = panel_of(joined.table, joined.options, joined.joins)
+        panel = panel_of(joined.table, joined.options, joined.joins, joined.warnings)
         panel.given = options
         if panel.reading.problem is None:
             panel.opened = head.stream(panel.reading, panel.classes, panel.schema, options, joined.labels)
@@ -270,7 +286,12 @@ def _open_large(path: Any, labels: RawTable | None, options: PanelOptions) -> Pa
         raise
 
 
-def panel_of(table: RawTable, options: PanelOptions, joins: list[Join] | None = None) -> Panel:
+def panel_of(
+    table: RawTable,
+    options: PanelOptions,
+    joins: list[Join] | None = None,
+    warnings: Sequence[DataWarning] = (),
+) -> Panel:
     """Infer the roles of the columns of one table, and make items of its rows.
 
     Parameters
@@ -281,27 +302,31 @@ def panel_of(table: RawTable, options: PanelOptions, joins: list[Join] | None = 
         What the user says.
     joins : list of Join, optional
         How the table was made of several files.
+    warnings : sequence of DataWarning
+        What may be wrong with these files.
     """
     joins = joins or []
-    table = _without_prefix(table)
+    table = name_voters(table)
     check_second_header(table)
     table = drop_strays(table, options)
     if not table.data.num_rows and options.needs_label:
         raise StreamError(f"{table.file} has no rows; it needs at least one below the header")
     profiles = profile_columns(table.coded_data, options.missing)
     known = ProfiledTable(table.file, table.data, profiles, options, table.hints)
-    long = None if options.is_stored else infer_long(known)
+    is_wide = options.is_stored or "experts" in table.hints or "scores" in table.hints
+    long = None if is_wide else infer_long(known)
     if options.is_stored:
         reading, classes = restore_reading(options.like or {}, known)
     elif long is not None:
         reading, classes = long, _long_classes(long, known.profiles, options)
-    elif options.like is not None:
-        reading, classes = reading_by_name(options.like, known)
+    elif options.is_by_name:
+        reading, classes = reading_by_name(options.like or {}, known)
     else:
         reading, classes = infer_wide(known)
     panel = Panel(
-        table.file, table, options, reading, known.profiles, classes, joins, complete=table.complete
-    )
+        table.file, table, options, reading, known.profiles, classes, joins, list(warnings),
+        complete=table.complete,
+    )  # fmt: skip
     if reading.problem is None:
         _build(panel)
     else:
@@ -310,30 +335,28 @@ def panel_of(table: RawTable, options: PanelOptions, joins: list[Join] | None = 
     return panel
 
 
-def _without_prefix(table: RawTable) -> RawTable:
-    """Return a table with experts named without the "votes." of JSON objects such as {"votes": {...}}."""
-    columns = table.data.column_names
-    short = [name.removeprefix(VOTES_PREFIX) for name in columns]
-    if short == columns or len(set(short)) < len(short):
-        return table
-    return replace(table, data=table.data.rename_columns(short))
-
-
 def _long_classes(reading: Reading, profiles: dict[str, ColumnProfile], options: PanelOptions) -> ClassNames:
+    if options.known_classes is not None:
+        return ClassNames(options.known_classes, options.classes, options.missing)
     source = reading.column("label") or reading.column("vote")
-    counts = profiles[source].counts if source else {}
-    return ClassNames(counts, options.classes, options.missing)
+    values = list(profiles[source].counts) if source else []
+    return ClassNames(
+        ignore_case(values) if options.ignore_case else values, options.classes, options.missing
+    )
 
 
 def _build(panel: Panel) -> None:
     """Make the items, and find out what may be wrong."""
     reading, table = panel.reading, panel.table
-    label = reading.column("label")
+    label, options = reading.column("label"), panel.options
     labelled = panel.profiles[label].present if label else 0
-    keep = not panel.options.is_stored and (label is None or labelled < MIN_LABELS or not table.complete)
+    is_predicted = options.known_classes is not None
+    keep = is_predicted or label is None or labelled < MIN_LABELS or not table.complete
+    keep &= not options.is_closed
     builder = ChunkBuilder(
-        table.file, table.unit, reading, panel.classes, keep=keep, missing=panel.options.missing
-    )
+        table.file, table.unit, reading, panel.classes, keep=keep, keep_labels=is_predicted,
+        missing=options.missing,
+    )  # fmt: skip
     panel.chunk = builder.chunk(table.coded_data if reading.shape == "wide" else table.data, table.lines)
     panel.warnings += [*reading.warnings, *table_warnings(panel, builder), *vote_warnings(panel, keep)]
     panel.warnings += [DataWarning("reading", "note", sentence) for sentence in table.notes]

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linmax.panels.build import ChunkBuilder, vote_codes
+from linmax.panels.joined_labels import conflict_warning, whitespace_note
+from linmax.panels.roles.classes import folded
 from linmax.panels.roles.several_labels import several_labels
 from linmax.panels.roles.wide_scores import are_counts
 from linmax.streams import Chunk
-from linmax.streams.columns import normalize
 from linmax.streams.schema import short_list, short_repr
 from linmax.validation import DataWarning
 
@@ -61,13 +62,12 @@ def table_warnings(panel: Panel, builder: ChunkBuilder) -> Iterator[DataWarning]
             "repeated-votes", "note",
             f"{builder.repeated:,} times an expert votes again on an item; its last vote is used",
         )  # fmt: skip
-    if builder.conflicting:
-        yield DataWarning(
-            "conflicting-labels", "note",
-            f"{builder.conflicting:,} items have two different labels; they count as not labelled",
-        )  # fmt: skip
     chunk = panel.chunk
     assert chunk is not None
+    if count := builder.conflicting:
+        labelled = count + sum(label is not None for label in chunk.labels.tolist())
+        text = f"{count:,} of {labelled:,} labelled items have two different labels"
+        yield conflict_warning(f"{text}; they count as not labelled", count, labelled)
     if chunk.raw_labels is not None:
         missing = chunk.labels.tolist().count(None)
         if missing:
@@ -110,6 +110,9 @@ def vote_warnings(panel: Panel, keep: bool) -> Iterator[DataWarning]:
             f"{respelled:,} votes are spelled unlike the labels (case, whitespace, 1.0 for 1, or yes for 1),"
             " and count for the class of the same name",
         )  # fmt: skip
+    label = panel.reading.column("label")
+    if label is not None and panel.profiles[label].merged:
+        yield whitespace_note(panel.profiles[label].merged)
     alike = _spelled_alike(classes.names)
     if alike:
         yield DataWarning(
@@ -133,9 +136,9 @@ def vote_warnings(panel: Panel, keep: bool) -> Iterator[DataWarning]:
 
 def _spelled_alike(names: list[Any]) -> list[Any]:
     """Return the classes that others differ from by case or whitespace only, and these others."""
-    groups: dict[str | None, list[Any]] = {}
+    groups: dict[str, list[Any]] = {}
     for name in names:
-        groups.setdefault(normalize(str(name)), []).append(name)
+        groups.setdefault(folded(str(name)), []).append(name)
     return [name for group in groups.values() if len(group) > 1 for name in group]
 
 
@@ -154,6 +157,9 @@ def _label_warnings(panel: Panel, chunk: Chunk) -> Iterator[DataWarning]:
     total = int((labels >= 0).sum())
     if not total:
         return
+    if len(used := np.unique(labels[labels >= 0])) == 1 and panel.complete:
+        only = panel.classes.names[used[0]]
+        yield DataWarning("single-class", "note", f"all labels are {short_repr(only)}")
     votes = vote_codes(chunk.votes, panel.classes.names)
     voted = np.zeros(len(index) + 1, bool)
     errors: dict[Any, tuple[float, int]] = {}

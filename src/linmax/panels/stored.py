@@ -24,8 +24,8 @@ LEARNED = ("expert", "score", "confidence", "vote", "attribute")
 """Roles of columns that a model learns from."""
 
 
-def reading_for(fusion: Fusion, *, stored: bool = True, by_name: bool = True) -> dict[str, Any] | None:
-    """Return what a model knows of the columns of its files, for `PanelOptions.like`.
+def reading_for(fusion: Fusion, *, stored: bool = True, by_name: bool = True) -> dict[str, Any]:
+    """Return what a model knows of its files, for `PanelOptions.like`: its columns, experts or classes.
 
     Parameters
     ----------
@@ -39,7 +39,8 @@ def reading_for(fusion: Fusion, *, stored: bool = True, by_name: bool = True) ->
     like = fusion.notes.get(SCHEMA_NOTE)
     if stored and isinstance(like, dict):
         return like
-    return {"experts": fusion.experts, "classes": fusion.classes} if by_name and fusion.experts else None
+    known = {"classes": fusion.classes, "closed": isinstance(like, dict)}
+    return {**known, "experts": fusion.experts} if by_name and fusion.experts else known
 
 
 def store_reading(reading: Reading, classes: ClassNames) -> dict[str, Any]:
@@ -91,7 +92,7 @@ def restore_reading(stored: dict[str, Any], table: ProfiledTable) -> tuple[Readi
     reading : Reading
         Columns that are not in the stored reading are ignored.
     classes : ClassNames
-        The stored classes, and new ones among the labels.
+        The stored classes and, if the rows are learned, new ones among the labels.
 
     Raises
     ------
@@ -121,7 +122,7 @@ def restore_reading(stored: dict[str, Any], table: ProfiledTable) -> tuple[Readi
         missing = options.missing
     label = next((name for name, one in known.items() if one.role == "label" and name in profiles), None)
     classes = ClassNames(stored_classes, options.classes, missing)
-    if label is not None:
+    if label is not None and options.known_classes is None:
         new = [
             value for value in profiles[label].counts if classes.find(value) is None and str(value) != "-1"
         ]
@@ -161,12 +162,16 @@ def reading_by_name(known: dict[str, Any], table: ProfiledTable) -> tuple[Readin
     by_class = {str(name).lower(): str(name) for name in classes.names}
     columns = [one.name for one in profiles]
     attributes = select_columns(options.attributes, columns, file)
-    label, id = _label_column(profiles, experts, options), _id_column(profiles, experts, options)
+    ignored = select_columns(options.ignore, columns, file)
+    free = [one for one in profiles if one.name not in ignored]
+    label, id = _label_column(free, experts, options), _id_column(free, experts, options)
     roles = []
     for one in profiles:
         split = names.split_class(one.name, by_class)
         role = ColumnRole(one.name, "ignored", "the model does not know it")
-        if one.name in attributes:
+        if one.name in ignored:
+            role = ColumnRole(one.name, "ignored", "named by --ignore")
+        elif one.name in attributes:
             role = ColumnRole(one.name, "attribute", "named by --attributes")
         elif one.name in experts:
             role = ColumnRole(one.name, "expert", "an expert of the model", one.name)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from linmax.panels.build import ChunkBuilder
 from linmax.panels.formats.records import check_number_of_columns, records_table
-from linmax.panels.join import LabelColumn
+from linmax.panels.joined_labels import LabelColumn
 from linmax.panels.roles.classes import ClassNames
 from linmax.panels.roles.column_role import ColumnRole, PanelOptions, Reading, matches, profile_table
 from linmax.panels.roles.wide_roles import WideRoles
@@ -127,7 +127,8 @@ class StreamedTable:
             self.table.unit,
             reading,
             classes,
-            keep=not options.is_stored,
+            keep=not options.is_closed,
+            keep_labels=True,
             missing=options.missing,
         )
         return Stream(self.source, schema, self._wide_chunks(batches, builder, options), self.reader.num_rows)
@@ -142,25 +143,25 @@ class StreamedTable:
             if not len(batch.lines):
                 continue
             new = [name for name in batch.table.column_names if name not in known]
-            if new and options.like is None:
-                roles = _further_roles(batch.table.select(new), builder, options, self.source.name)
+            if new and not options.is_stored and not options.is_by_name:
+                roles = self._further_roles(batch.table.select(new), builder, options)
                 builder.add_roles(roles)
                 known |= {role.name for role in roles}
             yield builder.chunk(batch.table, batch.lines, first)
             first += len(batch.lines)
 
-
-def _further_roles(data: Any, builder: ChunkBuilder, options: PanelOptions, file: str) -> list[ColumnRole]:
-    """Return the roles of columns that vote, among those that the first rows do not have."""
-    others = (*options.ignore, *options.attributes)
-    names = [
-        name
-        for name in data.column_names
-        if not matches(name, others) and (options.experts is None or matches(name, options.experts))
-    ]
-    options = replace(options, experts=None if options.experts is None else tuple(names))
-    roles = WideRoles(profile_table(data.select(names), options, file))
-    return roles.infer_further(builder.classes, builder.reading.column("label"))
+    def _further_roles(self, data: Any, builder: ChunkBuilder, options: PanelOptions) -> list[ColumnRole]:
+        """Return the roles of columns that vote, among those that the first rows do not have."""
+        others = (*options.ignore, *options.attributes)
+        names = [
+            name
+            for name in data.column_names
+            if not matches(name, others) and (options.experts is None or matches(name, options.experts))
+        ]
+        options = replace(options, experts=None if options.experts is None else tuple(names))
+        hints = {"experts": self.reader.roles.get("experts", ())}
+        roles = WideRoles(profile_table(data.select(names), options, self.source.name, hints))
+        return roles.infer_further(builder.classes, builder.reading.column("label"))
 
 
 def _decoded(table: Any) -> Any:
@@ -197,7 +198,10 @@ class _JsonRecords:
     def _table(self, part: JsonRows) -> TableBatch:
         records = part.dicts
         if self._lines.nested:
-            records = [{**row, **(row.get(VOTES_KEY) or {}), VOTES_KEY: None} for row in records]
+            votes = [row.get(VOTES_KEY) or {} for row in records]
+            records = [{**row, **own, VOTES_KEY: None} for row, own in zip(records, votes, strict=True)]
+            known = (*self.roles.get("experts", ()), *(name for own in votes for name in own))
+            self.roles["experts"] = tuple(dict.fromkeys(known))
         return TableBatch(records_table(records, self._name), np.array(part.lines, np.int64))
 
     def batches(self, columns: Sequence[str], max_rows: int) -> Iterator[TableBatch]:

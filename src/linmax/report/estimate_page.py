@@ -91,6 +91,6 @@ def _context(found: UnlabelledEstimate) -> dict[str, Any]:
         "rest": found.experts[SHOWN_EXPERTS:],
         "classes": classes[:SHOWN_CLASSES],
         "omitted_classes": max(0, len(classes) - SHOWN_CLASSES),
-        "next_items": [(name_item(one), one) for one in found.next_items],
+        "next_items": [(name_item(one, found.unit), one) for one in found.next_items],
         "dash": DASH,
     }

@@ -95,14 +95,16 @@ def agreement_sentence(found: UnlabelledEstimate) -> str:
     )
 
 
-def name_item(one: ItemToLabel) -> str:
-    """Return the id of an item, or its line, or its number.
+def name_item(one: ItemToLabel, unit: str = "line") -> str:
+    """Return the id of an item, or its line or row, or its number.
 
     Parameters
     ----------
     one : ItemToLabel
         The item.
+    unit : str
+        What the line counts.
     """
     if one.id is not None:
         return label(one.id, 40)
-    return f"item {one.item}" if one.line is None else f"line {one.line}"
+    return f"item {one.item}" if one.line is None else f"{unit} {one.line}"

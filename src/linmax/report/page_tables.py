@@ -351,7 +351,7 @@ def matrix(confusion: Confusion) -> Matrix | None:
     return Matrix(list(names.values()), rows, worst, confusion.omitted + sum(items) - inside, round(width, 1))
 
 
-def item_rows(items: list[ItemRecord], experts: list[ExpertSummary]) -> list[ItemRow]:
+def item_rows(items: list[ItemRecord], experts: list[ExpertSummary], unit: str = "line") -> list[ItemRow]:
     """Return the rows of a table of items; of experts with the same vote, the most trusted come first.
 
     Parameters
@@ -360,11 +360,13 @@ def item_rows(items: list[ItemRecord], experts: list[ExpertSummary]) -> list[Ite
         The items.
     experts : list of ExpertSummary
         The experts, the most trusted first.
+    unit : str
+        What the numbers of items without an id count.
     """
     rank = {one.name: i for i, one in enumerate(experts)}
     return [
         ItemRow(
-            f"line {count(item.line)}" if item.id is None else label(item.id, 40),
+            f"{unit} {count(item.line)}" if item.id is None else label(item.id, 40),
             DASH if item.guess is None else label(item.guess, 40),
             DASH if item.truth is None else label(item.truth, 40),
             format_margin(item.margin),

@@ -45,7 +45,8 @@ class TableReader(Protocol):
     arrow_schema : pyarrow.Schema
         The columns and their types, the same for all rows.
     roles : dict
-        The columns "label", "id" and "attributes", if the format itself names them.
+        The columns "label", "id", "attributes", "experts" (votes) and "scores", if the format itself names
+        them.
     """
 
     format: str

@@ -192,6 +192,9 @@ class NpzReader:
                 name for name, (member, _) in self._columns.items() if member == "attributes"
             ),
         }
+        voting = tuple(name for name, (member, _) in self._columns.items() if member == "votes")
+        if voting:
+            self.roles["experts" if len(self._arrays["votes"].shape) == 2 else "scores"] = voting
 
     def batches(self, columns: Sequence[str], max_rows: int) -> Iterator[TableBatch]:
         """Read columns as numbers or text."""

@@ -256,10 +256,10 @@ def _check_path(path: str | os.PathLike[str]) -> Path:
 
 
 def _arrow_classes(names: Any) -> Any:
-    """Convert classes to an Arrow array; integers beyond 64 bits become text."""
+    """Convert classes to an Arrow array; integers beyond 64 bits, and those beside text, become text."""
     try:
         return pa.array(np.asarray(names).tolist())
-    except (OverflowError, pa.ArrowInvalid):
+    except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError):
         return pa.array([None if name is None else str(name) for name in names])
 
 

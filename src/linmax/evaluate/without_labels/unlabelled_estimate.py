@@ -140,6 +140,8 @@ class UnlabelledEstimate:
         What to know before reading a figure; grave ones first. With a grave one there is no estimate.
     next_items : tuple of ItemToLabel
         The items to label next.
+    unit : str
+        What their lines count, "line" or "row".
     """
 
     file: str
@@ -158,6 +160,7 @@ class UnlabelledEstimate:
     converged: bool = False
     warnings: tuple[DataWarning, ...] = ()
     next_items: tuple[ItemToLabel, ...] = field(default=(), repr=False)
+    unit: str = field(default="line", repr=False)
 
     @property
     def available(self) -> bool:
@@ -183,6 +186,7 @@ def estimate(
     *,
     ids: Any = None,
     file: str = "",
+    unit: str = "line",
     level: str = "nominal",
     classes: Any = None,
     to_label: int = 5,
@@ -198,6 +202,8 @@ def estimate(
         The ids of the items. Default: those of the chunk.
     file : str, optional
         The name of the file, for the reports.
+    unit : {"line", "row"}
+        What the lines of a chunk count, for the reports.
     level : {"nominal", "ordinal", "interval"}
         The level of Krippendorff's alpha.
     classes : iterable, optional
@@ -271,6 +277,7 @@ def estimate(
             _item_to_label(one, names[one.item], lines, fit is not None)
             for one in _next_items(table, fit, to_label, seed)
         ),
+        unit=unit,
     )
 
 

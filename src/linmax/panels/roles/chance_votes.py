@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from linmax.panels.roles import names
 from linmax.panels.roles.classes import ClassNames
@@ -23,7 +23,11 @@ MENTIONED, MIN_LETTERS, MAX_NAMED = 0.8, 3, 4
 
 
 def chance_votes(
-    roles: Sequence[ColumnRole], label: ColumnProfile, classes: ClassNames, evidence: Evidence
+    roles: Sequence[ColumnRole],
+    label: ColumnProfile,
+    classes: ClassNames,
+    evidence: Evidence,
+    declared: Collection[str] = (),
 ) -> DataWarning | None:
     """Return a note on columns that have to do with the labels no more than by chance; a grave one if all do.
 
@@ -40,12 +44,19 @@ def chance_votes(
         The classes.
     evidence : Evidence
         The rows.
+    declared : collection of str
+        Columns that the format says are experts', which are not in doubt.
     """
     voting = [one.name for one in roles if one.role == "expert"]
+    if len(classes.names) < 2:  # whoever votes agrees by chance as often as anybody can
+        return None
     if len(voting) > MAX_CHECKED or evidence.data is None or label.present < MIN_ITEMS:
         return None
     informed, doubtful = [], []
     for name in voting:
+        if name in declared:
+            informed.append(name)
+            continue
         deviations, items = evidence.agreement(name, label.name, classes)
         if max(abs(deviations), evidence.association(name, label.name, classes)) >= SIGNIFICANT:
             informed.append(name)
@@ -56,7 +67,11 @@ def chance_votes(
             continue
         is_unnamed = one.expert == one.name  # a probability without a word that says so
         positive = positive_class(classes)
-        if is_unnamed and not evidence.separates(one.name, label.name, positive, classes):
+        if (
+            one.name not in declared
+            and is_unnamed
+            and not evidence.separates(one.name, label.name, positive, classes)
+        ):
             doubtful.append(one.name)
         else:
             informed.append(one.name)

@@ -121,7 +121,7 @@ class ClassNames:
     def _find_short(self, value: Any) -> Any:
         """Return the class that a vote names, perhaps abbreviated, or None."""
         found = self._find_spelled(value)
-        return self._short.get(_folded(_text(value))) if found is None else found
+        return self._short.get(folded(_text(value))) if found is None else found
 
     def _find_spelled(self, value: Any) -> Any:
         """Return the class that a vote names without abbreviating it, or None."""
@@ -207,9 +207,23 @@ class ClassNames:
         return int(text) if text.removeprefix("-").isdecimal() else None
 
 
+def ignore_case(values: Iterable[Any]) -> list[Any]:
+    """Return values without those that differ from one before by case or whitespace only.
+
+    Examples
+    --------
+    >>> ignore_case(["Bug", "bug", "fix"])
+    ['Bug', 'fix']
+    """
+    first: dict[str, Any] = {}
+    for value in values:
+        first.setdefault(folded(str(value)), value)
+    return list(first.values())
+
+
 def _abbreviations(names: list[Any]) -> dict[str, Any]:
     """Return abbreviations of two or three classes, and what classes abbreviate, if only one is meant."""
-    by_text = {_folded(_text(name)): name for name in names}
+    by_text = {folded(_text(name)): name for name in names}
     if not 1 < len(names) <= MAX_ABBREVIATED or len(by_text) < len(names):
         return {}
     found: dict[str, Any] = {}
@@ -259,17 +273,24 @@ def _stripped(text: str) -> str:
     return " ".join(text.split())
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
+    """Return a text without its case and further whitespace.
+
+    Examples
+    --------
+    >>> folded(" Not  sure")
+    'not sure'
+    """
     return _stripped(text).casefold()
 
 
 def _numeric(text: str) -> str:
     """Return a text in which 1.0, 1 and True are the same."""
-    folded = _folded(text)
-    folded = TRUE_FALSE.get(folded, folded)
-    whole, point, zeros = folded.partition(".")
-    return whole if point and not zeros.strip("0") and whole.removeprefix("-").isdecimal() else folded
+    plain = folded(text)
+    plain = TRUE_FALSE.get(plain, plain)
+    whole, point, zeros = plain.partition(".")
+    return whole if point and not zeros.strip("0") and whole.removeprefix("-").isdecimal() else plain
 
 
-KEYS: tuple[Callable[[str], str], ...] = (_stripped, _folded, _numeric)
+KEYS: tuple[Callable[[str], str], ...] = (_stripped, folded, _numeric)
 """What two spellings of a class have in common, the strictest first."""

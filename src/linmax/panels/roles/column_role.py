@@ -50,7 +50,8 @@ class PanelOptions:
     needs_label : bool
         Whether a table without labels is a problem.
     like : dict or None
-        A stored reading (see `linmax.panels.stored`): columns have the roles that they have there.
+        What a model knows (see `linmax.panels.stored`): a stored reading, whose roles columns have; or the
+        names of its experts; or its classes alone. If it is "closed", votes for other classes abstain.
     """
 
     label: str | None = None
@@ -74,6 +75,24 @@ class PanelOptions:
     def is_stored(self) -> bool:
         """Whether the roles are those that a model has stored; `like` may also name its experts only."""
         return self.like is not None and "columns" in self.like
+
+    @property
+    def is_by_name(self) -> bool:
+        """Whether the experts are the columns with the names of a model's experts."""
+        return self.like is not None and "experts" in self.like and not self.is_stored
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether votes for classes that the model does not know abstain."""
+        return self.like is not None and (self.is_stored or bool(self.like.get("closed")))
+
+    @property
+    def known_classes(self) -> list[Any] | None:
+        """The classes of the model that predicts the rows; None if the rows are learned, or there is none.
+
+        Votes name these classes, whatever the labels are, so that labels do not change predictions.
+        """
+        return None if self.needs_label or self.like is None else list(self.like["classes"])
 
     @classmethod
     def from_keywords(cls, caller: str, given: Mapping[str, Any], **more: Any) -> PanelOptions:
@@ -128,8 +147,9 @@ class ProfiledTable:
     options : PanelOptions
         What the user says.
     hints : dict
-        Roles that the format fixes: "label", "id" and "attributes", and for long tables "shape" and "columns"
-        (item, expert, vote); also "reasons" by column, and "candidates" for the label.
+        Roles that the format fixes: "label", "id", "attributes", "experts" and "scores", and for long tables
+        "shape" and "columns" (item, expert, vote); also "reasons" by column, "candidates" for the label, and
+        "file_experts", the columns of votes that are named after their files.
     """
 
     file: str

@@ -53,6 +53,8 @@ class ColumnProfile:
         How often each value occurs; at most `MAX_VALUES` of them, the most frequent first.
     low, high : float or None
         The range of numbers.
+    merged : tuple of str
+        Some texts as they are written that differ only by whitespace around them, and are one value.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class ColumnProfile:
     counts: dict[Any, int] = field(repr=False)
     low: float | None = None
     high: float | None = None
+    merged: tuple[str, ...] = ()
 
     @property
     def present(self) -> int:
@@ -119,13 +122,13 @@ def profile_column(name: str, column: Any, missing: tuple[str, ...] = MISSING) -
         Texts that are read as a missing value; whitespace around them does not matter.
     """
     array = single_chunk(column)
-    values, counts = _count_values(array, missing)
+    values, counts, merged = _count_values(array, missing)
     is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
     kind = _type_of_texts(values, counts) if is_text else _type_of_array(values)
     low, high = _range(values) if kind in ("integer", "number") else (None, None)
     found = dict(zip(values[:MAX_VALUES].to_pylist(), counts[:MAX_VALUES].tolist(), strict=True))
     absent = len(array) - int(counts.sum())
-    return ColumnProfile(name, kind, len(array), absent, len(values), found, low, high)
+    return ColumnProfile(name, kind, len(array), absent, len(values), found, low, high, merged)
 
 
 def profile_columns(data: Any, missing: tuple[str, ...] = MISSING) -> dict[str, ColumnProfile]:
@@ -133,30 +136,35 @@ def profile_columns(data: Any, missing: tuple[str, ...] = MISSING) -> dict[str, 
     return {name: profile_column(name, data.column(name), missing) for name in data.column_names}
 
 
-def _count_values(array: Any, missing: tuple[str, ...]) -> tuple[Any, NDArray[np.int64]]:
+def _count_values(array: Any, missing: tuple[str, ...]) -> tuple[Any, NDArray[np.int64], tuple[str, ...]]:
     """Return the distinct values and how often they occur, the most frequent first, else as they appear.
 
-    Texts are stripped after they are counted, because there are few different ones.
+    Texts are stripped after they are counted, because there are few different ones; two that become equal by
+    that are returned, too.
     """
     pairs = array.value_counts()
     values, counts = pairs.field("values"), np.asarray(pairs.field("counts"))
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
+    written, merged = values, tuple[str, ...]()
     values = strip_missing(values, missing)
     if pa.types.is_floating(values.type):
         values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
     if values.null_count:
         present = values.is_valid()
-        values, counts = values.filter(present), counts[np.asarray(present)]
+        values, counts, written = values.filter(present), counts[np.asarray(present)], written.filter(present)
     encoded = values.dictionary_encode() if pa.types.is_string(values.type) else None
     if encoded is not None and len(encoded.dictionary) < len(values):  # some differ by whitespace only
         sums = np.zeros(len(encoded.dictionary), np.int64)
-        np.add.at(sums, np.asarray(encoded.indices), counts)
+        indices = np.asarray(encoded.indices)
+        np.add.at(sums, indices, counts)
         values, counts = encoded.dictionary, sums
+        first = int(np.argmax(np.bincount(indices) > 1))
+        merged = tuple(written.filter(pa.array(indices == first)).to_pylist()[:2])
     if len(counts) > 1 and (np.diff(counts) > 0).any():
         order = np.argsort(-counts, kind="stable")
-        return values.take(pa.array(order)), counts[order]
-    return values, counts
+        return values.take(pa.array(order)), counts[order], merged
+    return values, counts, merged
 
 
 def _range(values: Any) -> tuple[float, float]:

@@ -16,6 +16,7 @@ from linmax.panels.roles.profile import INTEGER, MISSING, NUMBER, profile_column
 from linmax.panels.table import RawTable
 from linmax.streams.schema import StreamError, short_list, short_repr
 
+VOTES_PREFIX = "votes."
 MIN_SWAPPED, MAX_SWAPPED = 3, 500
 """Rows of a transposed table: two experts and the labels, or more."""
 MAX_BEFORE = 5
@@ -34,6 +35,37 @@ MAX_SUMMARY = 5
 """Rows at the end of a table that may be summaries."""
 MAX_STRAY, MAX_STRAY_SHARE, MAX_INTEGERS = 3, 0.02, 20
 """Decimals among whole numbers that are no votes, and different whole numbers that a column has at most."""
+
+
+def name_voters(table: RawTable) -> RawTable:
+    """Return a table whose JSON objects such as ``{"votes": {"ann": ...}}`` are columns of experts.
+
+    They are named without the prefix "votes.", unless another column has that name.
+
+    Parameters
+    ----------
+    table : RawTable
+        The table.
+
+    Examples
+    --------
+    >>> import io
+    >>> from linmax.panels.table import load_table
+    >>> named = name_voters(load_table(io.BytesIO(b'[{"votes": {"ann": "ham"}, "y": "ham"}]')))
+    >>> named.data.column_names, named.hints
+    (['ann', 'y'], {'experts': ('ann',)})
+    """
+    columns = table.data.column_names
+    short = [name.removeprefix(VOTES_PREFIX) for name in columns]
+    if short == columns:
+        return table
+    if len(set(short)) < len(short):
+        short = columns
+    voters = tuple(
+        new for name, new in zip(columns, short, strict=True) if name.startswith(VOTES_PREFIX)
+    )  # fmt: skip
+    hints = {**table.hints, "experts": tuple(dict.fromkeys((*table.hints.get("experts", ()), *voters)))}
+    return replace(table, data=table.data.rename_columns(short), hints=hints)
 
 
 def swap_transposed(table: RawTable) -> RawTable:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from linmax.panels.roles import names
-from linmax.panels.roles.classes import MIN_LABELS, ClassNames
+from linmax.panels.roles.classes import MIN_LABELS, ClassNames, ignore_case
 from linmax.panels.roles.column_role import ProfiledTable
 from linmax.panels.roles.evidence import Evidence
 from linmax.panels.roles.one_hot import ZERO_ONE
@@ -55,6 +55,8 @@ class LabelFinder:
         self.file, self.profiles = table.file, table.profiles
         self.options, self.hints = table.options, table.hints
         self.free, self.experts, self.evidence = free, experts, evidence
+        self.declared = frozenset((*table.hints.get("experts", ()), *table.hints.get("scores", ())))
+        self.file_experts = frozenset(table.hints.get("file_experts", ()))
         self.label: str | None = None
         self.reason = ""
         self.problem: str | None = None
@@ -93,7 +95,9 @@ class LabelFinder:
     def _candidate(self) -> tuple[str, str] | None:
         """Return the column of labels and why; None if there is none, or a problem is noted."""
         free = [one for one in self.free if one.name not in (self.experts or ()) and one.type != "empty"]
+        free = [one for one in free if one.name not in self.declared]
         strong = [one for one in free if is_truth(one) and not in_series(one.name, self.profiles)]
+        strong = [one for one in strong if one.name not in self.file_experts] or strong
         usable = [one for one in strong if one.is_discrete] or strong
         if len(usable) == 1:
             return usable[0].name, "its name"
@@ -160,7 +164,7 @@ class LabelFinder:
             )
             return
         listed = ", ".join(candidates[:8]) + ", ..." * (len(candidates) > 8)
-        if not unknown or any(names.truth_strength(name) for name in candidates):
+        if not unknown or any(names.truth_strength(name) for name in candidates if name not in self.declared):
             self.suggestion = {"--label": candidates[0]}
         if unknown:
             self.problem = (
@@ -191,10 +195,7 @@ class LabelFinder:
             if not self.evidence.is_class_minus_one(label, votes):
                 values = [value for value in values if value not in negative]  # not labelled
         if self.options.ignore_case:
-            first: dict[str, Any] = {}
-            for value in values:
-                first.setdefault(str(value).strip().casefold(), value)
-            values = list(first.values())
+            values = ignore_case(values)
         found = ClassNames(values, self.options.classes, self.options.missing)
         return found if profile.present >= MIN_LABELS else self._with_voted(found, profile)
 
@@ -224,29 +225,46 @@ class LabelFinder:
         return found
 
     def _may_vote(self, label: str) -> list[ColumnProfile]:
-        """Return the columns that are neither ids, attributes nor truths."""
+        """Return the columns that are neither ids, attributes nor truths, or that the format says vote."""
         return [
             one
             for one in self.free
             if one.is_discrete and one.name != label
-            and not one.is_unique and not names.is_id_name(one.name) and not is_attribute(one.name, label)
-            and not is_other_truth(one, self.profiles) and not says_who_is_right(one)
+            and (one.name in self.declared or self._may_be_expert(one, label))
             and (self.experts is None or one.name in self.experts)
         ]  # fmt: skip
 
+    def _may_be_expert(self, one: ColumnProfile, label: str) -> bool:
+        """Whether neither its name nor its values say that a column is not an expert's."""
+        if one.is_unique or names.is_id_name(one.name):
+            return False
+        if one.name in self.file_experts and label not in self.file_experts:
+            return True
+        is_other = is_attribute(one.name, label) or is_other_truth(one, self.profiles)
+        return not is_other and not says_who_is_right(one)
+
     def shared_classes(self) -> ClassNames:
         """Return what most columns have in common, if there is no column of labels."""
-        discrete = [one for one in self.free if one.is_discrete and not names.is_id_name(one.name)]
-        discrete = [one for one in discrete if not one.is_unique]
+        discrete = [
+            one for one in self.free
+            if one.is_discrete
+            and (one.name in self.declared or not (names.is_id_name(one.name) or one.is_unique))
+        ]  # fmt: skip
         if self.experts is not None:
             discrete = [one for one in discrete if one.name in self.experts]
         else:
-            discrete = [one for one in discrete if not is_other_truth(one, self.profiles)]
+            discrete = [
+                one for one in discrete
+                if one.name in self.declared or not is_other_truth(one, self.profiles)
+            ]  # fmt: skip
         shared: Counter[Any] = Counter(value for one in discrete for value in one.counts)
         values = [value for value, columns in shared.items() if columns > 1] or list(shared)
         voted = _without_abstentions(values, discrete)
+        abstains = len(voted) < len(values)
+        if self.options.ignore_case:
+            voted = ignore_case(voted)
         found = ClassNames(voted, self.options.classes, self.options.missing)
-        if len(voted) < len(values) and found.find("-1") is None:
+        if abstains and found.find("-1") is None:
             found.abstaining = frozenset({"-1"})
         return found
 

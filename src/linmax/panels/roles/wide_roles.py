@@ -54,8 +54,10 @@ class WideRoles:
         self.experts = (
             None if options.experts is None else select_columns(options.experts, columns, table.file)
         )
+        self.declared = frozenset(self.hints.get("experts", ()))
+        self.file_experts = frozenset(self.hints.get("file_experts", ()))
         self.label: str | None = None
-        self.classes = ClassNames([], options.classes, options.missing)
+        self.classes = ClassNames(options.known_classes or [], options.classes, options.missing)
 
     def infer(self) -> Reading:
         """Return the roles of all columns, or what must be known first."""
@@ -137,6 +139,9 @@ class WideRoles:
         self.label, self.problem, self.suggestion = finder.label, finder.problem, finder.suggestion
         if self.label is not None:
             self._set(self.label, "label", finder.reason)
+        if self.options.known_classes is not None:
+            return
+        if self.label is not None:
             self.classes = finder.classes(self.label)
         elif self.options.label == "":
             self.classes = finder.shared_classes()
@@ -149,7 +154,8 @@ class WideRoles:
         named = [
             one
             for one in self._free()
-            if (self.experts is None or one.name in self.experts) and not names.says_whether_right(one.name)
+            if (self.experts is None or one.name in self.experts)
+            and (one.name in self.hints.get("scores", ()) or not names.says_whether_right(one.name))
         ]
         endings = classes_of_scores(named)
         labels = {str(name) for name in self.classes.names}
@@ -199,13 +205,13 @@ class WideRoles:
                 self._set(one.name, "expert", reason, one.name)
 
     def _why_it_votes(self, one: ColumnProfile) -> str:
-        if not one.is_discrete or says_who_is_right(one):
+        if one.name in self.declared:
+            return "as the format says" if self._may_vote(one) else ""
+        if not one.is_discrete:
             return ""
         if one.is_constant and len(self.classes.names) > 1 and one.present >= MIN_CONSTANT:
             return ""
-        if is_other_truth(one, self.profiles):
-            return ""
-        if self.label is not None and is_attribute(one.name, self.label):
+        if self._is_no_expert_by_name(one) and not self._is_of_own_file(one.name):
             return ""
         if one.is_unique or (names.is_id_name(one.name) and one.distinct > 2 * len(self.classes.names)):
             return ""
@@ -218,6 +224,21 @@ class WideRoles:
             return ""
         return "its values are classes" if share > 0.999 else f"{share:.0%} of its values are classes"
 
+    def _may_vote(self, one: ColumnProfile) -> bool:
+        """Whether a column that the format says is an expert's has votes: some of its values are classes."""
+        is_vote = one.type in ("text", "integer", "boolean", "free text")
+        return is_vote and self.classes.share(one.counts) > 0.0 and not self._is_confidence(one.name)
+
+    def _is_no_expert_by_name(self, one: ColumnProfile) -> bool:
+        """Whether the name of a column is that of a result, of a truth or of an attribute."""
+        if says_who_is_right(one) or is_other_truth(one, self.profiles):
+            return True
+        return self.label is not None and is_attribute(one.name, self.label)
+
+    def _is_of_own_file(self, name: str) -> bool:
+        """Whether a column is named after the file of its expert, which says nothing about its values."""
+        return name in self.file_experts and self.label is not None and self.label not in self.file_experts
+
     def _is_count(self, one: ColumnProfile) -> bool:
         """Whether a column counts votes, such as yes_votes with numbers from 0 to 3 for classes 0 and 1."""
         more = one.high is not None and self.classes.find(f"{one.high:.0f}") is None
@@ -227,10 +248,19 @@ class WideRoles:
         """Note columns that vote by chance only, and truths that are ignored because there are no labels."""
         if self.experts is None and self.label is not None:
             found = chance_votes(
-                [*self.roles.values()], self.profiles[self.label], self.classes, self.evidence
+                [*self.roles.values()], self.profiles[self.label], self.classes, self.evidence, self.declared
             )
             partly = partial_votes(self._doubtful(), self.classes)
             self.warnings += [one for one in (found, partly) if one is not None]
+        silent = [one.name for one in self._free() if one.name in self.declared - self._confidences()]
+        if silent and self.experts is None:
+            self.warnings.append(
+                DataWarning(
+                    "partial-votes", "note",
+                    f"{short_list(silent)}: the format says that these are experts, but no value is a class,"
+                    " so they do not vote; write votes as labels are written",
+                )
+            )  # fmt: skip
         truths = [one.name for one in self._free() if is_truth(one) and is_other_truth(one, self.profiles)]
         if self.options.label == "" and self.experts is None and truths:
             self.warnings.append(
@@ -245,9 +275,13 @@ class WideRoles:
         """Return the columns without a role that are neither truths, results nor attributes."""
         return [
             one for one in self._free()
-            if not is_other_truth(one, self.profiles) and not says_who_is_right(one)
-            and not is_attribute(one.name, self.label)
+            if one.name not in self.declared
+            and (not self._is_no_expert_by_name(one) or self._is_of_own_file(one.name))
         ]  # fmt: skip
+
+    def _confidences(self) -> set[str]:
+        """Return the columns that may hold the confidences of experts."""
+        return {one.name for one in self._free() if self._is_confidence(one.name)}
 
     def _find_confidences(self) -> None:
         experts = {one.name for one in self.roles.values() if one.role == "expert"}
@@ -291,7 +325,7 @@ class WideRoles:
     def _why_ignored(self, one: ColumnProfile) -> str:
         if one.name in self.hints.get("candidates", ()) and self.problem is not None:
             return f"undecided: {self.hints['reasons'][one.name]}"
-        if is_truth(one) and one.is_discrete:
+        if is_truth(one) and one.is_discrete and one.name not in self.declared:
             return "its name says that it is a truth" + ", too" * (self.label is not None)
         if self.problem is not None and one.is_discrete and not one.is_constant:
             return "undecided: its values could be classes"

@@ -1,0 +1,82 @@
+"""What `linmax fuse` says about files and options that may not be meant, and about places in files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.helpers.files import refused, run, table, values
+from tests.panels.small_tables import panel_columns, write_files
+
+LEARNER = ("--learner", "Winnow(1.2)")
+
+
+def written(path: Path, columns: dict[str, list[str]]) -> Path:
+    if path.suffix == ".parquet":
+        pq.write_table(pa.table(columns), path)
+        return path
+    return table(path, [columns, *zip(*columns.values(), strict=True)])
+
+
+@pytest.mark.parametrize("second", ["gpt.csv", "./gpt.csv", "link.csv"])
+def test_a_file_given_twice_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, second: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    columns = panel_columns()
+    ids = [f"t{i}" for i in range(60)]
+    files = {
+        "gpt.csv": {"id": ids, "prediction": columns["m0"]},
+        "gold.csv": {"id": ids, "truth": columns["label"]},
+    }
+    write_files(tmp_path, files)
+    (tmp_path / "link.csv").symlink_to("gpt.csv")
+    said = refused("fuse", "gpt.csv", second, "gold.csv", *LEARNER)
+    assert "is given twice" in said
+    assert said.endswith("; name each file once")
+
+
+def test_a_file_of_a_folder_is_given_twice_beside_the_folder(tmp_path: Path) -> None:
+    columns = panel_columns()
+    (tmp_path / "votes").mkdir()
+    for name in ("m0", "m1"):
+        file = {"id": list(range(60)), "prediction": columns[name], "truth": columns["label"]}
+        write_files(tmp_path / "votes", {f"{name}.csv": file})
+    assert run("look", tmp_path / "votes").exit_code == 0
+    assert "m1.csv is given twice" in refused("look", tmp_path / "votes", tmp_path / "votes" / "m1.csv")
+
+
+def test_a_vote_that_abstains_and_never_occurs_is_noted(tmp_path: Path) -> None:
+    columns = panel_columns()
+    columns["m0"][4] = "unsure"
+    file = written(tmp_path / "v.csv", columns)
+
+    def notes(*options: str) -> list[str]:
+        found = values("fuse", file, *LEARNER, *options)["warnings"]
+        return [one["text"] for one in found if "--abstain" in one["text"]]
+
+    assert notes("--abstain", "unsur") == [
+        "no vote in v.csv is 'unsur', which --abstain names; 'unsure' is similar"
+    ]
+    assert notes("--abstain", "zzz") == ["no vote in v.csv is 'zzz', which --abstain names"]
+    assert notes("--abstain", "unsure") == notes("--abstain", "none") == notes() == []
+
+
+@pytest.mark.parametrize(("suffix", "unit", "first"), [(".csv", "line", 2), (".parquet", "row", 1)])
+def test_places_in_a_file_are_lines_or_rows(tmp_path: Path, suffix: str, unit: str, first: int) -> None:
+    columns = panel_columns(120)
+    file = written(tmp_path / f"v{suffix}", columns)
+    result = run("fuse", file, *LEARNER, "--report", tmp_path / "r.html")
+    hardest = next(line for line in result.stdout.splitlines() if line.startswith("Hardest items"))
+    words = hardest.partition(": ")[2].split()
+    assert words[0] == unit
+    item = values("fuse", file, *LEARNER)["hardest"][0]
+    assert words[1] == str(item["line"]) == str(item["row"] + first)
+    assert f">{unit} {item['line']}<" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    del columns["label"]
+    written(file, columns)
+    result = run("fuse", file, "--label", "", "--report", tmp_path / "r.html")
+    other = {"line": "row", "row": "line"}[unit]
+    assert f" {unit} " in result.stdout
+    assert f" {other} " not in result.stdout
