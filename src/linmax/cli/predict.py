@@ -73,10 +73,10 @@ class Summary(NamedTuple):
     def __str__(self) -> str:
         text = f"{count_noun(self.rows, 'row')} predicted"
         if self.answered is not None:
-            text += f", {self.answered} answered"
+            text += f", {self.answered:,} answered"
         if self.labelled:
             part = f"{self.correct / self.labelled:.1%}"
-            text += f", {self.correct} of {self.labelled} labelled rows correct ({part})"
+            text += f", {self.correct:,} of {self.labelled:,} labelled rows correct ({part})"
         return text
 
 

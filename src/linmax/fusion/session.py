@@ -245,8 +245,7 @@ class Fusion(ConsultMethods, DecisionMethods):
                 batch = self.read(votes, labels, attributes=attributes)
                 codes = self._learn_batch(batch).codes
                 found.append((codes, batch.unknown_classes))
-                counted = batch.counted
-                wrong.append(codes != batch.labels if counted is None else counted & (codes != batch.labels))
+                wrong.append(batch.wrong(codes))
             counts = self.runner.totals() - before
             trials, mistakes, novel = int(counts[TRIALS]), int(counts[MISTAKES]), int(counts[NOVEL])
             if self.decisions.decides:  # the learner has counted those of the best class

@@ -107,6 +107,12 @@ class Batch:
             return None
         return (self.labels >= 0) & (self.labels < self.known)
 
+    def wrong(self, codes: Codes) -> Flags:
+        """Return which predictions are mistakes."""
+        counted = self.counted
+        wrong: Flags = codes != self.labels
+        return wrong if counted is None else counted & wrong
+
     @property
     def sliceable(self) -> bool:
         """Whether `slice` can be used: only hard votes, all classes known, no new names."""

@@ -1,0 +1,85 @@
+"""Fusions that are created, deleted and used at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+from linmax.service import replay
+from tests.service.api import Api
+from tests.service.test_items import run
+
+
+def test_items_may_come_while_their_fusion_is_created_again(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        restore = api.service.panels._restore
+
+        def restore_slowly(*row: Any) -> Any:
+            found = restore(*row)
+            time.sleep(0.05)
+            return found
+
+        async def learn(number: int) -> int:
+            """Learn one item when the fusion is there."""
+            while (answer := await api.learn(f"{number}", "x", ann="x", bob="y")).status_code == 404:
+                await asyncio.sleep(0.002 * number)
+            return answer.status_code
+
+        api.service.items.store.hold = 0.0
+        api.service.panels._restore = restore_slowly  # type: ignore[method-assign]
+        for _ in range(5):
+            await api.create()
+            await api("DELETE", "/v1/fusions/spam")
+            _, *answers = await asyncio.gather(api.create(), *map(learn, range(8)))
+            assert answers == [200] * 8
+            assert (await api.describe())["trials"] == 8
+        assert await asyncio.to_thread(replay.verify, api.service.database) == []
+
+    run(story, tmp_path)
+
+
+def test_a_fusion_that_is_closed_meanwhile_is_opened_again_to_be_deleted(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        panel = await api.service.panels.open("spam")
+        async with panel.lock:
+            deletion = asyncio.ensure_future(api("DELETE", "/v1/fusions/spam"))
+            await asyncio.sleep(0.05)
+            api.service.panels.discard(panel)
+        assert (await deletion).status_code == 204
+        assert (await api("GET", "/v1/fusions/spam")).status_code == 404
+
+    run(story, tmp_path)
+
+
+def test_a_fusion_may_be_created_while_it_is_deleted(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        panels = api.service.panels
+        flush, deletions = panels.flush, []
+
+        def delete() -> None:
+            deletions.append(asyncio.ensure_future(panels.delete(panel, "test")))
+
+        async def flush_and_delete() -> None:
+            await flush()
+            panels.flush = flush  # type: ignore[method-assign]
+            delete()
+            await asyncio.sleep(0)
+
+        await api.create()
+        await api.learn("a", "x", ann="x", bob="y")
+        panel = await panels.open("spam")
+        panels.flush = flush_and_delete  # type: ignore[method-assign]
+        assert (await api.create()).status_code in (200, 201)
+        panels.flush = flush  # type: ignore[method-assign]
+        if not deletions:  # creating did not have to wait for the disk
+            delete()
+            await asyncio.sleep(0)
+        assert (await api.create()).status_code == 201
+        await deletions.pop()
+        assert (await api.describe())["trials"] == 0
+        assert await asyncio.to_thread(replay.verify, api.service.database) == []
+
+    run(story, tmp_path)
