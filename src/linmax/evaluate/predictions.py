@@ -69,8 +69,8 @@ class PredictedChunk(NamedTuple):
         classes : collection
             The classes of the model.
         """
-        labels = [] if self.chunk.labels is None else self.chunk.labels.tolist()
-        return Counter(label for label in labels if label is not None and label not in classes)
+        found = Counter([] if self.chunk.labels is None else self.chunk.labels.tolist())
+        return Counter({name: n for name, n in found.items() if name is not None and name not in classes})
 
 
 def predict_chunks(
