@@ -233,7 +233,7 @@ def test_answers_and_sets_are_columns_of_the_output_of_predict(
     assert [row["set"].split(";") for row in rows] == fusion.predict_set(items, coverage=0.9)
     answered = sum(bool(row["answer"]) for row in rows)
     assert 0 < answered < len(rows)
-    assert f"{answered} answered" in result.output
+    assert f"{answered:,} answered" in result.output
 
 
 def test_predict_says_why_nothing_is_answered(file: Path, model: Path, tmp_path: Path) -> None:

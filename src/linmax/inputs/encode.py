@@ -220,8 +220,10 @@ def min_max(array: Array) -> tuple[int, int]:
     """
     signed = array.dtype.kind == "i"
     unsigned = array.view(array.dtype.str.replace("i", "u")) if signed else array
-    least = most = int(array.flat[0])
-    for rows in row_blocks(array, 8 * BLOCK_SIZE // array.itemsize):
+    blocks = row_blocks(array, 8 * BLOCK_SIZE // array.itemsize)
+    first = array[next(blocks)]
+    least, most = int(first.min()), int(first.max())
+    for rows in blocks:
         if least != 0 or int(unsigned[rows].max()) > most:  # a negative number without its sign is large
             least, most = min(least, int(array[rows].min())), max(most, int(array[rows].max()))
     return least, most
