@@ -1,6 +1,7 @@
 """Scores that cannot be read, and other refusals beyond names and shapes."""
 
 import copy
+import math
 import pickle
 from decimal import Decimal
 
@@ -213,3 +214,10 @@ def test_an_unknown_class_is_refused_by_name():
     many = fresh(range(20))
     shown = "class 20 is not among the classes (0, 1, 2, 3, 4, 5, 6, 7, ...);"
     refuses(f'{shown} add it to classes= or use on_new_class="add"', [[20]], met=many, on_new_class="error")
+
+
+def test_an_error_of_an_item_reaches_another_process_whole():
+    with pytest.raises(ValueError, match=r"^item 1: expert 'ann' gives 'a' the score inf") as caught:
+        read([{"ann": {"a": 1.0}}, {"ann": {"a": math.inf}}], None, None, fresh())
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (type(again), again.item, str(again)) == (type(caught.value), 1, str(caught.value))

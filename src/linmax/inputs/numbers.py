@@ -102,8 +102,11 @@ class ItemError(ValueError):
     """
 
     def __init__(self, item: Any, reason: str) -> None:
-        super().__init__(f"item {item}: {reason}")
+        super().__init__(item, reason)  # the arguments, with which it is made again in another process
         self.item, self.reason = item, reason
+
+    def __str__(self) -> str:
+        return f"item {self.item}: {self.reason}"
 
 
 def score_error(item: Any, expert: Any, label: Any, score: Any) -> ItemError:
