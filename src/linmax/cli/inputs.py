@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -251,15 +252,18 @@ def count_names(names: list[Any], noun: str) -> str:
     return f"{count_noun(len(names), noun)} ({short_list(names)})"
 
 
-def unknown_votes(panel: Panel) -> dict[str, int]:
-    """Votes that name no class of the model that a panel was read for, and how often each occurs."""
+def vote_counts(panel: Panel) -> Counter[Any]:
+    """All different votes of a panel, as they are written, and how often each occurs."""
     role = "vote" if panel.reading.shape == "long" else "expert"
-    found: dict[str, int] = {}
+    found = Counter[Any]()
     for one in panel.reading.columns(role):
-        for value, count in panel.profiles[one.name].counts.items():
-            if panel.classes.find(value) is None:
-                found[str(value)] = found.get(str(value), 0) + count
+        found.update(panel.profiles[one.name].counts)
     return found
+
+
+def unknown_votes(panel: Panel) -> dict[Any, int]:
+    """Votes that name no class of the model that a panel was read for, and how often each occurs."""
+    return {value: count for value, count in vote_counts(panel).items() if panel.classes.find(value) is None}
 
 
 def describe_unknown_classes(counts: dict[Any, int], noun: str, where: str, model: str, effect: str) -> str:

@@ -85,7 +85,7 @@ def fusion_call(method: str, name: str, *parts: str, **options: Any) -> Call:
             422,
             "bad_name",
             f"a fusion cannot be called {repr(name)[:100]}; use at most 100 letters, digits, dots, dashes and"
-            " underscores",
+            " underscores, with a letter or digit first",
         )
     return call(method, "fusions", name, *parts, **options)
 
