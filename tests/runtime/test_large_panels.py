@@ -175,7 +175,14 @@ def test_a_trial_changes_few_weights_of_many_classes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("experts", "classes", "megabytes"), [(45, 700, 150), (20, 5000, 400), (20_000, 5, 150), (1000, 100, 300)]
+    ("experts", "classes", "megabytes"),
+    [
+        pytest.param(45, 700, 150, marks=pytest.mark.slow),  # more than 128 classes have kernels of their own
+        pytest.param(20, 5000, 400, marks=pytest.mark.slow),
+        (45, 128, 60),
+        (20_000, 5, 150),
+        (1000, 100, 300),
+    ],
 )
 def test_the_default_takes_memory_for_what_it_learns(experts: int, classes: int, megabytes: int) -> None:
     votes, labels = panel(12, experts, classes)

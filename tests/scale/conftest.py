@@ -10,7 +10,7 @@ import pytest
 from linmax.scale import open_engine
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster() -> Iterator[Any]:
     """An engine with two workers."""
     pytest.importorskip("distributed")

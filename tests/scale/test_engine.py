@@ -142,6 +142,17 @@ def test_a_local_cluster_waits_for_workers_that_start_slowly(cluster: Any) -> No
     assert dask.config.get("distributed.deploy.lost-worker-timeout") == f"{engine_module.ALONE}s"
 
 
+def setting(name: str) -> Any:
+    import dask
+
+    return dask.config.get(name)
+
+
+def test_the_workers_of_a_local_cluster_are_not_profiled(cluster: Any) -> None:
+    names = list(scheduler_module.RARELY_OBSERVED)
+    assert cluster.gather(cluster.map(setting, names)) == list(scheduler_module.RARELY_OBSERVED.values())
+
+
 def test_a_timeout_or_a_lost_connection_of_a_task_is_its_own_error(cluster: Any) -> None:
     kinds = [TimeoutError, ConnectionResetError, OSError, CancelledError]
     found = gather_all(cluster, cluster.map(fail_with, kinds))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from linmax import Fusion, load
@@ -90,6 +92,18 @@ def test_the_index_of_a_frame_is_no_expert(server: LocalServer) -> None:
         assert answers["id"].to_pylist() == ["a", "b", "c", "d"]
         found = client.describe("index")
         assert (found["experts"], found["classes"], found["trials"]) == (["ann", "bob"], [1, 2], 11)
+
+
+def test_certificates_are_read_once_for_all_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[ssl.SSLContext] = []
+    load = httpx.create_ssl_context
+    monkeypatch.setattr(httpx, "create_ssl_context", lambda: made.append(load()) or made[-1])
+    client_module._trusted.cache_clear()
+    for _ in range(2):
+        Client("https://127.0.0.1:9", "token").close()
+        asyncio.run(AsyncClient("http://127.0.0.1:9", "token").close())
+    client_module._trusted.cache_clear()
+    assert [(one.verify_mode, one.check_hostname) for one in made] == [(ssl.CERT_REQUIRED, True)]
 
 
 def test_tables_that_cannot_be_sent_are_one_sentence() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import re
 import time
 from typing import Any, Self
@@ -125,8 +126,18 @@ class AsyncClient(Verbs):
 
 
 def _options(httpx: Any, url: str, token: str, timeout: float) -> dict[str, Any]:
-    headers = {"authorization": f"Bearer {_check_token(token)}"}
-    return {"base_url": _check_url(httpx, url), "headers": headers, "timeout": timeout}
+    return {
+        "base_url": _check_url(httpx, url),
+        "headers": {"authorization": f"Bearer {_check_token(token)}"},
+        "timeout": timeout,
+        "verify": _trusted(httpx),
+    }
+
+
+@functools.cache
+def _trusted(httpx: Any) -> Any:
+    """Return the certificates that httpx trusts, read once: that takes longer than a request."""
+    return httpx.create_ssl_context()
 
 
 def _check_token(token: str) -> str:

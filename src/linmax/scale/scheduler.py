@@ -14,6 +14,12 @@ CONNECT = 8
 """Seconds in which a scheduler must answer a new client."""
 HANDSHAKE = 2
 """Seconds more for what is said after the connection is made, which distributed waits for without end."""
+RARELY_OBSERVED = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.tick.interval": "1s",
+}
+"""Settings of a local cluster: by default, watching a process that does nothing takes 4 % of a core."""
 
 
 def connect(address: str) -> Any:
@@ -70,7 +76,7 @@ def local_client(workers: int, environment: Mapping[str, str], patience: float) 
     import dask
 
     with (
-        dask.config.set({"distributed.deploy.lost-worker-timeout": f"{patience}s"}),
+        dask.config.set({**RARELY_OBSERVED, "distributed.deploy.lost-worker-timeout": f"{patience}s"}),
         distributed.LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
