@@ -11,7 +11,9 @@ from linmax._jit import interpreted
 SHORT = (
     "linmax.experts.votes.",
     "linmax.experts.pairs.",
+    "linmax.experts.neighbours.",
     "linmax.evaluate.experts.trust",
+    "linmax.evaluate.progressive.mistakes_in_hindsight",
     "linmax.fusion.facts.Facts.weight_table",
 )
 

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from linmax import Fusion, Logistic, Mixture, NaiveBayes, Perceptron, recommended
+from linmax import Averaged, Fusion, Logistic, Mixture, NaiveBayes, Perceptron, Recycled, Winnow, recommended
 from linmax.evaluate.consultation import replay_consultations
-from linmax.experts import RandomFeatures
+from linmax.experts import PerClass, RandomFeatures
+from linmax.kernels.forms.votes import BYTE_CLASSES
 from linmax.problems import majority
 from linmax.runtime import block_table
 from linmax.svm import instances
@@ -49,6 +50,9 @@ def compile_votes() -> None:
         block_table.DENSE = dense
         Fusion(large, classes=range(10)).learn(*panel(25, 40, 10))
     block_table.DENSE = usual
+    run(Perceptron().on(PerClass()), inputs("labels"))
+    for wide in (Perceptron(), Averaged(Winnow(1.2)), Averaged(Recycled(Winnow(1.2), size=20))):
+        Fusion(wide, classes=range(BYTE_CLASSES + 1)).learn(*panel(25, 5, BYTE_CLASSES + 1))
 
 
 def compile_others() -> None:
