@@ -38,6 +38,35 @@ def test_each_partition_has_the_predictions_of_one_file(data: Path, tmp_path: Pa
         assert (tmp_path / "guesses" / f"part-{part}.csv").read_text() == alone.read_text()
 
 
+@pytest.mark.parametrize("learned", ["file", "session"])
+def test_votes_labels_and_experts_that_a_model_does_not_know_are_counted(
+    learned: str, tmp_path: Path
+) -> None:
+    known = tmp_path / "known.csv"
+    known.write_text("ann,bob,cyd,truth\n" + "a,a,b,a\nb,b,a,b\nb,b,b,b\n" * 40)
+    model, data = tmp_path / "m.linmax", tmp_path / "data"
+    data.mkdir()
+    (data / "one.csv").write_text("ann,bob,cyd,truth\na,c,b,a\nb,b,b,b\n")
+    (data / "two.csv").write_text("ann,bob,truth\na,a,c\nc,c,c\nb,b,d\n")
+    if learned == "file":
+        assert run("fuse", known, "--save", model).exit_code == 0
+    else:
+        fusion = Fusion("Perceptron()")
+        fusion.learn([{"ann": "a", "bob": "a", "cyd": "b"}, {"ann": "b", "bob": "b", "cyd": "b"}], ["a", "b"])
+        fusion.save(model)
+    found = predict(model, data, tmp_path / "guesses", workers=1)
+    assert (found.rows, found.labelled, found.closed) == (5, 5, learned == "file")
+    assert found.unknown_votes == {"c": 3}
+    assert found.unknown_labels == {"c": 2, "d": 1}
+    assert found.absent == ["cyd"]
+    shown = run("predict", model, data, "--workers", 1, "--output", tmp_path / "again").stderr
+    effect = "they abstain" if found.closed else "each is a class of its own"
+    assert f"3 votes of the first rows of the partitions of {data} name no class" in shown
+    assert f"knows ('c'): {effect}" in shown
+    assert "3 labels of" in shown
+    assert "lack 1 expert (cyd) of" in shown
+
+
 def test_each_row_has_the_prediction_of_its_key(tmp_path: Path) -> None:
     data = write(tmp_path / "data")
     models = learn(data, tmp_path / "models").models

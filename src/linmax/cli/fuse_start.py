@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from linmax.cli.cost_files import read_mistake_costs
-from linmax.cli.inputs import RowOrder, count_experts, parse_learner, vote_counts
+from linmax.cli.inputs import RowOrder, count_experts, parse_learner
 from linmax.cli.options import FuseOptions
 from linmax.evaluate.checkpoint import (
     NO_PREFIX,
@@ -135,7 +135,7 @@ def _unused_abstain(text: str | None, panel: Panel) -> list[DataWarning]:
     """A note if no vote is the one that --abstain names."""
     if text in (None, "none"):
         return []
-    votes = set(map(str, vote_counts(panel)))
+    votes = set(map(str, panel.vote_counts()))
     if text in votes:
         return []
     close = get_close_matches(str(text), sorted(votes), 1)

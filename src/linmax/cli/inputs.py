@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -252,20 +251,6 @@ def count_names(names: list[Any], noun: str) -> str:
     return f"{count_noun(len(names), noun)} ({short_list(names)})"
 
 
-def vote_counts(panel: Panel) -> Counter[Any]:
-    """All different votes of a panel, as they are written, and how often each occurs."""
-    role = "vote" if panel.reading.shape == "long" else "expert"
-    found = Counter[Any]()
-    for one in panel.reading.columns(role):
-        found.update(panel.profiles[one.name].counts)
-    return found
-
-
-def unknown_votes(panel: Panel) -> dict[Any, int]:
-    """Votes that name no class of the model that a panel was read for, and how often each occurs."""
-    return {value: count for value, count in vote_counts(panel).items() if panel.classes.find(value) is None}
-
-
 def describe_unknown_classes(counts: dict[Any, int], noun: str, where: str, model: str, effect: str) -> str:
     """One sentence on votes or labels that name no class of a model.
 
@@ -280,7 +265,7 @@ def describe_unknown_classes(counts: dict[Any, int], noun: str, where: str, mode
 
 def print_unknown_votes(panel: Panel, model: str, *, abstain: bool = False) -> None:
     """Say which votes name no class of a model, and what becomes of them."""
-    found = unknown_votes(panel)
+    found = panel.unknown_votes()
     if not found:
         return
     effect = "they abstain" if abstain or panel.options.is_closed else "each is a class of its own"

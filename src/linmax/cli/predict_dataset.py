@@ -6,10 +6,11 @@ from pathlib import Path
 
 from linmax.cli.decision_options import PredictOptions
 from linmax.cli.fuse_keyed import explain_interrupt, print_problems
+from linmax.cli.inputs import count_names, describe_unknown_classes
 from linmax.cli.options import FilesOptions, split_names
 from linmax.cli.output import print_message, stderr_console, task_progress
 from linmax.cli.scale_options import DatasetOptions, EngineOptions
-from linmax.scale.prediction import predict
+from linmax.scale.prediction import PredictionResult, predict
 from linmax.scale.store import MANIFEST, KeyedModels
 
 
@@ -41,6 +42,7 @@ def predict_dataset(
             coverage=options.coverage, resume=dataset.resume, on_progress=show, **engine.where(),
             **read.panel_arguments(),
         )  # fmt: skip
+    _print_unknown(found, str(model), ", ".join(map(str, read.paths)))
     console = stderr_console()
     text = f"{found.rows:,} rows of {len(found.files) - found.skipped:,} partitions predicted"
     if found.skipped:
@@ -53,3 +55,16 @@ def predict_dataset(
         print_message(f"{found.without_model:,} rows have no key, or one without a model: no prediction")
     print_problems(console, found.problems)
     return not found.problems
+
+
+def _print_unknown(found: PredictionResult, model: str, where: str) -> None:
+    """Say which experts of the model are missing, and which votes and labels it does not know."""
+    if found.absent:
+        print_message(f"some partitions of {where} lack {count_names(found.absent, 'expert')} of {model}")
+    if votes := found.unknown_votes:
+        first = f"the first rows of the partitions of {where}"
+        effect = "they abstain" if found.closed else "each is a class of its own"
+        print_message(describe_unknown_classes(votes, "vote", first, model, effect))
+    if labels := found.unknown_labels:
+        effect = "these rows count as wrong" + " unless a vote names the class, too" * (not found.closed)
+        print_message(describe_unknown_classes(labels, "label", where, model, effect))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -125,6 +126,18 @@ class Panel:
         """Close the file, if it is still open."""
         if self.opened is not None:
             self.opened.close()
+
+    def vote_counts(self) -> Counter[Any]:
+        """Return all different votes as they are written, and how often each is in the rows looked at."""
+        found = Counter[Any]()
+        for one in self.reading.columns("vote" if self.reading.shape == "long" else "expert"):
+            found.update(self.profiles[one.name].counts)
+        return found
+
+    def unknown_votes(self) -> dict[Any, int]:
+        """Return the votes that name no class of the model that the rows are read for, and their numbers."""
+        counts = self.vote_counts()
+        return {value: count for value, count in counts.items() if self.classes.find(value) is None}
 
     def as_json(self) -> dict[str, Any]:
         """Return the reading as values that JSON has."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from linmax.evaluate.predictions import PredictedChunk, predict_chunks, write_part
 from linmax.fusion import Fusion, load
@@ -51,6 +53,13 @@ class PredictionResult(NamedTuple):
         Partitions whose file was there already.
     problems : list of str
         A sentence for each partition that could not be predicted.
+    unknown_votes, unknown_labels : dict
+        Votes in the first rows of each partition, and labels, that name no class of the model, and how often
+        each occurs; rows with such a label are not correct. Both are empty with models by key.
+    closed : bool
+        Whether unknown votes abstain, as with models of `linmax fuse`; else each is a class of its own.
+    absent : list
+        Experts of the model that at least one partition lacks; empty with models by key.
     """
 
     rows: int
@@ -60,6 +69,20 @@ class PredictionResult(NamedTuple):
     files: list[str]
     skipped: int
     problems: list[str]
+    unknown_votes: dict[Any, int]
+    unknown_labels: dict[Any, int]
+    closed: bool
+    absent: list[Any]
+
+
+class PartitionResult(NamedTuple):
+    """What was found in one partition; see `PredictionResult`."""
+
+    counts: tuple[int, int, int, int]  # rows, labelled, correct, without model
+    unknown_votes: dict[Any, int]
+    unknown_labels: dict[Any, int]
+    closed: bool
+    absent: list[Any]
 
 
 class PredictionJob(NamedTuple):
@@ -156,13 +179,22 @@ def predict(
         found = gather_all(engine, engine.map(predict_partition, sent, plan), progress)
     pairs = list(zip(todo, found, strict=True))
     problems = [name_partition(one, job.partition.name) for job, one in pairs if isinstance(one, Exception)]
-    counted = [one for one in found if not isinstance(one, Exception)]
-    rows, labelled, correct, without_model = (
-        sum(column) for column in zip((0, 0, 0, 0), *counted, strict=True)
-    )
+    done: list[PartitionResult] = [one for one in found if not isinstance(one, Exception)]
+    rows, labelled, correct, without_model = np.sum([(0, 0, 0, 0), *(one.counts for one in done)], 0).tolist()
     failed = {job.target for job, one in pairs if isinstance(one, Exception)}
-    files = [job.target for job in jobs if job.target not in failed]
-    return PredictionResult(rows, labelled, correct, without_model, files, len(jobs) - len(todo), problems)
+    return PredictionResult(
+        rows,
+        labelled,
+        correct,
+        without_model,
+        [job.target for job in jobs if job.target not in failed],
+        len(jobs) - len(todo),
+        problems,
+        dict(sum((Counter(one.unknown_votes) for one in done), Counter())),
+        dict(sum((Counter(one.unknown_labels) for one in done), Counter())),
+        any(one.closed for one in done),
+        list(dict.fromkeys(name for one in done for name in one.absent)),
+    )
 
 
 def _changed(model: Any) -> int:
@@ -218,7 +250,7 @@ def _jobs(partitions: list[Partition], folder: Path, format: str) -> list[Predic
     return [PredictionJob(partition, target) for target, partition in targets.items()]
 
 
-def predict_partition(job: PredictionJob, plan: PredictionPlan) -> tuple[int, int, int, int]:
+def predict_partition(job: PredictionJob, plan: PredictionPlan) -> PartitionResult:
     """Write the predictions of a partition; the file appears when it is complete.
 
     Parameters
@@ -228,26 +260,12 @@ def predict_partition(job: PredictionJob, plan: PredictionPlan) -> tuple[int, in
 
     Returns
     -------
-    rows, labelled, correct, without_model : int
+    PartitionResult
     """
-    counts = np.zeros(4, np.int64)
     with PredictionWriter(job.target) as writer:
         if plan.store is not None:
-            for chunk, guesses, margins in _predict_keyed(job.partition, plan.store):
-                writer.write(chunk, guesses, margins, chunk.labels)
-                made = np.flatnonzero([guess is not None for guess in guesses.tolist()])
-                part = PredictedChunk(
-                    chunk.take(made), guesses[made], margins[made], [], np.zeros((0, 0)), None, None
-                )
-                counts += (chunk.items, *part.count_hits(), chunk.items - len(made))
-        else:
-            assert plan.model is not None
-            fusion = _model(plan.model)
-            for part in _predict_plain(fusion, job.partition, plan):
-                write_part(writer, part, fusion)
-                counts += (part.chunk.items, *part.count_hits(), 0)
-    rows, labelled, correct, without_model = counts.tolist()
-    return rows, labelled, correct, without_model
+            return _write_keyed(writer, job.partition, plan.store)
+        return _write_plain(writer, job.partition, plan)
 
 
 @lru_cache(1)
@@ -255,17 +273,47 @@ def _model(content: bytes) -> Fusion:
     return from_bytes(content)
 
 
-def _predict_plain(fusion: Fusion, partition: Partition, plan: PredictionPlan) -> Iterator[PredictedChunk]:
-    options = plan.options
+def _write_plain(writer: PredictionWriter, partition: Partition, plan: PredictionPlan) -> PartitionResult:
+    """Write the predictions of one model."""
+    assert plan.model is not None
+    fusion, options = _model(plan.model), plan.options
     named = bool(options.attributes or options.experts or options.ignore or options.shape)
     like = reading_for(fusion, stored=not named, by_name=options.experts is None)
     try:
         panel = read_panel([partition.path], replace(options, like=like))
     except EmptyTableError:
-        return
+        return PartitionResult((0, 0, 0, 0), {}, {}, False, [])
+    counts, labels, experts = np.zeros(4, np.int64), Counter[Any](), set[Any]()
+    classes = {*fusion.classes, *panel.classes.names}
     with panel.stream() as stream:
         for chunk in stream:
-            yield from predict_chunks(fusion, chunk, max_error=plan.max_error, coverage=plan.coverage)
+            for part in predict_chunks(fusion, chunk, max_error=plan.max_error, coverage=plan.coverage):
+                write_part(writer, part, fusion)
+                counts += (part.chunk.items, *part.count_hits(), 0)
+                labels += part.unknown_labels(classes)
+                experts.update(part.experts)
+    absent = [name for name in fusion.experts if name not in experts] if experts else []
+    return PartitionResult(
+        _whole(counts), panel.unknown_votes(), dict(labels), panel.options.is_closed, absent
+    )
+
+
+def _write_keyed(writer: PredictionWriter, partition: Partition, store: tuple[str, int]) -> PartitionResult:
+    """Write the predictions of the models by key."""
+    counts = np.zeros(4, np.int64)
+    for chunk, guesses, margins in _predict_keyed(partition, store):
+        writer.write(chunk, guesses, margins, chunk.labels)
+        made = np.flatnonzero([guess is not None for guess in guesses.tolist()])
+        part = PredictedChunk(
+            chunk.take(made), guesses[made], margins[made], [], np.zeros((0, 0)), None, None
+        )
+        counts += (chunk.items, *part.count_hits(), chunk.items - len(made))
+    return PartitionResult(_whole(counts), {}, {}, False, [])
+
+
+def _whole(counts: NDArray[np.int64]) -> tuple[int, int, int, int]:
+    rows, labelled, correct, without_model = counts.tolist()
+    return rows, labelled, correct, without_model
 
 
 def _predict_keyed(partition: Partition, store: tuple[str, int]) -> Iterator[tuple[Chunk, Any, Any]]:
