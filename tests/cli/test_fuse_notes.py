@@ -80,3 +80,24 @@ def test_places_in_a_file_are_lines_or_rows(tmp_path: Path, suffix: str, unit: s
     other = {"line": "row", "row": "line"}[unit]
     assert f" {unit} " in result.stdout
     assert f" {other} " not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("learner", "noted"),
+    [
+        ("Winnow(1.2).on(Votes() + Attributes())", "Winnow"),
+        ("Mixture((Perceptron(), Averaged(AdaptiveWinnow().on(Attributes()))))", "AdaptiveWinnow"),
+        ("Winnow(1.2)", None),
+        ("Perceptron().on(Votes() + Attributes())", None),
+    ],
+)
+def test_attributes_that_are_too_large_for_winnow_are_noted(
+    tmp_path: Path, learner: str, noted: str | None
+) -> None:
+    columns = panel_columns()
+    columns |= {"age": [str(20 + i) for i in range(60)], "share": ["0.5", "1", "0", "0.25"] * 15}
+    file = written(tmp_path / "votes.csv", columns)
+    found = values("fuse", file, "--attributes", "age,share", "--learner", learner)
+    notes = [one["text"] for one in found["warnings"] if one["code"] == "attribute-range"]
+    assert len(notes) == (noted is not None)
+    assert all(note.startswith(f"{noted} needs attributes from 0 to 1 (age has 20 to 79)") for note in notes)

@@ -15,10 +15,14 @@ from linmax.evaluate.checkpoint import (
     head_fingerprint,
     matches_head,
 )
+from linmax.experts import Attributes
 from linmax.fusion import Fusion, load
 from linmax.inputs import DEFAULT
 from linmax.panels.panel import Panel
+from linmax.rules.adaptive_winnow import AdaptiveWinnow
+from linmax.rules.winnow import Winnow
 from linmax.streams import Stream
+from linmax.streams.schema import short_list
 from linmax.validation import DataWarning
 
 ON_ATTRIBUTES, ON_BOTH = "recommended(votes=False, attributes=True)", "recommended(attributes=True)"
@@ -76,7 +80,7 @@ def start_session(options: FuseOptions, stream: Stream, panel: Panel) -> Start:
             mistake_costs=None if costs is None else read_mistake_costs(costs, panel.classes.names),
             cost_margins=options.cost_margins,
         )
-        notes = [] if options.learner else notes
+        notes = _attribute_ranges(fusion, panel) if options.learner else notes
         return Start(
             fusion, NO_PREFIX, None, False, [*notes, *_unused_abstain(options.abstain, panel)], fingerprint
         )
@@ -143,6 +147,29 @@ def _unused_abstain(text: str | None, panel: Panel) -> list[DataWarning]:
     similar = f"; {close[0]!r} is similar" if close else ""
     sentence = f"no vote in {first}{panel.file} is {text!r}, which --abstain names{similar}"
     return [DataWarning("reading", "note", sentence)]
+
+
+def _attribute_ranges(fusion: Fusion, panel: Panel) -> list[DataWarning]:
+    """A note if Winnow, which multiplies its weights, learns from attributes that are not within [0, 1]."""
+    rules = [run.rule for run in fusion.runner.rule_runs if isinstance(run.rule, Winnow | AdaptiveWinnow)]
+    learning = [
+        rule
+        for rule in rules
+        if rule.experts and any(isinstance(one, Attributes) for one in rule.experts.parts)
+    ]
+    profiles = [panel.profiles[one.name] for one in panel.reading.columns("attribute")]
+    outside = [
+        f"{one.name} has {one.low:g} to {one.high:g}"
+        for one in profiles
+        if one.low is not None and one.high is not None and not 0 <= one.low <= one.high <= 1
+    ]
+    if not (learning and outside):
+        return []
+    sentence = (
+        f"{type(learning[0]).__name__} needs attributes from 0 to 1 ({short_list(outside)}); scale them, or"
+        " take a rule that adds to its weights, such as Perceptron().on(ScaledAttributes())"
+    )
+    return [DataWarning("attribute-range", "note", sentence)]
 
 
 def _has_integer_labels(stream: Stream) -> bool:
