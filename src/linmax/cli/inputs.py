@@ -265,9 +265,19 @@ def describe_unknown_classes(counts: dict[Any, int], noun: str, where: str, mode
 
 def print_unknown_votes(panel: Panel, model: str, *, abstain: bool = False) -> None:
     """Say which votes name no class of a model, and what becomes of them."""
-    found = panel.unknown_votes()
-    if not found:
-        return
-    effect = "they abstain" if abstain or panel.options.is_closed else "each is a class of its own"
     rows = "" if panel.complete else f"the first {panel.table.data.num_rows:,} rows of "
-    print_message(describe_unknown_classes(found, "vote", f"{rows}{panel.file}", model, effect))
+    closed = abstain or panel.options.is_closed
+    print_unknown_classes(panel.unknown_votes(), "vote", f"{rows}{panel.file}", model, closed=closed)
+
+
+def print_unknown_classes(counts: dict[Any, int], noun: str, where: str, model: str, *, closed: bool) -> None:
+    """Say which votes or labels, if any, name no class of a model, and what becomes of them.
+
+    Unknown votes abstain if the classes are `closed`, and are classes of their own otherwise.
+    """
+    if noun == "vote":
+        effect = "they abstain" if closed else "each is a class of its own"
+    else:
+        effect = "these rows count as wrong" + " unless a vote names the class, too" * (not closed)
+    if counts:
+        print_message(describe_unknown_classes(counts, noun, where, model, effect))

@@ -15,11 +15,11 @@ from linmax.cli.inputs import (
     check_needs,
     count_names,
     describe_unknown,
-    describe_unknown_classes,
     ignored_columns,
     load_model,
     name_rows,
     open_for_model,
+    print_unknown_classes,
     print_unknown_votes,
 )
 from linmax.cli.options import FilesOptions
@@ -110,10 +110,8 @@ def predict(model: Path, read: FilesOptions, options: PredictOptions) -> Summary
         lacking = count_names(summary.absent_attributes, "attribute")
         print_message(f"{file} lacks {lacking} of {model}: zeros are used instead")
     print_unknown_votes(panel, str(model))
-    if labels := summary.unknown_labels:
-        is_closed = panel.options.is_closed
-        effect = "these rows count as wrong" + " unless a vote names the class, too" * (not is_closed)
-        print_message(describe_unknown_classes(labels, "label", file, str(model), effect))
+    closed = panel.options.is_closed
+    print_unknown_classes(summary.unknown_labels, "label", file, str(model), closed=closed)
     for one in panel.warnings:
         if summary.labelled and one.code in LABEL_WARNINGS:
             print_message(one.text)

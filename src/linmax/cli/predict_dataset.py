@@ -6,7 +6,7 @@ from pathlib import Path
 
 from linmax.cli.decision_options import PredictOptions
 from linmax.cli.fuse_keyed import explain_interrupt, print_problems
-from linmax.cli.inputs import count_names, describe_unknown_classes
+from linmax.cli.inputs import count_names, print_unknown_classes
 from linmax.cli.options import FilesOptions, split_names
 from linmax.cli.output import print_message, stderr_console, task_progress
 from linmax.cli.scale_options import DatasetOptions, EngineOptions
@@ -61,10 +61,6 @@ def _print_unknown(found: PredictionResult, model: str, where: str) -> None:
     """Say which experts of the model are missing, and which votes and labels it does not know."""
     if found.absent:
         print_message(f"some partitions of {where} lack {count_names(found.absent, 'expert')} of {model}")
-    if votes := found.unknown_votes:
-        first = f"the first rows of the partitions of {where}"
-        effect = "they abstain" if found.closed else "each is a class of its own"
-        print_message(describe_unknown_classes(votes, "vote", first, model, effect))
-    if labels := found.unknown_labels:
-        effect = "these rows count as wrong" + " unless a vote names the class, too" * (not found.closed)
-        print_message(describe_unknown_classes(labels, "label", where, model, effect))
+    first = f"the first rows of the partitions of {where}"
+    print_unknown_classes(found.unknown_votes, "vote", first, model, closed=found.closed)
+    print_unknown_classes(found.unknown_labels, "label", where, model, closed=found.closed)
