@@ -197,3 +197,10 @@ def test_the_default_explains_an_item_with_few_calls() -> None:
 
 def test_the_calls_do_not_grow_with_the_classes() -> None:
     assert calls_to_explain(20, 20) < 1.25 * calls_to_explain(20, 5)
+
+
+def test_a_class_that_only_votes_name_is_explained_with_costs() -> None:
+    fusion = Fusion(Winnow(1.2), mistake_costs={("x", "y"): 9})
+    fusion.learn([{"a": "x", "b": "y"}] * 3, ["x", "y", "x"])
+    item = {"a": "new", "b": "new"}
+    assert fusion.explain_one(item).guess == fusion.predict_one(item) == "new"

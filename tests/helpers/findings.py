@@ -95,7 +95,7 @@ def decisions(names: list[Any]) -> DecisionSummary:
     answers += [AnswerPoint(limit, 2 * limit, limit / 2, 1 - limit) for limit in (0.05, 0.1, 0.4)]
     changes = [ExpertChange(name, 0.9, 0.4) for name in names]
     alarm = DriftSummary(704, 640, 0.1, 0.45, changes)
-    return DecisionSummary(answers, sets, AnsweredItems(0.1, 1000, 250, 5), sets[-1], 123.5, [alarm])
+    return DecisionSummary(answers, sets, AnsweredItems(0.1, 1000, 250, 5), sets[-1], 123.5, 0, [alarm])
 
 
 def nothing(**changes: Any) -> Findings:

@@ -163,7 +163,8 @@ def _explained(
     scores = sorted(why.scores.items(), key=lambda one: (one[0] != why.guess, -one[1]))
     rival = scores[1][0] if len(scores) > 1 else None
     row_of_scores = np.array([[score for _, score in scores]])
-    margin = margins(row_of_scores, np.array([len(scores)], np.int32))[0]
+    number, code = np.array([len(scores)], np.int32), np.zeros(1, np.int32)  # the prediction comes first
+    margin = margins(row_of_scores, number, code)[0]
     parts = [
         Contribution(
             format_key(owner),
@@ -208,6 +209,8 @@ def print_explanation(found: ExplainedItem, console: Console) -> None:
     console.print(Text(f"{found.model} predicts {prediction}; the truth is {truth}."), soft_wrap=True)
     if found.runner_up is not None and found.margin is not None:
         console.print(Text(f"The runner-up is {shorten(found.runner_up)}; the margin is {found.margin:.2f}."))
+        if found.margin < 0.0:
+            console.print(Text("Another class has a higher score: the costs of mistakes decide."))
     if found.scores:
         _print_table(
             console,

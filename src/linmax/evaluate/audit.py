@@ -228,7 +228,7 @@ class Audit:
         if batch is None:
             labels = np.full(chunk.items, None, object) if chunk.raw_labels is None else chunk.raw_labels
             batch = fusion.read(chunk.votes, labels, attributes=chunk.attributes)
-        if self.answers is not None and (self.items in TRUST_CHECKS):
+        if self.answers is not None and (self.items in TRUST_CHECKS or self._is_continued(fusion)):
             self.answers.renew(fusion)
         seen, levels = fusion.decisions.seen, fusion.decisions.arrays.levels.copy()
         found = fusion.learn_batch(batch, scores=True, probabilities=True)
@@ -252,6 +252,10 @@ class Audit:
             batch.unknown_classes, self.wait,
         )  # fmt: skip
 
+    def _is_continued(self, fusion: Fusion) -> bool:
+        """Whether the session has learned before the first item of this run."""
+        return self.items == 0 and fusion.trials > 0
+
     def wait(self) -> None:
         """Wait until everything that was learned is counted."""
         self._background.wait()
@@ -266,7 +270,7 @@ class Audit:
     ) -> None:
         """Count a batch and keep some of its rows; `weights` are those of the votes if trust is measured."""
         truth, guess = rows.truth, rows.guess
-        margins(found.scores, batch.known, rows.margin)
+        margins(found.scores, batch.known, found.codes, rows.margin)
         begin = self.history.items
         marks = np.empty(batch.trials, np.uint8)
         thresholds = SelectionThresholds(self.sample.limit, self.hardest.threshold, self.uncertain.threshold)
@@ -312,9 +316,10 @@ class Audit:
         sampled = np.flatnonzero(marks & SAMPLED)
         if len(sampled):
             self.sample.add(rows.take(sampled))
-        for top, mark, sign in ((self.hardest, CONFIDENT_MISTAKE, 1.0), (self.uncertain, UNCERTAIN, -1.0)):
+        for top, mark in ((self.hardest, CONFIDENT_MISTAKE), (self.uncertain, UNCERTAIN)):
             at = np.flatnonzero(marks & mark)
-            measure = sign * np.nan_to_num(rows.margin[at], nan=0.0)
+            lead = np.nan_to_num(rows.margin[at], nan=0.0)
+            measure = lead if mark == CONFIDENT_MISTAKE else -np.abs(lead)
             for j in np.argsort(-measure, kind="stable")[:TOP_ITEMS].tolist():
                 if measure[j] > top.threshold:
                     top.push(float(measure[j]), _item_record(rows, int(at[j]), decoder))

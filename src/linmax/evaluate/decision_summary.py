@@ -129,6 +129,9 @@ class DecisionSummary(NamedTuple):
         The sets of the level that was asked for; None if none was.
     cost : float or None
         What the mistakes cost; None if all cost the same.
+    trials : int
+        The labelled items that the model has learned, to which `sets`, `asked` and `cost` refer: more than
+        those of the run if it has continued a model.
     drift : list of DriftSummary
         The alarms of drift.
     """
@@ -138,6 +141,7 @@ class DecisionSummary(NamedTuple):
     limit: AnsweredItems | None
     asked: SetPoint | None
     cost: float | None
+    trials: int
     drift: list[DriftSummary]
 
 
@@ -261,6 +265,7 @@ def summarize_decisions(
         limit=None if counts is None else counts.result(),
         asked=sets[watched] if watched >= 0 and sets else None,
         cost=fusion.mistake_cost if decisions.decides else None,
+        trials=fusion.trials,
         drift=[_drift(fusion, alarm, rows) for alarm in fusion.alarms],
     )
 

@@ -1,4 +1,4 @@
-"""`margins`: how far each prediction leads the runner-up."""
+"""`margins`: how far each prediction leads its best rival."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ PROBABILITY_TOLERANCE = 1e-9
 """Scores are logarithms of probabilities if their exponentials add up to 1 within this tolerance."""
 
 
-def margins(scores: Floats, known: Codes, out: Floats | None = None) -> Floats:
-    """Return how far the highest score of each item leads the second highest.
+def margins(scores: Floats, known: Codes, codes: Codes, out: Floats | None = None) -> Floats:
+    """Return how far the score of each prediction leads the highest of the other classes.
 
     Where scores are logarithms of probabilities (as those of `recommended()`), the margin is the difference
     of the two probabilities. Otherwise it is the difference of the two scores divided by the largest
-    absolute score: 0 is a tie, and the largest margin is 1, or 2 if scores have signs.
+    absolute score: 0 is a tie, and the largest margin is 1, or 2 if scores have signs. It is negative if
+    another class has a higher score, as with costs of mistakes.
 
     Parameters
     ----------
@@ -29,6 +30,8 @@ def margins(scores: Floats, known: Codes, out: Floats | None = None) -> Floats:
         The scores.
     known : ndarray of shape (n_items,)
         The number of known classes of each item; later columns are ignored.
+    codes : ndarray of shape (n_items,)
+        The predictions. The lead of the best class is measured if a prediction is not among these columns.
     out : ndarray of shape (n_items,), optional
         Where to write the margins.
 
@@ -39,15 +42,15 @@ def margins(scores: Floats, known: Codes, out: Floats | None = None) -> Floats:
 
     Examples
     --------
-    >>> margins(np.array([[3.0, 1.0], [-1.0, 1.0]]), np.array([2, 2], np.int32))
+    >>> margins(np.array([[3.0, 1.0], [-1.0, 1.0]]), np.array([2, 2], np.int32), np.array([0, 1], np.int32))
     array([0.66666667, 2.        ])
     """
     out = np.empty(len(known)) if out is None else out
-    _write_margins(np.ascontiguousarray(scores), known, out)
+    _write_margins(np.ascontiguousarray(scores), known, codes, out)
     return out
 
 
-def write_margins(scores, known, out):  # type: ignore[no-untyped-def]
+def write_margins(scores, known, codes, out):  # type: ignore[no-untyped-def]
     """Write the margin of each row of scores; see `margins`."""
     for t in range(len(known)):
         k = known[t]
@@ -62,8 +65,11 @@ def write_margins(scores, known, out):  # type: ignore[no-untyped-def]
                 first = score
             elif score > second:
                 second = score
+        if 0 <= codes[t] < k and scores[t, codes[t]] < first:  # another class has a higher score
+            second = first
+            first = scores[t, codes[t]]
         total = 0.0
-        if first <= 0.0:  # the scores may be logarithms of probabilities
+        if max(first, second) <= 0.0:  # the scores may be logarithms of probabilities
             for c in range(k):
                 total += math.exp(scores[t, c])
         if k < 2:

@@ -121,8 +121,8 @@ def predict_chunks(
         if coverage is not None:
             sets = fusion.named_sets(batch, predicted, coverage)
         yield PredictedChunk(
-            part, guesses, margins(predicted.scores, batch.known), _voting_experts(fusion, part, batch), p,
-            answers, sets,
+            part, guesses, margins(predicted.scores, batch.known, predicted.codes),
+            _voting_experts(fusion, part, batch), p, answers, sets,
         )  # fmt: skip
 
 

@@ -390,7 +390,7 @@ def mark_rows(  # type: ignore[no-untyped-def]
         mark = 0
         if y < 0:
             unlabelled += 1
-            mark = UNCERTAIN * (-lead > uncertain)
+            mark = UNCERTAIN * (-abs(lead) > uncertain)
         elif y >= known[t]:
             novel += 1
         else:

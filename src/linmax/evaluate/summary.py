@@ -124,7 +124,7 @@ def summarize(
     ablations: list[Ablation] = []
     if rows is not None:
         sampled, trusts = len(rows.row), trust_of_codes(fusion, rows.votes, rows.truth)
-        if ablation:
+        if ablation and not fusion.decisions.decides:
             ablation_items, ablations = ablate_each(fusion, rows, on_progress=on_progress)
     audit.counts.grow(len(fusion.experts))
     audit.class_counts.grow(len(fusion.experts), fusion.classes)
@@ -136,7 +136,12 @@ def summarize(
     labels = [fusion.classes[code] for code in sorted({truth for truth, _ in audit.confusion})]
     found = _warnings(audit, labels, list(warnings), repeated)
     verdict, decision = judge(
-        baselines, found, trials=audit.counts.trials, classes=labels, unlabelled=audit.unlabelled
+        baselines,
+        found,
+        trials=audit.counts.trials,
+        classes=labels,
+        unlabelled=audit.unlabelled,
+        by_cost=fusion.decisions.decides,
     )
     return Findings(
         file=file,
@@ -353,6 +358,8 @@ def _bound(audit: Audit, fusion: Fusion, rows: SampleRows | None) -> str:
     mistakes = f"{int(counts.mistakes[0]):,} mistakes on {counts.trials:,} items"
     if fusion.members:
         return f"{mistakes}; no bound is known for an ensemble as a whole"
+    if fusion.decisions.decides:
+        return f"{mistakes}; no bound holds for predictions of least expected cost"
     return f"{mistakes}; {_bound_of(fusion, counts.trials, rows)}"
 
 
@@ -382,6 +389,7 @@ def _notes(audit: Audit, fusion: Fusion, sampled: int, ablation_items: int) -> l
     if fusion.decisions.decides:
         notes.append(
             "Predictions have the least expected cost, so that others may be right more often and cost more."
+            " No expert was left out to see what it contributes, because that is measured in errors."
         )
     if audit.compared_from.trials:
         notes.append(

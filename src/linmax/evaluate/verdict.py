@@ -134,6 +134,7 @@ def judge(
     trials: int,
     classes: Sequence[Any],
     unlabelled: int = 0,
+    by_cost: bool = False,
 ) -> Verdict:
     """Compare linmax with all alternatives, unless something forbids a verdict.
 
@@ -154,6 +155,8 @@ def judge(
         The different labels of these items.
     unlabelled : int
         Items without a label.
+    by_cost : bool
+        Whether predictions have the least expected cost; errors then say nothing about them.
 
     Returns
     -------
@@ -177,6 +180,11 @@ def judge(
     Not judged: the rows are sorted by label.
     """
     reason = _why_not(warnings, trials, classes, unlabelled)
+    if not reason and by_cost:
+        reason = (
+            "predictions have the least expected cost, and the alternatives are compared by errors;"
+            " compare what the mistakes cost"
+        )
     if reason:
         return Verdict("not judged", f"Not judged: {reason}.")
     rivals = [one for one in baselines if one.is_alternative and one.trials]

@@ -173,6 +173,7 @@ class DecisionMethods(PredictionMethods):
         -------
         list of list
         """
+        self._require_calibration("predict_set")
         with self._lock, self._lock.state:
             names = self.names.classes
             p = self.decisions.probabilities(found.scores[:, : len(names)])

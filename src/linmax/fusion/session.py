@@ -344,8 +344,8 @@ class Fusion(ConsultMethods, DecisionMethods):
             batch = self._read_one(votes, attributes, new_experts)  # which may choose the learner
             found = explain(self.runner, batch)
             if self.decisions.decides and found.guess is not None:
-                code = int(self.runner.run(batch, learn=False).codes[0])
-                found = replace(found, guess=self.names.classes.names[code])
+                coded = self.runner.run(batch, learn=False).codes, batch.unknown_classes
+                found = replace(found, guess=to_python(_decode(self.names.classes, [coded])[0]))
             return found
 
     # --- saving

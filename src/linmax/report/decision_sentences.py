@@ -30,6 +30,8 @@ def describe_decisions(findings: Findings) -> list[str]:
     if found is None:
         return []
     sentences = []
+    continued = found.trials > findings.trials
+    whole = f" (of all {count(found.trials)} that the model has learned)" if continued else ""
     if found.limit is not None:
         one = found.limit
         wrong = f", of which {percent(one.wrong / one.answered)} were wrong" if one.answered else ""
@@ -44,11 +46,11 @@ def describe_decisions(findings: Findings) -> list[str]:
         size = "" if found.asked.size is None else f", with {found.asked.size:.2f} classes on average"
         sentences.append(
             f"Of the sets with a coverage of {percent(found.asked.coverage)},"
-            f" {percent(found.asked.observed)} had the label{size}."
+            f" {percent(found.asked.observed)} had the label{size}{whole}."
         )
     if found.cost is not None:
-        each = found.cost / max(1, findings.trials)
-        sentences.append(f"The mistakes cost {found.cost:,.6g} in all, {each:.3g} per labelled item.")
+        each = found.cost / max(1, found.trials)
+        sentences.append(f"The mistakes cost {found.cost:,.6g} in all, {each:.3g} per labelled item{whole}.")
     sentences += [describe_alarm(alarm) for alarm in found.drift[:SHOWN_ALARMS]]
     if len(found.drift) > SHOWN_ALARMS:
         sentences.append(f"There were {count(len(found.drift))} alarms of drift in all.")
