@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from linmax import Fusion
 from tests.helpers.files import refused, run, table, values
 from tests.panels.small_tables import panel_columns, write_files
 
@@ -101,3 +103,23 @@ def test_attributes_that_are_too_large_for_winnow_are_noted(
     notes = [one["text"] for one in found["warnings"] if one["code"] == "attribute-range"]
     assert len(notes) == (noted is not None)
     assert all(note.startswith(f"{noted} needs attributes from 0 to 1 (age has 20 to 79)") for note in notes)
+
+
+def test_an_expert_is_left_out_of_a_panel_with_many_values_of_text_attributes(tmp_path: Path) -> None:
+    """Each session of the ablation meets the values itself."""
+    chance = np.random.default_rng(0)
+    truth = chance.integers(2, size=200)
+    votes = np.where(chance.random((200, 2)) < [0.9, 0.6], truth[:, None], 1 - truth[:, None])
+    towns = [f"t{code}" for code in chance.integers(60, size=200)]
+    rows = [["xy"[a], "xy"[b], town, "xy"[y]] for (a, b), town, y in zip(votes, towns, truth, strict=True)]
+    file = table(tmp_path / "towns.csv", [["ann", "bob", "town", "truth"], *rows])
+    learner = "Perceptron().on(Votes() + Attributes())"
+    found = values("fuse", file, "--attributes", "town", "--in-order", "--learner", learner)
+    for one in found["experts"]:
+        fusion = Fusion(learner, classes=found["classes"], experts=["ann", "bob"])
+        items = [
+            {name: vote for name, vote in zip(("ann", "bob"), row, strict=False) if name != one["name"]}
+            for row in rows
+        ]
+        run_ = fusion.learn(items, [row[-1] for row in rows], attributes=[{"town": town} for town in towns])
+        assert one["ablated_accuracy"] == pytest.approx(1 - run_.mistakes / 200)

@@ -1,5 +1,6 @@
 """Items that wait are saved, and learned as if they had not waited; batches are those of their session."""
 
+from dataclasses import replace
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
@@ -78,3 +79,19 @@ def test_a_batch_of_another_session_or_of_other_names_is_refused(call: str) -> N
         getattr(fusion, call)(batch)
     again = fusion.read([{"ann": "ham", "bob": "spam"}], labels)
     assert len(getattr(fusion, call)(again).codes) == 1
+
+
+def test_a_batch_that_has_added_its_names_is_refused() -> None:
+    """Its codes mean names that another session does not have: kernels would write outside its arrays."""
+    learner = "Perceptron().on(Votes() + Attributes())"
+    names = {"classes": ["ham", "spam"], "experts": ["ann"]}
+    first, second, third = (Fusion(learner, **names) for _ in range(3))
+    attributes = [{"town": f"t{i}"} for i in range(40)]
+    batch = first.read([{"ann": "ham"}] * 40, ["spam"] * 40, attributes=attributes)
+    copy = replace(batch)
+    expected = first.learn_batch(batch).codes.tolist()
+    for session in (first, second):
+        with pytest.raises(ValueError, match="read it again"):
+            session.learn_batch(batch)
+    assert third.learn_batch(copy).codes.tolist() == expected
+    assert third.names.sizes == first.names.sizes == (2, 1, 40, 0)

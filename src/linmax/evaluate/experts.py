@@ -341,7 +341,7 @@ def ablate_each(
     batch = session.read(chunk.votes, labels, attributes=chunk.attributes)
     if batch.votes is None:
         return 0, []
-    correct = _learn(session, batch)
+    correct = _learn(session, replace(batch))  # a batch is learned once: it adds its names
     found = []
     for i, expert in enumerate(experts):
         on_progress(i, len(experts))

@@ -133,6 +133,8 @@ class Batch:
     def add_names(self, names: Names, classes: int) -> bool:
         """Add the new names to those of a session, and tell whether there were any.
 
+        Codes of the batch then mean names that another session does not have, so it cannot be learned again.
+
         Parameters
         ----------
         names : Names
@@ -152,4 +154,5 @@ class Batch:
         for index, new in added:
             if new:
                 index.append_checked(new)
+                self.sizes = ()
         return any(new for _, new in added)
