@@ -150,7 +150,7 @@ def test_the_default_learns_a_row_as_often_as_its_weight_says(iris: Any) -> None
     assert (model.decision_function(rows) == other.decision_function(rows)).all()
     half = clone(model).fit(rows, labels, sample_weight=np.full(150, 0.5))
     assert half.fusion_.trials == 75
-    with pytest.raises(ValueError, match=r"adds up to 150000 for 150 rows.*a mean of at most 100"):
+    with pytest.raises(ValueError, match=r"adds up to 150000 for 150 rows.*a mean of about 1, and at most 100"):
         model.fit(rows, labels, sample_weight=np.full(150, 1000.0))
 
 
@@ -329,3 +329,18 @@ def test_a_fit_that_fails_leaves_nothing_partly_fitted(iris: Any) -> None:
         model.fit(rows * 1e99, labels)
     with pytest.raises(NotFittedError):
         model.predict(rows)
+
+
+def test_scaled_rows_calibrate_no_probabilities() -> None:
+    """Multiplied by their weights, rows have scores of another scale than those that are predicted."""
+    X, y = load_iris(return_X_y=True)
+    half = np.full(len(y), 0.5)
+    rule = LinearMaxClassifier("Perceptron()", random_state=0)
+    assert rule.fit(X, y, sample_weight=half).score(X, y) > 0.5
+    with pytest.raises(ValueError, match="CalibratedClassifierCV"):
+        rule.predict_proba(X)
+    rule.partial_fit(X, y)
+    with pytest.raises(ValueError, match="CalibratedClassifierCV"):
+        rule.predict_proba(X)
+    assert rule.fit(X, y, sample_weight=2 * half).predict_proba(X).shape == (150, 3)
+    assert LinearMaxClassifier().fit(X, y, sample_weight=half).predict_proba(X).shape == (150, 3)

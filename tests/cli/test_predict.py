@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 from safetensors.numpy import load as tensors_of
@@ -277,3 +279,15 @@ def test_a_reader_who_has_enough_is_no_error(shelf: Shelf, tmp_path: Path) -> No
         process.stdout.close()
         assert process.stderr.read() == ""  # not even how many rows were predicted
         assert process.wait() == 0
+
+
+def test_numbers_where_the_model_has_learned_text_are_refused(tmp_path: Path) -> None:
+    rows = [("ham", "ham", "True", "ham"), ("spam", "spam", "False", "spam"), ("ham", "spam", "True", "ham")]
+    columns = dict(zip(("ann", "bob", "flag", "truth"), map(list, zip(*rows * 20, strict=True)), strict=True))
+    file = table(tmp_path / "votes.csv", [list(columns), *zip(*columns.values(), strict=True)])
+    model = tmp_path / "m.linmax"
+    assert run("fuse", file, "--attributes", "flag", "--save", model).exit_code == 0
+    assert run("predict", model, file).exit_code == 0
+    columns["flag"] = [text == "True" for text in columns["flag"]]
+    pq.write_table(pa.table(columns), tmp_path / "votes.parquet")
+    assert "'flag' has been text so far" in refused("predict", model, tmp_path / "votes.parquet")

@@ -109,6 +109,7 @@ def predict_chunks(
     for begin in range(0, chunk.items, rows):
         part = chunk.slice(begin, begin + rows)
         batch = fusion.read(part.votes, attributes=part.attributes, new_experts="ignore")
+        _check_attributes(fusion, batch.left_out.attributes)
         predicted = fusion.predict_batch(batch, scores=True, probabilities=True)
         guesses = decode_classes(predicted.codes, fusion.names.classes, batch.unknown_classes)
         p, answers, sets = predicted.probabilities, None, None
@@ -124,6 +125,18 @@ def predict_chunks(
             part, guesses, margins(predicted.scores, batch.known, predicted.codes),
             _voting_experts(fusion, part, batch), p, answers, sets,
         )  # fmt: skip
+
+
+def _check_attributes(fusion: Fusion, unknown: list[Any]) -> None:
+    """Refuse numbers in a column whose text the session has learned; they would not count."""
+    pairs = [name for name in fusion.names.attributes.names if isinstance(name, tuple)] if unknown else []
+    columns = {name[0] for name in pairs}
+    for name in unknown:
+        if name in columns:
+            raise ValueError(
+                f"the attribute {name!r} has been text so far, and has numbers or truth values here; write it"
+                " as in the file that the model learned"
+            )
 
 
 def write_part(writer: PredictionWriter, part: PredictedChunk, fusion: Fusion) -> None:

@@ -82,6 +82,8 @@ class LinearMaxClassifier(SessionPredictorMixin, ClassifierMixin, BaseEstimator)
     array(['sun'], dtype='<U4')
     """
 
+    _scaled = False  # whether rows were multiplied by their weights
+
     def __init__(
         self,
         learner: Learner | str | None = None,
@@ -119,7 +121,7 @@ class LinearMaxClassifier(SessionPredictorMixin, ClassifierMixin, BaseEstimator)
         with self._fresh_fit():
             X, y = self._validate(X, y, reset=True)
             learner = self._start_session()
-            X, y = apply_sample_weights(learner, self._with_intercept(X), y, sample_weight)
+            X, y, self._scaled = apply_sample_weights(learner, self._with_intercept(X), y, sample_weight)
             self._add_classes(y)
             random = check_random_state(self.random_state)
             for iteration in range(1, self.max_iter + 1):
@@ -156,13 +158,43 @@ class LinearMaxClassifier(SessionPredictorMixin, ClassifierMixin, BaseEstimator)
     def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, *, first: bool) -> Self:
         X, y = self._validate(X, y, reset=first)
         learner = self._start_session() if first else self.fusion_.learner
-        X, y = apply_sample_weights(learner, self._with_intercept(X), y, sample_weight)
+        X, y, scaled = apply_sample_weights(learner, self._with_intercept(X), y, sample_weight)
+        self._scaled = scaled or (not first and self._scaled)
         if classes is not None:
             self._add_classes(validate_labels(classes))
         self.fusion_.learn(attributes=X, labels=y)
         self._add_classes(y, to_session=False)
         self.n_iter_ = 1
         return self
+
+    def predict_proba(self, X: Any) -> Scores:
+        """Return calibrated probabilities, as `Fusion.predict_proba` does.
+
+        They are calibrated by the labels that were learned, each predicted before it was seen. With several
+        passes that is too confident, because rows were seen before.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            The probabilities, columns as in `classes_`.
+
+        Raises
+        ------
+        ValueError
+            If a rule has learned rows with sample weights other than 0 and 1, which scale its scores.
+        """
+        check_is_fitted(self)
+        if self._scaled:
+            raise ValueError(
+                "sample weights other than 0 and 1 scale the scores that probabilities are calibrated with;"
+                " wrap the classifier in CalibratedClassifierCV, or use the default learner"
+            )
+        return super().predict_proba(X)
 
     @property
     def coef_(self) -> Scores:
@@ -221,8 +253,10 @@ class LinearMaxClassifier(SessionPredictorMixin, ClassifierMixin, BaseEstimator)
         return tags
 
 
-def apply_sample_weights(learner: Learner, X: Any, y: Array, weights: Any) -> tuple[Any, Array]:
-    """Return the rows to learn, multiplied by their weights or repeated; those of weight 0 are left out.
+def apply_sample_weights(learner: Learner, X: Any, y: Array, weights: Any) -> tuple[Any, Array, bool]:
+    """Return the rows to learn, multiplied by their weights or repeated, and whether they are multiplied.
+
+    Those of weight 0 are left out.
 
     A weight c means that a row counts c times in the loss, so its gradient is c times as long. A rule whose
     theta moves by exactly z does this when the row is multiplied by c: z becomes c z, and no prediction
@@ -231,26 +265,26 @@ def apply_sample_weights(learner: Learner, X: Any, y: Array, weights: Any) -> tu
     c is no whole number, the sum of all weights up to a row decides.
     """
     if weights is None:
-        return X, y
+        return X, y, False
     weights = _check_sample_weight(weights, X, dtype=np.float64, ensure_non_negative=True)
     used = np.flatnonzero(weights)
     if not len(used):
         raise ValueError("sample_weight is 0 for every row; at least one weight must be positive")
     X, y, weights = X[used], y[used], weights[used]
     if (weights == 1.0).all():
-        return X, y
+        return X, y, False
     refusing = [base for base in base_learners(learner) if not _scales_with_rows(base)]
     if refusing and learner.ensemble:
         rows = _repeated_rows(weights)
-        return X[rows], y[rows]
+        return X[rows], y[rows], False
     if refusing:
         raise ValueError(
             f"{refusing[0]!r} cannot use a sample weight of {weights[weights != 1.0][0]:g};"
             " pass weights of 0 and 1, or use a rule that moves by exactly z, such as Perceptron()"
         )
     if sparse.issparse(X):
-        return sparse.diags_array(weights, format="csr") @ X, y
-    return X * weights[:, None], y
+        return sparse.diags_array(weights, format="csr") @ X, y, True
+    return X * weights[:, None], y, True
 
 
 def _repeated_rows(weights: Scores) -> NDArray[np.int64]:
@@ -263,7 +297,7 @@ def _repeated_rows(weights: Scores) -> NDArray[np.int64]:
     if not 0.5 <= total <= MAX_REPEATS * len(weights):
         raise ValueError(
             f"sample_weight adds up to {total:g} for {len(weights)} rows, which are learned as often as their"
-            f" weights say; scale the weights to a mean of at most {MAX_REPEATS}"
+            f" weights say; scale the weights to a mean of about 1, and at most {MAX_REPEATS}"
         )
     ends = np.floor(np.cumsum(weights) + 0.5)
     return np.repeat(np.arange(len(weights)), np.diff(ends, prepend=0.0).astype(np.int64))
