@@ -150,7 +150,9 @@ def test_the_default_learns_a_row_as_often_as_its_weight_says(iris: Any) -> None
     assert (model.decision_function(rows) == other.decision_function(rows)).all()
     half = clone(model).fit(rows, labels, sample_weight=np.full(150, 0.5))
     assert half.fusion_.trials == 75
-    with pytest.raises(ValueError, match=r"adds up to 150000 for 150 rows.*a mean of about 1, and at most 100"):
+    with pytest.raises(
+        ValueError, match=r"adds up to 150000 for 150 rows.*a mean of about 1, and at most 100"
+    ):
         model.fit(rows, labels, sample_weight=np.full(150, 1000.0))
 
 

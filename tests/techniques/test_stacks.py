@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from linmax import Averaged, Fusion, Logistic, Mixture, NaiveBayes, Perceptron, Stacked, Tempered, Winnow
+from linmax.fusion.model_file import fingerprint
 from tests.helpers.compare_rules import NEAR
 from tests.helpers.panels import CLASSES, panel
 from tests.oracles import majorities as oracles_majorities
@@ -139,3 +140,19 @@ def test_bad_parameters_are_named(make: Any, sentence: str) -> None:
     with pytest.raises(ValueError, match="requires") as error:
         make()
     assert str(error.value) == sentence
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    "learner", [None, "Stacked((Perceptron(), NaiveBayes(), Winnow(1.2)))"], ids=["default", "stack"]
+)
+def test_classes_that_only_unlabelled_items_name_leave_no_trace(learner: str | None, seed: int) -> None:
+    """An item may have more classes than the next one, which no vector of the next one may see."""
+    chance = np.random.default_rng(seed)
+    classes, experts = chance.integers(2, 12), chance.integers(2, 5)
+    items = [{f"e{j}": f"c{chance.integers(classes)}" for j in range(experts)} for _ in range(14)]
+    labels = [None if chance.random() < 0.4 else f"c{chance.integers(classes)}" for _ in range(14)]
+    one, whole = Fusion(learner), Fusion(learner)
+    guesses = [one.learn_one(item, label) for item, label in zip(items, labels, strict=True)]
+    assert whole.learn(items, labels).guesses.tolist() == guesses
+    assert fingerprint(whole) == fingerprint(one)

@@ -1,6 +1,6 @@
 """An alarm when the share of mistakes rises: the Page-Hinkley test, in units of the standard deviation.
 
-m is the mean of all losses since the last alarm, and s = sqrt(m (1 - m)), at least 0.1. After every 32 losses
+m is the mean of all losses since the change that the last alarm has found, and s = sqrt(m (1 - m)), at least 0.1. After every 32 losses
 
 U = max(0, U + sum of ((loss - m) / s - ALLOWANCE));  alarm when U > LIMIT
 
@@ -41,7 +41,7 @@ class DriftAlarm(NamedTuple):
     since
         The number of labelled items after which the change is estimated to have begun.
     error_before
-        The share of mistakes from the previous alarm, or the beginning, to the change.
+        The share of mistakes from the change of the previous alarm, or the beginning, to this change.
     error_after
         The share of mistakes from the change to the alarm.
     """

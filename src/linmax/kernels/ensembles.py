@@ -125,6 +125,8 @@ def stack_trials(
 @inline
 def write_means(x, p, k, wide, members, mean):
     """Write the mean of the log-probabilities of each member under p."""
+    for c in range(k, -(-k // LANES) * LANES):
+        p[c] = 0.0  # an earlier trial may have had more classes, which only its votes named
     for m in range(members):
         sums = splat(0.0)
         for j in range(0, k, LANES):
