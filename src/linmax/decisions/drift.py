@@ -1,6 +1,7 @@
 """An alarm when the share of mistakes rises: the Page-Hinkley test, in units of the standard deviation.
 
-m is the mean of all losses since the change that the last alarm has found, and s = sqrt(m (1 - m)), at least 0.1. After every 32 losses
+m is the mean of all losses since the change that the last alarm has found, and s = sqrt(m (1 - m)), at least
+0.1. After every 32 losses
 
 U = max(0, U + sum of ((loss - m) / s - ALLOWANCE));  alarm when U > LIMIT
 
