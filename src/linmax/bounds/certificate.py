@@ -134,8 +134,8 @@ def certify(
     learner : Learner or str
         A rule with a bound, or its text, on `Votes()` or on `Votes() + Thresholds()`, which is the default.
     file : str or Path
-        A CSV file in UTF-8, separated by commas, with a header; votes and labels are names of classes. An
-        item without a label is omitted.
+        A CSV file in UTF-8, separated by commas, with a header; votes and labels are names of classes, taken
+        as they are written: ``2.0`` and ``2`` are two classes. An item without a label is omitted.
     label : str
         The column of labels.
     experts : iterable of str, optional
