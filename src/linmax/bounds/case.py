@@ -10,6 +10,9 @@ import numpy as np
 
 from linmax.svm import Instances
 
+LARGEST_WEIGHT = 1e100
+"""The squares of larger weights of a comparator could overflow."""
+
 
 @dataclass(frozen=True, eq=False)
 class Case:
@@ -75,9 +78,10 @@ class Case:
         if self.u is None:
             return
         u = np.asarray(self.u, dtype=np.float64)
-        if u.ndim != 1 or len(u) > self.n or not np.isfinite(u).all() or not u.any():
+        if u.ndim != 1 or len(u) > self.n or not (np.abs(u) <= LARGEST_WEIGHT).all() or not u.any():
             raise ValueError(
-                f"Case requires u of at most n={self.n} finite weights, not all 0 (got {self.u!r})"
+                f"Case requires u of at most n={self.n} weights, not all 0 and none beyond {LARGEST_WEIGHT:g}"
+                f" (got {self.u!r})"
             )
         object.__setattr__(self, "u", u)
 
