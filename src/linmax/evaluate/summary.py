@@ -136,13 +136,9 @@ def summarize(
     labels = [fusion.classes[code] for code in sorted({truth for truth, _ in audit.confusion})]
     found = _warnings(audit, labels, list(warnings), repeated)
     verdict, decision = judge(
-        baselines,
-        found,
-        trials=audit.counts.trials,
-        classes=labels,
-        unlabelled=audit.unlabelled,
+        baselines, found, trials=audit.counts.trials, classes=labels, unlabelled=audit.unlabelled,
         by_cost=fusion.decisions.decides,
-    )
+    )  # fmt: skip
     return Findings(
         file=file,
         learner=repr(fusion.learner),
