@@ -23,7 +23,8 @@ demo: setup
 	$(BIN)/linmax demo $(ARGS)
 
 # All tests except those marked slow; -rs prints why a test is skipped. Kernels are compiled first, in two processes,
-# unless ARGS selects some tests. Three processes keep two cores busy: some tests wait for a browser or a broker.
+# unless ARGS selects some tests. Three processes, with one thread of BLAS each, keep two cores busy: some tests wait for a
+# browser or a broker.
 PYTEST := MPLBACKEND=Agg OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -rs -n 3 --dist worksteal
 test: setup
 	$(if $(ARGS),,$(BIN)/python -m tests.helpers.warm_up)

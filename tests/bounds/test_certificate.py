@@ -386,3 +386,10 @@ def test_a_rule_may_be_given_as_its_text(tmp_path: Path) -> None:
     assert certify("Winnow(1.5)", file, "truth") == certify(Winnow(1.5), file, "truth")
     with pytest.raises(ValueError, match=r"Averaged\(Winnow\(1.5\)\) has no certificate"):
         certify("Averaged(Winnow(1.5))", file, "truth")
+
+
+def test_cells_are_taken_as_they_are_written(tmp_path: Path) -> None:
+    file = tmp_path / "votes.csv"
+    file.write_text("ann,y,truth\n" + "2.0,2,2\n1,1,1\n" * 20)
+    found = certify(Winnow(1.5), file, "truth")
+    assert (found.experts, set(found.classes)) == (["ann", "y"], {"1", "2", "2.0"})

@@ -88,7 +88,9 @@ def test_costs_and_sets_of_a_continued_model_say_to_which_items_they_refer(
     (tmp_path / "rest.csv").write_text(lines[0] + "".join(lines[251:]))
     shown = run("fuse", tmp_path / "rest.csv", "--from", model, "--coverage", 0.9)
     assert shown.exit_code == 0
-    assert "per labelled item (of all 400 that the model has learned)" in " ".join(shown.stdout.split())
+    text = " ".join(shown.stdout.split())
+    assert "per labelled item (of all 400 that the model has learned)" in text
+    assert "had the label (of all 400 that the model has learned), with" in text
     found = values("fuse", tmp_path / "rest.csv", "--from", model)
     whole = Fusion("Averaged(Winnow(1.2))", mistake_costs={("ham", "spam"): 500})
     rows = [line.strip().split(",") for line in lines[1:]]

@@ -78,7 +78,7 @@ class Batch:
     needs : set of {"votes", "rows", "nominal"} or None
         What the session that has read it needed then.
     names, sizes : Names or None, and tuple of int
-        The names of that session, and how many there were of each kind.
+        The names of that session, and how many there were of each kind; no sizes once it has added names.
     """
 
     trials: int

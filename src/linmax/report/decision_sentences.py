@@ -46,7 +46,7 @@ def describe_decisions(findings: Findings) -> list[str]:
         size = "" if found.asked.size is None else f", with {found.asked.size:.2f} classes on average"
         sentences.append(
             f"Of the sets with a coverage of {percent(found.asked.coverage)},"
-            f" {percent(found.asked.observed)} had the label{size}{whole}."
+            f" {percent(found.asked.observed)} had the label{whole}{size}."
         )
     if found.cost is not None:
         each = found.cost / max(1, found.trials)

@@ -36,6 +36,8 @@ from linmax.streams.formats import COMPRESSED_SUFFIXES
 FORMATS = ("parquet", "csv", "tsv", "jsonl")
 CACHED_MODELS = 4096
 """Models by key in the memory of a worker."""
+NOTHING = np.zeros(4, np.int64)
+"""The counts of a partition without rows."""
 
 
 class PredictionResult(NamedTuple):
@@ -78,7 +80,7 @@ class PredictionResult(NamedTuple):
 class PartitionResult(NamedTuple):
     """What was found in one partition; see `PredictionResult`."""
 
-    counts: tuple[int, int, int, int]  # rows, labelled, correct, without model
+    counts: NDArray[np.int64]  # rows, labelled, correct, without model
     unknown_votes: dict[Any, int]
     unknown_labels: dict[Any, int]
     closed: bool
@@ -180,7 +182,7 @@ def predict(
     pairs = list(zip(todo, found, strict=True))
     problems = [name_partition(one, job.partition.name) for job, one in pairs if isinstance(one, Exception)]
     done: list[PartitionResult] = [one for one in found if not isinstance(one, Exception)]
-    rows, labelled, correct, without_model = np.sum([(0, 0, 0, 0), *(one.counts for one in done)], 0).tolist()
+    rows, labelled, correct, without_model = sum((one.counts for one in done), NOTHING).tolist()
     failed = {job.target for job, one in pairs if isinstance(one, Exception)}
     return PredictionResult(
         rows,
@@ -282,8 +284,8 @@ def _write_plain(writer: PredictionWriter, partition: Partition, plan: Predictio
     try:
         panel = read_panel([partition.path], replace(options, like=like))
     except EmptyTableError:
-        return PartitionResult((0, 0, 0, 0), {}, {}, False, [])
-    counts, labels, experts = np.zeros(4, np.int64), Counter[Any](), set[Any]()
+        return PartitionResult(NOTHING, {}, {}, False, [])
+    counts, labels, experts = NOTHING.copy(), Counter[Any](), set[Any]()
     classes = {*fusion.classes, *panel.classes.names}
     with panel.stream() as stream:
         for chunk in stream:
@@ -293,14 +295,12 @@ def _write_plain(writer: PredictionWriter, partition: Partition, plan: Predictio
                 labels += part.unknown_labels(classes)
                 experts.update(part.experts)
     absent = [name for name in fusion.experts if name not in experts] if experts else []
-    return PartitionResult(
-        _whole(counts), panel.unknown_votes(), dict(labels), panel.options.is_closed, absent
-    )
+    return PartitionResult(counts, panel.unknown_votes(), dict(labels), panel.options.is_closed, absent)
 
 
 def _write_keyed(writer: PredictionWriter, partition: Partition, store: tuple[str, int]) -> PartitionResult:
     """Write the predictions of the models by key."""
-    counts = np.zeros(4, np.int64)
+    counts = NOTHING.copy()
     for chunk, guesses, margins in _predict_keyed(partition, store):
         writer.write(chunk, guesses, margins, chunk.labels)
         made = np.flatnonzero([guess is not None for guess in guesses.tolist()])
@@ -308,12 +308,7 @@ def _write_keyed(writer: PredictionWriter, partition: Partition, store: tuple[st
             chunk.take(made), guesses[made], margins[made], [], np.zeros((0, 0)), None, None
         )
         counts += (chunk.items, *part.count_hits(), chunk.items - len(made))
-    return PartitionResult(_whole(counts), {}, {}, False, [])
-
-
-def _whole(counts: NDArray[np.int64]) -> tuple[int, int, int, int]:
-    rows, labelled, correct, without_model = counts.tolist()
-    return rows, labelled, correct, without_model
+    return PartitionResult(counts, {}, {}, False, [])
 
 
 def _predict_keyed(partition: Partition, store: tuple[str, int]) -> Iterator[tuple[Chunk, Any, Any]]:
