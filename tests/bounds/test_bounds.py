@@ -4,6 +4,7 @@ import math
 import re
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ from linmax import (
     Romma,
     Winnow,
 )
-from linmax.bounds import Case, bound, mistake_bound, published_2008, tightest
+from linmax.bounds import Case, bound, mistake_bound, published_1999, published_2003, published_2008, tightest
 from linmax.experts import Thresholds, Votes
 from linmax.problems import adversary
 from linmax.rules import Rule
@@ -327,3 +328,11 @@ def test_the_published_bound_of_2008_gives_the_paper_s_examples():
     disjunction = published_2008(1, 1 / 11) / math.log(2)
     assert disjunction == pytest.approx(388, abs=1)  # "388 ln(2n)"
     assert published_2008(7, 0.1, noise=10) - published_2008(7, 0.1) == pytest.approx(13.5)
+
+
+@pytest.mark.parametrize("published", [published_1999, published_2003, published_2008])
+def test_published_bounds_need_a_margin_and_experts(published: Any) -> None:
+    with pytest.raises(ValueError, match="delta"):
+        published(10, 0)
+    with pytest.raises(ValueError, match=r"\bn\b"):
+        published(0, 0.1)

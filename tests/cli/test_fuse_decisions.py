@@ -139,6 +139,7 @@ def test_costs_scale_the_margins_of_updates_if_asked_to(file: Path, tmp_path: Pa
     for options, message in (
         ((*learner, "--cost-margins"), "--cost-margins requires --mistake-costs FILE"),
         (("--from", model, "--cost-margins"), "--cost-margins is stored in the model of"),
+        (("--from", model, "--seed", "0"), "--seed is stored in the model of"),
         (("--mistake-costs", costs, "--cost-margins"), "cost_margins"),
     ):
         shown = run("fuse", file, *options)

@@ -1,5 +1,6 @@
 """Costs of mistakes: the class of least expected cost is predicted, whatever the path."""
 
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 
 from linmax import Fusion, Logistic, Winnow
 from linmax._jit import interpreted
-from linmax.decisions.costs import cheapest
+from linmax.decisions.costs import MistakeCosts, cheapest
+from linmax.fusion.model_file import from_bytes, to_bytes
 from linmax.problems import majority
 from tests.oracles import decisions as oracles
 
@@ -118,3 +120,31 @@ def test_costs_of_classes_that_cannot_exist_are_refused() -> None:
         with pytest.raises(ValueError, match="has the class 'smap', which is not among classes="):
             Fusion(Winnow(1.3), classes=["ham", "spam"], on_new_class=policy, mistake_costs=costs)
     Fusion(Winnow(1.3), classes=["ham", "spam"], mistake_costs=costs)  # the class may still be added
+
+
+@pytest.mark.parametrize("items", [np.array([[0, 1]]), [{"a": 0, "b": 1}], np.ones((1, 2, 2))], ids=repr)
+def test_costs_of_another_kind_of_class_are_refused_because_they_would_never_apply(items: Any) -> None:
+    with pytest.raises(ValueError, match=r"classes and mistake_costs mix text \('0'\) and numbers \(0\)"):
+        Fusion(classes=range(2), mistake_costs={("0", "1"): 9.0})
+    with pytest.raises(ValueError, match="mistake_costs mix text"):
+        Fusion(mistake_costs={("0", "1"): 9.0, (0, 1): 9.0})
+    fusion = Fusion(Winnow(1.3), mistake_costs={("0", "1"): 9.0})
+    with pytest.raises(ValueError, match="mistake_costs and votes mix text"):
+        fusion.learn(items, [0])
+    assert fusion.trials == len(fusion.classes) == 0
+    with pytest.raises(ValueError, match=r"needs two classes in each key \(got \(None, 1\)\)"):
+        Fusion(mistake_costs={(None, 1): 9.0})
+
+
+def test_costs_of_members_of_an_enum_are_those_of_their_values() -> None:
+    kind = Enum("kind", {"HAM": "ham", "SPAM": "spam"})
+    fusion = Fusion(mistake_costs={(kind.HAM, kind.SPAM): 9.0})
+    assert fusion.decisions.costs == MistakeCosts({("ham", "spam"): 9.0}, ())
+
+
+def test_a_file_with_costs_that_never_apply_is_loaded_as_before() -> None:
+    """Earlier versions accepted them."""
+    fusion = Fusion(Winnow(1.3), classes=range(2), mistake_costs=MistakeCosts({("0", "1"): 9.0}, ()))
+    again = from_bytes(to_bytes(fusion))
+    again.learn(np.array([[0, 1]]), [0])
+    assert again.decisions.costs == fusion.decisions.costs

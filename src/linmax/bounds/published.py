@@ -43,6 +43,7 @@ def published_1999(n: int, delta: float) -> float:
     >>> bound(Winnow((1 - 1 / 3) ** -0.5), case)
     172.0
     """
+    Case(n=n, delta=delta)  # checks both
     return 2.0 * math.log(n) / delta**2
 
 
@@ -75,6 +76,7 @@ def published_2003(n: int, delta: float) -> float:
     >>> published_2003(10_000, 1 / 3)
     82.9
     """
+    Case(n=n, delta=delta)  # checks both
     return math.log(n) / delta**2
 
 

@@ -181,6 +181,7 @@ def check_options(read: FilesOptions, options: FuseOptions) -> None:
         ("abstain", options.abstain),
         ("mistake-costs", options.mistake_costs),
         ("cost-margins", options.cost_margins or None),
+        ("seed", options.seed),
     )
     for name, value in stored:
         if options.start is not None and value is not None:

@@ -47,7 +47,7 @@ def fuse_by_key(
     with explain_interrupt(options.save), task_progress() as show:
         result = keyed(
             read.paths, by=keys, time=by.time, store=options.save, learner=options.learner,
-            seed=options.seed, pooled=by.pooled, buckets=by.buckets, resume=by.resume,
+            seed=options.seed or 0, pooled=by.pooled, buckets=by.buckets, resume=by.resume,
             relearn=options.relearn, on_progress=show, **engine.where(), **read.panel_arguments(),
         )  # fmt: skip
     totals = totals_of(result)

@@ -74,7 +74,7 @@ def start_session(options: FuseOptions, stream: Stream, panel: Panel) -> Start:
         costs = options.mistake_costs
         fusion = Fusion(
             learner,
-            seed=options.seed,
+            seed=options.seed or 0,
             abstain=parse_abstain(options.abstain, stream, panel),
             calibrate="sample" if (options.max_error, options.coverage) == (None, None) else "all",
             mistake_costs=None if costs is None else read_mistake_costs(costs, panel.classes.names),

@@ -304,9 +304,15 @@ class FuseOptions:
         ),
     ] = False
     seed: Annotated[
-        int,
-        typer.Option("--seed", min=0, max=2**63 - 1, help="The seed of learners that use random numbers."),
-    ] = 0
+        int | None,
+        typer.Option(
+            "--seed",
+            min=0,
+            max=2**63 - 1,
+            help="The seed of learners that use random numbers.",
+            show_default="0",
+        ),
+    ] = None
     json: Json = False
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from linmax._jit import inline
+from linmax.inputs.names import Label, NameIndex, check_one_kind, to_label
 from linmax.spec import short
 from linmax.validation import is_number, require
 
@@ -41,18 +42,13 @@ class MistakeCosts:
         self.pairs: dict[tuple[Any, Any], float] = {}
         if isinstance(costs, Mapping):
             for pair, cost in costs.items():
+                self.pairs[_classes_of(pair)] = _checked(cost)
+            for name in self.names if closed else ():
                 require(
-                    isinstance(pair, tuple) and len(pair) == 2,
-                    f"mistake_costs needs pairs (truth, guess) as keys (got {pair!r})",
+                    name in classes,
+                    f"mistake_costs has the class {name!r}, which is not among classes="
+                    f" (got {short(list(classes))})",
                 )
-                truth, guess = (one.item() if isinstance(one, np.generic) else one for one in pair)
-                for name in (truth, guess) if closed else ():
-                    require(
-                        name in classes,
-                        f"mistake_costs has the class {name!r}, which is not among classes="
-                        f" (got {short(list(classes))})",
-                    )
-                self.pairs[truth, guess] = _checked(cost)
             return
         try:
             table = np.asarray(costs)
@@ -75,6 +71,32 @@ class MistakeCosts:
                 if cost != _default(i == j):
                     self.pairs[truth, guess] = cost
 
+    @classmethod
+    def of(cls, costs: Any, classes: NameIndex, *, closed: bool = False) -> MistakeCosts | None:
+        """Return the costs of a session, whose classes must be of their kind; None if there are none.
+
+        Parameters
+        ----------
+        costs
+            What `MistakeCosts` takes, or one of these: that of a model file is not checked, because costs for
+            classes of another kind, which never apply, were once accepted.
+        classes
+            The classes of the session.
+        closed
+            Whether there will be no other classes.
+        """
+        if costs is None or isinstance(costs, cls):
+            return costs
+        made = cls(costs, classes.names, closed=closed)
+        check_one_kind([classes.sample, ("mistake_costs", made.names)])
+        classes.expected = ("mistake_costs", made.names[:1])
+        return made
+
+    @property
+    def names(self) -> list[Label]:
+        """The classes of all pairs."""
+        return [name for pair in self.pairs for name in pair]
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MistakeCosts) and self.pairs == other.pairs
 
@@ -94,6 +116,18 @@ class MistakeCosts:
             if truth in codes and guess in codes:
                 table[codes[truth], codes[guess]] = cost
         return table
+
+
+def _classes_of(pair: Any) -> tuple[Label, Label]:
+    """Return the classes of a key of a dict of costs."""
+    require(
+        isinstance(pair, tuple) and len(pair) == 2,
+        f"mistake_costs needs pairs (truth, guess) as keys (got {pair!r})",
+    )
+    truth, guess = (to_label(name, "mistake_costs") for name in pair)
+    if truth is None or guess is None:
+        raise ValueError(f"mistake_costs needs two classes in each key (got {pair!r})")
+    return truth, guess
 
 
 def _default(same: bool) -> float:

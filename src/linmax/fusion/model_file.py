@@ -15,6 +15,7 @@ import numpy as np
 
 from linmax import inputs
 from linmax._files import resolve_output, write_atomic
+from linmax.decisions import MistakeCosts
 from linmax.fusion.consult.record import ARRAY
 from linmax.fusion.session import Fusion
 from linmax.fusion.state_check import check_state
@@ -296,7 +297,7 @@ def _rebuild(facts: dict[str, Any], state: dict[str, np.ndarray]) -> Fusion:
         modules = [str(module) for module in facts["modules"] if not str(module).startswith("linmax.")]
         hint = f"import {', '.join(modules)} before loading" if modules else "update linmax"
         raise ValueError(f"{str(error).partition(';')[0]} in this program; {hint}") from None
-    abstain = facts["abstain"]
+    abstain, costs = facts["abstain"], _unpack(facts.get("mistake_costs"))
     fusion = Fusion(
         learner,
         classes=facts["classes"],
@@ -305,7 +306,7 @@ def _rebuild(facts: dict[str, Any], state: dict[str, np.ndarray]) -> Fusion:
         abstain=inputs.DEFAULT if abstain is None else abstain[0],
         seed=facts["seed"],
         calibrate=facts.get("calibrate", "sample"),
-        mistake_costs=_unpack(facts.get("mistake_costs")),
+        mistake_costs=costs and MistakeCosts(costs, ()),
         cost_margins=facts.get("cost_margins", False),
     )
     fusion.chooses_learner = facts.get("chooses_learner", False) is True

@@ -151,9 +151,7 @@ class Fusion(ConsultMethods, DecisionMethods):
             NameIndex(() if classes is None else classes, what="class"),
             NameIndex(() if experts is None else experts, what="expert"),
         )
-        costs = None
-        if mistake_costs is not None:
-            costs = MistakeCosts(mistake_costs, self.classes, closed=on_new_class != "add")
+        costs = MistakeCosts.of(mistake_costs, self.names.classes, closed=on_new_class != "add")
         require(
             isinstance(cost_margins, bool) and (costs is not None or not cost_margins),
             f"cost_margins is True or False, and needs mistake_costs (got {cost_margins!r})",

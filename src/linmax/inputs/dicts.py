@@ -37,8 +37,9 @@ class ClassEncoder:
     def __init__(self, classes: NameIndex, on_new_class: str) -> None:
         self.classes, self.on_new_class = classes, on_new_class
         self._new: dict[Label, int] = {}
-        self._samples: dict[str, list[Label]] = {"classes": classes.names[:1], "votes": [], "labels": []}
-        self._kind: type | None = type(classes.names[0]) if len(classes) else None
+        where, known = classes.sample
+        self._samples: dict[str, list[Label]] = {where: known, "votes": [], "labels": []}
+        self._kind: type | None = type(known[0]) if known else None
         self._labels: list[int] = []
         self._known: list[int] = []
         self._unknown: list[tuple[int, int, Label]] = []

@@ -49,10 +49,16 @@ class NameIndex:
         self.what = what
         self.names: list[Any] = []
         self.codes: dict[Any, int] = {}
+        self.expected: tuple[str, list[Any]] = ("classes", [])
         self.extend(names)
 
     def __len__(self) -> int:
         return len(self.names)
+
+    @property
+    def sample(self) -> tuple[str, list[Any]]:
+        """Where the class that shows the kind of all is from, and that class; `expected` before the first."""
+        return ("classes", self.names[:1]) if self.names else self.expected
 
     def __repr__(self) -> str:
         return f"NameIndex({self.names!r}, what={self.what!r})"

@@ -229,6 +229,7 @@ def _encode_scores(
             ignored = int(np.count_nonzero(values.any(axis=2)))
             values = np.zeros((*values.shape[:2], 0))
         scored = NameIndex(range(values.shape[2]), what="class")
+        check_one_kind([classes.sample, ("votes", scored.names)])
     cells = all_missing((len(values), 0))
     _check_kinds(scored, cells, truth)
     encoded = encode_classes(CodedVotes(cells, None), truth, len(values), scored, on_new_class)
@@ -242,7 +243,7 @@ def _encode_scores(
 
 
 def _check_kinds(classes: NameIndex, votes: CodedArray, labels: CodedArray | None) -> None:
-    samples = [("classes", classes.names[:1]), ("votes", votes.present)]
+    samples = [classes.sample, ("votes", votes.present)]
     check_one_kind([*samples, ("labels", [] if labels is None else labels.present)])
 
 
