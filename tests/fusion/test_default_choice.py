@@ -4,10 +4,12 @@ import threading
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from linmax import Fusion, Winnow, load, recommended
 from linmax._jit import interpreted
+from linmax.fusion.model_file import fingerprint
 
 RNG = np.random.default_rng(0)
 ROWS, LABELS, VOTES = RNG.normal(size=(30, 3)), RNG.integers(3, size=30), RNG.integers(3, size=(30, 4))
@@ -102,6 +104,21 @@ def test_text_where_an_attribute_was_a_number_is_refused() -> None:
     with pytest.raises(ValueError, match="'size' has been a number so far"):
         fusion.learn(attributes=[{"size": "3"}], labels=["a"])
     assert fusion.predict_one(attributes={"town": "Bonn"}) in ("a", "b")
+
+
+def test_numbers_and_text_under_one_name_are_refused_or_learned_as_they_are_one_by_one() -> None:
+    number, text = {"size": 1.0}, {"size": "big"}
+    fusion = Fusion()
+    with pytest.raises(ValueError, match="'size' has been a number so far"):
+        fusion.learn(attributes=[number, text], labels=["a", "b"])
+    assert fusion.trials == 0
+    fusion.learn(attributes=[text, number, text], labels=["a", "b", "a"])
+    single = Fusion()
+    for item, label in ((text, "a"), (number, "b"), (text, "a")):
+        single.learn_one(attributes=item, label=label)
+    fusion.learn(attributes=pd.DataFrame({"size": ["big"]}), labels=["b"])
+    single.learn_one(attributes=text, label="b")
+    assert fingerprint(fusion) == fingerprint(single)
 
 
 def test_threads_may_predict_while_the_first_items_are_learned() -> None:

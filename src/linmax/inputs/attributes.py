@@ -125,8 +125,8 @@ def _join_columns(
     }
     nominal = {name: column for name, column in columns.items() if isinstance(column, CodedArray)}
     for name, coded in nominal.items():
-        if coded.present:
-            _check_text(name, coded.present[0], attributes)
+        for text in coded.present:
+            _check_text(name, text, attributes)
     targets = [attributes.code(name) for name in numeric]
     values = np.empty((trials, len(numeric)))
     for j, column in enumerate(numeric.values()):
@@ -279,8 +279,8 @@ def _read_dicts(dicts: DictRows, attributes: StagedIndex) -> SparseRows:
 
 
 def _check_text(name: Any, text: Any, attributes: StagedIndex) -> None:
-    """Refuse text where an attribute has been a number in earlier calls."""
-    if name in attributes.index.codes:
+    """Refuse new text where an attribute has been a number."""
+    if attributes.find(name) >= 0 and attributes.find((to_python(name), str(text))) < 0:
         raise ValueError(
             f"the attribute {name!r} has been a number so far (got {text!r}); fix it, or rename the attribute"
         )
