@@ -13,7 +13,8 @@ from linmax._vectors import WIDTH
 from linmax.experts import Votes
 from linmax.experts.base import Capacity, expert_key
 from linmax.kernels.elementwise import log_of
-from linmax.kernels.naive_bayes import POOL, TRUST, Accuracies, Tables, VoteList, count, odds
+from linmax.kernels.naive_bayes import count
+from linmax.kernels.vote_counts import POOL, TRUST, Accuracies, Tables, VoteList, odds
 from linmax.runtime import block_table
 from linmax.runtime.block_table import (
     BlockTable,
@@ -354,7 +355,7 @@ class NaiveBayesPredictor(Predictor):
 
 
 def _shapes(experts: int, classes: int) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the tables; see `kernels.naive_bayes.Tables`."""
+    """Return the shapes of the tables; see `kernels.vote_counts.Tables`."""
     return {"said": (experts, classes, classes), "pooled": (1 + classes, classes)}
 
 
