@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from linmax import Fusion, Winnow
+from linmax import Fusion, Winnow, load
 from linmax.cli import app, demo, group
 from linmax.cli.commands import COMMANDS
 from linmax.service.database import Database
@@ -215,6 +215,22 @@ def test_a_pipe_that_is_closed_early_ends_the_program_quietly(words: list[str]) 
         assert program.stderr is not None
         assert program.stderr.read() == ""
     assert program.returncode == 0
+
+
+def test_a_pipe_that_is_closed_early_costs_neither_the_model_nor_the_predictions(tmp_path: Path) -> None:
+    """As in `linmax fuse votes.csv --save model | head -1`."""
+    votes, model, guesses = tmp_path / "v.csv", tmp_path / "m.linmax", tmp_path / "g.csv"
+    votes.write_text("ann,bob,label\n" + "ham,spam,ham\nspam,spam,spam\nham,ham,ham\n" * 20)
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    words = ["fuse", votes, "--learner", "Winnow(1.2)", "--save", model, "--output", guesses]
+    with start(*map(str, words), stdout=write_end) as program:
+        os.close(write_end)
+        assert program.stderr is not None
+        assert program.stderr.read() == ""
+    assert program.returncode == 0
+    assert load(model).trials == 60
+    assert len(guesses.read_text().splitlines()) == 61
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no folder /proc, where no file is made")

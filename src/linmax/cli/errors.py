@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import typer
+
+from linmax.cli.output import discard_stdout
 
 RENAMED = {"again": "relearn", "fold": "ignore-case"}
 """Former names of options, which are still accepted."""
@@ -34,14 +35,14 @@ def exit_on_error() -> Iterator[None]:
         finally:
             sys.stdout.flush()  # an error of the last write is reported here, and not by Python at exit
     except BrokenPipeError:
-        _discard_stdout()
+        discard_stdout()
         raise typer.Exit(0) from None
     except SystemExit as stop:
         if isinstance(stop.__context__, BrokenPipeError):  # rich exits with 1, for example in the help
             raise typer.Exit(0) from None
         raise
     except OSError as error:
-        _discard_stdout()
+        discard_stdout()
         _exit(describe_os_error(error))
     except ValueError as error:
         _exit(as_options(str(error)))
@@ -59,12 +60,6 @@ def exit_on_error() -> Iterator[None]:
 def _exit(message: str) -> NoReturn:
     typer.echo(f"linmax: {message}", err=True)
     raise typer.Exit(2) from None
-
-
-def _discard_stdout() -> None:
-    """Discard what could not be written; otherwise Python tries again at exit, and prints the error."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def describe_os_error(error: OSError) -> str:

@@ -97,7 +97,8 @@ class Pass:
 
 def fuse(read: FilesOptions, options: FuseOptions, console: Console | None = None) -> bool:
     """Run the pass and print the result; return whether nothing is missing because of Ctrl-C."""
-    console = console or stdout_console()
+    writes = options.save or options.output or options.report
+    console = console or stdout_console(lasting=writes is not None)
     costs = parse_costs(options.cost or [])
     check_options(read, options)
     listed = {} if options.prices is None else read_prices(options.prices)

@@ -33,7 +33,7 @@ def fuse_by_key(
     console: Console | None = None,
 ) -> bool:
     """Learn the keys and print a summary; return whether there was no problem."""
-    console = console or stdout_console()
+    console = console or stdout_console(lasting=True)
     for field in fields(options):
         if field.name not in ALLOWED and getattr(options, field.name) != field.default:
             name = {"start": "from"}.get(field.name, field.name).replace("_", "-")

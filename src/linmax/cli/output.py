@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryFile
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TextIO
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -35,17 +36,32 @@ WIDTHS = (12, 16, 16, 10, 11, 13)
 
 
 class PipeConsole(Console):
-    """A console that raises BrokenPipeError when its reader closes the pipe, where rich would exit with 1."""
+    """A console that raises BrokenPipeError when its reader closes the pipe, where rich would exit with 1.
 
-    def on_broken_pipe(self) -> NoReturn:
+    One that is `lasting` prints nothing from then on, and lets the command finish its files.
+    """
+
+    lasting = False
+
+    def on_broken_pipe(self) -> None:
         """Leave the exit code to the command."""
         self.quiet = True
-        raise BrokenPipeError
+        if not self.lasting:
+            raise BrokenPipeError
+        discard_stdout()
 
 
-def stdout_console() -> Console:
-    """A console for results."""
-    return PipeConsole(file=_escaping(sys.stdout), highlight=False)
+def stdout_console(*, lasting: bool = False) -> Console:
+    """A console for results; a lasting one is for commands that also write files."""
+    console = PipeConsole(file=_escaping(sys.stdout), highlight=False)
+    console.lasting = lasting
+    return console
+
+
+def discard_stdout() -> None:
+    """Discard what could not be written; otherwise Python tries again at exit, and prints the error."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def stderr_console() -> Console:
