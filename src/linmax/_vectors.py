@@ -15,6 +15,7 @@ from numba import types
 from linmax._numba import State, disable_compilation
 
 WIDTH = 8
+SQUARABLE = 1e12  # the largest number of which squares are added in float32
 ROOT_GUESS = 0x5F375A86  # minus half the bits of a float32, the bits of its inverse root to 4 %
 
 
@@ -100,7 +101,10 @@ def mantissas(a: Any) -> Any:
 
 
 def over_root(z: Any, x: Any) -> Any:
-    """Return z / sqrt(x); of float32 to 1.1e-4, by one step of Halley's method from a guess by its bits."""
+    """Return z / sqrt(x), of vectors or numbers.
+
+    In float32 it is right to 1.1e-4, by one step of Halley's method from a guess by the bits of x.
+    """
     if z.dtype == np.float64:
         return z / np.sqrt(x)
     y = (np.int32(ROOT_GUESS) - (x.view(np.int32) >> 1)).view(np.float32)
@@ -109,8 +113,13 @@ def over_root(z: Any, x: Any) -> Any:
 
 
 def like(array: Any, a: Any) -> Any:
-    """Return a vector with these numbers, of the type of an array (of a NamedTuple: of its field `cells`)."""
-    return a.astype(array.dtype)
+    """Return a vector, or a number, of the type of an array (of a NamedTuple: of its field `cells`)."""
+    return np.asarray(a).astype(array.dtype)[()]
+
+
+def squarable(array: Any, a: Any) -> Any:
+    """Do what `like` does; in float32 the numbers are limited, so that sums of their squares stay finite."""
+    return like(array, a if array.dtype == np.float64 else np.clip(a, -SQUARABLE, SQUARABLE))
 
 
 if State.compiles:
@@ -123,7 +132,7 @@ if State.compiles:
 
 if State.compiles:
     _index = ir.IntType(32)
-    ROOT = "llvm.sqrt.v8f64"
+    ROOT, ROOT_OF_ONE = "llvm.sqrt.v8f64", "llvm.sqrt.f64"
 
     class Vector(types.Type):
         """The type of eight numbers.
@@ -211,9 +220,19 @@ if State.compiles:
         return builder.fpext(arguments[0], ir.VectorType(LLVM[types.float64], WIDTH))
 
     def _like(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        if not isinstance(sig.args[1], Vector):
+            return context.cast(builder, arguments[1], sig.args[1], sig.return_type)
         if sig.return_type == doubles:
             return arguments[1]
         return builder.fptrunc(arguments[1], ir.VectorType(LLVM[types.float32], WIDTH))
+
+    def _squarable(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        array, value = arguments
+        if sig.return_type in (floats, types.float32):
+            for sign, largest in (("<", SQUARABLE), (">", -SQUARABLE)):
+                bound = _Bits(builder, value).number_of(largest)
+                value = builder.select(builder.fcmp_ordered(sign, value, bound), value, bound)
+        return _like(context, builder, sig, (array, value))
 
     def _maximum(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         x, y = _all_spread(context, builder, sig, arguments)
@@ -275,9 +294,10 @@ if State.compiles:
 
     def _over_root(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         z, x = arguments
-        if sig.return_type == doubles:
+        if sig.return_type in (doubles, types.float64):
             kind = ir.FunctionType(x.type, [x.type])
-            return builder.fdiv(z, builder.call(get_or_insert_function(builder.module, kind, ROOT), [x]))  # type: ignore[no-untyped-call]
+            name = ROOT if sig.return_type == doubles else ROOT_OF_ONE
+            return builder.fdiv(z, builder.call(get_or_insert_function(builder.module, kind, name), [x]))  # type: ignore[no-untyped-call]
         word = _Bits(builder, x)
         bits = builder.sub(word.of(ROOT_GUESS), builder.lshr(word.bits, word.of(1)))
         y = builder.bitcast(bits, x.type)
@@ -310,6 +330,10 @@ if State.compiles:
     def _dtype_of(kind: Any) -> Any:
         return kind.dtype if isinstance(kind, types.Array) else kind[kind.fields.index("cells")].dtype
 
+    def _type_like(array: Any, a: Any) -> Any:
+        dtype = _dtype_of(array)
+        return Vector(dtype) if isinstance(a, Vector) else dtype
+
     _compile_as(take, lambda array, at: doubles if array.dtype == types.float64 else floats, _take)
     _compile_as(put, lambda array, at, vector: types.none, _put)
     _compile_as(get, lambda array, at: array.dtype, _get)
@@ -318,7 +342,8 @@ if State.compiles:
     _compile_as(slot, lambda code: types.uint64 if code == types.int8 else types.int64, _slot)
     _compile_as(splat, lambda x: doubles, _splat)
     _compile_as(wide, lambda a: doubles, _wide)
-    _compile_as(like, lambda array, a: doubles if _dtype_of(array) == types.float64 else floats, _like)
+    _compile_as(like, _type_like, _like)
+    _compile_as(squarable, _type_like, _squarable)
     _compile_as(over_root, lambda z, x: z, _over_root)
     _compile_as(maximum, lambda a, b: a, _maximum)
     _compile_as(where_above, lambda a, b, x, y: a, _where_above)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 
 from linmax import Fusion, load, parse, recommended
+from linmax.fusion.model_file import fingerprint
+from linmax.inputs import Triplets
 from linmax.problems import drifting, majority
 
 K = 4
@@ -169,3 +172,35 @@ def test_an_explanation_adds_up_and_names_all_seven() -> None:
         assert sum(row.get(label, 0.0) for row in told.contributions.values()) == pytest.approx(score)
     assert set(map(repr, BANK)) == set(told.members) == set(fusion.members)
     assert {"ann", "bob", "eve"} <= set(told.contributions)
+
+
+@pytest.mark.parametrize("experts", [7, 20])
+def test_an_array_dicts_triplets_and_single_items_learn_the_same_bits(experts: int) -> None:
+    """A member has weights of float32, which are adapted eight at a time where votes are codes."""
+    rng, y = truths(80)
+    votes = noisy(rng, y, [0.7] * experts)
+    dicts = [dict(enumerate(row)) for row in votes.tolist()]
+    item, expert = np.indices(votes.shape).reshape(2, -1)
+
+    def learned(*given: Any) -> str:
+        fusion = Fusion(classes=range(K), experts=range(experts))
+        fusion.learn(*given)
+        return fingerprint(fusion)
+
+    expected = learned(votes, y)
+    assert learned(dicts, y) == expected
+    assert learned(Triplets(item, expert, votes.reshape(-1), items=len(y)), y) == expected
+    single = Fusion(classes=range(K), experts=range(experts))
+    for one, label in zip(dicts, y.tolist(), strict=True):
+        single.learn_one(one, label)
+    assert fingerprint(single) == expected
+
+
+@pytest.mark.parametrize("score", [1e13, 1e20, 1e60])
+def test_weights_stay_finite_under_the_largest_scores(score: float, tmp_path: Path) -> None:
+    fusion = Fusion(classes=["x", "y"])
+    for label in "xyxy" * 3:
+        fusion.learn_one({"a": {"x": score}, "b": {"y": 1.0}}, label)
+    assert all(map(math.isfinite, fusion.weights.values()))
+    fusion.save(tmp_path / "m.linmax")
+    assert load(tmp_path / "m.linmax").weights == fusion.weights

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linmax._jit import CompiledKernel
-from linmax._vectors import WIDTH, like, maximum, put, splat, take, total, wide
+from linmax._vectors import WIDTH, like, maximum, put, splat, squarable, take, total, wide
 from linmax.kernels.elementwise import cos_of_turns
 from linmax.kernels.forms.base import (
     adapt_eight,
@@ -214,7 +214,8 @@ class LinearMachine(NamedTuple):
             if not all_small(shares, least):
                 for j in range(n_entries(self.rows, t)):
                     a, x = attribute_at(self.rows, t, j)
-                    adapt_eight(theta, w, offset + a * self.stride + b, shares * float(x), step, initial)
+                    own = shares * squarable(theta, x)
+                    adapt_eight(theta, w, offset + a * self.stride + b, own, step, initial)
 
     def append_z(self, t, k, q, offset, index, value, count):
         for c in range(k):

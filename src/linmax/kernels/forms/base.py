@@ -6,11 +6,10 @@ is the trial, `k` the number of known classes, and `offset` the index of the for
 Decorators such as `without_memory` supply the methods that do nothing in most forms.
 """
 
-import math
 from typing import Any, NamedTuple, TypeVar
 
 from linmax._jit import dispatched, inline
-from linmax._vectors import WIDTH, like, maximum, over_root, put, take, total, where_above, wide
+from linmax._vectors import WIDTH, like, maximum, over_root, put, squarable, take, total, where_above, wide
 from linmax.kernels.blocks import eight_at, number_at, set_eight, set_number
 
 Form = TypeVar("Form", bound=type)
@@ -219,17 +218,20 @@ def vector_of_class(vectors, c):
 @inline
 def adapt_one(theta, w, i, z, step, initial):
     """Add z to one weight, with a step of its own."""
-    squares = number_at(theta, i) + z * z
+    own = squarable(theta, z)
+    squares = number_at(theta, i) + own * own
     set_number(theta, i, squares)
-    set_number(w, i, number_at(w, i) + step * z / math.sqrt(initial + squares))
+    change = over_root(own * like(theta, step), squares + like(theta, initial))
+    set_number(w, i, number_at(w, i) + change)
 
 
 @inline
 def adapt_eight(theta, w, i, z, step, initial):
-    """Do what `adapt_one` does for eight weights in a row; z is of the type of the weights."""
+    """Do what `adapt_one` does for eight weights in a row, with the same bits; z is of their type."""
     squares = eight_at(theta, i) + z * z
     set_eight(theta, i, squares)
-    set_eight(w, i, eight_at(w, i) + over_root(z * step, squares + initial))
+    change = over_root(z * like(theta, step), squares + like(theta, initial))
+    set_eight(w, i, eight_at(w, i) + change)
 
 
 @inline

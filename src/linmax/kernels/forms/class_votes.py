@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linmax._jit import inline
-from linmax._vectors import WIDTH, like, put, take
+from linmax._vectors import WIDTH, like, put, squarable, take
 from linmax.kernels.forms.base import (
     adapt_eight,
     adapt_one,
@@ -207,7 +207,7 @@ class PerClassVotes(NamedTuple):
                             i, a, x = vote_at(self.votes, t, j)
                             if a >= 0 and x != 0.0:
                                 at = offset + (i * self.stride + a) * self.stride + b
-                                adapt_eight(theta, w, at, shares * float(x), step, initial)  # not of float64
+                                adapt_eight(theta, w, at, shares * squarable(theta, x), step, initial)
 
     def list_inputs(self, t, offset, index, value, count):
         for j in range(n_entries(self.votes, t)):
