@@ -367,3 +367,20 @@ def test_probabilities_of_one_item_stay_those_of_many_while_the_session_grows(
             if len(found) == len(fusion.classes):
                 assert found == dict(zip(fusion.classes, row, strict=True))
         fusion.learn_one(item, f"class {rng.integers(2 + t // 8)}")
+
+
+@pytest.mark.parametrize(
+    "learner", ["Perceptron().on(RandomFeatures(8))", "Perceptron().on(Attributes(complement=True))"]
+)
+def test_a_new_attribute_counts_in_a_ticket_as_it_does_when_it_is_learned(learner: str) -> None:
+    with interpreted():
+        fusion = Fusion(learner, classes=["p", "q"])
+        for size, label in ((1.0, "q"), (-1.0, "p"), (0.3, "q")):
+            fusion.learn_one(attributes={"size": size}, label=label)
+        item = {"size": 0.5, "new": 1.0}
+        predicted = fusion.scores(attributes=[item], new_experts="vote")
+        ticket = fusion.predict_one(attributes=item, ticket=True)
+        learned = fusion.learn_batch(fusion.read(attributes=[item], labels=["p"]), scores=True)
+    np.testing.assert_array_equal(predicted, learned.scores)
+    assert predicted.any()
+    assert ticket.guess == "pq"[int(learned.codes[0])]

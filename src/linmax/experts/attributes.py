@@ -30,7 +30,8 @@ class Attributes(Source):
     ----------
     complement : bool, default False
         Use one sub-expert per attribute, which votes x for the first class and 1 - x for the second. For two
-        classes only.
+        classes only. An attribute that is not listed is 0, so that those of all items of a call vote from its
+        first item on.
 
     Notes
     -----
@@ -89,7 +90,7 @@ class Attributes(Source):
         """Return the attributes as a linear machine, or with their complements."""
         if not self.complement:
             return LinearMachine(data.rows, capacity.classes)
-        return Complement(_to_dense(data.rows, len(names.attributes)))
+        return Complement(_to_dense(data.rows, len(_attributes_of(data, names))))
 
     def keys(self, names: Any, memory: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
         """Yield keys by attribute and class."""
@@ -262,7 +263,7 @@ class RandomFeatures(_OfScaledRows):
 
     def form(self, data: TrialData, capacity: Capacity, names: Any, memory: Any) -> Any:
         """Return the features as a linear machine; they are computed when a trial begins."""
-        directions = _directions(names.attributes.names, self.count)
+        directions = _directions(_attributes_of(data, names), self.count)
         features = FeatureRows(
             self._rows(data, True), directions, _phases(self.count), np.zeros(1 + self.count)
         )
@@ -283,6 +284,12 @@ class RandomFeatures(_OfScaledRows):
         used = np.flatnonzero(form.rows.value)
         votes = _for_all_classes(used, form.rows.value[used], used, form.stride, k)
         return votes._replace(owner="(features)")
+
+
+def _attributes_of(data: TrialData, names: Any) -> list[Any]:
+    """Return the attributes of the session, and then those of trials that are predicted only."""
+    known = names.attributes
+    return [*known.names, *(name for name in data.new_attributes if name not in known.codes)]
 
 
 def _for_all_classes(

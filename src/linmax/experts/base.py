@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -80,6 +80,8 @@ class TrialData:
         The attributes, standardised.
     generated
         The votes that sources have generated from the attributes, by source.
+    new_attributes
+        The attributes of these trials that follow those of the session.
     """
 
     votes: Hard | Dense | Sparse | None = None
@@ -87,6 +89,7 @@ class TrialData:
     frozen: FrozenVotes | None = None
     scaled: ScaledRows | None = None
     generated: Mapping[Source, Sparse] | None = None
+    new_attributes: tuple[Hashable, ...] = ()
 
 
 class SubVotes(NamedTuple):

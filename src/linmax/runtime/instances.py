@@ -78,7 +78,7 @@ class InstanceBuffer:
         if isinstance(data.votes, Hard):
             codes = data.votes.codes.astype(code_type(batch.classes_seen), copy=False)
             data = replace(data, votes=Hard(codes))
-        data = derive(data, labels)
+        data = replace(derive(data, labels), new_attributes=tuple(batch.new_attributes))
         buffered = len(self.labels)
         if not buffered or not (labels >= 0).any():
             return TrialSequence(data, labels, known, 0)
