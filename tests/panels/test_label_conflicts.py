@@ -119,6 +119,17 @@ def test_an_id_with_two_labels_in_the_file_of_labels_has_no_label_of_the_votes_e
     assert found.severity == "note"
 
 
+def test_the_share_of_conflicts_is_of_the_ids_that_have_two_labels(tmp_path: Path) -> None:
+    tables = files({}, {"truth": LABELS})
+    again = range(0, 40, 2)
+    gold = tables["gold.csv"]
+    tables["gold.csv"] = {
+        "id": [*gold["id"], *(f"t{i}" for i in again)], "truth": [*LABELS, *(OTHERS[i] for i in again)]
+    }  # fmt: skip
+    votes, labels = write_files(tmp_path, tables)
+    assert codes_of(read_panel([votes], PanelOptions(labels=labels)))["conflicting-labels"] == "grave"
+
+
 def test_files_that_contradict_each_other_on_all_items_are_refused(tmp_path: Path) -> None:
     with pytest.raises(StreamError, match="no item has a label: 200 of 200 items that have a label in votes"):
         read_labelled(tmp_path, {"truth": LABELS}, {"truth": OTHERS})

@@ -101,7 +101,8 @@ def test_a_column_in_a_dictionary_has_the_profile_of_the_plain_column(cells):
     expected = profile_column("ann", strip_missing(plain, MISSING))
     for column in (plain, coded, plain.dictionary_encode()):
         found = profile_column("ann", column)
-        assert replace(found, merged=()) == expected
+        assert replace(found, merged=(), markers={}) == expected
+        assert found.markers == ({"NA": 1} if "NA" in cells else {})
         assert list(found.counts.items()) == list(expected.counts.items())
 
 

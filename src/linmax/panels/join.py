@@ -175,11 +175,10 @@ def _join_labels(table: RawTable, labels: RawTable, options: PanelOptions, joins
         if right_profiles[label].merged:
             warnings.append(whitespace_note(right_profiles[label].merged))
         if keys is not None:
-            ids, values, conflicting = _unique_labels(keys[1], values)
+            ids, values, conflicting, repeated = _unique_labels(keys[1], values)
             if count := len(conflicting):
-                every = count + len(ids)
-                text = f"{count:,} of {every:,} ids of {labels.file} have two different labels"
-                warnings.append(conflict_warning(f"{text}; they count as not labelled", count, every))
+                text = f"{count:,} of {count + len(ids):,} ids of {labels.file} have two different labels"
+                warnings.append(conflict_warning(f"{text}; they count as not labelled", count, repeated))
             if not columns:
                 found = count_matches(
                     labels.file, str(left_key), str(right_key), keys[0], ids, is_normalised=is_normalised
@@ -291,15 +290,19 @@ def _candidates(
     )
 
 
-def _unique_labels(keys: Any, labels: Any) -> tuple[Any, Any, Any]:
-    """Return each id with one label, its label, and the ids with two different labels."""
+def _unique_labels(keys: Any, labels: Any) -> tuple[Any, Any, Any, int]:
+    """Return each id with one label, its label, the ids with two different ones, and how many repeat."""
     table = pa.table({"key": keys, "label": labels})
     table = table.filter(pc.and_(pc.is_valid(table["key"]), pc.is_valid(table["label"])))
-    groups = table.group_by("key").aggregate([("label", "min"), ("label", "count_distinct")])
+    groups = table.group_by("key").aggregate(
+        [("label", "min"), ("label", "count_distinct"), ("label", "count")]
+    )
     is_unique = pc.equal(groups["label_count_distinct"], 1)
     unique, others = groups.filter(is_unique), groups.filter(pc.invert(is_unique))
-    found = (unique["key"], unique["label_min"], others["key"])
-    return tuple(column.combine_chunks() for column in found)
+    ids, values, conflicting = (
+        column.combine_chunks() for column in (unique["key"], unique["label_min"], others["key"])
+    )
+    return ids, values, conflicting, pc.sum(pc.greater(groups["label_count"], 1)).as_py() or 0
 
 
 # --- keys

@@ -25,13 +25,15 @@ if TYPE_CHECKING:
 LEAK_ACCURACY, LEAK_RATIO, LEAK_ITEMS = 0.99, 5.0, 50
 """An expert that is right so often, with so many times fewer mistakes than the next, may know the label."""
 BELOW_CHANCE = 3.0
-"""Standard deviations below chance from which on scores have the wrong sign."""
+"""Standard deviations below chance from which on scores have the wrong sign, or votes other codes."""
 MAX_PAIRED, MAX_COMPARED = 60, 5000
 """Experts of which all pairs are compared, and items on which they are."""
 MAX_SHOWN = 40
 """Characters of a value in a list."""
 MAX_ABSTAINING = 0.5
 """The largest share of votes that are never a label."""
+MAX_SPOILED = 0.1
+"""The largest share of cells of a column of numbers that are none."""
 MAX_UNVOTED = 0.2
 """The largest share of items whose label no expert votes for."""
 
@@ -73,8 +75,22 @@ def table_warnings(panel: Panel, builder: ChunkBuilder) -> Iterator[DataWarning]
         if missing:
             yield DataWarning(
                 "missing-labels", "note",
-                f"{missing:,} of {chunk.items:,} items have no label: they are only predicted",
+                f"{missing:,} of {chunk.items:,} items have no label: they are only predicted"
+                + _marker_hint(panel),
             )  # fmt: skip
+
+
+def _marker_hint(panel: Panel) -> str:
+    """Return what cells of labels and votes read that are taken for missing ones, if both have it."""
+    label = panel.reading.column("label")
+    votes = panel.reading.columns("vote" if panel.reading.shape == "long" else "expert")
+    found = {} if label is None or label not in panel.profiles else panel.profiles[label].markers
+    both = {
+        text: n for text, n in found.items() if any(text in panel.profiles[one.name].markers for one in votes)
+    }
+    if not both:
+        return ""
+    return f"; {_counted(both, 2)} in labels and votes means that; if it is a class, pass --missing ''"
 
 
 def vote_warnings(panel: Panel, keep: bool) -> Iterator[DataWarning]:
@@ -120,6 +136,8 @@ def vote_warnings(panel: Panel, keep: bool) -> Iterator[DataWarning]:
             f"{short_list(map(short_repr, alike))} differ by case or whitespace only, and are different"
             " classes; --ignore-case makes them equal",
         )  # fmt: skip
+    if all(str(name).isdecimal() for name in classes.names):
+        unlabelled.pop("-1", None)  # it abstains among whole numbers from 0
     if unlabelled and not keep:
         present = sum(panel.profiles[name].present for name in columns)
         share = sum(unlabelled.values()) / max(present, 1)
@@ -130,8 +148,45 @@ def vote_warnings(panel: Panel, keep: bool) -> Iterator[DataWarning]:
             f"{sum(unlabelled.values()):,} votes are never a label and abstain: {shown};"
             " name those that are classes with --classes",
         )  # fmt: skip
+    yield from _missing_scores(panel)
     if chunk.raw_labels is not None and panel.reading.column("label"):
         yield from _label_warnings(panel, chunk)
+
+
+def _missing_scores(panel: Panel) -> Iterator[DataWarning]:
+    """Warn about experts with scores for some classes only: a bad cell makes linmax ignore a column."""
+    scored: dict[Any, set[Any]] = {}
+    for one in panel.reading.columns("score"):
+        scored.setdefault(one.expert, set()).add(panel.classes.find(one.label))
+    lacking = {
+        expert: [name for name in panel.classes.names if name not in found]
+        for expert, found in scored.items()
+        if 1 < len(found - {None}) < len(panel.classes.names)
+    }
+    if not lacking:
+        return
+    spoiled = {}
+    for one in [*panel.reading.columns("ignored"), *panel.reading.columns("id")]:
+        if not any(str(expert) in one.name for expert in lacking):
+            continue
+        values = panel.profiles[one.name].counts
+        bad = [value for value in values if not _is_finite(value)]
+        if bad and sum(values[value] for value in bad) <= MAX_SPOILED * sum(values.values()):
+            spoiled[one.name] = bad[0]
+    hint = "; ".join(f"{short_repr(name)} is none, because it has {bad!r}" for name, bad in spoiled.items())
+    expert, names = next(iter(lacking.items()))
+    yield DataWarning(
+        "missing-scores", "grave" if spoiled else "note",
+        f"{short_repr(expert)} has no scores for {short_list(map(short_repr, names), 3)}, and never votes so"
+        + (f"; {hint}: correct the cell" if hint else ""),
+    )  # fmt: skip
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return bool(np.isfinite(float(value)))
+    except ValueError:
+        return False
 
 
 def _spelled_alike(names: list[Any]) -> list[Any]:
@@ -181,6 +236,7 @@ def _label_warnings(panel: Panel, chunk: Chunk) -> Iterator[DataWarning]:
             f"{int(never.sum()):,} of {total:,} items have a label that no expert votes for ({some})",
         )  # fmt: skip
     yield from _small_is_good(panel, errors)
+    yield from _other_codes(panel, votes, labels)
     if panel.options.experts is None:
         yield from _leaks(errors)
         yield from _results(votes, labels, len(index))
@@ -216,6 +272,35 @@ def _small_is_good(panel: Panel, errors: dict[Any, tuple[float, int]]) -> Iterat
             f"the largest score of {short_list(wrong, 3)} is that of the label on fewer items than by chance"
             f" ({1.0 - rate:.0%} of {items:,}); if small numbers are good, as of ranks and losses,"
             " write their negatives",
+        )  # fmt: skip
+
+
+def _other_codes(
+    panel: Panel, votes: dict[Any, tuple[NDArray[np.int64], NDArray[np.int64]]], labels: NDArray[np.int64]
+) -> Iterator[DataWarning]:
+    """Warn about experts who vote for the label less often than if they did not know the item."""
+    scoring = {str(one.expert) for one in panel.reading.columns("score")}
+    size = len(panel.classes.names)
+    below: dict[str, tuple[float, float, int]] = {}
+    compared = 0
+    for expert, (item, code) in votes.items():
+        known = labels[item] >= 0
+        own, said = labels[item][known], code[known]
+        if len(own) < LEAK_ITEMS or str(expert) in scoring:
+            continue
+        compared += 1
+        shares = [np.bincount(one, minlength=size) / len(own) for one in (own, said)]
+        agree, chance = float((own == said).mean()), float(shares[0] @ shares[1])
+        if agree < chance - BELOW_CHANCE * np.sqrt(chance * (1.0 - chance) / len(own)):
+            below[str(expert)] = agree, chance, len(own)
+    if below:
+        agree, chance, items = next(iter(below.values()))
+        first = "" if len(below) == 1 else f", {next(iter(below))}"
+        yield DataWarning(
+            "votes-below-chance", "grave" if 2 * len(below) >= compared else "note",
+            f"the votes of {short_list(below, 3)} are the label on fewer items than by chance ({agree:.0%} of"
+            f" {items:,}{first}; by chance {chance:.0%}); if they have other codes than the labels, such as"
+            " numbers from 0 instead of 1, write them alike",
         )  # fmt: skip
 
 

@@ -90,8 +90,8 @@ def words_of(name: str) -> list[str]:
     --------
     >>> words_of("GOLDEN:result"), words_of("humanLabel"), words_of("!amt_worker_ids")
     (['golden', 'result'], ['human', 'label'], ['amt', 'worker', 'ids'])
-    >>> words_of("Vérité")
-    ['verite']
+    >>> words_of("Vérité"), words_of("gold2"), words_of("gpt4")
+    (['verite'], ['gold', '2'], ['gpt4'])
     """
     return list(_cached_words(name))
 
@@ -100,7 +100,14 @@ def words_of(name: str) -> list[str]:
 def _cached_words(name: str) -> tuple[str, ...]:
     name = "".join(one for one in normalize("NFKD", name) if not combining(one)).replace("ß", "ss")
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
-    return tuple(word for word in re.split(r"[\W_]+", spaced.lower()) if word)
+    words = (word for word in re.split(r"[\W_]+", spaced.lower()) if word)
+    return tuple(part for word in words for part in _without_number(word))
+
+
+def _without_number(word: str) -> tuple[str, ...]:
+    """Split the number off a word for the truth: gold2 is gold_2."""
+    text = word.rstrip("0123456789")
+    return (text, word[len(text) :]) if text != word and text in TRUTH_WORDS else (word,)
 
 
 def truth_strength(name: str) -> int:

@@ -55,13 +55,15 @@ class ColumnProfile:
         The range of numbers.
     merged : tuple of str
         Some texts as they are written that differ only by whitespace around them, and are one value.
+    markers : dict
+        How often each text occurs that is read as a missing value.
 
     Examples
     --------
     >>> import pyarrow as pa
     >>> profile = profile_column("gpt4", pa.array(["bug", "NA", "billing", "bug"]))
-    >>> profile.type, profile.missing, profile.counts
-    ('text', 1, {'bug': 2, 'billing': 1})
+    >>> profile.type, profile.missing, profile.counts, profile.markers
+    ('text', 1, {'bug': 2, 'billing': 1}, {'NA': 1})
     """
 
     name: str
@@ -73,6 +75,7 @@ class ColumnProfile:
     low: float | None = None
     high: float | None = None
     merged: tuple[str, ...] = ()
+    markers: dict[str, int] = field(default_factory=dict)
 
     @property
     def present(self) -> int:
@@ -122,13 +125,13 @@ def profile_column(name: str, column: Any, missing: tuple[str, ...] = MISSING) -
         Texts that are read as a missing value; whitespace around them does not matter.
     """
     array = single_chunk(column)
-    values, counts, merged = _count_values(array, missing)
+    values, counts, merged, markers = _count_values(array, missing)
     is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
     kind = _type_of_texts(values, counts) if is_text else _type_of_array(values)
     low, high = _range(values) if kind in ("integer", "number") else (None, None)
     found = dict(zip(values[:MAX_VALUES].to_pylist(), counts[:MAX_VALUES].tolist(), strict=True))
     absent = len(array) - int(counts.sum())
-    return ColumnProfile(name, kind, len(array), absent, len(values), found, low, high, merged)
+    return ColumnProfile(name, kind, len(array), absent, len(values), found, low, high, merged, markers)
 
 
 def profile_columns(data: Any, missing: tuple[str, ...] = MISSING) -> dict[str, ColumnProfile]:
@@ -136,22 +139,26 @@ def profile_columns(data: Any, missing: tuple[str, ...] = MISSING) -> dict[str, 
     return {name: profile_column(name, data.column(name), missing) for name in data.column_names}
 
 
-def _count_values(array: Any, missing: tuple[str, ...]) -> tuple[Any, NDArray[np.int64], tuple[str, ...]]:
+def _count_values(
+    array: Any, missing: tuple[str, ...]
+) -> tuple[Any, NDArray[np.int64], tuple[str, ...], dict[str, int]]:
     """Return the distinct values and how often they occur, the most frequent first, else as they appear.
 
     Texts are stripped after they are counted, because there are few different ones; two that become equal by
-    that are returned, too.
+    that are returned, too, and so are texts that mean a missing value.
     """
     pairs = array.value_counts()
     values, counts = pairs.field("values"), np.asarray(pairs.field("counts"))
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
-    written, merged = values, tuple[str, ...]()
+    written, merged, markers = values, tuple[str, ...](), dict[str, int]()
     values = strip_missing(values, missing)
     if pa.types.is_floating(values.type):
         values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
     if values.null_count:
         present = values.is_valid()
+        absent = written.filter(pc.invert(present)).to_pylist(), counts[~np.asarray(present)].tolist()
+        markers = {text: n for text, n in zip(*absent, strict=True) if isinstance(text, str) and text.strip()}
         values, counts, written = values.filter(present), counts[np.asarray(present)], written.filter(present)
     encoded = values.dictionary_encode() if pa.types.is_string(values.type) else None
     if encoded is not None and len(encoded.dictionary) < len(values):  # some differ by whitespace only
@@ -163,8 +170,8 @@ def _count_values(array: Any, missing: tuple[str, ...]) -> tuple[Any, NDArray[np
         merged = tuple(written.filter(pa.array(indices == first)).to_pylist()[:2])
     if len(counts) > 1 and (np.diff(counts) > 0).any():
         order = np.argsort(-counts, kind="stable")
-        return values.take(pa.array(order)), counts[order], merged
-    return values, counts, merged
+        return values.take(pa.array(order)), counts[order], merged, markers
+    return values, counts, merged, markers
 
 
 def _range(values: Any) -> tuple[float, float]:

@@ -1,0 +1,82 @@
+"""Votes and scores that are probably misread: other codes, abstentions, bad cells, a class N/A."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.panels.small_tables import codes_of, panel_columns, read_columns
+
+ITEMS = 200
+RNG = np.random.default_rng(0)
+TRUTH = RNG.integers(5, size=ITEMS)
+
+
+def vote(accuracy: float) -> np.ndarray:
+    return np.where(RNG.random(ITEMS) < accuracy, TRUTH, RNG.integers(5, size=ITEMS))
+
+
+VOTES = {f"m{i}": vote(0.8 - 0.1 * i) for i in range(3)}
+
+
+def texts(values: np.ndarray) -> list[str]:
+    return [str(value) for value in values.tolist()]
+
+
+@pytest.mark.parametrize("coded", [lambda y: y + 1, lambda y: (y + 2) % 5])
+def test_votes_in_other_codes_than_the_labels_are_a_grave_warning(coded) -> None:
+    columns = {name: texts(column) for name, column in VOTES.items()}
+    panel = read_columns({**columns, "label": texts(coded(TRUTH))})
+    (found,) = (one for one in panel.warnings if one.code == "votes-below-chance")
+    assert found.severity == "grave"
+    assert found.text.startswith("the votes of m0, m1")
+    assert "are the label on fewer items than by chance" in found.text
+    assert not codes_of(read_columns({**columns, "label": texts(TRUTH)}))
+
+
+def test_one_expert_in_other_codes_is_a_note() -> None:
+    columns = {name: texts(column) for name, column in VOTES.items()}
+    columns["m1"] = texts((VOTES["m1"] + 1) % 5)
+    assert codes_of(read_columns({**columns, "label": texts(TRUTH)}))["votes-below-chance"] == "note"
+
+
+def test_minus_one_among_whole_numbers_is_no_strange_vote() -> None:
+    columns = {}
+    for name, column in VOTES.items():
+        columns[name] = texts(np.where(RNG.random(ITEMS) < 0.7, -1, column))
+    assert not codes_of(read_columns({**columns, "label": texts(TRUTH)}, experts=("m*",)))
+
+
+def test_a_marker_of_missing_cells_that_labels_and_votes_have_is_named() -> None:
+    columns = panel_columns(90)
+    name = columns["label"][0]
+    columns = {
+        key: ["N/A" if value == name else value for value in column] for key, column in columns.items()
+    }
+    (found,) = (one for one in read_columns(columns).warnings if one.code == "missing-labels")
+    missing = columns["label"].count("N/A")
+    assert (
+        f"'N/A' ({missing}) in labels and votes means that; if it is a class, pass --missing ''" in found.text
+    )
+
+
+@pytest.mark.parametrize("bad", ["error", "inf"])
+def test_a_bad_cell_in_a_column_of_scores_is_a_grave_warning(bad: str) -> None:
+    columns = {}
+    for expert in ("rf", "svm"):
+        scores = RNG.dirichlet(np.ones(3), ITEMS) * 0.5 + 0.5 * np.eye(3)[TRUTH % 3]
+        for code, name in enumerate(("cat", "dog", "eel")):
+            columns[f"{expert}_{name}"] = [f"{x:.4f}" for x in scores[:, code]]
+    columns["label"] = [("cat", "dog", "eel")[y % 3] for y in TRUTH]
+    assert "missing-scores" not in codes_of(read_columns(columns))
+    columns["rf_cat"][17] = bad
+    (found,) = (one for one in read_columns(columns).warnings if one.code == "missing-scores")
+    assert found.severity == "grave"
+    assert f"'rf_cat' is none, because it has '{bad}': correct the cell" in found.text
+
+
+@pytest.mark.parametrize("name", ["gold2", "truth2", "GT2", "Gold_2"])
+def test_a_second_truth_with_a_number_does_not_vote(name: str) -> None:
+    columns = panel_columns(90)
+    panel = read_columns({**columns, name: columns["label"]}, label="label")
+    assert name not in [one.name for one in panel.reading.columns("expert")]
