@@ -319,6 +319,16 @@ def test_a_stopped_run_goes_on_in_its_own_file_only(
     assert told(file, "--from", model, "--relearn", learner=())["repeated"]
 
 
+@pytest.mark.parametrize("rows", [20, 100, 200])
+def test_the_first_rows_of_a_learned_file_are_not_new(rows: int, file: Path, tmp_path: Path) -> None:
+    model, shorter = tmp_path / "m.linmax", tmp_path / "shorter.csv"
+    assert told(file, "--save", model)["items"] == 300
+    shorter.write_text("".join(file.read_text().splitlines(keepends=True)[: rows + 1]))
+    found = fuse(shorter, "--from", model, learner=())
+    assert found.exit_code == 2
+    assert f"not the file of which 300 rows were learned before: it has {rows} rows" in found.stderr
+
+
 def test_a_run_in_random_order_goes_on_to_the_same_end(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

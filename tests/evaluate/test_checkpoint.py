@@ -25,7 +25,7 @@ def test_a_run_that_an_earlier_version_has_stopped_resumes_to_the_same_findings(
     fusion = load(FOLDER / "stopped_at_137.linmax")
     saved = fusion.notes.pop("fuse")
     stream = open_stream(FOLDER / "panel.csv", label="truth", id="id")
-    assert matches_head(saved["head"], stream.peek())
+    assert matches_head([saved["head"]], stream.peek())
     run = ResumableRun(
         fusion,
         stream,

@@ -301,7 +301,8 @@ def save_model(one: Pass, *, finished: bool) -> None:
         "rows": run.fingerprint.rows,
         "base": run.fingerprint.rows - run.audit.items,
         "digest": run.fingerprint.digest,
-        "head": list(one.start.head),
+        "head": list(one.start.heads[-1]),  # all that earlier versions read
+        "heads": [list(head) for head in one.start.heads],
         "shuffle": options.shuffle,
     }
     run.fusion.notes[SCHEMA_NOTE] = store_reading(one.panel.reading, one.panel.classes)

@@ -12,7 +12,7 @@ from linmax.evaluate.checkpoint import (
     NO_PREFIX,
     LearnedPrefix,
     RestoredAudit,
-    head_fingerprint,
+    head_fingerprints,
     matches_head,
 )
 from linmax.experts import Attributes
@@ -53,8 +53,8 @@ class Start(NamedTuple):
         Whether rows are learned that the model has already learned.
     notes : list of DataWarning
         What to tell the user about it.
-    head : (int, str)
-        The digest of the first rows of the file.
+    heads : list of (int, str)
+        The digests of the first rows of the file.
     """
 
     fusion: Fusion
@@ -62,12 +62,12 @@ class Start(NamedTuple):
     restored: RestoredAudit | None
     relearns: bool
     notes: list[DataWarning]
-    head: tuple[int, str]
+    heads: list[tuple[int, str]]
 
 
 def start_session(options: FuseOptions, stream: Stream, panel: Panel) -> Start:
     """A new session, or that of a model, after the rows of this file that it has learned."""
-    fingerprint = head_fingerprint(stream.peek())
+    heads = head_fingerprints(stream.peek())
     if options.start is None:
         default, notes = default_learner(panel)
         learner = parse_learner(options.learner or default)
@@ -82,18 +82,19 @@ def start_session(options: FuseOptions, stream: Stream, panel: Panel) -> Start:
         )
         notes = _attribute_ranges(fusion, panel) if options.learner else notes
         return Start(
-            fusion, NO_PREFIX, None, False, [*notes, *_unused_abstain(options.abstain, panel)], fingerprint
+            fusion, NO_PREFIX, None, False, [*notes, *_unused_abstain(options.abstain, panel)], heads
         )
     fusion = load(options.start)
     notes = fusion.notes.pop(NOTE, {})
-    start = Start(fusion, NO_PREFIX, None, False, [], fingerprint)
+    start = Start(fusion, NO_PREFIX, None, False, [], heads)
     if not isinstance(notes, dict) or not notes:
         return start
     return _resume(start, notes, options, stream)
 
 
 def _resume(start: Start, notes: dict[str, Any], options: FuseOptions, stream: Stream) -> Start:
-    file, same_file = stream.schema.file, matches_head(notes.get("head"), stream.peek())
+    saved = notes["heads"] if "heads" in notes else [notes.get("head")]
+    file, same_file = stream.schema.file, matches_head(saved, stream.peek())
     try:
         prefix = LearnedPrefix(int(notes["rows"]), str(notes["digest"]))
         base = int(notes["base"])

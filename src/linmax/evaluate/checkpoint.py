@@ -26,6 +26,8 @@ if TYPE_CHECKING:  # reading files needs pyarrow
 
 HEAD_ROWS = 256
 """The first rows of a file, all of which are in its fingerprint."""
+SHORT_HEADS = (16, 32, 64, 128, HEAD_ROWS)
+"""The numbers of first rows that are compared with those of a shorter file."""
 ROW_STEP = 4096
 """Of the later rows, one in so many is in the fingerprint."""
 
@@ -100,42 +102,42 @@ class StreamFingerprint:
                 self.digest = hashlib.sha256(row.encode("utf-8", "backslashreplace")).hexdigest()
 
 
-def head_fingerprint(chunk: Chunk | None, rows: int = HEAD_ROWS) -> tuple[int, str]:
-    """Return the fingerprint of the first rows of a file.
+def head_fingerprints(chunk: Chunk | None) -> list[tuple[int, str]]:
+    """Return the number and the digest of the first rows of a file: of `HEAD_ROWS`, and of fewer before.
 
     Parameters
     ----------
     chunk : Chunk or None
         The first chunk; None if the file is empty.
-    rows : int
-        The largest number of rows.
-
-    Returns
-    -------
-    rows, digest : int, str
-        The number of rows and their digest.
     """
-    fingerprint = StreamFingerprint()
-    if chunk is not None:
-        fingerprint.add(chunk.slice(0, min(rows, HEAD_ROWS)))
-    return fingerprint.rows, fingerprint.digest
+    fingerprint, found = StreamFingerprint(), []
+    for rows in SHORT_HEADS:
+        if chunk is not None and fingerprint.rows < min(rows, chunk.items):
+            fingerprint.add(chunk.slice(fingerprint.rows, min(rows, chunk.items)))
+            found.append((fingerprint.rows, fingerprint.digest))
+    return found or [(0, "")]
 
 
 def matches_head(saved: Any, chunk: Chunk | None) -> bool:
-    """Return whether a file begins with the rows of a saved fingerprint.
+    """Return whether a file begins with the rows of a saved fingerprint, or ends among them.
 
     Parameters
     ----------
     saved : object
-        What `head_fingerprint` has returned, or anything else that a model file may hold.
+        What `head_fingerprints` has returned, or anything else that a model file may hold. A file of an
+        earlier version has only the longest one.
     chunk : Chunk or None
         The first chunk of the file.
     """
     try:
-        rows, digest = saved
-        return bool(rows) and head_fingerprint(chunk, int(rows)) == (rows, digest)
+        heads = {int(rows): str(digest) for rows, digest in saved}
+        longest = max(rows for rows in heads if chunk is not None and 0 < rows <= chunk.items)
     except (TypeError, ValueError):
         return False
+    fingerprint = StreamFingerprint()
+    assert chunk is not None
+    fingerprint.add(chunk.slice(0, min(longest, HEAD_ROWS)))
+    return fingerprint.digest == heads[longest]
 
 
 def audit_state(audit: Audit) -> dict[str, Any]:
