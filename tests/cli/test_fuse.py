@@ -127,6 +127,22 @@ def test_standard_input_will_do() -> None:
     assert found["items"] == 50
 
 
+@pytest.mark.parametrize(("every", "severity"), [(3, "grave"), (30, "note")])
+def test_refusals_in_standard_input_are_named_because_they_count_as_a_class(
+    every: int, severity: str
+) -> None:
+    votes = [["ham", "spam"][t % 2] for t in range(120)]
+    said = ["REFUSED" if t % every == 0 else vote for t, vote in enumerate(votes)]
+    lines = "ann,bob,truth\n" + "".join(f"{a},{y},{y}\n" for a, y in zip(said, votes, strict=True))
+    given = {"input": lines.encode()}
+    found = [one for one in told("-", **given)["warnings"] if one["code"] == "votes-never-labels"]
+    assert [one["severity"] for one in found] == [severity]
+    assert "are for 'REFUSED', never a label" in found[0]["text"]
+    assert "pass --missing REFUSED." in fuse("-", **given).output.replace("\n", " ")
+    codes = [one["code"] for one in told("-", "--missing", "REFUSED", **given)["warnings"]]
+    assert "votes-never-labels" not in codes
+
+
 def test_an_expert_that_only_later_lines_of_standard_input_name_votes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

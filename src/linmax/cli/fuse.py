@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from linmax.cli.cost_files import check_prices, read_prices
-from linmax.cli.fuse_start import NOTE, Start, find_warnings, start_session
+from linmax.cli.fuse_start import NOTE, Start, find_unlabelled_classes, find_warnings, start_session
 from linmax.cli.fuse_summary import print_summary
 from linmax.cli.inputs import (
     check_costs,
@@ -28,9 +28,7 @@ from linmax.cli.options import FilesOptions, FuseOptions
 from linmax.cli.output import MilestoneTable, check_output, print_json, stdout_console
 from linmax.decisions.answers import check_limits
 from linmax.decisions.conformal import level_of
-from linmax.evaluate.checkpoint import (
-    audit_state,
-)
+from linmax.evaluate.checkpoint import audit_state
 from linmax.evaluate.decision_summary import CONFIDENCE, AnswerCounts
 from linmax.evaluate.findings import Findings
 from linmax.evaluate.resumable_run import ResumableRun, encode_ahead
@@ -144,7 +142,10 @@ def fuse(read: FilesOptions, options: FuseOptions, console: Console | None = Non
                     save_model(one, finished=False)
             with one.explain_interrupt("before the result was complete"):
                 ablation = learned and not interrupts
-                found, ablated = _summarize(one, costs, warnings, table, ablation=ablation)
+                late = find_unlabelled_classes(panel, run.audit, run.fusion)
+                found, ablated = _summarize(one, costs, [*late, *warnings], table, ablation=ablation)
+    if not options.json:
+        print_warnings(console, late)
     missing = ["rows"] * (not learned) + ["ablation"] * (not ablated)
     with one.explain_interrupt("before the result was complete"):
         report_result(console, found, one, missing)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from difflib import get_close_matches
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from linmax.cli.cost_files import read_mistake_costs
 from linmax.cli.inputs import RowOrder, count_experts, parse_learner
 from linmax.cli.options import FuseOptions
+from linmax.evaluate.audit import Audit
 from linmax.evaluate.checkpoint import (
     NO_PREFIX,
     LearnedPrefix,
@@ -19,10 +23,11 @@ from linmax.experts import Attributes
 from linmax.fusion import Fusion, load
 from linmax.inputs import DEFAULT
 from linmax.panels.panel import Panel
+from linmax.panels.roles.classes import MIN_LABELS
 from linmax.rules.adaptive_winnow import AdaptiveWinnow
 from linmax.rules.winnow import Winnow
 from linmax.streams import Stream
-from linmax.streams.schema import short_list
+from linmax.streams.schema import short_list, short_repr
 from linmax.validation import DataWarning
 
 ON_ATTRIBUTES, ON_BOTH = "recommended(votes=False, attributes=True)", "recommended(attributes=True)"
@@ -30,6 +35,9 @@ ON_ATTRIBUTES, ON_BOTH = "recommended(votes=False, attributes=True)", "recommend
 
 NOTE = "fuse"
 """The name of the note in a model that says how far a pass has come."""
+
+MIN_UNLABELLED, MAX_UNLABELLED = 0.01, 0.05
+"""Shares of votes for classes that are never a label: those that are noted, and those that are grave."""
 
 MANY_CLASSES, MANY_CELLS = 100, 20_000
 """With more classes, or more pairs of experts and classes, recommended() is slow."""
@@ -202,3 +210,25 @@ def find_warnings(panel: Panel, order: RowOrder, start: Start, options: FuseOpti
         sentence = "the model has learned these rows before, so the figures are too good"
         found.append(DataWarning("learned-before", "grave", sentence))
     return sorted(found, key=lambda one: one.severity)  # "grave" comes before "note"
+
+
+def find_unlabelled_classes(panel: Panel, audit: Audit, fusion: Fusion) -> list[DataWarning]:
+    """Warn about classes of a stream that are voted for and never a label, such as refusals.
+
+    Where the whole file is read before, such votes abstain, and the user was told.
+    """
+    counts, names = audit.class_counts, fusion.classes
+    if panel.complete or not len(counts.experts):
+        return []
+    votes, labels = counts.experts[:, 1].sum(axis=0), counts.labels
+    never = np.flatnonzero((votes > 0) & (labels[: len(votes)] == 0))
+    share = float(votes[never].sum() / max(votes.sum(), 1))
+    if share < MIN_UNLABELLED:
+        return []
+    grave = share > MAX_UNLABELLED and labels.sum() >= MIN_LABELS
+    shown = short_list((short_repr(names[code]) for code in never.tolist()), 3)
+    sentence = (
+        f"{int(votes[never].sum()):,} votes ({share:.0%}) are for {shown}, never a label; in a stream they"
+        f" count as a class: if they abstain, pass --missing {shlex.quote(str(names[never[0]]))}"
+    )
+    return [DataWarning("votes-never-labels", "grave" if grave else "note", sentence)]

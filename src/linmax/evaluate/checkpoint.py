@@ -105,13 +105,15 @@ class StreamFingerprint:
 def head_fingerprints(chunk: Chunk | None) -> list[tuple[int, str]]:
     """Return the number and the digest of the first rows of a file: of `HEAD_ROWS`, and of fewer before.
 
+    Without ids only the former: a few votes may be the same in two files.
+
     Parameters
     ----------
     chunk : Chunk or None
         The first chunk; None if the file is empty.
     """
     fingerprint, found = StreamFingerprint(), []
-    for rows in SHORT_HEADS:
+    for rows in SHORT_HEADS if chunk is not None and chunk.ids else (HEAD_ROWS,):
         if chunk is not None and fingerprint.rows < min(rows, chunk.items):
             fingerprint.add(chunk.slice(fingerprint.rows, min(rows, chunk.items)))
             found.append((fingerprint.rows, fingerprint.digest))
