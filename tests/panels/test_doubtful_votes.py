@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from linmax.panels import read_panel
+from linmax.streams import StreamError
 from tests.panels.small_tables import codes_of, panel_columns, read_columns
 
 ITEMS = 200
@@ -80,3 +85,28 @@ def test_a_second_truth_with_a_number_does_not_vote(name: str) -> None:
     columns = panel_columns(90)
     panel = read_columns({**columns, name: columns["label"]}, label="label")
     assert name not in [one.name for one in panel.reading.columns("expert")]
+
+
+def test_a_truncated_parquet_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "votes.parquet"
+    path.write_bytes(b"PAR1 and no more")
+    with pytest.raises(StreamError, match=r"votes\.parquet"):
+        read_panel([path])
+
+
+@pytest.mark.parametrize(("key", "found"), [("id", "id"), ("doc_id", "doc_id"), ("topic", "item")])
+def test_items_whose_votes_are_in_lists_keep_their_ids(tmp_path: Path, key: str, found: str) -> None:
+    records = [
+        {
+            key: f"x{i}" if key != "topic" else "a",
+            "annotations": [{"annotator": f"m{j}", "label": "ab"[i % j % 2]} for j in (2, 3, 5)],
+            "gold": "ab"[i % 7 % 2],
+        }
+        for i in range(60)
+    ]
+    path = tmp_path / "votes.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    panel = read_panel([path])
+    assert panel.reading.column("id") == found
+    assert panel.chunk is not None
+    assert panel.chunk.ids == ([f"x{i}" for i in range(60)] if found == key else [*range(1, 61)])

@@ -316,3 +316,14 @@ def test_a_slip_in_a_column_of_numbers_is_an_error_and_a_code_is_text() -> None:
     codes = "\n".join(["code,truth", *(f"{'A' if i % 20 == 0 else ''}{i},{'ab'[i % 2]}" for i in range(200))])
     (chunk,) = open_stream(io.BytesIO(codes.encode()), label="truth", attributes=("code",))
     assert chunk.attributes.column("code")[0].as_py() == "A0"
+
+
+@pytest.mark.parametrize("name", ["y", "truth", "label"])
+def test_labels_of_an_archive_may_have_another_name(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "votes.npz"
+    np.savez(path, votes=np.eye(3, dtype=np.int64), **{name: np.arange(3)})
+    (chunk,) = open_stream(path)
+    assert chunk.labels.tolist() == [0, 1, 2]
+    np.savez(path, votes=np.eye(3, dtype=np.int64), labels=np.zeros(3, np.int64), **{name: np.arange(3)})
+    (chunk,) = open_stream(path)
+    assert chunk.labels.tolist() == [0, 0, 0]

@@ -268,7 +268,10 @@ def _is_large(path: Any) -> bool:
     if name.endswith((".parquet", ".pq")):
         from pyarrow.parquet import read_metadata
 
-        metadata = read_metadata(path)
+        try:
+            metadata = read_metadata(path)
+        except (ValueError, OSError):  # damaged: its reader says so
+            return False
         return bool(metadata.num_rows * metadata.num_columns > MAX_CELLS)
     return os.path.getsize(path) > MAX_BYTES and name.endswith(STREAMED)
 

@@ -23,6 +23,8 @@ HEADER_READERS = {
     (2, 0): np.lib.format.read_array_header_2_0,
     (3, 0): np.lib.format.read_array_header_2_0,  # version 3 differs in the encoding of names only
 }
+LABEL_NAMES = ("label", "y", "y_true", "truth", "gold", "target")
+"""Other names of the array labels."""
 MEMBERS = {"votes": (2, 3), "labels": (1,), "ids": (1,), "attributes": (2,)}  # and their dimensions
 NAME_MEMBERS = ("experts", "classes", "names")
 
@@ -145,7 +147,7 @@ class NpzReader:
 
     `votes` has shape (items, experts), or (items, experts, classes) for scores; `attributes` has shape
     (items, attributes). The arrays `experts`, `classes` and `names` hold the names of experts, classes and
-    attributes.
+    attributes. Labels may also be called `y`, or one of the other `LABEL_NAMES`.
 
     Parameters
     ----------
@@ -164,6 +166,9 @@ class NpzReader:
             found = {info.filename.removesuffix(".npy"): info for info in self._archive.infolist()}
         except Exception as error:  # zipfile raises many types of errors for damaged archives
             raise StreamError(f"{self.name} is damaged or not an .npz file; write it again") from error
+        other = next((name for name in LABEL_NAMES if name in found), None)
+        if other is not None:
+            found.setdefault("labels", found[other])
         if not {"votes", "attributes"} & set(found):
             raise StreamError(f"{self.name} has no array votes; it has {short_list(found) or 'none'}")
         self._arrays = {

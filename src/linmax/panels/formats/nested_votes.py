@@ -95,20 +95,35 @@ def read_nested_votes(records: list[dict[str, Any]], lines: list[int], place: Vo
     --------
     >>> record = {"id": 7, "gold": "ham", "votes": [{"worker": "ann", "label": "ham"}]}
     >>> read_nested_votes([record], [1], VotePlace("worker", "label", "votes"), "a.json").data.to_pylist()
-    [{'id': 7, 'gold': 'ham', 'worker': 'ann', 'label': 'ham', 'item': 1}]
+    [{'id': 7, 'gold': 'ham', 'worker': 'ann', 'label': 'ham'}]
+    >>> del record["id"]
+    >>> read_nested_votes([record], [1], VotePlace("worker", "label", "votes"), "a.json").data.to_pylist()
+    [{'gold': 'ham', 'worker': 'ann', 'label': 'ham', 'item': 1}]
     """
     rows, row_lines = [], []
     taken = {place.column, place.expert, place.vote} if place.column is None else {place.column}
+    id_ = _id_key(records, {*taken, place.expert, place.vote})
     for number, (record, line) in enumerate(zip(records, lines, strict=True), 1):
         rest = {key: value for key, value in _without(record, place.column).items() if key not in taken}
+        item = {} if id_ else {ITEM: number}
         for expert, vote in _votes(record, place):
-            rows.append({**rest, place.expert: expert, place.vote: vote, ITEM: number})
+            rows.append({**rest, place.expert: expert, place.vote: vote, **item})
             row_lines.append(line)
     note = (
         f"votes are in lists ({place.column or f'{place.expert} and {place.vote}'}): one row per vote is read"
     )
-    hints = {"shape": "long", "columns": (ITEM, place.expert, place.vote)}
+    hints = {"shape": "long", "columns": (id_ or ITEM, place.expert, place.vote)}
     return Loaded(records_table(rows, file), np.array(row_lines, np.int64), "row", [note], True, hints)
+
+
+def _id_key(records: list[dict[str, Any]], taken: set[Any]) -> str | None:
+    """Return the first key with the name of an id that has a value of its own in every record."""
+    for key in records[0] if records else ():
+        if key not in taken and names.has_word(key, names.ID_WORDS):
+            values = [record.get(key) for record in records]
+            if all(isinstance(value, str | int) for value in values) and len({*values}) == len(values):
+                return key
+    return None
 
 
 def _votes(record: dict[str, Any], place: VotePlace) -> list[tuple[Any, Any]]:
