@@ -388,16 +388,20 @@ def test_wrong_arguments_are_refused_in_one_sentence(
         learn(data, tmp_path / "models", **options)
 
 
-def test_keys_that_are_one_number_in_two_spellings_are_noted(tmp_path: Path) -> None:
+def test_keys_in_two_spellings_and_what_the_first_rows_make_doubtful_are_noted(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     for part, keys in enumerate((["1", "2"], ["1.0", "2"])):
         columns = {"customer": keys * 30, "ann": ["x", "y"] * 30, "bob": ["y", "y"] * 30}
         write_part(tmp_path / "data" / f"part-{part}.csv", {**columns, "truth": ["x", "y"] * 30})
     result = learn(tmp_path / "data", tmp_path / "models")
     assert result.keys == 3
-    assert result.notes == [
+    doubt, note = result.notes
+    assert doubt.startswith(
+        "in the first rows, 'ann' is right on 100.0% of 60 items, no other nearly so often"
+    )
+    assert note == (
         "1 key can be read with .0 at the end, too: '1' and '1.0' have models of their own; write the column"
         " in one way if they are the same"
-    ]
+    )
     with pytest.raises(KeyError, match=r"rows without a key have no model \(got None\)"):
         result.models[None]

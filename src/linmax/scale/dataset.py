@@ -120,6 +120,8 @@ class RowReader:
         The column of times.
     encoding : str
         The encoding of text; "" detects it.
+    doubts : tuple of str
+        What the first rows make doubtful: the sentences of their grave warnings. Not stored.
     """
 
     builder: ChunkBuilder
@@ -127,6 +129,7 @@ class RowReader:
     by: tuple[str, ...]
     time: str | None
     encoding: str = ""
+    doubts: tuple[str, ...] = ()
 
     @classmethod
     def infer(
@@ -177,7 +180,8 @@ class RowReader:
             kept = head.table if time in head.table.column_names else raw.data
             fields.append(pa.field(TIME, _time_type(single_chunk(kept.column(time)), time, partition)))
         fields += [pa.field(name, _plain_type(raw.data.schema.field(name).type)) for name in used]
-        return cls(builder, pa.schema(fields), by, time, options.encoding)
+        doubts = tuple(one.text for one in panel.warnings if one.severity == "grave")
+        return cls(builder, pa.schema(fields), by, time, options.encoding, doubts)
 
     @property
     def reading(self) -> Reading:

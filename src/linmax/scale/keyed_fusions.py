@@ -168,8 +168,10 @@ def keyed(
         with open_engine(cluster, workers) as engine:
             wanted: dict[str, Any] = {"by": keys[0] if len(keys) == 1 else list(keys), "time": time}
             wanted |= {"seed": seed, "pooled": pooled, "columns": given_options(options)}
+            doubts: tuple[str, ...] = ()
             if manifest is None:
                 reader = _infer(partitions, options, keys, time)
+                doubts = reader.doubts
                 count = buckets or _count_buckets(partitions, engine.workers)
                 manifest = _new_manifest(reader, parsed, wanted, count)
                 if old is not None:  # which stays until all is split: its files are not overwritten
@@ -180,7 +182,7 @@ def keyed(
             run.split(partitions)
             run.learn()
     models = KeyedModels(folder)
-    notes = run.notes + _equal_numbers(set(models))
+    notes = [f"in the first rows, {doubt}" for doubt in doubts] + run.notes + _equal_numbers(set(models))
     return KeyedResult(models, len(models), run.items, run.without_key, notes, run.problems)
 
 
