@@ -77,7 +77,7 @@ def test_a_bad_cell_in_a_column_of_scores_is_a_grave_warning(bad: str) -> None:
     columns["rf_cat"][17] = bad
     (found,) = (one for one in read_columns(columns).warnings if one.code == "missing-scores")
     assert found.severity == "grave"
-    assert f"'rf_cat' is none, because it has '{bad}': correct the cell" in found.text
+    assert f"'rf_cat' is not read as one, because it has '{bad}': correct the cell" in found.text
 
 
 @pytest.mark.parametrize("name", ["gold2", "truth2", "GT2", "Gold_2"])

@@ -167,18 +167,20 @@ def _missing_scores(panel: Panel) -> Iterator[DataWarning]:
         return
     spoiled = {}
     for one in [*panel.reading.columns("ignored"), *panel.reading.columns("id")]:
-        if not any(str(expert) in one.name for expert in lacking):
+        if one.name not in panel.profiles or not any(str(expert) in one.name for expert in lacking):
             continue
         values = panel.profiles[one.name].counts
         bad = [value for value in values if not _is_finite(value)]
         if bad and sum(values[value] for value in bad) <= MAX_SPOILED * sum(values.values()):
             spoiled[one.name] = bad[0]
-    hint = "; ".join(f"{short_repr(name)} is none, because it has {bad!r}" for name, bad in spoiled.items())
+    hints = [
+        f"{short_repr(name)} is not read as one, because it has {bad!r}" for name, bad in spoiled.items()
+    ]
     expert, names = next(iter(lacking.items()))
     yield DataWarning(
         "missing-scores", "grave" if spoiled else "note",
-        f"{short_repr(expert)} has no scores for {short_list(map(short_repr, names), 3)}, and never votes so"
-        + (f"; {hint}: correct the cell" if hint else ""),
+        f"{short_repr(expert)} has no score for {short_list(map(short_repr, names), 3)} and never votes so"
+        + (f"; {'; '.join(hints)}: correct the cell" if hints else ""),
     )  # fmt: skip
 
 
