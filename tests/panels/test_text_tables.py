@@ -113,6 +113,8 @@ def test_repeated_names_are_numbered_with_a_note() -> None:
 def test_a_header_that_repeats_and_looks_like_data_is_refused() -> None:
     with pytest.raises(StreamError, match=r"first row repeats 'bug' and looks like data.*--no-header"):
         load("bug,bug,fix\nbug,fix,fix\nbug,bug,bug\n")
+    with pytest.raises(StreamError, match="first row repeats 'bug' and looks like data"):
+        load("x0,bug,bug,bug\nx1,bug,fix,fix\nx2,bug,bug,bug\n")  # the names bug.2 and bug.3 are not in it
     table = load("bug,bug,fix\nbug,fix,fix\n", header=False)
     assert len(table.data) == 2
     assert table.lines.tolist() == [1, 2]

@@ -157,12 +157,14 @@ def _is_decimal(column: Any) -> bool:
 def _check_header(reader: CsvReader, data: Any, file: str) -> list[str]:
     """Return notes on the header; refuse one that is a row of data."""
     head = data.slice(0, HEADER_ROWS)
+    repeated = reader.repeated_names
     like_data = 0
     for name in data.column_names[:HEADER_ROWS]:
         if not name.startswith("column "):
-            like_data += pc.any(pc.equal(head.column(name), name)).as_py() is True
+            first, _, number = name.rpartition(".")
+            written = first if first in repeated and number.isdecimal() else name
+            like_data += pc.any(pc.equal(head.column(name), written)).as_py() is True
     is_data = len(data) > 0 and 2 * like_data >= data.num_columns
-    repeated = reader.repeated_names
     if repeated and is_data:
         raise StreamError(
             f"{file}: the first row repeats {short_repr(repeated[0])} and looks like data, not like names of"
