@@ -80,6 +80,8 @@ def test_the_share_of_classes_is_of_cells_that_are_not_missing():
         (["positive", "negative", "neutral"], ["pos", "neg", "neu"]),
         (["entailment", "neutral", "contradiction"], ["e", "n", "c"]),
         (["benign", "malignant"], ["B", "M"]),
+        (["1", "0"], ["Y", "N"]),
+        (["1", "0"], ["t", "f"]),
     ],
 )
 def test_abbreviations_of_two_or_three_classes_are_understood(labels, votes):
@@ -95,7 +97,6 @@ def test_abbreviations_of_two_or_three_classes_are_understood(labels, votes):
         (["Y", "N"], ["none", "nothing", "yesterday"]),
         (["billing", "bug", "feature"], ["b", "f"]),
         (["bug", "fix", "ask", "other"], ["a", "oth"]),  # four classes
-        (["1", "0"], ["y", "n"]),
     ],
 )
 def test_ambiguous_abbreviations_name_no_class(labels, votes):

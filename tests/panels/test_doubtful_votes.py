@@ -110,3 +110,12 @@ def test_items_whose_votes_are_in_lists_keep_their_ids(tmp_path: Path, key: str,
     assert panel.reading.column("id") == found
     assert panel.chunk is not None
     assert panel.chunk.ids == ([f"x{i}" for i in range(60)] if found == key else [*range(1, 61)])
+
+
+@pytest.mark.parametrize("words", [("t", "f"), ("Y", "N")])
+def test_an_expert_in_other_words_for_0_and_1_is_named(words: tuple[str, str]) -> None:
+    columns = {name: texts(column % 2) for name, column in VOTES.items()}
+    columns["m0"] = [words[1 - code % 2] for code in VOTES["m0"]]
+    (found,) = (one for one in read_columns({**columns, "label": texts(TRUTH % 2)}).warnings)
+    assert "m0" in found.text
+    assert "are other words for the classes" in found.text

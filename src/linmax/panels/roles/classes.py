@@ -23,8 +23,8 @@ SHORT_WORDS = (
 )
 """Pairs of words that mean the same, of which votes may have one and labels the other."""
 TRUTH_VALUES = (
-    frozenset({"1", "true", "yes", "ja", "oui"}),
-    frozenset({"0", "false", "no", "nein", "non"}),
+    frozenset({"1", "true", "yes", "ja", "oui", "t", "y"}),
+    frozenset({"0", "false", "no", "nein", "non", "f", "n"}),
 )
 """What yes and no are called: if there is one class of each, all of these words name it."""
 NO_PREFIXES = frozenset({"yes", "not", "non", "none", "nor", "nil", "true", "false", "unk", "err", "error"})
