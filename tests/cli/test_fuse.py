@@ -127,22 +127,6 @@ def test_standard_input_will_do() -> None:
     assert found["items"] == 50
 
 
-@pytest.mark.parametrize(("every", "severity"), [(3, "grave"), (30, "note")])
-def test_refusals_in_standard_input_are_named_because_they_count_as_a_class(
-    every: int, severity: str
-) -> None:
-    votes = [["ham", "spam"][t % 2] for t in range(120)]
-    said = ["REFUSED" if t % every == 0 else vote for t, vote in enumerate(votes)]
-    lines = "ann,bob,truth\n" + "".join(f"{a},{y},{y}\n" for a, y in zip(said, votes, strict=True))
-    given = {"input": lines.encode()}
-    found = [one for one in told("-", **given)["warnings"] if one["code"] == "votes-never-labels"]
-    assert [one["severity"] for one in found] == [severity]
-    assert "are for 'REFUSED', never a label" in found[0]["text"]
-    assert "pass --missing REFUSED." in fuse("-", **given).output.replace("\n", " ")
-    codes = [one["code"] for one in told("-", "--missing", "REFUSED", **given)["warnings"]]
-    assert "votes-never-labels" not in codes
-
-
 def test_an_expert_that_only_later_lines_of_standard_input_name_votes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -333,16 +317,6 @@ def test_a_stopped_run_goes_on_in_its_own_file_only(
     assert "stopped after 100 rows" in fuse(file, "--from", model, "--experts", "a,b", learner=()).stderr
     assert told(file, "--from", model, learner=())["items"] == 300
     assert told(file, "--from", model, "--relearn", learner=())["repeated"]
-
-
-@pytest.mark.parametrize("rows", [20, 100, 200])
-def test_the_first_rows_of_a_learned_file_are_not_new(rows: int, file: Path, tmp_path: Path) -> None:
-    model, shorter = tmp_path / "m.linmax", tmp_path / "shorter.csv"
-    assert told(file, "--save", model)["items"] == 300
-    shorter.write_text("".join(file.read_text().splitlines(keepends=True)[: rows + 1]))
-    found = fuse(shorter, "--from", model, learner=())
-    assert found.exit_code == 2
-    assert f"not the file of which 300 rows were learned before: it has {rows} rows" in found.stderr
 
 
 def test_a_run_in_random_order_goes_on_to_the_same_end(

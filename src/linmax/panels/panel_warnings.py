@@ -177,9 +177,10 @@ def _missing_scores(panel: Panel) -> Iterator[DataWarning]:
         f"{short_repr(name)} is not read as one, because it has {bad!r}" for name, bad in spoiled.items()
     ]
     expert, names = next(iter(lacking.items()))
+    classes = short_list(map(short_repr, names), 3)
     yield DataWarning(
         "missing-scores", "grave" if spoiled else "note",
-        f"{short_repr(expert)} has no score for {short_list(map(short_repr, names), 3)} and never votes so"
+        f"{short_repr(expert)} has no score for {classes}, so it cannot vote for it"
         + (f"; {'; '.join(hints)}: correct the cell" if hints else ""),
     )  # fmt: skip
 
