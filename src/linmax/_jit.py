@@ -14,14 +14,14 @@ import contextlib
 import ctypes
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import numba
 import numpy as np
 from numba import types
 
-from linmax._memory import STAGE, Bound, address_of, describe, stage_of
+from linmax._memory import STAGE, Bound, Stage, describe, stage_of
 from linmax._numba import State, add_cache, compiler_options, disable_compilation, warn
 from linmax._stamp import is_digested
 
@@ -106,7 +106,7 @@ class CompiledKernel:
             self._recover(error)
         return self.entry(*arguments)
 
-    def stage(self, *arguments: Any) -> "Stage":
+    def stage(self, *arguments: Any) -> Stage:
         """Bind all arguments but the last two, the range of trials; see `Stage`."""
         if interpreting() or not State.stages:
             return Stage(self, arguments, 0)
@@ -149,37 +149,6 @@ class CompiledKernel:
         self._stages.clear()
 
 
-class Stage:
-    """A kernel and its arguments, which stay where they are in memory; only the range of trials changes.
-
-    Parameters
-    ----------
-    kernel : CompiledKernel
-        The kernel. Its last two arguments are the first trial and the end.
-    arguments : tuple
-        All other arguments: arrays, numbers and NamedTuples of these.
-    address : int
-        The address of its machine code; 0 if Python calls the kernel.
-    words : list of int
-        The arguments as machine code reads them.
-    """
-
-    def __init__(
-        self, kernel: CompiledKernel, arguments: tuple[Any, ...], address: int, words: Sequence[int] = ()
-    ) -> None:
-        self.kernel = kernel
-        self.arguments = arguments  # keeps the arrays alive
-        self.address = address
-        self.memory = np.array(words, dtype=np.int64)
-
-    def __call__(self, begin: int, end: int) -> None:
-        """Run the trials begin <= t < end."""
-        if self.address:
-            _call_at(self.address)(address_of(self.memory), begin, end, 0)
-        else:
-            self.kernel(*self.arguments, begin, end)
-
-
 def _stage_address(compiled: Any, signature: tuple[Any, ...]) -> int:
     """Return the address of the machine code of a stage."""
     result = compiled.overloads[signature]
@@ -188,12 +157,6 @@ def _stage_address(compiled: Any, signature: tuple[Any, ...]) -> int:
     if not address:
         raise AttributeError(f"there is no function {name}")
     return address
-
-
-@functools.cache
-def _call_at(address: int) -> Any:
-    """Return the machine code of a stage as a function; it runs without the GIL."""
-    return ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(address)
 
 
 def _nothing() -> None:

@@ -5,6 +5,8 @@ type serves every kernel, and nothing is unpacked in a call.
 """
 
 import ctypes
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -89,6 +91,49 @@ def stage_of(kernel: Any) -> Any:
         kernel(*_arguments_at(memory, bound), begin, end)  # type: ignore[call-arg]
 
     return stage
+
+
+class Stage:
+    """A kernel and its arguments, which stay where they are in memory; only the range of trials changes.
+
+    Parameters
+    ----------
+    kernel : CompiledKernel or function
+        The kernel. Its last two arguments are the first trial and the end.
+    arguments : tuple
+        All other arguments: arrays, numbers and NamedTuples of these.
+    address : int
+        The address of its machine code; 0 if Python calls the kernel.
+    words : list of int
+        The arguments as machine code reads them.
+    """
+
+    def __init__(
+        self, kernel: Callable[..., Any], arguments: tuple[Any, ...], address: int, words: Sequence[int] = ()
+    ) -> None:
+        self.kernel = kernel
+        self.arguments = arguments  # keeps the arrays alive
+        self.address = address
+        self.memory = np.array(words, dtype=np.int64)
+
+    def __call__(self, begin: int, end: int) -> None:
+        """Run the trials begin <= t < end."""
+        if self.address:
+            _call_at(self.address)(address_of(self.memory), begin, end, 0)
+        else:
+            self.kernel(*self.arguments, begin, end)
+
+    def reach(self) -> tuple[Any, int]:
+        """Return what another kernel calls it by, see `stage_at`: code, or a Python function, and memory."""
+        if self.address:
+            return self.address, address_of(self.memory)
+        return lambda memory, begin, end, bound: self(begin, end), 0
+
+
+@functools.cache
+def _call_at(address: int) -> Any:
+    """Return the machine code of a stage as a function; it runs without the GIL."""
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(address)
 
 
 def int64_at(address: int) -> int:

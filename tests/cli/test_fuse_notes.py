@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from linmax import Fusion
+from tests.helpers.examples import rarely_compiled
 from tests.helpers.files import refused, run, table, values
 from tests.panels.small_tables import panel_columns, write_files
 
@@ -99,7 +100,8 @@ def test_attributes_that_are_too_large_for_winnow_are_noted(
     columns = panel_columns()
     columns |= {"age": [str(20 + i) for i in range(60)], "share": ["0.5", "1", "0", "0.25"] * 15}
     file = written(tmp_path / "votes.csv", columns)
-    found = values("fuse", file, "--attributes", "age,share", "--learner", learner)
+    with rarely_compiled():
+        found = values("fuse", file, "--attributes", "age,share", "--learner", learner)
     notes = [one["text"] for one in found["warnings"] if one["code"] == "attribute-range"]
     assert len(notes) == (noted is not None)
     assert all(note.startswith(f"{noted} needs attributes from 0 to 1 (age has 20 to 79)") for note in notes)
@@ -114,12 +116,15 @@ def test_an_expert_is_left_out_of_a_panel_with_many_values_of_text_attributes(tm
     rows = [["xy"[a], "xy"[b], town, "xy"[y]] for (a, b), town, y in zip(votes, towns, truth, strict=True)]
     file = table(tmp_path / "towns.csv", [["ann", "bob", "town", "truth"], *rows])
     learner = "Perceptron().on(Votes() + Attributes())"
-    found = values("fuse", file, "--attributes", "town", "--in-order", "--learner", learner)
-    for one in found["experts"]:
-        fusion = Fusion(learner, classes=found["classes"], experts=["ann", "bob"])
-        items = [
-            {name: vote for name, vote in zip(("ann", "bob"), row, strict=False) if name != one["name"]}
-            for row in rows
-        ]
-        run_ = fusion.learn(items, [row[-1] for row in rows], attributes=[{"town": town} for town in towns])
-        assert one["ablated_accuracy"] == pytest.approx(1 - run_.mistakes / 200)
+    with rarely_compiled():
+        found = values("fuse", file, "--attributes", "town", "--in-order", "--learner", learner)
+        for one in found["experts"]:
+            fusion = Fusion(learner, classes=found["classes"], experts=["ann", "bob"])
+            items = [
+                {name: vote for name, vote in zip(("ann", "bob"), row, strict=False) if name != one["name"]}
+                for row in rows
+            ]
+            run_ = fusion.learn(
+                items, [row[-1] for row in rows], attributes=[{"town": town} for town in towns]
+            )
+            assert one["ablated_accuracy"] == pytest.approx(1 - run_.mistakes / 200)

@@ -76,11 +76,14 @@ SMALL = """
     results = [small_kernel.main(STAGED)]
 """
 WHOLE = """
-    from linmax import Averaged, Fusion, Mixture, NaiveBayes, Perceptron, QuasiAdditive, Winnow
+    from linmax import Averaged, Fusion, Mixture, NaiveBayes, Perceptron, QuasiAdditive, Voted, Winnow
     from linmax.problems import majority
     votes, labels = majority(40, noise=0.1)
     results = []
-    for learner in (Averaged(Winnow(1.2)), QuasiAdditive("square"), Mixture([Perceptron(), NaiveBayes()])):
+    for learner in (
+        Averaged(Winnow(1.2)), QuasiAdditive("square"), Mixture([Perceptron(), NaiveBayes()]),
+        Voted(Averaged(Winnow(1.3)), hypotheses=3, recent=9, patience=3),
+    ):
         fusion = Fusion(learner, classes=range(5))
         fusion.learn(votes[:30], labels[:30])
         for row, label in zip(votes[30:].tolist(), labels[30:].tolist()):

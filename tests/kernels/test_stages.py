@@ -53,7 +53,7 @@ def arguments() -> tuple[Any, ...]:
     return codes, outer, -(2**62), 0.1, table, np.zeros((0, 3)), np.zeros((6, 10))
 
 
-def run_stage(stage: _jit.Stage, begin: int, end: int) -> None:
+def run_stage(stage: _memory.Stage, begin: int, end: int) -> None:
     machine_code = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(stage.address)
     machine_code(stage.memory.ctypes.data, begin, end, 0)
 

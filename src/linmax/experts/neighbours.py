@@ -57,13 +57,13 @@ class Neighbours(GeneratedSource):
     >>> from linmax import Fusion, Logistic
     >>> from linmax.experts import Neighbours, ScaledAttributes
     >>> rng = np.random.default_rng(0)
-    >>> rows = rng.normal(size=(1000, 2))
+    >>> rows = rng.normal(size=(400, 2))
     >>> rings = (np.hypot(*rows.T) * 2).astype(int)  # no straight lines separate them
     >>> rule = Logistic(1.0, decay="adagrad", initial=0.01)
     >>> for source in (ScaledAttributes(), ScaledAttributes() + Neighbours()):
     ...     print(source, Fusion(rule.on(source)).learn(attributes=rows, labels=rings).mistakes)
-    ScaledAttributes() 710
-    ScaledAttributes() + Neighbours(2000) 239
+    ScaledAttributes() 276
+    ScaledAttributes() + Neighbours(2000) 137
     """
 
     memory: int = 2000

@@ -8,12 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linmax._jit import CompiledKernel, inline, separate
+from linmax._jit import CompiledKernel, inline, separate, stage_at
 from linmax.kernels.averaging import mean_weights
 from linmax.kernels.forms import LastWeights
 from linmax.kernels.forms.base import begin_trial, observe, weight_of
 from linmax.kernels.structs import TRIALS
-from linmax.kernels.trial import trials
 from linmax.kernels.update import best_class, score_classes
 from linmax.rules.base import SCALE
 
@@ -88,12 +87,24 @@ class MemberRecord(NamedTuple):
 
 
 class Leader(NamedTuple):
-    """The leader: a member, its first weight, whether its mean predicts, and whether its run is repeated."""
+    """The leader.
+
+    Parameters
+    ----------
+    member, at : int
+        The number of the member, and the place of its first weight.
+    mean, again : int
+        Whether its mean predicts, and whether its run is repeated.
+    code, memory : int
+        The stage that repeats a trial of it, as from `Stage.reach`.
+    """
 
     member: int
     at: int
     mean: int
     again: int
+    code: int
+    memory: int
 
 
 class VotingWorkspace(NamedTuple):
@@ -246,9 +257,6 @@ def restart(store, mistakes):
     n[RESTARTS] += 1
 
 
-step = separate(trials)
-
-
 @inline
 def count_hypothesis_votes(whole, t, k, store, scratch):
     """Write one vote per saved hypothesis."""
@@ -322,8 +330,8 @@ def search_window(
 
 
 def follow_leader(
-    whole, form, labels, known, labelled, n_labelled, held, begin, end, leader,
-    h, average, buffer, work, settings, counts, out, store, options, record, scratch,
+    whole, form, labels, known, labelled, n_labelled, held, leader, h, average, counts, out, store, options,
+    record, scratch, begin, end,
 ):  # fmt: skip
     """Run the trials begin <= t < end: finish the trial before, then predict and learn.
 
@@ -352,7 +360,8 @@ def follow_leader(
         k, y = known[place], labels[place]
         row = t
         if leader.again:
-            step(form, labels, known, h, average, buffer, work, settings, counts, out, place, place + 1)
+            repeat = stage_at(leader.code)
+            repeat(leader.memory, place, place + 1, 0)
             row = 0
         own = out.mean[row] if leader.mean else out.own[row]
         scores = out.mean_scores[row] if leader.mean else out.own_scores[row]

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from linmax._jit import CompiledKernel, Stage, interpreting
-from linmax._memory import address_of
+from linmax._jit import CompiledKernel, interpreting
+from linmax._memory import Stage, address_of
 from linmax._vectors import WIDTH
 from linmax.experts.base import TrialData
 from linmax.kernels import in_place

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
 
+from linmax._jit import interpreted
+from linmax._memory import Stage
 from linmax.kernels import trial as trials
 from linmax.kernels.forms.votes import class_slots
 from linmax.kernels.recycling import Buffer, NoBuffer
@@ -160,14 +163,18 @@ class VotingPredictor(Predictor):
         for begin, end in zip((0, *changes.tolist()), (*changes.tolist(), chunk.length + 1), strict=True):
             number = int(record.leader[begin])
             member = self.members[number]
-            form, state, out = replay.advance(member.run, begin, end)
-            leader = Leader(number, self._start(member), int(member.mean), int(member.run.before is not None))
+            form, state, out, again = replay.advance(member.run, begin, end)
+            h, average, *_, counts = state
             workspace = workspace._replace(candidate=np.zeros(len(member.run.columns["w"])))
-            follow(
-                self.sources.form, form, sequence.labels, sequence.known, places, learned,
-                sequence.buffered, begin, end, leader, *state, out,
-                self.hypotheses, self.rules, record, workspace,
-            )  # fmt: skip
+            code, memory = (0, 0) if again is None else again.reach()
+            start, mean = self._start(member), int(member.mean)
+            leader = Leader(number, start, mean, int(again is not None), code, memory)
+            with interpreted() if callable(code) else contextlib.nullcontext():
+                follow.stage(
+                    self.sources.form, form, sequence.labels, sequence.known, places, learned,
+                    sequence.buffered, leader, h, average, counts, out, self.hypotheses, self.rules, record,
+                    workspace,
+                )(begin, end)  # fmt: skip
         return Predictions(workspace.guesses, workspace.out_scores)
 
     def _start(self, member: RulePredictor) -> int:
@@ -331,11 +338,16 @@ class Replay:
         self.runs: dict[RuleRun, tuple[Any, RuleRun, Buffer | NoBuffer]] = {}
         self.reached: dict[RuleRun, int] = {}
 
-    def advance(self, run: RuleRun, begin: int, end: int) -> tuple[Any, tuple[Any, ...], Outputs]:
-        """Return the form, kernel state and outputs of a run before trial `begin`; it is used until `end`."""
+    def advance(
+        self, run: RuleRun, begin: int, end: int
+    ) -> tuple[Any, tuple[Any, ...], Outputs, Stage | None]:
+        """Return the form, kernel state and outputs of a run before trial `begin`; it is used until `end`.
+
+        The last is what repeats its trials, one at a time; None if the outputs have them.
+        """
         sequence, form = run.sources.trials, run.sources.form
         if run.before is None:
-            return form, run.kernel_state(run.recycling_buffer(sequence, form)), run.outputs
+            return form, run.kernel_state(run.recycling_buffer(sequence, form)), run.outputs, None
         if run not in self.runs:
             twin = run.before.twin()  # another ensemble may replay the same run
             if twin.sources is not run.sources:
@@ -344,12 +356,13 @@ class Replay:
             self.reached[run] = 0
         form, twin, buffer = self.runs[run]
         state, skip = twin.kernel_state(buffer), begin - self.reached[run]
+        arguments = form, sequence.labels, sequence.known, *state
         if skip > 0:
             start = sequence.buffered + begin
-            skipped = self._outputs(skip, 0)
-            trials.run.stage(form, sequence.labels, sequence.known, *state, skipped)(start - skip, start)
+            trials.run.stage(*arguments, self._outputs(skip, 0))(start - skip, start)
         self.reached[run] = min(end, self.chunk.length)
-        return form, state, self._outputs(1, 1)
+        out = self._outputs(1, 1)
+        return form, state, out, trials.run.stage(*arguments, out)
 
     def _outputs(self, length: int, scores: int) -> Outputs:
         classes = self.chunk.classes
