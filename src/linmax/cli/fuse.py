@@ -101,7 +101,8 @@ def fuse(read: FilesOptions, options: FuseOptions, console: Console | None = Non
     check_options(read, options)
     listed = {} if options.prices is None else read_prices(options.prices)
     like = None if options.start is None or read.names_columns else stored_reading(options.start)
-    panel = require_reading(read.open(like), read.paths, labels=False)
+    abstain = "" if options.abstain in (None, "none") else options.abstain
+    panel = require_reading(read.open(like, abstain=abstain), read.paths, labels=False)
     if panel.reading.column("label") is None:
         print_without_labels(console, panel, options)
         return True

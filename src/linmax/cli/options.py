@@ -146,14 +146,16 @@ class ColumnOptions:
         labels_id: str | None = None,
         like: dict[str, Any] | None = None,
         needs_label: bool = True,
+        abstain: str = "",
     ) -> Panel:
         """Read files, with the roles that the options give to columns; - is standard input."""
         from linmax.panels.panel import read_panel
         from linmax.panels.roles.column_role import PanelOptions
 
         options = PanelOptions(
-            **self.panel_arguments(), labels=labels, labels_id=labels_id, like=like, needs_label=needs_label
-        )
+            **self.panel_arguments(), labels=labels, labels_id=labels_id, like=like, needs_label=needs_label,
+            abstain=abstain,
+        )  # fmt: skip
         return read_panel(paths, options)
 
     def panel_arguments(self) -> dict[str, Any]:
@@ -213,11 +215,14 @@ class FilesOptions(ColumnOptions):
     labels: Labels = None
     labels_id: LabelsId = None
 
-    def open(self, like: dict[str, Any] | None = None, *, needs_label: bool = True) -> Panel:
+    def open(
+        self, like: dict[str, Any] | None = None, *, needs_label: bool = True, abstain: str = ""
+    ) -> Panel:
         """Read the files."""
         return self.read(
-            self.paths, labels=self.labels, labels_id=self.labels_id, like=like, needs_label=needs_label
-        )
+            self.paths, labels=self.labels, labels_id=self.labels_id, like=like, needs_label=needs_label,
+            abstain=abstain,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -136,17 +136,21 @@ def vote_warnings(panel: Panel, keep: bool) -> Iterator[DataWarning]:
             f"{short_list(map(short_repr, alike))} differ by case or whitespace only, and are different"
             " classes; --ignore-case makes them equal",
         )  # fmt: skip
+    unlabelled.pop(panel.options.abstain, None)
     if all(str(name).isdecimal() for name in classes.names):
         unlabelled.pop("-1", None)  # it abstains among whole numbers from 0
     if unlabelled and not keep:
         present = sum(panel.profiles[name].present for name in columns)
-        share = sum(unlabelled.values()) / max(present, 1)
+        usual = unlabelled.get("0", 0) if classes.are_signs else 0
+        share = (sum(unlabelled.values()) - usual) / max(present, 1)
         most = sorted(unlabelled, key=lambda value: -unlabelled[value])
         shown = _counted({value: unlabelled[value] for value in most}, 4)
+        grave = share > MAX_ABSTAINING
+        confirm = f", or pass --missing {shlex.quote(most[0])} if that abstains" if grave else ""
         yield DataWarning(
-            "votes-never-labels", "grave" if share > MAX_ABSTAINING else "note",
+            "votes-never-labels", "grave" if grave else "note",
             f"{sum(unlabelled.values()):,} votes are never a label and abstain: {shown};"
-            " name those that are classes with --classes",
+            f" name those that are classes with --classes{confirm}",
         )  # fmt: skip
     yield from _missing_scores(panel)
     if chunk.raw_labels is not None and panel.reading.column("label"):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -59,7 +60,8 @@ class ClassNames:
         All of them are integers, or all are texts: booleans are ``"True"`` and ``"False"``.
 
     abstaining : frozenset of str
-        Votes that abstain even where others that name no class are kept; empty unless it is set.
+        Votes that abstain even where others that name no class are kept, such as 0 among -1 and 1; empty
+        unless it is set.
 
     Examples
     --------
@@ -97,6 +99,11 @@ class ClassNames:
     def are_integers(self) -> bool:
         """Whether the classes are integers; else they are texts."""
         return bool(self.names) and type(self.names[0]) is int
+
+    @property
+    def are_signs(self) -> bool:
+        """Whether the classes are -1 and 1, beside which 0 usually abstains."""
+        return set(map(str, self.names)) == {"-1", "1"}
 
     def _by_key(self, key: Callable[[str], str]) -> dict[str, Any]:
         """Return the classes by key, without those whose key another class has, too."""
@@ -166,6 +173,28 @@ class ClassNames:
         """
         found = {self.find(value) for value in counts if not self.is_missing(value)}
         return len(found) == 2 and None not in found and not self.share(counts)
+
+    def shared_abstentions(self, columns: Iterable[Mapping[Any, int]]) -> set[str]:
+        """Return what abstains: the only value that is no class, in several columns with two classes each.
+
+        Parameters
+        ----------
+        columns : iterable of mapping
+            How often each value of a column occurs.
+
+        Examples
+        --------
+        >>> columns = {"ham": 2, "spam": 3, "skip": 40}, {"spam": 3, "ham": 1, "skip": 9}, {"spam": 3, "a": 7}
+        >>> ClassNames(["ham", "spam"]).shared_abstentions(columns)
+        {'skip'}
+        """
+        alone: Counter[str] = Counter()
+        for counts in columns:
+            named = {value: self.find(value) for value in counts if not self.is_missing(value)}
+            others = [value for value, name in named.items() if name is None]
+            if len(others) == 1 and len({*named.values()}) > 2:
+                alone[str(others[0])] += 1
+        return {value for value, count in alone.items() if count > 1}
 
     def encode(self, column: Any, *, keep: bool = False) -> Any:
         """Return a column with every vote replaced by its class, as an Arrow dictionary array.

@@ -33,6 +33,8 @@ class PanelOptions:
         Classes beside those of the labels: votes for them count.
     missing : tuple of str
         Cells that are read as missing.
+    abstain : str
+        A vote that abstains, in addition to those; "" if no other does.
     shape : {"wide", "scores", "long"} or None
         The shape of the table.
     header : bool
@@ -61,6 +63,7 @@ class PanelOptions:
     ignore: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
     missing: tuple[str, ...] = MISSING
+    abstain: str = ""
     shape: str | None = None
     header: bool = True
     labels: str | Path | None = None

@@ -197,7 +197,19 @@ class LabelFinder:
         if self.options.ignore_case:
             values = ignore_case(values)
         found = ClassNames(values, self.options.classes, self.options.missing)
-        return found if profile.present >= MIN_LABELS else self._with_voted(found, profile)
+        if profile.present < MIN_LABELS:
+            found = self._with_voted(found, profile)
+        if found.are_signs and self._has_signs(label):
+            found.abstaining = frozenset({"0"})
+        return found
+
+    def _has_signs(self, label: str) -> bool:
+        """Whether a column that may vote has the values -1 and 0, and perhaps 1, but no others."""
+        least, most = {"-1", "0"}, {"-1", "0", "1"}
+        columns = [one for one in self._may_vote(label) if one.type == "integer"]
+        return any(
+            least <= {str(value).removesuffix(".0") for value in one.counts} <= most for one in columns
+        )
 
     def _with_voted(self, found: ClassNames, label: ColumnProfile) -> ClassNames:
         """Return the classes with what several columns say that say a class, too: few labels are known yet.

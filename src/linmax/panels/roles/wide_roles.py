@@ -51,6 +51,7 @@ class WideRoles:
         options = table.options
         self.evidence = Evidence(table.data, options.missing)
         self._stems: dict[str, str] | None = None
+        self._abstentions: set[str] = set()
         self.experts = (
             None if options.experts is None else select_columns(options.experts, columns, table.file)
         )
@@ -195,6 +196,8 @@ class WideRoles:
         return self._stems.get(stem)
 
     def _find_votes(self) -> None:
+        texts = [one for one in self._free() if one.type == "text" and not self._is_no_expert_by_name(one)]
+        self._abstentions = self.classes.shared_abstentions(one.counts for one in texts)
         for one in self._free():
             if self.experts is not None:
                 if one.name in self.experts:
@@ -215,9 +218,10 @@ class WideRoles:
             return ""
         if one.is_unique or (names.is_id_name(one.name) and one.distinct > 2 * len(self.classes.names)):
             return ""
-        counts = one.counts
-        if one.type == "integer" and self.classes.find("-1") is None:  # abstains
-            counts = {value: count for value, count in counts.items() if str(value) not in ("-1", "-1.0")}
+        silent = self._abstentions | {self.options.abstain}
+        if one.type == "integer":
+            silent |= self.classes.abstaining | ({"-1"} if self.classes.find("-1") is None else set())
+        counts = {value: n for value, n in one.counts.items() if str(value).removesuffix(".0") not in silent}
         share = self.classes.share(counts)
         many = one.type == "integer" and one.distinct > 2 * len(self.classes.names)
         if share < (MIN_NUMBER_SHARE if many else MIN_SHARE) or self._is_count(one):
