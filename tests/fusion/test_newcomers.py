@@ -24,8 +24,9 @@ from linmax import (
     Winnow,
 )
 from linmax._jit import interpreted
-from linmax.experts import Attributes, Pairs, PerClass, Thresholds, Votes
+from linmax.experts import Attributes, Pairs, PerClass, ScaledAttributes, Thresholds, Votes
 from linmax.inputs import Newcomers
+from tests.helpers.sessions import same
 
 CLASSES = ["a", "b", "c"]
 EXPERTS = ["x", "y", "z"]
@@ -384,3 +385,15 @@ def test_a_new_attribute_counts_in_a_ticket_as_it_does_when_it_is_learned(learne
     np.testing.assert_array_equal(predicted, learned.scores)
     assert predicted.any()
     assert ticket.guess == "pq"[int(learned.codes[0])]
+
+
+@pytest.mark.parametrize("source", [Attributes(), ScaledAttributes()])
+def test_an_attribute_becomes_known_by_a_0_too(source: Any) -> None:
+    rows = [{"b": 1.0}, {"a": 0.0, "b": 1}, {"b": 2.0, "a": 0.0}, {"c": 0, "b": 1}, {"b": -1}]
+    whole, single = (Fusion(Perceptron().on(source), classes=["x", "y"]) for _ in range(2))
+    with interpreted():
+        whole.learn(labels=list("xyxyx"), attributes=rows)
+        for row, label in zip(rows, "xyxyx", strict=True):
+            single.learn_one(label=label, attributes=row)
+    assert whole.names.attributes.names == single.names.attributes.names == ["b", "a", "c"]
+    assert same(whole, single)

@@ -354,10 +354,12 @@ class SingleItem:
         for name, value in attributes.items():
             if isinstance(value, str):
                 cells.append((self._attributes[name, value], 1.0))
-            elif value != 0:
+                continue
+            code = self._attributes[name]  # also of a 0, by which a name becomes known, too
+            if value != 0:
                 if not _is_ordinary(value):
                     return False
-                cells.append((self._attributes[name], float(value)))
+                cells.append((code, float(value)))
         if len(cells) > len(self._rows.index):
             return False
         cells.sort()
