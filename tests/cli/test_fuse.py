@@ -251,8 +251,9 @@ def test_hostile_names_are_shown_as_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_leaves_a_model_that_goes_on_to_the_same_end(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     whole = told(file, "--save", tmp_path / "whole.linmax")
     from linmax.evaluate.audit import Audit
@@ -262,14 +263,14 @@ def test_an_interrupt_leaves_a_model_that_goes_on_to_the_same_end(
     def interrupted(self: Audit, *arguments: Any) -> Any:
         outcome = learn(self, *arguments)
         if self.items >= 100:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), number)
         return outcome
 
     monkeypatch.setattr(Audit, "learn", interrupted)
     part = tmp_path / "part.linmax"
     result = fuse(file, "--save", part, "--checkpoint", 100)
     monkeypatch.undo()
-    assert result.exit_code == 130
+    assert result.exit_code == 128 + number
     assert "Stopped after 100 items" in result.output
     assert f"resume with --from {part}" in result.output.replace("\n", " ")
     again = told(file, "--from", part, "--save", part, learner=())

@@ -97,9 +97,9 @@ def fuse(read: FilesOptions, options: FuseOptions, keys: KeyedOptions, engine: E
     engine.refuse("--by COLUMN")
     from linmax.cli.fuse import fuse as run
 
-    finished = run(read, options)
-    if not finished:
-        raise typer.Exit(130)
+    code = run(read, options)
+    if code:
+        raise typer.Exit(code)
 
 
 @command

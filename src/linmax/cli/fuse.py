@@ -93,8 +93,8 @@ class Pass:
             raise KeyboardInterrupt(f"stopped {when}; {self.way_on}") from None
 
 
-def fuse(read: FilesOptions, options: FuseOptions, console: Console | None = None) -> bool:
-    """Run the pass and print the result; return whether nothing is missing because of Ctrl-C."""
+def fuse(read: FilesOptions, options: FuseOptions, console: Console | None = None) -> int:
+    """Run the pass and print the result; return the exit code, which is 0 unless a signal has stopped it."""
     writes = options.save or options.output or options.report
     console = console or stdout_console(lasting=writes is not None)
     costs = parse_costs(options.cost or [])
@@ -105,7 +105,7 @@ def fuse(read: FilesOptions, options: FuseOptions, console: Console | None = Non
     panel = require_reading(read.open(like, abstain=abstain), read.paths, labels=False)
     if panel.reading.column("label") is None:
         print_without_labels(console, panel, options)
-        return True
+        return 0
     order = choose_order(panel, options.shuffle, options.in_order)
     options = replace(options, shuffle=order.seed)
     with panel.stream() as stream:
@@ -154,7 +154,7 @@ def fuse(read: FilesOptions, options: FuseOptions, console: Console | None = Non
             raise one.failure
         if not missing and options.save is not None:
             save_model(one, finished=True)
-    return not missing
+    return 128 + (interrupts or [signal.SIGINT])[0] if missing else 0
 
 
 def check_options(read: FilesOptions, options: FuseOptions) -> None:
@@ -367,24 +367,30 @@ def report_result(console: Console, found: Findings, one: Pass, missing: list[st
 
 @contextmanager
 def catch_interrupt(chunks: ReadAhead[Any]) -> Iterator[list[int]]:
-    """A list that the first Ctrl-C fills, so that the current chunk is finished; the second acts as usual.
+    """A list that the first Ctrl-C or SIGTERM fills, so that the current chunk is finished.
 
-    While the program waits for input, the first raises Interrupted.
+    The second acts as usual. While the program waits for input, the first raises Interrupted.
     """
     interrupts: list[int] = []
 
     def note(number: int, _: Any) -> None:
         interrupts.append(number)
-        signal.signal(signal.SIGINT, before)
+        restore()
         if chunks.waiting:
             raise Interrupted
 
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    before: dict[signal.Signals, Any] = {}
     try:
-        before = signal.signal(signal.SIGINT, note)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            before[number] = signal.signal(number, note)
     except ValueError:  # not in the main thread, which alone receives signals
         yield interrupts
         return
     try:
         yield interrupts
     finally:
-        signal.signal(signal.SIGINT, before)
+        restore()
