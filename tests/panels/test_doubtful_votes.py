@@ -119,3 +119,28 @@ def test_an_expert_in_other_words_for_0_and_1_is_named(words: tuple[str, str]) -
     (found,) = (one for one in read_columns({**columns, "label": texts(TRUTH % 2)}).warnings)
     assert "m0" in found.text
     assert "are other words for the classes" in found.text
+
+
+def test_labels_that_are_quantities_are_a_grave_warning() -> None:
+    ages = RNG.integers(20, 60, size=ITEMS)
+    near = {f"m{i}": texts(ages + RNG.integers(-3 - i, 4 + i, size=ITEMS)) for i in range(3)}
+    panel = read_columns({**near, "label": texts(ages)})
+    assert codes_of(panel)["quantities"] == "grave"
+    words = {name: [f"code {one}" for one in column] for name, column in near.items()}
+    assert "quantities" not in codes_of(read_columns({**words, "label": [f"code {one}" for one in ages]}))
+
+
+def test_codes_of_many_classes_and_ratings_are_no_quantities() -> None:
+    codes = RNG.integers(40, size=ITEMS)
+    wrong = {
+        f"m{i}": np.where(RNG.random(ITEMS) < 0.3, codes, RNG.integers(40, size=ITEMS)) for i in range(3)
+    }
+    columns = {name: texts(column) for name, column in wrong.items()}
+    assert "quantities" not in codes_of(read_columns({**columns, "label": texts(codes)}))
+    near = {f"m{i}": np.where(RNG.random(ITEMS) < 0.6, codes, codes + 1) for i in range(3)}
+    columns = {name: texts(column) for name, column in near.items()}
+    assert "quantities" not in codes_of(read_columns({**columns, "label": texts(codes)}))
+    ratings = RNG.integers(1, 11, size=ITEMS)
+    near = {f"m{i}": np.clip(ratings + RNG.integers(-1, 2, size=ITEMS), 1, 10) for i in range(3)}
+    columns = {name: texts(column) for name, column in near.items()}
+    assert "quantities" not in codes_of(read_columns({**columns, "label": texts(ratings)}))

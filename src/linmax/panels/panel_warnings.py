@@ -26,6 +26,8 @@ LEAK_ACCURACY, LEAK_RATIO, LEAK_ITEMS = 0.99, 5.0, 50
 """An expert that is right so often, with so many times fewer mistakes than the next, may know the label."""
 BELOW_CHANCE = 3.0
 """Standard deviations below chance from which on scores have the wrong sign, or votes other codes."""
+MAX_RATINGS, NEAR = 20, 0.8
+"""The most ratings there are, and the least correlation of wrong votes with labels that are quantities."""
 MAX_PAIRED, MAX_COMPARED = 60, 5000
 """Experts of which all pairs are compared, and items on which they are."""
 MAX_SHOWN = 40
@@ -244,6 +246,7 @@ def _label_warnings(panel: Panel, chunk: Chunk) -> Iterator[DataWarning]:
         )  # fmt: skip
     yield from _small_is_good(panel, errors)
     yield from _other_codes(panel, votes, labels)
+    yield from _quantities(panel, votes, labels)
     if panel.options.experts is None:
         yield from _leaks(errors)
         yield from _results(votes, labels, len(index))
@@ -308,6 +311,35 @@ def _other_codes(
             f"the votes of {short_list(below, 3)} are the label on fewer items than by chance ({agree:.0%} of"
             f" {items:,}{first}; by chance {chance:.0%}); if they have other codes than the labels, such as"
             " numbers from 0 instead of 1, write them alike",
+        )  # fmt: skip
+
+
+def _quantities(
+    panel: Panel, votes: dict[Any, tuple[NDArray[np.int64], NDArray[np.int64]]], labels: NDArray[np.int64]
+) -> Iterator[DataWarning]:
+    """Warn about labels that are quantities, such as ages: votes are near them, and seldom the same."""
+    names = list(map(str, panel.classes.names))
+    if len(names) <= MAX_RATINGS or not all(name.removeprefix("-").isdecimal() for name in names):
+        return
+    values = np.array(names, np.float64)
+    wrong: list[NDArray[np.float64]] = [np.zeros((2, 0))]
+    for item, code in votes.values():
+        own = labels[item]
+        known, differ = own >= 0, (own >= 0) & (own != code)
+        if 2 * np.count_nonzero(differ) <= np.count_nonzero(known):
+            return
+        wrong.append(np.stack((values[own[differ]], values[code[differ]])))
+    pairs = np.concatenate(wrong, axis=1)
+    if pairs.shape[1] < LEAK_ITEMS or not np.ptp(pairs, axis=1).all():
+        return
+    near = float(np.asarray(np.corrcoef(pairs))[0, 1])
+    if near > NEAR:
+        yield DataWarning(
+            "quantities", "grave",
+            f"the labels may be quantities, not classes: {pairs.shape[1]:,} votes are near the label, but not"
+            f" the same (correlation {near:.2f}), and no expert is right on half of the items; linmax"
+            " predicts classes, so write ranges, such as 20-29; or texts, such as code 20, if these are"
+            " classes",
         )  # fmt: skip
 
 
