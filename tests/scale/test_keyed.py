@@ -405,3 +405,12 @@ def test_keys_in_two_spellings_and_what_the_first_rows_make_doubtful_are_noted(t
     )
     with pytest.raises(KeyError, match=r"rows without a key have no model \(got None\)"):
         result.models[None]
+
+
+def test_rows_that_are_sorted_by_label_are_noted(data: Path, tmp_path: Path) -> None:
+    assert learn(data, tmp_path / "shuffled").notes == []
+    (tmp_path / "one").mkdir()
+    pq.write_table(pq.read_table(data).sort_by("truth"), tmp_path / "one" / "part.parquet")
+    (note,) = learn(tmp_path / "one", tmp_path / "sorted").notes
+    assert note.startswith("600 of 600 items are of keys whose rows are sorted by label")
+    assert learn(tmp_path / "one", tmp_path / "timed", time="when").notes == []

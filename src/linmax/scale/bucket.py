@@ -18,6 +18,7 @@ from linmax.evaluate.significance import wilson_interval
 from linmax.evaluate.verdict import MIN_COVERAGE
 from linmax.fusion import Fusion
 from linmax.fusion.model_file import from_bytes, to_bytes
+from linmax.inputs.label_order import are_sorted
 from linmax.inputs.numbers import ItemError
 from linmax.scale.dataset import KEY, ROW, RowReader
 from linmax.scale.split import ROW_BITS, ROW_MASK, random_numbers, read_bucket, read_sample, sort_rows
@@ -90,12 +91,15 @@ class BucketResult(NamedTuple):
         The fewest partitions that a key with an error has learned.
     errors : list of (str, str)
         The keys with an error, and a sentence on each.
+    sorted : int
+        The rows of this run whose key has learned rows that are sorted by label.
     """
 
     keys: int
     items: int
     behind: int | None
     errors: list[tuple[str, str]]
+    sorted: int = 0
 
 
 def learn_bucket(job: BucketJob, plan: KeyedPlan) -> BucketResult:
@@ -111,7 +115,7 @@ def learn_bucket(job: BucketJob, plan: KeyedPlan) -> BucketResult:
     stored = {} if job.before is None else {row["key"]: row for row in read_columns(job.before).to_pylist()}
     reader, prior = RowReader.from_json(plan.reader), None if plan.prior is None else from_bytes(plan.prior)
     table = read_bucket([plan.paths[i] for i in sorted(plan.paths)], job.bucket, plan.buckets)
-    items = 0
+    items = in_order = 0
     if table is not None:
         table, keys, starts = sort_rows(_new_rows(table, stored, job.learned, plan))
         whole = _whole_chunk(reader, table)
@@ -125,10 +129,11 @@ def learn_bucket(job: BucketJob, plan: KeyedPlan) -> BucketResult:
                 continue
             stored[key] = state.row()
             items += stop - start
+            in_order += (stop - start) * state.sorted
     write_models(Path(job.target), list(stored.values()))
     errors = [(key, row["error"]) for key, row in stored.items() if row["error"] is not None]
     behind = min((row["behind"] for row in stored.values() if row["behind"] is not None), default=None)
-    return BucketResult(len(stored), items, behind, errors)
+    return BucketResult(len(stored), items, behind, errors, in_order)
 
 
 def learn_prior(target: str, paths: list[str], limit: int, plan: KeyedPlan) -> None:
@@ -229,7 +234,7 @@ class _KeyState:
     def __init__(
         self, key: str, before: dict[str, Any] | None, plan: KeyedPlan, prior: Fusion | None
     ) -> None:
-        self.key, self.items, self.novel = key, 0, 0
+        self.key, self.items, self.novel, self.sorted = key, 0, 0, False
         self.counts, self.labels = MistakeCounts(), dict[str, int]()
         if before is not None and before["model"] is not None:
             self.fusion = from_bytes(before["model"], f"the model of {key!r}")
@@ -248,10 +253,11 @@ class _KeyState:
         return {**row, "key": key, "items": 0, "trials": 0, "novel": 0, "mistakes": 0}
 
     def learn(self, chunk: Chunk) -> None:
-        """Learn items, and count who was correct."""
+        """Learn items, count who was correct, and note whether the items are sorted by label."""
         batch = self.fusion.read(chunk.votes, _labels(chunk), attributes=chunk.attributes)
         codes = self.fusion.learn_batch(batch).codes
         truth = batch.labels
+        self.sorted = are_sorted(truth)
         self.counts.add(voted_classes(batch), truth, batch.known, codes, batch.classes_seen)
         self.items += chunk.items
         self.novel += int((truth >= batch.known).sum())

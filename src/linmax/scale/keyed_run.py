@@ -21,6 +21,8 @@ from linmax.scale.store import PRIOR, write_manifest, write_results
 from linmax.streams import StreamError
 
 OnProgress = Callable[[str, int, int], None]
+MAX_SORTED = 0.2
+"""The largest share of items of keys whose rows are sorted by label; a few rows are by chance."""
 
 
 class KeyedRun:
@@ -212,9 +214,15 @@ class KeyedRun:
         for reason, count in failed.items():
             self.problems.append(f"{count} of {len(jobs)} buckets of keys were not learned: {reason}")
         by = key_columns(manifest["reader"]["by"])
-        for result in results:
-            if not isinstance(result, Exception):
-                self.problems += [f"{describe_key(by, key)}: {reason}" for key, reason in result.errors]
+        learned = [result for result in results if not isinstance(result, Exception)]
+        for result in learned:
+            self.problems += [f"{describe_key(by, key)}: {reason}" for key, reason in result.errors]
+        in_order = sum(result.sorted for result in learned)
+        if in_order > MAX_SORTED * self.items:
+            self.notes.append(
+                f"{in_order:,} of {self.items:,} items are of keys whose rows are sorted by label, so their"
+                " figures mean little; shuffle the rows, or order them by time"
+            )
         self._finish()
 
     def _with_prior(self, plan: KeyedPlan) -> KeyedPlan:
