@@ -18,6 +18,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -87,6 +89,7 @@ end
 LEARNERS = {"Averaged(Winnow(1.2))": "Averaged(Winnow(1.2))", "Fusion()": None}
 FUSION = "/v1/fusions/panel"
 MANY, DELAY = 256, 0.01  # connections, and seconds per commit of a slow disk
+ROWS = 1000  # of a batch
 BEHIND = 19_999  # labels behind the snapshot of a server that is killed
 Requests = list[tuple[str, str]]  # path, body
 
@@ -273,28 +276,44 @@ def measure_log(learner: str | None) -> dict[str, float]:
     return found
 
 
-def measure_tables(learner: str | None) -> dict[str, float]:
-    """Measure batches of 1000 as Arrow streams; the client's part is included."""
-    items = make_items(20_000, "a")
-    votes = pa.Table.from_pylist([{"id": one["id"], **one["votes"]} for one in items])
-    labels = pa.Table.from_pylist(labels_of(items))
-    ids = pa.array([f"b{at}" for at in range(len(items))])
-    learned = votes.set_column(0, "id", ids).append_column("label", labels["label"])
+def measure_tables(learner: str | None, items: int = 20_000) -> dict[str, float]:
+    """Measure batches as Arrow streams, one at a time and four at once; the client's part is included."""
+    votes, labels, learned = make_tables(2 * items + ROWS)
+    name = FUSION.rpartition("/")[2]
     found: dict[str, float] = {}
-    with tempfile.TemporaryDirectory() as name, serving(Path(name)) as server:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serving(Path(folder)) as server,
+        Client(server.base, TOKEN) as client,
+        ThreadPoolExecutor(4) as threads,
+    ):
         create(server, learner)
-        with Client(server.base, TOKEN) as client:
-            for what, send, table_ in (
-                ("predict", client.predict_table, votes),
-                ("label", client.label_table, labels),
-                ("learn", client.learn_table, learned),
+        for what, send, table_ in (
+            ("predict", client.predict_table, votes),
+            ("label", client.label_table, labels),
+            ("learn", client.learn_table, learned),
+        ):
+            parts = [table_.slice(at, ROWS) for at in range(0, len(table_), ROWS)]
+            send(name, parts[0])  # loads the machine code
+            half = items // ROWS
+            for way, run, some in (
+                ("", map, parts[1 : half + 1]),
+                (", four at once", threads.map, parts[half + 1 :]),
             ):
                 start = time.perf_counter()
-                for at in range(0, len(table_), 1000):
-                    send(FUSION.rpartition("/")[2], table_.slice(at, 1000))
-                rate = len(table_) / (time.perf_counter() - start)
-                found[f"{what}, Arrow of 1000, items per second"] = rate
+                list(run(partial(send, name), some))
+                rate = items / (time.perf_counter() - start)
+                found[f"{what}, Arrow of {ROWS}{way}, items per second"] = rate
     return found
+
+
+def make_tables(rows: int) -> tuple[pa.Table, pa.Table, pa.Table]:
+    """Tables to predict, to label, and to learn with other ids."""
+    items = make_items(rows, "a")
+    votes = pa.Table.from_pylist([{"id": one["id"], **one["votes"]} for one in items])
+    labels = pa.Table.from_pylist(labels_of(items))
+    ids = pa.array([f"b{at:07}" for at in range(rows)])
+    return votes, labels, votes.set_column(0, "id", ids).append_column("label", labels["label"])
 
 
 def measure_peer(connections: int, seconds: int, items: int) -> dict[str, Rate]:

@@ -258,7 +258,9 @@ class ArrowRows:
                 [encode(name) + b":" + encode(value) for value in values]
                 for name, (_, values) in self._columns.items()
             ]
-            for row in np.flatnonzero(self._sizes() > limit).tolist():
+            largest = sum(max(map(len, parts), default=0) + 1 for parts in self._parts) + 2
+            too_large = np.flatnonzero(self._sizes() > limit).tolist() if largest > limit else []
+            for row in too_large:
                 self._bad[row] = ServiceError(413, "too_large", f"an item may have {limit} bytes")
 
     def _fail(self, row: int, why: str) -> None:

@@ -307,7 +307,8 @@ class Bulk:
         ids, has_id = _identify(given)
         now, number, written = self.database.now(), panel.number, panel.batch[1]
         if kind == LEARNED:
-            self.store.remember_run(panel, LearnedRun(ids, has_id, now, chunk, written))
+            rows = dict(zip(ids, range(len(ids)), strict=True))
+            self.store.remember_run(panel, LearnedRun(rows, has_id, now, chunk, written))
         else:
             fields = range(chunk.first, chunk.last + 1), _contents(has_id), repeat(now), repeat(chunk)
             none, false = repeat(None), repeat(False)

@@ -144,24 +144,23 @@ class History:
         self._class_counts = _grown(self._class_counts, len(self._classes))
         self._expert_correct = _grown(self._expert_correct, len(self._experts))
         numbers = self.trials + 1 + np.arange(len(labels))
-        correct = np.cumsum(votes == labels[:, None], axis=0, dtype=np.int64)
-        correct += self._expert_correct
+        kept = np.append(np.flatnonzero(numbers % self.width == 0), len(labels) - 1)  # and the last one
+        correct = np.cumsum(votes == labels[:, None], axis=0, dtype=np.int64)[kept] + self._expert_correct
         mistakes = {
             "linmax": wrong,
             "plurality": plurality(votes, len(self._classes)) != labels,
             "most_frequent_class": self._frequent_classes(labels.tolist()) != labels,
         }
         counts = {
-            name: np.cumsum(wrong) + self._last[COLUMNS.index(name)] for name, wrong in mistakes.items()
+            name: np.cumsum(wrong)[kept] + self._last[COLUMNS.index(name)] for name, wrong in mistakes.items()
         }
-        counts["trials"], counts["position"] = numbers, positions
-        counts["best_expert"] = numbers - (correct.max(axis=1) if correct.shape[1] else 0)
+        counts["trials"], counts["position"] = numbers[kept], positions[kept]
+        counts["best_expert"] = numbers[kept] - (correct.max(axis=1) if correct.shape[1] else 0)
         table = np.column_stack([counts[name] for name in COLUMNS])
         self._last, self._last_time = table[-1], float(times[-1])
         self._expert_correct = correct[-1]
-        kept = numbers % self.width == 0
-        self._points = np.concatenate((self._points, table[kept]))
-        self._times = np.concatenate((self._times, times[kept]))
+        self._points = np.concatenate((self._points, table[:-1]))
+        self._times = np.concatenate((self._times, times[kept[:-1]]))
         while len(self._points) > MAX_POINTS:
             self.width *= 2
             kept = self._points[:, 0] % self.width == 0

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import repeat
+from itertools import compress, repeat
+from operator import is_
 from typing import Any
 
 import msgspec
@@ -133,8 +134,10 @@ class LearnedRun(msgspec.Struct, eq=False):
 
     Attributes
     ----------
-    ids, given : list
-        Their ids, and whether each came with the request.
+    rows : dict
+        Their places by id.
+    given : list
+        Whether each id came with the request.
     time : float
         When they were learned.
     chunk : Chunk
@@ -143,17 +146,14 @@ class LearnedRun(msgspec.Struct, eq=False):
         Done when they are on disk.
     """
 
-    ids: list[str]
+    rows: dict[str, int]
     given: list[bool]
     time: float
     chunk: Chunk
     written: asyncio.Future[None]
-    rows: dict[str, int] = {}
 
     def item(self, id_: str) -> Item:
         """Return one of the items."""
-        if not self.rows:
-            self.rows = {one: row for row, one in enumerate(self.ids)}
         row, chunk = self.rows[id_], self.chunk
         position, content = chunk.first + row, AS_STORED if self.given[row] else NO_ID
         label, right = chunk.label(position), chunk.is_right(position)
@@ -175,7 +175,7 @@ class ItemStore:
         self.hold = HOLD
         self._recent: OrderedDict[tuple[int, str], Item] = OrderedDict()
         self._bytes = 0
-        self._runs: dict[int, dict[str, LearnedRun]] = {}  # on their way to disk, by fusion and id
+        self._runs: dict[int, list[LearnedRun]] = {}  # on their way to disk, by fusion
         self._awaited: dict[tuple[int, str], asyncio.Event] = {}
         forget_panels = self.database.on_failure
 
@@ -192,11 +192,11 @@ class ItemStore:
         key = panel.number, id_
         item = self._recent.get(key)
         if item is None:
-            run = self._runs.get(panel.number, {}).get(id_)
-            if run is not None:
-                item = run.item(id_)
-                self.remember(panel, id_, item)
-                return item
+            for run in self._runs.get(panel.number, ()):
+                if id_ in run.rows:
+                    item = run.item(id_)
+                    self.remember(panel, id_, item)
+                    return item
             if id_ in panel.missing:
                 return None
             if not self.database.rows(HAS_ITEM, *key):  # a fifth of the time of FIND_ITEM
@@ -223,14 +223,15 @@ class ItemStore:
         """Yield items, None for those that are not in memory."""
         return map(self._recent.get, zip(repeat(panel.number), ids, strict=False))
 
-    def look_up(self, panel: Panel, ids: Iterable[str]) -> set[str]:
+    def look_up(self, panel: Panel, ids: Collection[str]) -> set[str]:
         """Read the items with these ids into memory; return the ids that no item has or had."""
-        runs = self._runs.get(panel.number, {})
-        wanted = [id_ for id_ in ids if (panel.number, id_) not in self._recent and id_ not in runs]
-        unknown = set(wanted)
+        unknown = set(compress(ids, map(is_, self.find_all_recent(panel, ids), repeat(None))))
+        for run in self._runs.get(panel.number, ()):
+            unknown -= run.rows.keys()
         if not unknown:
             return unknown
         # without an index of the wanted ids, which FIND_ITEMS makes: most of them are new
+        wanted = list(filter(unknown.__contains__, ids))  # in their order, which is that of the index
         stored = self.database.rows(HAS_ITEMS, panel.number, encode(wanted).decode())
         if stored:
             text = encode(list({id_ for (id_,) in stored})).decode()
@@ -301,19 +302,18 @@ class ItemStore:
 
     def remember_run(self, panel: Panel, run: LearnedRun) -> None:
         """Keep new items in memory that were learned together, until they are on disk."""
-        self._runs.setdefault(panel.number, {}).update(dict.fromkeys(run.ids, run))
-        panel.missing.difference_update(run.ids)
+        self._runs.setdefault(panel.number, []).append(run)
+        panel.missing.difference_update(run.rows)
         if self._awaited:
-            for key in zip(repeat(panel.number), run.ids, strict=False):
+            for key in zip(repeat(panel.number), run.rows, strict=False):
                 if key in self._awaited:
                     self._awaited.pop(key).set()
         run.written.add_done_callback(lambda _: self._forget_run(panel.number, run))
 
     def _forget_run(self, number: int, run: LearnedRun) -> None:
-        runs = self._runs.get(number, {})
-        for id_ in run.ids:
-            if runs.get(id_) is run:
-                del runs[id_]
+        runs = self._runs.get(number, [])
+        if run in runs:
+            runs.remove(run)
         if not runs:
             self._runs.pop(number, None)
 
@@ -340,7 +340,7 @@ class ItemStore:
         for key, item in list(self._recent.items()):
             if key[0] == panel.number and not item.on_its_way:
                 self._drop(key)
-        for run in set(self._runs.get(panel.number, {}).values()):
+        for run in list(self._runs.get(panel.number, ())):
             if run.written.done():
                 self._forget_run(panel.number, run)
 
