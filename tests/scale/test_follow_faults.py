@@ -203,6 +203,22 @@ def test_another_learner_for_a_fusion_is_refused(redis: Broker, tmp_path: Path) 
             run(log, ServerTarget(server.url, server.token, "spam", "Winnow(1.3)"))
 
 
+@pytest.mark.parametrize("batch", [1, 3, 6])
+def test_votes_that_come_again_after_their_label_change_no_order(
+    redis: Broker, tmp_path: Path, batch: int
+) -> None:
+    votes = {"id": "1", "votes": VOTES}
+    trials = [("0", VOTES, "y"), ("3", VOTES, "x"), ("2", {"ann": "y", "cat": "x"}, "y")]
+    first, second, third = ({"id": id_, "votes": given, "label": label} for id_, given, label in trials)
+    early, late = {"id": "4", "label": "x"}, {"id": "4", "votes": VOTES}
+    log = redis.new_log()
+    redis.send(log, [votes, first, second, {"id": "1", "label": "x"}, third, votes, early, late, first])
+    with LocalServer(tmp_path) as server, Client(server.url, server.token) as client:
+        run(log, ServerTarget(server.url, server.token, "spam", LEARNER), batch=batch)
+        order = [(VOTES, "y"), (VOTES, "x"), (VOTES, "x"), (trials[2][1], "y"), (VOTES, "x")]
+        assert client.describe("spam")["digest"] == fingerprint(learned(order))
+
+
 def test_rejected_messages_need_a_file_of_their_own(redis: Broker, tmp_path: Path) -> None:
     file = tmp_path / "panel.linmax"
     code, _, errors = call(redis.new_log(), "--model", file, "--rejected", tmp_path / "." / file.name, *ONCE)

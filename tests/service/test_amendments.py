@@ -217,3 +217,65 @@ def test_an_excluded_item_keeps_its_last_label_and_is_taught_by_replacing_it(tmp
         assert (await api.label("i", "c", replaces="c")).json() == answer.json()
 
     run(story, tmp_path)
+
+
+def test_a_vote_that_abstains_cannot_become_a_label_of_an_earlier_item(tmp_path: Path) -> None:
+    """Items after it may have such votes, and could not be learned any more."""
+
+    async def story(api: Api) -> None:
+        for name, first, silent, other in (("words", "ham", "", "spam"), ("numbers", 1, -1, 2)):
+            await api.create(name)
+            await api.learn("i", first, name, b=first)
+            await api.learn("j", other, name, a=silent, b=other)
+            assert code(await api.label("i", silent, name, replaces=first)) == (422, "bad_item")
+            assert (await api.describe(name))["trials"] == 2
+            assert (await api.label("i", other, name, replaces=first)).status_code == 200
+            assert (await api.describe(name))["trials"] == 2
+
+    run(story, tmp_path)
+
+
+def test_an_excluded_item_is_not_taught_again_if_its_attributes_have_another_kind(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api("PUT", "/v1/fusions/spam", {"learner": "Perceptron().on(Attributes())"})
+
+        async def learn(id_: str, value: Any, label: str) -> int:
+            body = {"id": id_, "attributes": {"colour": value}, "label": label}
+            return (await api("POST", "/v1/fusions/spam/learn", body)).status_code
+
+        values = (("1", "red", "x"), ("2", "blue", "y"), ("3", 3, "y"))
+        assert [await learn(*one) for one in values] == [200] * 3
+        await api("POST", "/v1/fusions/spam/exclude", {"ids": ["2", "3"]})
+        await api.describe()
+        assert await learn("4", "green", "y") == 200
+        assert code(await api.label("3", "x", replaces="y")) == (422, "bad_item")
+        assert (await api.label("2", "x", replaces="y")).status_code == 200
+        assert (await api.describe())["trials"] == 3
+
+    run(story, tmp_path)
+
+
+def test_learning_again_after_a_relabelling_gets_the_first_answer(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        first = (await api.learn("i", "x", ann="x")).json()
+        await api.label("i", "y", replaces="x")
+        assert (await api.learn("i", "x", ann="x")).json() == first
+        assert code(await api.label("i", "x")) == (409, "labelled_otherwise")
+
+    run(story, tmp_path)
+
+
+def test_a_repeated_prediction_is_explained_as_it_was(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        await api.learn(None, "x", ann="x", bob="y")
+        body = {"id": "q", "votes": {"ann": "x", "bob": "y"}, "explain": True}
+        first = (await api("POST", "/v1/fusions/spam/predict", body)).json()
+        for _ in range(6):
+            await api.learn(None, "y", ann="x", bob="y")
+        assert (await api("POST", "/v1/fusions/spam/predict", body)).json() == first
+        again = (await api("POST", "/v1/fusions/spam/predict", {**body, "id": "r"})).json()
+        assert (first["prediction"], again["prediction"]) == ("x", "y")
+
+    run(story, tmp_path)

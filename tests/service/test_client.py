@@ -78,6 +78,22 @@ def test_tables_are_batches(server: LocalServer) -> None:
         ]
 
 
+def test_an_empty_id_is_refused_and_an_empty_table_has_no_answers(server: LocalServer) -> None:
+    with Client(server.url, server.token) as client:
+        client.create("spam", learner=LEARNER)
+        for call in (
+            lambda: client.learn("spam", VOTES, "spam", id=""),
+            lambda: client.predict("spam", VOTES, id=""),
+        ):
+            with pytest.raises(ClientError) as caught:
+                call()
+            assert caught.value.status == 422
+        pyarrow = pytest.importorskip("pyarrow")
+        column = pyarrow.array([], pyarrow.string())
+        assert client.predict_table("spam", pyarrow.table({"ann": column})).num_rows == 0
+        assert client.learn_table("spam", pyarrow.table({"ann": column, "label": column})).num_rows == 0
+
+
 def test_the_index_of_a_frame_is_no_expert(server: LocalServer) -> None:
     """Its numbers would be votes and, where classes are numbers, new classes."""
     pandas = pytest.importorskip("pandas")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import tempfile
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from linmax.cli.output import print_message, print_table, stdout_console
 from linmax.cli.serve_options import ServeOptions
 
 ACTIONS = ("verify", "backup", "restore", "export", "token")
+MOST_NAMED = 50  # columns in a command that is printed
 
 
 def serve(action: str | None, words: list[str], options: ServeOptions) -> None:
@@ -122,8 +124,14 @@ def _export(words: list[str], options: ServeOptions, folder: Path) -> None:
     with reading(folder) as database:
         done = export(database, options.fusion, target)
     print_message(f"{target}: {done.rows} items, {done.labelled} of them with a label")
-    attributes = f" --attributes '{','.join(done.attributes)}'" if done.attributes else ""
-    print_message(f"linmax fuse {target} --label label --id id --ignore time,prediction{attributes}")
+    named = "".join(
+        f" {option} {shlex.quote(','.join(columns))}"
+        for option, columns in (("--experts", done.votes), ("--attributes", done.attributes))
+        if columns and len(columns) <= MOST_NAMED and not set("".join(columns)) & set(",*?[")
+    )
+    print_message(
+        f"linmax fuse {shlex.quote(str(target))} --label label --id id --ignore time,prediction{named}"
+    )
 
 
 def _token(words: list[str], options: ServeOptions, folder: Path) -> None:

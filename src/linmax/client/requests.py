@@ -141,7 +141,8 @@ def table_batch(name: str, verb: str, table: Any) -> Call:
     if not isinstance(table, pyarrow.Table):
         table = _to_arrow(pyarrow, table)
     if "id" not in table.column_names and verb != "labels":
-        table = table.append_column("id", pyarrow.array([new_id() for _ in range(len(table))]))
+        ids = pyarrow.array([new_id() for _ in range(len(table))], pyarrow.string())
+        table = table.append_column("id", ids)
     elif verb != "labels" and table.column_names.count("id") == 1 and table["id"].null_count:
         ids = [new_id() if id_ is None else id_ for id_ in table["id"].to_pylist()]
         table = table.set_column(table.column_names.index("id"), "id", pyarrow.array(ids))

@@ -87,7 +87,8 @@ class Verbs:
         dict
             With id, prediction, probabilities and version.
         """
-        body = without_none(id=id or new_id(), votes=votes, attributes=attributes, explain=explain or None)
+        id = new_id() if id is None else id
+        body = without_none(id=id, votes=votes, attributes=attributes, explain=explain or None)
         return self._send(fusion_call("POST", name, "predict", body=to_item(body)))
 
     def label(self, name: str, id: str, label: Any, *, replaces: Any = None, after: int | None = None) -> Any:
@@ -142,7 +143,8 @@ class Verbs:
         dict
             With id, prediction, right and position.
         """
-        body = without_none(id=id or new_id(), votes=votes, label=label, attributes=attributes)
+        id = new_id() if id is None else id
+        body = without_none(id=id, votes=votes, label=label, attributes=attributes)
         return self._send(fusion_call("POST", name, "learn", body=to_item(body)))
 
     def next_expert(

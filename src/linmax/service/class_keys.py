@@ -48,11 +48,13 @@ def class_of(key: str, kind: type) -> Any:
 
     Examples
     --------
-    >>> class_of("7", int), class_of("true", bool), class_of("7", str), class_of("07", int)
-    (7, True, '7', '07')
+    >>> class_of("7", int), class_of("true", bool), class_of("7", str)
+    (7, True, '7')
+    >>> class_of("7.0", int), class_of("07", int)
+    (7, '07')
     """
-    if kind is int and WHOLE_NUMBER.fullmatch(key):
-        number = int(key)
+    if kind is int and WHOLE_NUMBER.fullmatch(key.removesuffix(".0")):
+        number = int(key.removesuffix(".0"))
         return number if -(2**63) <= number < 2**64 else key
     return TRUTH.get(key, key) if kind is bool else key
 

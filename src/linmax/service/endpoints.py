@@ -207,9 +207,14 @@ class Endpoints:
         item = parse(await read_body(request, limit), kind)
         answer = await self._with_panel(name, lambda panel: self.items.process_one(panel, item, token))
         if isinstance(item, PredictRequest) and isinstance(answer, PredictAnswer) and item.explain:
-            answer.explanation = await self._with_panel(
-                name, lambda panel: self.reader.explain(panel, item.votes, item.attributes)
-            )
+            found = answer
+
+            async def explain(panel: Panel) -> Any:
+                if found.stored and found.version != panel.version:  # a repeated request
+                    return (await self.reader.describe(panel, found.id, "then")).explanation
+                return await self.reader.explain(panel, item.votes, item.attributes)
+
+            answer.explanation = await self._with_panel(name, explain)
         return answer_json(answer)
 
     async def _process_lines(self, request: Request, token: Token, kind: Any, limit: int) -> Response:

@@ -255,6 +255,8 @@ class Items:
         item = self.store.find(panel, id_) if content is AS_STORED else None
         if item is not None:
             item.check_same(request)
+            prediction = item.read().prediction
+            right = is_class(prediction, request.label)  # as at first, whatever the label is now
         else:
             panel.check_growth(token, request.votes, request.label, request.attributes)
             prediction = await self._run(panel, _learn_one, request, request.label)
@@ -263,7 +265,7 @@ class Items:
             item = self._insert(panel, LEARNED, id_, content, encode(stored), token)
             item.label, item.right = request.label, right
             self.panels.learned(panel, item.position)
-        return item, _label_answer(id_, item, item.position)
+        return item, LabelAnswer(id_, prediction, right, item.position)
 
     def _insert(self, panel: Panel, kind: int, id_: str, content: bytes, body: bytes, token: Token) -> Item:
         position, event = self.panels.event(panel.number, kind, token.name, id_, None, msgspec.Raw(body))
@@ -284,15 +286,16 @@ class Items:
             raise ServiceError(
                 410, "expired", f"the item {request.id} waited longer for its label than {panel.name} allows"
             )
-        prediction = msgspec.UNSET
         if item.learned is None:
             prediction = await self._teach(panel, request, item, token)
-        elif not _same(item.label, request.label) or (
-            item.excluded and request.replaces is not msgspec.UNSET
-        ):
-            self._relabel(panel, request, item, token)
+        else:
+            prediction = item.read().prediction
+            if not _same(item.label, request.label) or (
+                item.excluded and request.replaces is not msgspec.UNSET
+            ):
+                self._relabel(panel, request, item, token)
         position = item.learned if item.amended is None else item.amended
-        return item, _label_answer(request.id, item, position, prediction)
+        return item, LabelAnswer(request.id, prediction, item.right, position or item.position)
 
     async def _teach(self, panel: Panel, request: LabelRequest, item: Item, token: Token) -> Any:
         """Learn a label; return the prediction of the item."""
@@ -345,6 +348,7 @@ class Items:
         stored = item.read()
         panel.check_label(token, stored.votes, request.label, stored.attributes)
         self._check_learnable(panel, stored, request.label)
+        panel.check_taught_before(request.label, stored.attributes if item.excluded else None)
         body = StoredItem(label=request.label, prediction=stored.prediction, replaces=item.label)
         id_, by = request.id, token.name
         position, event = self.panels.event(panel.number, RELABELLED, by, id_, item.learned, body)
@@ -411,9 +415,3 @@ def _check_stored(run: Run) -> None:
 def _same(one: Any, other: Any) -> bool:
     """Whether two labels are the same; 1 and true are not."""
     return bool(one == other) and type(one) is type(other)
-
-
-def _label_answer(id_: str, item: Item, position: int | None, prediction: Any = msgspec.UNSET) -> LabelAnswer:
-    if prediction is msgspec.UNSET:
-        prediction = item.read().prediction
-    return LabelAnswer(id_, prediction, item.right, position or item.position)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Set
 from typing import Any
 
 from linmax.fusion import Fusion
+from linmax.inputs.abstain import read_abstain
 from linmax.service import replay
 from linmax.service.class_keys import typed_votes
 from linmax.service.database import Statement
 from linmax.service.messages import Expert, FusionSettings, check_name
 from linmax.service.problems import ServiceError
 from linmax.service.tokens import Token
+
+logger = logging.getLogger("linmax.service")
 
 OWN_BYTES = 200_000  # of a session with few names
 PER_BYTE = 2  # arrays have space for more names
@@ -84,6 +88,11 @@ class Panel:
         self.unsaved = state.learned
         self.version_of_names, self.names = -1, -1
         self.measure()
+        if state.left_out:
+            logger.warning(
+                "%d items of %s cannot be learned any more; `linmax serve verify` says why",
+                len(state.left_out), self.name,
+            )  # fmt: skip
 
     def measure(self) -> bool:
         """Estimate the memory of the session if it has new names; tell whether the estimate has changed."""
@@ -155,6 +164,35 @@ class Panel:
         new = self.new_names(votes, label, attributes)
         if new and new > self.new_names(votes, None, attributes):
             self._require_growth(token)
+
+    def check_taught_before(self, label: Any, attributes: dict[str, Any] | None) -> None:
+        """Raise an error if items that were learned since may not fit what an earlier one is taught now.
+
+        Parameters
+        ----------
+        label
+            The new label of the earlier item.
+        attributes
+            The attributes of an item that is not learned at present.
+        """
+        names = self.fusion.names
+        abstains = read_abstain(self.fusion.abstain, names.classes, None)
+        if names.classes.get(label) < 0 and abstains.includes(label):
+            raise ServiceError(
+                422,
+                "bad_item",
+                f"{label!r} is no class of {self.name}, and a vote that abstains; it cannot become a label of"
+                " an item that others came after",
+            )
+        texts = {key[0] for key in names.attributes.codes if isinstance(key, tuple)} if attributes else set()
+        for name, value in (attributes or {}).items():
+            if name in texts and not isinstance(value, str | None):
+                raise ServiceError(
+                    422,
+                    "bad_item",
+                    f"the attribute {name!r} of the item is a number, and text in others, which may have been"
+                    " learned since; learn the item anew with another id",
+                )
 
     def _require_growth(self, token: Token) -> None:
         if not token.allows("grow", self.name):

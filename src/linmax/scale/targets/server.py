@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 from typing import Any
 
@@ -60,8 +61,8 @@ class ServerTarget(Target):
 
     async def process(self, items: list[Item], position: Position) -> None:
         """Send the items, and wait until the server has answered all of them."""
-        predicted = {item.id for item in items if item.kind == PREDICT}
-        runs = self.arrange(items, lambda id_: id_ not in predicted, self.context.rejections)
+        early, predicted = await self._labels_before_votes(items)
+        runs = self.arrange(items, lambda id_: id_ not in predicted or id_ in early, self.context.rejections)
         for run in runs:
             for part in _parts(run):
                 for item, answer in zip(part, await self._send(part), strict=True):
@@ -71,14 +72,34 @@ class ServerTarget(Target):
         self.context.report.waiting = len(self.parked)
         self.saved = position | self.parked.first_positions()
 
+    async def _labels_before_votes(self, items: list[Item]) -> tuple[set[str], set[str]]:
+        """Return the items whose label comes before votes that the server has already, and all with votes."""
+        predicted: set[str] = set()
+        early: dict[str, Item] = {}
+        for item in items:
+            if item.kind == PREDICT:
+                predicted.add(item.id)
+            elif item.kind == LABEL and item.id not in predicted:
+                early.setdefault(item.id, item)
+        asked = [item for id_, item in early.items() if id_ in predicted]
+        # a label that replaces one which no item has is refused, in another way if there is no such item
+        replaces = f"none {secrets.token_hex(16)}"
+        bodies = [{"id": item.id, "label": item.body.label, "replaces": replaces} for item in asked]
+        answers = await self._post(asked, bodies) if asked else []
+        unknown = [one.get("error", {}).get("code") == "unknown_item" for one in answers]
+        return {item.id for item, missing in zip(asked, unknown, strict=True) if not missing}, predicted
+
     async def _send(self, items: list[Item]) -> list[Any]:
-        """Return the answers to items of one kind; the request is repeated until there are some."""
+        """Return the answers to items of one kind."""
+        return await self._post(items, [message_of(item) for item in items])
+
+    async def _post(self, items: list[Item], bodies: list[Any]) -> list[Any]:
+        """Return the answers to requests of one kind; they are repeated until there are some."""
         send = {
             PREDICT: self.client.predict_many,
             LABEL: self.client.label_many,
             LEARN: self.client.learn_many,
         }[items[0].kind]
-        bodies = [message_of(item) for item in items]
         for seconds in pauses():
             try:
                 answers: list[Any] = await send(self.name, bodies)
@@ -89,7 +110,8 @@ class ServerTarget(Target):
             except ClientError as error:
                 if error.status == 413:  # one of them is too large
                     if len(items) > 1:
-                        return [answer for item in items for answer in await self._send([item])]
+                        pairs = zip(items, bodies, strict=True)
+                        return [answer for item, body in pairs for answer in await self._post([item], [body])]
                     return [{"status": 413, "error": {"code": error.code, "message": error.message}}]
                 if error.status not in AGAIN and error.status != 429:
                     raise ValueError(error.message) from None
