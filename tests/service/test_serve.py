@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -99,13 +100,31 @@ def test_an_export_is_input_for_fuse(folder: Path, tmp_path: Path, ending: str) 
     file, model = tmp_path / f"items.{ending}", tmp_path / "panel.linmax"
     done = run("export", file, "--data", folder, "--fusion", "spam")
     assert done.exit_code == 0, done.output
-    words = done.stderr.splitlines()[1].removeprefix("linmax: linmax ").split()
+    words = shlex.split(done.stderr.splitlines()[1].removeprefix("linmax: linmax "))
     fused = CliRunner().invoke(app, [*words, "--learner", "Winnow(1.2)", "--save", str(model)])
     assert fused.exit_code == 0, fused.output
     again = load(model)
     assert again.trials == 39
     assert sorted(again.experts) == ["ann", "bob", "eve"]
     assert sorted(again.classes) == ["x", "y", "z"]
+
+
+def test_the_command_for_an_export_names_odd_columns(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with serving(tmp_path / "data") as api:
+            await api.create()
+            for row in range(30):
+                votes = {"label": "xy"[row % 2], "ann": "xy"[row % 3 > 0]}
+                body = {"votes": votes, "attributes": {"it's": row}, "label": "xy"[row % 5 > 2]}
+                await api("POST", "/v1/fusions/spam/learn", {"id": f"i{row}", **body})
+
+    asyncio.run(main())
+    done = run("export", tmp_path / "the items.csv", "--data", tmp_path / "data")
+    words = shlex.split(done.stderr.splitlines()[1].removeprefix("linmax: linmax "))
+    model = tmp_path / "panel.linmax"
+    fused = CliRunner().invoke(app, [*words, "--learner", "Winnow(1.2)", "--save", str(model)])
+    assert fused.exit_code == 0, fused.output
+    assert sorted(load(model).experts) == ["ann", "label_"]
 
 
 def test_scores_and_attributes_are_columns_of_numbers(tmp_path: Path) -> None:
