@@ -156,6 +156,22 @@ def test_minus_one_abstains_unless_it_is_a_class() -> None:
         Fusion(Winnow(1.2), classes=[-1, 1]).learn(np.array([[-1, 1]]), [1])
 
 
+@pytest.mark.parametrize("learner", [Winnow(1.2), None])
+@pytest.mark.parametrize(("abstain", "labels"), [(0, [0, 1]), ("x", ["x", "y"]), (1, [True, False])])
+def test_a_vote_that_abstains_does_so_also_if_it_is_a_label(learner: Any, abstain: Any, labels: Any) -> None:
+    rng = random.Random(0)
+    items = [{name: rng.choice(labels) for name in ("ann", "bob", "eve")} for _ in range(40)]
+    truth = [rng.choice(labels) for _ in items]
+    whole, single, scored = (Fusion(learner, classes=labels, abstain=abstain) for _ in range(3))
+    guesses = whole.learn(items, truth).guesses.tolist()
+    assert [single.learn_one(votes, label) for votes, label in zip(items, truth, strict=True)] == guesses
+    assert same(whole, single)
+    assert [single.predict_one(votes) for votes in items] == whole.predict(items).tolist()
+    if not isinstance(abstain, int) or type(labels[0]) is int:
+        told = [{name: None if vote == abstain else vote for name, vote in votes.items()} for votes in items]
+        assert scored.learn(told, truth).guesses.tolist() == guesses
+
+
 def test_a_sub_expert_that_has_not_spoken_has_no_weight() -> None:
     fusion = Fusion(Winnow(1.2).on(Votes()), classes=["a", "b"], experts=["ann", "bob", "eve"])
     fusion.learn([{"ann": "a"}, {"ann": "a", "bob": "b"}], ["a", "a"])

@@ -17,6 +17,7 @@ from linmax.client.requests import (
     table_batch,
     without_none,
 )
+from linmax.inputs import DEFAULT
 
 Item = Mapping[str, Any]
 
@@ -34,6 +35,7 @@ class Verbs:
         learner: str | None = None,
         classes: list[Any] | None = None,
         on_new_class: str | None = None,
+        abstain: Any = DEFAULT,
         limits: dict[str, Any] | None = None,
     ) -> Any:
         """Create a fusion; if it exists with the same settings, nothing happens.
@@ -48,6 +50,8 @@ class Verbs:
             Classes that are known in advance.
         on_new_class
             "add" or "error", as for `Fusion`.
+        abstain
+            The vote that abstains, as for `Fusion`; None if no other than None does.
         limits
             What it may grow to, such as ``{"experts": 50}``.
 
@@ -58,6 +62,7 @@ class Verbs:
         """
         learner = None if learner is None else str(learner)
         body = without_none(learner=learner, classes=classes, on_new_class=on_new_class, limits=limits)
+        body |= {} if abstain is DEFAULT else {"abstain": abstain}
         return self._send(fusion_call("PUT", name, body=body))
 
     def predict(

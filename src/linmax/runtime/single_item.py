@@ -237,10 +237,12 @@ class SingleItem:
         names = self.runner.names
         abstentions = read_abstain(self.abstain, names.classes, None)
         self._classes: dict[Any, int] = names.classes.codes
-        self._codes = dict.fromkeys((None, *abstentions.names), -1) | names.classes.codes
+        kind = type(names.classes.names[0])
+        silent = [name for name in abstentions.names if type(name) is kind or name not in self._classes]
+        self._codes = self._classes | dict.fromkeys((None, *silent), -1)
         for name in abstentions.ambiguous:  # the general path raises an error for these
             self._codes.pop(name, None)
-        self._int_classes = type(names.classes.names[0]) is int
+        self._int_classes = kind is int
         self._experts = names.experts.codes
         self._attributes = names.attributes.codes
         self._order = tuple(names.experts.names)

@@ -16,7 +16,7 @@ from linmax.service.bulk import Request
 from linmax.service.messages import Expert, ItemId, LabelRequest, LearnRequest, PredictRequest, check_name
 from linmax.service.panel import Panel
 from linmax.service.problems import ServiceError
-from linmax.service.vote_codes import Codes, NamesSeen
+from linmax.service.vote_codes import Codes, NamesSeen, voted_codes
 from linmax.validation import require_extra
 
 MAX_ROWS = 100_000
@@ -342,9 +342,8 @@ class ArrowRows:
             if self.kind is LabelRequest:
                 fine &= self._replaces is None or self._replaces[0] < 0
             else:
-                tables = {
-                    id(values): _map_values(values, names.classes) for _, values in self._columns.values()
-                }
+                voted = voted_codes(panel.fusion)
+                tables = {id(values): _map_values(values, voted) for _, values in self._columns.values()}
                 for name, (codes, values) in self._columns.items():
                     mapped = tables[id(values)][codes]
                     expert = names.experts.get(name)
@@ -352,7 +351,7 @@ class ArrowRows:
                     if expert >= 0:
                         columns[expert] = mapped
                 if self.labels:
-                    fine &= _map_values(self._label_values, names.classes)[self._label_codes] >= 0
+                    fine &= _map_values(self._label_values, names.classes.codes)[self._label_codes] >= 0
             self._mapped = NamesSeen(panel.fusion), fine, columns
         return self._mapped[1:]
 
@@ -376,10 +375,10 @@ class ArrowRows:
         return [b"{%b}" % (join(filter(None, row)) if silent else join(row)) for row in rows]
 
 
-def _map_values(values: list[Any], classes: Any) -> Codes:
+def _map_values(values: list[Any], classes: dict[Any, int]) -> Codes:
     """Return the code of each value among known classes, NEW if it has none; then INVALID and ABSENT."""
-    kind = type(classes.names[0]) if len(classes) else None
-    found = [classes.codes.get(value, NEW) if type(value) is kind else NEW for value in values]
+    kind = type(next(iter(classes), None))
+    found = [classes.get(value, NEW) if type(value) is kind else NEW for value in values]
     return np.array([*found, NEW, ABSENT], np.int32)
 
 

@@ -57,6 +57,8 @@ class FusionSettings(Struct, forbid_unknown_fields=True, omit_defaults=True, fro
         The classes that are known in advance.
     on_new_class : {"add", "error"}
         What happens if a label or vote names another class.
+    abstain : str, int or bool, optional
+        The vote that abstains, like null; null if no other one does. Without it, -1 and the empty text do.
     limits : Limits
         What the fusion may grow to.
     """
@@ -64,6 +66,7 @@ class FusionSettings(Struct, forbid_unknown_fields=True, omit_defaults=True, fro
     learner: Annotated[str, Meta(max_length=10_000)] | None = None
     classes: Annotated[list[Label], Meta(max_length=100_000)] | None = None
     on_new_class: Literal["add", "error"] = "add"
+    abstain: Label | UnsetType | None = UNSET
     limits: Limits = Limits()
 
 

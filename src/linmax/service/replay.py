@@ -17,6 +17,7 @@ import msgspec
 import linmax
 from linmax.fusion import Fusion
 from linmax.fusion.model_file import fingerprint, from_bytes, to_bytes
+from linmax.inputs import DEFAULT
 from linmax.service.class_keys import typed_votes
 from linmax.service.coded_trials import CodedTrials, read_trials
 from linmax.service.database import Database, Statement
@@ -77,7 +78,10 @@ class State(NamedTuple):
 
 def new_fusion(settings: FusionSettings) -> Fusion:
     """Return the session that a fusion starts with; a ValueError says what is wrong with the settings."""
-    return Fusion(settings.learner, classes=settings.classes, on_new_class=settings.on_new_class)
+    abstain = DEFAULT if settings.abstain is msgspec.UNSET else settings.abstain
+    return Fusion(
+        settings.learner, classes=settings.classes, on_new_class=settings.on_new_class, abstain=abstain
+    )
 
 
 def restore(

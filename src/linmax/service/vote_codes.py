@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linmax.fusion import Fusion
+from linmax.inputs.abstain import read_abstain
 from linmax.kernels.forms import Hard
 
 Codes = NDArray[np.int32]
@@ -39,14 +40,17 @@ class KnownNames:
     def __init__(self, fusion: Fusion) -> None:
         self._experts = fusion.names.experts
         self._classes = fusion.names.classes
-        self._codes = {**self._classes.codes, None: -1}
+        self._labels = {**self._classes.codes, None: -1}
+        self._votes = {**voted_codes(fusion), None: -1}
         self._kinds = {type(name) for name in self._classes.names[:1]} | {type(None)}
 
     def have(self, votes: dict[str, Any] | None, label: Any = None) -> bool:
         """Whether votes and a label have only known names, and no scores."""
         if votes is None or not self._experts.codes.keys() >= votes.keys():
             return False
-        return bool(self._classes.names) and self._encode([*votes.values(), label]) is not None
+        if not self._classes.names or self._encode([label], self._labels) is None:
+            return False
+        return self._encode(list(votes.values()), self._votes) is not None
 
     def encode_votes(self, votes: Sequence[dict[str, Any]]) -> Codes | None:
         """Return votes as codes of the classes, a column per expert of the session; -1 is an abstention.
@@ -62,7 +66,7 @@ class KnownNames:
         columns = [self._experts.get(name) for name in experts]
         if -1 in columns or not self._experts.names or not self._classes.names:
             return None
-        codes = self._encode(values)
+        codes = self._encode(values, self._votes)
         if codes is None:
             return None
         table = np.full((len(votes), len(self._experts)), -1, np.int32)
@@ -77,7 +81,7 @@ class KnownNames:
         labels
             The labels.
         """
-        codes = self._encode(labels)
+        codes = self._encode(labels, self._labels)
         return None if codes is None or (codes < 0).any() else codes
 
     def encode_predictions(self, predictions: Sequence[Any]) -> Codes | None:
@@ -88,16 +92,35 @@ class KnownNames:
         predictions
             The predictions.
         """
-        return self._encode(predictions)
+        return self._encode(predictions, self._labels)
 
-    def _encode(self, values: Sequence[Any]) -> Codes | None:
+    def _encode(self, values: Sequence[Any], names: dict[Any, int]) -> Codes | None:
         try:
-            codes = np.fromiter(map(self._codes.__getitem__, values), np.int32, len(values))
+            codes = np.fromiter(map(names.__getitem__, values), np.int32, len(values))
         except (KeyError, TypeError):  # a new class, or scores
             return None
         if str not in self._kinds and not self._kinds.issuperset(map(type, values)):
             return None  # 1 and True are equal
         return codes
+
+
+def voted_codes(fusion: Fusion) -> dict[Any, int]:
+    """Return the codes of the classes that a vote may name: not those that abstain, or that are ambiguous.
+
+    Parameters
+    ----------
+    fusion
+        The session.
+
+    Examples
+    --------
+    >>> voted_codes(Fusion(classes=[0, 1], abstain=0)), voted_codes(Fusion(classes=[-1, 1]))
+    ({1: 1}, {1: 1})
+    >>> voted_codes(Fusion(classes=[-1, 1], abstain=None))
+    {-1: 0, 1: 1}
+    """
+    silent = read_abstain(fusion.abstain, fusion.names.classes, None)
+    return {name: code for name, code in fusion.names.classes.codes.items() if name not in silent.names}
 
 
 def _values(votes: Sequence[dict[str, Any]]) -> tuple[list[str], list[Any]]:

@@ -1,0 +1,82 @@
+"""The setting `abstain`: single items, batches, tables and replays leave out the same votes."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from linmax import Fusion
+from linmax.client import AsyncClient, ClientError
+from linmax.fusion.model_file import fingerprint
+from linmax.service import replay
+from linmax.service.database import Database
+from linmax.service.local import LocalServer
+from tests.service.api import LEARNER
+
+EXPERTS = ("ann", "bob", "eve")
+
+
+def draw(values: list[int], labels: list[int]) -> list[tuple[dict[str, int], int]]:
+    """Items of which the first has no vote that abstains, so that all experts are known."""
+    rng = random.Random(0)
+    items = [({name: rng.choice(values) for name in EXPERTS}, rng.choice(labels)) for _ in range(60)]
+    return [(dict.fromkeys(EXPERTS, 1), label) for label in labels] + items
+
+
+@pytest.mark.parametrize(
+    ("abstain", "values", "labels"), [(None, [-1, 1], [-1, 1]), (0, [-1, 0, 1], [-1, 1]), (0, [0, 1], [0, 1])]
+)
+def test_all_ways_learn_the_same(
+    tmp_path: Path, abstain: int | None, values: list[int], labels: list[int]
+) -> None:
+    items = draw(values, labels)
+    fusion = Fusion(LEARNER, abstain=abstain)
+    expected = [fusion.learn_one(votes, label) for votes, label in items]
+    rows = [{"id": str(row), "votes": votes, "label": label} for row, (votes, label) in enumerate(items)]
+    columns: dict[str, list[Any]] = {name: [votes[name] for votes, _ in items] for name in EXPERTS}
+    table = pa.table({"id": [row["id"] for row in rows], **columns, "label": [row["label"] for row in rows]})
+
+    async def story(server: LocalServer) -> None:
+        async with AsyncClient(server.url, server.token) as client:
+            for name in ("single", "lines", "table", "late"):
+                await client.create(name, learner=LEARNER, abstain=abstain)
+            one = [(await client.learn("single", **row))["prediction"] for row in rows]
+            many = [answer["prediction"] for answer in await client.learn_many("lines", rows)]
+            answers = (await client.learn_table("table", table))["prediction"].to_pylist()
+            assert one == many == answers == expected
+            again = (await client.learn_table("table", table))["prediction"].to_pylist()
+            assert again == expected
+            await client.predict_many("late", [{"id": row["id"], "votes": row["votes"]} for row in rows])
+            await client.label_many("late", [{"id": row["id"], "label": row["label"]} for row in rows])
+            for name in ("single", "lines", "table", "late"):
+                found = await client.describe(name)
+                assert (found["trials"], found["digest"]) == (len(items), fingerprint(fusion)), name
+
+    with LocalServer(tmp_path) as server:
+        asyncio.run(story(server))
+    database = Database(tmp_path, read_only=True)
+    assert replay.verify(database) == []
+    database.close()
+
+
+def test_a_batch_with_votes_that_may_abstain_or_not_is_refused_as_single_items_are(tmp_path: Path) -> None:
+    items = draw([-1, 1], [-1, 1])
+
+    async def story(server: LocalServer) -> None:
+        async with AsyncClient(server.url, server.token) as client:
+            await client.create("spam", learner=LEARNER, classes=[-1, 1])
+            await client.learn("spam", dict.fromkeys(EXPERTS, 1), 1)
+            with pytest.raises(ClientError, match="votes contain -1, which is also a label"):
+                await client.learn("spam", dict.fromkeys(EXPERTS, -1), 1)
+            bodies = [{"votes": votes, "label": label} for votes, label in items]
+            answers = await client.learn_many("spam", bodies)
+            refused = [-1 in votes.values() for votes, _ in items]
+            assert [answer.get("status") == 422 for answer in answers] == refused
+
+    with LocalServer(tmp_path) as server:
+        asyncio.run(story(server))
