@@ -231,6 +231,11 @@ def test_a_vote_that_abstains_cannot_become_a_label_of_an_earlier_item(tmp_path:
             assert (await api.describe(name))["trials"] == 2
             assert (await api.label("i", other, name, replaces=first)).status_code == 200
             assert (await api.describe(name))["trials"] == 2
+        await api.create("told", abstain=0)
+        await api.learn("i", 1, "told", b=1)
+        await api.learn("j", 2, "told", a=0, b=2)
+        assert (await api.label("i", 0, "told", replaces=1)).status_code == 200
+        assert (await api.describe("told"))["trials"] == 2
 
     run(story, tmp_path)
 

@@ -8,7 +8,7 @@ from collections.abc import Set
 from typing import Any
 
 from linmax.fusion import Fusion
-from linmax.inputs.abstain import read_abstain
+from linmax.inputs.abstain import DEFAULT, read_abstain
 from linmax.service import replay
 from linmax.service.class_keys import typed_votes
 from linmax.service.database import Statement
@@ -175,9 +175,9 @@ class Panel:
         attributes
             The attributes of an item that is not learned at present.
         """
-        names = self.fusion.names
-        abstains = read_abstain(self.fusion.abstain, names.classes, None)
-        if names.classes.get(label) < 0 and abstains.includes(label):
+        names, abstain = self.fusion.names, self.fusion.abstain
+        is_new = names.classes.get(label) < 0
+        if abstain is DEFAULT and is_new and read_abstain(abstain, names.classes, None).includes(label):
             raise ServiceError(
                 422,
                 "bad_item",

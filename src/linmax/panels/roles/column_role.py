@@ -120,7 +120,7 @@ class PanelOptions:
         >>> PanelOptions.from_keywords("keyed", {"label": "truth", "ignore": "when"}).ignore
         ('when',)
         """
-        options = [one.name for one in fields(cls) if one.name not in {"like", "needs_label"}]
+        options = [one.name for one in fields(cls) if one.name not in {"like", "needs_label", "abstain"}]
         values: dict[str, Any] = {}
         for name, value in given.items():
             if name not in options:
