@@ -15,11 +15,11 @@ from linmax.evaluate import metrics, packed_votes, sample
 from linmax.evaluate.checkpoint import LearnedPrefix, RestoredAudit, audit_state
 from linmax.evaluate.counts import CountHistory, MistakeCounts
 from linmax.evaluate.metrics import ClassCounts
-from linmax.evaluate.progressive import plurality
 from linmax.evaluate.resumable_run import EncodedChunk, ResumableRun, encode_ahead
 from linmax.evaluate.sample import Sample
 from linmax.inputs import encode as laying
 from linmax.inputs import read
+from linmax.inputs.batch import plurality
 from linmax.inputs.encode import CodedArray
 from linmax.inputs.names import Names
 from linmax.kernels.averaging import MeanWeights

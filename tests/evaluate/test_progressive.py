@@ -45,7 +45,7 @@ def test_plurality_is_the_oracle_with_silence_and_ties() -> None:
 def test_plurality_in_blocks_is_plurality_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     votes = np.random.default_rng(0).integers(-1, 9, size=(500, 5), dtype=np.int32)
     whole = plurality(votes, 9)
-    monkeypatch.setattr(sys.modules["linmax.evaluate.progressive"], "BLOCK_CELLS", 30)
+    monkeypatch.setattr(sys.modules["linmax.inputs.batch"], "BLOCK_CELLS", 30)
     assert np.array_equal(plurality(votes, 9), whole)
 
 

@@ -4,11 +4,12 @@ from linmax.evaluate.audit import Audit
 from linmax.evaluate.comparison import LearnerComparison
 from linmax.evaluate.experts import Trust, trust
 from linmax.evaluate.findings import Findings
-from linmax.evaluate.progressive import Progress, plurality, progressive, voted_classes
+from linmax.evaluate.progressive import Progress, progressive, voted_classes
 from linmax.evaluate.resumable_run import ResumableRun
 from linmax.evaluate.significance import Gain, gain
 from linmax.evaluate.summary import summarize
 from linmax.evaluate.verdict import Verdict, judge
+from linmax.inputs.batch import plurality
 from linmax.inputs.label_order import LabelOrder, label_order
 
 __all__ = [

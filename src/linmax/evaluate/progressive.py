@@ -1,7 +1,7 @@
 """Progressive validation: each item is predicted before its label is seen, and compared with the experts.
 
-`progressive` runs it and returns a `Progress`. `plurality` is the vote that it compares with, and
-`mistakes_in_hindsight` counts the mistakes of the best fixed weights.
+`progressive` runs it and returns a `Progress`, and `mistakes_in_hindsight` counts the mistakes of the best
+fixed weights.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ HINDSIGHT_PASSES = 20
 """Passes over the trials in which the fixed weights of `mistakes_in_hindsight` are fitted."""
 HINDSIGHT_VOTES = 1 << 22
 """The largest number of votes in all these passes."""
-BLOCK_CELLS = 1 << 18
-"""Counts of votes that `plurality` holds in memory at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,36 +199,6 @@ def voted_classes(batch: Batch) -> NDArray[np.int32]:
         order = np.lexsort((-votes.label, votes.value))
         classes[trial[order], votes.expert[order]] = votes.label[order]
     return classes
-
-
-def plurality(votes: NDArray[np.integer[Any]], classes: int) -> Longs:
-    """Return the class with the most votes on each item.
-
-    Parameters
-    ----------
-    votes : ndarray of int of shape (n_items, n_experts)
-        Class codes; -1 is an abstention.
-    classes : int
-        The number of classes.
-
-    Returns
-    -------
-    winners : ndarray of int of shape (n_items,)
-        Class codes; ties, including items without votes, go to the first class.
-
-    Examples
-    --------
-    >>> plurality(np.array([[2, 1, 1, 2], [-1, 2, -1, -1], [-1, -1, -1, -1]]), 3).tolist()
-    [1, 2, 0]
-    """
-    winners = np.zeros(len(votes), np.int64)
-    rows = max(1, BLOCK_CELLS // max(classes, votes.shape[1], 1))
-    for start in range(0, len(votes), rows):
-        block = votes[start : start + rows]
-        cells = (block + np.arange(len(block))[:, None] * classes)[block >= 0]
-        support = np.bincount(cells, minlength=len(block) * classes).reshape(len(block), classes)
-        winners[start : start + rows] = support.argmax(axis=1)
-    return winners
 
 
 def mistakes_in_hindsight(

@@ -4,10 +4,16 @@ from collections.abc import Hashable, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from linmax.inputs.classes import UnknownClasses
 from linmax.inputs.encode import Codes, Flags
 from linmax.inputs.names import Label, Names
 from linmax.kernels.forms import Dense, Hard, Rows, Sparse, SparseRows
+
+BLOCK_CELLS = 1 << 18
+"""Counts of votes that `plurality` holds in memory at once."""
 
 
 class Nominal(NamedTuple):
@@ -156,3 +162,33 @@ class Batch:
                 index.append_checked(new)
                 self.sizes = ()
         return any(new for _, new in added)
+
+
+def plurality(votes: NDArray[np.integer[Any]], classes: int) -> NDArray[np.int64]:
+    """Return the class with the most votes on each item.
+
+    Parameters
+    ----------
+    votes : ndarray of int of shape (n_items, n_experts)
+        Class codes; -1 is an abstention.
+    classes : int
+        The number of classes.
+
+    Returns
+    -------
+    winners : ndarray of int of shape (n_items,)
+        Class codes; ties, including items without votes, go to the first class.
+
+    Examples
+    --------
+    >>> plurality(np.array([[2, 1, 1, 2], [-1, 2, -1, -1], [-1, -1, -1, -1]]), 3).tolist()
+    [1, 2, 0]
+    """
+    winners = np.zeros(len(votes), np.int64)
+    rows = max(1, BLOCK_CELLS // max(classes, votes.shape[1], 1))
+    for start in range(0, len(votes), rows):
+        block = votes[start : start + rows]
+        cells = (block + np.arange(len(block))[:, None] * classes)[block >= 0]
+        support = np.bincount(cells, minlength=len(block) * classes).reshape(len(block), classes)
+        winners[start : start + rows] = support.argmax(axis=1)
+    return winners

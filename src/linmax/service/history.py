@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from linmax.inputs.batch import plurality
 from linmax.service.answers import HistoryAnswer, HistoryPoints
 from linmax.service.class_keys import class_of, is_class
 from linmax.service.coded_trials import CodedTrials, read_trials
@@ -139,8 +140,6 @@ class History:
         self, votes: NDArray[np.int32], labels: Longs, wrong: NDArray[np.bool_], positions: Longs, times: Any
     ) -> None:
         """Count trials, as codes."""
-        from linmax.evaluate.progressive import plurality  # a start of the server does not wait for it
-
         self._class_counts = _grown(self._class_counts, len(self._classes))
         self._expert_correct = _grown(self._expert_correct, len(self._experts))
         numbers = self.trials + 1 + np.arange(len(labels))
