@@ -153,27 +153,6 @@ def label_order(labels: Any) -> LabelOrder:
     )
 
 
-def are_sorted(codes: NDArray[Any]) -> bool:
-    """Return whether labels come in a few long blocks, as `label_order` does.
-
-    Parameters
-    ----------
-    codes : ndarray of int
-        Their codes; -1 is a missing label.
-
-    Examples
-    --------
-    >>> are_sorted(np.repeat([2, -1, 0], 20)), are_sorted(np.tile([2, -1, 0], 20)), are_sorted(np.zeros(0))
-    (True, False, False)
-    """
-    codes = np.unique(codes[codes >= 0], return_inverse=True)[1]
-    if not len(codes):
-        return False
-    starts, lengths = find_runs(codes)
-    sizes = np.bincount(codes)
-    return _is_sorted(codes[starts], lengths, sizes, runs_test(sizes, len(starts))[0])
-
-
 def encode_labels(labels: Any) -> tuple[list[Any], Longs]:
     """Return the different labels, and the code of each label that is not missing.
 

@@ -18,7 +18,7 @@ from linmax.evaluate.significance import wilson_interval
 from linmax.evaluate.verdict import MIN_COVERAGE
 from linmax.fusion import Fusion
 from linmax.fusion.model_file import from_bytes, to_bytes
-from linmax.inputs.label_order import are_sorted
+from linmax.inputs.label_order import label_order
 from linmax.inputs.numbers import ItemError
 from linmax.scale.dataset import KEY, ROW, RowReader
 from linmax.scale.split import ROW_BITS, ROW_MASK, random_numbers, read_bucket, read_sample, sort_rows
@@ -257,7 +257,7 @@ class _KeyState:
         batch = self.fusion.read(chunk.votes, _labels(chunk), attributes=chunk.attributes)
         codes = self.fusion.learn_batch(batch).codes
         truth = batch.labels
-        self.sorted = are_sorted(truth)
+        self.sorted = label_order(truth[truth >= 0]).sorted
         self.counts.add(voted_classes(batch), truth, batch.known, codes, batch.classes_seen)
         self.items += chunk.items
         self.novel += int((truth >= batch.known).sum())

@@ -61,8 +61,9 @@ class ServerTarget(Target):
 
     async def process(self, items: list[Item], position: Position) -> None:
         """Send the items, and wait until the server has answered all of them."""
-        early, predicted = await self._labels_before_votes(items)
-        runs = self.arrange(items, lambda id_: id_ not in predicted or id_ in early, self.context.rejections)
+        predicted = {item.id for item in items if item.kind == PREDICT}
+        stored = await self._find_stored(items, predicted)
+        runs = self.arrange(items, lambda id_: id_ not in predicted or id_ in stored, self.context.rejections)
         for run in runs:
             for part in _parts(run):
                 for item, answer in zip(part, await self._send(part), strict=True):
@@ -72,22 +73,23 @@ class ServerTarget(Target):
         self.context.report.waiting = len(self.parked)
         self.saved = position | self.parked.first_positions()
 
-    async def _labels_before_votes(self, items: list[Item]) -> tuple[set[str], set[str]]:
-        """Return the items whose label comes before votes that the server has already, and all with votes."""
-        predicted: set[str] = set()
+    async def _find_stored(self, items: list[Item], predicted: set[str]) -> set[str]:
+        """Return which items the server has, of those whose label comes before their votes in a batch."""
+        seen: set[str] = set()
         early: dict[str, Item] = {}
         for item in items:
             if item.kind == PREDICT:
-                predicted.add(item.id)
-            elif item.kind == LABEL and item.id not in predicted:
+                seen.add(item.id)
+            elif item.kind == LABEL and item.id in predicted and item.id not in seen:
                 early.setdefault(item.id, item)
-        asked = [item for id_, item in early.items() if id_ in predicted]
+        if not early:
+            return set()
         # a label that replaces one which no item has is refused, in another way if there is no such item
         replaces = f"none {secrets.token_hex(16)}"
+        asked = list(early.values())
         bodies = [{"id": item.id, "label": item.body.label, "replaces": replaces} for item in asked]
-        answers = await self._post(asked, bodies) if asked else []
-        unknown = [one.get("error", {}).get("code") == "unknown_item" for one in answers]
-        return {item.id for item, missing in zip(asked, unknown, strict=True) if not missing}, predicted
+        answers = zip(early, await self._post(asked, bodies), strict=True)
+        return {id_ for id_, answer in answers if answer.get("error", {}).get("code") != "unknown_item"}
 
     async def _send(self, items: list[Item]) -> list[Any]:
         """Return the answers to items of one kind."""
