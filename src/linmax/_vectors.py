@@ -34,6 +34,14 @@ def get(array: Any, at: Any) -> Any:
     return array[at]
 
 
+def get_alone(array: Any, at: Any) -> Any:
+    """Do what `get` does; compiled, never for several numbers at once.
+
+    A vector that is read right after its numbers were written one by one makes the processor wait.
+    """
+    return array[at]
+
+
 def assign(array: Any, at: Any, x: Any) -> None:
     """Assign x to array[at], where `at` is not negative."""
     array[at] = x
@@ -175,7 +183,8 @@ if State.compiles:
     def _cell(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         """Return the pointer to array[at]."""
         data = context.make_array(sig.args[0])(context, builder, arguments[0]).data
-        return builder.gep(data, [context.cast(builder, arguments[1], sig.args[1], types.int64)])
+        at = context.cast(builder, arguments[1], sig.args[1], types.int64)
+        return builder.gep(data, [at], inbounds=True)
 
     def _cells(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         """Return the pointer to array[at : at + 8]."""
@@ -194,6 +203,10 @@ if State.compiles:
 
     def _get(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         return builder.load(_cell(context, builder, sig, arguments))
+
+    def _get_alone(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        cell = _cell(context, builder, sig, arguments)
+        return builder.load_atomic(cell, "monotonic", sig.args[0].dtype.bitwidth // 8)  # an ordinary load
 
     def _assign(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
         x = context.cast(builder, arguments[2], sig.args[2], sig.args[0].dtype)
@@ -337,6 +350,7 @@ if State.compiles:
     _compile_as(take, lambda array, at: doubles if array.dtype == types.float64 else floats, _take)
     _compile_as(put, lambda array, at, vector: types.none, _put)
     _compile_as(get, lambda array, at: array.dtype, _get)
+    _compile_as(get_alone, lambda array, at: array.dtype, _get_alone)
     _compile_as(assign, lambda array, at, x: types.none, _assign)
     _compile_as(increase, lambda array, at, x: types.none, _increase)
     _compile_as(slot, lambda code: types.uint64 if code == types.int8 else types.int64, _slot)

@@ -63,10 +63,11 @@ TRIALS, EXPERTS, CLASSES = 60, 11, 10  # more experts and classes than a vector 
 DEFAULT = Votes() + Thresholds()
 WIDE = Votes() + PerClass() + Thresholds()
 # what a kernel is compiled for, beside the form
-PLAIN, BUFFERED, ADDING, ADAPTING = "NoBuffer", "Buffer", "Adding", "Adapting"
+PLAIN, BUFFERED = "NoBuffer", "Buffer"
+ADDING, ADAPTING, MULTIPLYING = IN_PLACE = "Adding", "Adapting", "Multiplying"
 TABLES, ACCURACIES = "Tables", "Accuracies"
 HINGE, DIAGONAL, MATRIX = "Hinge", "DiagonalSquares", "MatrixSquares"
-KINDS = (PLAIN, BUFFERED, ADDING, ADAPTING, TABLES, ACCURACIES, HINGE, DIAGONAL, MATRIX)
+KINDS = (PLAIN, BUFFERED, *IN_PLACE, TABLES, ACCURACIES, HINGE, DIAGONAL, MATRIX)
 PARTS = {"LastWeights", "MeanWeights", "Sharing", "StatisticArrays"}  # parts of forms
 FORMS = set(forms.__all__) - PARTS
 KERNELS = {
@@ -159,7 +160,7 @@ def _rows(given: Any, rows: slice) -> Any:
 # such that each form of votes is added, averaged and adapted
 CASES: list[tuple[Source, str, str, tuple[str, ...]]] = [
     (KernelSource(Gaussian(1.0)), "rows", "DualVotes(Rows)", (PLAIN,)),  # first: it takes longest
-    (DEFAULT, "labels", "Sum(Hard, ConstantVotes)", (PLAIN, BUFFERED, ADDING, ADAPTING)),
+    (DEFAULT, "labels", "Sum(Hard, ConstantVotes)", (PLAIN, BUFFERED, *IN_PLACE)),
     (DEFAULT, "triplets", "Sum(Sparse, ConstantVotes)", (PLAIN, BUFFERED, ADDING, ADAPTING)),
     (DEFAULT, "scores", "Sum(Dense, ConstantVotes)", (PLAIN, BUFFERED, ADDING, ADAPTING)),
     (
@@ -256,6 +257,8 @@ def learners_of(form: str, way: str) -> list[Any]:
         return [Perceptron(), Averaged(Perceptron(slack=0.5, rivals="violators")), Logistic(start="equal")]
     if way == ADAPTING:
         return [Logistic(decay="adagrad", start="equal")]
+    if way == MULTIPLYING:
+        return [Winnow(1.2), Winnow(1.1, slack=0.1)]
     rule = Perceptron() if form.startswith("Dual") else Winnow(1.2)
     return [Averaged(Recycled(rule, size=10, updates=2)) if way == BUFFERED else Averaged(rule)]
 
@@ -270,7 +273,7 @@ def learners_of(form: str, way: str) -> list[Any]:
 def test_a_compiled_form_is_the_interpreted_one(
     source: Source, kind: str, form: str, way: str, monkeypatch: Any
 ) -> None:
-    kernel = "in_place.run" if way in (ADDING, ADAPTING) else "trial.run"
+    kernel = "in_place.run" if way in IN_PLACE else "trial.run"
     if way == ADAPTING:
         way += " float32" if "PerClass" in form or "LinearMachine" in form else " float64"
     for learner in learners_of(form, way.partition(" ")[0]):
@@ -405,7 +408,7 @@ def test_a_compiled_ensemble_is_the_interpreted_one(name: str, monkeypatch: Any)
 def test_every_form_is_compiled_above_by_a_quick_test() -> None:
     quick = [form for _, _, form, _ in QUICK_RUNS] + [RANDOM_FEATURES]
     assert {name for name in FORMS if not any(name in form for form in quick)} == set()
-    assert {way for _, _, _, way in QUICK_RUNS} == {PLAIN, BUFFERED, ADDING, ADAPTING}
+    assert {way for _, _, _, way in QUICK_RUNS} == {PLAIN, BUFFERED, *IN_PLACE}
 
 
 def test_every_kernel_of_a_learner_is_compiled_above() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Set
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,7 +107,7 @@ class Batch:
     names: Names | None = None
     sizes: tuple[int, ...] = ()
 
-    @property
+    @cached_property
     def counted(self) -> Flags | None:
         """Which trials have a label that was a known class; None if all have."""
         if self.trials and self.labels.min() >= 0 and self.labels.max() < self.known.min():

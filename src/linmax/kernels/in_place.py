@@ -1,4 +1,4 @@
-"""The kernel of rules that add a multiple of z to the weights: no list of coordinates, no call of the rule.
+"""The kernel of rules whose step it knows (`Rule.step`): no list of coordinates, no call of the rule.
 
 It does what `kernels/trial.py` does for these rules, in one traversal of the votes to score and one to
 update. It averages with `past_i` alone: the sum of the hypotheses is past_i + w_i (total + 1), so that an
@@ -8,21 +8,30 @@ update by z adds -z total to it, and `since_i` stays 0.
 import math
 from typing import NamedTuple
 
-from linmax._jit import CompiledKernel, dispatched_inline, inline
+import numpy as np
+
+from linmax._jit import CompiledKernel, dispatched_inline, inline, separate, settle_at
 from linmax.kernels.blocks import set_number
 from linmax.kernels.board import softmax
 from linmax.kernels.forms import LastWeights
-from linmax.kernels.forms.base import adapt, add, append_new_voters, begin_trial
+from linmax.kernels.forms.base import adapt, add, append_new_voters, append_z, begin_trial, multiply
 from linmax.kernels.structs import MISTAKES, MOVES, NOVEL, SILENT, TRIALS
-from linmax.kernels.trial import remove_new_experts
+from linmax.kernels.trial import add_new_experts, copy, remove_new_experts
 from linmax.kernels.update import (
+    apply_update,
     best_class,
     choose_rival,
     rival_shares,
     score_classes,
     score_classes_with_both,
 )
-from linmax.rules.base import OWN, SLACK, SOFTMAX
+from linmax.rules.base import MOVED, OWN, SCALE, SLACK, SOFTMAX
+from linmax.rules.winnow import MASS, count_steps, end_update
+
+
+@dispatched_inline
+def add_new(settings, form, t, k, h, average, work, counts):
+    """Give the sub-experts that vote for the first time their first weight; return their number."""
 
 
 @dispatched_inline
@@ -31,8 +40,8 @@ def predict_in_place(settings, form, t, k, h, average, work, hypotheses, row, ou
 
 
 @dispatched_inline
-def update_weights(settings, form, t, k, q, h, average, work):
-    """Update the weights along z, which has the shares q."""
+def update_weights(settings, form, t, k, q, h, average, work, moves):
+    """Update the weights along z, which has the shares q, after so many updates by any kernel."""
 
 
 class Adding(NamedTuple):
@@ -58,16 +67,19 @@ class Adding(NamedTuple):
     tracks_new_experts: int
     averages: int
 
+    def add_new(self, form, t, k, h, average, work, counts):
+        return add_new_voters(form, t, k, h, average, work, self, counts)
+
     def predict_in_place(self, form, t, k, h, average, work, hypotheses, row, out):
         if not self.averages:
-            return predict_with_last(form, t, k, h, work, row, out)
+            return predict_with_last(form, t, k, h, work, 1.0, row, out)
         sums = LastWeights(average.past)
         score_classes_with_both(form, t, k, LastWeights(h.w), sums, work.scores, work.mean)
         write_mean(work.scores, k, average.total[0], work.mean)
         own = write_scores(work.scores, k, 1.0, row, out.own, out.own_scores)
-        return own, write_scores(work.mean, k, hypotheses, row, out.mean, out.mean_scores)
+        return own, write_scores(work.mean, k, 1.0 / hypotheses, row, out.mean, out.mean_scores)
 
-    def update_weights(self, form, t, k, q, h, average, work):
+    def update_weights(self, form, t, k, q, h, average, work, moves):
         """w += step z."""
         add(form, t, k, q, self.step, 0, h.w)
         if self.averages:
@@ -89,12 +101,66 @@ class Adapting(NamedTuple):
     tracks_new_experts: int
     averages: int
 
-    def predict_in_place(self, form, t, k, h, average, work, hypotheses, row, out):
-        return predict_with_last(form, t, k, h, work, row, out)
+    def add_new(self, form, t, k, h, average, work, counts):
+        return add_new_voters(form, t, k, h, average, work, self, counts)
 
-    def update_weights(self, form, t, k, q, h, average, work):
+    def predict_in_place(self, form, t, k, h, average, work, hypotheses, row, out):
+        return predict_with_last(form, t, k, h, work, 1.0, row, out)
+
+    def update_weights(self, form, t, k, q, h, average, work, moves):
         """theta += z^2; w += step z / sqrt(initial + theta)."""
         adapt(form, t, k, q, self.step, self.initial, 0, h.theta, h.w, work.value)
+
+
+class Multiplying(NamedTuple):
+    """The settings of Winnow with hard votes and the top rival; other fields as in `Adding`, `RunSettings`.
+
+    Its state is the same, bit for bit, as that of `kernels/trial.py`. Its hypotheses are not averaged.
+
+    Parameters
+    ----------
+    steps : ndarray of shape (2,), int64
+        How many updates can use `multiply`; below 0, after how many that is looked at again. And the number
+        of updates when that was so: another kernel may have made some since.
+    """
+
+    update: int
+    join: int
+    settle: int
+    steps: np.ndarray
+    margin: int
+    counts_steps: int
+    rivals: int
+    tracks_new_experts: int
+    averages: int
+
+    def add_new(self, form, t, k, h, average, work, counts):
+        return add_new_experts(form, t, k, h, average, work, self, counts)
+
+    def predict_in_place(self, form, t, k, h, average, work, hypotheses, row, out):
+        return predict_with_last(form, t, k, h, work, h.s[SCALE], row, out)
+
+    def update_weights(self, form, t, k, q, h, average, work, moves):
+        """theta += z; w = exp(eta theta)."""
+        if self.steps[0] == 0 or self.steps[1] != moves:
+            self.steps[0] = count_steps(h.p, h.s, h.theta)
+        self.steps[1] = moves + 1
+        if self.steps[0] < 0:
+            self.steps[0] += 1
+            call_update(form, t, k, q, h, average, work, self)
+            return
+        self.steps[0] -= 1
+        if end_update(h.s, multiply(form, t, k, q, 0, h, h.s[MASS])) != MOVED:
+            settle = settle_at(self.settle)
+            settle(h.p, h.s, h.theta, h.w, h.spoken)
+            self.steps[0] = 0
+
+
+@separate
+def call_update(form, t, k, q, h, average, work, settings):
+    """Call the rule with a list of the coordinates of z."""
+    count = append_z(form, t, k, q, 0, work.index, work.value, 0)
+    apply_update(h, average, work, settings, count, True)
 
 
 @inline
@@ -113,10 +179,10 @@ def add_new_voters(form, t, k, h, average, work, settings, counts):
 
 
 @inline
-def predict_with_last(form, t, k, h, work, row, out):
-    """Predict trial t with the last hypothesis; return the prediction twice."""
+def predict_with_last(form, t, k, h, work, scale, row, out):
+    """Predict trial t with the last hypothesis, which is scale w; return the prediction twice."""
     score_classes(form, t, k, LastWeights(h.w), work.scores)
-    own = write_scores(work.scores, k, 1.0, row, out.own, out.own_scores)
+    own = write_scores(work.scores, k, scale, row, out.own, out.own_scores)
     return own, own
 
 
@@ -128,28 +194,30 @@ def write_mean(scores, k, total, mean):
 
 
 @inline
-def write_scores(scores, k, hypotheses, row, codes, out_scores):
-    """Write a prediction and, if they are wanted, the scores of a mean of so many; return the prediction."""
+def write_scores(scores, k, scale, row, codes, out_scores):
+    """Write a prediction and, if they are wanted, the scores times `scale`; return the prediction."""
     code = best_class(scores, k)
     codes[row] = code
     if len(out_scores) > 0:
-        each = 1.0 / hypotheses
         for c in range(k):
-            out_scores[row, c] = scores[c] * each
+            out_scores[row, c] = scores[c] * scale
     return code
 
 
 @inline
-def write_shares(scores, k, y, own, slack, costs, rivals, q):
-    """Write the shares of the classes in z, if an update is due; return whether it is."""
+def write_shares(scores, k, y, own, scale, slack, costs, rivals, q):
+    """Write the shares of the classes in z, if an update is due; return whether it is.
+
+    The scores are multiplied by `scale`, which is 1 for rules with the softmax.
+    """
     if rivals == SOFTMAX and slack == math.inf:  # always
         if k > 1:
             softmax(scores, k, q, -1.0)
             q[y] += 1.0
         return k > 1
     wrong = own != y
-    rival, required = choose_rival(scores, k, y, own, 1.0, slack, costs)
-    if rival < 0 or (not wrong and scores[y] - scores[rival] > required):
+    rival, required = choose_rival(scores, k, y, own, scale, slack, costs)
+    if rival < 0 or (not wrong and scale * (scores[y] - scores[rival]) > required):
         return False
     if rivals == SOFTMAX:
         softmax(scores, k, q, -1.0)
@@ -160,12 +228,12 @@ def write_shares(scores, k, y, own, slack, costs, rivals, q):
 
 
 @inline
-def learn_in_place(form, t, k, y, own, h, average, work, settings):
+def learn_in_place(form, t, k, y, own, h, average, work, settings, moves):
     """Update on trial t, whose scores are in `work`, if it is due; return whether an update was made."""
     q = work.q
-    if not write_shares(work.scores, k, y, own, h.s[SLACK], work.costs, settings.rivals, q):
+    if not write_shares(work.scores, k, y, own, h.s[SCALE], h.s[SLACK], work.costs, settings.rivals, q):
         return False
-    update_weights(settings, form, t, k, q, h, average, work)
+    update_weights(settings, form, t, k, q, h, average, work, moves)
     for c in range(k):
         q[c] = 0.0
     if settings.counts_steps:
@@ -176,16 +244,20 @@ def learn_in_place(form, t, k, y, own, h, average, work, settings):
 def in_place_trials(form, labels, known, h, average, work, settings, counts, out, begin, end):
     """Run the trials begin <= t < end; row t - begin of `out` takes the result."""
     for t in range(begin, end):
-        k, y, row = known[t], labels[t], t - begin
+        k, y, row = int(known[t]), int(labels[t]), t - begin
         begin_trial(form, t)
         joined = 0
         if settings.tracks_new_experts and counts[SILENT] > 0:
-            joined = add_new_voters(form, t, k, h, average, work, settings, counts)
+            if y < 0:
+                copy(h.s, work.saved)
+            joined = add_new(settings, form, t, k, h, average, work, counts)
         own, predicted = predict_in_place(
             settings, form, t, k, h, average, work, counts[TRIALS] + 1, row, out
         )
         if y < 0:  # a prediction changes nothing
-            remove_new_experts(h, average, work, settings, counts, joined)
+            if joined > 0:
+                remove_new_experts(h, average, work, settings, counts, joined)
+                copy(work.saved, h.s)
             continue
         counts[TRIALS] += 1
         if settings.averages:
@@ -195,7 +267,9 @@ def in_place_trials(form, labels, known, h, average, work, settings, counts, out
         else:
             counts[MISTAKES] += 1 * (predicted != y)
             if own != y or h.s[SLACK] >= 0.0:
-                counts[MOVES] += 1 * learn_in_place(form, t, k, y, own, h, average, work, settings)
+                counts[MOVES] += 1 * learn_in_place(
+                    form, t, k, y, own, h, average, work, settings, counts[MOVES]
+                )
 
 
 run = CompiledKernel(in_place_trials)

@@ -149,7 +149,7 @@ def write_lane(scores, k, hypotheses, row, out, lane):
     place = out.place[lane]
     if place < 0:
         return best_class(scores, k)
-    return write_scores(scores, k, hypotheses, row, out.codes[place], out.scores[place])
+    return write_scores(scores, k, 1.0 / hypotheses, row, out.codes[place], out.scores[place])
 
 
 @inline
@@ -169,7 +169,7 @@ def predict_run(r, k, group, settings, work, row, out):
 def prepare_update(r, k, y, own, group, settings, work):
     """Write the shares in z and the steps of a run into its lanes, if an update is due; return if it is."""
     slack, rivals = group.s[r, SLACK], settings.rivals[r]
-    if not write_shares(work.own, k, y, own, slack, work.costs, rivals, work.shares):
+    if not write_shares(work.own, k, y, own, 1.0, slack, work.costs, rivals, work.shares):
         return False
     mean = settings.mean[r]
     work.steps[r] = settings.step[r]

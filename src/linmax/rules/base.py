@@ -64,11 +64,16 @@ register("cycle")(Cycle)  # its name in texts and model files of earlier version
 
 
 class Step(NamedTuple):
-    """What a rule adds: size z, or size z / sqrt(initial + the sum of z^2 so far) if it adapts."""
+    """What a rule does with z, if the kernel of `kernels/in_place.py` knows how to do it.
+
+    It adds size z to the weights, or size z / sqrt(initial + the sum of z^2 so far) if it adapts. If it
+    multiplies, it adds z to theta, and w is exp(size theta), as in `linmax.rules.winnow`.
+    """
 
     size: float
     adapts: bool = False
     initial: float = 1.0
+    multiplies: bool = False
 
 
 def rivals_code(rivals: str | Cycle) -> tuple[int, int]:
@@ -174,7 +179,7 @@ class Rule(Learner, abstract=True):
         return ()
 
     def step(self) -> Step | None:
-        """Return the step, if `update` only adds a multiple of z to the weights; it is then not called."""
+        """Return the step, if `update` does what `Step` describes; it is then rarely called, or never."""
         return None
 
     def threshold(self) -> float:
@@ -263,7 +268,8 @@ def try_rule(rule: Rule) -> None:
 
 def describes_update(rule: type[Rule]) -> bool:
     """Tell whether `step` describes the `update` of a class: a subclass may have replaced only that."""
-    update, step = (
-        next(i for i, one in enumerate(rule.__mro__) if name in vars(one)) for name in ("update", "step")
+    step, *others = (
+        next(i for i, one in enumerate(rule.__mro__) if name in vars(one))
+        for name in ("step", "update", "join", "settle", "parameters", "scalars")
     )
-    return step <= update and not rule.joins
+    return step <= min(others)

@@ -5,7 +5,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from linmax.rules.base import MOVED, MOVED_AND_SETTLE, SCALE, Rule
+from linmax._jit import inline, separate
+from linmax._vectors import get
+from linmax.rules.base import MOVED, MOVED_AND_SETTLE, SCALE, Rule, Step
 from linmax.validation import is_finite, require
 
 # in p: eta, and then alpha ** j for whole numbers -POWERS <= j <= POWERS
@@ -16,12 +18,54 @@ MASS, SHIFT, PEAK = 2, 3, 4
 HIGH = 1e130  # S is recomputed above this, far from overflow
 FAR = 600.0  # the largest exponent; one large vote may reach it, and S is recomputed then
 LOST = 2.0**-16  # S is recomputed below this part of its peak: cancellation costs at most 16 of 53 bits
+PAUSE = 512  # updates until `count_steps` is asked again, if it was in vain
 
 
 @functools.lru_cache(maxsize=64)
 def _with_powers(eta: float) -> tuple[float, ...]:
     """Return eta, and the powers that updates look up: an exponential takes several times longer."""
     return (eta, *(math.exp(min(eta * j, FAR)) for j in range(-POWERS, POWERS + 1)))
+
+
+@separate
+def count_steps(p: Any, s: Any, theta: Any) -> int:
+    """Return after how many updates by -1, 0 and 1 all exponents are still those of powers in `p`.
+
+    If they are not so now, it is -PAUSE.
+    """
+    if s[SHIFT] != 0.0 or len(p) <= POWER_0 + POWERS:  # a subclass may have none
+        return -PAUSE
+    largest = 0.0
+    for i in range(len(theta)):
+        if not abs(theta[i]) < POWERS or theta[i] != math.floor(theta[i]):
+            return -PAUSE
+        largest = max(largest, abs(theta[i]))
+    return POWERS - int(largest)
+
+
+@inline
+def multiply_weight(p: Any, theta: Any, w: Any, i: Any, z: Any) -> Any:
+    """theta += z and w = alpha ** theta, for z = -1, 0 or 1; return by how much w has grown.
+
+    If z is 0, nothing changes: w is 0 before the first vote.
+    """
+    before, exponent = w[i], theta[i] + z
+    power = get(p, POWER_0 + int(exponent))
+    after = power if z != 0.0 else before  # without a branch
+    theta[i] = exponent
+    w[i] = after
+    return after - before
+
+
+@inline
+def end_update(s: Any, mass: Any) -> int:
+    """Store the sum of the weights after an update; return what `Rule.update` returns."""
+    s[MASS] = mass
+    if mass > HIGH or mass < LOST * s[PEAK]:
+        return MOVED_AND_SETTLE
+    s[PEAK] = max(s[PEAK], mass)
+    s[SCALE] = 1.0 / mass
+    return MOVED
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,6 +147,10 @@ class Winnow(Rule):
         """Return S, the shift of the exponents, and the peak of S."""
         return (0.0, 0.0, 0.0)
 
+    def step(self) -> Step:
+        """Return eta, and that weights are multiplied."""
+        return Step(math.log(self.alpha), multiplies=True)
+
     @staticmethod
     def join(p: Any, s: Any, theta: Any, w: Any, index: Any) -> None:
         """Start new experts at alpha ** theta."""
@@ -129,12 +177,7 @@ class Winnow(Rule):
             else:
                 w[i] = math.exp(min(eta * exponent - shift, FAR))
             mass += w[i] - before
-        s[MASS] = mass
-        if mass > HIGH or mass < LOST * s[PEAK]:
-            return MOVED_AND_SETTLE
-        s[PEAK] = max(s[PEAK], mass)
-        s[SCALE] = 1.0 / mass
-        return MOVED
+        return end_update(s, mass)
 
     @staticmethod
     def settle(p: Any, s: Any, theta: Any, w: Any, spoken: Any) -> None:

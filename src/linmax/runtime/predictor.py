@@ -43,8 +43,12 @@ class Predictions(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What is wanted of a chunk: scores, that the observer sees it, and its probabilities."""
+    """What is wanted of a chunk: scores, that the observer sees it, and its probabilities.
 
+    Predicted codes that a program computes are written to `codes`.
+    """
+
+    codes: np.ndarray
     scores: bool
     observed: bool = False
     probabilities: bool = False

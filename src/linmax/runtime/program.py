@@ -14,9 +14,7 @@ from linmax._jit import CompiledKernel, interpreting
 from linmax._memory import Stage, address_of
 from linmax._vectors import WIDTH
 from linmax.experts.base import TrialData
-from linmax.kernels import in_place
 from linmax.kernels import program as programs
-from linmax.kernels import trial as trials
 from linmax.kernels.board import LANES, NARROW, Board, Temperatures, fill_board
 from linmax.kernels.rule_group import GroupOutputs
 from linmax.kernels.structs import Outputs
@@ -318,10 +316,7 @@ class Program:
             np.zeros(0, dtype=np.uint8),
         )
         form = self.form(run.sources)
-        if run.in_place:
-            return in_place.run.stage(form, self.labels, self.known, *run.in_place_state(), out)
-        state = run.kernel_state(run.recycling_buffer(NO_TRIALS, form))
-        return trials.run.stage(form, self.labels, self.known, *state, out)
+        return run.stage(form, self.labels, self.known, run.recycling_buffer(NO_TRIALS, form), out)
 
     def _stages_of(self, group: RuleGroup) -> list[Stage]:
         """Return what runs a group: its runs write to the rows of a board, or what they write is copied."""

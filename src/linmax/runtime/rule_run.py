@@ -5,24 +5,23 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Self
 
 import numpy as np
 
 from linmax import _jit
+from linmax._memory import Stage
 from linmax._vectors import WIDTH
 from linmax.experts.base import Capacity, State
 from linmax.kernels import in_place, trial
 from linmax.kernels.averaging import AverageState
+from linmax.kernels.forms.base import has_multiply
 from linmax.kernels.forms.votes import class_slots
-from linmax.kernels.in_place import Adapting, Adding
 from linmax.kernels.recycling import ROUGH, Buffer, NoBuffer
 from linmax.kernels.structs import (
     COUNTS,
     HELD,
     KEPT,
-    MOST_PASSES,
     NEXT,
     SILENT,
     TRIALS,
@@ -37,23 +36,20 @@ from linmax.runtime import block_table
 from linmax.runtime.instances import TrialSequence
 from linmax.runtime.layout import WeightLayout, copy_columns
 from linmax.runtime.rule_group import RuleGroup
+from linmax.runtime.rule_settings import (
+    adding_settings,
+    can_add,
+    can_multiply,
+    multiplying_settings,
+    run_settings,
+)
 from linmax.runtime.sources import NO_COSTS, Sources
 from linmax.runtime.weight_blocks import WeightBlocks, check_weights, columns_of
-from linmax.spec import UNLIMITED, RunOptions
+from linmax.spec import RunOptions
 from linmax.validation import check_array
 
 NO_PARAMETERS = np.zeros(0)
 COLUMNS = ("theta", "w", "spoken", "past", "since")
-
-
-@cache
-def _functions(rule: type[Rule], interpreting: bool) -> tuple[Any, Any, Any]:
-    """Return the functions of a class of rules as the kernel takes them: their addresses, once compiled."""
-    return (
-        _jit.reach(rule.update, _jit.UPDATE),
-        _jit.reach(rule.join, _jit.JOIN),
-        _jit.reach(rule.settle, _jit.SETTLE),
-    )
 
 
 @dataclass
@@ -93,7 +89,8 @@ class RuleRun:
         self.rule = rule
         self.sources = sources
         self.averages = False
-        self.in_place = self.sparse = False  # sparse: weights may be stored in blocks
+        self.in_place = self.multiplies = self.sparse = False  # sparse: weights may be stored in blocks
+        self.steps = np.zeros(2, dtype=np.int64)  # see `Multiplying`
         self.group: RuleGroup | None = None
         self.table: WeightBlocks | None = None
         base.try_rule(rule)
@@ -127,16 +124,11 @@ class RuleRun:
 
     def use_in_place(self) -> None:
         """Update weights in place, if the rule and its sources can; called before anything is learned."""
-        step = self.rule.step()
-        self.in_place = (
-            step is not None
-            and base.describes_update(type(self.rule))
-            and not (step.adapts and self.averages)
-            and not self.buffer_size
-            and isinstance(self.rule.rivals, str)
-            and all(part.in_place for part in self.sources.parts)
-        )
-        self.sparse = self.in_place and step.adapts and any(part.sparse for part in self.sources.parts)
+        parts = self.sources.parts
+        if not self.buffer_size:
+            self.multiplies = can_multiply(self.rule, parts, self.averages)
+            self.in_place = can_add(self.rule, parts, self.averages)
+        self.sparse = self.in_place and self.rule.step().adapts and any(part.sparse for part in parts)
         self._allocate(self.sources.layout)
 
     def join(self, group: RuleGroup) -> None:
@@ -245,37 +237,21 @@ class RuleRun:
         """Return the parameters and functions of the rule as the kernel takes them."""
         rule, interpreting = self.rule, _jit.interpreting()
         if (rule, interpreting) not in self._settings:
-            code, rounds = base.rivals_code(rule.rivals)
             self._settings[rule, interpreting] = (
                 _jit.parameters(rule.parameters()),
-                RunSettings(
-                    *_functions(type(rule), interpreting),  # type: ignore[arg-type]
-                    code,
-                    rounds,
-                    int(rule.asks_margin),
-                    int(self.tracks_spoken),
-                    int(self.averages),
-                    self.updates,
-                    MOST_PASSES if self.updates == UNLIMITED else UNLIMITED,
-                ),
+                run_settings(rule, self.tracks_spoken, self.averages, self.updates),
             )
         return self._settings[rule, interpreting]
 
     def in_place_state(self) -> tuple[Any, ...]:
         """Return all that the kernel of rules that add takes between the trials and the outputs."""
-        c, step, table = self.columns, self.rule.step(), self.table
+        c, table = self.columns, self.table
         theta, w = (c["theta"], c["w"]) if table is None else (table.column(0), table.column(1))
-        code, _ = base.rivals_code(self.rule.rivals)
-        counts_steps, tracks = len(self.rule.scalars()) > 0, self.rule.first() != 0.0
-        options = int(counts_steps), code, int(tracks), int(self.averages)
-        settings: Any = Adding(float(step.size), *options)
-        if step.adapts:
-            settings = Adapting(float(step.size), float(step.initial), *options)
         return (
             Hypothesis(theta, w, c["first"], c["spoken"], NO_PARAMETERS, self.s),
             AverageState(c["past"], c["since"], self.total),
             self.work._replace(costs=self.sources.costs()),
-            settings,
+            adding_settings(self.rule, self.averages),
             self.counts,
         )
 
@@ -291,6 +267,19 @@ class RuleRun:
             settings,
             self.counts,
         )
+
+    def stage(
+        self, form: Any, labels: np.ndarray, known: np.ndarray, buffer: Buffer | NoBuffer, outputs: Outputs
+    ) -> Stage:
+        """Return the kernel of this run, bound to its state and to trials."""
+        if self.in_place:
+            return in_place.run.stage(form, labels, known, *self.in_place_state(), outputs)
+        state = self.kernel_state(buffer)
+        if not self.multiplies or not has_multiply(form):
+            return trial.run.stage(form, labels, known, *state, outputs)
+        h, average, _, work, settings, counts = state
+        multiplying = multiplying_settings(settings, self.steps)
+        return in_place.run.stage(form, labels, known, h, average, work, multiplying, counts, outputs)
 
     def recycling_buffer(self, trials: TrialSequence, form: Any) -> Buffer | NoBuffer:
         """Return the buffered trials, ready to be recycled."""
@@ -324,10 +313,8 @@ class RuleRun:
         )
         sources = self.sources
         self._buffer = self.recycling_buffer(sources.trials, sources.form)
-        state = self.in_place_state() if self.in_place else self.kernel_state(self._buffer)
-        kernel = in_place.run if self.in_place else trial.run
         trials = sources.trials  # compiles here, not in another thread
-        self._stage = kernel.stage(sources.own_form(), trials.labels, trials.known, *state, self.outputs)
+        self._stage = self.stage(sources.own_form(), trials.labels, trials.known, self._buffer, self.outputs)
 
     def execute(self) -> None:
         """Run over the new trials of the chunk; any thread may do it."""
@@ -347,6 +334,7 @@ class RuleRun:
         twin.columns = {name: column.copy() for name, column in self.columns.items()}
         twin.table = self.table and self.table.twin()
         twin.counts, twin.s, twin.total = self.counts.copy(), self.s.copy(), self.total.copy()
+        twin.steps = np.zeros_like(self.steps)
         if self.sources.stateful:
             twin.sources = self.sources.twin()
         return twin
@@ -405,6 +393,7 @@ class RuleRun:
             c = self.columns
             c["past"] -= c["w"] * c["since"]
             c["since"][:] = 0.0
+        self.steps[:] = 0
         self.s[:], self.total[:], self.counts[:KEPT] = state["s"], state["total"], state["counts"]
         self.counts[SILENT] = self.active - int(state["spoken"].sum())
         if self.in_place:

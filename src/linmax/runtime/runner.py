@@ -221,18 +221,19 @@ class Runner:
             Its `state` is held while a chunk is run, and released between chunks.
         """
         chunks = cut_batch(self, batch, learn, probabilities)
-        codes = np.empty(batch.trials if len(chunks) > 1 else 0, dtype=np.int32)
+        codes = np.empty(batch.trials, dtype=np.int32)
         all_scores = np.zeros((batch.trials if len(chunks) > 1 and scores else 0, batch.classes_seen))
         all_p = np.zeros((batch.trials if len(chunks) > 1 and probabilities else 0, batch.classes_seen))
         for rows, observed in chunks:
             if lock is not None:
                 lock.let_others_go_first()
             with nullcontext() if lock is None else lock.state:
-                wanted = Wanted(scores, observed, probabilities)
+                wanted = Wanted(codes[rows], scores, observed, probabilities)
                 found = self._run_chunk(batch, rows, learn, wanted)
             if len(chunks) == 1:
                 return found
-            codes[rows] = found.codes
+            if found.codes is not wanted.codes:
+                codes[rows] = found.codes
             if scores:
                 all_scores[rows] = found.scores
             if probabilities:
@@ -342,16 +343,15 @@ class Runner:
                 found = Predictions(found.codes.copy(), found.scores, p)
                 self.observer.run(chunk, found, found.scores, self.names.classes.names)
             return found
-        codes = np.empty(chunk.length, dtype=np.int32)
         all_scores = np.zeros((chunk.length if wanted.scores else 0, chunk.classes))
         trials = chunk.trials
         observe = partial(self.observer.bind, self.names.classes.names, p) if wanted.observed else None
         program = Program(
             self.predictor, staged, None, trials.labels, trials.known, chunk.classes,
-            codes, all_scores, chunk, trials.buffered, observer=observe,
+            wanted.codes, all_scores, chunk, trials.buffered, observer=observe,
         )  # fmt: skip
         program.run(trials.buffered, len(trials.labels))
-        return Predictions(codes, all_scores, p)
+        return Predictions(wanted.codes, all_scores, p)
 
     def _count(self, chunk: TrialChunk, found: Predictions) -> None:
         if self.single_run:

@@ -69,6 +69,14 @@ def adapt(form, t, k, q, step, initial, offset, theta, w, z):
 
 
 @dispatched
+def multiply(form, t, k, q, offset, h, mass):
+    """Add z, of which all are -1, 0 or 1, to theta, and multiply the weights (see `linmax.rules.winnow`).
+
+    Returns the sum of the weights; `mass` is their sum before.
+    """
+
+
+@dispatched
 def list_inputs(form, t, offset, index, value, count):
     """List the inputs of trial t, each of which has a weight per class: w[index + c] votes value for class c.
 
@@ -288,6 +296,13 @@ def append_votes(form, t, k, q, offset, index, value, count):
     return getattr(form, "append_votes", form.append_z)(t, k, q, offset, index, value, count)
 
 
+def has_multiply(form: Any) -> bool:
+    """Tell whether a form has `multiply`: all its votes are 0 or 1."""
+    if isinstance(form, Sum):
+        return has_multiply(form.a) and has_multiply(form.b)
+    return hasattr(form, "multiply")
+
+
 class Sum(NamedTuple):
     """The sum of two forms; the weights of the second start at `split`."""
 
@@ -322,6 +337,10 @@ class Sum(NamedTuple):
     def adapt(self, t, k, q, step, initial, offset, theta, w, z):
         adapt(self.a, t, k, q, step, initial, offset, theta, w, z)
         adapt(self.b, t, k, q, step, initial, offset + self.split, theta, w, z)
+
+    def multiply(self, t, k, q, offset, h, mass):
+        mass = multiply(self.a, t, k, q, offset, h, mass)
+        return multiply(self.b, t, k, q, offset + self.split, h, mass)
 
     def list_inputs(self, t, offset, index, value, count):
         count = list_inputs(self.a, t, offset, index, value, count)

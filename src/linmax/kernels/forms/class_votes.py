@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linmax._jit import inline
-from linmax._vectors import WIDTH, like, put, squarable, take
+from linmax._vectors import WIDTH, assign, get_alone, increase, like, put, squarable, take
 from linmax.kernels.forms.base import (
     adapt_eight,
     adapt_one,
@@ -21,6 +21,7 @@ from linmax.kernels.forms.base import (
     without_sketch,
     without_voters,
 )
+from linmax.rules.winnow import multiply_weight
 
 GROUP = 8  # votes whose weights are read side by side, from the first class to the last
 ROWS = 4  # votes whose weights are changed side by side: processors fetch few sequences ahead
@@ -36,12 +37,12 @@ class ConstantVotes(NamedTuple):
 
     def add_scores(self, t, k, w, offset, scores):
         for c in range(k):
-            scores[c] += weight_of(w, offset + c)
+            assign(scores, c, get_alone(scores, c) + weight_of(w, offset + c))
 
     def add_both_scores(self, t, k, w, v, offset, scores, others):
         for c in range(k):
-            scores[c] += weight_of(w, offset + c)
-            others[c] += weight_of(v, offset + c)
+            assign(scores, c, get_alone(scores, c) + weight_of(w, offset + c))
+            assign(others, c, get_alone(others, c) + weight_of(v, offset + c))
 
     def append_z(self, t, k, q, offset, index, value, count):
         for c in range(k):
@@ -52,7 +53,7 @@ class ConstantVotes(NamedTuple):
 
     def add(self, t, k, q, step, offset, w):
         for c in range(k):
-            w[offset + c] += step * q[c]
+            increase(w, offset + c, step * get_alone(q, c))
 
     def add_group_scores(self, t, k, w, offset, scores):
         for c in range(k):
@@ -65,6 +66,11 @@ class ConstantVotes(NamedTuple):
     def adapt(self, t, k, q, step, initial, offset, theta, w, z):
         for c in range(k):
             adapt_one(theta, w, offset + c, q[c], step, initial)
+
+    def multiply(self, t, k, q, offset, h, mass):
+        for c in range(k):
+            mass += multiply_weight(h.p, h.theta, h.w, offset + c, get_alone(q, c))
+        return mass
 
     def list_inputs(self, t, offset, index, value, count):
         index[count] = offset

@@ -21,6 +21,7 @@ from linmax.kernels.forms.base import (
     without_memory,
     without_sketch,
 )
+from linmax.rules.winnow import multiply_weight
 
 BYTE_CLASSES = 128  # whose codes fit into a byte; as a byte without a sign, an abstention is 255
 
@@ -95,6 +96,11 @@ class Hard(NamedTuple):
             adapt_eight(theta, w, offset + i, like(theta, take(z, i)), step, initial)
         for i in range(whole, count):
             adapt_one(theta, w, offset + i, z[i], step, initial)
+
+    def multiply(self, t, k, q, offset, h, mass):
+        for i in range(self.codes.shape[1]):
+            mass += multiply_weight(h.p, h.theta, h.w, offset + i, q[slot(self.codes[t, i])])
+        return mass
 
     def append_new_experts(self, t, k, offset, spoken, index, count):
         for i in range(self.codes.shape[1]):
