@@ -16,6 +16,7 @@ from linmax.service.chunks import Chunk, ChunkNames, make_chunk, read_chunk
 from linmax.service.coded_trials import CodedTrials, read_trials
 from linmax.service.compaction import Compaction
 from linmax.service.database import Database
+from linmax.service.history import History
 from tests.service.api import Api, digest_of
 from tests.service.test_arrow import items_of, send_table
 from tests.service.test_chunks import (
@@ -239,3 +240,60 @@ def test_whole_chunks_are_replayed_unless_they_were_amended(tmp_path: Path) -> N
         assert pieces(api) == [(list, 1), (CodedTrials, ROWS), (list, 100), (list, ROWS - 100)]
 
     run(story, tmp_path)
+
+
+def test_single_labels_of_items_in_chunks_are_read_with_their_codes(tmp_path: Path) -> None:
+    votes, labels = table()
+    expected: list[Any] = []
+
+    def pieces(api: Api) -> list[tuple[type, int]]:
+        database = api.service.database
+        with database.consistent():
+            found = list(read_trials(database, 1, 0, database.last_position(), lambda: 40))
+        return [(type(piece), len(piece)) for piece in found]
+
+    def counted(api: Api) -> tuple[Any, Any]:
+        """The history by item, and as it is read."""
+        database, both = api.service.database, []
+        with database.consistent():
+            for by_item in (True, False):
+                history = History([])
+                for piece in read_trials(database, 1, 0, database.last_position(), lambda: 40):
+                    if isinstance(piece, list):
+                        history.add(piece)
+                    elif by_item or not history.add_coded(piece):
+                        history.add(piece.by_item(database, 1))
+                both.append(history.answer(1000))
+        return both[0], both[1]
+
+    async def story(api: Api) -> None:
+        await begin(api)
+        await send_table(api, "predict", {"id": ids_of("p"), **votes})
+        for row in reversed(range(100)):
+            await api.label(f"p{row}", labels[row])
+        await api.describe()
+        assert pieces(api) == [
+            (list, 40),
+            (CodedTrials, 40),
+            (CodedTrials, 21),
+        ]  # the first was learned alone
+        first, second = counted(api)
+        assert first == second
+        assert first.trials == 101
+        await api.learn("alone", "x", ann="x", bob="y")  # its votes are in no chunk
+        await api.label("p100", labels[100])
+        await api.describe()
+        assert pieces(api)[1:] == [(CodedTrials, 40), (CodedTrials, 21), (list, 2)]
+        assert len(set(map(repr, counted(api)))) == 1
+        await api.label("p50", "y" if labels[50] == "x" else "x", replaces=labels[50])
+        expected.append(await api.digest())
+        assert pieces(api) == [(list, 40), (CodedTrials, 10), (list, 40), (CodedTrials, 11), (list, 2)]
+        assert len(set(map(repr, counted(api)))) == 1
+
+    async def again(api: Api) -> None:
+        assert await api.digest() == expected[0]
+
+    run(story, tmp_path)
+    forget_states(tmp_path)
+    run(again, tmp_path)
+    assert administration.verify(tmp_path, lambda *_: None) == []

@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from linmax.service import replay
-from linmax.service.database import Database
+from linmax.service.database import Database, Written
 from tests.service.api import Api, code, digest_of, serving
 from tests.service.test_amendments import TRIALS, expected, teach
 from tests.service.test_items import run
@@ -198,6 +198,32 @@ def test_predictions_of_a_write_that_fails_are_repeated_without_storing(
         assert (await api.describe())["waiting"] == 0
 
     run(story, tmp_path)
+
+
+def test_a_request_that_is_cancelled_leaves_those_that_wait_for_the_same_write() -> None:
+    async def main() -> None:
+        written, kept = Written(), []
+
+        async def wait(name: str) -> None:
+            await written
+            kept.append(name)
+
+        tasks = [asyncio.create_task(wait(name)) for name in "abc"]
+        await asyncio.sleep(0)
+        tasks[1].cancel()
+        await asyncio.sleep(0)
+        assert not any(task.done() for task in tasks)  # it is on its way to the disk
+        written.set_result(None)
+        await asyncio.wait(tasks)
+        assert (kept, tasks[1].cancelled()) == (["a", "c"], True)
+        given_up = Written()
+        task = asyncio.create_task(asyncio.wait_for(given_up, 10))
+        await asyncio.sleep(0)
+        given_up.withdraw()
+        await asyncio.wait([task])
+        assert task.cancelled()
+
+    asyncio.run(main())
 
 
 def test_a_second_server_on_a_folder_is_refused(tmp_path: Path) -> None:

@@ -135,7 +135,11 @@ def split_lines(body: bytes) -> list[bytes]:
 
 def media_type(request: Request) -> str:
     """Return the type of the body of a request, in lower case."""
-    found: bytes = next((value for name, value in request.scope["headers"] if name == b"content-type"), b"")
+    found = b""
+    for name, value in request.scope["headers"]:
+        if name == b"content-type":
+            found = value
+            break
     return found.partition(b";")[0].strip().lower().decode("latin-1")
 
 

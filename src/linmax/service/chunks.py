@@ -109,8 +109,8 @@ class Chunk:
         blobs = [None if part is None else _little(part).tobytes() for part in self._parts]
         return INSERT_CHUNK, (self.first, self.last, number, encode(self.names), *blobs)
 
-    def item(self, position: int) -> StoredItem:
-        """Return what an event says."""
+    def item(self, position: int, *, probabilities: bool = True) -> StoredItem:
+        """Return what an event says, the probabilities only if they are wanted."""
         if self._classes is None:
             self._keys = list(map(class_key, self.names.classes))
             self._classes = [*self.names.classes, None]
@@ -121,7 +121,7 @@ class Chunk:
             item.votes = {name: classes[code] for name, code in codes if code >= 0}
         if self.labels is not None:
             item.label, item.right = self.label(position), self.is_right(position)
-        if self.probabilities is not None:
+        if probabilities and self.probabilities is not None:
             item.probabilities = dict(zip(self._keys, self.probabilities[row].tolist(), strict=True))
         return item
 
@@ -178,6 +178,21 @@ def _recode(codes: NDArray[Any], names: list[Any], classes: Mapping[Any, int]) -
         return codes.astype(np.int32)
     found = np.array([*places, -1], np.int32)[codes]
     return None if (found == NEW).any() else found
+
+
+def codes_of(names: list[Any], classes: Mapping[Any, int]) -> Codes | None:
+    """Return names as codes; None if one has none, or they are of several kinds.
+
+    Examples
+    --------
+    >>> codes_of(["y", "x", "y"], {"x": 0, "y": 1}), codes_of([True], {1: 0}), codes_of([1, True], {1: 0})
+    (array([1, 0, 1], dtype=int32), None, None)
+    """
+    if len(set(map(type, names))) > 1:
+        return None
+    distinct = list(dict.fromkeys(names))
+    places = {name: place for place, name in enumerate(distinct)}
+    return _recode(np.array([places[name] for name in names]), distinct, classes)
 
 
 def make_chunk(

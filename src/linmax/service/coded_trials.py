@@ -1,17 +1,22 @@
-"""What a fusion learned, read from whole chunks where that is possible, which is faster than by item."""
+"""What a fusion learned, with the votes as codes from chunks where that is possible.
+
+That is faster than by item. The labels are in chunks, too, or came one by one.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax.service.chunks import COLUMNS, FIND_CHUNK, Chunk, read_chunk
+from linmax.service.chunks import COLUMNS, FIND_CHUNK, Chunk, codes_of, read_chunk
+from linmax.service.class_keys import is_class
 from linmax.service.database import Database
-from linmax.service.learned_trials import Trial, trials_of
+from linmax.service.learned_trials import Trial, decode_learned, trials_of
 from linmax.service.schema import LABELLED, LEARNED
 from linmax.service.vote_codes import Codes
 
@@ -29,31 +34,43 @@ SELECT count(*), count(item), min(time), max(time) FROM events
 WHERE position BETWEEN ? AND ? AND fusion = ? AND kind IN ({LABELLED}, {LEARNED}) AND length(body) = 0
 """
 ITEMS = "SELECT item FROM events WHERE position BETWEEN ? AND ? ORDER BY position"
+# the next events that learn, and whether each is a label of its own for votes in a chunk
+SINGLE_LABELS = f"""
+SELECT e.position, e.time, e.body, e.item, e.kind = {LABELLED} AND length(e.body) > 0 AND length(v.body) = 0
+AND NOT EXISTS (SELECT 1 FROM amendments a WHERE a.position = e.position)
+FROM events e LEFT JOIN events v ON v.position = e.item
+WHERE e.fusion = ? AND e.position > ? AND e.position <= ? AND e.kind IN ({LABELLED}, {LEARNED})
+ORDER BY e.position LIMIT ?
+"""
 
 
 class CodedTrials(NamedTuple):
-    """The trials of a chunk, none of which was amended.
+    """Consecutive trials of a fusion, none of which was amended, with their votes in chunks.
 
     Attributes
     ----------
-    chunk : Chunk
-        Their labels and predictions.
-    time : float
-        When they were learned.
+    positions, times : ndarray
+        The positions of the events that taught them, and when that was.
+    labels : Chunk or list
+        The chunk with all labels, or the labels.
+    wrong : ndarray of bool
+        Which predictions were mistakes.
     sources : list of tuple
         Chunks with the votes; of each of them the rows, and which trials these are.
     """
 
-    chunk: Chunk
-    time: float
+    positions: NDArray[np.int64]
+    times: NDArray[np.float64]
+    labels: Chunk | list[Any]
+    wrong: NDArray[np.bool_]
     sources: list[tuple[Chunk, Any, Any]]
 
     def __len__(self) -> int:
-        return len(self.chunk.predictions)
+        return len(self.positions)
 
     def by_item(self, database: Database, number: int) -> list[Trial]:
         """Return the same trials with their names, for a fusion that has no codes for some of them."""
-        return list(trials_of(database, number, self.chunk.first - 1, self.chunk.last))
+        return list(trials_of(database, number, int(self.positions[0]) - 1, int(self.positions[-1])))
 
     def encode(self, experts: Mapping[str, int], classes: Mapping[Any, int]) -> tuple[Codes, Codes] | None:
         """Return votes and labels as codes, -1 for an abstention; None if a name has no code.
@@ -63,7 +80,8 @@ class CodedTrials(NamedTuple):
         experts, classes
             The codes of names.
         """
-        labels = self.chunk.labels_for(classes)
+        given = self.labels
+        labels = given.labels_for(classes) if isinstance(given, Chunk) else codes_of(given, classes)
         if labels is None:
             return None
         if len(self.sources) == 1 and len(self.sources[0][2]) == len(labels):
@@ -96,16 +114,48 @@ def read_trials(
         found = _read_coded(database, number, first, last)
         if found is not None:
             if after < first - 1:
-                yield from _batched(trials_of(database, number, after, first - 1), size)
+                yield from _read_between(database, number, after, first - 1, size)
             yield found
             after = last
     if after < until:
-        yield from _batched(trials_of(database, number, after, until), size)
+        yield from _read_between(database, number, after, until, size)
 
 
-def _batched(trials: Iterator[Trial], size: Callable[[], int]) -> Iterator[list[Trial]]:
-    while found := list(islice(trials, size())):
-        yield found
+def _read_between(
+    database: Database, number: int, after: int, until: int, size: Callable[[], int]
+) -> Iterator[CodedTrials | list[Trial]]:
+    """Yield what was learned between long chunks; after a list, one event tells whether codes fit."""
+    try_codes = True
+    while True:
+        most = size()
+        found = _read_labels(database, number, after, until, most if try_codes else 1)
+        if found is not None and try_codes:
+            yield found
+            after = int(found.positions[-1])
+        try_codes = found is not None
+        if try_codes:
+            continue
+        with contextlib.closing(trials_of(database, number, after, until)) as trials:
+            listed = list(islice(trials, most))
+        if not listed:
+            return
+        yield listed
+        after = listed[-1].position
+
+
+def _read_labels(database: Database, number: int, after: int, until: int, size: int) -> CodedTrials | None:
+    """Return the next trials as far as each has a label of its own and votes in a chunk; None if none has."""
+    found = list(takewhile(lambda row: row[-1], database.rows(SINGLE_LABELS, number, after, until, size)))
+    if not found:
+        return None
+    positions, times, bodies, items, _ = zip(*found, strict=True)
+    sources = _find_sources(database, np.array(items, np.int64))
+    if sources is None:
+        return None
+    learned = list(map(decode_learned, bodies))
+    labels = [one.label for one in learned]
+    wrong = np.array([not is_class(one.prediction, one.label) for one in learned])
+    return CodedTrials(np.array(positions, np.int64), np.array(times), labels, wrong, sources)
 
 
 def _read_coded(database: Database, number: int, first: int, last: int) -> CodedTrials | None:
@@ -116,12 +166,14 @@ def _read_coded(database: Database, number: int, first: int, last: int) -> Coded
     if events != last - first + 1 or begin != end or items not in (0, events):
         return None
     chunk = read_chunk(*database.rows(READ, first)[0])
-    if not items:
-        places = np.arange(events)
-        return CodedTrials(chunk, begin, [(chunk, slice(None), places)])
-    positions = np.array([item for (item,) in database.rows(ITEMS, first, last)], np.int64)
-    sources = _find_sources(database, positions)
-    return None if sources is None else CodedTrials(chunk, begin, sources)
+    sources: list[tuple[Chunk, Any, Any]] | None = [(chunk, slice(None), np.arange(events))]
+    if items:
+        positions = np.array([item for (item,) in database.rows(ITEMS, first, last)], np.int64)
+        sources = _find_sources(database, positions)
+    if sources is None:
+        return None
+    wrong: Any = chunk.predictions != chunk.labels
+    return CodedTrials(np.arange(first, last + 1), np.full(events, begin), chunk, wrong, sources)
 
 
 def _find_sources(database: Database, positions: NDArray[np.int64]) -> list[tuple[Chunk, Any, Any]] | None:

@@ -213,7 +213,7 @@ class Database:
 
     def submit(self, statements: list[Statement]) -> asyncio.Future[None]:
         """Write statements with those of other requests; the future is done when they are on disk."""
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        future = Written()
         self.submit_to(statements, future)
         return future
 
@@ -381,6 +381,17 @@ class Database:
         if self._lock is not None:
             unlock_file(self._lock)
             self._lock.close()
+
+
+class Written(asyncio.Future[None]):
+    """Done when statements are on disk. Who waits for it and is cancelled is so then, and nobody else."""
+
+    def cancel(self, msg: Any = None) -> bool:  # noqa: D102
+        return False
+
+    def withdraw(self) -> None:
+        """Cancel all that wait: nothing will be written."""
+        super().cancel()
 
 
 def _finish(future: asyncio.Future[None], error: Exception | None) -> None:

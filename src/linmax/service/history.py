@@ -124,16 +124,14 @@ class History:
         self._count(votes, labels, wrong, positions, np.array([one.time for one in trials]))
 
     def add_coded(self, trials: CodedTrials) -> bool:
-        """Count the trials of a chunk; False if some of their names are new, or they are too large."""
+        """Count trials with votes as codes; False if some of their names are new, or they are too large."""
         if len(trials) * len(self._experts) > CELLS:
             return False
         found = trials.encode(self._experts, self._classes)
         if found is None:
             return False
-        chunk = trials.chunk
-        positions, times = np.arange(chunk.first, chunk.last + 1), np.full(len(trials), trials.time)
-        wrong: Any = chunk.predictions != chunk.labels
-        self._count(found[0], found[1].astype(np.int64), wrong, positions, times)
+        votes, labels = found
+        self._count(votes, labels.astype(np.int64), trials.wrong, trials.positions, trials.times)
         return True
 
     def _count(

@@ -93,9 +93,11 @@ class Item(msgspec.Struct, eq=False, gc=False):
         """The bytes that it keeps in memory."""
         return self.stored.bytes_per_row if isinstance(self.stored, Chunk) else len(self.stored)
 
-    def read(self) -> StoredItem:
-        """Return the votes and the prediction."""
-        return self.stored.item(self.position) if isinstance(self.stored, Chunk) else decode_item(self.stored)
+    def read(self, *, probabilities: bool = True) -> StoredItem:
+        """Return the votes and the prediction; without its probabilities, that takes less time."""
+        if isinstance(self.stored, Chunk):
+            return self.stored.item(self.position, probabilities=probabilities)
+        return decode_item(self.stored)
 
     @property
     def taught(self) -> bool:
@@ -126,7 +128,7 @@ class Item(msgspec.Struct, eq=False, gc=False):
     async def wait(self) -> None:
         """Wait until what is known about the item is on disk."""
         if self.written is not None:
-            await asyncio.shield(self.written)
+            await self.written
 
 
 class LearnedRun(msgspec.Struct, eq=False):

@@ -16,7 +16,7 @@ from linmax.service.answer_runs import Answer, Run
 from linmax.service.answers import LabelAnswer, PredictAnswer
 from linmax.service.bulk import Bulk, Request, Rows
 from linmax.service.class_keys import class_key, is_class, typed_votes
-from linmax.service.database import Statement
+from linmax.service.database import Statement, Written
 from linmax.service.item_store import Item, ItemStore
 from linmax.service.messages import LabelRequest, LearnRequest, PredictRequest, StoredItem
 from linmax.service.panel import Panel, form_of
@@ -76,7 +76,7 @@ class Items:
             await self.store.wait_for(panel, {request.id})
         async with panel.lock:
             self.panels.check_open(panel)
-            panel.batch = [], asyncio.get_running_loop().create_future()
+            panel.batch = [], Written()
             try:
                 item, answer = await self._process(panel, request, token)
             except ServiceError:
@@ -129,7 +129,7 @@ class Items:
         for answer in answers:
             if isinstance(answer, ServiceError) and answer.status >= 500:
                 raise answer
-        await asyncio.shield(written)
+        await written
         return answers
 
     async def wait(self, rows: Rows, done: list[Done]) -> list[Run]:
@@ -146,7 +146,7 @@ class Items:
     async def _wait_until_written(self, written: asyncio.Future[None] | None, kind: Any) -> None:
         try:
             if written is not None:
-                await (written if written.done() else asyncio.shield(written))
+                await written
         except ServiceError as error:
             if kind is PredictRequest and error.status == 507:
                 raise PanelClosedError from None  # predict again, without storing
@@ -155,7 +155,7 @@ class Items:
     async def _process_all(
         self, panel: Panel, groups: Sequence[Rows], token: Token, statements: Sequence[Statement] = ()
     ) -> list[list[Done]]:
-        panel.batch = [], asyncio.get_running_loop().create_future()
+        panel.batch = [], Written()
         first = panel.batch
         try:
             done = [await self._process_group(panel, rows, token, first, bool(statements)) for rows in groups]
@@ -169,7 +169,7 @@ class Items:
     def _give_up(self, panel: Panel) -> None:
         """Forget the state of a fusion, which may have learned what was not submitted; the log has it."""
         self.panels.discard(panel)
-        panel.batch[1].cancel()
+        panel.batch[1].withdraw()
         self.store.forget(panel)
 
     async def _process_group(
@@ -303,7 +303,7 @@ class Items:
             raise ServiceError(
                 409, "not_labelled", f"the item {request.id} has no label yet; leave out replaces"
             )
-        stored = item.read()
+        stored = item.read(probabilities=False)
         panel.check_label(token, stored.votes, request.label, stored.attributes)
         await self._run(panel, _learn_one, stored, request.label)
         self.store.keep(panel, request.id, item)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -47,7 +47,7 @@ class Trial(NamedTuple):
     attributes: dict[str, Any] | None = None
 
 
-def trials_of(database: Database, number: int, after: int, until: int) -> Iterator[Trial]:
+def trials_of(database: Database, number: int, after: int, until: int) -> Generator[Trial]:
     """Yield what a fusion learned between two positions, as amended since: excluded events are left out."""
     for position, time_, body, votes, label in database.iterate(
         EVENTS, number, after, until, LABELLED, LEARNED

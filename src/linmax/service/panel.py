@@ -11,7 +11,7 @@ from linmax.fusion import Fusion
 from linmax.inputs.abstain import DEFAULT, read_abstain
 from linmax.service import replay
 from linmax.service.class_keys import typed_votes
-from linmax.service.database import Statement
+from linmax.service.database import Statement, Written
 from linmax.service.messages import Expert, FusionSettings, check_name
 from linmax.service.problems import ServiceError
 from linmax.service.tokens import Token
@@ -65,7 +65,7 @@ class Panel:
         self.horizon_time = horizon_time
         self.amendments = 0  # since it was opened
         self.applied = 0  # how many of them the state has
-        self.batch: tuple[list[Statement], asyncio.Future[None]]  # what the requests that run will submit
+        self.batch: tuple[list[Statement], Written]  # what the requests that run will submit
         self.missing: set[str] = set()  # ids that are known not to be in the log, while a batch is processed
         self.quick: set[Any] = set()  # calls of the model that take little time
         self.take(state)

@@ -15,7 +15,7 @@ import msgspec
 from linmax.fusion.model_file import fingerprint
 from linmax.service import replay
 from linmax.service.answers import FusionInfo
-from linmax.service.database import Database, Statement
+from linmax.service.database import Database, Statement, Written
 from linmax.service.messages import FusionSettings
 from linmax.service.panel import Panel
 from linmax.service.problems import ServiceError
@@ -165,7 +165,7 @@ class Panels:
             return found
         if panel.batch[0]:
             self.submit_batch(panel)
-            panel.batch = [], asyncio.get_running_loop().create_future()
+            panel.batch = [], Written()
         found, seconds = await asyncio.to_thread(_timed, call, *values)
         self.check_open(panel)
         if seconds < SLOW:
@@ -180,7 +180,7 @@ class Panels:
         if statements:
             self.database.submit_to(statements, future)
         else:
-            future.cancel()
+            future.withdraw()
 
     def event(
         self, number: int, kind: int, actor: str, id_: str | None, item: int | None, body: Any

@@ -160,7 +160,7 @@ def _advance(
 
 
 def _learn_coded(fusion: Fusion, trials: CodedTrials) -> bool:
-    """Learn the trials of a chunk at once; False if that is not possible."""
+    """Learn trials with votes as codes at once; False if that is not possible."""
     names = fusion.names
     if fusion.needs != {"votes"} or not names.experts.names or not names.classes.names:
         return False
