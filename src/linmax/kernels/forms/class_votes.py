@@ -161,6 +161,12 @@ class SplitVotes(NamedTuple):
 
 
 @inline
+def group_of(size, k, count):
+    """Return how many of `count` votes are read or changed side by side: all, if a vector has all classes."""
+    return size if k > WIDTH else max(count, 1)
+
+
+@inline
 def large_blocks(q, begin, end, least):
     """Return a bit for each eight classes: 0 if all have a smaller share in z than `least`."""
     bits = 0
@@ -181,8 +187,9 @@ class PerClassVotes(NamedTuple):
 
     def add_scores(self, t, k, w, offset, scores):
         count = n_entries(self.votes, t)
-        for first in range(0, count, GROUP):
-            last = min(first + GROUP, count)
+        group = group_of(GROUP, k, count)
+        for first in range(0, count, group):
+            last = min(first + group, count)
             for b in range(0, k, WIDTH):
                 sums = take(scores, b)
                 for j in range(first, last):
@@ -201,11 +208,12 @@ class PerClassVotes(NamedTuple):
 
     def adapt(self, t, k, q, step, initial, offset, theta, w, z):
         count = n_entries(self.votes, t)
+        rows = group_of(ROWS, k, count)
         for begin in range(0, k, SPAN):
             end = min(begin + SPAN, k)
             large = large_blocks(q, begin, end, smallest_share(k))
-            for first in range(0, count * (large != 0), ROWS):
-                last = min(first + ROWS, count)
+            for first in range(0, count * (large != 0), rows):
+                last = min(first + rows, count)
                 for b in range(begin, end, WIDTH):
                     if (large >> (b - begin) // WIDTH) & 1:
                         shares = like(theta, take(q, b))
