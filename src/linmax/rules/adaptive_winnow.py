@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from linmax.rules.base import MOVED, MOVED_AND_SETTLE, SCALE, Rule
-from linmax.rules.winnow import FAR, HIGH, LOST, MASS, PEAK, SHIFT, Winnow
+from linmax.rules.base import Rule
+from linmax.rules.winnow import FAR, MASS, SHIFT, Winnow, end_update
 from linmax.validation import is_finite, require
 
 RATE = 1  # in p; p[0], the eta of Winnow, is 1: theta holds whole exponents
@@ -75,12 +75,7 @@ class AdaptiveWinnow(Rule):
             w[i] = math.exp(min(theta[i] - shift, FAR))
             mass += w[i] - before
         s[COUNT] += 1.0
-        s[MASS] = mass
-        if mass > HIGH or mass < LOST * s[PEAK]:
-            return MOVED_AND_SETTLE
-        s[PEAK] = max(s[PEAK], mass)
-        s[SCALE] = 1.0 / mass
-        return MOVED
+        return end_update(s, mass)
 
     join = staticmethod(Winnow.join)
     settle = staticmethod(Winnow.settle)

@@ -4,14 +4,9 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from linmax.rules.base import MOVED, MOVED_AND_SETTLE, SCALE, Rule, check_start
+from linmax.rules.base import SCALE, Rule, check_start
+from linmax.rules.winnow import ETA, FAR, MASS, PEAK, SHIFT, end_update  # MASS: here, the sum of cosh
 from linmax.validation import is_finite, require
-
-ETA = 0  # in p
-MASS, SHIFT, PEAK = 2, 3, 4  # in s: the sum of cosh, the exponent that is subtracted, the largest sum so far
-HIGH = 1e130
-FAR = 600.0
-LOST = 2.0**-16
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,12 +93,7 @@ class BalancedWinnow(Rule):
             down = math.exp(min(-x - shift, FAR))
             w[i] = (up - down) / 2.0
             mass += (up + down) / 2.0 - before
-        s[MASS] = mass
-        if mass > HIGH or mass < LOST * s[PEAK]:
-            return MOVED_AND_SETTLE
-        s[PEAK] = max(s[PEAK], mass)
-        s[SCALE] = 1.0 / mass
-        return MOVED
+        return end_update(s, mass)
 
     @staticmethod
     def settle(p: Any, s: Any, theta: Any, w: Any, spoken: Any) -> None:
