@@ -335,11 +335,10 @@ def reach(function: Callable[..., Any], signature: Any) -> Any:
 
 def parameters(values: tuple[Any, ...]) -> np.ndarray:
     """Return a rule's parameters as an array; a function becomes its address, which is exact in a float."""
-    functions = {i: reach(value, LINK) for i, value in enumerate(values) if callable(value)}
-    kind = object if any(map(callable, functions.values())) else np.float64
-    return np.array(
-        [functions.get(i, value) for i, value in enumerate(values)] if functions else values, kind
-    )
+    if not any(map(callable, values)):
+        return np.array(values, np.float64)
+    reached = [reach(value, LINK) if callable(value) else float(value) for value in values]
+    return np.array(reached, dtype=object if any(map(callable, reached)) else np.float64)
 
 
 def _function_at(signature: Any) -> Callable[[Any], Any]:

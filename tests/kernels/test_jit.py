@@ -124,7 +124,11 @@ def test_a_second_process_loads_kernels_from_disk_and_an_edited_form_is_never_ru
 def test_other_parameters_and_other_rules_compile_no_kernel() -> None:
     votes, labels = majority(200, noise=0.1)
     for first, others in (
-        (Winnow(1.2), (Winnow(1.3), Alma(3.5, alpha=0.9), QuasiAdditive("square"), Logistic(decay="sqrt"))),
+        (Winnow(1.2), (Winnow(1.3), Winnow(1.05, slack=0.1, ties=True))),
+        (
+            Alma(3.5, alpha=0.9),
+            (QuasiAdditive("square"), Logistic(decay="sqrt"), Winnow(1.2, rivals="violators")),
+        ),
         (
             Perceptron(),
             (Perceptron(slack=0.5), Perceptron(rivals="violators"), Logistic(0.3), Averaged(Logistic())),

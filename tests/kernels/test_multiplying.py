@@ -12,7 +12,7 @@ import pytest
 from linmax import Averaged, Fusion, Triplets, Winnow, _jit, register
 from linmax.experts import Votes
 from linmax.rules.base import SCALARS
-from linmax.rules.winnow import PAUSE, POWERS, SHIFT, count_steps
+from linmax.rules.winnow import PAUSE, POWERS, SHIFT, count_safe_updates
 from linmax.runtime import rule_run
 
 State = dict[str, np.ndarray]
@@ -116,13 +116,13 @@ def test_shifted_exponents_are_computed(monkeypatch: Any) -> None:
 
 def test_steps_are_counted_up_to_the_largest_power() -> None:
     p, s = np.array(Winnow(1.2).parameters()), np.zeros(SCALARS)
-    assert count_steps(p, s, np.array([0.0, 12.0, -500.0])) == POWERS - 500
-    assert count_steps(p, s, np.zeros(0)) == POWERS
+    assert count_safe_updates(p, s, np.array([0.0, 12.0, -500.0])) == POWERS - 500
+    assert count_safe_updates(p, s, np.zeros(0)) == POWERS
     for theta in ([float(POWERS)], [0.5], [1e300], [-math.inf], [math.nan]):
-        assert count_steps(p, s, np.array(theta)) == -PAUSE
-    assert count_steps(p[:1], s, np.zeros(3)) == -PAUSE  # no powers
+        assert count_safe_updates(p, s, np.array(theta)) == -PAUSE
+    assert count_safe_updates(p[:1], s, np.zeros(3)) == -PAUSE  # no powers
     s[SHIFT] = 1.0
-    assert count_steps(p, s, np.zeros(3)) == -PAUSE
+    assert count_safe_updates(p, s, np.zeros(3)) == -PAUSE
 
 
 def test_a_subclass_that_replaces_update_is_called() -> None:

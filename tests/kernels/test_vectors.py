@@ -15,6 +15,7 @@ from linmax._vectors import (
     assign,
     exponents,
     get,
+    get_alone,
     increase,
     like,
     mantissas,
@@ -65,6 +66,7 @@ def operate(a, b, positive, x, whole, doubles, out, wide_out, numbers):
     put(wide_out, 64, log_of(d))
     numbers[0] = total(v)
     numbers[1] = get(a, 5)
+    numbers[2] = get_alone(b, 7)
     assign(out, 128, x)
     increase(out, 128, v_sum(a))
     increase(out, 129, x)
@@ -97,7 +99,7 @@ def test_every_operation_on_vectors_is_the_same_compiled(bits: int, data: st.Dat
     results = []
     for run in (kernel, kernel.python):
         out, wide_out = np.zeros(17 * WIDTH, dtype=a.dtype), np.zeros(9 * WIDTH)
-        single = np.zeros(2)
+        single = np.zeros(3)
         with np.errstate(all="ignore"):
             run(a, b, positive, x, whole, doubles, out, wide_out, single)
         results.append([out, wide_out, single])

@@ -26,7 +26,7 @@ from linmax.kernels.update import (
     score_classes_with_both,
 )
 from linmax.rules.base import MOVED, OWN, SCALE, SLACK, SOFTMAX
-from linmax.rules.winnow import MASS, count_steps, end_update
+from linmax.rules.winnow import MASS, count_safe_updates, end_update
 
 
 @dispatched_inline
@@ -119,15 +119,15 @@ class Multiplying(NamedTuple):
 
     Parameters
     ----------
-    steps : ndarray of shape (2,), int64
-        How many updates can use `multiply`; below 0, after how many that is looked at again. And the number
-        of updates when that was so: another kernel may have made some since.
+    safe_updates : ndarray of shape (2,), int64
+        How many more updates can use `multiply`; if negative, after how many it is counted again. Then the
+        number of all updates so far: if it differs, another kernel has made some, and it is counted again.
     """
 
     update: int
     join: int
     settle: int
-    steps: np.ndarray
+    safe_updates: np.ndarray
     margin: int
     counts_steps: int
     rivals: int
@@ -142,18 +142,18 @@ class Multiplying(NamedTuple):
 
     def update_weights(self, form, t, k, q, h, average, work, moves):
         """theta += z; w = exp(eta theta)."""
-        if self.steps[0] == 0 or self.steps[1] != moves:
-            self.steps[0] = count_steps(h.p, h.s, h.theta)
-        self.steps[1] = moves + 1
-        if self.steps[0] < 0:
-            self.steps[0] += 1
+        if self.safe_updates[0] == 0 or self.safe_updates[1] != moves:
+            self.safe_updates[0] = count_safe_updates(h.p, h.s, h.theta)
+        self.safe_updates[1] = moves + 1
+        if self.safe_updates[0] < 0:
+            self.safe_updates[0] += 1
             call_update(form, t, k, q, h, average, work, self)
             return
-        self.steps[0] -= 1
+        self.safe_updates[0] -= 1
         if end_update(h.s, multiply(form, t, k, q, 0, h, h.s[MASS])) != MOVED:
             settle = settle_at(self.settle)
             settle(h.p, h.s, h.theta, h.w, h.spoken)
-            self.steps[0] = 0
+            self.safe_updates[0] = 0
 
 
 @separate

@@ -18,7 +18,7 @@ MASS, SHIFT, PEAK = 2, 3, 4
 HIGH = 1e130  # S is recomputed above this, far from overflow
 FAR = 600.0  # the largest exponent; one large vote may reach it, and S is recomputed then
 LOST = 2.0**-16  # S is recomputed below this part of its peak: cancellation costs at most 16 of 53 bits
-PAUSE = 512  # updates until `count_steps` is asked again, if it was in vain
+PAUSE = 512  # updates until `count_safe_updates` is called again, if there were none
 
 
 @functools.lru_cache(maxsize=64)
@@ -28,10 +28,10 @@ def _with_powers(eta: float) -> tuple[float, ...]:
 
 
 @separate
-def count_steps(p: Any, s: Any, theta: Any) -> int:
-    """Return after how many updates by -1, 0 and 1 all exponents are still those of powers in `p`.
+def count_safe_updates(p: Any, s: Any, theta: Any) -> int:
+    """Return how many updates by -1, 0 or 1 are possible before an exponent may leave the powers in `p`.
 
-    If they are not so now, it is -PAUSE.
+    It is -PAUSE if one is outside of them now.
     """
     if s[SHIFT] != 0.0 or len(p) <= POWER_0 + POWERS:  # a subclass may have none
         return -PAUSE

@@ -90,7 +90,7 @@ class RuleRun:
         self.sources = sources
         self.averages = False
         self.in_place = self.multiplies = self.sparse = False  # sparse: weights may be stored in blocks
-        self.steps = np.zeros(2, dtype=np.int64)  # see `Multiplying`
+        self.safe_updates = np.zeros(2, dtype=np.int64)  # see `Multiplying`
         self.group: RuleGroup | None = None
         self.table: WeightBlocks | None = None
         base.try_rule(rule)
@@ -278,7 +278,7 @@ class RuleRun:
         if not self.multiplies or not has_multiply(form):
             return trial.run.stage(form, labels, known, *state, outputs)
         h, average, _, work, settings, counts = state
-        multiplying = multiplying_settings(settings, self.steps)
+        multiplying = multiplying_settings(settings, self.safe_updates)
         return in_place.run.stage(form, labels, known, h, average, work, multiplying, counts, outputs)
 
     def recycling_buffer(self, trials: TrialSequence, form: Any) -> Buffer | NoBuffer:
@@ -334,7 +334,7 @@ class RuleRun:
         twin.columns = {name: column.copy() for name, column in self.columns.items()}
         twin.table = self.table and self.table.twin()
         twin.counts, twin.s, twin.total = self.counts.copy(), self.s.copy(), self.total.copy()
-        twin.steps = np.zeros_like(self.steps)
+        twin.safe_updates = np.zeros_like(self.safe_updates)
         if self.sources.stateful:
             twin.sources = self.sources.twin()
         return twin
@@ -393,7 +393,7 @@ class RuleRun:
             c = self.columns
             c["past"] -= c["w"] * c["since"]
             c["since"][:] = 0.0
-        self.steps[:] = 0
+        self.safe_updates[:] = 0
         self.s[:], self.total[:], self.counts[:KEPT] = state["s"], state["total"], state["counts"]
         self.counts[SILENT] = self.active - int(state["spoken"].sum())
         if self.in_place:

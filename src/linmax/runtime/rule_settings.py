@@ -81,9 +81,9 @@ def adding_settings(rule: Any, averages: bool) -> Adding | Adapting:
     return Adding(float(step.size), *options)
 
 
-def multiplying_settings(settings: RunSettings, steps: np.ndarray) -> Multiplying:
+def multiplying_settings(settings: RunSettings, safe_updates: np.ndarray) -> Multiplying:
     """Return the settings for `kernels/in_place.py` of a rule that multiplies."""
     return Multiplying(
-        settings.update, settings.join, settings.settle, steps,
+        settings.update, settings.join, settings.settle, safe_updates,
         margin=0, counts_steps=0, rivals=settings.rivals, tracks_new_experts=1, averages=0,
     )  # fmt: skip

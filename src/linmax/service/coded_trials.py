@@ -124,16 +124,13 @@ def read_trials(
 def _read_between(
     database: Database, number: int, after: int, until: int, size: Callable[[], int]
 ) -> Iterator[CodedTrials | list[Trial]]:
-    """Yield what was learned between long chunks; after a list, one event tells whether codes fit."""
-    try_codes = True
+    """Yield what was learned between long chunks, with codes where the next trials have them."""
     while True:
         most = size()
-        found = _read_labels(database, number, after, until, most if try_codes else 1)
-        if found is not None and try_codes:
-            yield found
-            after = int(found.positions[-1])
-        try_codes = found is not None
-        if try_codes:
+        coded = _read_labels(database, number, after, until, most)
+        if coded is not None:
+            yield coded
+            after = int(coded.positions[-1])
             continue
         with contextlib.closing(trials_of(database, number, after, until)) as trials:
             listed = list(islice(trials, most))
@@ -144,10 +141,13 @@ def _read_between(
 
 
 def _read_labels(database: Database, number: int, after: int, until: int, size: int) -> CodedTrials | None:
-    """Return the next trials as far as each has a label of its own and votes in a chunk; None if none has."""
-    found = list(takewhile(lambda row: row[-1], database.rows(SINGLE_LABELS, number, after, until, size)))
-    if not found:
+    """Return the next trials as far as each has a label of its own and votes in a chunk.
+
+    None if the next one has not; only that one is looked at then.
+    """
+    if not any(fits for *_, fits in database.rows(SINGLE_LABELS, number, after, until, 1)):
         return None
+    found = list(takewhile(lambda row: row[-1], database.rows(SINGLE_LABELS, number, after, until, size)))
     positions, times, bodies, items, _ = zip(*found, strict=True)
     sources = _find_sources(database, np.array(items, np.int64))
     if sources is None:

@@ -384,7 +384,7 @@ class Database:
 
 
 class Written(asyncio.Future[None]):
-    """Done when statements are on disk. Who waits for it and is cancelled is so then, and nobody else."""
+    """Done when statements are on disk; a task that is cancelled while it waits cancels no other task."""
 
     def cancel(self, msg: Any = None) -> bool:  # noqa: D102
         return False
