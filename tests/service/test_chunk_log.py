@@ -228,7 +228,7 @@ def test_whole_chunks_are_replayed_unless_they_were_amended(tmp_path: Path) -> N
     def pieces(api: Api) -> list[tuple[type, int]]:
         database = api.service.database
         with database.consistent():
-            found = list(read_trials(database, 1, 0, database.last_position(), lambda: 100))
+            found = list(read_trials(database, 1, 0, database.last_position(), 100, 100))
         return [(type(piece), len(piece)) for piece in found]
 
     async def story(api: Api) -> None:
@@ -249,7 +249,7 @@ def test_single_labels_of_items_in_chunks_are_read_with_their_codes(tmp_path: Pa
     def pieces(api: Api) -> list[tuple[type, int]]:
         database = api.service.database
         with database.consistent():
-            found = list(read_trials(database, 1, 0, database.last_position(), lambda: 40))
+            found = list(read_trials(database, 1, 0, database.last_position(), 40, 40))
         return [(type(piece), len(piece)) for piece in found]
 
     def counted(api: Api) -> tuple[Any, Any]:
@@ -258,7 +258,7 @@ def test_single_labels_of_items_in_chunks_are_read_with_their_codes(tmp_path: Pa
         with database.consistent():
             for by_item in (True, False):
                 history = History([])
-                for piece in read_trials(database, 1, 0, database.last_position(), lambda: 40):
+                for piece in read_trials(database, 1, 0, database.last_position(), 40, 40):
                     if isinstance(piece, list):
                         history.add(piece)
                     elif by_item or not history.add_coded(piece):

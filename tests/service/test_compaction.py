@@ -13,6 +13,7 @@ import pytest
 
 from linmax.service import replay
 from linmax.service.compaction import Compaction
+from linmax.service.history import Histories
 from linmax.service.problems import ServiceError
 from tests.service.api import Api, code, digest_of, serving
 from tests.service.test_amendments import TRIALS, expected, teach
@@ -68,6 +69,31 @@ def test_events_before_the_horizon_are_gone_and_the_state_is_the_same(tmp_path: 
     run(story, tmp_path)
     run(later, tmp_path)
     run(lambda api: check_digest(api, [*(t[1:] for t in TRIALS), *[({"ann": "y"}, "x")] * 2]), tmp_path)
+
+
+@pytest.mark.parametrize("meanwhile", [False, True])
+def test_a_history_that_has_not_counted_what_is_compacted_starts_at_the_horizon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, meanwhile: bool
+) -> None:
+    async def story(api: Api) -> None:
+        await teach(api)
+        assert (await api("GET", "/v1/fusions/spam/history")).json()["trials"] == 40
+        for number in range(10):
+            await api.learn(f"new {number}", "x", ann="y")
+        loop, advance = asyncio.get_running_loop(), Histories._advance
+
+        def advance_late(*values: Any) -> Any:
+            monkeypatch.setattr(Histories, "_advance", advance)
+            assert asyncio.run_coroutine_threadsafe(compact(api, last="new 5"), loop).result() > 0
+            return advance(*values)
+
+        if meanwhile:
+            monkeypatch.setattr(Histories, "_advance", advance_late)
+        else:
+            assert await compact(api, last="new 5") > 0
+        assert (await api("GET", "/v1/fusions/spam/history")).json()["trials"] == 50
+
+    run(story, tmp_path)
 
 
 async def check_digest(api: Api, trials: list[Any]) -> None:

@@ -158,6 +158,26 @@ def test_the_history_follows_labels_amendments_and_restarts(
     run(later, tmp_path)
 
 
+def test_no_transaction_is_open_in_the_pauses_of_counting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(histories, "GENTLE", 3)
+
+    async def story(api: Api) -> None:
+        await teach(api)
+        database, open_ = api.service.database, []
+
+        def pause(seconds: float) -> None:
+            open_.append(database._reader().in_transaction)
+
+        monkeypatch.setattr(histories.time, "sleep", pause)
+        await api.service.histories.update(await api.service.panels.open("spam"))
+        assert open_
+        assert not any(open_)
+
+    run(story, tmp_path)
+
+
 def test_histories_asked_for_while_labels_come_are_of_one_moment(tmp_path: Path) -> None:
     async def story(api: Api) -> None:
         await api.create()

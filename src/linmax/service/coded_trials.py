@@ -6,7 +6,7 @@ That is faster than by item. The labels are in chunks, too, or came one by one.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Generator, Mapping
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
@@ -97,9 +97,11 @@ class CodedTrials(NamedTuple):
 
 
 def read_trials(
-    database: Database, number: int, after: int, until: int, size: Callable[[], int]
-) -> Iterator[CodedTrials | list[Trial]]:
+    database: Database, number: int, after: int, until: int, size: int, coded: int
+) -> Generator[CodedTrials | list[Trial]]:
     """Yield what `trials_of` does, in pieces; `Database.consistent` holds meanwhile.
+
+    Whoever takes the first piece only reads no more than that.
 
     Parameters
     ----------
@@ -107,33 +109,32 @@ def read_trials(
         The log, and the number of the fusion.
     after, until
         Positions in the log.
-    size
-        Returns the most trials of the next list.
+    size, coded
+        The most trials of a list, and the most labels of their own that are read together with codes.
     """
-    for first, last in database.rows(CHUNKS, number, after, until):
+    for first, last in database.iterate(CHUNKS, number, after, until):
         found = _read_coded(database, number, first, last)
         if found is not None:
             if after < first - 1:
-                yield from _read_between(database, number, after, first - 1, size)
+                yield from _read_between(database, number, after, first - 1, size, coded)
             yield found
             after = last
     if after < until:
-        yield from _read_between(database, number, after, until, size)
+        yield from _read_between(database, number, after, until, size, coded)
 
 
 def _read_between(
-    database: Database, number: int, after: int, until: int, size: Callable[[], int]
-) -> Iterator[CodedTrials | list[Trial]]:
+    database: Database, number: int, after: int, until: int, size: int, coded: int
+) -> Generator[CodedTrials | list[Trial]]:
     """Yield what was learned between long chunks, with codes where the next trials have them."""
     while True:
-        most = size()
-        coded = _read_labels(database, number, after, until, most)
-        if coded is not None:
-            yield coded
-            after = int(coded.positions[-1])
+        labels = _read_labels(database, number, after, until, coded)
+        if labels is not None:
+            yield labels
+            after = int(labels.positions[-1])
             continue
         with contextlib.closing(trials_of(database, number, after, until)) as trials:
-            listed = list(islice(trials, most))
+            listed = list(islice(trials, size))
         if not listed:
             return
         yield listed

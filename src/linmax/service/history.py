@@ -37,7 +37,8 @@ AND position > (SELECT horizon FROM fusions WHERE fusions.fusion = histories.fus
 """
 MAX_POINTS = 1000  # of one history
 CHUNK = 2000  # trials that are counted at once
-GENTLE, PAUSE = 100, 0.01  # trials, and seconds between them, while nobody waits for a history
+# while nobody waits for a history: trials counted at once by item and with codes, and seconds between them
+GENTLE, GENTLE_CODED, PAUSE = 100, 1000, 0.01
 CELLS = 4_000_000  # of a table of trials and experts that is held in memory
 STORE_EVERY = 10_000  # trials after which a history is worth storing
 KEEP_EVERY = 100_000  # of the stored histories of so many trials, the last one stays
@@ -154,7 +155,7 @@ class History:
         counts["trials"], counts["position"] = numbers[kept], positions[kept]
         counts["best_expert"] = numbers[kept] - (correct.max(axis=1) if correct.shape[1] else 0)
         table = np.column_stack([counts[name] for name in COLUMNS])
-        self._last, self._last_time = table[-1], float(times[-1])
+        self._last, self._last_time, self.position = table[-1], float(times[-1]), int(positions[-1])
         self._expert_correct = correct[-1]
         self._points = np.concatenate((self._points, table[:-1]))
         self._times = np.concatenate((self._times, times[kept[:-1]]))
@@ -303,23 +304,28 @@ class Histories:
         return INSERT, (panel.number, position, history.trials, history.to_bytes())
 
     async def _current(self, panel: Panel, *, gently: bool = False) -> History:
-        """Return the history of all that is on disk; amendments that come meanwhile start it anew."""
+        """Return the history of all that is on disk.
+
+        Amendments that come meanwhile start it anew, and so does a compaction, which may have removed events
+        that were not counted yet.
+        """
         while True:
             await self._panels.flush()
             self._panels.check_open(panel)
-            amendments = panel.amendments
-            known, history = self._kept.get(panel, (amendments, None))
+            amendments, horizon = panel.amendments, panel.horizon
+            known, kept = self._kept.pop(panel, (amendments, None))
+            usable = kept is not None and known == amendments and kept.position >= horizon
             until = self._database.last_position()
-            stored = await asyncio.to_thread(
-                self._advance, panel, history if known == amendments else None, until, gently
+            history, statements = await asyncio.to_thread(
+                self._advance, panel, kept if usable else None, until, gently
             )
-            if panel.amendments == amendments:
+            if (panel.amendments, panel.horizon) == (amendments, horizon):
                 break
-        self._kept[panel] = amendments, stored[0]
-        if stored[1]:
+        self._kept[panel] = amendments, history
+        if statements:
             with contextlib.suppress(ServiceError):  # the log has it, too
-                await self._panels.submit(stored[1])
-        return stored[0]
+                await self._panels.submit(statements)
+        return history
 
     def _advance(
         self, panel: Panel, history: History | None, until: int, gently: bool = False
@@ -329,9 +335,7 @@ class Histories:
             found = self._database.rows(LAST_STORED, panel.number, until)
             history = History.from_bytes(found[0][0]) if found else History(panel.settings.classes or [])
         before = history.trials
-        with self._database.consistent():
-            self._read(panel.number, history, until, gently)
-        history.position = until
+        self._read(panel.number, history, until, gently)
         if history.trials // STORE_EVERY == before // STORE_EVERY:
             return history, []
         row = panel.number, until, history.trials, history.to_bytes()
@@ -339,20 +343,30 @@ class Histories:
         return history, [(THIN, thin), (INSERT, row)]
 
     def _read(self, number: int, history: History, until: int, gently: bool) -> None:
-        """Count the events after those of a history."""
+        """Count the events after those of a history.
 
-        def is_gentle() -> bool:
-            return gently and not self._asked
-
-        after = history.position
-        for trials in read_trials(
-            self._database, number, after, until, lambda: GENTLE if is_gentle() else CHUNK
-        ):
-            if not isinstance(trials, CodedTrials):
-                history.add(trials)
-            elif not history.add_coded(trials):
-                history.add(trials.by_item(self._database, number))
+        Each piece is read in a transaction of its own: while one is open, the log grows that SQLite writes
+        before the database, and every commit takes longer.
+        """
+        while history.position < until:
+            gentle = gently and not self._asked
+            with self._database.consistent():
+                sizes = (GENTLE, GENTLE_CODED) if gentle else (CHUNK, CHUNK)
+                self._count_next(number, history, until, *sizes)
             if self._panels.closing:
                 raise InterruptedError("the server stops")
-            if is_gentle():
+            if gentle and history.position < until:
                 time.sleep(PAUSE)
+
+    def _count_next(self, number: int, history: History, until: int, *sizes: int) -> None:
+        """Count the next events of a history; the last of them, or `until`, is its position then."""
+        pieces = read_trials(self._database, number, history.position, until, *sizes)
+        with contextlib.closing(pieces):
+            trials = next(pieces, None)
+        if trials is None:
+            history.position = until
+            return
+        if not isinstance(trials, CodedTrials):
+            history.add(trials)
+        elif not history.add_coded(trials):
+            history.add(trials.by_item(self._database, number))

@@ -140,7 +140,7 @@ def _advance(
         fusion = from_bytes(model, f"the model that was uploaded at position {at}")
         state = State(fusion, at, at, state.snapshot, state.learned + 1)
     fusion, learned, left_out = state.fusion, state.learned, list(state.left_out)
-    for trials in read_trials(database, number, state.position, until, lambda: CHUNK):
+    for trials in read_trials(database, number, state.position, until, CHUNK, CHUNK):
         count = len(trials)
         if isinstance(trials, CodedTrials):
             if _learn_coded(fusion, trials):

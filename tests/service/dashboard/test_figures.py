@@ -106,6 +106,18 @@ def test_trust_is_that_of_a_session_with_the_same_labels(tmp_path: Path) -> None
     run(story, tmp_path)
 
 
+def test_trust_that_has_not_learned_what_is_compacted_starts_at_the_horizon(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        await teach(api, 30)
+        await api("GET", f"{SHOWN}/trust")
+        await teach(api, 60, first=30)
+        await compact(api, last="060")
+        check_trust((await api("GET", f"{SHOWN}/trust")).json(), made(90))
+
+    run(story, tmp_path)
+
+
 def check_trust(answer: dict[str, Any], trials: list[Any], fusion: Fusion | None = None) -> None:
     """The last point is the trust of a session that has learned the trials, on the last ones of them."""
     fusion = fusion or Fusion(LEARNER)

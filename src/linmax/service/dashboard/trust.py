@@ -94,6 +94,11 @@ class TrustHistory:
         self._state = replay.State(replay.new_fusion(settings), 0, 0, 0, 0)
         self._uploaded = 0  # the position of the model that it begins with
 
+    @property
+    def position(self) -> int:
+        """The position up to which it has read the log."""
+        return self._state.position
+
     def start(self, until: int) -> None:
         """Begin with the snapshots that are stored, or with the first event if there are none."""
         for position, model in self._database.rows(replay.LAST_UPLOAD, self._number, 0, until):
@@ -243,10 +248,12 @@ class TrustHistories:
         async with self._lock:
             await self._panels.flush()
             self._panels.check_open(panel)
-            amendments = panel.amendments
-            known, history = self._kept.get(panel, (amendments, None))
-            found = await asyncio.to_thread(self._update, panel, history if known == amendments else None)
-            self._kept[panel] = amendments, found
+            state = panel.amendments, panel.horizon
+            known, kept = self._kept.pop(panel, (0, None))
+            usable = kept is not None and known == panel.amendments and kept.position >= panel.horizon
+            found = await asyncio.to_thread(self._update, panel, kept if usable else None)
+            if state == (panel.amendments, panel.horizon):
+                self._kept[panel] = panel.amendments, found
             return found.answer()
 
     def _update(self, panel: Panel, history: TrustHistory | None) -> TrustHistory:
