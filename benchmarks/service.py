@@ -223,9 +223,9 @@ def echo_rate(connections: int, seconds: int) -> Rate:
 def measure_single(learner: str | None, connections: int, seconds: int, items: int) -> dict[str, Rate]:
     """Measure single requests, each acknowledged after it is on disk."""
     found: dict[str, Rate] = {}
+    predict, label = FUSION + "/predict", FUSION + "/labels"
     with tempfile.TemporaryDirectory() as name, serving(Path(name)) as server:
         create(server, learner)
-        predict, label = FUSION + "/predict", FUSION + "/labels"
         found["predict"] = measure(server, to(predict, make_items(items, "p")), connections, seconds)
         waiting = make_items(items, "w")
         send_lines(server, "predict", waiting)
@@ -234,9 +234,16 @@ def measure_single(learner: str | None, connections: int, seconds: int, items: i
         send_lines(server, "predict", waiting)
         both = mix(to(predict, make_items(items, "m")), to(label, labels_of(waiting)))
         found["half and half"] = measure(server, both, connections, seconds)
+    waiting = make_items(items, "w")
+    with tempfile.TemporaryDirectory() as name:
+        with serving(Path(name)) as server:
+            create(server, learner)
+            send_lines(server, "predict", waiting)
+        with serving(Path(name)) as server:
+            late = to(label, labels_of(waiting))
+            found["label by id, of items on disk"] = measure(server, late, connections, seconds)
     with tempfile.TemporaryDirectory() as name, serving(Path(name), DELAY) as server:
         create(server, learner)
-        waiting = make_items(items, "w")
         send_lines(server, "predict", waiting)
         both = mix(to(predict, make_items(items, "m")), to(label, labels_of(waiting)))
         found[f"half and half, {1000 * DELAY:.0f} ms more per commit, {MANY} connections"] = measure(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from linmax.service import administration, item_store
+from linmax.service.chunks import Chunk
 from linmax.service.events import AFTER, format_event
 from linmax.service.export import export
 from tests.helpers.examples import EVERYTHING
@@ -225,6 +227,44 @@ def test_repeats_are_recognised_wherever_the_items_are(
     run(story, tmp_path)
     if where == "restarted":
         run(check, tmp_path)
+
+
+def test_labels_of_items_that_are_only_in_the_log_come_in_any_order(tmp_path: Path) -> None:
+    (votes, labels), (more, others) = table(), table(seed=1)
+    items = {**dict(zip(ids_of("p"), items_of(votes), strict=True)),
+             **dict(zip(ids_of("q"), items_of(more), strict=True))}  # fmt: skip
+    truth = dict(zip([*ids_of("p"), *ids_of("q")], [*labels, *others], strict=True))
+    order = list(items)
+    random.Random(0).shuffle(order)
+    single, bulk = order[:20], order[20:-40]  # the last ones get no label
+    answers: list[Any] = []
+
+    async def predict(api: Api) -> None:
+        await begin(api)
+        await send_table(api, "predict", {"id": ids_of("p"), **votes})
+        await send_table(api, "predict", {"id": ids_of("q"), **more})
+
+    async def label(api: Api) -> None:
+        for id_ in single:
+            assert (await api.label(id_, truth[id_])).status_code == 200
+        columns = {"id": bulk, "label": [truth[id_] for id_ in bulk]}
+        answers.append(await send_table(api, "labels", columns))
+        assert {type(one["right"]) for one in answers[0]} == {bool}
+        kept = [item for item in api.service.items.store._recent.values() if isinstance(item.stored, Chunk)]
+        assert sum({id(item.stored): item.stored.nbytes for item in kept}.values()) <= sum(
+            item.size + 1 for item in kept
+        )  # no item keeps the memory of others
+
+    async def repeat(api: Api) -> None:
+        columns = {"id": bulk, "label": [truth[id_] for id_ in bulk]}
+        assert await send_table(api, "labels", columns) == answers[0]
+        learned = [(items[id_], truth[id_]) for id_ in [*single, *bulk]]
+        assert await api.digest() == digest_after(*learned)
+        assert (await api.describe())["waiting"] == 40
+
+    run(predict, tmp_path)
+    run(label, tmp_path)
+    run(repeat, tmp_path)
 
 
 def test_a_table_that_is_sent_twice_at_once_is_learned_once(tmp_path: Path) -> None:

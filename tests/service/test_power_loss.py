@@ -12,6 +12,8 @@ from typing import Any
 import apsw
 import pytest
 
+from linmax.service import connections
+from linmax.service.connections import LogConnection
 from linmax.service.database import Database
 from linmax.service.replay import verify
 from tests.service.api import Api
@@ -91,7 +93,7 @@ def test_every_prefix_of_the_writes_opens_and_has_what_was_acknowledged(
 ) -> None:
     files = Recording()
     with monkeypatch.context() as patch:
-        patch.setattr(apsw, "Connection", functools.partial(apsw.Connection, vfs="recording"))
+        patch.setattr(connections, "LogConnection", functools.partial(LogConnection, vfs="recording"))
 
         async def story(api: Api) -> None:
             database = api.service.database

@@ -18,11 +18,12 @@ from linmax.service.answer_runs import LabelAnswers, PredictAnswers
 from linmax.service.batch_statements import insert_events, insert_items, set_learned
 from linmax.service.chunks import Chunk, code_size, make_chunk
 from linmax.service.class_keys import class_key, is_class
-from linmax.service.item_store import Item, ItemStore, LearnedRun
+from linmax.service.item_store import ItemStore
 from linmax.service.messages import LabelRequest, LearnRequest, PredictRequest
 from linmax.service.panel import Panel
 from linmax.service.panels import Panels
 from linmax.service.schema import AS_STORED, LABELLED, LEARNED, NO_ID, PREDICTED
+from linmax.service.stored_items import Item, LearnedRun
 from linmax.service.tokens import Token
 from linmax.service.vote_codes import Codes, KnownNames, NamesSeen, to_batch
 from linmax.service.waiting_items import read_waiting

@@ -101,8 +101,23 @@ class Chunk:
         self._parts = votes, labels, predictions, probabilities
         self.nbytes = sum(0 if part is None else part.nbytes for part in self._parts)
         self.bytes_per_row = self.nbytes // len(predictions)
-        self._keys: list[str] = []
-        self._classes: list[Any] | None = None
+        self._keys: list[str] | None = None
+
+    def row(self, position: int) -> int:
+        """Return the row of an event."""
+        return position - self.first
+
+    def rows(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the rows of events."""
+        return positions - self.first
+
+    def take(self, positions: list[int]) -> Chunk:
+        """Return some of the events, in ascending order, without the memory of the others."""
+        start, stop = self.row(positions[0]), self.row(positions[-1]) + 1
+        if stop - start > len(positions):
+            return ChunkRows(self, positions)
+        parts = [None if part is None else part[start:stop].copy() for part in self._parts]
+        return Chunk(positions[0], self.names, *parts)  # type: ignore[arg-type]
 
     def statement(self, number: int) -> tuple[str, tuple[Any, ...]]:
         """Return the statement that writes it, for a fusion."""
@@ -111,17 +126,18 @@ class Chunk:
 
     def item(self, position: int, *, probabilities: bool = True) -> StoredItem:
         """Return what an event says, the probabilities only if they are wanted."""
-        if self._classes is None:
-            self._keys = list(map(class_key, self.names.classes))
-            self._classes = [*self.names.classes, None]
-        classes, row, version = self._classes, position - self.first, self.names.version
-        item = StoredItem(prediction=classes[self.predictions[row]], version=version)
+        classes, row = self.names.classes, self.row(position)
+        predicted = int(self.predictions[row])
+        item = StoredItem(
+            prediction=None if predicted < 0 else classes[predicted], version=self.names.version
+        )
         if self.votes is not None:
             codes = zip(self.names.experts, self.votes[row].tolist(), strict=True)
             item.votes = {name: classes[code] for name, code in codes if code >= 0}
         if self.labels is not None:
             item.label, item.right = self.label(position), self.is_right(position)
         if probabilities and self.probabilities is not None:
+            self._keys = self._keys or list(map(class_key, classes))
             item.probabilities = dict(zip(self._keys, self.probabilities[row].tolist(), strict=True))
         return item
 
@@ -132,12 +148,13 @@ class Chunk:
     def label(self, position: int) -> Any:
         """Return the label of an event."""
         assert self.labels is not None
-        return self.names.classes[self.labels[position - self.first]]
+        return self.names.classes[self.labels[self.row(position)]]
 
     def is_right(self, position: int) -> bool:
         """Whether the prediction of an event was its label."""
         assert self.labels is not None
-        return bool(self.labels[position - self.first] == self.predictions[position - self.first])
+        row = self.row(position)
+        return bool(self.labels[row] == self.predictions[row])
 
     # --- as codes of others
 
@@ -168,6 +185,40 @@ class Chunk:
     def predictions_for(self, classes: Mapping[Any, int], rows: Any) -> Codes | None:
         """Return the predictions of rows as other codes, -1 for none; None if one has no code."""
         return _recode(self.predictions[rows], self.names.classes, classes)
+
+
+class ChunkRows(Chunk):
+    """Some events of a chunk, which need not be at consecutive positions.
+
+    Parameters
+    ----------
+    chunk
+        The chunk.
+    positions
+        The events, in ascending order.
+
+    Examples
+    --------
+    >>> codes = np.array([0, 1, 0], np.int8)
+    >>> part = Chunk(7, ChunkNames(["ann"], ["x", "y"]), codes[:, None], None, codes).take([7, 9])
+    >>> len(part.predictions), part.item(9).votes, part.rows(np.array([9, 7]))
+    (2, {'ann': 'x'}, array([1, 0]))
+    """
+
+    def __init__(self, chunk: Chunk, positions: list[int]) -> None:
+        self._positions = np.array(positions, np.int64)
+        rows = chunk.rows(self._positions)
+        parts = [None if part is None else part[rows] for part in chunk._parts]
+        super().__init__(positions[0], chunk.names, *parts)  # type: ignore[arg-type]
+        self.last = positions[-1]
+
+    def row(self, position: int) -> int:
+        """Return the row of an event."""
+        return int(self._positions.searchsorted(position))
+
+    def rows(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the rows of events."""
+        return self._positions.searchsorted(positions)
 
 
 def _recode(codes: NDArray[Any], names: list[Any], classes: Mapping[Any, int]) -> Codes | None:

@@ -13,11 +13,12 @@ import logging
 from linmax.service import replay
 from linmax.service.database import Statement
 from linmax.service.history import Histories
-from linmax.service.item_store import EXPIRED, ItemStore
+from linmax.service.item_store import ItemStore
 from linmax.service.panel import Panel
 from linmax.service.panels import PanelClosedError
 from linmax.service.problems import ServiceError
 from linmax.service.schema import CREATED, DELETED, LEARNED, PREDICTED
+from linmax.service.stored_items import EXPIRED
 
 logger = logging.getLogger("linmax.service")
 CHUNK = 200  # events that are removed in one transaction

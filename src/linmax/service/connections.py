@@ -1,19 +1,36 @@
-"""Connections to the file of the log, with the functions that its statements use."""
+"""Connections to the file of the log, with the functions of its statements, and the lock of its folder."""
 
 from __future__ import annotations
 
+import os
 from operator import getitem
 from pathlib import Path
+from typing import Any
 
 import apsw
 
+from linmax._files import lock_file
 from linmax.service.chunks import ChunkReader
+from linmax.service.problems import FolderInUseError
 from linmax.service.schema import id_hash
 
+LOCK = "linmax.lock"
 LARGEST_WAL = 64 << 20  # bytes that the file beside the database keeps after a checkpoint
 
 
-def connect(path: Path, *, reads: bool = False) -> apsw.Connection:
+class LogConnection(apsw.Connection):
+    """A connection to a log.
+
+    Attributes
+    ----------
+    chunks : ChunkReader
+        Reads the chunks of the log.
+    """
+
+    chunks: ChunkReader
+
+
+def connect(path: Path, *, reads: bool = False) -> LogConnection:
     """Return a connection to a log.
 
     Parameters
@@ -24,9 +41,9 @@ def connect(path: Path, *, reads: bool = False) -> apsw.Connection:
         Whether it only reads; else the file is created if it does not exist.
     """
     flags = apsw.SQLITE_OPEN_READONLY if reads else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-    connection = apsw.Connection(str(path), flags=flags)
+    connection = LogConnection(str(path), flags=flags)
     connection.set_busy_timeout(5000)
-    chunks = ChunkReader(connection)
+    connection.chunks = ChunkReader(connection)
     if not reads:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
@@ -34,5 +51,21 @@ def connect(path: Path, *, reads: bool = False) -> apsw.Connection:
         connection.create_scalar_function("id_hash", id_hash, 1, deterministic=True)  # type: ignore[arg-type]
         connection.create_scalar_function("row_of", getitem, 2)  # type: ignore[arg-type]
         # what was rolled back is not in the log, and its positions are used again
-        connection.set_rollback_hook(chunks.forget)
+        connection.set_rollback_hook(connection.chunks.forget)
     return connection
+
+
+def lock_folder(folder: Path) -> Any:
+    """Lock a data folder for this process; the lock ends with the process."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    file = (folder / LOCK).open("a+")
+    if not lock_file(file):
+        file.seek(0)
+        owner = file.read().strip()
+        file.close()
+        process, hint = (f" (process {owner})", f" (kill {owner})") if owner else ("", "")
+        raise FolderInUseError(f"{folder} is in use by another server{process}; stop that one first{hint}")
+    file.truncate(0)
+    file.write(str(os.getpid()))
+    file.flush()
+    return file

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import queue
 import threading
 import time
@@ -22,12 +21,13 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from linmax._files import lock_file, unlock_file
-from linmax.service.connections import connect
-from linmax.service.problems import FolderInUseError, ServiceError
+from linmax._files import unlock_file
+from linmax.service.chunks import Chunk
+from linmax.service.connections import LogConnection, connect, lock_folder
+from linmax.service.problems import ServiceError
 from linmax.service.schema import INSERT_EVENT, INSERT_ITEM, SET_LEARNED, migrate
 
-FILE, LOCK = "linmax.db", "linmax.lock"
+FILE = "linmax.db"
 MAX_GROUP = 4096  # writes in one transaction
 GATHER = 0.002  # seconds for which a group waits for more requests while they come
 QUICK = frozenset({INSERT_EVENT, INSERT_ITEM, SET_LEARNED})  # statements that write one row each
@@ -117,7 +117,7 @@ class Database:
         self._thread: threading.Thread | None = None
         if read_only and not self.path.exists():
             raise ValueError(f"{folder} is not the data folder of a server: it has no {FILE}")
-        self._lock = None if read_only else _lock_folder(folder)
+        self._lock = None if read_only else lock_folder(folder)
         try:
             self._writer = None if read_only else connect(self.path)
             migrate(self._writer or self._reader(), read_only)
@@ -163,8 +163,12 @@ class Database:
         finally:
             self.rows("ROLLBACK")
 
-    def _reader(self) -> apsw.Connection:
-        connection: apsw.Connection | None = getattr(self._readers, "connection", None)
+    def chunk(self, position: int) -> Chunk:
+        """Return the chunk with the content of an event."""
+        return self._reader().chunks.find(position)
+
+    def _reader(self) -> LogConnection:
+        connection: LogConnection | None = getattr(self._readers, "connection", None)
         if connection is None:
             self._readers.connection = connection = connect(self.path, reads=True)
             self._open_readers.append(connection)
@@ -402,19 +406,3 @@ def _finish(future: asyncio.Future[None], error: Exception | None) -> None:
     else:
         future.set_exception(error)
         future.exception()  # whoever waits for it gets it, and nobody has to
-
-
-def _lock_folder(folder: Path) -> Any:
-    """Lock a data folder for this process; the lock ends with the process."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    file = (folder / LOCK).open("a+")
-    if not lock_file(file):
-        file.seek(0)
-        owner = file.read().strip()
-        file.close()
-        process, hint = (f" (process {owner})", f" (kill {owner})") if owner else ("", "")
-        raise FolderInUseError(f"{folder} is in use by another server{process}; stop that one first{hint}")
-    file.truncate(0)
-    file.write(str(os.getpid()))
-    file.flush()
-    return file

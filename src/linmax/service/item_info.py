@@ -12,11 +12,12 @@ from linmax.service import replay
 from linmax.service.answers import ItemInfo
 from linmax.service.chunks import BODY
 from linmax.service.class_keys import class_key, is_class, typed_votes
-from linmax.service.item_store import EXPIRED, check_not_compacted, decode_item
+from linmax.service.item_store import check_not_compacted
 from linmax.service.panel import Panel
 from linmax.service.panels import Panels
 from linmax.service.problems import ServiceError
 from linmax.service.schema import AMENDMENT, LAST_LABEL
+from linmax.service.stored_items import EXPIRED, decode_item
 
 FIND = f"""
 SELECT i.position, i.learned, e.time, {BODY.format("e")}, l.time, {BODY.format("l")},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -13,27 +12,13 @@ from typing import Any
 
 import msgspec
 
-from linmax.service.chunks import BODY, Chunk
-from linmax.service.class_keys import is_class
 from linmax.service.database import Database
-from linmax.service.messages import LearnRequest, PredictRequest, StoredItem, content_of, encode_content
 from linmax.service.panel import Panel
 from linmax.service.panels import Panels
 from linmax.service.problems import ServiceError
-from linmax.service.schema import AMENDMENT, AS_STORED, LAST_LABEL, NO_ID, SET_LEARNED, id_hash
+from linmax.service.schema import SET_LEARNED, id_hash
+from linmax.service.stored_items import EXPIRED, Item, LearnedRun, find_item, find_items
 
-FIND = f"""
-SELECT i.id, i.position, i.content, i.learned, e.time, {BODY.format("e")}, {BODY.format("l")}, a.by,
-a.by IS NOT NULL AND a.label IS NULL, {LAST_LABEL.format("i.learned")}
-FROM items i JOIN events e ON e.position = i.position
-LEFT JOIN events l ON l.position = i.learned
-{AMENDMENT.format("i.learned")}
-WHERE i.fusion = ? AND i.id
-"""
-FIND_ITEM = FIND + "= ?"
-FIND_ITEMS = FIND + "IN (SELECT value FROM json_each(?))"
-HAS_ITEMS = "SELECT i.id FROM json_each(?2) j CROSS JOIN items i ON i.fusion = ?1 AND i.id = j.value"
-HAS_ITEM = "SELECT 1 FROM items WHERE fusion = ? AND id = ?"
 IS_COMPACTED = "SELECT 1 FROM compacted_ids WHERE fusion = ? AND hash = ?"
 ARE_COMPACTED = """
 SELECT hash FROM compacted_ids WHERE fusion = ? AND hash IN (SELECT unhex(value) FROM json_each(?))
@@ -43,123 +28,11 @@ SELECT i.id FROM items i JOIN events e ON e.position = i.position
 WHERE i.fusion = ? AND i.learned IS NULL AND e.time < ? ORDER BY i.position LIMIT ?
 """
 COUNT_EXPIRED = "UPDATE fusions SET expired = expired + ? WHERE fusion = ?"
-EXPIRED = -1  # `learned` of an item whose label did not come in time
 MAX_ITEMS = 50_000  # items in memory
 MAX_BYTES = 64 << 20  # of their votes
 HOLD = 0.2  # seconds for which a label waits for its prediction
 SWEEP = 1000  # items that expire in one transaction
-decode, encode = msgspec.json.decode, msgspec.json.encode
-decode_item = msgspec.json.Decoder(StoredItem).decode
-
-
-class Item(msgspec.Struct, eq=False, gc=False):
-    """An item that has been predicted or learned.
-
-    Attributes
-    ----------
-    position : int
-        The position of the event with its votes.
-    content : bytes
-        What is known about the content of the request that brought it: `NO_ID`, `AS_STORED` or a checksum.
-    time : float
-        When that was.
-    stored : bytes or Chunk
-        The votes and the prediction, as they are in the log.
-    learned : int or None
-        The position of the event that taught its label; None if it has none, EXPIRED if it came too late.
-    label, right
-        The label, as amended, and whether the prediction was right.
-    amended : int or None
-        The position of the event that has amended the label.
-    excluded : bool
-        Whether the label does not count.
-    written : Future
-        Done when the latest event of the item is on disk; None if it was read from there.
-    """
-
-    position: int
-    content: bytes
-    time: float
-    stored: bytes | Chunk
-    learned: int | None = None
-    label: Any = None
-    right: bool = False
-    amended: int | None = None
-    excluded: bool = False
-    written: asyncio.Future[None] | None = None
-
-    @property
-    def size(self) -> int:
-        """The bytes that it keeps in memory."""
-        return self.stored.bytes_per_row if isinstance(self.stored, Chunk) else len(self.stored)
-
-    def read(self, *, probabilities: bool = True) -> StoredItem:
-        """Return the votes and the prediction; without its probabilities, that takes less time."""
-        if isinstance(self.stored, Chunk):
-            return self.stored.item(self.position, probabilities=probabilities)
-        return decode_item(self.stored)
-
-    @property
-    def taught(self) -> bool:
-        """Whether it has a label."""
-        return self.learned is not None and self.learned != EXPIRED
-
-    @property
-    def on_its_way(self) -> bool:
-        """Whether its latest event is not on disk yet."""
-        return self.written is not None and not self.written.done()
-
-    def check_same(self, request: PredictRequest | LearnRequest) -> None:
-        """Raise an error unless a request has the content of the one that has brought the item."""
-        given = content_of(request)
-        if self.content == AS_STORED:
-            stored = self.read()
-            label = msgspec.UNSET if stored.label is None else stored.label
-            same = given == encode_content(stored.votes, stored.attributes, label)
-        else:
-            same = self.content == hashlib.blake2b(given, digest_size=16).digest()
-        if not same:
-            raise ServiceError(
-                409,
-                "id_in_use",
-                f"the id {request.id!r} was used for a request with other content; choose a new id",
-            )
-
-    async def wait(self) -> None:
-        """Wait until what is known about the item is on disk."""
-        if self.written is not None:
-            await self.written
-
-
-class LearnedRun(msgspec.Struct, eq=False):
-    """Items that were learned together; all that they have in common is kept once.
-
-    Attributes
-    ----------
-    rows : dict
-        Their places by id.
-    given : list
-        Whether each id came with the request.
-    time : float
-        When they were learned.
-    chunk : Chunk
-        Their content.
-    written : Future
-        Done when they are on disk.
-    """
-
-    rows: dict[str, int]
-    given: list[bool]
-    time: float
-    chunk: Chunk
-    written: asyncio.Future[None]
-
-    def item(self, id_: str) -> Item:
-        """Return one of the items."""
-        row, chunk = self.rows[id_], self.chunk
-        position, content = chunk.first + row, AS_STORED if self.given[row] else NO_ID
-        label, right = chunk.label(position), chunk.is_right(position)
-        return Item(position, content, self.time, chunk, position, label, right, written=self.written)
+encode = msgspec.json.encode
 
 
 class ItemStore:
@@ -201,24 +74,11 @@ class ItemStore:
                     return item
             if id_ in panel.missing:
                 return None
-            if not self.database.rows(HAS_ITEM, *key):  # a fifth of the time of FIND_ITEM
+            item = find_item(self.database, *key)
+            if item is None:
                 check_not_compacted(self.database, panel, id_)
                 return None
-            item = self._read(panel, *self.database.rows(FIND_ITEM, *key)[0])
-        return item
-
-    def _read(
-        self, panel: Panel, id_: str, position: int, content: bytes, learned: int | None, time: float,
-        body: bytes, label_body: bytes, by: int | None, excluded: int, relabelled: bytes | None,
-    ) -> Item:  # fmt: skip
-        """Return an item from a row of the log, and keep it in memory."""
-        item = Item(position, content, time, body, learned)
-        if item.taught:
-            taught = decode_item(label_body)
-            item.amended, item.excluded = by, bool(excluded)
-            item.label = taught.label if relabelled is None else decode(relabelled)
-            item.right = is_class(taught.prediction, item.label)
-        self.remember(panel, id_, item)
+            self.remember(panel, id_, item)
         return item
 
     def find_all_recent(self, panel: Panel, ids: Iterable[str]) -> Iterator[Item | None]:
@@ -232,14 +92,10 @@ class ItemStore:
             unknown -= run.rows.keys()
         if not unknown:
             return unknown
-        # without an index of the wanted ids, which FIND_ITEMS makes: most of them are new
         wanted = list(filter(unknown.__contains__, ids))  # in their order, which is that of the index
-        stored = self.database.rows(HAS_ITEMS, panel.number, encode(wanted).decode())
-        if stored:
-            text = encode(list({id_ for (id_,) in stored})).decode()
-            for row in self.database.rows(FIND_ITEMS, panel.number, text):
-                self._read(panel, *row)
-                unknown.discard(row[0])
+        for id_, item in find_items(self.database, panel.number, wanted).items():
+            self.remember(panel, id_, item)
+            unknown.discard(id_)
         if panel.horizon and unknown:
             by_hash = {id_hash(id_): id_ for id_ in unknown}
             text = encode([one.hex() for one in by_hash]).decode()

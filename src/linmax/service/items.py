@@ -17,7 +17,7 @@ from linmax.service.answers import LabelAnswer, PredictAnswer
 from linmax.service.bulk import Bulk, Request, Rows
 from linmax.service.class_keys import class_key, is_class, typed_votes
 from linmax.service.database import Statement, Written
-from linmax.service.item_store import Item, ItemStore
+from linmax.service.item_store import ItemStore
 from linmax.service.messages import LabelRequest, LearnRequest, PredictRequest, StoredItem
 from linmax.service.panel import Panel, form_of
 from linmax.service.panels import PanelClosedError, Panels
@@ -32,6 +32,7 @@ from linmax.service.schema import (
     RELABELLED,
     SET_LEARNED,
 )
+from linmax.service.stored_items import Item
 from linmax.service.tokens import Token
 
 AMEND = "INSERT INTO amendments VALUES (?, ?, ?, ?)"

@@ -9,7 +9,7 @@ import numpy as np
 
 from linmax.fusion import Fusion
 from linmax.service.chunks import Chunk
-from linmax.service.item_store import Item
+from linmax.service.stored_items import Item
 from linmax.service.vote_codes import Codes, KnownNames
 
 
@@ -70,7 +70,7 @@ def _read_chunks(items: list[Item], fusion: Fusion) -> Waiting | None:
         chunk = chunks[chosen[0]]
         if not isinstance(chunk, Chunk):
             return None
-        rows = positions[chosen] - chunk.first
+        rows = chunk.rows(positions[chosen])
         codes, predicted = chunk.votes_for(experts, classes, rows), chunk.predictions_for(classes, rows)
         if codes is None or predicted is None:
             return None

@@ -11,9 +11,9 @@ from linmax.service.chunks import BODY
 from linmax.service.class_keys import is_class
 from linmax.service.dashboard.recent import Labelled, Range, last_labelled
 from linmax.service.database import Database
-from linmax.service.item_store import EXPIRED, decode_item
 from linmax.service.messages import Label
 from linmax.service.schema import AMENDMENT
+from linmax.service.stored_items import EXPIRED, decode_item
 
 MOST = 20  # items of a list
 LOOKED_AT = 1000  # items among which they are chosen

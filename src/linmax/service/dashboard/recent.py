@@ -15,9 +15,9 @@ from linmax.service.chunks import BODY
 from linmax.service.class_keys import class_key, is_class
 from linmax.service.database import Database
 from linmax.service.history import History, top_class
-from linmax.service.item_store import decode_item
 from linmax.service.learned_trials import Trial
 from linmax.service.schema import AMENDMENT, LABELLED, LEARNED
+from linmax.service.stored_items import decode_item
 
 LAST = f"""
 SELECT e.position, e.time, e.id, {BODY.format("e")}, {BODY.format("v")}, a.label
