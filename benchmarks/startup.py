@@ -12,12 +12,14 @@ from typing import Any, NamedTuple
 from benchmarks.peers.environment import PeersMissingError, named, python
 from benchmarks.peers.vw import lines_by_class
 from benchmarks.timing import Cost, in_turn, machine, record, time_process
+from linmax._tiers import VARIABLE
 from linmax.problems import majority
 
 ROOT = Path(__file__).parents[1]
 ROWS, EXPERTS, CLASSES, FIRST = 1000, 20, 5, 10
 LEARNER = "Averaged(Winnow(1.2))"
-COLD = ("linmax, Winnow(1.2)", "linmax, default")  # measured with an empty cache, too
+COLD = ("linmax, Winnow(1.2)", "linmax, default", "linmax fuse, default")  # measured with an empty cache, too
+AS_USERS = ("env", "-u", VARIABLE)
 SLOW = (
     "import sklearn",
     "scikit-learn, SGDClassifier",
@@ -77,7 +79,12 @@ def measure(quick: bool, report: Callable[[str], None] = lambda what: None) -> d
         works = {start.name: partial(time_program, start, report) for start in starts}
         costs = in_turn(works, rounds := 1 if quick else 3)
         records = [{"group": one.group, "name": one.name, **record(costs[one.name])} for one in starts]
-        cold = [time_cold(start, report) for start in starts if start.name in COLD and not quick]
+        cold = [
+            time_cold(start, report, at_once=at_once)
+            for start in starts
+            if start.name in COLD and not quick
+            for at_once in (False, True)
+        ]
     kept = {"quick": quick, "notes": notes, "rounds": rounds, "starts": records, "cold": cold}
     about = machine()
     if not notes:
@@ -88,17 +95,19 @@ def measure(quick: bool, report: Callable[[str], None] = lambda what: None) -> d
 def time_program(start: Program, report: Callable[[str], None]) -> Cost:
     """Time one program."""
     report(start.name)
-    return time_process(start.command)[0]
+    return time_process((*AS_USERS, *start.command))[0]
 
 
-def time_cold(start: Program, report: Callable[[str], None]) -> dict[str, Any]:
-    """Time a program with an empty numba cache."""
+def time_cold(start: Program, report: Callable[[str], None], *, at_once: bool) -> dict[str, Any]:
+    """Time a program with an empty numba cache; everything is compiled at once, or as users have it."""
     report(f"{start.name}, empty cache")
     with tempfile.TemporaryDirectory() as cache:
-        cost, _ = time_process(("env", f"NUMBA_CACHE_DIR={cache}", *start.command))
+        way = ("env", f"{VARIABLE}=0") if at_once else AS_USERS
+        cost, _ = time_process((*way, f"NUMBA_CACHE_DIR={cache}", *start.command))
         kernels = sorted({file.name.split("-")[0] for file in Path(cache).rglob("*.nbi")})
         size = sum(file.stat().st_size for file in Path(cache).rglob("*.nbc")) / 2**20
-    return {"name": start.name, **record([cost]), "kernels": kernels, "kept megabytes": round(size, 2)}
+    kept = {"kernels": kernels, "kept megabytes": round(size, 2)}
+    return {"name": start.name, "compiled at once": at_once, **record([cost]), **kept}
 
 
 def linmax_programs(folder: Path) -> list[Program]:
@@ -165,8 +174,10 @@ def page(results: dict[str, Any]) -> str:
     if results["cold"]:
         parts.append(EVER)
     for one in results["cold"]:
-        parts.append(f"- {one['name']}: {one['wall'][0]:.1f} s, {one['cpu'][0]:.1f} s of CPU; ")
-        parts.append(f"{one['kept megabytes']:.1f} MB are cached: {', '.join(one['kernels'])}.\n")
+        way = f", with `{VARIABLE}=0`" if one["compiled at once"] else ""
+        parts.append(f"- {one['name']}{way}: {one['wall'][0]:.1f} s, {one['cpu'][0]:.1f} s of CPU; ")
+        cached = f"{one['kept megabytes']:.1f} MB are cached: {', '.join(one['kernels'])}"
+        parts.append(f"{cached if one['kernels'] else 'nothing is compiled'}.\n")
     return "".join(parts)
 
 
@@ -184,7 +195,8 @@ EVER = """\
 
 ### The first call on a machine
 
-One run with an empty numba cache: linmax compiles the kernels it calls and caches them.
+One run with an empty numba cache: linmax runs as Python first, and compiles the kernels it calls, and caches
+them, when it has done so for some seconds or expects to; or at once, if it is told to.
 
 """
 

@@ -1,12 +1,14 @@
 """Settings for all tests."""
 
 import gc
+import os
 import signal
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
 
+from linmax._tiers import VARIABLE, compile_now
 from linmax.runtime import single_item
 from tests.helpers.examples import EVERYTHING
 
@@ -15,6 +17,10 @@ settings.register_profile("linmax", deadline=None, derandomize=True, max_example
 settings.register_profile("everything", settings.get_profile("linmax"), max_examples=100)
 settings.load_profile("everything" if EVERYTHING else "linmax")
 
+
+# tests of compiled code run it; tests/kernels/test_tiers.py is about what runs as Python first
+compile_now()
+os.environ[VARIABLE] = "0"  # in processes that tests start, too
 
 # small tables are run as large ones; tests/runtime/test_few_rows.py compares both
 single_item.FEW_ROWS = 0

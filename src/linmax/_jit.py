@@ -10,11 +10,10 @@ holds a digest of all files that kernels are compiled from (`linmax._stamp`). `l
 depends on internals of numba.
 """
 
-import contextlib
 import ctypes
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
@@ -22,8 +21,11 @@ import numpy as np
 from numba import types
 
 from linmax._memory import STAGE, Bound, Stage, describe, stage_of
-from linmax._numba import State, add_cache, compiler_options, disable_compilation, warn
+from linmax._numba import State, add_cache, compiler_options, disable_compilation, is_on_disk, warn
 from linmax._stamp import is_digested
+from linmax._tiers import interpreted as interpreted
+from linmax._tiers import interpreting as interpreting
+from linmax._tiers import postponed, postpones, seconds_for
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -32,21 +34,6 @@ try:
     from numba.extending import intrinsic, overload, register_jitable
 except ImportError as missing:
     disable_compilation(missing)
-
-
-@contextlib.contextmanager
-def interpreted() -> Iterator[None]:
-    """Run kernels and rules as Python inside this context, in this thread."""
-    before, State.thread.interpreting = State.thread.interpreting, True
-    try:
-        yield
-    finally:
-        State.thread.interpreting = before
-
-
-def interpreting() -> bool:
-    """Tell whether kernels run as Python at the moment."""
-    return State.thread.interpreting or not State.compiles
 
 
 # --- kernels and the functions they call
@@ -80,6 +67,9 @@ class CompiledKernel:
     def __call__(self, *arguments: Any) -> Any:
         if interpreting():
             return self.python(*arguments)
+        if self._compiled is None and postpones(seconds_for(arguments)):
+            with postponed():
+                return self.python(*arguments)
         compiled = self.compiled
         try:
             return compiled(*arguments)
@@ -140,6 +130,10 @@ class CompiledKernel:
     def compilations(self) -> int:
         """Return for how many types of arguments this process holds machine code."""
         return len(getattr(self._compiled, "signatures", ())) + len(self._stages)
+
+    def is_on_disk(self) -> bool:
+        """Tell whether its machine code is on disk, for any types of arguments."""
+        return is_on_disk(self.compiled)
 
     def _recover(self, error: Exception) -> None:
         """Change to options that work after a failed compilation, or to Python."""
@@ -329,7 +323,11 @@ def _half(x: float) -> float:
 
 def reach(function: Callable[..., Any], signature: Any) -> Any:
     """Return what a kernel calls a function by: its address or, when interpreting, the function itself."""
-    callback = None if interpreting() else pointer(function, signature)
+    if interpreting():
+        if State.thread.postponing and not is_digested(function):
+            pointer(function, signature)  # an error, if it will not be possible
+        return function
+    callback = pointer(function, signature)
     return function if callback is None else callback.address
 
 

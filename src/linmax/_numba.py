@@ -33,7 +33,8 @@ class State:
     options: dict[str, Any] = {"error_model": "numpy", "_nrt": False}  # noqa: RUF012
     compiles_parts_alone: bool | None = None  # as well as into their kernels; None: not known yet
     warned: set[str] = set()  # noqa: RUF012
-    thread: Any = type("Thread", (threading.local,), {"interpreting": False})()  # True inside `interpreted()`
+    # of this thread: whether it runs as Python, and whether only for now
+    thread: Any = type("Thread", (threading.local,), {"interpreting": False, "postponing": False})()
 
 
 def warn(consequence: str, error: object) -> None:
@@ -136,6 +137,14 @@ def add_cache(compiled: Any, function: Callable[..., Any]) -> None:
         compiled._cache = cache
     else:
         disable_cache(f"{type(compiled).__name__}._cache is missing")
+
+
+def is_on_disk(compiled: Any) -> bool:
+    """Tell whether machine code of a function is on disk, made from the files as they are now."""
+    try:
+        return bool(compiled._cache._cache_file._load_index())
+    except Exception:
+        return False  # there is no cache, or it cannot be told
 
 
 # --- faster compilation

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks import startup
 from benchmarks.startup import Program
+from linmax._tiers import VARIABLE
 
 
 @pytest.fixture
@@ -45,8 +46,12 @@ def test_every_start_counts_and_missing_peers_are_a_note(results: dict[str, obje
 def test_a_cold_start_has_an_empty_cache() -> None:
     code = "import os, pathlib; folder = pathlib.Path(os.environ['NUMBA_CACHE_DIR']); "
     code += "assert not list(folder.iterdir()); (folder / 'trials.run-1.py311.nbi').write_text('')"
-    found = startup.time_cold(Program("", "one", (sys.executable, "-c", code)), lambda what: None)
-    assert found["kernels"] == ["trials.run"]
+    for at_once in (False, True):
+        own = f"assert os.environ.get({VARIABLE!r}) == {'0' if at_once else None!r}"
+        program = Program("", "one", (sys.executable, "-c", f"{code}; {own}"))
+        found = startup.time_cold(program, lambda what: None, at_once=at_once)
+        assert found["kernels"] == ["trials.run"]
+        assert found["compiled at once"] is at_once
     assert os.environ.get("NUMBA_CACHE_DIR") != ""
 
 

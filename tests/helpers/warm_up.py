@@ -6,6 +6,7 @@ parts are compiled by the same process, which compiles each part once. What is o
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from linmax import Averaged, Fusion, Logistic, Mixture, NaiveBayes, Perceptron, Recycled, Winnow, recommended
+from linmax._tiers import VARIABLE, compile_now
 from linmax.evaluate.consultation import replay_consultations
 from linmax.experts import PerClass, RandomFeatures
 from linmax.kernels.forms.votes import BYTE_CLASSES
@@ -113,6 +115,8 @@ def _is_of_votes(form: str) -> bool:
 
 def main() -> None:
     """Compile all groups, the largest first; an error stops the warm-up, and the tests will tell."""
+    os.environ[VARIABLE] = "0"
+    compile_now()
     groups = (compile_votes, compile_others, compile_tests, compile_evaluation)
     with ProcessPoolExecutor(2) as processes:
         for done in [processes.submit(group) for group in groups]:

@@ -50,7 +50,7 @@ def run_demo(*, seed: int, learner: str | None, picture: Path, seconds: float) -
     with console.status("Training twelve classifiers on small parts of the digits ..."):
         panel = digits_panel(seed)
         fusion = Fusion(made, classes=range(10), experts=panel.experts)
-    with console.status("Compiling the learner; next time it is loaded from the cache ..."):
+    with console.status("Preparing the learner ..."):
         fusion.predict(panel.votes[:1])
     console.print(
         Text(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from linmax._tiers import PROBE, postpones
 from linmax.cli.cost_files import check_prices, read_prices
 from linmax.cli.fuse_start import NOTE, Start, find_unlabelled_classes, find_warnings, start_session
 from linmax.cli.fuse_summary import print_summary
@@ -33,11 +35,12 @@ from linmax.evaluate.decision_summary import CONFIDENCE, AnswerCounts
 from linmax.evaluate.findings import Findings
 from linmax.evaluate.resumable_run import ResumableRun, encode_ahead
 from linmax.evaluate.summary import summarize
+from linmax.fusion import Fusion
 from linmax.fusion.model_file import is_model
 from linmax.panels.panel import Panel
 from linmax.panels.stored import SCHEMA_NOTE, store_reading
 from linmax.streams import PredictionWriter, Stream
-from linmax.streams.chunk import shuffle_items
+from linmax.streams.chunk import Chunk, shuffle_items
 from linmax.streams.stream import ReadAhead
 from linmax.validation import DataWarning
 
@@ -117,6 +120,7 @@ def fuse(read: FilesOptions, options: FuseOptions, console: Console | None = Non
         first = stream.peek()
         if first is not None:
             check_needs(start.fusion, first, repr(start.fusion.learner), stream.schema.file)
+            compile_if_long(start.fusion, first, panel)
         warnings = find_warnings(panel, order, start, options)
         if not options.json:
             console.print(Text(str(stream.schema)), soft_wrap=True)
@@ -155,6 +159,20 @@ def fuse(read: FilesOptions, options: FuseOptions, console: Console | None = Non
         if not missing and options.save is not None:
             save_model(one, finished=True)
     return 128 + (interrupts or [signal.SIGINT])[0] if missing else 0
+
+
+def compile_if_long(fusion: Fusion, first: Chunk, panel: Panel) -> None:
+    """Compile at once if the whole pass, with a run without each expert, would take too long as Python."""
+    if not postpones():
+        return
+    few, copy, seconds = first.slice(0, PROBE), Fusion(fusion.learner), 0.0
+    for _ in range(2):  # the second time counts
+        begun = time.perf_counter()
+        with suppress(ValueError):  # the pass itself says what is wrong
+            copy.learn(few.votes, few.labels, attributes=few.attributes)
+        seconds = (time.perf_counter() - begun) / max(1, few.items)
+    items = first.items if panel.chunk is None else panel.chunk.items
+    postpones(seconds * items * (len(panel.schema.experts) + 3))  # and what the result takes
 
 
 def check_options(read: FilesOptions, options: FuseOptions) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ from rich.table import Table
 from scipy import sparse
 
 from linmax._numba import State
+from linmax._tiers import VARIABLE, compile_now
 from linmax.cli.inputs import parse_learner
 from linmax.cli.output import stderr_console, stdout_console
 from linmax.fusion import Fusion
@@ -101,7 +103,8 @@ def compile_files() -> None:
         lines = ["ann,bob,eve,label", *(",".join(row) for row in votes)]
         file.write_text("\n".join(lines) + "\n", encoding="utf-8")
         command = [sys.executable, "-c", "import linmax.cli; linmax.cli.main()", "fuse", str(file), "--json"]
-        done = subprocess.run(command, check=False, capture_output=True, text=True)
+        at_once = {**os.environ, VARIABLE: "0"}
+        done = subprocess.run(command, check=False, capture_output=True, text=True, env=at_once)
     if done.returncode:
         raise ValueError(f"linmax fuse has failed on a small file: {done.stderr.strip()}")
 
@@ -119,6 +122,7 @@ def warm_up(names: list[str], console: Console | None = None) -> list[tuple[str,
     console = console or stdout_console()
     if not State.compiles:
         raise ValueError("there is nothing to compile: numba is switched off here, and linmax runs as Python")
+    compile_now()
     labels = np.arange(ITEMS) % CLASSES
     work: list[tuple[str, str, Any]] = []
     for name in names or DEFAULTS:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from linmax import inputs
+from linmax._tiers import compile_now
 from linmax.evaluate.counts import CountHistory, MistakeCounts
 from linmax.evaluate.progressive import voted_classes
 from linmax.evaluate.significance import Gain, gain
@@ -120,6 +121,7 @@ class LearnerComparison:
         labels : array-like, optional
             Labels to use instead of those of the chunk.
         """
+        compile_now()
         items = chunk.slice(0, WARM_UP_ITEMS)
         labels = _labels(chunk, labels)[: items.items]
         for fusion in self.fusions:

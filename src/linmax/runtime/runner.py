@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -9,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from linmax import _tiers
 from linmax.experts import Thresholds, Votes
 from linmax.experts.base import Capacity, Source
 from linmax.kernels.structs import COUNTS, KEPT, MISTAKES, MOVES, NOVEL, TRIALS
 from linmax.runtime import concurrency
-from linmax.runtime.chunks import cut_batch
+from linmax.runtime.chunks import begin_with, cut_batch
 from linmax.runtime.generators import Generators, add_derived
 from linmax.runtime.instances import InstanceBuffer
 from linmax.runtime.layout import strip_prefix
@@ -221,15 +224,21 @@ class Runner:
             Its `state` is held while a chunk is run, and released between chunks.
         """
         chunks = cut_batch(self, batch, learn, probabilities)
+        if _tiers.postpones() and batch.trials <= _tiers.MOST:
+            chunks = begin_with(chunks, _tiers.PROBE)
+        rate = 0.0 if batch.trials <= _tiers.MOST else math.inf  # seconds for a trial, run as Python
         codes = np.empty(batch.trials, dtype=np.int32)
         all_scores = np.zeros((batch.trials if len(chunks) > 1 and scores else 0, batch.classes_seen))
         all_p = np.zeros((batch.trials if len(chunks) > 1 and probabilities else 0, batch.classes_seen))
         for rows, observed in chunks:
             if lock is not None:
                 lock.let_others_go_first()
+            as_python, start = _tiers.postpones(rate * (batch.trials - rows.start)), time.perf_counter()
             with nullcontext() if lock is None else lock.state:
                 wanted = Wanted(codes[rows], scores, observed, probabilities)
-                found = self._run_chunk(batch, rows, learn, wanted)
+                with _tiers.postponed() if as_python else nullcontext():
+                    found = self._run_chunk(batch, rows, learn, wanted)
+            rate = (time.perf_counter() - start) / max(1, rows.stop - rows.start)
             if len(chunks) == 1:
                 return found
             if found.codes is not wanted.codes:

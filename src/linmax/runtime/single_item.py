@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from linmax._numba import State as JitState
+from linmax._tiers import postponed, postpones
 from linmax.experts.base import TrialData
 from linmax.inputs.abstain import read_abstain
 from linmax.kernels import program as programs
@@ -267,6 +268,21 @@ class SingleItem:
 
         If there is space for scores, they are written, and the function may only predict.
         """
+        if not postpones():
+            return self._bind_now(votes, scores)
+        with postponed():
+            run = self._bind_now(votes, scores)
+
+        def run_as_python(code: int) -> int:
+            with postponed():
+                found = run(code)
+            if not postpones():
+                self._version = -1  # all is bound anew, compiled
+            return found
+
+        return run_as_python
+
+    def _bind_now(self, votes: Any, scores: np.ndarray) -> Callable[[int], int]:
         runner = self.runner
         label, code = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int32)
         observed = runner.observer is not None and runner.observer.learns and not len(scores)

@@ -16,6 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from linmax._tiers import compile_now
 from linmax.service import openapi
 from linmax.service.amendments import Amendments
 from linmax.service.bodies import answer_problem
@@ -85,6 +86,7 @@ class Service(DashboardEndpoints):
     @asynccontextmanager
     async def lifespan(self, app: Any) -> AsyncIterator[None]:
         """Start with the server, and end with it."""
+        compile_now()  # when a fusion is created, not while requests wait
         loop = asyncio.get_running_loop()
         self.panels = Panels(self.database, self.memory)
         self.items = Items(self.panels)

@@ -1,0 +1,108 @@
+"""Tiers of execution: until something has been compiled on this machine, few trials run as Python.
+
+The first call of a learner compiles for seconds, and a few hundred trials take less as Python, with the same
+results, bit for bit. A process therefore runs as Python first if no machine code of linmax is on disk, for at
+most `State.patience` seconds, and compiles when that time is used up or would not suffice. The variable
+LINMAX_COMPILE_AFTER of the environment sets that time; with 0, everything is compiled at once.
+"""
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from linmax._numba import State
+
+VARIABLE, USUAL = "LINMAX_COMPILE_AFTER", 10.0
+PROBE = 32  # trials by which the time of the others is estimated
+MOST = 20_000  # trials that are never run as Python
+SECONDS_PER_NUMBER = 5e-6  # of a kernel that is called with arrays
+
+
+@contextlib.contextmanager
+def interpreted() -> Iterator[None]:
+    """Run kernels and rules as Python inside this context, in this thread."""
+    before, State.thread.interpreting = State.thread.interpreting, True
+    try:
+        yield
+    finally:
+        State.thread.interpreting = before
+
+
+def interpreting() -> bool:
+    """Tell whether kernels run as Python at the moment."""
+    return State.thread.interpreting or not State.compiles
+
+
+class Patience:
+    """How long this process still runs as Python instead of compiling.
+
+    Attributes
+    ----------
+    left : float
+        The seconds.
+    is_cold : function
+        Tells whether no machine code is on disk; looked at once.
+    """
+
+    left = USUAL
+    is_cold: Callable[[], bool] | None = None
+
+
+def _read_variable() -> float:
+    text = os.environ.get(VARIABLE, "")
+    try:
+        return float(text) if text else USUAL
+    except ValueError:
+        raise ValueError(f"{VARIABLE} is a number of seconds (got {text!r}); 0 compiles at once") from None
+
+
+Patience.left = _read_variable()
+
+
+def postpones(seconds: float = 0.0) -> bool:
+    """Tell whether work that takes so long as Python is not compiled for now.
+
+    Work that takes too long ends the patience: from then on, everything is compiled.
+    """
+    if Patience.left <= 0.0 or interpreting():
+        return False
+    if Patience.is_cold is not None:
+        is_cold, Patience.is_cold = Patience.is_cold, None
+        if not is_cold():
+            Patience.left = 0.0
+    if seconds >= Patience.left:
+        Patience.left = 0.0
+    return Patience.left > 0.0
+
+
+def compile_now() -> None:
+    """Compile everything from now on, in this process."""
+    Patience.left = 0.0
+
+
+@contextlib.contextmanager
+def postponed() -> Iterator[None]:
+    """Run as Python inside this context, in this thread, on account of the patience."""
+    start, before = time.perf_counter(), State.thread.postponing
+    State.thread.postponing = True
+    try:
+        with interpreted(), np.errstate(all="ignore"):  # as machine code, which does not warn
+            yield
+    finally:
+        State.thread.postponing = before
+        Patience.left -= time.perf_counter() - start
+
+
+def seconds_for(arguments: tuple[Any, ...]) -> float:
+    """Return an estimate of how long a kernel takes as Python, from the size of its arguments."""
+    numbers = 0
+    for one in arguments:
+        if isinstance(one, np.ndarray):
+            numbers += one.size
+        elif isinstance(one, tuple):
+            numbers += sum(part.size for part in one if isinstance(part, np.ndarray))
+    return SECONDS_PER_NUMBER * numbers

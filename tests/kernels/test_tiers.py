@@ -1,0 +1,233 @@
+"""Few trials run as Python while nothing is compiled on a machine, with the results of machine code."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from linmax import Averaged, Fusion, Perceptron, Recycled, Winnow, _tiers
+from linmax._jit import CompiledKernel
+from linmax._tiers import Patience, compile_now, interpreting, postponed, postpones
+from linmax.problems import majority
+from linmax.rules.base import Rule
+from linmax.runtime.runner import Runner
+from tests.helpers.files import panel, run
+from tests.kernels.test_compiled_forms import ENSEMBLES, QUICK_RUNS, _rows, inputs, learners_of
+
+LEARNERS = {
+    **{
+        f"{form}, {way}": (learners_of(form, way)[0].on(source), kind)
+        for source, kind, form, way in QUICK_RUNS
+    },
+    **{name: (learner, "labels") for name, learner in ENSEMBLES.items()},
+}
+
+
+@pytest.fixture(autouse=True)
+def _no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Patience, "left", 0.0)
+    monkeypatch.setattr(Patience, "is_cold", None)
+
+
+def learn(
+    learner: Any, arguments: dict[str, Any], python: Iterator[bool]
+) -> tuple[list[Any], dict[str, bytes]]:
+    """Predictions and state after tables and single items; each call runs as Python or compiled."""
+    fusion, found = Fusion(learner), []
+    for rows in (slice(0, 20), slice(20, 40), slice(40, 50)):
+        Patience.left = math.inf if next(python) else 0.0
+        found += fusion.learn(**{name: _rows(it, rows) for name, it in arguments.items()}).guesses.tolist()
+    if (
+        isinstance(arguments.get("votes"), np.ndarray)
+        and arguments["votes"].ndim == 2
+        and fusion.needs == {"votes"}
+    ):
+        for row in range(50, 60):
+            Patience.left = math.inf if next(python) else 0.0
+            votes = dict(enumerate(arguments["votes"][row].tolist()))
+            found.append(fusion.predict_one(votes))
+            found += fusion.predict_proba_one(votes).values()
+            found.append(fusion.learn_one(votes, int(arguments["labels"][row])))
+    Patience.left = 0.0
+    return found, {name: array.tobytes() for name, array in fusion.state().items()}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_session_may_change_between_python_and_machine_code(name: str) -> None:
+    learner, kind = LEARNERS[name]
+    compiled = learn(learner, inputs(kind), iter([False] * 13))
+    assert learn(learner, inputs(kind), iter([True, False] * 7)) == compiled
+    assert learn(learner, inputs(kind), iter([True] * 8 + [False] * 5)) == compiled
+
+
+def test_a_cold_process_runs_as_python_until_its_patience_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int] = []
+    monkeypatch.setattr(Patience, "left", 1.0)
+    monkeypatch.setattr(Patience, "is_cold", lambda: looks.append(1) or True)
+    assert postpones()
+    assert postpones(0.9)
+    assert len(looks) == 1
+    with postponed():
+        assert interpreting()
+        assert not postpones()  # it runs as Python in any case
+    assert not interpreting()
+    assert 0.9 < Patience.left < 1.0
+    assert not postpones(1.0)  # too long
+    assert not postpones()
+    assert Patience.left == 0.0
+
+
+def test_a_process_with_machine_code_on_disk_has_no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Patience, "left", 1.0)
+    monkeypatch.setattr(Patience, "is_cold", lambda: False)
+    assert not postpones()
+    assert Patience.left == 0.0
+
+
+def test_rows_are_estimated_by_the_first_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    votes, labels = majority(300, relevant=3, experts=5, classes=3)
+    lengths: list[tuple[int, bool]] = []
+    run_chunk = Runner._run_chunk
+
+    def record(self: Any, batch: Any, rows: slice, *more: Any) -> Any:
+        lengths.append((rows.stop - rows.start, interpreting()))
+        return run_chunk(self, batch, rows, *more)
+
+    monkeypatch.setattr(Runner, "_run_chunk", record)
+    Patience.left = 1000.0
+    Fusion(Perceptron()).learn(votes, labels)
+    assert lengths == [(32, True), (268, True)]
+    lengths.clear()
+    Patience.left = 1e-6  # enough to begin, not for all
+    Fusion(Perceptron()).learn(votes, labels)
+    assert lengths == [(32, True), (268, False)]
+    assert Patience.left <= 0.0
+    lengths.clear()
+    Patience.left = 1000.0
+    monkeypatch.setattr(_tiers, "MOST", 299)
+    Fusion(Perceptron()).learn(votes, labels)
+    assert lengths == [(300, False)]
+
+
+def test_kernels_that_are_called_with_much_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    def double(x: Any) -> Any:
+        for i in range(len(x)):
+            x[i] *= 2
+        return interpreting()
+
+    few, many = np.ones(10), np.ones(10_000_000)
+    kernel = CompiledKernel(double)
+    Patience.left = 1.0
+    assert kernel(few) is True
+    assert few.tolist() == [2.0] * 10
+    assert Patience.left < 1.0
+    assert _tiers.seconds_for((few, (many, few), 3)) > 1.0
+    assert not postpones(_tiers.seconds_for((many,)))
+
+
+def test_single_items_are_compiled_when_the_patience_ends() -> None:
+    fusion, other = Fusion(Averaged(Winnow(1.2))), Fusion(Averaged(Winnow(1.2)))
+    votes, labels = majority(60, relevant=3, experts=5, classes=3)
+    Patience.left = math.inf
+    for row, label in zip(votes.tolist(), labels.tolist(), strict=True):
+        item = dict(enumerate(row))
+        if fusion.trials == 40:
+            assert not any(stage.address for stage in fusion._single.programs[0].stages)
+            Patience.left = 1e-9
+        fusion.learn_one(item, label)
+    assert all(stage.address for stage in fusion._single.programs[0].stages)
+    for row, label in zip(votes.tolist(), labels.tolist(), strict=True):
+        other.learn_one(dict(enumerate(row)), label)
+    assert fusion.state().keys() == other.state().keys()
+    assert all(np.array_equal(fusion.state()[name], array) for name, array in other.state().items())
+
+
+def test_threads_predict_while_the_patience_ends() -> None:
+    votes, labels = majority(80, relevant=3, experts=5, classes=3)
+    fusion = Fusion(Recycled(Winnow(1.2), size=5))
+    simple = Fusion(Perceptron())
+    for one in (fusion, simple):
+        one.learn(votes, labels)
+    items = [dict(enumerate(row)) for row in votes.tolist()]
+    right = [[one.predict_one(item) for item in items] for one in (fusion, simple)]
+    Patience.left = 0.2
+    wrong: list[Any] = []
+
+    def predict() -> None:
+        for _ in range(5):
+            for one, expected in zip((fusion, simple), right, strict=True):
+                wrong.extend(x for x, y in zip(map(one.predict_one, items), expected, strict=True) if x != y)
+
+    threads = [threading.Thread(target=predict) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_a_rule_that_cannot_be_compiled_is_refused_at_once() -> None:
+    @dataclass(frozen=True, repr=False)
+    class Odd(Rule):
+        @staticmethod
+        def update(p, s, theta, w, index, value, margin):
+            w[index] += value
+            return len({"moved": complex, "names": str})
+
+    for left in (0.0, math.inf):
+        Patience.left = left
+        with pytest.raises(ValueError, match="cannot be compiled"):
+            Fusion(Odd()).learn([["x", "y"]] * 2, ["x", "y"])
+
+
+def test_fuse_prints_the_same_whether_it_compiles_or_not(tmp_path: Path) -> None:
+    file = panel(tmp_path / "votes.csv", rows=60)
+    shown = {}
+    for left in (0.0, 1e-3, 1000.0):  # compiled, compiled after a look at some rows, and as Python
+        Patience.left = left
+        shown[left] = run("fuse", file, "--learner", "Averaged(Winnow(1.2))").stdout
+        assert (Patience.left > 0.0) is (left > 1.0)
+    assert len(set(shown.values())) == 1
+    assert "mistakes" in shown[0.0]
+
+
+def start(code: str, cache: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a program on a machine on which nothing has been compiled."""
+    variables = {name: value for name, value in os.environ.items() if name != _tiers.VARIABLE}
+    variables |= {"NUMBA_CACHE_DIR": str(cache), **environment}
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=variables)
+
+
+FEW = """
+from linmax import Fusion
+fusion = Fusion()
+fusion.learn([["a", "b"], ["b", "a"], ["a", "a"]], ["a", "b", "a"])
+print(fusion.predict_one({0: "a", 1: "b"}), fusion.learn_one({0: "a", 1: "b"}, "a"))
+"""
+
+
+def test_the_first_call_on_a_machine_compiles_nothing(tmp_path: Path) -> None:
+    done = start(FEW, tmp_path)
+    assert (done.stdout, done.stderr) == ("a a\n", "")
+    assert not list(tmp_path.rglob("*.nbc"))
+
+
+def test_a_time_that_is_no_number_is_an_error(tmp_path: Path) -> None:
+    done = start("import linmax", tmp_path, **{_tiers.VARIABLE: "soon"})
+    assert "LINMAX_COMPILE_AFTER is a number of seconds (got 'soon'); 0 compiles at once" in done.stderr
+
+
+def test_compile_now_ends_the_patience() -> None:
+    Patience.left = 3.0
+    compile_now()
+    assert not postpones()
