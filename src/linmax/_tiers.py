@@ -7,6 +7,7 @@ LINMAX_COMPILE_AFTER of the environment sets that time; with 0, everything is co
 """
 
 import contextlib
+import math
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from linmax._numba import State
 VARIABLE, USUAL = "LINMAX_COMPILE_AFTER", 10.0
 PROBE = 32  # trials by which the time of the others is estimated
 MOST = 20_000  # trials that are never run as Python
+SECONDS_PER_CELL = 2e-5  # an expert and a class, of a trial
 SECONDS_PER_NUMBER = 5e-6  # of a kernel that is called with arrays
 
 
@@ -53,11 +55,11 @@ class Patience:
 
 
 def _read_variable() -> float:
-    text = os.environ.get(VARIABLE, "")
-    try:
-        return float(text) if text else USUAL
-    except ValueError:
-        raise ValueError(f"{VARIABLE} is a number of seconds (got {text!r}); 0 compiles at once") from None
+    text = os.environ.get(VARIABLE) or str(USUAL)
+    with contextlib.suppress(ValueError):
+        if (seconds := float(text)) >= 0.0:
+            return seconds
+    raise ValueError(f"{VARIABLE} is a number of seconds (got {text!r}); 0 compiles at once")
 
 
 Patience.left = _read_variable()
@@ -95,6 +97,13 @@ def postponed() -> Iterator[None]:
     finally:
         State.thread.postponing = before
         Patience.left -= time.perf_counter() - start
+
+
+def expect(trials: int, experts: int, classes: int, attributes: int) -> float:
+    """Return how many seconds the first of these trials take as Python, at most: a single rule takes less."""
+    if trials > MOST:
+        return math.inf
+    return SECONDS_PER_CELL * min(trials, PROBE) * (experts + attributes + 1) * (classes + 1)
 
 
 def seconds_for(arguments: tuple[Any, ...]) -> float:

@@ -108,7 +108,7 @@ def test_rows_are_estimated_by_the_first_ones(monkeypatch: pytest.MonkeyPatch) -
     Fusion(Perceptron()).learn(votes, labels)
     assert lengths == [(32, True), (268, True)]
     lengths.clear()
-    Patience.left = 1e-6  # enough to begin, not for all
+    Patience.left = 1.1 * _tiers.expect(32, 5, 3, 0)  # enough to begin, not for all
     Fusion(Perceptron()).learn(votes, labels)
     assert lengths == [(32, True), (268, False)]
     assert Patience.left <= 0.0
@@ -116,7 +116,15 @@ def test_rows_are_estimated_by_the_first_ones(monkeypatch: pytest.MonkeyPatch) -
     Patience.left = 1000.0
     monkeypatch.setattr(_tiers, "MOST", 299)
     Fusion(Perceptron()).learn(votes, labels)
-    assert lengths == [(300, False)]
+    assert lengths[-1][1] is False
+    assert sum(length for length, _ in lengths) == 300
+
+
+def test_few_trials_of_a_wide_panel_are_compiled() -> None:
+    Patience.left = 1.0
+    fusion = Fusion(Perceptron(), classes=range(300), experts=range(200))
+    fusion.learn(np.zeros((2, 200), np.int64), np.zeros(2, np.int64))
+    assert Patience.left == 0.0  # and not a little less than 1
 
 
 def test_kernels_that_are_called_with_much_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +201,7 @@ def test_a_rule_that_cannot_be_compiled_is_refused_at_once() -> None:
 def test_fuse_prints_the_same_whether_it_compiles_or_not(tmp_path: Path) -> None:
     file = panel(tmp_path / "votes.csv", rows=60)
     shown = {}
-    for left in (0.0, 1e-3, 1000.0):  # compiled, compiled after a look at some rows, and as Python
+    for left in (0.0, 0.02, 1000.0):  # compiled, compiled after a look at some rows, and as Python
         Patience.left = left
         shown[left] = run("fuse", file, "--learner", "Averaged(Winnow(1.2))").stdout
         assert (Patience.left > 0.0) is (left > 1.0)
@@ -222,9 +230,13 @@ def test_the_first_call_on_a_machine_compiles_nothing(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.nbc"))
 
 
-def test_a_time_that_is_no_number_is_an_error(tmp_path: Path) -> None:
-    done = start("import linmax", tmp_path, **{_tiers.VARIABLE: "soon"})
-    assert "LINMAX_COMPILE_AFTER is a number of seconds (got 'soon'); 0 compiles at once" in done.stderr
+@pytest.mark.parametrize("text", ["soon", "nan", "-1"])
+def test_a_time_that_is_no_number_of_seconds_is_an_error(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(_tiers.VARIABLE, text)
+    with pytest.raises(
+        ValueError, match=f"LINMAX_COMPILE_AFTER is a number of seconds .got '{text}'.; 0 comp"
+    ):
+        _tiers._read_variable()
 
 
 def test_compile_now_ends_the_patience() -> None:

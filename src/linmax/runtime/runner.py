@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -224,21 +223,22 @@ class Runner:
             Its `state` is held while a chunk is run, and released between chunks.
         """
         chunks = cut_batch(self, batch, learn, probabilities)
-        if _tiers.postpones() and batch.trials <= _tiers.MOST:
+        expected = 0.0  # seconds that the next trials take as Python
+        if _tiers.postpones():
+            expected = _tiers.expect(batch.trials, *self._sizes_with(batch)[:3])
             chunks = begin_with(chunks, _tiers.PROBE)
-        rate = 0.0 if batch.trials <= _tiers.MOST else math.inf  # seconds for a trial, run as Python
         codes = np.empty(batch.trials, dtype=np.int32)
         all_scores = np.zeros((batch.trials if len(chunks) > 1 and scores else 0, batch.classes_seen))
         all_p = np.zeros((batch.trials if len(chunks) > 1 and probabilities else 0, batch.classes_seen))
         for rows, observed in chunks:
             if lock is not None:
                 lock.let_others_go_first()
-            as_python, start = _tiers.postpones(rate * (batch.trials - rows.start)), time.perf_counter()
             with nullcontext() if lock is None else lock.state:
-                wanted = Wanted(codes[rows], scores, observed, probabilities)
-                with _tiers.postponed() if as_python else nullcontext():
+                wanted, start = Wanted(codes[rows], scores, observed, probabilities), time.perf_counter()
+                with _tiers.postponed() if _tiers.postpones(expected) else nullcontext():
                     found = self._run_chunk(batch, rows, learn, wanted)
-            rate = (time.perf_counter() - start) / max(1, rows.stop - rows.start)
+                rate = (time.perf_counter() - start) / max(1, rows.stop - rows.start)
+            expected = rate * (batch.trials - rows.stop)
             if len(chunks) == 1:
                 return found
             if found.codes is not wanted.codes:

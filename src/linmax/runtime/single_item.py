@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from linmax._numba import State as JitState
-from linmax._tiers import postponed, postpones
+from linmax._tiers import expect, postponed, postpones
 from linmax.experts.base import TrialData
 from linmax.inputs.abstain import read_abstain
 from linmax.kernels import program as programs
@@ -268,7 +268,8 @@ class SingleItem:
 
         If there is space for scores, they are written, and the function may only predict.
         """
-        if not postpones():
+        names = self.runner.names
+        if not postpones(expect(1, len(names.experts), len(names.classes), len(names.attributes))):
             return self._bind_now(votes, scores)
         with postponed():
             run = self._bind_now(votes, scores)
