@@ -2,7 +2,7 @@
 
 The first call of a learner compiles for seconds, and a few hundred trials take less as Python, with the same
 results, bit for bit. A process therefore runs as Python first if no machine code of linmax is on disk, for at
-most `State.patience` seconds, and compiles when that time is used up or would not suffice. The variable
+most `Patience.left` seconds, and compiles when that time is used up or would not suffice. The variable
 LINMAX_COMPILE_AFTER of the environment sets that time; with 0, everything is compiled at once.
 """
 
@@ -39,6 +39,14 @@ def interpreting() -> bool:
     return State.thread.interpreting or not State.compiles
 
 
+def _read_variable() -> float:
+    text = os.environ.get(VARIABLE) or str(USUAL)
+    with contextlib.suppress(ValueError):
+        if (seconds := float(text)) >= 0.0:
+            return seconds
+    raise ValueError(f"{VARIABLE} is a number of seconds (got {text!r}); 0 compiles at once")
+
+
 class Patience:
     """How long this process still runs as Python instead of compiling.
 
@@ -50,19 +58,8 @@ class Patience:
         Tells whether no machine code is on disk; looked at once.
     """
 
-    left = USUAL
+    left = _read_variable()
     is_cold: Callable[[], bool] | None = None
-
-
-def _read_variable() -> float:
-    text = os.environ.get(VARIABLE) or str(USUAL)
-    with contextlib.suppress(ValueError):
-        if (seconds := float(text)) >= 0.0:
-            return seconds
-    raise ValueError(f"{VARIABLE} is a number of seconds (got {text!r}); 0 compiles at once")
-
-
-Patience.left = _read_variable()
 
 
 def postpones(seconds: float = 0.0) -> bool:
