@@ -323,11 +323,7 @@ def _half(x: float) -> float:
 
 def reach(function: Callable[..., Any], signature: Any) -> Any:
     """Return what a kernel calls a function by: its address or, when interpreting, the function itself."""
-    if interpreting():
-        if State.thread.postponing and not is_digested(function):
-            pointer(function, signature)  # an error, if it will not be possible
-        return function
-    callback = pointer(function, signature)
+    callback = None if interpreting() else pointer(function, signature)
     return function if callback is None else callback.address
 
 

@@ -33,8 +33,7 @@ class State:
     options: dict[str, Any] = {"error_model": "numpy", "_nrt": False}  # noqa: RUF012
     compiles_parts_alone: bool | None = None  # as well as into their kernels; None: not known yet
     warned: set[str] = set()  # noqa: RUF012
-    # of this thread: whether it runs as Python, and whether only for now
-    thread: Any = type("Thread", (threading.local,), {"interpreting": False, "postponing": False})()
+    thread: Any = type("Thread", (threading.local,), {"interpreting": False})()  # True inside `interpreted()`
 
 
 def warn(consequence: str, error: object) -> None:

@@ -1,12 +1,14 @@
 """Tiers of execution: until something has been compiled on this machine, few trials run as Python.
 
 The first call of a learner compiles for seconds, and a few hundred trials take less as Python, with the same
-results, bit for bit. A process therefore runs as Python first if no machine code of linmax is on disk, for at
-most `Patience.left` seconds, and compiles when that time is used up or would not suffice. The variable
-LINMAX_COMPILE_AFTER of the environment sets that time; with 0, everything is compiled at once.
+results, bit for bit. A process therefore runs learners of linmax as Python first if no machine code is on
+disk, for at most `Patience.left` seconds, and compiles when that time is used up or would not suffice. The
+variable LINMAX_COMPILE_AFTER of the environment sets that time; with 0, everything is compiled at once. What
+users have written is always compiled: it may give other bits as Python, or an error.
 """
 
 import contextlib
+import dataclasses
 import math
 import os
 import time
@@ -20,7 +22,8 @@ from linmax._numba import State
 VARIABLE, USUAL = "LINMAX_COMPILE_AFTER", 10.0
 PROBE = 32  # trials by which the time of the others is estimated
 MOST = 20_000  # trials that are never run as Python
-SECONDS_PER_CELL = 2e-5  # an expert and a class, of a trial
+STEP = 0.5  # seconds after which it can be interrupted, and looks again whether to compile
+SECONDS_PER_CELL = 1e-4  # an expert and a class, of a trial
 SECONDS_PER_NUMBER = 5e-6  # of a kernel that is called with arrays
 
 
@@ -58,7 +61,7 @@ class Patience:
         Tells whether no machine code is on disk; looked at once.
     """
 
-    left = _read_variable()
+    left = math.inf  # until it is first asked for
     is_cold: Callable[[], bool] | None = None
 
 
@@ -70,9 +73,8 @@ def postpones(seconds: float = 0.0) -> bool:
     if Patience.left <= 0.0 or interpreting():
         return False
     if Patience.is_cold is not None:
-        is_cold, Patience.is_cold = Patience.is_cold, None
-        if not is_cold():
-            Patience.left = 0.0
+        left = _read_variable()
+        Patience.left, Patience.is_cold = left if left and Patience.is_cold() else 0.0, None
     if seconds >= Patience.left:
         Patience.left = 0.0
     return Patience.left > 0.0
@@ -86,14 +88,26 @@ def compile_now() -> None:
 @contextlib.contextmanager
 def postponed() -> Iterator[None]:
     """Run as Python inside this context, in this thread, on account of the patience."""
-    start, before = time.perf_counter(), State.thread.postponing
-    State.thread.postponing = True
+    start = time.perf_counter()
     try:
         with interpreted(), np.errstate(all="ignore"):  # as machine code, which does not warn
             yield
     finally:
-        State.thread.postponing = before
         Patience.left -= time.perf_counter() - start
+
+
+def is_own(value: Any) -> bool:
+    """Tell whether a learner consists of parts of linmax: others may give other bits as machine code."""
+    if isinstance(value, tuple | list):
+        return all(map(is_own, value))
+    if dataclasses.is_dataclass(value):
+        fields = [getattr(value, field.name) for field in dataclasses.fields(value)]
+        return _is_from_linmax(type(value)) and is_own(fields)
+    return _is_from_linmax(value) if callable(value) else True
+
+
+def _is_from_linmax(thing: Any) -> bool:
+    return str(getattr(thing, "__module__", "")).split(".")[0] == "linmax"
 
 
 def expect(trials: int, experts: int, classes: int, attributes: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import subprocess
@@ -15,9 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linmax import Averaged, Fusion, Perceptron, Recycled, Winnow, _tiers
+from linmax import Averaged, Fusion, Mixture, Perceptron, QuasiAdditive, Recycled, Winnow, _tiers, recommended
 from linmax._jit import CompiledKernel
-from linmax._tiers import Patience, compile_now, interpreting, postponed, postpones
+from linmax._tiers import Patience, compile_now, interpreted, interpreting, postponed, postpones
+from linmax.experts import Shared
 from linmax.problems import majority
 from linmax.rules.base import Rule
 from linmax.runtime.runner import Runner
@@ -72,7 +74,8 @@ def test_a_session_may_change_between_python_and_machine_code(name: str) -> None
 
 def test_a_cold_process_runs_as_python_until_its_patience_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[int] = []
-    monkeypatch.setattr(Patience, "left", 1.0)
+    monkeypatch.setenv(_tiers.VARIABLE, "1")
+    monkeypatch.setattr(Patience, "left", math.inf)
     monkeypatch.setattr(Patience, "is_cold", lambda: looks.append(1) or True)
     assert postpones()
     assert postpones(0.9)
@@ -88,6 +91,7 @@ def test_a_cold_process_runs_as_python_until_its_patience_ends(monkeypatch: pyte
 
 
 def test_a_process_with_machine_code_on_disk_has_no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(_tiers.VARIABLE)
     monkeypatch.setattr(Patience, "left", 1.0)
     monkeypatch.setattr(Patience, "is_cold", lambda: False)
     assert not postpones()
@@ -106,18 +110,30 @@ def test_rows_are_estimated_by_the_first_ones(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(Runner, "_run_chunk", record)
     Patience.left = 1000.0
     Fusion(Perceptron()).learn(votes, labels)
-    assert lengths == [(32, True), (268, True)]
+    assert lengths[0] == (32, True)
+    assert sum(length for length, python in lengths if python) == 300
     lengths.clear()
-    Patience.left = 1.1 * _tiers.expect(32, 5, 3, 0)  # enough to begin, not for all
+    monkeypatch.setattr(_tiers, "STEP", 0.0)  # so that it can be interrupted after each trial
+    Fusion(Perceptron()).learn(votes[:40], labels[:40])
+    assert lengths == [(32, True), *[(1, True)] * 8]
+    lengths.clear()
+    Patience.left = 1.001 * _tiers.expect(32, 5, 3, 0)  # enough to begin, not for all
+    monkeypatch.setattr(_tiers, "postponed", lambda: exhausted())
     Fusion(Perceptron()).learn(votes, labels)
     assert lengths == [(32, True), (268, False)]
-    assert Patience.left <= 0.0
     lengths.clear()
     Patience.left = 1000.0
     monkeypatch.setattr(_tiers, "MOST", 299)
     Fusion(Perceptron()).learn(votes, labels)
-    assert lengths[-1][1] is False
-    assert sum(length for length, _ in lengths) == 300
+    assert lengths == [(300, False)]
+
+
+@contextlib.contextmanager
+def exhausted() -> Iterator[None]:
+    """A moment as Python after which nothing is left."""
+    with interpreted():
+        yield
+    Patience.left = 0.0
 
 
 def test_few_trials_of_a_wide_panel_are_compiled() -> None:
@@ -184,18 +200,39 @@ def test_threads_predict_while_the_patience_ends() -> None:
     assert wrong == []
 
 
-def test_a_rule_that_cannot_be_compiled_is_refused_at_once() -> None:
-    @dataclass(frozen=True, repr=False)
-    class Odd(Rule):
-        @staticmethod
-        def update(p, s, theta, w, index, value, margin):
-            w[index] += value
-            return len({"moved": complex, "names": str})
+@dataclass(frozen=True, repr=False)
+class Cubed(Rule):
+    """A rule of a user, whose power has other bits as Python."""
 
-    for left in (0.0, math.inf):
-        Patience.left = left
-        with pytest.raises(ValueError, match="cannot be compiled"):
-            Fusion(Odd()).learn([["x", "y"]] * 2, ["x", "y"])
+    @staticmethod
+    def update(p, s, theta, w, index, value, margin):
+        for j in range(len(index)):
+            theta[index[j]] += value[j]
+            w[index[j]] = theta[index[j]] ** 3
+        return 1
+
+
+def test_what_users_have_written_is_compiled_at_once() -> None:
+    votes, labels = majority(40, relevant=3, experts=5, classes=3)
+    for learner, own in (
+        (Perceptron(), True),
+        (recommended(), True),
+        (Cubed(), False),
+        (Mixture([Perceptron(), Averaged(Cubed())]), False),
+        (QuasiAdditive(lambda x: x), False),
+        (Perceptron().on(Shared(lambda x, y: x * y)), False),
+    ):
+        assert _tiers.is_own(learner) is own
+    Patience.left = 1000.0
+    fusion = Fusion(Cubed())
+    fusion.learn(votes, labels)
+    fusion.learn_one(dict(enumerate(votes[0].tolist())), int(labels[0]))
+    assert Patience.left == 1000.0
+
+
+def test_learners_with_many_updates_per_trial_are_compiled_at_once() -> None:
+    for updates, may_wait in ((1, True), (5, True), (1000, False), (None, False)):
+        assert Fusion(Recycled(Perceptron(), size=3, updates=updates)).runner.may_wait is may_wait
 
 
 def test_fuse_prints_the_same_whether_it_compiles_or_not(tmp_path: Path) -> None:

@@ -49,21 +49,6 @@ def cut_batch(runner: Any, batch: Any, learn: bool, probabilities: bool) -> list
     return found
 
 
-def begin_with(chunks: list[tuple[slice, bool]], trials: int) -> list[tuple[slice, bool]]:
-    """Return the same chunks, the first of which has at most so many trials.
-
-    Examples
-    --------
-    >>> begin_with([(slice(0, 5), True), (slice(5, 8), False)], 2)
-    [(slice(0, 2, None), True), (slice(2, 5, None), True), (slice(5, 8, None), False)]
-    """
-    rows, observed = chunks[0]
-    if rows.stop - rows.start <= trials:
-        return chunks
-    middle = rows.start + trials
-    return [(slice(rows.start, middle), observed), (slice(middle, rows.stop), observed), *chunks[1:]]
-
-
 def _by_memory(runner: Any, batch: Any) -> list[slice]:
     chunk = min(CHUNK, max(FEWEST, CHUNK_VOTES // max(1, batch.experts_seen)))
     if not runner.single_run:

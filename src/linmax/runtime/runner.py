@@ -15,7 +15,7 @@ from linmax.experts import Thresholds, Votes
 from linmax.experts.base import Capacity, Source
 from linmax.kernels.structs import COUNTS, KEPT, MISTAKES, MOVES, NOVEL, TRIALS
 from linmax.runtime import concurrency
-from linmax.runtime.chunks import begin_with, cut_batch
+from linmax.runtime.chunks import cut_batch
 from linmax.runtime.generators import Generators, add_derived
 from linmax.runtime.instances import InstanceBuffer
 from linmax.runtime.layout import strip_prefix
@@ -35,8 +35,8 @@ from linmax.runtime.scaling import Scaling
 from linmax.runtime.sources import Sources, sizes_of
 from linmax.spec import Learner
 
+FEW_UPDATES = 10  # per trial, of rules that may run as Python
 MANY_RUNS = 12  # rule runs from which on each goes through a chunk as a whole, in threads
-
 DEFAULT_SOURCE = Votes() + Thresholds()
 
 
@@ -97,6 +97,7 @@ class Runner:
         for row, predictor in enumerate(scaled):
             predictor.temperature = temperatures, row
         self.stateful = any(sources.stateful for sources in self.sources)
+        self.may_wait = _tiers.is_own(learner) and all(run.updates <= FEW_UPDATES for run in self.rule_runs)
         self.scaling = Scaling(names) if any(part.scaled for part in self.parts) else None
         self.generators = Generators(self.parts, names)
         self.buffer = InstanceBuffer(
@@ -223,23 +224,27 @@ class Runner:
             Its `state` is held while a chunk is run, and released between chunks.
         """
         chunks = cut_batch(self, batch, learn, probabilities)
-        expected = 0.0  # seconds that the next trials take as Python
-        if _tiers.postpones():
-            expected = _tiers.expect(batch.trials, *self._sizes_with(batch)[:3])
-            chunks = begin_with(chunks, _tiers.PROBE)
+        waits, most = self.may_wait and _tiers.postpones(), _tiers.PROBE
+        expected = _tiers.expect(batch.trials, *self._sizes_with(batch)[:3]) if waits else 0.0
+        whole = len(chunks) == 1 and not (waits and batch.trials > most)
         codes = np.empty(batch.trials, dtype=np.int32)
-        all_scores = np.zeros((batch.trials if len(chunks) > 1 and scores else 0, batch.classes_seen))
-        all_p = np.zeros((batch.trials if len(chunks) > 1 and probabilities else 0, batch.classes_seen))
-        for rows, observed in chunks:
+        all_scores = np.zeros((batch.trials if scores and not whole else 0, batch.classes_seen))
+        all_p = np.zeros((batch.trials if probabilities and not whole else 0, batch.classes_seen))
+        while chunks:
+            rows, observed = chunks.pop(0)
             if lock is not None:
                 lock.let_others_go_first()
+            waits = waits and _tiers.postpones(expected)
+            if waits and rows.stop - rows.start > most:
+                chunks.insert(0, (slice(rows.start + most, rows.stop), observed))
+                rows = slice(rows.start, rows.start + most)
             with nullcontext() if lock is None else lock.state:
                 wanted, start = Wanted(codes[rows], scores, observed, probabilities), time.perf_counter()
-                with _tiers.postponed() if _tiers.postpones(expected) else nullcontext():
+                with _tiers.postponed() if waits else nullcontext():
                     found = self._run_chunk(batch, rows, learn, wanted)
                 rate = (time.perf_counter() - start) / max(1, rows.stop - rows.start)
-            expected = rate * (batch.trials - rows.stop)
-            if len(chunks) == 1:
+            expected, most = rate * (batch.trials - rows.stop), max(1, int(_tiers.STEP / rate))
+            if whole:
                 return found
             if found.codes is not wanted.codes:
                 codes[rows] = found.codes

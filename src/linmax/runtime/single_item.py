@@ -269,7 +269,8 @@ class SingleItem:
         If there is space for scores, they are written, and the function may only predict.
         """
         names = self.runner.names
-        if not postpones(expect(1, len(names.experts), len(names.classes), len(names.attributes))):
+        expected = expect(1, len(names.experts), len(names.classes), len(names.attributes))
+        if not self.runner.may_wait or not postpones(expected):
             return self._bind_now(votes, scores)
         with postponed():
             run = self._bind_now(votes, scores)
