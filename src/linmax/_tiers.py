@@ -100,14 +100,11 @@ def is_own(value: Any) -> bool:
     """Tell whether a learner consists of parts of linmax: others may give other bits as machine code."""
     if isinstance(value, tuple | list):
         return all(map(is_own, value))
-    if dataclasses.is_dataclass(value):
-        fields = [getattr(value, field.name) for field in dataclasses.fields(value)]
-        return _is_from_linmax(type(value)) and is_own(fields)
-    return _is_from_linmax(value) if callable(value) else True
-
-
-def _is_from_linmax(thing: Any) -> bool:
-    return str(getattr(thing, "__module__", "")).split(".")[0] == "linmax"
+    kind = value if callable(value) else type(value)
+    if kind.__module__.split(".")[0] not in ("linmax", "builtins", "numpy"):
+        return False
+    parts = dataclasses.fields(value) if dataclasses.is_dataclass(value) else ()
+    return all(is_own(getattr(value, part.name)) for part in parts)
 
 
 def expect(trials: int, experts: int, classes: int, attributes: int) -> float:

@@ -221,6 +221,8 @@ def test_what_users_have_written_is_compiled_at_once() -> None:
         (Mixture([Perceptron(), Averaged(Cubed())]), False),
         (QuasiAdditive(lambda x: x), False),
         (Perceptron().on(Shared(lambda x, y: x * y)), False),
+        ([Winnow(1.2), None, 3, "text", np.float64(2.0), object()], True),
+        ([threading.local()], False),
     ):
         assert _tiers.is_own(learner) is own
     Patience.left = 1000.0

@@ -242,7 +242,7 @@ class Runner:
                 wanted, start = Wanted(codes[rows], scores, observed, probabilities), time.perf_counter()
                 with _tiers.postponed() if waits else nullcontext():
                     found = self._run_chunk(batch, rows, learn, wanted)
-                rate = (time.perf_counter() - start) / max(1, rows.stop - rows.start)
+                rate = max(time.perf_counter() - start, 1e-9) / max(1, rows.stop - rows.start)
             expected, most = rate * (batch.trials - rows.stop), max(1, int(_tiers.STEP / rate))
             if whole:
                 return found
