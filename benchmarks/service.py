@@ -240,8 +240,11 @@ def measure_single(learner: str | None, connections: int, seconds: int, items: i
             create(server, learner)
             send_lines(server, "predict", waiting)
         with serving(Path(name)) as server:
-            late = to(label, labels_of(waiting))
-            found["label by id, of items on disk"] = measure(server, late, connections, seconds)
+            late = labels_of(waiting)
+            send_lines(server, "labels", late[:1])  # opens the fusion
+            found["label by id, of items on disk"] = measure(
+                server, to(label, late[1:]), connections, seconds
+            )
     with tempfile.TemporaryDirectory() as name, serving(Path(name), DELAY) as server:
         create(server, learner)
         send_lines(server, "predict", waiting)
