@@ -117,7 +117,7 @@ def test_rows_are_estimated_by_the_first_ones(monkeypatch: pytest.MonkeyPatch) -
     Fusion(Perceptron()).learn(votes[:40], labels[:40])
     assert lengths == [(32, True), *[(1, True)] * 8]
     lengths.clear()
-    Patience.left = 1.001 * _tiers.expect(32, 5, 3, 0)  # enough to begin, not for all
+    Patience.left = 2.001 * _tiers.expect(32, 5, 3, 0)  # enough to begin, not for all
     monkeypatch.setattr(_tiers, "postponed", lambda: exhausted())
     Fusion(Perceptron()).learn(votes, labels)
     assert lengths == [(32, True), (268, False)]

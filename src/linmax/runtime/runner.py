@@ -234,7 +234,7 @@ class Runner:
             rows, observed = chunks.pop(0)
             if lock is not None:
                 lock.let_others_go_first()
-            waits = waits and _tiers.postpones(expected)
+            waits = waits and _tiers.postpones(2.0 * expected)  # as much again may follow
             if waits and rows.stop - rows.start > most:
                 chunks.insert(0, (slice(rows.start + most, rows.stop), observed))
                 rows = slice(rows.start, rows.start + most)
