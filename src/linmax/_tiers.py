@@ -2,7 +2,7 @@
 
 The first call of a learner compiles for seconds, and a few hundred trials take less as Python, with the same
 results, bit for bit. A process therefore runs learners of linmax as Python first if no machine code is on
-disk, for at most `Patience.left` seconds, and compiles when that time is used up or would not suffice. The
+disk, for at most `Budget.left` seconds, and compiles when that time is used up or would not suffice. The
 variable LINMAX_COMPILE_AFTER of the environment sets that time; with 0, everything is compiled at once. What
 users have written is always compiled: it may give other bits as Python, or an error.
 """
@@ -50,7 +50,7 @@ def _read_variable() -> float:
     raise ValueError(f"{VARIABLE} is a number of seconds (got {text!r}); 0 compiles at once")
 
 
-class Patience:
+class Budget:
     """How long this process still runs as Python instead of compiling.
 
     Attributes
@@ -68,32 +68,32 @@ class Patience:
 def postpones(seconds: float = 0.0) -> bool:
     """Tell whether work that takes so long as Python is not compiled for now.
 
-    Work that takes too long ends the patience: from then on, everything is compiled.
+    Work that takes longer than the budget ends it: from then on, everything is compiled.
     """
-    if Patience.left <= 0.0 or interpreting():
+    if Budget.left <= 0.0 or interpreting():
         return False
-    if Patience.is_cold is not None:
+    if Budget.is_cold is not None:
         left = _read_variable()
-        Patience.left, Patience.is_cold = left if left and Patience.is_cold() else 0.0, None
-    if seconds >= Patience.left:
-        Patience.left = 0.0
-    return Patience.left > 0.0
+        Budget.left, Budget.is_cold = left if left and Budget.is_cold() else 0.0, None
+    if seconds >= Budget.left:
+        Budget.left = 0.0
+    return Budget.left > 0.0
 
 
 def compile_now() -> None:
     """Compile everything from now on, in this process."""
-    Patience.left = 0.0
+    Budget.left = 0.0
 
 
 @contextlib.contextmanager
 def postponed() -> Iterator[None]:
-    """Run as Python inside this context, in this thread, on account of the patience."""
+    """Run as Python inside this context, in this thread, and charge the budget with the time."""
     start = time.perf_counter()
     try:
         with interpreted(), np.errstate(all="ignore"):  # as machine code, which does not warn
             yield
     finally:
-        Patience.left -= time.perf_counter() - start
+        Budget.left -= time.perf_counter() - start
 
 
 def is_own(value: Any) -> bool:

@@ -18,7 +18,7 @@ import pytest
 
 from linmax import Averaged, Fusion, Mixture, Perceptron, QuasiAdditive, Recycled, Winnow, _tiers, recommended
 from linmax._jit import CompiledKernel
-from linmax._tiers import Patience, compile_now, interpreted, interpreting, postponed, postpones
+from linmax._tiers import Budget, compile_now, interpreted, interpreting, postponed, postpones
 from linmax.experts import Shared
 from linmax.problems import majority
 from linmax.rules.base import Rule
@@ -36,9 +36,9 @@ LEARNERS = {
 
 
 @pytest.fixture(autouse=True)
-def _no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Patience, "left", 0.0)
-    monkeypatch.setattr(Patience, "is_cold", None)
+def _no_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Budget, "left", 0.0)
+    monkeypatch.setattr(Budget, "is_cold", None)
 
 
 def learn(
@@ -47,7 +47,7 @@ def learn(
     """Predictions and state after tables and single items; each call runs as Python or compiled."""
     fusion, found = Fusion(learner), []
     for rows in (slice(0, 20), slice(20, 40), slice(40, 50)):
-        Patience.left = math.inf if next(python) else 0.0
+        Budget.left = math.inf if next(python) else 0.0
         found += fusion.learn(**{name: _rows(it, rows) for name, it in arguments.items()}).guesses.tolist()
     if (
         isinstance(arguments.get("votes"), np.ndarray)
@@ -55,12 +55,12 @@ def learn(
         and fusion.needs == {"votes"}
     ):
         for row in range(50, 60):
-            Patience.left = math.inf if next(python) else 0.0
+            Budget.left = math.inf if next(python) else 0.0
             votes = dict(enumerate(arguments["votes"][row].tolist()))
             found.append(fusion.predict_one(votes))
             found += fusion.predict_proba_one(votes).values()
             found.append(fusion.learn_one(votes, int(arguments["labels"][row])))
-    Patience.left = 0.0
+    Budget.left = 0.0
     return found, {name: array.tobytes() for name, array in fusion.state().items()}
 
 
@@ -72,11 +72,11 @@ def test_a_session_may_change_between_python_and_machine_code(name: str) -> None
     assert learn(learner, inputs(kind), iter([True] * 8 + [False] * 5)) == compiled
 
 
-def test_a_cold_process_runs_as_python_until_its_patience_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cold_process_runs_as_python_until_its_budget_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[int] = []
     monkeypatch.setenv(_tiers.VARIABLE, "1")
-    monkeypatch.setattr(Patience, "left", math.inf)
-    monkeypatch.setattr(Patience, "is_cold", lambda: looks.append(1) or True)
+    monkeypatch.setattr(Budget, "left", math.inf)
+    monkeypatch.setattr(Budget, "is_cold", lambda: looks.append(1) or True)
     assert postpones()
     assert postpones(0.9)
     assert len(looks) == 1
@@ -84,18 +84,18 @@ def test_a_cold_process_runs_as_python_until_its_patience_ends(monkeypatch: pyte
         assert interpreting()
         assert not postpones()  # it runs as Python in any case
     assert not interpreting()
-    assert 0.0 < Patience.left < 1.0
+    assert 0.0 < Budget.left < 1.0
     assert not postpones(1.0)  # too long
     assert not postpones()
-    assert Patience.left == 0.0
+    assert Budget.left == 0.0
 
 
-def test_a_process_with_machine_code_on_disk_has_no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_with_machine_code_on_disk_has_no_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(_tiers.VARIABLE)
-    monkeypatch.setattr(Patience, "left", 1.0)
-    monkeypatch.setattr(Patience, "is_cold", lambda: False)
+    monkeypatch.setattr(Budget, "left", 1.0)
+    monkeypatch.setattr(Budget, "is_cold", lambda: False)
     assert not postpones()
-    assert Patience.left == 0.0
+    assert Budget.left == 0.0
 
 
 def test_rows_are_estimated_by_the_first_ones(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +108,7 @@ def test_rows_are_estimated_by_the_first_ones(monkeypatch: pytest.MonkeyPatch) -
         return run_chunk(self, batch, rows, *more)
 
     monkeypatch.setattr(Runner, "_run_chunk", record)
-    Patience.left = 1000.0
+    Budget.left = 1000.0
     Fusion(Perceptron()).learn(votes, labels)
     assert lengths[0] == (32, True)
     assert sum(length for length, python in lengths if python) == 300
@@ -117,12 +117,12 @@ def test_rows_are_estimated_by_the_first_ones(monkeypatch: pytest.MonkeyPatch) -
     Fusion(Perceptron()).learn(votes[:40], labels[:40])
     assert lengths == [(32, True), *[(1, True)] * 8]
     lengths.clear()
-    Patience.left = 2.001 * _tiers.expect(32, 5, 3, 0)  # enough to begin, not for all
+    Budget.left = 2.001 * _tiers.expect(32, 5, 3, 0)  # enough to begin, not for all
     monkeypatch.setattr(_tiers, "postponed", lambda: exhausted())
     Fusion(Perceptron()).learn(votes, labels)
     assert lengths == [(32, True), (268, False)]
     lengths.clear()
-    Patience.left = 1000.0
+    Budget.left = 1000.0
     monkeypatch.setattr(_tiers, "MOST", 299)
     Fusion(Perceptron()).learn(votes, labels)
     assert lengths == [(300, False)]
@@ -133,14 +133,14 @@ def exhausted() -> Iterator[None]:
     """A moment as Python after which nothing is left."""
     with interpreted():
         yield
-    Patience.left = 0.0
+    Budget.left = 0.0
 
 
 def test_few_trials_of_a_wide_panel_are_compiled() -> None:
-    Patience.left = 1.0
+    Budget.left = 1.0
     fusion = Fusion(Perceptron(), classes=range(300), experts=range(200))
     fusion.learn(np.zeros((2, 200), np.int64), np.zeros(2, np.int64))
-    assert Patience.left == 0.0  # and not a little less than 1
+    assert Budget.left == 0.0  # and not a little less than 1
 
 
 def test_kernels_that_are_called_with_much_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,23 +151,23 @@ def test_kernels_that_are_called_with_much_are_compiled(monkeypatch: pytest.Monk
 
     few, many = np.ones(10), np.ones(10_000_000)
     kernel = CompiledKernel(double)
-    Patience.left = 1.0
+    Budget.left = 1.0
     assert kernel(few) is True
     assert few.tolist() == [2.0] * 10
-    assert Patience.left < 1.0
+    assert Budget.left < 1.0
     assert _tiers.seconds_for((few, (many, few), 3)) > 1.0
     assert not postpones(_tiers.seconds_for((many,)))
 
 
-def test_single_items_are_compiled_when_the_patience_ends() -> None:
+def test_single_items_are_compiled_when_the_budget_ends() -> None:
     fusion, other = Fusion(Averaged(Winnow(1.2))), Fusion(Averaged(Winnow(1.2)))
     votes, labels = majority(60, relevant=3, experts=5, classes=3)
-    Patience.left = math.inf
+    Budget.left = math.inf
     for row, label in zip(votes.tolist(), labels.tolist(), strict=True):
         item = dict(enumerate(row))
         if fusion.trials == 40:
             assert not any(stage.address for stage in fusion._single.programs[0].stages)
-            Patience.left = 1e-9
+            Budget.left = 1e-9
         fusion.learn_one(item, label)
     assert all(stage.address for stage in fusion._single.programs[0].stages)
     for row, label in zip(votes.tolist(), labels.tolist(), strict=True):
@@ -176,7 +176,7 @@ def test_single_items_are_compiled_when_the_patience_ends() -> None:
     assert all(np.array_equal(fusion.state()[name], array) for name, array in other.state().items())
 
 
-def test_threads_predict_while_the_patience_ends() -> None:
+def test_threads_predict_while_the_budget_ends() -> None:
     votes, labels = majority(80, relevant=3, experts=5, classes=3)
     fusion = Fusion(Recycled(Winnow(1.2), size=5))
     simple = Fusion(Perceptron())
@@ -184,7 +184,7 @@ def test_threads_predict_while_the_patience_ends() -> None:
         one.learn(votes, labels)
     items = [dict(enumerate(row)) for row in votes.tolist()]
     right = [[one.predict_one(item) for item in items] for one in (fusion, simple)]
-    Patience.left = 0.2
+    Budget.left = 0.2
     wrong: list[Any] = []
 
     def predict() -> None:
@@ -225,11 +225,11 @@ def test_what_users_have_written_is_compiled_at_once() -> None:
         ([threading.local()], False),
     ):
         assert _tiers.is_own(learner) is own
-    Patience.left = 1000.0
+    Budget.left = 1000.0
     fusion = Fusion(Cubed())
     fusion.learn(votes, labels)
     fusion.learn_one(dict(enumerate(votes[0].tolist())), int(labels[0]))
-    assert Patience.left == 1000.0
+    assert Budget.left == 1000.0
 
 
 def test_learners_with_many_updates_per_trial_are_compiled_at_once() -> None:
@@ -241,9 +241,9 @@ def test_fuse_prints_the_same_whether_it_compiles_or_not(tmp_path: Path) -> None
     file = panel(tmp_path / "votes.csv", rows=60)
     shown = {}
     for left in (0.0, 0.02, 1000.0):  # compiled, compiled after a look at some rows, and as Python
-        Patience.left = left
+        Budget.left = left
         shown[left] = run("fuse", file, "--learner", "Averaged(Winnow(1.2))").stdout
-        assert (Patience.left > 0.0) is (left > 1.0)
+        assert (Budget.left > 0.0) is (left > 1.0)
     assert len(set(shown.values())) == 1
     assert "mistakes" in shown[0.0]
 
@@ -276,7 +276,7 @@ def test_a_time_that_is_no_number_of_seconds_is_an_error(text: str, monkeypatch:
         _tiers._read_variable()
 
 
-def test_compile_now_ends_the_patience() -> None:
-    Patience.left = 3.0
+def test_compile_now_ends_the_budget() -> None:
+    Budget.left = 3.0
     compile_now()
     assert not postpones()

@@ -2,7 +2,7 @@
 
 from linmax._jit import CompiledKernel, separate, stage_at
 from linmax._memory import int32_at, int64_at, set_int32
-from linmax._tiers import Patience
+from linmax._tiers import Budget
 from linmax.kernels.structs import MISTAKES, TRIALS
 
 
@@ -18,7 +18,7 @@ def run_stages(table, stages, begin, end, block):
 
 
 run = CompiledKernel(run_stages)
-Patience.is_cold = lambda: not run.is_on_disk()  # whatever is compiled is run by it
+Budget.is_cold = lambda: not run.is_on_disk()  # whatever is compiled is run by it
 
 
 @separate

@@ -101,7 +101,7 @@ def read_trials(
 ) -> Generator[CodedTrials | list[Trial]]:
     """Yield what `trials_of` does, in pieces; `Database.consistent` holds meanwhile.
 
-    Whoever takes the first piece only reads no more than that.
+    A piece is read when it is asked for.
 
     Parameters
     ----------

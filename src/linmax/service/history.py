@@ -314,7 +314,7 @@ class Histories:
             self._panels.check_open(panel)
             amendments, horizon = panel.amendments, panel.horizon
             known, kept = self._kept.pop(panel, (amendments, None))
-            usable = kept is not None and known == amendments and kept.position >= horizon
+            usable = kept is not None and panel.can_continue(known, kept.position)
             until = self._database.last_position()
             history, statements = await asyncio.to_thread(
                 self._advance, panel, kept if usable else None, until, gently

@@ -75,6 +75,13 @@ class Panel:
         """Whether the state is not yet what the amendments in the log make it."""
         return self.applied != self.amendments
 
+    def can_continue(self, amendments: int, position: int) -> bool:
+        """Whether what was read up to a position, with so many amendments, goes on with the rest of the log.
+
+        Not if there were more amendments since, or if a compaction has removed what comes next.
+        """
+        return amendments == self.amendments and position >= self.horizon
+
     @property
     def mistakes(self) -> int:
         """Wrong predictions among the trials, just before their labels were learned; new labels are wrong."""

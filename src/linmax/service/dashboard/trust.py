@@ -250,7 +250,7 @@ class TrustHistories:
             self._panels.check_open(panel)
             state = panel.amendments, panel.horizon
             known, kept = self._kept.pop(panel, (0, None))
-            usable = kept is not None and known == panel.amendments and kept.position >= panel.horizon
+            usable = kept is not None and panel.can_continue(known, kept.position)
             found = await asyncio.to_thread(self._update, panel, kept if usable else None)
             if state == (panel.amendments, panel.horizon):
                 self._kept[panel] = panel.amendments, found
