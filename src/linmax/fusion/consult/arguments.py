@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from inspect import isawaitable, iscoroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +12,9 @@ from linmax.decisions.answers import SMALLEST_ERROR
 from linmax.decisions.costs import LARGEST, is_cost
 from linmax.spec import short
 from linmax.validation import is_finite
+
+if TYPE_CHECKING:
+    import asyncio
 
 
 def check_risk(risk: Any, confidence: Any) -> None:
@@ -58,6 +60,8 @@ def checked_awaitable(answer: Any) -> Awaitable[Any]:
 
 async def answers_at_once(ask: Callable[[Any], Awaitable[Any]], experts: Sequence[Any]) -> list[Any]:
     """Return the answers of several experts; if one of them fails, the others are cancelled."""
+    import asyncio  # takes a twentieth of the import of linmax, and is loaded where this is called
+
     tasks: list[asyncio.Future[Any]] = []
     try:
         for name in experts:
