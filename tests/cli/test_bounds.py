@@ -254,8 +254,8 @@ def test_a_panel_is_read_with_the_options_of_all_commands(tmp_path: Path) -> Non
         "--id",
         "who",
     )
-    plain = call("Perceptron()", "--panel", str(panel)).output
-    told = call("Perceptron()", "--panel", str(tmp_path / "odd.csv"), *words).output
+    plain = call("Perceptron()", "--panel", str(panel)).stdout
+    told = call("Perceptron()", "--panel", str(tmp_path / "odd.csv"), *words).stdout
     assert told.replace("odd.csv", "votes.csv").split() == plain.split()
     for option in ("--label", "--id", "--attributes", "--experts", "--shape"):
         assert call(option, "x").stderr == f"linmax: {option} x requires --panel FILE\n"

@@ -20,7 +20,7 @@ from linmax.cli.bounds_panel import (
 )
 from linmax.cli.inputs import parse_learner, require_reading
 from linmax.cli.options import BoundsOptions
-from linmax.cli.output import stdout_console
+from linmax.cli.output import print_warning_messages, stdout_console
 from linmax.rules import Rule
 from linmax.validation import require_extra
 
@@ -94,6 +94,7 @@ def print_panel_bounds(panel: BoundsOptions, rule: str | None = None, console: C
     require_extra("sklearn", "sklearn", "linmax bounds --panel")
     assert panel.panel is not None
     found_panel = require_reading(panel.read([panel.panel]), [panel.panel])
+    print_warning_messages(found_panel.warnings)
     votes = read_votes(found_panel.stream(), panel.first)
     with console.status("Fitting comparators and learning ..."):
         found = panel_bounds(votes, 1.0 if panel.C is None else panel.C, only)

@@ -12,7 +12,7 @@ from linmax.bounds.certificate import certify, read_plain_csv, why_not
 from linmax.cli.bounds_panel import PanelVotes, check_cost, read_votes
 from linmax.cli.inputs import parse_learner, require_reading
 from linmax.cli.options import BoundsOptions
-from linmax.cli.output import check_output, stdout_console
+from linmax.cli.output import check_output, print_warning_messages, stdout_console
 
 
 def write_certificate(
@@ -31,6 +31,7 @@ def write_certificate(
     if options.output.resolve() == Path(file).resolve():
         raise ValueError(f"the certificate would replace the data in {file}; pass another file to -o")
     panel = require_reading(options.read([file]), [file])
+    print_warning_messages(panel.warnings)
     votes = read_votes(panel.stream(), options.first)
     label = panel.reading.column("label")
     assert label is not None

@@ -17,7 +17,13 @@ from rich.text import Text
 
 from linmax.cli.inputs import check_needs, choose_order, name_rows, parse_learner, require_reading
 from linmax.cli.options import CompareOptions, FilesOptions
-from linmax.cli.output import check_output, print_message, progress_bar, shorten, task_progress
+from linmax.cli.output import (
+    check_output,
+    print_warning_messages,
+    progress_bar,
+    shorten,
+    task_progress,
+)
 from linmax.cli.scale_options import EngineOptions
 from linmax.evaluate.comparison import ComparisonResult, LearnerComparison
 from linmax.evaluate.significance import Gain
@@ -89,8 +95,7 @@ def compare_learners(
     _check_picture(options.picture)
     panel = require_reading(replace(read, paths=files).open(), files)
     order = choose_order(panel, options.shuffle, options.in_order)
-    for one in sorted([*panel.warnings, *order.warnings]):
-        print_message(f"{'warning' if one.severity == 'grave' else 'note'}: {one.text}")
+    print_warning_messages([*panel.warnings, *order.warnings])
     with panel.stream() as stream:
         file = stream.schema.file
         first = stream.peek()

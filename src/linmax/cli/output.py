@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import zip_longest
 from pathlib import Path
@@ -21,6 +21,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from linmax.evaluate.audit import Audit, Milestone
     from linmax.streams import Stream
+    from linmax.validation import DataWarning
 
 MAX_NAME = 48
 """Characters of a name in a table."""
@@ -96,6 +97,12 @@ def check_output(path: Path, action: str = "write") -> None:
 def print_message(text: str) -> None:
     """Print one line to standard error."""
     print(f"linmax: {text}", file=_escaping(sys.stderr), flush=True)
+
+
+def print_warning_messages(warnings: Iterable[DataWarning]) -> None:
+    """Print warnings on data to standard error, one line each, the grave ones first."""
+    for one in sorted(warnings):
+        print_message(f"{'warning' if one.severity == 'grave' else 'note'}: {one.text}")
 
 
 def print_json(value: Any) -> None:

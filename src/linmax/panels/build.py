@@ -17,6 +17,7 @@ from linmax.panels.roles.column_role import ColumnRole, Reading
 from linmax.panels.roles.profile import strip_missing
 from linmax.streams.chunk import Chunk
 from linmax.streams.columns import ColumnDecoder, TableBatch, single_chunk, to_numpy
+from linmax.streams.schema import short_repr
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -43,9 +44,9 @@ class ChunkBuilder:
 
     Attributes
     ----------
-    repeated, conflicting : int
-        Votes of an expert on an item on which it had voted before, of which the last is used; and items
-        with two different labels, of which none is used.
+    repeated, conflicting, nameless : int
+        Votes of an expert on an item on which it had voted before, of which the last is used; items with
+        two different labels, of which none is used; and votes without an expert or an item.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class ChunkBuilder:
             self.label_classes = ClassNames(map(str, classes.names), (), tuple(classes.missing))
             self.label_classes.abstaining = frozenset({"-1"})
         self.decoder = ColumnDecoder(file, unit, text=True, ignore_case=False)
-        self.repeated = self.conflicting = 0
+        self.repeated = self.conflicting = self.nameless = 0
         self.per_cent: dict[str, bool] = {}
         self.add_roles([])
 
@@ -147,11 +148,26 @@ class ChunkBuilder:
         if expert.name in self.confidences:
             numbers = self._numbers(data, self.confidences[expert.name], lines)
             largest = float(np.nanmax(numbers, initial=0.0))
-            if self.per_cent.setdefault(expert.name, largest > 1.0):  # the first chunk decides
-                numbers = numbers / 100.0
+            per_cent = self.per_cent.setdefault(expert.name, largest > 1.0)  # the first chunk decides
+            name = self.confidences[expert.name]
+            self._check_range(
+                name, numbers, 100.0 if per_cent else 1.0, lines, f"how sure {expert.expert} is"
+            )
+            numbers = numbers / 100.0 if per_cent else numbers
             known = numbers[~np.isnan(numbers)]
             value = np.where(np.isnan(numbers), known.mean() if len(known) else 1.0, numbers)[item]
         return item, str(expert.expert), votes[item], value
+
+    def _check_range(self, name: str, numbers: Floats, high: float, lines: Codes, meaning: str) -> None:
+        """Raise an error if a number is below 0 or above another, unlike those by which a column is read."""
+        outside = np.flatnonzero((numbers < 0.0) | (numbers > high))
+        if len(outside):
+            first = outside[0]
+            raise self.decoder.error(
+                lines[first],
+                f"{short_repr(name)} is {numbers[first]:g}, and is read as {meaning}, from 0 to {high:g};"
+                " write all of its numbers in the same way",
+            )
 
     def _score_parts(self, data: Any, lines: Codes) -> list[tuple[Any, ...]]:
         by_expert: dict[str, list[ColumnRole]] = {}
@@ -164,6 +180,8 @@ class ChunkBuilder:
                 item = np.flatnonzero(~np.isnan(numbers))
                 label = self.classes.find(one.label)
                 parts.append((item, expert, _filled(label, len(item)), numbers[item]))
+                if one.is_probability:
+                    self._check_range(one.name, numbers, 1.0, lines, f"probabilities of class {label}")
                 if (
                     len(columns) == 1
                     and len(self.classes.names) == 2
@@ -191,6 +209,7 @@ class ChunkBuilder:
         vote, classes = _codes(self._votes(data.column(self.reading.column("vote"))))
         who, experts = _codes(strip_missing(_plain(data.column(self.reading.column("expert"))), self.missing))
         present = (vote >= 0) & (who >= 0) & (item >= 0)
+        self.nameless = int(np.count_nonzero((vote >= 0) & ~present))
         score = None
         if self.scores:
             score = self._numbers(data, self.scores[0].name, lines)

@@ -14,7 +14,7 @@ from linmax.panels.build import ChunkBuilder, vote_codes
 from linmax.panels.joined_labels import conflict_warning, whitespace_note
 from linmax.panels.roles.classes import folded
 from linmax.panels.roles.several_labels import several_labels
-from linmax.panels.roles.wide_scores import are_counts
+from linmax.panels.roles.wide_scores import are_counts, spoiled_by
 from linmax.streams import Chunk
 from linmax.streams.schema import short_list, short_repr
 from linmax.validation import DataWarning
@@ -34,8 +34,6 @@ MAX_SHOWN = 40
 """Characters of a value in a list."""
 MAX_ABSTAINING = 0.5
 """The largest share of votes that are never a label."""
-MAX_SPOILED = 0.1
-"""The largest share of cells of a column of numbers that are none."""
 MAX_UNVOTED = 0.2
 """The largest share of items whose label no expert votes for."""
 
@@ -65,6 +63,11 @@ def table_warnings(panel: Panel, builder: ChunkBuilder) -> Iterator[DataWarning]
         yield DataWarning(
             "repeated-votes", "note",
             f"{builder.repeated:,} times an expert votes again on an item; its last vote is used",
+        )  # fmt: skip
+    if builder.nameless:
+        yield DataWarning(
+            "nameless-votes", "note",
+            f"{builder.nameless:,} votes have no expert or no item, and are left out",
         )  # fmt: skip
     chunk = panel.chunk
     assert chunk is not None
@@ -138,6 +141,13 @@ def vote_warnings(panel: Panel, keep: bool) -> Iterator[DataWarning]:
             f"{short_list(map(short_repr, alike))} differ by case or whitespace only, and are different"
             " classes; --ignore-case makes them equal",
         )  # fmt: skip
+    signs = [name for name in map(str, classes.names) if not any(map(str.isalnum, name))]
+    if 0 < len(signs) < len(classes.names):
+        yield DataWarning(
+            "punctuation-class", "note",
+            f"{short_list(map(short_repr, signs))}: read as a class; pass --missing {shlex.quote(signs[0])}"
+            " if it means that there is no vote or label",
+        )  # fmt: skip
     unlabelled.pop(panel.options.abstain, None)
     if all(str(name).isdecimal() for name in classes.names):
         unlabelled.pop("-1", None)  # it abstains among whole numbers from 0
@@ -175,13 +185,10 @@ def _missing_scores(panel: Panel) -> Iterator[DataWarning]:
     for one in [*panel.reading.columns("ignored"), *panel.reading.columns("id")]:
         if one.name not in panel.profiles or not any(str(expert) in one.name for expert in lacking):
             continue
-        values = panel.profiles[one.name].counts
-        bad = [value for value in values if not _is_finite(value)]
-        if bad and sum(values[value] for value in bad) <= MAX_SPOILED * sum(values.values()):
-            spoiled[one.name] = bad[0]
-    hints = [
-        f"{short_repr(name)} is not read as one, because it has {bad!r}" for name, bad in spoiled.items()
-    ]
+        bad = spoiled_by(panel.profiles[one.name])
+        if bad is not None:
+            spoiled[one.name] = bad
+    hints = [f"{short_repr(name)} is not read as one, because it has {bad}" for name, bad in spoiled.items()]
     expert, names = next(iter(lacking.items()))
     classes = short_list(map(short_repr, names), 3)
     yield DataWarning(
@@ -189,13 +196,6 @@ def _missing_scores(panel: Panel) -> Iterator[DataWarning]:
         f"{short_repr(expert)} has no score for {classes}, so it cannot vote for it"
         + (f"; {'; '.join(hints)}: correct the cell" if hints else ""),
     )  # fmt: skip
-
-
-def _is_finite(value: Any) -> bool:
-    try:
-        return bool(np.isfinite(float(value)))
-    except ValueError:
-        return False
 
 
 def _spelled_alike(names: list[Any]) -> list[Any]:

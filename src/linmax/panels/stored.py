@@ -69,6 +69,7 @@ def store_reading(reading: Reading, classes: ClassNames) -> dict[str, Any]:
         "shape": reading.shape,
         "columns": [
             {"column": one.name, "role": one.role, "expert": one.expert, "class": one.label}
+            | ({"probability": True} if one.is_probability else {})
             for one in reading.roles
             if one.role not in ("ignored", "time")
         ],
@@ -103,7 +104,12 @@ def restore_reading(stored: dict[str, Any], table: ProfiledTable) -> tuple[Readi
     try:
         known = {
             str(one["column"]): ColumnRole(
-                str(one["column"]), str(one["role"]), "as in the model", one["expert"], one["class"]
+                str(one["column"]),
+                str(one["role"]),
+                "as in the model",
+                one["expert"],
+                one["class"],
+                one.get("probability") is True,
             )
             for one in stored["columns"]
         }

@@ -20,6 +20,8 @@ PARTLY, PARTLY_NUMBERS = 0.2, 0.8
 """Columns of texts and of integers that name classes in so many cells, but too few to vote, are noted."""
 MENTIONED, MIN_LETTERS, MAX_NAMED = 0.8, 3, 4
 """Texts that mention one class are noted, too, if so many do, and classes have so many letters."""
+ANSWER_WORDS = "(?:the |final |my )*(?:answer|option|choice|class|label|category|verdict)"
+"""What may stand before a class, however short it is, such as in "Option A" and "(A)"."""
 
 
 def chance_votes(
@@ -124,7 +126,7 @@ def partial_votes(columns: Sequence[ColumnProfile], classes: ClassNames) -> Data
             found[one.name] = f"{share:.0%} of the values are classes"
         elif one.distinct == 2 and classes.are_other_words(one.counts):
             found[one.name] = f"{short_list(one.examples)} are other words for the classes"
-        elif one.type in ("text", "free text") and _mention_classes(one, classes):
+        elif one.type in ("text", "free text") and not one.is_constant and _mention_classes(one, classes):
             found[one.name] = f"texts such as {one.examples[0]!r} mention classes, but are no classes"
     if not found:
         return None
@@ -137,11 +139,17 @@ def partial_votes(columns: Sequence[ColumnProfile], classes: ClassNames) -> Data
 
 
 def _mention_classes(one: ColumnProfile, classes: ClassNames) -> bool:
-    """Whether most texts of a column have exactly one class among their words."""
+    """Whether most texts of a column are a class with other signs, or have one class among their words."""
     known = {str(name).casefold() for name in classes.names}
-    if any(len(name) < MIN_LETTERS or name.isdecimal() for name in known):
-        return False
-    pattern = re.compile(r"\b(" + "|".join(map(re.escape, sorted(known))) + r")\b")
+    some_class = "(" + "|".join(map(re.escape, sorted(known, key=len, reverse=True))) + ")"
+    answer = re.compile(rf"\W*(?:(?:{ANSWER_WORDS})\b(?:\W*is\b)?)?\W*{some_class}\W*")
+    mention = re.compile(rf"\b{some_class}\b")
+    is_word = not any(len(name) < MIN_LETTERS or name.isdecimal() for name in known)
     some = list(one.counts.items())[:MAX_CHECKED]
-    hits = sum(count for value, count in some if len(set(pattern.findall(str(value).casefold()))) == 1)
+    hits = sum(
+        count
+        for value, count in some
+        if answer.fullmatch(text := str(value).casefold())
+        or (is_word and len(set(mention.findall(text))) == 1)
+    )
     return hits >= MENTIONED * sum(count for _, count in some)

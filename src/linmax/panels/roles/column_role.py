@@ -185,6 +185,8 @@ class ColumnRole(NamedTuple):
         Whose vote, score or confidence it is.
     label : str or None
         The class that it is a score for.
+    is_probability : bool
+        Whether it is a probability, from 0 to 1, and the other one of two classes has the rest.
     """
 
     name: str
@@ -192,6 +194,7 @@ class ColumnRole(NamedTuple):
     reason: str
     expert: str | None = None
     label: str | None = None
+    is_probability: bool = False
 
 
 @dataclass(frozen=True)

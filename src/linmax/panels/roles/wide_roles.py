@@ -27,7 +27,13 @@ from linmax.panels.roles.wide_labels import (
     is_truth,
     says_who_is_right,
 )
-from linmax.panels.roles.wide_scores import are_counts, find_probabilities, find_scores
+from linmax.panels.roles.wide_scores import (
+    are_counts,
+    find_confidences,
+    find_probabilities,
+    find_scores,
+    spoiled_probabilities,
+)
 from linmax.streams.schema import StreamError, short_list, short_repr
 from linmax.validation import DataWarning
 
@@ -289,13 +295,17 @@ class WideRoles:
 
     def _find_confidences(self) -> None:
         experts = {one.name for one in self.roles.values() if one.role == "expert"}
-        for one in self._free():
-            split = names.split_suffix(one.name, names.CONFIDENCE_WORDS)
+
+        def expert_of(name: str) -> str | None:
+            split = names.split_suffix(name, names.CONFIDENCE_WORDS)
             vote = self._column_with_stem(split[0]) if split else None
-            if vote not in experts or one.low is None or one.high is None or one.low < 0.0:
-                continue
-            if one.type in ("number", "integer") and one.high <= 100.0:
-                self._set(one.name, "confidence", f"goes with {vote}", vote)
+            return vote if vote in experts else None
+
+        found, warnings = find_confidences(self._free(), expert_of)
+        for role in found:
+            self.roles[role.name] = role
+        rest = [one for one in self._free() if expert_of(one.name) is None]
+        self.warnings += [*warnings, *spoiled_probabilities(rest, self.classes, self.roles.values())]
 
     # --- ids and the rest
 

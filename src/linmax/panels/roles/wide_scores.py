@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
+import shlex
+import sys
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from linmax.panels.roles import names
@@ -11,8 +15,15 @@ from linmax.panels.roles.classes import ClassNames
 from linmax.panels.roles.column_role import ColumnRole
 from linmax.panels.roles.evidence import Evidence
 from linmax.panels.roles.profile import ColumnProfile
+from linmax.streams.schema import short_list, short_repr
+from linmax.validation import DataWarning
 
 Split = tuple[str, str]
+MAX_SPOILED = 0.1
+"""The largest share of cells of a column of numbers that are none."""
+MAX_STRAY = 0.01
+"""The largest share of numbers out of range in a column of probabilities whose name does not say so."""
+LARGEST = sys.float_info.max
 
 
 def find_scores(free: list[ColumnProfile], classes: ClassNames, evidence: Evidence) -> list[ColumnRole]:
@@ -133,6 +144,109 @@ def find_probabilities(free: list[ColumnProfile], classes: ClassNames) -> list[C
             continue
         stem = names.split_suffix(one.name, names.CONFIDENCE_WORDS)
         if stem is not None or one.low < 0.5 < one.high:
-            reason = f"a probability of class {positive}"
-            roles.append(ColumnRole(one.name, "score", reason, stem[0] if stem else one.name, str(positive)))
+            expert, reason = stem[0] if stem else one.name, f"a probability of class {positive}"
+            roles.append(ColumnRole(one.name, "score", reason, expert, str(positive), is_probability=True))
     return roles
+
+
+def spoiled_by(one: ColumnProfile, low: float = -LARGEST, high: float = LARGEST) -> str | None:
+    """Return the cell that keeps a column from being numbers in a range, if nearly all of its cells are.
+
+    Parameters
+    ----------
+    one : ColumnProfile
+        The column.
+    low, high : float
+        The range.
+
+    Examples
+    --------
+    >>> spoiled_by(ColumnProfile("p_gpt4", "text", 100, 0, 3, {"0.7": 60, "0.1": 39, "error": 1}))
+    "'error'"
+    """
+    inside = {value: low <= number_of(value) <= high for value in one.counts}
+    if sum(one.counts[value] for value in inside if inside[value]) < (1.0 - MAX_SPOILED) * sum(
+        one.counts.values()
+    ):
+        return None
+    for value in inside:
+        if not inside[value]:
+            return repr(value)
+    if one.low is None or one.high is None:  # it is not among the most frequent values
+        return None if one.type in ("integer", "number", "empty") else "a cell that is no number"
+    return repr(one.high) if one.high > high else repr(one.low) if one.low < low else None
+
+
+def number_of(value: Any) -> float:
+    """Return the number that a cell is, NaN if it is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def find_confidences(
+    free: list[ColumnProfile], expert_of: Callable[[str], str | None]
+) -> tuple[list[ColumnRole], list[DataWarning]]:
+    """Return the columns that say how sure an expert is, from 0 to 1 or in per cent, and what is in doubt.
+
+    Parameters
+    ----------
+    free : list of ColumnProfile
+        The columns that have no role.
+    expert_of : callable
+        Returns the expert whose confidences a column has by its name, None if there is none.
+    """
+    roles, warnings = [], []
+    for one in free:
+        expert = expert_of(one.name)
+        if expert is None or one.type == "empty":
+            continue
+        fractions = any(0.0 < number_of(value) < 1.0 for value in one.counts)
+        largest = 1.0 if fractions and spoiled_by(one, 0.0, 1.0) is not None else 100.0
+        cell = spoiled_by(one, 0.0, largest)
+        is_number = one.type in ("number", "integer") and one.low is not None and one.high is not None
+        if cell is None and is_number and (one.low or 0.0) >= 0.0 and (one.high or 0.0) <= 100.0:
+            roles.append(ColumnRole(one.name, "confidence", f"goes with {expert}", expert))
+            continue
+        warnings.append(
+            DataWarning(
+                "missing-scores", "note" if cell is None else "grave",
+                f"{short_repr(one.name)} is not read as how sure {short_repr(expert)} is, because it has"
+                f" {cell or short_list(map(repr, one.examples), 2)}; write numbers from 0 to"
+                f" {largest:g}, or pass --ignore {shlex.quote(one.name)}",
+            )
+        )  # fmt: skip
+    return roles, warnings
+
+
+def spoiled_probabilities(
+    free: list[ColumnProfile], classes: ClassNames, roles: Iterable[ColumnRole]
+) -> Iterator[DataWarning]:
+    """Warn about columns that are no probabilities because of a few cells only.
+
+    Parameters
+    ----------
+    free : list of ColumnProfile
+        The columns that have no role.
+    classes : ClassNames
+        The classes.
+    roles : iterable of ColumnRole
+        The other columns. If none of them is a probability, the name of a column must say that it is one.
+    """
+    if len(classes.names) != 2 or positive_class(classes) is None:
+        return
+    others = any(one.is_probability for one in roles)
+    for one in free:
+        named = names.split_suffix(one.name, names.CONFIDENCE_WORDS) is not None
+        cell = spoiled_by(one, 0.0, 1.0) if named or others else None
+        inside = [x for x in map(number_of, one.counts) if 0.0 <= x <= 1.0]
+        if cell is None or not (min(inside) < 0.5 < max(inside) and any(x % 1.0 for x in inside)):
+            continue
+        outside = sum(n for value, n in one.counts.items() if not 0.0 <= number_of(value) <= 1.0)
+        grave = named or one.low is None or outside <= MAX_STRAY * one.present  # or it may be an attribute
+        yield DataWarning(
+            "missing-scores", "grave" if grave else "note",
+            f"{short_repr(one.name)} is not read as probabilities, because it has {cell}; correct the cell,"
+            f" or pass --ignore {shlex.quote(one.name)} if these are none",
+        )  # fmt: skip
