@@ -251,7 +251,9 @@ def simplex_comparator(instances: Instances, C: float = 1.0) -> np.ndarray:
         raise ValueError(f"the linear program for u was not solved ({solution.message}); use fewer trials")
     u = np.maximum(solution.x[:n], 0.0)
     if not u.any():
-        raise ValueError(f"the best non-negative u is 0 at C={C:g}; raise C, or use comparator")
+        raise ValueError(
+            f"the best non-negative u is 0 at C={C:g}; raise C, or fit u with linmax.svm.comparator"
+        )
     return np.asarray(u / u.sum(), dtype=np.float64)
 
 

@@ -179,3 +179,18 @@ def test_a_key_that_has_learned_nothing_has_no_model_and_its_row_is_named(tmp_pa
     assert (list(models), len(models), "b" in models, result.keys) == (["a"], 1, False, 1)
     guesses = predict(models, tmp_path / "data", tmp_path / "guesses", workers=1)
     assert (guesses.rows, guesses.without_model, guesses.labelled, guesses.correct) == (120, 60, 60, 60)
+
+
+def test_a_later_file_with_percentages_instead_of_probabilities_is_refused(tmp_path: Path) -> None:
+    folder, store = tmp_path / "data", tmp_path / "models"
+    folder.mkdir()
+    for part, factor in enumerate((1, 100)):
+        lines = [
+            f"{factor * (0.1 + 0.8 * (i % 2)):g},{factor * (0.2 + i % 7 / 10):g},{i % 2},c" for i in range(40)
+        ]
+        (folder / f"part-{part}.csv").write_text("\n".join(["ann,bob,truth,customer", *lines]))
+    result = learn(folder, store)
+    assert [problem.partition(": ")[2] for problem in result.problems] == [
+        "part-1.csv, row 2: 'ann' is 10, and is read as probabilities of class 1, from 0 to 1; write all of"
+        " its numbers in the same way"
+    ]

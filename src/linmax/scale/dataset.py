@@ -282,6 +282,7 @@ class RowReader:
             "time": self.time,
             "encoding": self.encoding,
             "roles": [[one.name, one.role, one.expert, one.label] for one in self.reading.roles],
+            "probabilities": [one.name for one in self.reading.roles if one.is_probability],
             "classes": classes.names,
             "abstaining": sorted(classes.abstaining),
             "missing": list(builder.missing),
@@ -294,7 +295,11 @@ class RowReader:
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> RowReader:
         """Return the reader that `as_json` was called on."""
-        roles = [ColumnRole(name, role, "", expert, label) for name, role, expert, label in stored["roles"]]
+        probabilities = stored.get("probabilities", ())
+        roles = [
+            ColumnRole(name, role, "", expert, label, name in probabilities)
+            for name, role, expert, label in stored["roles"]
+        ]
         missing = tuple(stored["missing"])
         classes = ClassNames(stored["classes"], (), missing)
         classes.abstaining = frozenset(stored["abstaining"])
