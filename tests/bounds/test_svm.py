@@ -180,7 +180,7 @@ def test_invalid_input_is_rejected_with_one_sentence(fit):
 
 def test_a_comparator_that_must_be_negative_is_an_error():
     found = instances(Perceptron().on(Votes()), [["a", "a"], ["b", "b"]], ["b", "a"])
-    with pytest.raises(ValueError, match="linmax.svm.comparator"):
+    with pytest.raises(ValueError, match=r"linmax\.svm\.comparator"):
         simplex_comparator(found)
     assert (comparator(found) < 0).all()
 
