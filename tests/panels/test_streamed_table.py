@@ -175,3 +175,43 @@ def test_a_model_reads_the_votes_of_a_large_file_with_its_own_classes(streamed):
     assert labelled.labels.tolist() == columns.pop("label")
     assert labelled.votes.to_pylist() == items().votes.to_pylist()
     assert labelled.votes["m0"].to_pylist() == [None if vote == "new" else vote for vote in columns["m0"]]
+
+
+def clashing_rows(votes: Callable[[int], dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows with an id, the label "human", and votes."""
+    return [{"id": f"t{t}", "votes": votes(t), "human": "ab"[t % 2]} for t in range(90)]
+
+
+@pytest.mark.parametrize("shared", ["human", "id"])
+def test_an_expert_with_the_name_of_another_key_is_read_like_in_a_file(
+    shared: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = clashing_rows(lambda t: {"ann": "ab"[t % 2], "bob": "ab"[t % 3 > 1], shared: "ab"[t % 5 > 2]})
+    path = tmp_path / "votes.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    whole = read_panel([path], PanelOptions(label="human"))
+    panel = objects_on_stdin(rows, monkeypatch, label="human")
+    assert roles_of(panel) == roles_of(whole)
+    assert roles_of(panel)[f"votes.{shared}"] == "expert"
+    chunk = concat_chunks(list(panel.stream()))
+    assert whole.chunk is not None
+    assert chunk.labels.tolist() == whole.chunk.labels.tolist() == [row["human"] for row in rows]
+    assert chunk.vote_dicts() == whole.chunk.vote_dicts()
+    assert chunk.ids == [row["id"] for row in rows]
+
+
+def test_a_later_expert_with_the_name_of_another_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = clashing_rows(lambda t: {"ann": "ab"[t % 3 > 1]} | ({"human": "a"} if t == 60 else {}))
+    panel = objects_on_stdin(rows, monkeypatch, label="human")
+    with pytest.raises(StreamError, match=r"lines 51 to 75: 'human' names an expert in 'votes' and another"):
+        list(panel.stream())
+
+
+def test_columns_with_the_prefix_of_votes_are_named_without_it(streamed):
+    columns = panel_columns()
+    columns = {"votes.ann": columns["m0"], "votes.eve": columns["m1"], "label": columns["label"]}
+    panel = streamed(columns)
+    assert roles_of(panel) == {"ann": "expert", "eve": "expert", "label": "label"}
+    with panel.stream() as stream:
+        votes = concat_chunks(list(stream)).vote_dicts()
+    assert [row["ann"] for row in votes] == columns["votes.ann"]

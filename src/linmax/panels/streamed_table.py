@@ -15,12 +15,13 @@ from linmax.panels.formats.records import check_number_of_columns, records_table
 from linmax.panels.joined_labels import LabelColumn
 from linmax.panels.roles.classes import ClassNames
 from linmax.panels.roles.column_role import ColumnRole, PanelOptions, Reading, matches, profile_table
+from linmax.panels.roles.table_layout import VOTES_PREFIX, name_voters
 from linmax.panels.roles.wide_roles import WideRoles
 from linmax.panels.table import RawTable, encoding_notes
 from linmax.streams import Chunk, Schema, Stream, StreamError
 from linmax.streams.columns import ColumnDecoder, TableBatch, label_kind
 from linmax.streams.formats import detect_format
-from linmax.streams.json_lines import VOTES_KEY, JsonLinesReader, JsonRows
+from linmax.streams.json_lines import JsonLinesReader, JsonRows
 from linmax.streams.long_format import LongFormatReader
 from linmax.streams.schema import short_repr
 from linmax.streams.source import ByteSource
@@ -74,20 +75,23 @@ class StreamedTable:
         self._head = head
         head_table = head.table.select(self.columns) if kept else head.table
         data = _decoded(head_table)
-        self.table = RawTable(
+        table = RawTable(
             self.source.name, format, self.source.compression, data, head.lines,
             "line" if self.reader.unit == "line" else "row",
             tuple(encoding_notes(self.source, head_table, encoding)), False, None, dict(self.reader.roles),
-            (data, _with_dictionaries(data, head_table)),
         )  # fmt: skip
+        named = name_voters(table)
+        self._names = _VoterNames(table, named)
+        coded = _with_dictionaries(data, head_table).rename_columns(named.data.column_names)
+        self.table = replace(named, dictionaries=(named.data, coded))
 
     def close(self) -> None:
         """Close the file."""
         self.source.close()
 
     def batches(self) -> Iterator[TableBatch]:
-        """Return all rows, as they are in the file."""
-        return chain([self._head], self._batches)
+        """Return all rows, with the names of columns that the first rows have."""
+        return map(self._names.rename, chain([self._head], self._batches))
 
     def stream(
         self,
@@ -159,9 +163,67 @@ class StreamedTable:
             if not matches(name, others) and (options.experts is None or matches(name, options.experts))
         ]
         options = replace(options, experts=None if options.experts is None else tuple(names))
-        hints = {"experts": self.reader.roles.get("experts", ())}
+        hints = {"experts": tuple(self._names.voters.intersection(names))}
         roles = WideRoles(profile_table(data.select(names), options, self.source.name, hints))
         return roles.infer_further(builder.classes, builder.reading.column("label"))
+
+
+class _VoterNames:
+    """The names of columns of all rows: without the prefix "votes.", unless the first rows need it.
+
+    Parameters
+    ----------
+    table, named : RawTable
+        The first rows as they are in the file, and as `name_voters` names them.
+    """
+
+    def __init__(self, table: RawTable, named: RawTable) -> None:
+        self.file, self.unit = table.file, table.unit
+        columns = table.data.column_names
+        is_prefixed = any(name.startswith(VOTES_PREFIX) for name in columns)
+        self._has_prefix = is_prefixed and named.data.column_names == columns
+        self.voters: set[str] = set()
+
+    def rename(self, batch: TableBatch) -> TableBatch:
+        """Return rows with these names; refuse a name that an expert shares with another column."""
+        columns = batch.table.column_names
+        voters = [name for name in columns if name.startswith(VOTES_PREFIX)]
+        if self._has_prefix or not voters:
+            self.voters.update(voters)
+            return batch
+        names = [name.removeprefix(VOTES_PREFIX) for name in columns]
+        self.voters.update(name.removeprefix(VOTES_PREFIX) for name in voters)
+        if len(set(names)) < len(names):
+            shared = next(name for name in names if names.count(name) > 1)
+            raise StreamError(
+                f"{self.file}, {self.unit}s {batch.lines[0]} to {batch.lines[-1]}: {short_repr(shared)} names"
+                " an expert in 'votes' and another column, which it did not before; rename one"
+            )
+        return TableBatch(batch.table.rename_columns(names), batch.lines)
+
+
+def check_prefix(name: str, columns: Sequence[str], file: str) -> None:
+    """Refuse a file in which an expert has the prefix "votes." that it has not in others, or reversed.
+
+    Parameters
+    ----------
+    name : str
+        The column in other files, which this one does not have.
+    columns : sequence of str
+        The columns of the file.
+    file : str
+        Name of the file, for the message.
+
+    Raises
+    ------
+    StreamError
+    """
+    other = name.removeprefix(VOTES_PREFIX) if name.startswith(VOTES_PREFIX) else VOTES_PREFIX + name
+    if other in columns:
+        raise StreamError(
+            f"{file}: {short_repr(name)} of the first partition is {short_repr(other)} here, since an expert"
+            " in 'votes' has the name of another column in one of them; rename one"
+        )
 
 
 def _decoded(table: Any) -> Any:
@@ -190,19 +252,13 @@ class _JsonRecords:
 
     def __init__(self, source: ByteSource, rows: int) -> None:
         self.roles: dict[str, Any] = {}
-        self._name, self._lines = source.name, JsonLinesReader(source)
-        self._parts = self._lines.rows(rows)
+        self._name = source.name
+        self._parts = JsonLinesReader(source).rows(rows)
         self._head = self._table(next(self._parts))
         self.arrow_schema = self._head.table.schema
 
     def _table(self, part: JsonRows) -> TableBatch:
-        records = part.dicts
-        if self._lines.nested:
-            votes = [row.get(VOTES_KEY) or {} for row in records]
-            records = [{**row, **own, VOTES_KEY: None} for row, own in zip(records, votes, strict=True)]
-            known = (*self.roles.get("experts", ()), *(name for own in votes for name in own))
-            self.roles["experts"] = tuple(dict.fromkeys(known))
-        return TableBatch(records_table(records, self._name), np.array(part.lines, np.int64))
+        return TableBatch(records_table(part.dicts, self._name), np.array(part.lines, np.int64))
 
     def batches(self, columns: Sequence[str], max_rows: int) -> Iterator[TableBatch]:
         """Read columns; those that only later objects have follow them from there on."""
