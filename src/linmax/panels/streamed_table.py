@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -15,11 +15,12 @@ from linmax.panels.formats.records import check_number_of_columns, records_table
 from linmax.panels.joined_labels import LabelColumn
 from linmax.panels.roles.classes import ClassNames
 from linmax.panels.roles.column_role import ColumnRole, PanelOptions, Reading, matches, profile_table
-from linmax.panels.roles.table_layout import VOTES_PREFIX, name_voters
+from linmax.panels.roles.table_layout import name_voters
 from linmax.panels.roles.wide_roles import WideRoles
+from linmax.panels.streamed_columns import StreamedColumns
 from linmax.panels.table import RawTable, encoding_notes
 from linmax.streams import Chunk, Schema, Stream, StreamError
-from linmax.streams.columns import ColumnDecoder, TableBatch, label_kind
+from linmax.streams.columns import ColumnDecoder, TableBatch
 from linmax.streams.formats import detect_format
 from linmax.streams.json_lines import JsonLinesReader, JsonRows
 from linmax.streams.long_format import LongFormatReader
@@ -44,12 +45,14 @@ class StreamedTable:
     encoding : str
         The encoding of text; "" detects it.
     keep : tuple of str
-        Columns that `batches` has whatever their type is, such as times.
+        Columns that `batches` has with the type of the file, such as times; `table` has not.
 
     Attributes
     ----------
     table : RawTable
         The first rows.
+    columns : StreamedColumns
+        What these decide on the columns of all rows.
     """
 
     def __init__(self, path: Any, rows: int, encoding: str = "", keep: tuple[str, ...] = ()) -> None:
@@ -61,37 +64,37 @@ class StreamedTable:
             self.reader = TABLE_READERS[format](self.source)
         else:
             raise StreamError(f"{self.source.name} is {format}, which cannot be read piece by piece; use CSV")
-        types = self.reader.arrow_schema
-        self.columns = [
-            name
-            for name in types.names
-            if label_kind(types.field(name).type) or types.field(name).type == pa.null()
-        ]
-        kept = [name for name in keep if name in types.names and name not in self.columns]
-        self._batches = self.reader.batches([*self.columns, *kept], rows)
+        self.columns = StreamedColumns(self.reader, self.source.name, keep)
+        self._batches = self.reader.batches(self.columns.read, rows)
         head = next(self._batches, None)
         if head is None or not len(head.lines):
             raise EmptyTableError(f"{self.source.name} has no rows; it needs at least one below the header")
         self._head = head
-        head_table = head.table.select(self.columns) if kept else head.table
-        data = _decoded(head_table)
+        data = self.columns.start(head.table)
         table = RawTable(
             self.source.name, format, self.source.compression, data, head.lines,
             "line" if self.reader.unit == "line" else "row",
-            tuple(encoding_notes(self.source, head_table, encoding)), False, None, dict(self.reader.roles),
+            (*encoding_notes(self.source, data, encoding), *self.columns.notes), False, None,
+            dict(self.reader.roles),
         )  # fmt: skip
         named = name_voters(table)
-        self._names = _VoterNames(table, named)
-        coded = _with_dictionaries(data, head_table).rename_columns(named.data.column_names)
+        self.columns.name_voters(named.data.schema)
+        coded = self.columns.convert(head).table.select(named.data.column_names)
         self.table = replace(named, dictionaries=(named.data, coded))
 
     def close(self) -> None:
         """Close the file."""
         self.source.close()
 
-    def batches(self) -> Iterator[TableBatch]:
-        """Return all rows, with the names of columns that the first rows have."""
-        return map(self._names.rename, chain([self._head], self._batches))
+    def batches(self, used: Collection[str] | None = None) -> Iterator[TableBatch]:
+        """Return all rows, with the names and types of columns that the first rows have.
+
+        Parameters
+        ----------
+        used : collection of str, optional
+            The columns whose types matter; others may have those of the file.
+        """
+        return (self.columns.convert(batch, used) for batch in chain([self._head], self._batches))
 
     def stream(
         self,
@@ -116,7 +119,8 @@ class StreamedTable:
         labels : LabelColumn, optional
             Labels of another file.
         """
-        batches = self.batches()
+        used = {one.name for one in reading.roles if one.role not in ("ignored", "time")}
+        batches = self.batches(used if labels is None else None)
         if labels is not None:
             batches = (TableBatch(labels.add_to(_decoded(batch.table)), batch.lines) for batch in batches)
         if reading.shape == "long":
@@ -163,67 +167,9 @@ class StreamedTable:
             if not matches(name, others) and (options.experts is None or matches(name, options.experts))
         ]
         options = replace(options, experts=None if options.experts is None else tuple(names))
-        hints = {"experts": tuple(self._names.voters.intersection(names))}
+        hints = {"experts": tuple(self.columns.voters.intersection(names))}
         roles = WideRoles(profile_table(data.select(names), options, self.source.name, hints))
         return roles.infer_further(builder.classes, builder.reading.column("label"))
-
-
-class _VoterNames:
-    """The names of columns of all rows: without the prefix "votes.", unless the first rows need it.
-
-    Parameters
-    ----------
-    table, named : RawTable
-        The first rows as they are in the file, and as `name_voters` names them.
-    """
-
-    def __init__(self, table: RawTable, named: RawTable) -> None:
-        self.file, self.unit = table.file, table.unit
-        columns = table.data.column_names
-        is_prefixed = any(name.startswith(VOTES_PREFIX) for name in columns)
-        self._has_prefix = is_prefixed and named.data.column_names == columns
-        self.voters: set[str] = set()
-
-    def rename(self, batch: TableBatch) -> TableBatch:
-        """Return rows with these names; refuse a name that an expert shares with another column."""
-        columns = batch.table.column_names
-        voters = [name for name in columns if name.startswith(VOTES_PREFIX)]
-        if self._has_prefix or not voters:
-            self.voters.update(voters)
-            return batch
-        names = [name.removeprefix(VOTES_PREFIX) for name in columns]
-        self.voters.update(name.removeprefix(VOTES_PREFIX) for name in voters)
-        if len(set(names)) < len(names):
-            shared = next(name for name in names if names.count(name) > 1)
-            raise StreamError(
-                f"{self.file}, {self.unit}s {batch.lines[0]} to {batch.lines[-1]}: {short_repr(shared)} names"
-                " an expert in 'votes' and another column, which it did not before; rename one"
-            )
-        return TableBatch(batch.table.rename_columns(names), batch.lines)
-
-
-def check_prefix(name: str, columns: Sequence[str], file: str) -> None:
-    """Refuse a file in which an expert has the prefix "votes." that it has not in others, or reversed.
-
-    Parameters
-    ----------
-    name : str
-        The column in other files, which this one does not have.
-    columns : sequence of str
-        The columns of the file.
-    file : str
-        Name of the file, for the message.
-
-    Raises
-    ------
-    StreamError
-    """
-    other = name.removeprefix(VOTES_PREFIX) if name.startswith(VOTES_PREFIX) else VOTES_PREFIX + name
-    if other in columns:
-        raise StreamError(
-            f"{file}: {short_repr(name)} of the first partition is {short_repr(other)} here, since an expert"
-            " in 'votes' has the name of another column in one of them; rename one"
-        )
 
 
 def _decoded(table: Any) -> Any:
@@ -234,15 +180,6 @@ def _decoded(table: Any) -> Any:
     ]
     columns = [column.cast(pa.string()) if column.type == pa.null() else column for column in columns]
     return pa.table(columns, names=table.column_names)
-
-
-def _with_dictionaries(data: Any, table: Any) -> Any:
-    """Return a plain table with texts in dictionaries where they were read so."""
-    columns = [
-        coded if pa.types.is_dictionary(coded.type) and pa.types.is_string(plain.type) else plain
-        for plain, coded in zip(data.columns, table.columns, strict=True)
-    ]
-    return pa.table(columns, names=data.column_names)
 
 
 class _JsonRecords:

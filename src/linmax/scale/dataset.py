@@ -17,7 +17,8 @@ from linmax.panels.build import ChunkBuilder
 from linmax.panels.panel import panel_of
 from linmax.panels.roles.classes import ClassNames
 from linmax.panels.roles.column_role import ColumnRole, PanelOptions, Reading, check_roles_once
-from linmax.panels.streamed_table import EmptyTableError, StreamedTable, check_prefix
+from linmax.panels.streamed_columns import check_prefix
+from linmax.panels.streamed_table import EmptyTableError, StreamedTable
 from linmax.scale.partition import Partition
 from linmax.streams import Chunk, StreamError
 from linmax.streams.columns import is_text, label_kind, single_chunk
@@ -121,7 +122,8 @@ class RowReader:
     encoding : str
         The encoding of text; "" detects it.
     doubts : tuple of str
-        What the first rows make doubtful: the sentences of their grave warnings. Not stored.
+        What the first rows make doubtful: the sentences of their grave warnings, and on columns that are
+        not read. Not stored.
     """
 
     builder: ChunkBuilder
@@ -180,8 +182,8 @@ class RowReader:
             kept = head.table if time in head.table.column_names else raw.data
             fields.append(pa.field(TIME, _time_type(single_chunk(kept.column(time)), time, partition)))
         fields += [pa.field(name, _plain_type(raw.data.schema.field(name).type)) for name in used]
-        doubts = tuple(one.text for one in panel.warnings if one.severity == "grave")
-        return cls(builder, pa.schema(fields), by, time, options.encoding, doubts)
+        doubts = [one.text for one in panel.warnings if one.severity == "grave"] + table.columns.lost
+        return cls(builder, pa.schema(fields), by, time, options.encoding, tuple(doubts))
 
     @property
     def reading(self) -> Reading:
@@ -210,7 +212,8 @@ class RowReader:
         except EmptyTableError:
             return
         try:
-            for batch in table.batches():
+            table.columns.check_readable(self.types.names)
+            for batch in table.batches({*self.types.names, *self.by, str(self.time)}):
                 yield self._table(batch, partition, labels)
         finally:
             table.close()

@@ -68,6 +68,16 @@ class ParquetReader:
                 f"{self.name} has {start} rows and its header says {self.num_rows}; write it again"
             )
 
+    def cell_bytes(self, column: str) -> float:
+        """Return the mean size of the cells of a column in the first rows, before compression."""
+        if not self._file.metadata.num_row_groups:
+            return 0.0
+        group = self._file.metadata.row_group(0)
+        parts = (group.column(i) for i in range(group.num_columns))
+        own = [part for part in parts if part.path_in_schema.partition(".")[0] == column]
+        size: int = sum(part.total_uncompressed_size for part in own)
+        return size / max(int(group.num_rows), 1)
+
     def _row_groups(self, max_rows: int) -> Iterator[tuple[list[int], int]]:
         """Yield row groups to read together, and how many of their rows to read at a time.
 

@@ -41,37 +41,76 @@ def plain_table(table: Any, file: str, notes: list[str]) -> Any:
     >>> plain_table(table, "a.parquet", notes).schema.types, notes
     ([DataType(int64), DataType(string)], ['columns of lists are dropped: c'])
     """
-    while any(pa.types.is_struct(kind) for kind in table.schema.types):
-        table = table.flatten()
+    table = flatten_structs(table, file)
     columns: dict[str, Any] = {}
     dates, dropped = [], []
     for name, column in zip(table.column_names, table.columns, strict=True):
-        plain = _plain(single_chunk(column), file, name)
+        plain = plain_column(single_chunk(column), file, name)
         if plain is None:
             dropped.append(name)
             continue
         if pa.types.is_temporal(value_type(column.type)):
             dates.append(name)
-        if name in columns:
-            raise StreamError(f"{file}: two columns {name!r}; rename one")
         columns[name] = plain
     if dates:
         notes.append(f"dates and times are read as text: {short_list(dates)}")
     if dropped:
         notes.append(f"columns of lists are dropped: {short_list(dropped)}")
     if not columns:
-        found = short_list(f"{field.name} of type {field.type}" for field in table.schema)
-        raise StreamError(f"{file} has no column of text or numbers (it has {found}); cast one")
+        raise no_columns(table.schema, file)
     return pa.table(columns)
 
 
-def _plain(array: Any, file: str, name: str) -> Any:
-    """Return a column as a plain array, None if its type has no plain form."""
+def flatten_structs(table: Any, file: str) -> Any:
+    """Return a table whose structures are columns with dots in their names.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        The table.
+    file : str
+        Name of the file, for messages.
+
+    Raises
+    ------
+    StreamError
+        If two columns have the same name then.
+    """
+    while any(pa.types.is_struct(kind) for kind in table.schema.types):
+        table = table.flatten()
+    names = table.column_names
+    if len(set(names)) < len(names):
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise StreamError(f"{file}: two columns {repeated!r}; rename one")
+    return table
+
+
+def no_columns(schema: Any, file: str) -> StreamError:
+    """Return the error of a file none of whose columns can be read."""
+    found = short_list(f"{field.name} of type {field.type}" for field in schema)
+    return StreamError(f"{file} has no column of text or numbers (it has {found}); cast one")
+
+
+def plain_column(array: Any, file: str, name: str) -> Any:
+    """Return a column as a plain array, None if its type has no plain form.
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+        The column.
+    file, name : str
+        The file and the column, for messages.
+
+    Examples
+    --------
+    >>> plain_column(pa.array([1.5, float("nan")], pa.float32()), "a.parquet", "x").to_pylist()
+    [1.5, None]
+    """
     kind = array.type
     if pa.types.is_dictionary(kind):
         if is_text(kind):
             _check_text_bytes(array, file, name)
-        return _plain(array.dictionary_decode(), file, name)
+        return plain_column(array.dictionary_decode(), file, name)
     if pa.types.is_null(kind):
         return pa.nulls(len(array), pa.string())
     if is_text(kind):
