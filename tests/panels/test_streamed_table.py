@@ -14,7 +14,7 @@ from linmax.panels.panel import Panel, read_panel
 from linmax.panels.roles.column_role import PanelOptions
 from linmax.streams import StreamError
 from linmax.streams.chunk import concat_chunks
-from tests.panels.small_tables import panel_columns, roles_of, write_files
+from tests.panels.small_tables import as_csv, panel_columns, roles_of, write_files
 
 
 @pytest.fixture
@@ -215,3 +215,18 @@ def test_columns_with_the_prefix_of_votes_are_named_without_it(streamed):
     with panel.stream() as stream:
         votes = concat_chunks(list(stream)).vote_dicts()
     assert [row["ann"] for row in votes] == columns["votes.ann"]
+
+
+def test_decimal_commas_of_a_large_file_are_read(tmp_path, streamed):
+    columns = panel_columns(experts=2)
+    columns["m0_conf"] = [f"0,{50 + i % 49}" for i in range(59)] + ["1"]
+    path = tmp_path / "commas.csv"
+    path.write_bytes(as_csv(columns, ";"))
+    panel = read_panel([path])
+    assert not panel.complete
+    assert roles_of(panel)["m0_conf"] == "confidence"
+    assert "decimal commas are read as points in m0_conf" in [one.text for one in panel.warnings]
+    with panel.stream() as stream:
+        votes = concat_chunks(list(stream)).vote_dicts()
+    scores = [score for one in votes for score in one["m0"].values()]
+    assert scores == [*((50 + i % 49) / 100 for i in range(59)), 1.0]

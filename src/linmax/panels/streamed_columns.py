@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from linmax.panels.formats.plain import flatten_structs, no_columns, plain_column
+from linmax.panels.formats.text_tables import convert_decimal_commas, decimal_note, decimal_points
 from linmax.panels.roles.table_layout import VOTES_PREFIX
 from linmax.streams.arrow import ParquetReader
 from linmax.streams.columns import TableBatch, TableReader, label_kind, single_chunk, value_type
@@ -62,6 +63,8 @@ class StreamedColumns:
         self.voters: set[str] = set()
         self._types: dict[str, Any] = {}
         self._has_prefix = False
+        self._may_have_commas = getattr(reader, "delimiter", b",") != b","
+        self._with_commas: list[str] = []
 
     def start(self, table: Any) -> Any:
         """Return the first rows with plain columns, named as in the file.
@@ -93,8 +96,12 @@ class StreamedColumns:
         self.notes += self.lost
         if flat.column_names and not columns:
             raise no_columns(flat.schema, self.file)
-        self._types = {name: column.type for name, column in columns.items()}
-        return pa.table(columns)
+        data = pa.table(columns)
+        if self._may_have_commas:
+            data, self._with_commas = convert_decimal_commas(data)
+            self.notes += [decimal_note(self._with_commas)] if self._with_commas else []
+        self._types = dict(zip(data.column_names, data.schema.types, strict=True))
+        return data
 
     def name_voters(self, named: Any) -> None:
         """Set the names of the columns.
@@ -129,8 +136,10 @@ class StreamedColumns:
         for old, name in zip(table.column_names, self._names(table.column_names, batch), strict=True):
             if old not in self.dropped:
                 column = table.column(old)
-                is_used = used is None or name in used
-                columns[name] = self._plain(column, name, batch) if is_used else column
+                if used is None or name in used:
+                    column = self._plain(column, name, batch)
+                    column = decimal_points(column) if old in self._with_commas else column
+                columns[name] = column
         columns |= {name: batch.table.column(name) for name in self._kept}
         return TableBatch(pa.table(columns), batch.lines)
 

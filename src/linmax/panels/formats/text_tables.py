@@ -61,7 +61,7 @@ def read_csv(source: ByteSource, format: str, limit: ReadLimit, *, header: bool)
     if reader.delimiter != b",":
         data, converted = convert_decimal_commas(data)
         if converted:
-            notes.append(f"decimal commas are read as points in {short_list(converted)}")
+            notes.append(decimal_note(converted))
     return Loaded(data, places, "line", notes, complete)
 
 
@@ -136,12 +136,33 @@ def convert_decimal_commas(data: Any) -> tuple[Any, list[str]]:
             continue
         if not _is_decimal(column):
             continue
-        number = pc.match_substring_regex(column, DECIMAL)
-        with_points = pc.replace_substring(pc.replace_substring(column, ".", ""), ",", ".")
-        comma = pc.and_(number, pc.match_substring(column, ","))
-        data = data.set_column(i, name, pc.if_else(comma, with_points, column))
+        data = data.set_column(i, name, decimal_points(column))
         converted.append(name)
     return data, converted
+
+
+def decimal_note(converted: list[str]) -> str:
+    """Return a note on the columns with decimal commas."""
+    return f"decimal commas are read as points in {short_list(converted)}"
+
+
+def decimal_points(column: Any) -> Any:
+    """Return a column of text in which numbers with decimal commas are written with points.
+
+    Parameters
+    ----------
+    column : pyarrow.Array
+        The column.
+
+    Examples
+    --------
+    >>> decimal_points(pa.array(["1.000,5", "1.5", "a,b"])).to_pylist()
+    ['1000.5', '1.5', 'a,b']
+    """
+    number = pc.match_substring_regex(column, DECIMAL)
+    with_points = pc.replace_substring(pc.replace_substring(column, ".", ""), ",", ".")
+    comma = pc.and_(number, pc.match_substring(column, ","))
+    return pc.if_else(comma, with_points, column)
 
 
 def _is_decimal(column: Any) -> bool:
