@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from linmax.panels import panel as panel_module
 from tests.cli.test_fuse import fuse, told
 from tests.evaluate.test_audit import panel, text
 
@@ -24,6 +26,41 @@ def test_refusals_in_standard_input_are_named_because_they_count_as_a_class(
     assert "pass --missing REFUSED." in fuse("-", **given).output.replace("\n", " ")
     codes = [one["code"] for one in told("-", "--missing", "REFUSED", **given)["warnings"]]
     assert "votes-never-labels" not in codes
+
+
+@pytest.mark.parametrize(
+    ("label", "codes"),
+    [
+        (lambda t: "ham!" if t >= 100 else "ham", {"labels-never-voted": "grave"}),
+        (lambda t: "ham!" if t >= 290 else "ham", {"labels-never-voted": "note"}),
+        (
+            lambda t: "ham;spam" if t >= 100 else "ham",
+            {"labels-never-voted": "grave", "several-labels": "grave"},
+        ),
+    ],
+)
+def test_labels_of_later_rows_that_no_expert_votes_for_are_named(
+    label: Callable[[int], str], codes: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    truth = [label(t) if t % 2 else "spam" for t in range(300)]
+    votes = [("spam", "ham")[t % 2] if t % 3 else "ham" for t in range(300)]
+    file = tmp_path / "votes.csv"
+    file.write_text("ann,bob,truth\n" + "".join(f"{a},ham,{y}\n" for a, y in zip(votes, truth, strict=True)))
+    whole = told(file)
+    monkeypatch.setattr(panel_module, "CHUNK_SIZE", 100)
+    monkeypatch.setattr(panel_module, "MAX_BYTES", 10)
+    streamed = told(file)
+    for found in (whole, streamed):
+        own = {one["code"]: one["severity"] for one in found["warnings"] if one["code"] in codes}
+        assert own == codes
+    (text,) = {
+        one["text"]
+        for found in (whole, streamed)
+        for one in found["warnings"]
+        if one["code"] == "labels-never-voted"
+    }
+    assert "of 300 items have a label that no expert votes for ('ham" in text
+    assert (streamed["verdict"] == "not judged") == ("grave" in codes.values())
 
 
 @pytest.mark.parametrize("rows", [20, 100, 200])

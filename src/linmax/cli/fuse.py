@@ -15,7 +15,7 @@ from rich.text import Text
 
 from linmax._tiers import PROBE, postpones
 from linmax.cli.cost_files import check_prices, read_prices
-from linmax.cli.fuse_start import NOTE, Start, find_unlabelled_classes, find_warnings, start_session
+from linmax.cli.fuse_start import NOTE, Start, find_late_doubts, find_warnings, start_session
 from linmax.cli.fuse_summary import print_summary
 from linmax.cli.inputs import (
     check_costs,
@@ -147,7 +147,7 @@ def fuse(read: FilesOptions, options: FuseOptions, console: Console | None = Non
                     save_model(one, finished=False)
             with one.explain_interrupt("before the result was complete"):
                 ablation = learned and not interrupts
-                late = find_unlabelled_classes(panel, run.audit, run.fusion)
+                late = find_late_doubts(panel, run.audit, run.fusion)
                 found, ablated = _summarize(one, costs, [*late, *warnings], table, ablation=ablation)
     if not options.json:
         print_warnings(console, late)

@@ -23,7 +23,9 @@ from linmax.experts import Attributes
 from linmax.fusion import Fusion, load
 from linmax.inputs import DEFAULT
 from linmax.panels.panel import Panel
+from linmax.panels.panel_warnings import MAX_UNVOTED
 from linmax.panels.roles.classes import MIN_LABELS
+from linmax.panels.roles.several_labels import several_labels
 from linmax.rules.adaptive_winnow import AdaptiveWinnow
 from linmax.rules.winnow import Winnow
 from linmax.streams import Stream
@@ -210,6 +212,47 @@ def find_warnings(panel: Panel, order: RowOrder, start: Start, options: FuseOpti
         sentence = "the model has learned these rows before, so the figures are too good"
         found.append(DataWarning("learned-before", "grave", sentence))
     return sorted(found, key=lambda one: one.severity)  # "grave" comes before "note"
+
+
+def find_late_doubts(panel: Panel, audit: Audit, fusion: Fusion) -> list[DataWarning]:
+    """What only all rows of a stream tell of its labels and votes; nothing if the file was in memory.
+
+    What the first rows have told before is not told again, unless it is grave now.
+    """
+    if panel.complete:
+        return []
+    known = {(one.code, one.severity) for one in panel.warnings}
+    known |= {(code, "note") for code, severity in known if severity == "grave"}
+    labels, names = audit.class_counts.labels, fusion.classes
+    counts = {names[code]: int(labels[code]) for code in np.flatnonzero(labels).tolist()}
+    several = several_labels(counts, panel.reading.column("label") or "the label")
+    found = [
+        *find_unlabelled_classes(panel, audit, fusion),
+        *_find_unvoted_labels(panel, audit, fusion),
+        *([] if several is None else [several]),
+    ]
+    return [one for one in found if (one.code, one.severity) not in known]
+
+
+def _find_unvoted_labels(panel: Panel, audit: Audit, fusion: Fusion) -> list[DataWarning]:
+    """Warn about labels of a stream that no expert has voted for."""
+    counts, names = audit.class_counts, fusion.classes
+    scores = panel.reading.columns("score")
+    if not len(counts.experts) or (scores and panel.reading.shape == "long"):
+        return []
+    labels, scored = counts.labels, {str(panel.classes.find(one.label)) for one in scores}
+    votes = np.pad(counts.experts[:, 1].sum(axis=0), (0, len(labels) - counts.experts.shape[2]))
+    never = [
+        code
+        for code in np.flatnonzero((labels > 0) & (votes == 0)).tolist()
+        if str(names[code]) not in scored
+    ]
+    if not never:
+        return []
+    items, total = int(labels[never].sum()), int(labels.sum())
+    some = short_list((short_repr(names[code]) for code in never), 4)
+    sentence = f"{items:,} of {total:,} items have a label that no expert votes for ({some})"
+    return [DataWarning("labels-never-voted", "grave" if items > MAX_UNVOTED * total else "note", sentence)]
 
 
 def find_unlabelled_classes(panel: Panel, audit: Audit, fusion: Fusion) -> list[DataWarning]:
