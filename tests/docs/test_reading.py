@@ -20,6 +20,7 @@ from linmax.panels.roles import (
     wide_labels,
     wide_roles,
 )
+from linmax.streams import source
 from tests.helpers.pages import ROOT
 
 PAGE = ROOT / "docs" / "reading.md"
@@ -73,8 +74,8 @@ PAGE = ROOT / "docs" / "reading.md"
         ),
         (
             "Files of up to (.*) MB are read into memory; Parquet files of up to (.*) cells are. .* the first"
-            " (.*) rows decide",
-            (panel.MAX_BYTES >> 20, panel.MAX_CELLS, panel.CHUNK_SIZE),
+            r" (.*) rows decide on the roles \(of text only those in the first (.*) MB",
+            (panel.MAX_BYTES >> 20, panel.MAX_CELLS, panel.CHUNK_SIZE, source.BLOCK_SIZE >> 20),
         ),
         ("workbooks of more than (.*) MB are refused", (excel.MAX_UNPACKED >> 20,)),
         (
