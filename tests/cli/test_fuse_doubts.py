@@ -63,6 +63,23 @@ def test_labels_of_later_rows_that_no_expert_votes_for_are_named(
     assert (streamed["verdict"] == "not judged") == ("grave" in codes.values())
 
 
+@pytest.mark.parametrize(("repeated", "severities"), [(0, []), (1, ["grave"]), (120, ["grave"])])
+def test_ids_that_later_rows_repeat_are_counted(
+    repeated: int, severities: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [f"t{t}" for t in range(298 - repeated)] + ["NA", "NA"] + [f"t{t}" for t in range(repeated)]
+    votes, truth = (["ham" if t % every else "spam" for t in range(300)] for every in (3, 2))
+    file = tmp_path / "votes.csv"
+    lines = zip(ids, votes, truth, strict=True)
+    file.write_text("id,ann,bob,truth\n" + "".join(f"{id},{a},ham,{y}\n" for id, a, y in lines))
+    monkeypatch.setattr(panel_module, "CHUNK_SIZE", 100)
+    monkeypatch.setattr(panel_module, "MAX_BYTES", 10)
+    found = [one for one in told(file)["warnings"] if one["code"] == "repeated-ids"]
+    assert [one["severity"] for one in found] == severities
+    assert all(one["text"].startswith(f"{repeated} rows of votes.csv repeat an id in 'id'") for one in found)
+    assert "repeated-ids" not in [one["code"] for one in told(file, "--id", "")["warnings"]]
+
+
 @pytest.mark.parametrize("rows", [20, 100, 200])
 def test_the_first_rows_of_a_learned_file_are_not_new(rows: int, tmp_path: Path) -> None:
     file, model, shorter = (tmp_path / name for name in ("votes.csv", "m.linmax", "shorter.csv"))

@@ -41,6 +41,7 @@ from linmax.panels.panel import Panel
 from linmax.panels.stored import SCHEMA_NOTE, store_reading
 from linmax.streams import PredictionWriter, Stream
 from linmax.streams.chunk import Chunk, shuffle_items
+from linmax.streams.repeated_ids import RepeatedIds
 from linmax.streams.stream import ReadAhead
 from linmax.validation import DataWarning
 
@@ -128,7 +129,8 @@ def fuse(read: FilesOptions, options: FuseOptions, console: Console | None = Non
             for sentence in _output_notes(start, options):
                 console.print(Text(f"Note: {sentence}.", style="yellow"), soft_wrap=True)
         rows = stream if options.shuffle is None else shuffle_items(stream, options.shuffle)
-        chunks = ReadAhead(encode_ahead(start.fusion, rows))
+        ids = RepeatedIds(panel.options.missing)
+        chunks = ReadAhead(encode_ahead(start.fusion, rows if panel.complete else ids.watch(rows)))
         run = ResumableRun(
             start.fusion,
             chunks,
@@ -147,7 +149,7 @@ def fuse(read: FilesOptions, options: FuseOptions, console: Console | None = Non
                     save_model(one, finished=False)
             with one.explain_interrupt("before the result was complete"):
                 ablation = learned and not interrupts
-                late = find_late_doubts(panel, run.audit, run.fusion)
+                late = find_late_doubts(panel, run.audit, run.fusion, ids)
                 found, ablated = _summarize(one, costs, [*late, *warnings], table, ablation=ablation)
     if not options.json:
         print_warnings(console, late)

@@ -29,6 +29,7 @@ from linmax.panels.roles.several_labels import several_labels
 from linmax.rules.adaptive_winnow import AdaptiveWinnow
 from linmax.rules.winnow import Winnow
 from linmax.streams import Stream
+from linmax.streams.repeated_ids import RepeatedIds
 from linmax.streams.schema import short_list, short_repr
 from linmax.validation import DataWarning
 
@@ -214,7 +215,7 @@ def find_warnings(panel: Panel, order: RowOrder, start: Start, options: FuseOpti
     return sorted(found, key=lambda one: one.severity)  # "grave" comes before "note"
 
 
-def find_late_doubts(panel: Panel, audit: Audit, fusion: Fusion) -> list[DataWarning]:
+def find_late_doubts(panel: Panel, audit: Audit, fusion: Fusion, ids: RepeatedIds) -> list[DataWarning]:
     """What only all rows of a stream tell of its labels and votes; nothing if the file was in memory.
 
     What the first rows have told before is not told again, unless it is grave now.
@@ -230,8 +231,20 @@ def find_late_doubts(panel: Panel, audit: Audit, fusion: Fusion) -> list[DataWar
         *find_unlabelled_classes(panel, audit, fusion),
         *_find_unvoted_labels(panel, audit, fusion),
         *([] if several is None else [several]),
+        *_find_repeated_ids(panel, ids.count()),
     ]
     return [one for one in found if (one.code, one.severity) not in known]
+
+
+def _find_repeated_ids(panel: Panel, repeated: int) -> list[DataWarning]:
+    id = panel.reading.column("id")
+    if not repeated or id is None or panel.reading.shape == "long":
+        return []
+    sentence = (
+        f"{repeated:,} rows of {panel.file} repeat an id in {short_repr(id)}, so an item may be predicted"
+        " after its label was learned; remove the repetitions, or pass --id '' if it is not an id"
+    )
+    return [DataWarning("repeated-ids", "grave", sentence)]
 
 
 def _find_unvoted_labels(panel: Panel, audit: Audit, fusion: Fusion) -> list[DataWarning]:
