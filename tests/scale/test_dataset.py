@@ -37,7 +37,7 @@ def test_experts_with_other_names_in_another_file_are_refused(first: bool, tmp_p
         write_objects(folder / f"part-{part}.jsonl", rows(60, 3, seed=part), **shared)
     (problem,) = learn(folder).problems
     known, here = ("votes.e0", "e0") if first else ("e0", "votes.e0")
-    assert problem.startswith(f"part-1.jsonl: '{known}' of the first partition is '{here}' here, since an")
+    assert problem.startswith(f"part-1.jsonl: '{known}' of the first partition is '{here}' here; rename one")
 
 
 def write_codes(folder: Path, kinds: list[Any]) -> Path:
@@ -69,3 +69,13 @@ def test_columns_that_are_not_read_are_named(tmp_path: Path) -> None:
 def test_a_column_that_only_another_file_has_as_lists_is_refused(tmp_path: Path) -> None:
     (problem,) = learn(write_codes(tmp_path / "later", [pa.int8(), "list"])).problems
     assert problem.startswith("part-1.parquet: 'e0' has lists or bytes, not texts or numbers as in the first")
+
+
+def test_a_column_that_is_spelled_otherwise_in_a_later_file_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for part, name in enumerate(("ann", "Ann")):
+        lines = [f"{'xy'[i % 2]},{'xy'[i % 3 > 0]},{'xy'[i % 2]},c" for i in range(30)]
+        (folder / f"part-{part}.csv").write_text("\n".join([f"{name},bob,truth,customer", *lines]))
+    (problem,) = learn(folder).problems
+    assert "part-1.csv: 'ann' of the first partition is 'Ann' here; rename one" in problem

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any
 
 import pyarrow as pa
@@ -189,15 +189,15 @@ class StreamedColumns:
         return f"{self.file}, {self.unit}s {batch.lines[0]} to {batch.lines[-1]}"
 
 
-def check_prefix(name: str, columns: Sequence[str], file: str) -> None:
-    """Refuse a file in which an expert has the prefix "votes." that it has not in others, or reversed.
+def check_spelling(name: str, columns: Collection[str], file: str) -> None:
+    """Refuse a file in which a column is spelled otherwise than in others: by case, or the prefix "votes.".
 
     Parameters
     ----------
     name : str
         The column in other files, which this one does not have.
-    columns : sequence of str
-        The columns of the file.
+    columns : collection of str
+        The columns that only this file has.
     file : str
         Name of the file, for the message.
 
@@ -205,11 +205,11 @@ def check_prefix(name: str, columns: Sequence[str], file: str) -> None:
     ------
     StreamError
     """
-    other = name.removeprefix(VOTES_PREFIX) if name.startswith(VOTES_PREFIX) else VOTES_PREFIX + name
-    if other in columns:
+    spelled = {column.removeprefix(VOTES_PREFIX).casefold(): column for column in columns}
+    other = spelled.get(name.removeprefix(VOTES_PREFIX).casefold())
+    if other is not None:
         raise StreamError(
-            f"{file}: {short_repr(name)} of the first partition is {short_repr(other)} here, since an expert"
-            " in 'votes' has the name of another column in one of them; rename one"
+            f"{file}: {short_repr(name)} of the first partition is {short_repr(other)} here; rename one"
         )
 
 

@@ -17,7 +17,7 @@ from linmax.panels.build import ChunkBuilder
 from linmax.panels.panel import panel_of
 from linmax.panels.roles.classes import ClassNames
 from linmax.panels.roles.column_role import ColumnRole, PanelOptions, Reading, check_roles_once
-from linmax.panels.streamed_columns import check_prefix
+from linmax.panels.streamed_columns import check_spelling
 from linmax.panels.streamed_table import EmptyTableError, StreamedTable
 from linmax.scale.partition import Partition
 from linmax.streams import Chunk, StreamError
@@ -234,7 +234,7 @@ class RowReader:
             elif labels and (field.name == TIME or name == self.reading.column("label")):
                 raise missing_column(partition.name, str(name), data.column_names)
             else:  # an expert that did not exist yet
-                check_prefix(str(name), data.column_names, partition.name)
+                check_spelling(str(name), {*data.column_names} - {*self.types.names}, partition.name)
                 columns.append(pa.nulls(data.num_rows, field.type))
         if not found:
             raise StreamError(
