@@ -198,6 +198,36 @@ def test_events_that_were_amended_after_the_horizon_stay(tmp_path: Path) -> None
     run(story, tmp_path)
 
 
+def test_no_amendment_crosses_the_horizon(tmp_path: Path) -> None:
+    """An exclusion before the moment of compaction has its event behind one that was relabelled after it."""
+
+    async def story(api: Api) -> None:
+        await api.create()
+        votes = {"ann": "x", "bob": "y"}
+        ends = [(await api.learn(f"{i}", "y", **votes)).json()["position"] for i in range(3)]
+        before = await api.digest()
+        await post(api, "exclude", {"ids": ["1"]})
+        await asyncio.sleep(0.002)
+        time = api.service.database.now()
+        await api.label("2", "x", replaces="y")
+        await api.describe()
+        compaction = Compaction(api.service.items.store, api.service.histories)
+        assert await compaction.run(time) == 1
+        assert (await api.describe())["horizon"] == ends[0]
+        assert await compaction.run(time) == 0
+        for id_ in "12":
+            start = (await api("GET", f"/v1/fusions/spam/items/{id_}")).json()["labelled"]
+            answer = await post(api, "exclude", {"from": start})
+            assert answer.status_code == 200, answer.text
+        ((first,),) = api.service.database.rows("SELECT horizon_time FROM fusions")
+        assert code(await post(api, "exclude", {"from": first - 1e-6})) == (409, "compacted")
+        assert (await post(api, "rollback", {"position": ends[2]})).status_code == 200
+        assert await api.digest() == before
+        assert await asyncio.to_thread(replay.verify, api.service.database) == []
+
+    run(story, tmp_path)
+
+
 def test_events_of_deleted_fusions_are_compacted(tmp_path: Path) -> None:
     async def story(api: Api) -> None:
         await teach(api)

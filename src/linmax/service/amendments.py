@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import Any
 
 import msgspec
@@ -81,7 +82,7 @@ class Amendments:
                 _refuse(panel, "what was learned before it cannot be excluded")
             if panel.horizon and chosen.ids is None:
                 if chosen.from_time is None or chosen.from_time < panel.horizon_time:
-                    _refuse(panel, f"pass from, at least {panel.horizon_time:.3f}")
+                    _refuse(panel, f"pass from, at least {math.ceil(1000 * panel.horizon_time) / 1000:.3f}")
             elif panel.horizon:
                 for id_ in chosen.ids or ():
                     if self.database.rows(IS_COMPACTED, panel.number, id_hash(id_)):

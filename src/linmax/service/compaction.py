@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 
 from linmax.service import replay
 from linmax.service.database import Statement
@@ -31,7 +32,11 @@ WITH RECURSIVE numbers(fusion) AS (
 SELECT n.fusion, f.name, f.horizon FROM numbers n LEFT JOIN fusions f USING (fusion)
 WHERE n.fusion IS NOT NULL
 """
-FIRST_AMENDED = "SELECT min(position) FROM amendments WHERE fusion = ?1 AND by > ?2 AND position <= ?2"
+# the latest amendment first; the index of `by` has the positions, too
+AMENDED = "SELECT position, by FROM amendments WHERE fusion = ? AND position <= ? ORDER BY by DESC"
+LAST_TIME = """
+SELECT time FROM events WHERE fusion = ? AND position > ? AND position <= ? ORDER BY position DESC LIMIT 1
+"""
 HAS_NEW = "SELECT 1 FROM events WHERE fusion = ? AND position > ? AND position <= ? LIMIT 1"
 MOVE_HORIZON = "UPDATE fusions SET horizon = ?, horizon_time = ? WHERE fusion = ?"
 DROP_SNAPSHOTS = "DELETE FROM snapshots WHERE fusion = ? AND position < ?"
@@ -115,8 +120,8 @@ class Compaction:
         if name is None:
             horizon = until
         elif await asyncio.to_thread(self.database.rows, HAS_NEW, number, horizon, until):
-            horizon = await self._move_horizon(await self.panels.open(name), until, time)
-            moved = True
+            before, horizon = horizon, await self._move_horizon(await self.panels.open(name), until, time)
+            moved = horizon > before
         await self._remove(number, horizon)
         return moved
 
@@ -126,8 +131,9 @@ class Compaction:
         Events that were amended after that position stay, so that a rollback can take the amendment back.
         """
         amendments = panel.amendments
-        ((first,),) = await asyncio.to_thread(self.database.rows, FIRST_AMENDED, panel.number, until)
-        until = until if first is None else first - 1
+        until, time = await asyncio.to_thread(self._find_horizon, panel, until, time)
+        if until <= panel.horizon:
+            return panel.horizon
         state = await asyncio.to_thread(
             replay.restore, self.database, panel.number, panel.settings, until,
             lambda: not self.panels.closing,
@@ -149,6 +155,22 @@ class Compaction:
             )
             self.store.forget(panel)
         return until
+
+    def _find_horizon(self, panel: Panel, until: int, time: float) -> tuple[int, float]:
+        """Return the last position up to another one that no amendment crosses, and its time.
+
+        An amendment crosses the positions from that of the event that it amends to its own, excluded. The
+        events of the fusion up to the horizon are from before its time.
+        """
+        wanted = until
+        for position, by in self.database.iterate(AMENDED, panel.number, until):
+            if by <= until:
+                break
+            until = min(until, position - 1)
+        if until < wanted:
+            found = self.database.rows(LAST_TIME, panel.number, panel.horizon, until)
+            time = max([panel.horizon_time, *(math.nextafter(last, math.inf) for (last,) in found)])
+        return until, time
 
     async def _remove(self, number: int, horizon: int) -> None:
         low = 0
