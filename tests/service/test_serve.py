@@ -95,6 +95,20 @@ def test_a_backup_restores_the_state(folder: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "other" / "linmax.db").exists()
 
 
+@pytest.mark.parametrize("ending", ["-wal", "-shm"])
+def test_a_backup_is_not_restored_beside_what_is_left_of_another_log(
+    folder: Path, tmp_path: Path, ending: str
+) -> None:
+    copy, left = tmp_path / "copy.db", folder / f"linmax.db{ending}"
+    assert run("backup", copy, "--data", folder).exit_code == 0
+    for file in folder.glob("linmax.db*"):
+        file.unlink()
+    left.write_bytes(b"changes")
+    assert refused("restore", copy, "--data", folder).startswith(f"{left} is left of a log that was removed")
+    assert left.read_bytes() == b"changes"
+    assert not (folder / "linmax.db").exists()
+
+
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_an_export_is_input_for_fuse(folder: Path, tmp_path: Path, ending: str) -> None:
     file, model = tmp_path / f"items.{ending}", tmp_path / "panel.linmax"

@@ -94,6 +94,12 @@ def restore(folder: Path, source: Path) -> None:
     target = folder / FILE
     if target.exists():
         raise ValueError(f"{target} exists; restore into a new folder")
+    for left in (folder / (FILE + ending) for ending in ("-wal", "-shm", "-journal")):
+        if left.exists():
+            raise ValueError(
+                f"{left} is left of a log that was removed, and could damage the restored one; move it away,"
+                " or restore into a new folder"
+            )
     if not source.is_file():
         raise ValueError(f"there is no file {source}")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
