@@ -95,6 +95,24 @@ def test_a_backup_restores_the_state(folder: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "other" / "linmax.db").exists()
 
 
+def test_logs_are_for_their_user_alone_whatever_the_folder_allows(tmp_path: Path) -> None:
+    old, new, copy = tmp_path / "old", tmp_path / "new", tmp_path / "copy.db"
+    for folder in (old, new):
+        folder.mkdir(mode=0o755)
+
+    async def main() -> None:
+        async with serving(old) as api:
+            await teach(api)
+            assert [file.name for file in old.glob("linmax.db*") if file.stat().st_mode & 0o077] == []
+            assert (old / "linmax.db-wal").exists()
+
+    asyncio.run(main())
+    assert run("backup", copy, "--data", old).exit_code == 0
+    copy.chmod(0o644)
+    assert run("restore", copy, "--data", new).exit_code == 0
+    assert (new / "linmax.db").stat().st_mode & 0o777 == 0o600
+
+
 @pytest.mark.parametrize("ending", ["-wal", "-shm"])
 def test_a_backup_is_not_restored_beside_what_is_left_of_another_log(
     folder: Path, tmp_path: Path, ending: str

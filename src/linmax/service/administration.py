@@ -15,6 +15,7 @@ import apsw
 import msgspec
 
 from linmax.service import replay
+from linmax.service.connections import create_private
 from linmax.service.database import FILE, Database
 from linmax.service.messages import TokenRequest
 from linmax.service.problems import FolderInUseError, ServiceError
@@ -104,7 +105,9 @@ def restore(folder: Path, source: Path) -> None:
         raise ValueError(f"there is no file {source}")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     part = folder / (FILE + ".part")
+    part.unlink(missing_ok=True)
     try:
+        create_private(part)
         shutil.copyfile(source, part)
         _check_backup(part, source)
         replay.sync_file(part)

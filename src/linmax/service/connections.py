@@ -40,7 +40,9 @@ def connect(path: Path, *, reads: bool = False) -> LogConnection:
     reads
         Whether it only reads; else the file is created if it does not exist.
     """
-    flags = apsw.SQLITE_OPEN_READONLY if reads else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+    if not reads:
+        create_private(path)
+    flags = apsw.SQLITE_OPEN_READONLY if reads else apsw.SQLITE_OPEN_READWRITE
     connection = LogConnection(str(path), flags=flags)
     connection.set_busy_timeout(5000)
     connection.chunks = ChunkReader(connection)
@@ -53,6 +55,11 @@ def connect(path: Path, *, reads: bool = False) -> LogConnection:
         # what was rolled back is not in the log, and its positions are used again
         connection.set_rollback_hook(connection.chunks.forget)
     return connection
+
+
+def create_private(path: Path) -> None:
+    """Create a file for this user alone if it does not exist: a log has all votes, and hashes of tokens."""
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, mode=0o600))
 
 
 def lock_folder(folder: Path) -> Any:
