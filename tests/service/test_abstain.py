@@ -16,7 +16,8 @@ from linmax.fusion.model_file import fingerprint
 from linmax.service import replay
 from linmax.service.database import Database
 from linmax.service.local import LocalServer
-from tests.service.api import LEARNER
+from tests.service.api import LEARNER, Api
+from tests.service.test_items import run
 
 EXPERTS = ("ann", "bob", "eve")
 
@@ -62,6 +63,41 @@ def test_all_ways_learn_the_same(
     database = Database(tmp_path, read_only=True)
     assert replay.verify(database) == []
     database.close()
+
+
+@pytest.mark.parametrize(
+    ("abstain", "votes", "label", "wrong", "given"),
+    [
+        (None, {"ann": -1, "bob": -1, "eve": 2}, -1, (0, 0, 1), (1, 1, 1)),
+        (0, {"ann": 0, "bob": 0, "eve": 1}, 1, (1, 1, 0), (0, 0, 1)),
+        (0, {"ann": 0, "bob": {"0": 1.0}, "eve": 1}, 0, (1, 0, 1), (0, 1, 1)),
+        ("skip", {"ann": "skip", "bob": "skip", "eve": "x"}, "x", (1, 1, 0), (0, 0, 1)),
+        (None, {"ann": "", "bob": "", "eve": "x"}, "", (0, 0, 1), (1, 1, 1)),
+    ],
+)
+def test_histories_and_pictures_leave_out_the_votes_that_abstain(
+    tmp_path: Path, abstain: Any, votes: dict[str, Any], label: Any, wrong: Any, given: Any
+) -> None:
+    async def story(api: Api) -> None:
+        await api.create(abstain=abstain)
+        for row in range(1, 11):
+            assert (await api.learn(f"{row}", label, **votes)).status_code == 200
+            answer = (await api("GET", "/v1/fusions/spam/history")).json()
+            assert answer["experts"] == {name: row * part for name, part in zip(votes, wrong, strict=True)}
+        assert answer["points"]["plurality"][-1] == 0
+        recent = await api("GET", "/dashboard/fusions/spam/recent")
+        assert recent.status_code == 200, recent.text
+        rows = {row["name"]: (row["votes"], row["right"]) for row in recent.json()["experts"]}
+        assert rows == {
+            name: (10 * vote, 10 - 10 * part) for name, vote, part in zip(votes, given, wrong, strict=True)
+        }
+        assert recent.json()["history"]["experts"] == answer["experts"]
+        agreed = recent.json()["agreement"]
+        ann, bob = map(agreed["experts"].index, ("ann", "bob"))
+        assert agreed["table"][ann][bob] == (1.0 if given[0] else None)
+        assert (await api("GET", "/dashboard/fusions/spam/trust")).status_code == 200
+
+    run(story, tmp_path)
 
 
 def test_a_batch_with_votes_that_may_abstain_or_not_is_refused_as_single_items_are(tmp_path: Path) -> None:

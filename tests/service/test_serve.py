@@ -159,6 +159,20 @@ def test_the_command_for_an_export_names_odd_columns(tmp_path: Path) -> None:
     assert sorted(load(model).experts) == ["ann", "label_"]
 
 
+@pytest.mark.parametrize(("abstain", "option"), [(0, "0"), (None, "none"), ("no idea", "no idea")])
+def test_the_command_for_an_export_names_the_vote_that_abstains(
+    tmp_path: Path, abstain: Any, option: str
+) -> None:
+    async def main() -> None:
+        async with serving(tmp_path / "data") as api:
+            await api.create(abstain=abstain)
+            await api.learn("i", 1, ann=1, bob=2)
+
+    asyncio.run(main())
+    done = run("export", tmp_path / "items.csv", "--data", tmp_path / "data")
+    assert shlex.split(done.stderr)[-2:] == ["--abstain", option]
+
+
 def test_scores_and_attributes_are_columns_of_numbers(tmp_path: Path) -> None:
     async def main() -> None:
         async with serving(tmp_path / "data") as api:

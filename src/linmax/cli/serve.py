@@ -129,6 +129,8 @@ def _export(words: list[str], options: ServeOptions, folder: Path) -> None:
         for option, columns in (("--experts", done.votes), ("--attributes", done.attributes))
         if columns and len(columns) <= MOST_NAMED and not set("".join(columns)) & set(",*?[")
     )
+    if done.abstain is not None:
+        named += f" --abstain {shlex.quote(done.abstain)}"
     print_message(
         f"linmax fuse {shlex.quote(str(target))} --label label --id id --ignore time,prediction{named}"
     )

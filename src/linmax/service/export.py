@@ -14,7 +14,7 @@ import msgspec
 from linmax._files import open_atomic, resolve_output
 from linmax.service.chunks import BODY
 from linmax.service.database import Database
-from linmax.service.messages import StoredItem
+from linmax.service.messages import FusionSettings, StoredItem
 from linmax.service.schema import AMENDMENT
 from linmax.validation import require_extra
 
@@ -38,12 +38,15 @@ class Export(NamedTuple):
         The number of items, and of those with a label that counts.
     votes, attributes : list of str
         The columns with votes and with attributes.
+    abstain : str or None
+        The option --abstain of `linmax fuse` that reads the votes as the fusion does; None if it takes none.
     """
 
     rows: int
     labelled: int
     votes: list[str]
     attributes: list[str]
+    abstain: str | None
 
 
 class Columns:
@@ -113,6 +116,7 @@ def export(database: Database, name: str | None, path: Path) -> Export:
         raise ValueError(f"{path} should end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
     with database.consistent():
         number = _find_fusion(database, name)
+        abstain = _read_abstain(database, number)
         columns, rows, labelled = Columns(), 0, 0
         for *_, item, label in _items(database, number):
             columns.add(item)
@@ -126,9 +130,8 @@ def export(database: Database, name: str | None, path: Path) -> Export:
         with open_atomic(resolve_output(path)) as file:
             WRITERS[path.suffix](file, header, table)
     attributes = [column for key, column in columns.names.items() if len(key) == 3]
-    return Export(
-        rows, labelled, [one for one in columns.names.values() if one not in attributes], attributes
-    )
+    votes = [one for one in columns.names.values() if one not in attributes]
+    return Export(rows, labelled, votes, attributes, abstain)
 
 
 def _find_fusion(database: Database, name: str | None) -> int:
@@ -139,6 +142,14 @@ def _find_fusion(database: Database, name: str | None) -> int:
         what = "pass --fusion" if name is None else f"there is no fusion {name!r}"
         raise ValueError(f"{what}; the folder has {', '.join(list(known)[:10]) or 'none'}")
     return known[name]
+
+
+def _read_abstain(database: Database, number: int) -> str | None:
+    ((settings,),) = database.rows("SELECT settings FROM fusions WHERE fusion = ?", number)
+    abstain = msgspec.json.decode(settings, type=FusionSettings).abstain
+    if abstain is msgspec.UNSET:
+        return None
+    return "none" if abstain is None else str(abstain)
 
 
 def _items(database: Database, number: int) -> Iterator[tuple[str, float, StoredItem, Any]]:

@@ -18,7 +18,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from linmax.inputs.abstain import DEFAULT, Abstentions, read_abstain
 from linmax.inputs.batch import plurality
+from linmax.inputs.names import NameIndex
 from linmax.service.answers import HistoryAnswer, HistoryPoints
 from linmax.service.class_keys import class_of, is_class
 from linmax.service.coded_trials import CodedTrials, read_trials
@@ -43,7 +45,6 @@ CELLS = 4_000_000  # of a table of trials and experts that is held in memory
 STORE_EVERY = 10_000  # trials after which a history is worth storing
 KEEP_EVERY = 100_000  # of the stored histories of so many trials, the last one stays
 SHOWN_EXPERTS = 100  # the best ones
-ABSTENTIONS = {None: -1, "": -1, -1: -1}  # as `Fusion` reads votes
 CURVES = ("linmax", "plurality", "best_expert", "most_frequent_class")
 COLUMNS = ("trials", "position", *CURVES)
 Longs = NDArray[np.int64]
@@ -85,6 +86,8 @@ class History:
         The number of trials.
     width : int
         The number of trials between two points.
+    abstain : label, None or DEFAULT
+        Which vote abstains in trials that are added item by item, as for `Fusion`.
 
     Examples
     --------
@@ -97,6 +100,7 @@ class History:
     def __init__(self, classes: list[Any]) -> None:
         self.position = 0
         self.width = 1
+        self.abstain: Any = DEFAULT
         self._classes: dict[Any, int] = {name: code for code, name in enumerate(classes)}
         self._experts: dict[str, int] = {}
         self._frequent = -1
@@ -169,7 +173,8 @@ class History:
         labels, columns = [], []
         flat: list[int] = []
         shapes: dict[tuple[str, ...], Longs] = {}
-        known = {**self._classes, **ABSTENTIONS}
+        silent = abstentions(self.abstain)
+        known = {**self._classes, None: -1, **dict.fromkeys(silent.names, -1)}
         for trial in trials:
             votes, filled = trial.votes or {}, len(flat)
             try:
@@ -177,12 +182,11 @@ class History:
             except (KeyError, TypeError):  # new classes, or scores
                 del flat[filled:]
                 kind = type(trial.label)
-                for vote in (top_class(one, kind) for one in votes.values()):
-                    if vote not in known:
-                        known[vote] = _code(self._classes, vote)
-                    flat.append(known[vote])
+                for vote in (top_class(one, kind, silent) for one in votes.values()):
+                    flat.append(-1 if vote is None else _code(self._classes, vote))
+                    known.setdefault(vote, flat[-1])
             labels.append(_code(self._classes, trial.label))
-            known[trial.label] = labels[-1]
+            known.setdefault(trial.label, labels[-1])
             experts = tuple(votes)
             if experts not in shapes:
                 shapes[experts] = np.array([_code(self._experts, name) for name in experts], np.int64)
@@ -251,10 +255,19 @@ def _code(codes: dict[Any, int], name: Any) -> int:
     return codes.setdefault(name, len(codes))
 
 
-def top_class(vote: Any, kind: type) -> Any:
-    """Return the class that a vote is for: the first with the highest score, where 0 is no vote."""
+def abstentions(abstain: Any) -> Abstentions:
+    """Return the votes of stored items that abstain: those that may be labels were refused when they came."""
+    return read_abstain(abstain, NameIndex(what="class"), None)
+
+
+def top_class(vote: Any, kind: type, silent: Abstentions) -> Any:
+    """Return the class that a vote is for: the first with the highest score, where 0 is no vote; or None.
+
+    >>> top_class(0, int, abstentions(0)), top_class({"0": 0.9, "1": 0.1}, int, abstentions(0))
+    (None, 0)
+    """
     if not isinstance(vote, dict):
-        return vote
+        return None if silent.includes(vote) else vote
     scores = {name: score for name, score in vote.items() if score}
     return class_of(max(scores, key=scores.__getitem__), kind) if scores else None
 
@@ -334,6 +347,7 @@ class Histories:
         if history is None:
             found = self._database.rows(LAST_STORED, panel.number, until)
             history = History.from_bytes(found[0][0]) if found else History(panel.settings.classes or [])
+        history.abstain = panel.fusion.abstain  # an uploaded model brings its own
         before = history.trials
         self._read(panel.number, history, until, gently)
         if history.trials // STORE_EVERY == before // STORE_EVERY:

@@ -167,7 +167,8 @@ class DashboardEndpoints(Endpoints):
             wanted = Range(most, after, until)
             items = last_labelled(self.database, panel.number, wanted)
             complete = is_complete(self.database, panel.number, wanted, items)
-            return summarize(items, len(panel.fusion.experts), complete=complete)
+            fusion = panel.fusion
+            return summarize(items, len(fusion.experts), complete=complete, abstain=fusion.abstain)
 
         return await self._read(request, token, work)
 

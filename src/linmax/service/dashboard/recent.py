@@ -14,7 +14,7 @@ from linmax.service.answers import HistoryAnswer
 from linmax.service.chunks import BODY
 from linmax.service.class_keys import class_key, is_class
 from linmax.service.database import Database
-from linmax.service.history import History, top_class
+from linmax.service.history import History, abstentions, top_class
 from linmax.service.learned_trials import Trial
 from linmax.service.schema import AMENDMENT, LABELLED, LEARNED
 from linmax.service.stored_items import decode_item
@@ -190,7 +190,9 @@ def is_complete(database: Database, number: int, wanted: Range, items: list[Labe
     return not database.rows(ANY_LABEL, number, wanted.after, first, LABELLED, LEARNED)
 
 
-def summarize(items: list[Labelled], experts: int = 0, *, complete: bool = True) -> Recent:
+def summarize(
+    items: list[Labelled], experts: int = 0, *, complete: bool = True, abstain: Any = inputs.DEFAULT
+) -> Recent:
     """Return what labelled items show.
 
     Parameters
@@ -201,6 +203,8 @@ def summarize(items: list[Labelled], experts: int = 0, *, complete: bool = True)
         The number of experts that the fusion knows, if there are more than those of the items.
     complete
         Whether the items are all of their range.
+    abstain
+        The vote that abstains, as for `Fusion`.
 
     Examples
     --------
@@ -214,16 +218,18 @@ def summarize(items: list[Labelled], experts: int = 0, *, complete: bool = True)
     from linmax.evaluate.experts import agreement_table  # a start of the server does not wait for it
     from linmax.evaluate.progressive import voted_classes
 
-    history = History([])
+    history, silent = History([]), abstentions(abstain)
+    history.abstain = abstain
     history.add([Trial(one.position, one.time, one.votes, one.label, one.prediction) for one in items])
     names = inputs.Names()
     votes: Any = np.full((0, 0), -1, np.int32)
     labels: Any = np.zeros(0, np.int32)
     if items:
         given = [
-            {expert: top_class(vote, type(one.label)) for expert, vote in one.votes.items()} for one in items
+            {expert: top_class(vote, type(one.label), silent) for expert, vote in one.votes.items()}
+            for one in items
         ]
-        batch = inputs.read(given, [one.label for one in items], None, names)
+        batch = inputs.read(given, [one.label for one in items], None, names, abstain=None)
         names.classes.extend(batch.new_classes)
         names.experts.extend(batch.new_experts)
         votes, labels = voted_classes(batch), batch.labels

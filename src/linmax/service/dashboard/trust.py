@@ -16,7 +16,7 @@ from linmax.fusion.model_file import from_bytes
 from linmax.service import replay
 from linmax.service.class_keys import typed_votes
 from linmax.service.database import Database
-from linmax.service.history import top_class
+from linmax.service.history import abstentions, top_class
 from linmax.service.learned_trials import Trial, trials_of
 from linmax.service.panel import Panel
 from linmax.service.panels import Panels
@@ -185,8 +185,9 @@ class TrustHistory:
 def encode(fusion: Fusion, trial: Trial) -> Encoded:
     """Return the experts that voted on an item and the classes they voted for, as codes, and the label."""
     experts, classes = fusion.names.experts.codes, fusion.names.classes.codes
+    silent = abstentions(fusion.abstain)
     pairs = [
-        (experts[expert], classes.get(top_class(vote, type(trial.label)), -1))
+        (experts[expert], classes.get(top_class(vote, type(trial.label), silent), -1))
         for expert, vote in (trial.votes or {}).items()
         if expert in experts and vote is not None
     ]
