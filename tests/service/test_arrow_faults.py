@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,5 +53,29 @@ def test_classes_of_more_than_63_bits_are_answered(tmp_path: Path) -> None:
         assert [row["right"] for row in rows] == [True, True]
         rows = await send_table(api, "predict", {"id": ["c"], "ann": large[:1]})
         assert rows[0]["prediction"] == str(2**63)
+
+    run(check, tmp_path)
+
+
+def _ids(kind: str) -> Any:
+    """The ids a, null and b as text, or in a dictionary without or with null."""
+    ids = pa.array(["a", None, "b"])
+    if kind == "text":
+        return ids
+    if kind == "dictionary":
+        return ids.dictionary_encode()
+    return pa.DictionaryArray.from_arrays(pa.array([0, 1, 2], pa.int8()), ids)
+
+
+@pytest.mark.parametrize("kind", ["text", "dictionary", "dictionary with null"])
+def test_a_row_without_id_is_the_only_one_that_fails(tmp_path: Path, kind: str) -> None:
+    async def check(api: Api) -> None:
+        await api.create()
+        rows = await send_table(api, "predict", {"id": _ids(kind), "ann": ["x"] * 3})
+        assert [row["prediction"] for row in rows] == ["x"] * 3
+        rows = await send_table(api, "labels", {"id": _ids(kind), "label": ["x"] * 3})
+        assert [row["position"] is not None for row in rows] == [True, False, True]
+        assert rows[1]["message"] == "the row has no id"
+        assert (await api.describe())["trials"] == 2
 
     run(check, tmp_path)

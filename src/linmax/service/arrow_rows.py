@@ -273,8 +273,9 @@ class ArrowRows:
         kind = column.type.value_type if arrow.types.is_dictionary(column.type) else column.type
         if not (arrow.types.is_string(kind) or arrow.types.is_large_string(kind)):
             raise ServiceError(422, "bad_request", "the column id should be text")
-        ids: list[Any] = column.cast(arrow.large_string()).to_numpy().tolist()
-        sizes = list(map(len, ids)) if column.null_count == 0 else []
+        texts = column.cast(arrow.large_string())  # a dictionary may have a null, too
+        ids: list[Any] = texts.to_numpy().tolist()
+        sizes = list(map(len, ids)) if texts.null_count == 0 else []
         if sizes and min(sizes) > 0 and max(sizes) <= 200 and "".join(ids).isprintable():
             return ids
         for row, id_ in enumerate(ids):

@@ -94,7 +94,7 @@ class Items:
     async def submit(self, panel: Panel, rows: Rows, token: Token) -> list[Done]:
         """Process requests; `wait` returns their answers when they are on disk."""
         if rows.kind is LabelRequest:
-            await self.store.wait_for(panel, set(rows.ids))
+            await self.store.wait_for(panel, set(rows.ids) - {msgspec.UNSET})
         async with panel.lock:
             self.panels.check_open(panel)
             (done,) = await self._process_all(panel, [rows], token)
