@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,37 @@ def test_votes_that_are_classes_tell_what_the_keys_of_scores_mean(tmp_path: Path
         await api.create()
         answer = await api.predict("a", ann=1, bob={"1": 0.9, "2": 0.1})
         assert answer.json()["prediction"] == 1
+
+    run(story, tmp_path)
+
+
+@pytest.mark.parametrize("large", [2**64, -(2**63) - 1, 10**29])
+def test_classes_of_more_than_64_bits_are_refused(tmp_path: Path, large: int) -> None:
+    async def story(api: Api) -> None:
+        assert code(await api.create(classes=[1, large])) == (422, "bad_settings")
+        assert code(await api.create(abstain=large)) == (422, "bad_settings")
+        await api.create()
+        await api.predict("waits", ann=2**64 - 1)
+        await api.learn("taught", -(2**63), ann=1)
+        before = api.service.database.last_position()
+        for answer in (
+            await api.predict("a", ann=large),
+            await api.learn("b", large, ann=1),
+            await api.learn("c", 1, ann=large),
+            await api.learn("d", 1, ann={f"{large}": 1.0}),
+            await api.label("waits", large),
+            await api.label("taught", large, replaces=-(2**63)),
+        ):
+            assert answer.status_code == 422, answer.text
+        assert (
+            f"the class {large} has more than 64 bits" in (await api.label("waits", large)).json()["detail"]
+        )
+        lines = b'{"votes":{"ann":%d},"label":1}\n{"votes":{"ann":1},"label":1}' % large
+        both = await api("POST", "/v1/fusions/spam/learn", content=lines, headers=NDJSON)
+        assert ["error" in line for line in both.text.splitlines()] == [True, False]
+        assert api.service.database.last_position() == before + 1
+        assert (await api("GET", "/v1/fusions/spam/history")).status_code == 200
+        await asyncio.to_thread(api.service.histories.store_at, await api.service.panels.open("spam"), before)
 
     run(story, tmp_path)
 

@@ -252,9 +252,9 @@ def test_a_deleted_fusion_leaves_its_name_to_a_new_one(tmp_path: Path) -> None:
 def test_labels_may_be_numbers_and_truth_values(tmp_path: Path) -> None:
     async def story(api: Api) -> None:
         await api.create("numbers")
-        await api.learn("a", 3, "numbers", ann=3, bob=10**30)
-        assert (await api.predict("b", "numbers", ann=10**30, bob=3)).status_code == 200
-        assert (await api.label("b", 10**30, "numbers")).json()["id"] == "b"
+        await api.learn("a", 3, "numbers", ann=3, bob=2**64 - 1)
+        assert (await api.predict("b", "numbers", ann=2**64 - 1, bob=3)).status_code == 200
+        assert (await api.label("b", 2**64 - 1, "numbers")).json()["id"] == "b"
         await api.create("truth")
         await api.learn("a", True, "truth", ann=True, bob=False)
         assert code(await api.label("a", 1, "truth")) == (409, "labelled_otherwise")

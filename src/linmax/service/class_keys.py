@@ -55,8 +55,28 @@ def class_of(key: str, kind: type) -> Any:
     """
     if kind is int and WHOLE_NUMBER.fullmatch(key.removesuffix(".0")):
         number = int(key.removesuffix(".0"))
-        return number if -(2**63) <= number < 2**64 else key
+        return number if class_fault(number) is None else key
     return TRUTH.get(key, key) if kind is bool else key
+
+
+def class_fault(name: Any) -> str | None:
+    """Return a sentence about a class that cannot be stored: a number of more than 64 bits.
+
+    Parameters
+    ----------
+    name
+        The class.
+
+    Examples
+    --------
+    >>> class_fault(2**64 - 1), class_fault("1" * 30)
+    (None, None)
+    >>> class_fault(2**64)
+    'the class 18446744073709551616 has more than 64 bits; use smaller numbers, or text'
+    """
+    if not isinstance(name, int) or -(2**63) <= name < 2**64:
+        return None
+    return f"the class {str(name)[:100]} has more than 64 bits; use smaller numbers, or text"
 
 
 def is_class(prediction: Any, label: Any) -> bool:

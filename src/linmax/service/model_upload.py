@@ -7,6 +7,7 @@ import asyncio
 from linmax.fusion import Fusion
 from linmax.fusion.model_file import fingerprint, from_bytes
 from linmax.service import replay
+from linmax.service.class_keys import class_fault
 from linmax.service.messages import Expert, FusionSettings, check_name
 from linmax.service.panel import Panel
 from linmax.service.panels import Panels
@@ -46,6 +47,8 @@ def read_model(content: bytes, settings: FusionSettings) -> Fusion:
         fault = check_name(name, Expert, "an expert") if isinstance(name, str) else f"{name!r} is not text"
         if fault:
             raise ServiceError(422, "bad_model", f"the experts of a fusion on a server have names: {fault}")
+    for fault in filter(None, map(class_fault, names.classes.names)):
+        raise ServiceError(422, "bad_model", fault)
     if fusion.on_new_class != settings.on_new_class:
         raise ServiceError(
             422,

@@ -10,7 +10,7 @@ from typing import Any
 from linmax.fusion import Fusion
 from linmax.inputs.abstain import DEFAULT, read_abstain
 from linmax.service import replay
-from linmax.service.class_keys import typed_votes
+from linmax.service.class_keys import class_fault, typed_votes
 from linmax.service.database import Statement, Written
 from linmax.service.messages import Expert, FusionSettings, check_name
 from linmax.service.problems import ServiceError
@@ -126,6 +126,8 @@ class Panel:
             fault = check_name(name, Expert, "an expert or attribute")
             if fault:
                 raise ServiceError(422, "bad_request", fault)
+        for fault in filter(None, map(class_fault, classes)):
+            raise ServiceError(422, "bad_request", fault)
         for what, new, known, limit in (
             ("experts", experts, len(names.experts), limits.experts),
             ("classes", classes, len(names.classes), limits.classes),

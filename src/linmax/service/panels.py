@@ -15,6 +15,7 @@ import msgspec
 from linmax.fusion.model_file import fingerprint
 from linmax.service import replay
 from linmax.service.answers import FusionInfo
+from linmax.service.class_keys import class_fault
 from linmax.service.database import Database, Statement, Written
 from linmax.service.messages import FusionSettings
 from linmax.service.panel import Panel
@@ -248,6 +249,8 @@ class Panels:
             raise ServiceError(
                 422, "bad_settings", f"classes are all text, all numbers or all truth values (got {shown})"
             )
+        for fault in filter(None, map(class_fault, (*(settings.classes or ()), settings.abstain))):
+            raise ServiceError(422, "bad_settings", fault)
         try:
             fusion = await asyncio.to_thread(replay.new_fusion, settings)
             await asyncio.to_thread(replay.warm_up, settings.learner)
