@@ -261,7 +261,17 @@ def test_a_preview_counts_what_would_be_taken_back(tmp_path: Path) -> None:
             if path == "rollback":
                 done = (await api("POST", f"/v1/fusions/spam/{path}", wanted)).json()
                 assert done["events"] == count
-        assert (await api("POST", f"{SHOWN}/preview", {"position": 0})).json()["events"] == 10
+        assert (await api("POST", f"{SHOWN}/preview", {"position": 0})).json()["events"] == 5
+        for path, wanted, count in (
+            ("exclude", {"ids": ["000", "001"]}, 2),
+            ("exclude", {"ids": ["000", "001"]}, 0),
+            ("rollback", {"position": 16}, 4),
+            ("rollback", {"position": 21}, 3),  # these count again
+        ):
+            before = (await api("POST", f"{SHOWN}/preview", wanted)).json()
+            done = (await api("POST", f"/v1/fusions/spam/{path}", wanted)).json()
+            assert before["events"] == done["events"], (path, wanted)
+            assert before["events"] == count, (path, wanted)
         assert code(await api("POST", f"{SHOWN}/preview", {})) == (422, "no_choice")
         read = await api.token("read", "predict")
         assert code(await api("POST", f"{SHOWN}/preview", {"position": 1}, headers=read))[0] == 403

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from linmax.fusion import Fusion
-from linmax.service.amendments import CHOSEN, LATER
+from linmax.service.amendments import CHOSEN, EFFECTIVE, LATER
 from linmax.service.class_keys import class_key, typed_votes
 from linmax.service.database import Database
 from linmax.service.item_info import explanation_of
@@ -46,7 +46,7 @@ class PreviewRequest(ExcludeRequest):
 
 
 class Removal(Struct):
-    """What would be taken back: how many labels, of whom, and when they came."""
+    """What would change: how many labels, of whom, and when they came."""
 
     events: int
     actors: dict[str, int]
@@ -105,7 +105,7 @@ def preview_removal(database: Database, number: int, wanted: PreviewRequest) -> 
     else:
         ids = msgspec.json.encode(wanted.ids).decode() if wanted.ids is not None else None
         chosen, values = CHOSEN, (ids, wanted.actor, wanted.from_time, wanted.until_time)
-    rows = database.rows(REMOVED.format(chosen=chosen), number, *values)
+    rows = database.rows(REMOVED.format(chosen=EFFECTIVE.format(chosen)), number, *values)
     return Removal(
         sum(count for _, count, _, _ in rows),
         {actor: count for actor, count, _, _ in rows},

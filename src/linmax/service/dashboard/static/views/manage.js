@@ -43,7 +43,7 @@ export async function show(main, name) {
         problem.textContent = "Nothing would change: no label fits.";
         return;
       }
-      if (!(await confirmed(title, [removal(found)], `Take back ${count(found.events)} ${found.events === 1 ? "label" : "labels"}`))) return;
+      if (!(await confirmed(title, [removal(found, action)], `Take back ${count(found.events)} ${found.events === 1 ? "label" : "labels"}`))) return;
       const done = await request("POST", fusionPath(name, `/${action}`), wanted);
       notify(`${count(done.events)} labels are taken back. The state is derived anew.`);
       await drawSnapshots();
@@ -98,10 +98,13 @@ export async function show(main, name) {
   );
 }
 
-/** @param {Removal} found */
-function removal(found) {
+/**
+ * @param {Removal} found
+ * @param {"rollback" | "exclude"} action
+ */
+function removal(found, action) {
   return h("div", { class: "field" },
-    h("p", {}, `${count(found.events)} labels, from ${moment(found.first)} to ${moment(found.last)}, would not count any more.`),
+    h("p", {}, `${count(found.events)} labels, from ${moment(found.first)} to ${moment(found.last)}, ${action === "rollback" ? "would count as they did after that event, or not any more" : "would not count any more"}.`),
     h("table", {}, h("caption", {}, "Labels by token"), h("tbody", {}, Object.entries(found.actors).map(([actor, events]) =>
       h("tr", {}, h("th", { scope: "row" }, actor), h("td", { class: "number" }, count(events)))))));
 }
