@@ -70,6 +70,15 @@ def test_an_item_is_explained(dashboard: Dashboard, client: Client) -> None:
     dashboard.check_accessible()
 
 
+def test_names_of_members_that_all_objects_have_are_explained(dashboard: Dashboard, client: Client) -> None:
+    client.create("odd", learner="Averaged(Winnow(1.2))")
+    client.learn("odd", {"ann": "constructor", "bob": "x", "valueOf": None}, "constructor", id="item")
+    page = dashboard.sign_in("#/fusions/odd/items/item")
+    page.get_by_role("rowheader", name="valueOf").wait_for()
+    assert "NaN" not in page.locator("main").inner_text()
+    call(dashboard.server, "DELETE", "/v1/fusions/odd")
+
+
 def test_a_token_without_a_scope_sees_no_control_of_it(dashboard: Dashboard) -> None:
     page = dashboard.sign_in(ITEMS, token=make_token(dashboard.server, "read"))
     page.get_by_role("heading", name="Surest mistakes").wait_for()

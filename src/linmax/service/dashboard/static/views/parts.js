@@ -49,9 +49,10 @@ export function contributionTable(explanation, votes) {
   const classes = new Set(Object.values(contributions).flatMap((part) => Object.keys(part)));
   const rows = Object.entries(contributions).map(([owner, part]) => {
     const mean = Object.values(part).reduce((sum, value) => sum + value, 0) / Math.max(1, classes.size);
-    return { owner, vote: votes[owner], value: (part[String(prediction)] ?? 0) - mean };
+    const key = String(prediction); // may be the name of a member that all objects have, such as constructor
+    return { owner, vote: Object.hasOwn(votes, owner) ? votes[owner] : undefined, value: (Object.hasOwn(part, key) ? part[key] : 0) - mean };
   });
-  for (const [owner, vote] of Object.entries(votes)) if (!(owner in contributions)) rows.push({ owner, vote, value: 0 });
+  for (const [owner, vote] of Object.entries(votes)) if (!Object.hasOwn(contributions, owner)) rows.push({ owner, vote, value: 0 });
   rows.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
   if (!rows.length) return h("p", { class: "state" }, "No expert has voted.");
   const shown = rows.slice(0, 50);
