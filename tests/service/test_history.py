@@ -196,6 +196,16 @@ def test_histories_asked_for_while_labels_come_are_of_one_moment(tmp_path: Path)
     run(story, tmp_path)
 
 
+def test_experts_have_their_names_in_explanations(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await api.create()
+        await api.learn("a", "y", threshold="x", pair="y")
+        found = (await api("GET", "/v1/fusions/spam/items/a?explain=now")).json()["explanation"]
+        assert list(found["contributions"]) == ["threshold", "pair", "(threshold)"]
+
+    run(story, tmp_path)
+
+
 def test_an_item_is_explained_with_the_weights_of_now_and_of_then(tmp_path: Path) -> None:
     async def story(api: Api) -> None:
         api.service.panels.snapshot_every = 7

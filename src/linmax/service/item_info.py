@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from linmax.experts.base import expert_of_owner
 from linmax.fusion import Fusion
 from linmax.service import replay
 from linmax.service.answers import ItemInfo
@@ -116,8 +117,26 @@ def explanation_of(
         found = fusion.explain_one(votes, attributes=attributes, new_experts="vote")
     except ValueError as error:
         raise ServiceError(422, "bad_item", str(error)) from None
-    added = {str(owner): _by_key(part) for owner, part in found.contributions.items()}
+    keys = _owner_keys(list(found.contributions))
+    added = {key: _by_key(part) for key, part in zip(keys, found.contributions.values(), strict=True)}
     return {"prediction": found.guess, "scores": _by_key(found.scores), "contributions": added}
+
+
+def _owner_keys(owners: list[Any]) -> list[str]:
+    """Return the keys of owners in JSON: experts have their names, and no other owner has one of these.
+
+    >>> _owner_keys(["ann", "threshold"]), _owner_keys([("expert", "threshold"), "threshold"])
+    (['ann', 'threshold'], ['threshold', '(threshold)'])
+    """
+    experts = [expert_of_owner(owner) for owner in owners]
+    taken = {name for name in experts if name is not None}
+    keys = []
+    for owner, expert in zip(owners, experts, strict=True):
+        key = str(owner) if expert is None else expert
+        while expert is None and key in taken:
+            key = f"({key})"
+        keys.append(key)
+    return keys
 
 
 def _by_key(scores: dict[Any, float]) -> dict[str, float]:
