@@ -284,3 +284,32 @@ def test_a_repeated_prediction_is_explained_as_it_was(tmp_path: Path) -> None:
         assert (first["prediction"], again["prediction"]) == ("x", "y")
 
     run(story, tmp_path)
+
+
+def test_labels_that_somebody_has_replaced_are_excluded_by_actor_and_time(tmp_path: Path) -> None:
+    """An item is chosen by who taught its label, and by who has replaced it with the one that counts."""
+
+    async def story(api: Api) -> None:
+        await teach(api)
+        rogue = await api.token("label", "grow")
+        name, start = api.tokens[-1], api.service.database.now()
+        path = "/v1/fusions/spam/labels"
+        for id_ in ("3", "4", "5"):
+            body = {"id": id_, "label": "new", "replaces": TRIALS[int(id_)][2]}
+            assert (await api("POST", path, body, headers=rogue)).status_code == 200
+        await api.label("5", "y", replaces="new")
+        await api.describe()
+        wanted = {"actor": name, "from": start}
+        before = (await api("POST", "/dashboard/fusions/spam/preview", wanted)).json()
+        assert before["actors"] == {name: 2}
+        assert before["first"] >= start
+        end = api.service.database.now()
+        assert (await api("POST", "/v1/fusions/spam/exclude", {**wanted, "from": end})).json()["events"] == 0
+        assert (await api("POST", "/v1/fusions/spam/exclude", wanted)).json()["events"] == 2
+        assert await api.digest() == expected({"3": None, "4": None, "5": "y"})
+        assert (await api("POST", "/v1/fusions/spam/exclude", wanted)).json()["events"] == 0
+        assert (await api("POST", "/v1/fusions/spam/exclude", {"from": start})).json()["events"] == 1
+        assert await api.digest() == expected({"3": None, "4": None, "5": None})
+        assert await asyncio.to_thread(replay.verify, api.service.database) == []
+
+    run(story, tmp_path)

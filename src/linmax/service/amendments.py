@@ -14,14 +14,19 @@ from linmax.service.messages import ExcludeRequest
 from linmax.service.panel import Panel
 from linmax.service.problems import ServiceError
 from linmax.service.replay import LATEST
-from linmax.service.schema import AMENDMENT, EXCLUDED, LABELLED, LEARNED, UPLOADED, id_hash
+from linmax.service.schema import AMENDMENT, EXCLUDED, LABELLED, LEARNED, RELABELLED, UPLOADED, id_hash
 
 LABEL = f"CAST(CAST({BODY.format('e')} AS TEXT) -> '$.label' AS BLOB)"
 # the events that are amended, and the label that each then has: ?1 is the fusion
-CHOSEN = f"""
-SELECT position, NULL AS label FROM events WHERE fusion = ?1 AND kind IN ({LABELLED}, {LEARNED})
-AND (?2 IS NULL OR id IN (SELECT value FROM json_each(?2)))
+FITS = """
+fusion = ?1 AND (?2 IS NULL OR id IN (SELECT value FROM json_each(?2)))
 AND (?3 IS NULL OR actor = ?3) AND (?4 IS NULL OR time >= ?4) AND (?5 IS NULL OR time < ?5)
+"""
+CHOSEN = f"""
+SELECT position, NULL AS label FROM events WHERE kind IN ({LABELLED}, {LEARNED}) AND {FITS}
+UNION
+SELECT item, NULL FROM events WHERE kind = {RELABELLED} AND {FITS}
+AND position = (SELECT max(by) FROM amendments WHERE amendments.position = events.item)
 """
 LATER = f"""
 SELECT position, NULL AS label FROM events

@@ -171,9 +171,9 @@ class ExcludeRequest(Request, rename={"from_time": "from", "until_time": "until"
     ids : list of str, optional
         The items.
     actor : str, optional
-        The name of the token that taught their labels.
+        The name of the token that taught their labels, or has replaced one with that which counts.
     from_time, until_time : float, optional
-        When they were taught, in seconds since 1970.
+        When that was, in seconds since 1970.
     """
 
     ids: Annotated[list[ItemId], Meta(max_length=100_000)] | None = None

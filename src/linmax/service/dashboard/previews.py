@@ -14,9 +14,15 @@ from linmax.service.database import Database
 from linmax.service.item_info import explanation_of
 from linmax.service.messages import Attributes, ExcludeRequest, Request, Votes
 from linmax.service.problems import ServiceError
+from linmax.service.schema import RELABELLED
 
-REMOVED = """
-SELECT e.actor, count(*), min(e.time), max(e.time) FROM ({chosen}) c JOIN events e ON e.position = c.position
+# by who taught a label, or has replaced it last
+REMOVED = f"""
+SELECT e.actor, count(*), min(e.time), max(e.time) FROM ({{chosen}}) c
+JOIN events e ON e.position = coalesce((
+    SELECT max(r.position) FROM amendments a JOIN events r ON r.position = a.by AND r.kind = {RELABELLED}
+    WHERE a.position = c.position
+), c.position)
 GROUP BY e.actor ORDER BY count(*) DESC
 """
 SNAPSHOTS = """
