@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import sqlite3
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import apsw
 import pytest
 
-from linmax.service import replay
+from linmax.service import connections, replay
 from linmax.service.database import Database, Written
 from tests.service.api import Api, code, digest_of, serving
 from tests.service.test_amendments import TRIALS, expected, teach
@@ -336,3 +337,13 @@ def test_a_log_whose_end_is_torn_keeps_everything_before(tmp_path: Path) -> None
         assert len(seen) > 3
 
     run(story, folder)
+
+
+def test_a_log_that_exists_is_opened_by_sqlite_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[int] = []
+    close = os.close
+    monkeypatch.setattr(connections.os, "close", lambda file: (closed.append(file), close(file)))
+    for opened in (1, 1):
+        connections.connect(tmp_path / "linmax.db").close()
+        assert len(closed) == opened, "closing a file ends the locks that SQLite has on it"
+    assert (tmp_path / "linmax.db").stat().st_mode & 0o777 == 0o600

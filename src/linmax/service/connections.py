@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from operator import getitem
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,9 @@ def connect(path: Path, *, reads: bool = False) -> LogConnection:
 
 def create_private(path: Path) -> None:
     """Create a file for this user alone if it does not exist: a log has all votes, and hashes of tokens."""
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, mode=0o600))
+    # a file that exists is not opened: to close it would end the locks of other connections to it
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode=0o600))
 
 
 def lock_folder(folder: Path) -> Any:
