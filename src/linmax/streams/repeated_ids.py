@@ -55,5 +55,5 @@ class RepeatedIds:
 
     def count(self) -> int:
         """Return how many items have the id of an item before them."""
-        hashes = np.concatenate([*self._hashes, np.empty(0, np.int64)])
-        return len(hashes) - len(np.unique(hashes))
+        hashes = np.sort(np.concatenate([*self._hashes, np.empty(0, np.int64)]))
+        return int(np.count_nonzero(hashes[1:] == hashes[:-1]))
