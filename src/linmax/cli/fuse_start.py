@@ -26,6 +26,7 @@ from linmax.panels.panel import Panel
 from linmax.panels.panel_warnings import MAX_UNVOTED
 from linmax.panels.roles.classes import MIN_LABELS
 from linmax.panels.roles.several_labels import several_labels
+from linmax.panels.roles.wide_ids import repeated_ids
 from linmax.rules.adaptive_winnow import AdaptiveWinnow
 from linmax.rules.winnow import Winnow
 from linmax.streams import Stream
@@ -240,11 +241,7 @@ def _find_repeated_ids(panel: Panel, repeated: int) -> list[DataWarning]:
     id = panel.reading.column("id")
     if not repeated or id is None or panel.reading.shape == "long":
         return []
-    sentence = (
-        f"{repeated:,} rows of {panel.file} repeat an id in {short_repr(id)}, so an item may be predicted"
-        " after its label was learned; remove the repetitions, or pass --id '' if it is not an id"
-    )
-    return [DataWarning("repeated-ids", "grave", sentence)]
+    return [repeated_ids(repeated, id, panel.file)]
 
 
 def _find_unvoted_labels(panel: Panel, audit: Audit, fusion: Fusion) -> list[DataWarning]:

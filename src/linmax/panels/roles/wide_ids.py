@@ -6,6 +6,8 @@ from typing import Any
 
 from linmax.panels.roles import names
 from linmax.panels.roles.profile import ColumnProfile
+from linmax.streams.schema import short_repr
+from linmax.validation import DataWarning
 
 MIN_IDS = 20
 """Fewer ids that repeat are groups of items."""
@@ -50,3 +52,20 @@ def choose_id(free: list[ColumnProfile], hints: dict[str, Any]) -> tuple[ColumnP
         if candidates:
             return candidates[0], reason
     return None
+
+
+def repeated_ids(rows: int, name: str, file: str) -> DataWarning:
+    """Return a warning on rows that repeat an id of rows before.
+
+    Parameters
+    ----------
+    rows : int
+        How many there are.
+    name, file : str
+        The column of ids, and the file.
+    """
+    return DataWarning(
+        "repeated-ids", "grave",
+        f"{rows:,} rows of {file} repeat an id in {short_repr(name)}, so an item may be predicted after its"
+        " label was learned; remove the repetitions, or pass --id '' if it is not an id",
+    )  # fmt: skip

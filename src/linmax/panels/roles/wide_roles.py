@@ -17,7 +17,7 @@ from linmax.panels.roles.column_role import (
 )
 from linmax.panels.roles.evidence import Evidence
 from linmax.panels.roles.profile import ColumnProfile
-from linmax.panels.roles.wide_ids import choose_id
+from linmax.panels.roles.wide_ids import choose_id, repeated_ids
 from linmax.panels.roles.wide_labels import (
     MIN_SHARE,
     LabelFinder,
@@ -318,14 +318,7 @@ class WideRoles:
             found, reason = choice
             self._set(found.name, "id", reason)
         if found is not None and found.distinct < found.present:
-            self.warnings.append(
-                DataWarning(
-                    "repeated-ids", "grave",
-                    f"{found.present - found.distinct:,} rows of {self.file} repeat an id in"
-                    f" {short_repr(found.name)}, so an item may be predicted after its label was learned;"
-                    " remove the repetitions, or pass --id '' if it is not an id",
-                )
-            )  # fmt: skip
+            self.warnings.append(repeated_ids(found.present - found.distinct, found.name, self.file))
 
     def _explain_others(self) -> None:
         for one in self._free():
