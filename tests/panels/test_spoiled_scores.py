@@ -57,6 +57,39 @@ def test_an_attribute_beside_probabilities_is_none_of_them() -> None:
     assert not found(read_columns(columns))
 
 
+@pytest.mark.parametrize("name", ["weight_kg", "sentiment_score", "p_len", "rain_prob", "sample_weight"])
+def test_attributes_beside_votes_are_no_probabilities(name: str) -> None:
+    columns = panel_columns(300, classes=(0, 1))
+    columns[name] = [round(random.Random(i).random() * 1.05, 3) for i in range(300)]
+    assert not found(read_columns(columns))
+
+
+def test_large_tables_are_read_as_small_ones() -> None:
+    columns = probabilities(30_000)
+    columns["humidity"] = [random.Random(i).random() * 1.05 for i in range(30_000)]
+    assert [severity for severity, _ in found(read_columns(columns))] == ["note"]
+
+
+def test_probabilities_may_be_rounded_above_one() -> None:
+    columns = probabilities()
+    columns["ann"][170] = 1.0000001
+    panel = read_columns(columns)
+    assert not found(panel)
+    assert panel.chunk is not None
+    assert panel.chunk.votes.value.max() == 1.0
+    assert panel.chunk.votes.value.min() >= 0.0
+
+
+def test_confidences_in_per_cent_may_be_low() -> None:
+    columns = confidences()
+    chance = random.Random(5)
+    columns["m0_conf"] = [round(100 * chance.random(), 3) if i % 20 == 0 else 0 for i in range(300)]
+    columns["m0_conf"][20] = 0.4
+    panel = read_columns(columns)
+    assert panel.reading.columns("confidence")
+    assert not found(panel)
+
+
 @pytest.mark.parametrize("cell", ["n.a.", 101, 95, -0.5])
 def test_a_cell_that_spoils_confidences_is_grave(cell: Any) -> None:
     columns = confidences()

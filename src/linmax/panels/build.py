@@ -15,6 +15,7 @@ from linmax.inputs import Triplets
 from linmax.panels.roles.classes import ClassNames
 from linmax.panels.roles.column_role import ColumnRole, Reading
 from linmax.panels.roles.profile import strip_missing
+from linmax.panels.roles.wide_scores import ROUNDING
 from linmax.streams.chunk import Chunk
 from linmax.streams.columns import ColumnDecoder, TableBatch, single_chunk, to_numpy
 from linmax.streams.schema import short_repr
@@ -148,7 +149,9 @@ class ChunkBuilder:
         if expert.name in self.confidences:
             numbers = self._numbers(data, self.confidences[expert.name], lines)
             largest = float(np.nanmax(numbers, initial=0.0))
-            per_cent = self.per_cent.setdefault(expert.name, largest > 1.0)  # the first chunk decides
+            per_cent = self.per_cent.setdefault(
+                expert.name, largest > 1.0 + ROUNDING
+            )  # the first chunk decides
             name = self.confidences[expert.name]
             self._check_range(
                 name, numbers, 100.0 if per_cent else 1.0, lines, f"how sure {expert.expert} is"
@@ -160,12 +163,12 @@ class ChunkBuilder:
 
     def _check_range(self, name: str, numbers: Floats, high: float, lines: Codes, meaning: str) -> None:
         """Raise an error if a number is below 0 or above another, unlike those by which a column is read."""
-        outside = np.flatnonzero((numbers < 0.0) | (numbers > high))
+        outside = np.flatnonzero((numbers < 0.0) | (numbers > high * (1.0 + ROUNDING)))
         if len(outside):
             first = outside[0]
             raise self.decoder.error(
                 lines[first],
-                f"{short_repr(name)} is {numbers[first]:g}, and is read as {meaning}, from 0 to {high:g};"
+                f"{short_repr(name)} is {numbers[first]:.9g}, and is read as {meaning}, from 0 to {high:g};"
                 " write all of its numbers in the same way",
             )
 
@@ -179,9 +182,10 @@ class ChunkBuilder:
                 numbers = self._numbers(data, one.name, lines)
                 item = np.flatnonzero(~np.isnan(numbers))
                 label = self.classes.find(one.label)
-                parts.append((item, expert, _filled(label, len(item)), numbers[item]))
                 if one.is_probability:
                     self._check_range(one.name, numbers, 1.0, lines, f"probabilities of class {label}")
+                    numbers = np.minimum(numbers, 1.0)
+                parts.append((item, expert, _filled(label, len(item)), numbers[item]))
                 if (
                     len(columns) == 1
                     and len(self.classes.names) == 2

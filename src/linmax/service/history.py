@@ -323,9 +323,9 @@ class Histories:
         that were not counted yet.
         """
         while True:
-            await self._panels.flush()
-            self._panels.check_open(panel)
             amendments, horizon = panel.amendments, panel.horizon
+            await self._panels.flush()  # those are on disk now
+            self._panels.check_open(panel)
             known, kept = self._kept.pop(panel, (amendments, None))
             usable = kept is not None and panel.can_continue(known, kept.position)
             until = self._database.last_position()

@@ -14,7 +14,7 @@ MAX_IDS = 1 << 25
 
 
 class RepeatedIds:
-    """Counts ids that occur again, also in another chunk, by their hashes.
+    """Counts ids that occur again, also in another chunk, by their hashes; whitespace around them is left out.
 
     Parameters
     ----------
@@ -26,14 +26,14 @@ class RepeatedIds:
     >>> from linmax.streams import open_stream
     >>> import io
     >>> ids = RepeatedIds()
-    >>> rows = io.BytesIO(b"id,ann,label\\na,x,x\\nb,x,y\\na,y,x\\n")
+    >>> rows = io.BytesIO(b"id,ann,label\\na,x,x\\nb,x,y\\n a,y,x\\n")
     >>> stream = open_stream(rows, label="label", id="id")
     >>> sum(chunk.items for chunk in ids.watch(stream)), ids.count()
     (3, 1)
     """
 
     def __init__(self, missing: Iterable[str] = ()) -> None:
-        self._missing = np.array([hash(text) for text in (*missing, "None")], np.int64)
+        self._missing = np.array([hash(text.strip()) for text in (*missing, "None")], np.int64)
         self._hashes: list[NDArray[np.int64]] = []
         self._size = 0
 
@@ -48,7 +48,7 @@ class RepeatedIds:
         for chunk in chunks:
             if chunk.ids is not None and self._size < MAX_IDS:
                 # texts, because the hashes of -1 and -2 are equal
-                hashes = np.fromiter(map(hash, map(str, chunk.ids)), np.int64, len(chunk.ids))
+                hashes = np.fromiter(map(hash, map(str.strip, map(str, chunk.ids))), np.int64, len(chunk.ids))
                 self._hashes.append(hashes[~np.isin(hashes, self._missing)])
                 self._size += len(hashes)
             yield chunk

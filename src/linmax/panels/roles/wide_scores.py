@@ -22,7 +22,9 @@ Split = tuple[str, str]
 MAX_SPOILED = 0.1
 """The largest share of cells of a column of numbers that are none."""
 MAX_STRAY = 0.01
-"""The largest share of numbers out of range in a column of probabilities whose name does not say so."""
+"""The largest share of numbers out of range in a column of probabilities or confidences from 0 to 1."""
+ROUNDING = 1e-6
+"""How far a probability may be above 1."""
 LARGEST = sys.float_info.max
 
 
@@ -140,7 +142,9 @@ def find_probabilities(free: list[ColumnProfile], classes: ClassNames) -> list[C
         return []
     roles = []
     for one in free:
-        if one.type != "number" or one.low is None or one.high is None or one.low < 0.0 or one.high > 1.0:
+        if one.type != "number" or one.low is None or one.high is None:
+            continue
+        if one.low < 0.0 or one.high > 1.0 + ROUNDING:
             continue
         stem = names.split_suffix(one.name, names.CONFIDENCE_WORDS)
         if stem is not None or one.low < 0.5 < one.high:
@@ -165,9 +169,7 @@ def spoiled_by(one: ColumnProfile, low: float = -LARGEST, high: float = LARGEST)
     "'error'"
     """
     inside = {value: low <= number_of(value) <= high for value in one.counts}
-    if sum(one.counts[value] for value in inside if inside[value]) < (1.0 - MAX_SPOILED) * sum(
-        one.counts.values()
-    ):
+    if _share(one, low, high) < 1.0 - MAX_SPOILED:
         return None
     for value in inside:
         if not inside[value]:
@@ -175,6 +177,12 @@ def spoiled_by(one: ColumnProfile, low: float = -LARGEST, high: float = LARGEST)
     if one.low is None or one.high is None:  # it is not among the most frequent values
         return None if one.type in ("integer", "number", "empty") else "a cell that is no number"
     return repr(one.high) if one.high > high else repr(one.low) if one.low < low else None
+
+
+def _share(one: ColumnProfile, low: float, high: float) -> float:
+    """Return the share of the cells of a column, or of the most frequent, that are numbers in a range."""
+    inside = sum(count for value, count in one.counts.items() if low <= number_of(value) <= high)
+    return inside / max(1, sum(one.counts.values()))
 
 
 def number_of(value: Any) -> float:
@@ -202,9 +210,12 @@ def find_confidences(
         expert = expert_of(one.name)
         if expert is None or one.type == "empty":
             continue
-        fractions = any(0.0 < number_of(value) < 1.0 for value in one.counts)
-        largest = 1.0 if fractions and spoiled_by(one, 0.0, 1.0) is not None else 100.0
-        cell = spoiled_by(one, 0.0, largest)
+        high = 1.0 + ROUNDING
+        is_share = (
+            _share(one, 0.0, high) >= 1.0 - MAX_STRAY and 2.0 * _share(one, ROUNDING, 1.0 - ROUNDING) > 1.0
+        )
+        largest = 1.0 if is_share else 100.0
+        cell = spoiled_by(one, 0.0, high if is_share else largest)
         is_number = one.type in ("number", "integer") and one.low is not None and one.high is not None
         if cell is None and is_number and (one.low or 0.0) >= 0.0 and (one.high or 0.0) <= 100.0:
             roles.append(ColumnRole(one.name, "confidence", f"goes with {expert}", expert))
@@ -232,21 +243,23 @@ def spoiled_probabilities(
     classes : ClassNames
         The classes.
     roles : iterable of ColumnRole
-        The other columns. If none of them is a probability, the name of a column must say that it is one.
+        The other columns. If none of them is a probability, the warning is a note, and the name of a column
+        must say that it is one: it may be an attribute, such as ``rain_prob``.
     """
     if len(classes.names) != 2 or positive_class(classes) is None:
         return
     others = any(one.is_probability for one in roles)
     for one in free:
         named = names.split_suffix(one.name, names.CONFIDENCE_WORDS) is not None
-        cell = spoiled_by(one, 0.0, 1.0) if named or others else None
+        cell = spoiled_by(one, 0.0, 1.0 + ROUNDING) if named or others else None
         inside = [x for x in map(number_of, one.counts) if 0.0 <= x <= 1.0]
         if cell is None or not (min(inside) < 0.5 < max(inside) and any(x % 1.0 for x in inside)):
             continue
-        outside = sum(n for value, n in one.counts.items() if not 0.0 <= number_of(value) <= 1.0)
-        grave = named or one.low is None or outside <= MAX_STRAY * one.present  # or it may be an attribute
+        few = one.low is None or _share(one, 0.0, 1.0 + ROUNDING) >= 1.0 - MAX_STRAY
+        if not (few or others):
+            continue
         yield DataWarning(
-            "missing-scores", "grave" if grave else "note",
+            "missing-scores", "grave" if few and others else "note",
             f"{short_repr(one.name)} is not read as probabilities, because it has {cell}; correct the cell,"
             f" or pass --ignore {shlex.quote(one.name)} if these are none",
         )  # fmt: skip
