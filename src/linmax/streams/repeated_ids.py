@@ -14,7 +14,7 @@ MAX_IDS = 1 << 25
 
 
 class RepeatedIds:
-    """Counts ids that occur again, also in another chunk, by their hashes; whitespace around them is left out.
+    """Counts ids that occur again, also in another chunk, by hashes; whitespace around them is left out.
 
     Parameters
     ----------
