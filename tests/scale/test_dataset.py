@@ -37,7 +37,8 @@ def test_experts_with_other_names_in_another_file_are_refused(first: bool, tmp_p
         write_objects(folder / f"part-{part}.jsonl", rows(60, 3, seed=part), **shared)
     (problem,) = learn(folder).problems
     known, here = ("votes.e0", "e0") if first else ("e0", "votes.e0")
-    assert problem.startswith(f"part-1.jsonl: '{known}' of the first partition is '{here}' here; rename one")
+    assert problem.startswith(f"part-1.jsonl: '{known}' of the first partition is '{here}' here, because one")
+    assert problem.endswith("rename that expert")
 
 
 def write_codes(folder: Path, kinds: list[Any]) -> Path:

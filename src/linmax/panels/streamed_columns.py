@@ -208,8 +208,11 @@ def check_spelling(name: str, columns: Collection[str], file: str) -> None:
     spelled = {column.removeprefix(VOTES_PREFIX).casefold(): column for column in columns}
     other = spelled.get(name.removeprefix(VOTES_PREFIX).casefold())
     if other is not None:
+        is_prefixed = other.startswith(VOTES_PREFIX) != name.startswith(VOTES_PREFIX)
         raise StreamError(
-            f"{file}: {short_repr(name)} of the first partition is {short_repr(other)} here; rename one"
+            f"{file}: {short_repr(name)} of the first partition is {short_repr(other)} here"
+            + (", because one of them has an expert in 'votes' with the name of another key" * is_prefixed)
+            + f"; rename {'that expert' if is_prefixed else 'one'}"
         )
 
 
