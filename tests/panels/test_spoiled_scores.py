@@ -80,6 +80,15 @@ def test_probabilities_may_be_rounded_above_one() -> None:
     assert panel.chunk.votes.value.min() >= 0.0
 
 
+def test_another_scale_than_that_of_confidences_is_noted() -> None:
+    columns = confidences()
+    columns["m0_score"] = [i % 106 for i in range(300)]
+    del columns["m0_conf"]
+    ((severity, text),) = found(read_columns(columns))
+    assert severity == "note"
+    assert "'m0_score' is not read as how sure 'm0' is" in text
+
+
 def test_confidences_in_per_cent_may_be_low() -> None:
     columns = confidences()
     chance = random.Random(5)

@@ -185,6 +185,11 @@ def _share(one: ColumnProfile, low: float, high: float) -> float:
     return inside / max(1, sum(one.counts.values()))
 
 
+def _is_stray(one: ColumnProfile, largest: float) -> bool:
+    """Whether the few cells that spoil a column are errors: no numbers, or hardly any out of range."""
+    return one.low is None or _share(one, 0.0, largest + ROUNDING) >= 1.0 - MAX_STRAY
+
+
 def number_of(value: Any) -> float:
     """Return the number that a cell is, NaN if it is none."""
     try:
@@ -210,19 +215,16 @@ def find_confidences(
         expert = expert_of(one.name)
         if expert is None or one.type == "empty":
             continue
-        high = 1.0 + ROUNDING
-        is_share = (
-            _share(one, 0.0, high) >= 1.0 - MAX_STRAY and 2.0 * _share(one, ROUNDING, 1.0 - ROUNDING) > 1.0
-        )
-        largest = 1.0 if is_share else 100.0
-        cell = spoiled_by(one, 0.0, high if is_share else largest)
+        nearly_all = _share(one, 0.0, 1.0 + ROUNDING) >= 1.0 - MAX_STRAY
+        largest = 1.0 if nearly_all and _share(one, ROUNDING, 1.0 - ROUNDING) > 0.5 else 100.0
+        cell = spoiled_by(one, 0.0, largest + ROUNDING)
         is_number = one.type in ("number", "integer") and one.low is not None and one.high is not None
         if cell is None and is_number and (one.low or 0.0) >= 0.0 and (one.high or 0.0) <= 100.0:
             roles.append(ColumnRole(one.name, "confidence", f"goes with {expert}", expert))
             continue
         warnings.append(
             DataWarning(
-                "missing-scores", "note" if cell is None else "grave",
+                "missing-scores", "grave" if cell and _is_stray(one, largest) else "note",
                 f"{short_repr(one.name)} is not read as how sure {short_repr(expert)} is, because it has"
                 f" {cell or short_list(map(repr, one.examples), 2)}; write numbers from 0 to"
                 f" {largest:g}, or pass --ignore {shlex.quote(one.name)}",
@@ -255,11 +257,11 @@ def spoiled_probabilities(
         inside = [x for x in map(number_of, one.counts) if 0.0 <= x <= 1.0]
         if cell is None or not (min(inside) < 0.5 < max(inside) and any(x % 1.0 for x in inside)):
             continue
-        few = one.low is None or _share(one, 0.0, 1.0 + ROUNDING) >= 1.0 - MAX_STRAY
-        if not (few or others):
+        is_stray = _is_stray(one, 1.0)
+        if not (is_stray or others):
             continue
         yield DataWarning(
-            "missing-scores", "grave" if few and others else "note",
+            "missing-scores", "grave" if is_stray and others else "note",
             f"{short_repr(one.name)} is not read as probabilities, because it has {cell}; correct the cell,"
             f" or pass --ignore {shlex.quote(one.name)} if these are none",
         )  # fmt: skip
