@@ -15,7 +15,8 @@ from rich.text import Text
 
 from linmax._tiers import PROBE, postpones
 from linmax.cli.cost_files import check_prices, read_prices
-from linmax.cli.fuse_start import NOTE, Start, find_late_doubts, find_warnings, start_session
+from linmax.cli.fuse_doubts import find_late_doubts
+from linmax.cli.fuse_start import NOTE, Start, find_warnings, start_session
 from linmax.cli.fuse_summary import print_summary
 from linmax.cli.inputs import (
     check_costs,

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from difflib import get_close_matches
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from linmax.cli.cost_files import read_mistake_costs
 from linmax.cli.inputs import RowOrder, count_experts, parse_learner
 from linmax.cli.options import FuseOptions
-from linmax.evaluate.audit import Audit
 from linmax.evaluate.checkpoint import (
     NO_PREFIX,
     LearnedPrefix,
@@ -23,15 +19,10 @@ from linmax.experts import Attributes
 from linmax.fusion import Fusion, load
 from linmax.inputs import DEFAULT
 from linmax.panels.panel import Panel
-from linmax.panels.panel_warnings import MAX_UNVOTED
-from linmax.panels.roles.classes import MIN_LABELS
-from linmax.panels.roles.several_labels import several_labels
-from linmax.panels.roles.wide_ids import repeated_ids
 from linmax.rules.adaptive_winnow import AdaptiveWinnow
 from linmax.rules.winnow import Winnow
 from linmax.streams import Stream
-from linmax.streams.repeated_ids import RepeatedIds
-from linmax.streams.schema import short_list, short_repr
+from linmax.streams.schema import short_list
 from linmax.validation import DataWarning
 
 ON_ATTRIBUTES, ON_BOTH = "recommended(votes=False, attributes=True)", "recommended(attributes=True)"
@@ -40,8 +31,6 @@ ON_ATTRIBUTES, ON_BOTH = "recommended(votes=False, attributes=True)", "recommend
 NOTE = "fuse"
 """The name of the note in a model that says how far a pass has come."""
 
-MIN_UNLABELLED, MAX_UNLABELLED = 0.01, 0.05
-"""Shares of votes for classes that are never a label: those that are noted, and those that are grave."""
 
 MANY_CLASSES, MANY_CELLS = 100, 20_000
 """With more classes, or more pairs of experts and classes, recommended() is slow."""
@@ -214,74 +203,3 @@ def find_warnings(panel: Panel, order: RowOrder, start: Start, options: FuseOpti
         sentence = "the model has learned these rows before, so the figures are too good"
         found.append(DataWarning("learned-before", "grave", sentence))
     return sorted(found, key=lambda one: one.severity)  # "grave" comes before "note"
-
-
-def find_late_doubts(panel: Panel, audit: Audit, fusion: Fusion, ids: RepeatedIds) -> list[DataWarning]:
-    """What only all rows of a stream tell of its labels and votes; nothing if the file was in memory.
-
-    What the first rows have told before is not told again, unless it is grave now.
-    """
-    if panel.complete:
-        return []
-    known = {(one.code, one.severity) for one in panel.warnings}
-    known |= {(code, "note") for code, severity in known if severity == "grave"}
-    labels, names = audit.class_counts.labels, fusion.classes
-    counts = {names[code]: int(labels[code]) for code in np.flatnonzero(labels).tolist()}
-    several = several_labels(counts, panel.reading.column("label") or "the label")
-    found = [
-        *find_unlabelled_classes(panel, audit, fusion),
-        *_find_unvoted_labels(panel, audit, fusion),
-        *([] if several is None else [several]),
-        *_find_repeated_ids(panel, ids.count()),
-    ]
-    return [one for one in found if (one.code, one.severity) not in known]
-
-
-def _find_repeated_ids(panel: Panel, repeated: int) -> list[DataWarning]:
-    id = panel.reading.column("id")
-    if not repeated or id is None or panel.reading.shape == "long":
-        return []
-    return [repeated_ids(repeated, id, panel.file)]
-
-
-def _find_unvoted_labels(panel: Panel, audit: Audit, fusion: Fusion) -> list[DataWarning]:
-    """Warn about labels of a stream that no expert has voted for."""
-    counts, names = audit.class_counts, fusion.classes
-    scores = panel.reading.columns("score")
-    if not len(counts.experts) or (scores and panel.reading.shape == "long"):
-        return []
-    labels, scored = counts.labels, {str(panel.classes.find(one.label)) for one in scores}
-    votes = np.pad(counts.experts[:, 1].sum(axis=0), (0, len(labels) - counts.experts.shape[2]))
-    never = [
-        code
-        for code in np.flatnonzero((labels > 0) & (votes == 0)).tolist()
-        if str(names[code]) not in scored
-    ]
-    if not never:
-        return []
-    items, total = int(labels[never].sum()), int(labels.sum())
-    some = short_list((short_repr(names[code]) for code in never), 4)
-    sentence = f"{items:,} of {total:,} items have a label that no expert votes for ({some})"
-    return [DataWarning("labels-never-voted", "grave" if items > MAX_UNVOTED * total else "note", sentence)]
-
-
-def find_unlabelled_classes(panel: Panel, audit: Audit, fusion: Fusion) -> list[DataWarning]:
-    """Warn about classes of a stream that are voted for and never a label, such as refusals.
-
-    Where the whole file is read before, such votes abstain, and the user was told.
-    """
-    counts, names = audit.class_counts, fusion.classes
-    if panel.complete or not len(counts.experts):
-        return []
-    votes, labels = counts.experts[:, 1].sum(axis=0), counts.labels
-    never = np.flatnonzero((votes > 0) & (labels[: len(votes)] == 0))
-    share = float(votes[never].sum() / max(votes.sum(), 1))
-    if share < MIN_UNLABELLED:
-        return []
-    grave = share > MAX_UNLABELLED and labels.sum() >= MIN_LABELS
-    shown = short_list((short_repr(names[code]) for code in never.tolist()), 3)
-    sentence = (
-        f"{int(votes[never].sum()):,} votes ({share:.0%}) are for {shown}, never a label; in a stream they"
-        f" count as a class: if they abstain, pass --missing {shlex.quote(str(names[never[0]]))}"
-    )
-    return [DataWarning("votes-never-labels", "grave" if grave else "note", sentence)]

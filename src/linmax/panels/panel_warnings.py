@@ -215,6 +215,23 @@ def _counted(counts: dict[str, int], limit: int) -> str:
     return ", ".join(shown + ["..."] * (len(counts) > limit))
 
 
+def labels_never_voted(items: int, total: int, names: list[Any]) -> DataWarning:
+    """Return a warning on labels that no expert votes for; a grave one if many items have them.
+
+    Parameters
+    ----------
+    items, total : int
+        The number of items with such a label, and of all that have a label.
+    names : list
+        These labels.
+    """
+    some = short_list(map(short_repr, names), 4)
+    return DataWarning(
+        "labels-never-voted", "grave" if items > MAX_UNVOTED * total else "note",
+        f"{items:,} of {total:,} items have a label that no expert votes for ({some})",
+    )  # fmt: skip
+
+
 def _label_warnings(panel: Panel, chunk: Chunk) -> Iterator[DataWarning]:
     index = {name: i for i, name in enumerate(panel.classes.names)}
     labels = np.fromiter(map(index.get, chunk.labels.tolist(), repeat(-1)), np.int64, chunk.items)
@@ -238,12 +255,8 @@ def _label_warnings(panel: Panel, chunk: Chunk) -> Iterator[DataWarning]:
     voted[[index[name] for name in scored if name in index]] = True
     never = ~voted[labels] & (labels >= 0)
     if panel.schema.shape != "attributes" and never.any():
-        share = float(never.sum()) / total
-        some = short_list(map(short_repr, dict.fromkeys(chunk.labels[never].tolist())), 4)
-        yield DataWarning(
-            "labels-never-voted", "grave" if share > MAX_UNVOTED else "note",
-            f"{int(never.sum()):,} of {total:,} items have a label that no expert votes for ({some})",
-        )  # fmt: skip
+        names = [*dict.fromkeys(chunk.labels[never].tolist())]
+        yield labels_never_voted(int(never.sum()), total, names)
     yield from _small_is_good(panel, errors)
     yield from _other_codes(panel, votes, labels)
     yield from _quantities(panel, votes, labels)

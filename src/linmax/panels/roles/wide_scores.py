@@ -168,11 +168,10 @@ def spoiled_by(one: ColumnProfile, low: float = -LARGEST, high: float = LARGEST)
     >>> spoiled_by(ColumnProfile("p_gpt4", "text", 100, 0, 3, {"0.7": 60, "0.1": 39, "error": 1}))
     "'error'"
     """
-    inside = {value: low <= number_of(value) <= high for value in one.counts}
     if _share(one, low, high) < 1.0 - MAX_SPOILED:
         return None
-    for value in inside:
-        if not inside[value]:
+    for value in one.counts:
+        if not low <= number_of(value) <= high:
             return repr(value)
     if one.low is None or one.high is None:  # it is not among the most frequent values
         return None if one.type in ("integer", "number", "empty") else "a cell that is no number"

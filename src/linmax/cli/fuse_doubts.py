@@ -1,0 +1,89 @@
+"""What `linmax fuse` doubts at the end of a stream, when all of its labels, votes and ids are known."""
+
+from __future__ import annotations
+
+import shlex
+
+import numpy as np
+
+from linmax.evaluate.audit import Audit
+from linmax.fusion import Fusion
+from linmax.panels.panel import Panel
+from linmax.panels.panel_warnings import labels_never_voted
+from linmax.panels.roles.classes import MIN_LABELS
+from linmax.panels.roles.several_labels import several_labels
+from linmax.panels.roles.wide_ids import repeated_ids
+from linmax.streams.repeated_ids import RepeatedIds
+from linmax.streams.schema import short_list, short_repr
+from linmax.validation import DataWarning
+
+MIN_UNLABELLED, MAX_UNLABELLED = 0.01, 0.05
+"""Shares of votes for classes that are never a label: those that are noted, and those that are grave."""
+
+
+def find_late_doubts(panel: Panel, audit: Audit, fusion: Fusion, ids: RepeatedIds) -> list[DataWarning]:
+    """What only all rows of a stream tell of its labels and votes; nothing if the file was in memory.
+
+    What the first rows have told before is not told again, unless it is grave now.
+    """
+    if panel.complete:
+        return []
+    known = {(one.code, one.severity) for one in panel.warnings}
+    known |= {(code, "note") for code, severity in known if severity == "grave"}
+    labels, names = audit.class_counts.labels, fusion.classes
+    counts = {names[code]: int(labels[code]) for code in np.flatnonzero(labels).tolist()}
+    several = several_labels(counts, panel.reading.column("label") or "the label")
+    found = [
+        *_find_unlabelled_classes(panel, audit, fusion),
+        *_find_unvoted_labels(panel, audit, fusion),
+        *([] if several is None else [several]),
+        *_find_repeated_ids(panel, ids.count()),
+    ]
+    return [one for one in found if (one.code, one.severity) not in known]
+
+
+def _find_repeated_ids(panel: Panel, repeated: int) -> list[DataWarning]:
+    id = panel.reading.column("id")
+    if not repeated or id is None or panel.reading.shape == "long":
+        return []
+    return [repeated_ids(repeated, id, panel.file)]
+
+
+def _find_unvoted_labels(panel: Panel, audit: Audit, fusion: Fusion) -> list[DataWarning]:
+    """Warn about labels of a stream that no expert has voted for."""
+    counts, names = audit.class_counts, fusion.classes
+    scores = panel.reading.columns("score")
+    if not len(counts.experts) or (scores and panel.reading.shape == "long"):
+        return []
+    labels, scored = counts.labels, {str(panel.classes.find(one.label)) for one in scores}
+    votes = np.pad(counts.experts[:, 1].sum(axis=0), (0, len(labels) - counts.experts.shape[2]))
+    never = [
+        code
+        for code in np.flatnonzero((labels > 0) & (votes == 0)).tolist()
+        if str(names[code]) not in scored
+    ]
+    if not never:
+        return []
+    return [labels_never_voted(int(labels[never].sum()), int(labels.sum()), [names[code] for code in never])]
+
+
+def _find_unlabelled_classes(panel: Panel, audit: Audit, fusion: Fusion) -> list[DataWarning]:
+    """Warn about classes of a stream that are voted for and never a label, such as refusals.
+
+    Where the whole file is read before, such votes abstain, and the user was told.
+    """
+    counts, names = audit.class_counts, fusion.classes
+    if not len(counts.experts):
+        return []
+    votes, labels = counts.experts[:, 1].sum(axis=0), counts.labels
+    never = np.flatnonzero((votes > 0) & (labels[: len(votes)] == 0))
+    share = float(votes[never].sum() / max(votes.sum(), 1))
+    if share < MIN_UNLABELLED:
+        return []
+    grave = share > MAX_UNLABELLED and labels.sum() >= MIN_LABELS
+    shown = short_list((short_repr(names[code]) for code in never.tolist()), 3)
+    sentence = (
+        f"{int(votes[never].sum()):,} votes ({share:.0%}) are for {shown}, never a label; in a stream they"
+        f" count as a class: if they abstain, pass --missing {shlex.quote(str(names[never[0]]))}"
+    )
+    return [DataWarning("votes-never-labels", "grave" if grave else "note", sentence)]
