@@ -331,6 +331,9 @@ class PredictionMethods(Facts):
         if new_experts not in NEW_EXPERTS:
             raise _new_experts_error(new_experts)
         with self._lock, self._lock.state:
+            if type(votes) is Ticket:
+                votes, attributes = self.tickets.item(votes)
+                new_experts = "vote"
             names, scores = self.names.classes.names, self._single.scores(votes, attributes)
             if scores is None:
                 batch = self._read_one(votes, attributes, new_experts)
