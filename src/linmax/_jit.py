@@ -1,28 +1,30 @@
-"""Compilation with numba, which only this file, `_numba`, `_memory` and `_vectors` use.
+"""Compilation with numba, which only this file, `_addresses`, `_llvm` and `_numba` use.
 
-`CompiledKernel` compiles a loop over trials, `inline` and `separate` mark the functions it calls,
-`dispatched` and `overridable` make generic functions of the methods of NamedTuples, and `reach` turns a
-rule's function into an address, so that one compiled kernel serves every rule. `interpreted()` runs the same
-source as Python, with the same results.
+`CompiledKernel` compiles a loop over trials, `inline` and `separate` mark the functions it calls, and
+`dispatched` and `overridable` make generic functions of the methods of NamedTuples. `interpreted()` runs the
+same source as Python, with the same results. numba is imported when something is compiled.
 
 Machine code is cached on disk. numba stamps a cached function with its own file only; here the stamp also
 holds a digest of all files that kernels are compiled from (`linmax._stamp`). `linmax._numba` contains what
 depends on internals of numba.
 """
 
-import ctypes
 import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numba
-import numpy as np
-from numba import types
-
-from linmax._memory import STAGE, Bound, Stage, describe, stage_of
-from linmax._numba import State, add_cache, compiler_options, disable_compilation, is_on_disk, warn
-from linmax._stamp import is_digested
+from linmax._memory import Stage, describe
+from linmax._numba import (
+    State,
+    add_cache,
+    compiler_options,
+    disable_compilation,
+    is_on_disk,
+    load,
+    warn,
+    when_loaded,
+)
 from linmax._tiers import interpreted as interpreted
 from linmax._tiers import interpreting as interpreting
 from linmax._tiers import postponed, postpones, seconds_for
@@ -30,10 +32,9 @@ from linmax._tiers import postponed, postpones, seconds_for
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-try:
-    from numba.extending import intrinsic, overload, register_jitable
-except ImportError as missing:
-    disable_compilation(missing)
+@when_loaded
+def _add_llvm() -> None:
+    import linmax._llvm  # noqa: F401 (registers what it has)
 
 
 # --- kernels and the functions they call
@@ -57,10 +58,10 @@ class CompiledKernel:
     @property
     def compiled(self) -> Any:
         """numba's dispatcher of this kernel."""
-        if not State.compiles:
+        if not load():
             return self.python
         if self._compiled is None:
-            self._compiled = numba.njit(nogil=True, **compiler_options()[0], **State.options)(self.python)
+            self._compiled = _njit(self.python)
             add_cache(self._compiled, self.python)
         return self._compiled
 
@@ -74,17 +75,17 @@ class CompiledKernel:
         try:
             return compiled(*arguments)
         except Exception as error:
-            if tuple(map(numba.typeof, arguments)) in getattr(compiled, "signatures", ()):
+            if _types_of(arguments) in getattr(compiled, "signatures", ()):
                 raise  # it was compiled and has failed since
             self._recover(error)
         return self(*arguments)
 
     def entry(self, *arguments: Any) -> Callable[..., Any]:
         """Return the machine code for arguments of these types; calling it checks no types."""
-        if interpreting():
+        if interpreting() or not load():
             return self.python
         compiled = self.compiled
-        signature = tuple(map(numba.typeof, arguments))
+        signature = _types_of(arguments)
         try:
             if signature not in compiled.overloads:
                 compiled.compile(signature)
@@ -98,12 +99,12 @@ class CompiledKernel:
 
     def stage(self, *arguments: Any) -> Stage:
         """Bind all arguments but the last two, the range of trials; see `Stage`."""
-        if interpreting() or not State.stages:
+        if interpreting() or not State.stages or not load():
             return Stage(self, arguments, 0)
         kind, words = describe(arguments)
         if kind not in self._stages:
             try:
-                signature = (*STAGE.args[:3], Bound(types.Tuple(tuple(map(numba.typeof, arguments)))))  # type: ignore[no-untyped-call]
+                signature = _stage_types(arguments)
                 compiled = self._compile_stage(signature)
             except Exception as error:
                 self._recover(error)
@@ -120,9 +121,9 @@ class CompiledKernel:
         """Compile the code that takes its arguments from memory, and return the dispatcher that has it."""
         compiled = self._staged  # another thread may replace it meanwhile
         if compiled is None:
-            compiled = self._staged = numba.njit(nogil=True, **compiler_options()[0], **State.options)(
-                stage_of(separate(self.python))
-            )
+            from linmax._llvm import stage_of
+
+            compiled = self._staged = _njit(stage_of(separate(self.python)))
             add_cache(compiled, self.python)
         compiled.compile(signature)
         return compiled
@@ -137,10 +138,31 @@ class CompiledKernel:
 
     def _recover(self, error: Exception) -> None:
         """Change to options that work after a failed compilation, or to Python."""
-        if not _drop_reference_option():
+        if not drop_reference_option():
             disable_compilation(error)
         self._compiled = self._staged = None
         self._stages.clear()
+
+
+def _njit(python: Callable[..., Any]) -> Any:
+    """Return numba's dispatcher of a kernel, which compiles nothing yet."""
+    import numba
+
+    return numba.njit(nogil=True, **compiler_options()[0], **State.options)(python)
+
+
+def _types_of(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    from numba import typeof
+
+    return tuple(map(typeof, arguments))
+
+
+def _stage_types(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    from numba import types
+
+    from linmax._llvm import Bound
+
+    return (types.int64, types.int64, types.int64, Bound(types.Tuple(_types_of(arguments))))  # type: ignore[no-untyped-call]
 
 
 def _stage_address(compiled: Any, signature: tuple[Any, ...]) -> int:
@@ -157,10 +179,12 @@ def _nothing() -> None:
     pass
 
 
-def _drop_reference_option() -> bool:
+def drop_reference_option() -> bool:
     """Compile with reference counts if numba's option to leave them out is gone; tell whether it is."""
     if "_nrt" not in State.options:
         return False
+    import numba
+
     try:
         numba.njit(**State.options)(_nothing).compile(())
     except Exception as reason:
@@ -176,8 +200,12 @@ def _drop_reference_option() -> bool:
 
 
 def _part(function: Function, **options: Any) -> Function:
-    if State.compiles:
+    def register() -> None:
+        from numba.extending import register_jitable
+
         register_jitable(**options, **compiler_options()[1])(function)
+
+    when_loaded(register)
     return function
 
 
@@ -223,7 +251,8 @@ def _generic(function: Function, default: Function | None, **options: Any) -> Fu
             return getattr(first, name)(*others)
         return default(first, *others)
 
-    if State.compiles:
+    def register() -> None:
+        from numba.extending import overload
 
         def implementation(*arguments: Any) -> Any:
             method = getattr(getattr(arguments[0], "instance_class", None), name, None)
@@ -231,147 +260,6 @@ def _generic(function: Function, default: Function | None, **options: Any) -> Fu
 
         implementation.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
         overload(generic, strict=False, jit_options=compiler_options()[1] | options)(implementation)
+
+    when_loaded(register)
     return generic  # type: ignore[return-value]
-
-
-# --- functions by address
-
-_floats = types.float64[::1]
-_indices = types.int64[::1]
-_flags = types.uint8[::1]
-
-UPDATE = types.int64(_floats, _floats, _floats, _floats, _indices, _floats, types.float64)
-JOIN = types.void(_floats, _floats, _floats, _floats, _indices)
-SETTLE = types.void(_floats, _floats, _floats, _floats, _flags)
-LINK = types.float64(types.float64)
-FEATURE = types.float64(types.float64, types.float64)
-MERCER = types.float64(_floats, _floats)
-
-_functions: dict[int, Callable[..., Any]] = {}  # by address: an interpreted kernel may be given addresses
-
-
-@functools.cache
-def _link_newest(*names: str) -> None:
-    """Link the newest version of functions: numba links the oldest, which is slower, same results."""
-    try:
-        library = ctypes.CDLL("libm.so.6")
-        found = {name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in names}
-    except (OSError, AttributeError):
-        return  # not glibc
-    try:
-        import llvmlite.binding
-        from numba.core.registry import cpu_target
-
-        _ = cpu_target.target_context  # numba links its own choice when this is made
-        for name, address in found.items():
-            llvmlite.binding.add_symbol(name, address)
-    except Exception as error:
-        warn("computes exp and pow a little slower", error)
-
-
-def _compile_callback(function: Callable[..., Any], signature: Any) -> Any:
-    """Compile a function to a C callback, from the disk cache where numba allows it."""
-    try:
-        from numba.core.ccallback import CFunc
-
-        callback = CFunc(
-            function, (signature.args, signature.return_type), locals={}, options=dict(State.options)
-        )
-    except (ImportError, TypeError) as error:
-        warn("compiles rules again in each process", error)
-        return numba.cfunc(signature, **State.options)(function)
-    add_cache(callback, function)
-    callback.compile()
-    return callback
-
-
-def _reason(error: Exception) -> str:
-    """Return the one line of a numba error that says what is wrong."""
-    lines = [line.strip() for line in str(error).splitlines()]
-    if any("NRT required" in line or "Only accept returning of array" in line for line in lines):
-        return "it makes an array, and kernels allocate nothing; write it as a loop over numbers"
-    return next((line for line in lines if line and not line.startswith("Failed in")), "no reason given")
-
-
-@functools.cache
-def pointer(function: Callable[..., Any], signature: Any) -> Any:
-    """Compile a function to a fixed signature; its machine code is at the `address` of the result.
-
-    The result is None if numba compiles nothing at all; a ValueError says why it does not compile this one.
-    """
-    _link_newest("exp", "pow")
-    try:
-        callback = _compile_callback(function, signature)
-        _functions[callback.address] = function
-    except Exception as error:
-        if _drop_reference_option():
-            return pointer.__wrapped__(function, signature)
-        # a rule of our own compiles, unless numba changed
-        own_rule = is_digested(function) and signature in (UPDATE, JOIN, SETTLE)
-        if not own_rule and function is not _half and pointer(_half, LINK) is not None:
-            raise ValueError(
-                f"{function.__module__}.{function.__qualname__} cannot be compiled: {_reason(error)}"
-            ) from None
-        disable_compilation(error)
-        return None
-    return callback
-
-
-def _half(x: float) -> float:
-    return 0.5 * x
-
-
-def reach(function: Callable[..., Any], signature: Any) -> Any:
-    """Return what a kernel calls a function by: its address or, when interpreting, the function itself."""
-    callback = None if interpreting() else pointer(function, signature)
-    return function if callback is None else callback.address
-
-
-def parameters(values: tuple[Any, ...]) -> np.ndarray:
-    """Return a rule's parameters as an array; a function becomes its address, which is exact in a float."""
-    if not any(map(callable, values)):
-        return np.array(values, np.float64)
-    reached = [reach(value, LINK) if callable(value) else float(value) for value in values]
-    return np.array(reached, dtype=object if any(map(callable, reached)) else np.float64)
-
-
-def _function_at(signature: Any) -> Callable[[Any], Any]:
-    """Make the function that turns an address in a kernel into a function of this signature."""
-
-    def at(address: Any) -> Any:
-        return address if callable(address) else _functions[int(address)]
-
-    if not State.compiles:
-        return at
-
-    @intrinsic
-    def cast(typingctx: Any, address: Any) -> Any:
-        from numba.core import cgutils
-
-        function = types.FunctionType(signature)
-
-        def codegen(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
-            struct: Any = cgutils.create_struct_proxy(function)(context, builder)  # type: ignore[no-untyped-call]
-            number = arguments[0]
-            if isinstance(address, types.Float):
-                number = builder.fptoui(number, cgutils.intp_t)
-            struct.c_addr = builder.inttoptr(number, struct.c_addr.type)
-            struct.py_addr = struct.jit_addr = builder.inttoptr(cgutils.intp_t(0), struct.c_addr.type)
-            return struct._getvalue()
-
-        return function(address), codegen
-
-    @overload(at, strict=False, jit_options=compiler_options()[1])
-    def _(address: Any) -> Any:
-        return lambda address: cast(address)  # type: ignore[call-arg]
-
-    return at
-
-
-stage_at = _function_at(STAGE)
-update_at = _function_at(UPDATE)
-join_at = _function_at(JOIN)
-settle_at = _function_at(SETTLE)
-link_at = _function_at(LINK)
-feature_at = _function_at(FEATURE)
-mercer_at = _function_at(MERCER)

@@ -1,7 +1,7 @@
 """What machine code reads from memory: the arguments of stages, and integers by their address.
 
 A stage is a kernel that is given the address of its arguments instead of the arguments, so that one function
-type serves every kernel, and nothing is unpacked in a call.
+type serves every kernel, and nothing is unpacked in a call. `linmax._llvm` has the machine's side of it.
 """
 
 import ctypes
@@ -10,36 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numba import types
-
-from linmax._numba import State, disable_compilation
-
-try:
-    from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
-except ImportError as missing:
-    disable_compilation(missing)
-
-STAGE = types.void(types.int64, types.int64, types.int64, types.int64)
-
-
-class Bound(types.Type):
-    """The type of the arguments that a stage finds in memory: a part of its signature, without a value.
-
-    Parameters
-    ----------
-    arguments : numba.types.Tuple
-        Their types.
-    """
-
-    def __init__(self, arguments: Any) -> None:
-        self.arguments = arguments
-        super().__init__(f"Bound({arguments})")
-
-    @property
-    def key(self) -> Any:
-        """What makes two of these equal."""
-        return self.arguments
-
 
 NOTHING = np.zeros(8)
 C_FLAGS = 0x0001 | 0x0100 | 0x0400  # of numpy: C-contiguous, aligned, writeable
@@ -82,15 +52,6 @@ def _describe(values: tuple[Any, ...], kinds: list[Any], words: list[int]) -> No
             words.append(value)
         else:
             raise TypeError(f"a stage takes arrays, ints, floats and tuples of these (got {value!r})")
-
-
-def stage_of(kernel: Any) -> Any:
-    """Return the function that runs a kernel on the arguments at an address."""
-
-    def stage(memory: Any, begin: Any, end: Any, bound: Any) -> None:
-        kernel(*_arguments_at(memory, bound), begin, end)  # type: ignore[call-arg]
-
-    return stage
 
 
 class Stage:
@@ -149,38 +110,3 @@ def int32_at(address: int) -> int:
 def set_int32(address: int, x: int) -> None:
     """Write an integer of 4 bytes to an address."""
     ctypes.c_int32.from_address(address).value = x
-
-
-if State.compiles:
-    register_model(Bound)(models.OpaqueModel)
-
-    def _cell(context: Any, builder: Any, sig: Any, arguments: Any, kind: Any) -> Any:
-        return builder.inttoptr(arguments[0], context.get_value_type(kind).as_pointer())
-
-    def _read(kind: Any) -> Any:
-        def lower(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
-            number = builder.load(_cell(context, builder, sig, arguments, kind))
-            return context.cast(builder, number, kind, types.int64)
-
-        return lower
-
-    def _write_int32(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
-        number = context.cast(builder, arguments[1], sig.args[1], types.int32)
-        builder.store(number, _cell(context, builder, sig, arguments, types.int32))
-        return context.get_dummy_value()
-
-    for _python, _kind_there in ((int64_at, types.int64), (int32_at, types.int32)):
-        type_callable(_python)(lambda context: lambda address: types.int64)
-        lower_builtin(_python, types.Integer)(_read(_kind_there))  # type: ignore[no-untyped-call]
-    type_callable(set_int32)(lambda context: lambda address, x: types.none)
-    lower_builtin(set_int32, types.Integer, types.Integer)(_write_int32)  # type: ignore[no-untyped-call]
-
-    @intrinsic
-    def _arguments_at(typingctx: Any, memory: Any, bound: Any) -> Any:
-        """Read the arguments of a stage."""
-
-        def codegen(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
-            pointer = context.get_value_type(bound.arguments).as_pointer()
-            return builder.load(builder.inttoptr(arguments[0], pointer))
-
-        return bound.arguments(memory, bound), codegen

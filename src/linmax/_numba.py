@@ -3,18 +3,21 @@
 A change of numba must not break linmax: where an internal is missing, linmax warns once and compiles more
 slowly, runs without the disk cache, or runs as Python. `linmax._jit` is built on this file.
 
+numba takes half of the time of `import linmax`, so it is imported when something is compiled: `load` does
+that, and calls what was given to `when_loaded` before.
+
 Nothing here changes how other code is compiled: numba is given classes of our own, for our own functions.
 """
 
 import functools
 import gc
 import inspect
+import os
+import sys
 import threading
 import warnings
 from collections.abc import Callable
 from typing import Any
-
-import numba
 
 from linmax._stamp import code_stamp, sources_digest
 
@@ -23,10 +26,19 @@ class CompilationWarning(RuntimeWarning):
     """An internal of numba that linmax relies on is missing; results are the same, runs are slower."""
 
 
+def _is_switched_on() -> bool:
+    """Tell whether numba compiles, as far as can be told without importing it."""
+    if "numba" in sys.modules:
+        return not getattr(getattr(sys.modules["numba"], "config", None), "DISABLE_JIT", 0)
+    return os.environ.get("NUMBA_DISABLE_JIT", "").strip() in ("", "0")
+
+
 class State:
     """What this process can do: fallbacks switch these off."""
 
-    compiles = not getattr(numba.config, "DISABLE_JIT", 0)  # set by NUMBA_DISABLE_JIT=1
+    compiles = _is_switched_on()
+    loaded = False  # has numba been imported, and what kernels call been registered?
+    pending: list[Callable[[], None]] = []  # noqa: RUF012
     caches = True
     stages = True  # can kernels be run with arguments that stay in memory?
     # kernels allocate nothing, and counting references to the arrays they are given costs atomic operations
@@ -36,8 +48,43 @@ class State:
     thread: Any = type("Thread", (threading.local,), {"interpreting": False})()  # True inside `interpreted()`
 
 
+_loading = threading.RLock()
+
+
+def load() -> bool:
+    """Import numba, if that has not been done; tell whether kernels are compiled."""
+    if not State.loaded:
+        with _loading:
+            _register_pending()
+            State.loaded = True
+    return State.compiles
+
+
+def when_loaded(register: Callable[[], None]) -> None:
+    """Call a function that registers something with numba: when numba is loaded, or at once if it is."""
+    with _loading:
+        State.pending.append(register)
+        if State.loaded:
+            _register_pending()
+
+
+def _register_pending() -> None:
+    while State.pending and State.compiles:
+        import numba
+
+        if getattr(numba.config, "DISABLE_JIT", 0):  # a file may say so, too
+            State.compiles = False
+            return
+        try:
+            State.pending.pop(0)()
+        except ImportError as missing:
+            disable_compilation(missing)
+
+
 def warn(consequence: str, error: object) -> None:
     """Warn once per consequence."""
+    import numba
+
     if consequence not in State.warned:
         State.warned.add(consequence)
         reason = f"{type(error).__name__}: {error}".splitlines()[0] if isinstance(error, Exception) else error
@@ -189,6 +236,7 @@ def _library_class() -> Any:
 
 def _compiler_classes() -> tuple[Any, Any]:
     """Return numba's compiler for kernels, and for their parts: the functions that kernels call."""
+    import numba
     from numba.core.compiler import Compiler
 
     if "pipeline_class" not in inspect.signature(numba.jit).parameters:
@@ -242,6 +290,7 @@ def _try_parts() -> None:
     """Compile a function with a part, and compile parts as numba does if that fails."""
     State.compiles_parts_alone = False
     try:
+        import numba
         from numba.extending import register_jitable
 
         register_jitable(**compiler_options()[1])(_half)

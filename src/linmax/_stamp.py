@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-OWN_FILES = ("_jit", "_memory", "_numba", "_vectors")
+OWN_FILES = ("_addresses", "_jit", "_llvm", "_memory", "_numba", "_vectors")
 COMPILED = (*(f"{name}.py" for name in OWN_FILES), "rules/*.py", "kernels/*.py", "kernels/forms/*.py")
 
 # modules that change only together with the version of Python, numpy, numba or linmax

@@ -19,6 +19,7 @@ import linmax
 import linmax.evaluate
 import linmax.svm
 from linmax import Alma, Averaged, Fusion, Logistic, Perceptron, QuasiAdditive, Winnow, _jit, _stamp
+from linmax._llvm import stage_of
 from linmax.kernels import in_place, naive_bayes, recycling, trial
 from linmax.kernels.forms import base, shared
 from linmax.problems import majority
@@ -103,7 +104,7 @@ def test_a_second_process_loads_kernels_from_disk_and_an_edited_form_is_never_ru
     # an edit outside of the files that kernels are compiled from compiles nothing
     for path in (home / "linmax").rglob("*.py"):
         part = path.relative_to(home / "linmax")
-        if part.parts[0] not in ("kernels", "rules", "_jit.py", "_memory.py", "_numba.py", "_vectors.py"):
+        if part.parts[0] not in ("kernels", "rules", *(f"{name}.py" for name in _stamp.OWN_FILES)):
             path.write_text("# a comment\n" + path.read_text())
     assert run(program) == f"[-1.0, 1.0] {loaded}"
     # a method in another file than the kernel's: numba's own stamp would not see this edit
@@ -273,7 +274,10 @@ def test_the_stamp_changes_with_the_files_that_kernels_are_compiled_from_alone(t
         path.write_text(path.read_text() + "\n# edited\n")
     assert digest() == before
     for name in (
+        "_addresses.py",
         "_jit.py",
+        "_llvm.py",
+        "_memory.py",
         "_numba.py",
         "_vectors.py",
         "rules/winnow.py",
@@ -299,8 +303,7 @@ def test_a_stage_does_not_depend_on_what_other_threads_compile() -> None:
             kernel._staged = numba.njit(double)  # as another thread does that began at the same time
             return super().compile(signature)
 
-    make = _jit.stage_of(_jit.separate(double))
-    kernel._staged = numba.njit(nogil=True, **_jit.compiler_options()[0], **_jit.State.options)(make)
+    kernel._staged = _jit._njit(stage_of(_jit.separate(double)))
     kernel._staged.__class__ = Replaced
     x = np.ones(3)
     stage = kernel.stage(x)

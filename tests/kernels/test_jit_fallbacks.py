@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import linmax
-from linmax import _jit, _numba
+from linmax import _addresses, _jit, _numba
 from tests.helpers.forks import Forks, forks
 
 # numba itself must have used what is removed then, or it would fail, too
@@ -36,7 +36,8 @@ SMALL_KERNEL = """
 import ctypes
 import numpy as np
 from linmax import Perceptron
-from linmax._jit import UPDATE, CompiledKernel, parameters, reach, update_at
+from linmax._addresses import UPDATE, parameters, reach, update_at
+from linmax._jit import CompiledKernel
 from linmax._vectors import put, take
 from linmax.kernels.forms import Hard
 from linmax.kernels.forms.base import append_z
@@ -246,7 +247,7 @@ CHANGES = {
         make = base.BaseContext.make_array
         def refuse(self, kind):
             import sys
-            if sys._getframe(1).f_globals["__name__"] == "linmax._vectors":
+            if sys._getframe(1).f_globals["__name__"] == "linmax._llvm":
                 raise AttributeError("'CPUContext' object has no attribute 'make_array'")
             return make(self, kind)
         base.BaseContext.make_array = refuse
@@ -396,8 +397,8 @@ def test_an_interpreted_kernel_takes_addresses_too() -> None:
     def half(x: float) -> float:
         return 0.5 * x
 
-    address: Any = _jit.reach(half, _jit.LINK)
+    address: Any = _addresses.reach(half, _addresses.LINK)
     assert isinstance(address, int)
-    assert _jit.link_at(address)(3.0) == 1.5
-    assert _jit.link_at(float(address)) is half
-    assert _jit.link_at(half) is half
+    assert _addresses.link_at(address)(3.0) == 1.5
+    assert _addresses.link_at(float(address)) is half
+    assert _addresses.link_at(half) is half

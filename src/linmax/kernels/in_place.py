@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linmax._jit import CompiledKernel, dispatched_inline, inline, separate, settle_at
+from linmax._addresses import settle_at
+from linmax._jit import CompiledKernel, dispatched_inline, inline, separate
 from linmax.kernels.blocks import set_number
 from linmax.kernels.board import softmax
 from linmax.kernels.forms import LastWeights

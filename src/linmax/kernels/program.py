@@ -1,6 +1,7 @@
 """The loop over the stages of a program: each takes a block of trials, then the next one does."""
 
-from linmax._jit import CompiledKernel, separate, stage_at
+from linmax._addresses import stage_at
+from linmax._jit import CompiledKernel, separate
 from linmax._memory import int32_at, int64_at, set_int32
 from linmax._tiers import Budget
 from linmax.kernels.structs import MISTAKES, TRIALS

@@ -2,7 +2,8 @@
 
 import math
 
-from linmax._jit import inline, separate, settle_at, update_at
+from linmax._addresses import settle_at, update_at
+from linmax._jit import inline, separate
 from linmax.kernels.averaging import update_all_sums, update_sums
 from linmax.kernels.forms.base import add_both_scores, add_scores, append_z
 from linmax.rules.base import (

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linmax._jit import CompiledKernel, inline, separate, stage_at
+from linmax._addresses import stage_at
+from linmax._jit import CompiledKernel, inline, separate
 from linmax.kernels.averaging import mean_weights
 from linmax.kernels.forms import LastWeights
 from linmax.kernels.forms.base import begin_trial, observe, weight_of

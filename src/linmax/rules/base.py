@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from linmax import _jit
+from linmax import _addresses, _jit
 from linmax.spec import Learner, Term, check_source, register
 from linmax.validation import check_choice, is_finite, is_integer, require
 
@@ -242,7 +242,7 @@ def try_rule(rule: Rule) -> None:
     name = type(rule).__name__
     try:
         with _jit.interpreted():
-            p = _jit.parameters(rule.parameters())
+            p = _addresses.parameters(rule.parameters())
             s = np.zeros(SCALARS)
             s[SCALE], s[SLACK] = 1.0, rule.threshold()
             s[OWN : OWN + len(rule.scalars())] = rule.scalars()

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from linmax import _jit
+from linmax import _addresses, _jit
 from linmax._memory import Stage
 from linmax._vectors import WIDTH
 from linmax.experts.base import Capacity, State
@@ -238,7 +238,7 @@ class RuleRun:
         rule, interpreting = self.rule, _jit.interpreting()
         if (rule, interpreting) not in self._settings:
             self._settings[rule, interpreting] = (
-                _jit.parameters(rule.parameters()),
+                _addresses.parameters(rule.parameters()),
                 run_settings(rule, self.tracks_spoken, self.averages, self.updates),
             )
         return self._settings[rule, interpreting]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linmax import _jit
+from linmax import _addresses, _jit
 from linmax.experts.base import Source
 from linmax.kernels.in_place import Adapting, Adding, Multiplying
 from linmax.kernels.structs import MOST_PASSES, RunSettings
@@ -21,9 +21,9 @@ from linmax.spec import UNLIMITED
 def _functions(rule: type[Rule], interpreting: bool) -> tuple[Any, Any, Any]:
     """Return the functions of a class of rules as the kernel takes them: their addresses, once compiled."""
     return (
-        _jit.reach(rule.update, _jit.UPDATE),
-        _jit.reach(rule.join, _jit.JOIN),
-        _jit.reach(rule.settle, _jit.SETTLE),
+        _addresses.reach(rule.update, _addresses.UPDATE),
+        _addresses.reach(rule.join, _addresses.JOIN),
+        _addresses.reach(rule.settle, _addresses.SETTLE),
     )
 
 

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linmax._jit import CompiledKernel, feature_at, inline, mercer_at, separate
+from linmax._addresses import feature_at, mercer_at
+from linmax._jit import CompiledKernel, inline, separate
 from linmax.kernels.forms.base import (
     attribute_at,
     n_entries,

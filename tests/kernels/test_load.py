@@ -1,0 +1,79 @@
+"""numba is imported when something is compiled, not by `import linmax`."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from threading import Barrier, Thread
+
+import pytest
+
+from linmax import _numba
+
+LEARN = """
+from linmax import Averaged, Fusion, Winnow
+from linmax.problems import majority
+votes, labels = majority(120, noise=0.1)
+fusion = Fusion(Averaged(Winnow(1.2)), classes=range(5))
+print(fusion.learn(votes, labels).mistakes, fusion.state()["w"].tobytes().hex())
+"""
+LOADED = "import sys; print('numba' in sys.modules, 'llvmlite' in sys.modules)"
+
+
+def printed(program: str, folder: Path, **environment: str) -> list[str]:
+    """What a fresh process prints that starts in a folder; warnings are errors in it."""
+    found = subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(program)],
+        cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert found.returncode == 0, found.stderr
+    return found.stdout.splitlines()
+
+
+def test_neither_an_import_nor_a_session_without_items_imports_numba(tmp_path: Path) -> None:
+    program = f"""
+    import linmax, linmax.cli
+    fusion = linmax.Fusion(linmax.Winnow(1.2), classes=["a", "b"])
+    fusion.save("model")
+    linmax.load("model")
+    {LOADED}
+    """
+    assert printed(program, tmp_path) == ["False False"]
+
+
+def test_without_compilation_numba_is_not_imported_at_all(tmp_path: Path) -> None:
+    compiled = printed(LEARN + LOADED, tmp_path)
+    assert compiled[1:] == ["True True"]
+    assert printed(LEARN + LOADED, tmp_path, NUMBA_DISABLE_JIT="1") == [compiled[0], "False False"]
+    # as its file of settings says, which only numba itself reads
+    (tmp_path / ".numba_config.yaml").write_text("disable_jit: 1\n")
+    try:
+        import yaml  # noqa: F401
+    except ImportError:
+        pytest.skip("PyYAML is not installed, without which numba reads no file: pip install pyyaml")
+    assert printed(LEARN + LOADED, tmp_path) == [compiled[0], "True True"]
+
+
+def test_what_was_registered_before_and_after_is_known_to_numba_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    monkeypatch.setattr(_numba.State, "loaded", False)
+    monkeypatch.setattr(_numba.State, "pending", [])
+    for name in ("first", "second"):
+        _numba.when_loaded(lambda name=name: calls.append(name))  # type: ignore[misc]
+    assert calls == []
+    barrier = Barrier(4)
+
+    def load() -> None:
+        barrier.wait()
+        assert _numba.load()
+        calls.append("loaded")
+
+    threads = [Thread(target=load) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert calls == ["first", "second"] + 4 * ["loaded"]
+    _numba.when_loaded(lambda: calls.append("third"))
+    assert calls[-1] == "third"
