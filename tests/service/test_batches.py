@@ -6,6 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import apsw
+import pytest
+
+from linmax.service import replay
+from linmax.service.database import FILE, Database
 from tests.service.api import Api, code, digest_of
 from tests.service.test_amendments import TRIALS, expected
 from tests.service.test_items import run
@@ -128,3 +133,38 @@ def test_a_line_that_is_not_utf_8_does_not_concern_the_others(tmp_path: Path) ->
         assert code(alone) == (400, "bad_json")
 
     run(story, tmp_path)
+
+
+@pytest.mark.parametrize("id_", [".", ".."])
+def test_an_id_that_no_url_can_end_with_is_refused_unless_the_log_has_it(tmp_path: Path, id_: str) -> None:
+    message = f"an item cannot have the id {id_!r}, which no URL can end with; choose another id"
+
+    async def story(api: Api) -> None:
+        await api.create()
+        for answer in (await api.predict(id_, ann="x"), await api.learn(id_, "x", ann="x")):
+            assert code(answer) == (422, "bad_request")
+            assert answer.json()["detail"] == message
+        assert code(await api.label(id_, "x")) == (404, "unknown_item")
+        await api.learn("early", "x", ann="x")
+        items = [{"id": f"{i}", "votes": {"ann": "x"}, "label": "x"} for i in range(40)]
+        items[30]["id"] = id_
+        answers = await send(api, "learn", items)
+        assert [one["error"]["message"] for one in answers if "error" in one] == [message]
+        assert (await api.describe())["trials"] == 40
+
+    async def later(api: Api) -> None:
+        assert (await api.learn(id_, "x", ann="x")).json()["position"] == 2
+        assert code(await api.learn(id_, "y", ann="x")) == (409, "id_in_use")
+        assert (await api.label(id_, "y", replaces="x")).status_code == 200
+        assert (await api("POST", "/v1/fusions/spam/exclude", {"ids": [id_]})).json()["events"] == 1
+        assert (await api.describe())["trials"] == 39
+
+    run(story, tmp_path)
+    connection = apsw.Connection(str(tmp_path / FILE))
+    for table in ("events", "items"):
+        connection.execute(f"UPDATE {table} SET id = ? WHERE id = 'early'", (id_,))
+    connection.close()
+    run(later, tmp_path)
+    database = Database(tmp_path, read_only=True)
+    assert replay.verify(database) == []
+    database.close()

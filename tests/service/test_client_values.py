@@ -32,8 +32,8 @@ def client(server: LocalServer) -> Iterator[Client]:
 # --- ids in paths
 
 
-@pytest.mark.parametrize("id_", [".", "..", "...", "a/../b", "../..", "a/b", "%2E%2E", "a b?c#d", "é", "a+b"])
-def test_every_id_arrives(client: Client, id_: str) -> None:
+@pytest.mark.parametrize("id_", ["...", "a/../b", "../..", "a/b", "%2E%2E", "a b?c#d", "é", "a+b"])
+def test_every_id_that_is_allowed_arrives(client: Client, id_: str) -> None:
     client.create("ids", learner=LEARNER)
     client.learn("ids", VOTES, "spam", id=id_)
     found = client.item("ids", id_)

@@ -19,7 +19,7 @@ from linmax.service.batch_statements import insert_events, insert_items, set_lea
 from linmax.service.chunks import Chunk, code_size, make_chunk
 from linmax.service.class_keys import class_key, is_class
 from linmax.service.item_store import ItemStore
-from linmax.service.messages import LabelRequest, LearnRequest, PredictRequest
+from linmax.service.messages import DOT_SEGMENTS, LabelRequest, LearnRequest, PredictRequest
 from linmax.service.panel import Panel
 from linmax.service.panels import Panels
 from linmax.service.schema import AS_STORED, LABELLED, LEARNED, NO_ID, PREDICTED
@@ -179,11 +179,15 @@ class Bulk:
         return stop if stop - start >= SHORTEST else start
 
     def _new(self, panel: Panel, rows: Rows, start: int, stop: int) -> int:
-        """Return how many rows have ids that are new and not there twice."""
+        """Return how many rows have ids that are new, allowed and not there twice."""
         given = [id_ for id_ in rows.ids[start:stop] if id_ is not msgspec.UNSET]
-        if panel.missing.issuperset(given) and len(set(given)) == len(given):
+        if (
+            panel.missing.issuperset(given)
+            and DOT_SEGMENTS.isdisjoint(given)
+            and len(set(given)) == len(given)
+        ):
             return stop - start
-        seen: set[str] = set()
+        seen = set(DOT_SEGMENTS)
         for row in range(start, stop):
             id_ = rows.ids[row]
             if id_ is not msgspec.UNSET:

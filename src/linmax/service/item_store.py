@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from linmax.service.database import Database
+from linmax.service.messages import DOT_SEGMENTS
 from linmax.service.panel import Panel
 from linmax.service.panels import Panels
 from linmax.service.problems import ServiceError
@@ -79,6 +80,17 @@ class ItemStore:
                 check_not_compacted(self.database, panel, id_)
                 return None
             self.remember(panel, id_, item)
+        return item
+
+    def find_or_new(self, panel: Panel, id_: str) -> Item | None:
+        """Return an item, or None if there is none; an error if no new one may have this id."""
+        item = self.find(panel, id_)
+        if item is None and id_ in DOT_SEGMENTS:
+            raise ServiceError(
+                422,
+                "bad_request",
+                f"an item cannot have the id {id_!r}, which no URL can end with; choose another id",
+            )
         return item
 
     def find_all_recent(self, panel: Panel, ids: Iterable[str]) -> Iterator[Item | None]:

@@ -223,7 +223,7 @@ class Items:
     ) -> tuple[Item | None, PredictAnswer]:
         """Predict an item and store its votes, so that its label can be learned later."""
         id_, content = _identity(request)
-        item = self.store.find(panel, id_) if content is AS_STORED else None
+        item = self.store.find_or_new(panel, id_) if content is AS_STORED else None
         if item is not None:
             item.check_same(request)
             stored = item.read()
@@ -253,7 +253,7 @@ class Items:
     ) -> tuple[Item, LabelAnswer]:
         """Predict an item, then learn its label."""
         id_, content = _identity(request)
-        item = self.store.find(panel, id_) if content is AS_STORED else None
+        item = self.store.find_or_new(panel, id_) if content is AS_STORED else None
         if item is not None:
             item.check_same(request)
             prediction = item.read().prediction

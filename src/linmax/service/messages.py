@@ -11,6 +11,7 @@ Name = Annotated[str, Meta(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][
 # $ also matches before a line break at the end of a text
 NO_CONTROL = r"^(?![\s\S]*[\x00-\x1f\x7f-\x9f])"
 ItemId = Annotated[str, Meta(min_length=1, max_length=200, pattern=NO_CONTROL)]
+DOT_SEGMENTS = frozenset({".", ".."})  # clients remove them from a path, so that no URL leads to such an item
 Expert = Annotated[str, Meta(min_length=1, max_length=200, pattern=NO_CONTROL)]
 Label = str | int | bool
 Vote = str | int | bool | dict[str, float] | None
