@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from linmax.service import replay
-from tests.service.api import Api
+from tests.service.api import Api, code
 from tests.service.test_items import run
 
 
@@ -81,5 +81,20 @@ def test_a_fusion_may_be_created_while_it_is_deleted(tmp_path: Path) -> None:
         await deletions.pop()
         assert (await api.describe())["trials"] == 0
         assert await asyncio.to_thread(replay.verify, api.service.database) == []
+
+    run(story, tmp_path)
+
+
+def test_an_unknown_fusion_with_an_impossible_name_is_told_what_is_wrong_with_it(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        for name in ("-spam", "spam ham", "a" * 101, "späm"):
+            for answer in (await api("GET", f"/v1/fusions/{name}"), await api.predict("a", name, ann="x")):
+                assert code(answer) == (404, "unknown_fusion")
+                created = await api.create(name)
+                assert code(created) == (422, "bad_name")
+                assert answer.json()["detail"] == created.json()["detail"]
+                assert answer.json()["detail"].startswith(f"a fusion cannot be called {name[:100]!r}; use")
+        possible = (await api("GET", "/v1/fusions/spam")).json()["detail"]
+        assert possible == "there is no fusion 'spam'; PUT /v1/fusions/spam makes one"
 
     run(story, tmp_path)

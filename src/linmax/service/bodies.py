@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from linmax.service.messages import NO_CONTROL, Name, PredictRequest
+from linmax.service.messages import NO_CONTROL, PredictRequest, fusion_name_fault
 from linmax.service.problems import ServiceError
 from linmax.service.tokens import Token
 
@@ -65,15 +65,9 @@ def check_fusion_name(name: str) -> None:
     Traceback (most recent call last):
     linmax.service.problems.ServiceError: a fusion cannot be called 'spam/ham'; use at most 100 letters, ...
     """
-    try:
-        msgspec.convert(name, Name)
-    except msgspec.ValidationError:
-        raise ServiceError(
-            422,
-            "bad_name",
-            f"a fusion cannot be called {name[:100]!r}; use at most 100 letters, digits, dots, dashes and"
-            " underscores, with a letter or digit first",
-        ) from None
+    fault = fusion_name_fault(name)
+    if fault:
+        raise ServiceError(422, "bad_name", fault)
 
 
 def parse(body: bytes, kind: type[T]) -> T:

@@ -227,6 +227,18 @@ def check_name(name: str, kind: Any, what: str) -> str | None:
     return None
 
 
+def fusion_name_fault(name: str) -> str | None:
+    """Return a sentence about what cannot be the name of a fusion; None for other names."""
+    try:
+        msgspec.convert(name, Name)
+    except msgspec.ValidationError:
+        return (
+            f"a fusion cannot be called {name[:100]!r}; use at most 100 letters, digits, dots, dashes and"
+            " underscores, with a letter or digit first"
+        )
+    return None
+
+
 def content_of(request: PredictRequest | LearnRequest) -> bytes:
     """Return what makes two requests with the same id the same.
 

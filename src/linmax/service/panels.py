@@ -17,7 +17,7 @@ from linmax.service import replay
 from linmax.service.answers import FusionInfo
 from linmax.service.class_keys import class_fault
 from linmax.service.database import Database, Statement, Written
-from linmax.service.messages import FusionSettings
+from linmax.service.messages import FusionSettings, fusion_name_fault
 from linmax.service.panel import Panel
 from linmax.service.problems import ServiceError
 from linmax.service.schema import CHANGED, CREATED, DELETED, INSERT_EVENT
@@ -79,9 +79,8 @@ class Panels:
             await self.flush()
             row = self._row(name)
             if row is None:
-                raise ServiceError(
-                    404, "unknown_fusion", f"there is no fusion {name!r}; PUT /v1/fusions/{name} makes one"
-                )
+                absent = f"there is no fusion {name!r}; PUT /v1/fusions/{name} makes one"
+                raise ServiceError(404, "unknown_fusion", fusion_name_fault(name) or absent)
             panel = await asyncio.to_thread(self._restore, *row)
             self.open_panels[name] = panel
         finally:
