@@ -115,7 +115,7 @@ class ItemInfo(Struct):
     right : bool or null
         Whether the prediction is the label.
     excluded : bool
-        Whether the label was taken back.
+        Whether the label does not count: it was excluded, or came after what was rolled back to.
     predicted, labelled : float or null
         When it was predicted and labelled, in seconds since 1970.
     position, learned : int or null

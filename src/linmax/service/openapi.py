@@ -117,8 +117,20 @@ OPERATIONS = [
     Operation(
         "get", NAMED + "/events", "read", "The events as they happen (server-sent events).", answered=SSE
     ),
-    Operation("post", NAMED + "/exclude", "admin", "Take back what was learned.", messages.ExcludeRequest),
-    Operation("post", NAMED + "/rollback", "admin", "Go back to a position.", messages.RollbackRequest),
+    Operation(
+        "post",
+        NAMED + "/exclude",
+        "admin",
+        "Exclude what was learned from some items.",
+        messages.ExcludeRequest,
+    ),
+    Operation(
+        "post",
+        NAMED + "/rollback",
+        "admin",
+        "Roll back to the state after an event.",
+        messages.RollbackRequest,
+    ),
     Operation("get", "/v1/tokens", "admin", "The tokens."),
     Operation("post", "/v1/tokens", "admin", "Create a token.", messages.TokenRequest, status=201),
     Operation("delete", "/v1/tokens/{number}", "admin", "Revoke a token.", status=204),

@@ -150,7 +150,7 @@ def test_tokens_are_shown_once_and_revoked(dashboard: Dashboard) -> None:
     assert httpx.get(path, headers=headers, trust_env=False).status_code == 401
 
 
-def test_excluding_shows_first_what_it_takes_back(dashboard: Dashboard, client: Client) -> None:
+def test_excluding_and_rolling_back_show_first_what_changes(dashboard: Dashboard, client: Client) -> None:
     client.create("short", learner="Winnow(1.2)")
     for number in range(4):
         client.learn("short", {"ann": "x", "bob": "y"}, "xy"[number % 2], id=f"item {number}")
@@ -160,11 +160,19 @@ def test_excluding_shows_first_what_it_takes_back(dashboard: Dashboard, client: 
     dialog = page.get_by_role("dialog")
     dialog.get_by_text("2 labels, from").wait_for()
     dashboard.check_accessible()
-    dialog.get_by_role("button", name="Take back 2 labels").click()
-    page.get_by_text("2 labels are taken back").wait_for()
+    dialog.get_by_role("button", name="Exclude 2 labels", exact=True).click()
+    page.get_by_text("Excluded: 2 labels.").wait_for()
     assert client.item("short", "item 1")["excluded"]
     assert not client.item("short", "item 0")["excluded"]
     page.get_by_label("Position").fill("999999")
     page.get_by_role("button", name="Preview").first.click()
     page.get_by_text("Nothing would change").wait_for()
+    position = client.item("short", "item 2")["learned"]
+    page.get_by_label("Position").fill(str(position))
+    page.get_by_role("button", name="Preview").first.click()
+    dialog.get_by_role("heading", name=f"Roll short back to position {position:,}?").wait_for()
+    dialog.get_by_role("button", name=f"Roll back to position {position:,}", exact=True).click()
+    page.get_by_text(f"short is rolled back to position {position:,}, which changes 3 labels.").wait_for()
+    assert client.item("short", "item 3")["excluded"]
+    assert not client.item("short", "item 1")["excluded"]
     call(dashboard.server, "DELETE", "/v1/fusions/short")

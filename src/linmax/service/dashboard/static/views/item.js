@@ -26,7 +26,7 @@ export async function show(main, name, id) {
     ];
     fill(facts, h("h2", {}, "Facts"), h("table", {}, h("tbody", {}, rows.filter(([, value]) => value !== null).map(([key, value]) =>
       h("tr", {}, h("th", { scope: "row" }, key), h("td", { class: key === "Outcome" ? (item.right ? "good" : "bad") : null }, value))))),
-    item.excluded ? h("p", {}, h("span", { class: "badge warn" }, "excluded"), " What was learned from it was taken back.") : null);
+    item.excluded ? h("p", {}, h("span", { class: "badge warn" }, "excluded"), " What was learned from it does not count.") : null);
     fill(likely, h("h2", {}, "Probabilities"), Object.keys(item.probabilities).length ? probabilityTable(item.probabilities) : h("p", { class: "hint" }, "The item came with its label, so no probabilities were answered."));
     drawLabel(item);
     return item;

@@ -1,4 +1,4 @@
-// Manage one fusion: its stored states, taking back what was learned, and deleting it. Each with a preview.
+// Manage one fusion: its stored states, rolling back, excluding labels, and deleting it. Each with a preview.
 
 import { ApiError, allows, figuresPath, fusionPath, get, request } from "../api.js";
 import { confirmed, count, field, fill, h, moment, notify } from "../dom.js";
@@ -29,13 +29,14 @@ export async function show(main, name) {
   }
 
   /**
-   * Show what would be taken back, and do it if that is confirmed.
+   * Show what would change, and do it if that is confirmed.
    * @param {string} title
    * @param {object} wanted
    * @param {"rollback" | "exclude"} action
+   * @param {(labels: string) => [string, string]} say the text of the button, and what is said when it is done
    * @param {HTMLElement} problem
    */
-  async function amend(title, wanted, action, problem) {
+  async function amend(title, wanted, action, say, problem) {
     problem.textContent = "";
     try {
       const found = /** @type {Removal} */ (await request("POST", figuresPath(name, "/preview"), wanted));
@@ -43,9 +44,9 @@ export async function show(main, name) {
         problem.textContent = "Nothing would change: no label fits.";
         return;
       }
-      if (!(await confirmed(title, [removal(found, action)], `Take back ${count(found.events)} ${found.events === 1 ? "label" : "labels"}`))) return;
+      if (!(await confirmed(title, [removal(found, action)], say(labels(found.events))[0]))) return;
       const done = await request("POST", fusionPath(name, `/${action}`), wanted);
-      notify(`${count(done.events)} labels are taken back. The state is derived anew.`);
+      notify(`${say(labels(done.events))[1]}. The state is derived anew.`);
       await drawSnapshots();
     } catch (error) {
       problem.textContent = error instanceof Error ? `${error.message}.` : String(error);
@@ -53,7 +54,8 @@ export async function show(main, name) {
   }
 
   const rollbackProblem = h("p", { class: "problem", role: "alert" });
-  const rollback = (/** @type {number} */ position) => amend(`Roll ${name} back to position ${count(position)}?`, { position }, "rollback", rollbackProblem);
+  const rollback = (/** @type {number} */ position) => amend(`Roll ${name} back to position ${count(position)}?`, { position }, "rollback",
+    (changed) => [`Roll back to position ${count(position)}`, `${name} is rolled back to position ${count(position)}, which changes ${changed}`], rollbackProblem);
   const position = /** @type {HTMLInputElement} */ (h("input", { type: "number", min: "0", required: true }));
   const rollbackForm = h("form", { class: "card", onsubmit: (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -72,7 +74,7 @@ export async function show(main, name) {
     event.preventDefault();
     const listed = ids.value.split("\n").map((one) => one.trim()).filter(Boolean);
     const wanted = { ids: listed.length ? listed : undefined, actor: actor.value.trim() || undefined, from: seconds(from), until: seconds(until) };
-    amend(`Exclude labels from ${name}?`, wanted, "exclude", excludeProblem);
+    amend(`Exclude labels from ${name}?`, wanted, "exclude", (excluded) => [`Exclude ${excluded}`, `Excluded: ${excluded}`], excludeProblem);
   } }, h("h2", {}, "Exclude labels"), h("p", { class: "hint" }, "The state becomes what it would be without them. What is given must all apply."),
   field("Items, an id per line", ids),
   field("Labelled by the token", actor),
@@ -98,13 +100,15 @@ export async function show(main, name) {
   );
 }
 
+const labels = (/** @type {number} */ number) => `${count(number)} ${number === 1 ? "label" : "labels"}`;
+
 /**
  * @param {Removal} found
  * @param {"rollback" | "exclude"} action
  */
 function removal(found, action) {
   return h("div", { class: "field" },
-    h("p", {}, `${count(found.events)} labels, from ${moment(found.first)} to ${moment(found.last)}, ${action === "rollback" ? "would count as they did after that event, or not any more" : "would not count any more"}.`),
+    h("p", {}, `${labels(found.events)}, from ${moment(found.first)} to ${moment(found.last)}, ${action === "rollback" ? "would count as they did after that event, or not any more" : "would not count any more"}.`),
     h("table", {}, h("caption", {}, "Labels by token"), h("tbody", {}, Object.entries(found.actors).map(([actor, events]) =>
       h("tr", {}, h("th", { scope: "row" }, actor), h("td", { class: "number" }, count(events)))))));
 }
