@@ -91,7 +91,7 @@ class Amendments:
             elif panel.horizon:
                 for id_ in chosen.ids or ():
                     if self.database.rows(IS_COMPACTED, panel.number, id_hash(id_)):
-                        _refuse(panel, f"the item {id_!r} was learned before it")
+                        _refuse(panel, f"the item {id_!r} is from before it, and was learned or has expired")
 
         return await self._amend(panel, actor, "excluded", CHOSEN, values, check)
 

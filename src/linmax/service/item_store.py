@@ -275,6 +275,6 @@ def check_not_compacted(database: Database, panel: Panel, id_: str) -> None:
         raise ServiceError(
             410,
             "compacted",
-            f"the item {id_!r} was learned or expired before the horizon of the log of {panel.name}; its"
-            " answer is not known any more, and nothing was changed",
+            f"the item {id_!r} is from before the horizon of the log of {panel.name}, and was learned or has"
+            " expired; its answer is not known any more, and nothing was changed",
         )
