@@ -92,7 +92,29 @@ def test_a_backup_restores_the_state(folder: Path, tmp_path: Path) -> None:
     assert refused("restore", copy, "--data", new).endswith("exists; restore into a new folder")
     (tmp_path / "bad.db").write_bytes(copy.read_bytes()[:5000])
     assert "bad.db" in refused("restore", tmp_path / "bad.db", "--data", tmp_path / "other")
-    assert not (tmp_path / "other" / "linmax.db").exists()
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_restore_on_a_full_disk_names_its_target_and_leaves_nothing(folder: Path, tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource", reason="the size of files cannot be limited here")
+    copy, old = tmp_path / "copy.db", tmp_path / "old"
+    assert run("backup", copy, "--data", folder).exit_code == 0
+    old.mkdir()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for new in (tmp_path / "new" / "data", old):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (copy.stat().st_size // 2, limits[1]))
+        try:
+            message = refused("restore", copy, "--data", new)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert message == (
+            f"{new / 'linmax.db'} cannot be written: File too large; free some space, or restore into another"
+            " folder"
+        )
+    assert not (tmp_path / "new").exists()
+    assert list(old.iterdir()) == []
+    copy.unlink()
+    assert refused("restore", copy, "--data", old) == f"there is no file {copy}"
 
 
 def test_logs_are_for_their_user_alone_whatever_the_folder_allows(tmp_path: Path) -> None:

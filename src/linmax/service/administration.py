@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -103,18 +103,27 @@ def restore(folder: Path, source: Path) -> None:
             )
     if not source.is_file():
         raise ValueError(f"there is no file {source}")
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    new_folders = [one for one in (folder, *folder.parents) if not one.exists()]
     part = folder / (FILE + ".part")
-    part.unlink(missing_ok=True)
     try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        part.unlink(missing_ok=True)
         create_private(part)
         shutil.copyfile(source, part)
         _check_backup(part, source)
         replay.sync_file(part)
         part.rename(target)
         replay.sync_file(folder)
-    finally:
-        part.unlink(missing_ok=True)
+    except BaseException as error:
+        for remove in (part.unlink, *(one.rmdir for one in new_folders)):
+            with suppress(OSError):
+                remove()
+        if isinstance(error, OSError) and (error.filename is None or error.filename2 is not None):
+            raise ValueError(
+                f"{target} cannot be written: {error.strerror}; free some space, or restore into another"
+                " folder"
+            ) from None
+        raise  # a file that cannot be opened is named
 
 
 def _check_backup(part: Path, source: Path) -> None:
