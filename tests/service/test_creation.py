@@ -98,3 +98,33 @@ def test_an_unknown_fusion_with_an_impossible_name_is_told_what_is_wrong_with_it
         assert possible == "there is no fusion 'spam'; PUT /v1/fusions/spam makes one"
 
     run(story, tmp_path)
+
+
+def test_the_request_that_has_created_a_fusion_may_be_repeated_after_its_limits_were_changed(
+    tmp_path: Path,
+) -> None:
+    async def story(api: Api) -> None:
+        assert (await api.create(limits={"experts": 5})).status_code == 201
+        changed = await api("PATCH", "/v1/fusions/spam", {"limits": {"experts": 7, "classes": 3}})
+        await later(api)
+        assert (await api.describe()) == changed.json()
+
+    async def later(api: Api) -> None:
+        position = api.service.database.last_position()
+        first, present = {"experts": 5}, {"experts": 7, "classes": 3}
+        for limits in (first, present):
+            answer = await api.create(limits=limits)
+            assert (answer.status_code, answer.json()["settings"]["limits"]) == (200, present)
+        for limits in ({}, {"experts": 7}, {"experts": 5, "classes": 3}):
+            assert code(await api.create(limits=limits)) == (409, "fusion_exists")
+        assert code(await api.create(limits=first, classes=["x"])) == (409, "fusion_exists")
+        assert api.service.database.last_position() == position
+
+    async def deleted(api: Api) -> None:
+        await api("DELETE", "/v1/fusions/spam")
+        assert (await api.create()).status_code == 201
+        assert code(await api.create(limits={"experts": 5})) == (409, "fusion_exists")
+
+    run(story, tmp_path)
+    run(later, tmp_path)
+    run(deleted, tmp_path)

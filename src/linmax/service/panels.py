@@ -27,6 +27,7 @@ SET_SETTINGS = "UPDATE fusions SET settings = ? WHERE fusion = ?"
 FIND_FUSION = """
 SELECT fusion, name, settings, created, expired, horizon, horizon_time FROM fusions WHERE name = ?
 """
+FIRST_SETTINGS = f"SELECT body FROM events WHERE fusion = ? AND kind = {CREATED} ORDER BY position LIMIT 1"
 SNAPSHOT_EVERY = 20_000  # events that were learned
 MEMORY = 1 << 30  # bytes of the fusions in memory
 SLOW = 0.002  # seconds of a call that others do not wait for
@@ -236,7 +237,7 @@ class Panels:
     # --- creating, describing, removing
 
     async def create(self, name: str, settings: FusionSettings, actor: str) -> tuple[Panel, bool]:
-        """Create a fusion; the same settings again change nothing. Tell whether it is new."""
+        """Create a fusion, and tell whether it is new; its first or present settings again change nothing."""
         await self._check_settings(settings)
         async with self._creating:
             return await self._create(name, settings, actor)
@@ -265,7 +266,9 @@ class Panels:
     async def _create(self, name: str, settings: FusionSettings, actor: str) -> tuple[Panel, bool]:
         panel = await self._find(name)
         if panel is not None:
-            if _normal(panel.settings) != _normal(settings):
+            created = self.database.rows(FIRST_SETTINGS, panel.number)
+            known = [panel.settings, *(msgspec.json.decode(body, type=FusionSettings) for (body,) in created)]
+            if _normal(settings) not in map(_normal, known):
                 raise ServiceError(
                     409,
                     "fusion_exists",
