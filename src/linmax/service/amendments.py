@@ -14,26 +14,38 @@ from linmax.service.messages import ExcludeRequest
 from linmax.service.panel import Panel
 from linmax.service.problems import ServiceError
 from linmax.service.replay import LATEST
-from linmax.service.schema import AMENDMENT, EXCLUDED, LABELLED, LEARNED, RELABELLED, UPLOADED, id_hash
+from linmax.service.schema import (
+    AMENDMENT,
+    EXCLUDED,
+    LABELLED,
+    LEARNED,
+    NOW,
+    RELABELLED,
+    SETTER,
+    UPLOADED,
+    id_hash,
+)
 
 LABEL = f"CAST(CAST({BODY.format('e')} AS TEXT) -> '$.label' AS BLOB)"
-# the events that are amended, and the label that each then has: ?1 is the fusion
+# the events that are amended, the label that each then has, and the event that has set it, if that matters:
+# ?1 is the fusion
 FITS = """
 fusion = ?1 AND (?2 IS NULL OR id IN (SELECT value FROM json_each(?2)))
 AND (?3 IS NULL OR actor = ?3) AND (?4 IS NULL OR time >= ?4) AND (?5 IS NULL OR time < ?5)
 """
 CHOSEN = f"""
-SELECT position, NULL AS label FROM events WHERE kind IN ({LABELLED}, {LEARNED}) AND {FITS}
+SELECT position, NULL AS label, NULL AS setter FROM events WHERE kind IN ({LABELLED}, {LEARNED}) AND {FITS}
 UNION
-SELECT item, NULL FROM events WHERE kind = {RELABELLED} AND {FITS}
-AND position = (SELECT max(by) FROM amendments WHERE amendments.position = events.item)
+SELECT item, NULL, NULL FROM events WHERE kind = {RELABELLED} AND {FITS}
+AND position = {SETTER.format("events.item", NOW)}
 """
 LATER = f"""
-SELECT position, NULL AS label FROM events
+SELECT position, NULL AS label, NULL AS setter FROM events
 WHERE fusion = ?1 AND kind IN ({LABELLED}, {LEARNED}, {UPLOADED}) AND position > ?2
 UNION ALL
 SELECT e.position,
-CASE WHEN a.by IS NULL THEN {LABEL} ELSE a.label END
+CASE WHEN a.by IS NULL THEN {LABEL} ELSE a.label END,
+{SETTER.format("e.position", "?2")}
 FROM (SELECT DISTINCT position FROM amendments WHERE fusion = ?1 AND by > ?2 AND position <= ?2) changed
 JOIN events e ON e.position = changed.position
 LEFT JOIN amendments a ON a.position = e.position
@@ -43,8 +55,8 @@ AND a.by = (SELECT max(by) FROM amendments WHERE position = e.position AND by <=
 EFFECTIVE = f"""
 SELECT c.position AS position, c.label AS label FROM ({{}}) c JOIN events e ON e.position = c.position
 {AMENDMENT.format("c.position")}
-WHERE c.label IS NOT
-CASE WHEN a.by IS NULL THEN {LABEL} ELSE a.label END
+WHERE c.label IS NOT CASE WHEN a.by IS NULL THEN {LABEL} ELSE a.label END
+OR c.setter <> {SETTER.format("c.position", NOW)}
 """
 
 
@@ -93,7 +105,7 @@ class Amendments:
                     if self.database.rows(IS_COMPACTED, panel.number, id_hash(id_)):
                         _refuse(panel, f"the item {id_!r} is from before it, and was learned or has expired")
 
-        return await self._amend(panel, actor, "excluded", CHOSEN, values, check)
+        return await self._amend(panel, actor, {"reason": "excluded"}, CHOSEN, values, check)
 
     async def rollback(self, panel: Panel, position: int, actor: str) -> dict[str, int]:
         """Go back to the state after an event: later labels, relabellings and exclusions do not count.
@@ -112,10 +124,11 @@ class Amendments:
             if position < panel.horizon:
                 _refuse(panel, f"the state at position {position} is not known any more")
 
-        return await self._amend(panel, actor, "rolled back", LATER, (position,), check)
+        body = {"reason": "rolled back", "to": position}
+        return await self._amend(panel, actor, body, LATER, (position,), check)
 
     async def _amend(
-        self, panel: Panel, actor: str, reason: str, choice: str, values: tuple[Any, ...], check: Any
+        self, panel: Panel, actor: str, body: dict[str, Any], choice: str, values: tuple[Any, ...], check: Any
     ) -> dict[str, int]:
         choice = EFFECTIVE.format(choice)
         async with panel.lock:
@@ -129,7 +142,7 @@ class Amendments:
             if not events:
                 ((latest,),) = self.database.rows(LATEST, panel.number, self.database.last_position())
                 return {"position": latest, "events": 0}
-            body = {"reason": reason, "events": events}
+            body["events"] = events
             position, event = self.panels.event(panel.number, EXCLUDED, actor, None, None, body)
             sql = f"INSERT INTO amendments SELECT position, ?{len(values) + 2}, ?1, label FROM ({choice})"
             amendment = sql, (panel.number, *values, position)

@@ -103,6 +103,31 @@ AMENDMENT = """
 LEFT JOIN amendments a ON a.position = {0}
 AND a.by = (SELECT max(by) FROM amendments WHERE position = {0})
 """  # the amendment of an event that counts
+# the event that has set the label which the event {0} had after position {1}, or had before it was excluded.
+# From an amendment by a rollback, the steps go to the amendment that counted at the position that was rolled
+# back to; logs of earlier versions do not have that position: there, they go to the last one with that label
+SETTER = f"""
+coalesce((
+    WITH RECURSIVE steps(by) AS (
+        SELECT max(by) FROM amendments WHERE position = {{0}} AND by <= {{1}}
+        UNION ALL
+        SELECT (
+            SELECT max(former.by) FROM amendments former
+            WHERE former.position = {{0}} AND former.by < steps.by AND CASE
+                WHEN amending.goal >= {{0}} THEN former.by <= amending.goal
+                WHEN amending.goal IS NULL AND present.label IS NOT NULL THEN former.label IS present.label
+                ELSE TRUE
+            END
+        )
+        FROM steps JOIN amendments present ON present.position = {{0}} AND present.by = steps.by
+        JOIN (
+            SELECT position, CAST(body AS TEXT) ->> '$.to' AS goal FROM events WHERE kind = {EXCLUDED}
+        ) amending ON amending.position = steps.by
+    )
+    SELECT by FROM steps ORDER BY by NULLS FIRST LIMIT 1
+), {{0}})
+"""
+NOW = 2**62  # no position is larger
 LAST_LABEL = """
 (SELECT label FROM amendments WHERE position = {0} AND label IS NOT NULL ORDER BY by DESC LIMIT 1)
 """  # the label that an event was given last, also if it is excluded now; null if it never had another one

@@ -14,15 +14,12 @@ from linmax.service.database import Database
 from linmax.service.item_info import explanation_of
 from linmax.service.messages import Attributes, ExcludeRequest, Request, Votes
 from linmax.service.problems import ServiceError
-from linmax.service.schema import RELABELLED
+from linmax.service.schema import NOW, SETTER
 
-# by who taught a label, or has replaced it last
+# by who has set the label
 REMOVED = f"""
 SELECT e.actor, count(*), min(e.time), max(e.time) FROM ({{chosen}}) c
-JOIN events e ON e.position = coalesce((
-    SELECT max(r.position) FROM amendments a JOIN events r ON r.position = a.by AND r.kind = {RELABELLED}
-    WHERE a.position = c.position
-), c.position)
+JOIN events e ON e.position = {SETTER.format("c.position", NOW)}
 GROUP BY e.actor ORDER BY count(*) DESC
 """
 SNAPSHOTS = """
