@@ -128,9 +128,10 @@ coalesce((
 ), {{0}})
 """
 NOW = 2**62  # no position is larger
-LAST_LABEL = """
-(SELECT label FROM amendments WHERE position = {0} AND label IS NOT NULL ORDER BY by DESC LIMIT 1)
-"""  # the label that an event was given last, also if it is excluded now; null if it never had another one
+LAST_LABEL = f"""
+CASE WHEN EXISTS (SELECT 1 FROM amendments WHERE position = {{0}})
+THEN (SELECT label FROM amendments WHERE position = {{0}} AND by = {SETTER.format("{0}", NOW)}) END
+"""  # the label of an event, also if it is excluded now; null if it is that with which it came
 
 
 def migrate(connection: apsw.Connection, read_only: bool, now: Callable[[], float] = time.time) -> None:
