@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import math
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -25,6 +26,7 @@ MOST = 20_000  # trials that are never run as Python
 STEP = 0.5  # seconds after which it can be interrupted, and looks again whether to compile
 SECONDS_PER_CELL = 1e-4  # an expert and a class, of a trial
 SECONDS_PER_NUMBER = 5e-6  # of a kernel that is called with arrays
+LOCK = threading.Lock()  # of `Budget.suspended`
 
 
 @contextlib.contextmanager
@@ -59,10 +61,13 @@ class Budget:
         The seconds.
     is_cold : function
         Tells whether no machine code is on disk; looked at once.
+    suspended : int
+        How many `compiling` contexts are open: inside of them, nothing runs as Python.
     """
 
     left = math.inf  # until it is first asked for
     is_cold: Callable[[], bool] | None = None
+    suspended = 0
 
 
 def postpones(seconds: float = 0.0) -> bool:
@@ -70,7 +75,7 @@ def postpones(seconds: float = 0.0) -> bool:
 
     Work that takes longer than the budget ends it: from then on, everything is compiled.
     """
-    if Budget.left <= 0.0 or interpreting():
+    if Budget.left <= 0.0 or Budget.suspended or interpreting():
         return False
     if Budget.is_cold is not None:
         left = _read_variable()
@@ -83,6 +88,18 @@ def postpones(seconds: float = 0.0) -> bool:
 def compile_now() -> None:
     """Compile everything from now on, in this process."""
     Budget.left = 0.0
+
+
+@contextlib.contextmanager
+def compiling() -> Iterator[None]:
+    """Compile everything inside this context, in all threads of this process; the budget stays as it is."""
+    with LOCK:
+        Budget.suspended += 1
+    try:
+        yield
+    finally:
+        with LOCK:
+            Budget.suspended -= 1
 
 
 @contextlib.contextmanager

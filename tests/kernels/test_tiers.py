@@ -18,7 +18,7 @@ import pytest
 
 from linmax import Averaged, Fusion, Mixture, Perceptron, QuasiAdditive, Recycled, Winnow, _tiers, recommended
 from linmax._jit import CompiledKernel
-from linmax._tiers import Budget, compile_now, interpreted, interpreting, postponed, postpones
+from linmax._tiers import Budget, compile_now, compiling, interpreted, interpreting, postponed, postpones
 from linmax.experts import Shared
 from linmax.problems import majority
 from linmax.rules.base import Rule
@@ -280,3 +280,13 @@ def test_compile_now_ends_the_budget() -> None:
     Budget.left = 3.0
     compile_now()
     assert not postpones()
+
+
+def test_the_budget_is_left_as_it_is_where_everything_is_compiled() -> None:
+    Budget.left = 3.0
+    with compiling():
+        with compiling():
+            assert not postpones()
+        assert not postpones(1000.0)
+    assert postpones()
+    assert Budget.left == 3.0

@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from linmax._tiers import compile_now
+from linmax._tiers import compiling
 from linmax.service import openapi
 from linmax.service.amendments import Amendments
 from linmax.service.bodies import answer_problem
@@ -86,7 +86,6 @@ class Service(DashboardEndpoints):
     @asynccontextmanager
     async def lifespan(self, app: Any) -> AsyncIterator[None]:
         """Start with the server, and end with it."""
-        compile_now()  # when a fusion is created, not while requests wait
         loop = asyncio.get_running_loop()
         self.panels = Panels(self.database, self.memory)
         self.items = Items(self.panels)
@@ -104,7 +103,8 @@ class Service(DashboardEndpoints):
         if self.keep is not None:
             work.append(asyncio.ensure_future(self._repeat(COMPACT_EVERY, self._compact)))
         try:
-            yield
+            with compiling():  # when a fusion is created, not while requests wait
+                yield
         finally:
             self.ready = False
             for task in work:
