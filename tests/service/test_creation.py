@@ -128,3 +128,12 @@ def test_the_request_that_has_created_a_fusion_may_be_repeated_after_its_limits_
     run(story, tmp_path)
     run(later, tmp_path)
     run(deleted, tmp_path)
+
+
+def test_truth_values_are_not_numbers_when_settings_are_compared(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        assert (await api.create(classes=[1, 0], abstain=2)).status_code == 201
+        assert (await api.create(classes=[1, 0], abstain=2)).status_code == 200
+        assert code(await api.create(classes=[True, False], abstain=2)) == (409, "fusion_exists")
+
+    run(story, tmp_path)

@@ -63,6 +63,10 @@ def test_events_come_in_order_and_go_on_after_a_broken_connection(server: LocalS
         rest = follow(server, str(first[-1][0]), 2)
         assert [(position, kind) for position, kind, _ in rest] == [(4, "learned"), (5, "relabelled")]
         assert "votes" not in str(first + rest)
+        path, headers = f"{server.url}/v1/fusions/spam/rollback", {"authorization": f"Bearer {server.token}"}
+        assert httpx.post(path, headers=headers, json={"position": 3}, trust_env=False).status_code == 200
+        ((_, kind, back),) = follow(server, "5", 1)
+        assert (kind, back["reason"], back["to"], back["events"]) == ("excluded", "rolled back", 3, 1)
         client.delete("spam")
 
 

@@ -35,7 +35,7 @@ KINDS = {
     UPLOADED: "uploaded",
     CHANGED: "changed",
 }
-SHOWN = ("prediction", "label", "right", "replaces", "reason", "events")  # of the body of an event
+SHOWN = ("prediction", "label", "right", "replaces", "reason", "events", "to")  # of the body of an event
 AFTER = f"""
 SELECT position, kind, id, time, actor, {BODY.format("events")} FROM events
 WHERE fusion = ? AND position > ? ORDER BY position LIMIT ?

@@ -411,7 +411,8 @@ async def _do_nothing(panel: Panel) -> None:
     """What follows a snapshot unless somebody asks for more."""
 
 
-def _normal(settings: FusionSettings) -> FusionSettings:
-    """Return settings in which equal learners have equal texts."""
+def _normal(settings: FusionSettings) -> bytes:
+    """Return settings as JSON, in which equal learners have equal texts, and True is not 1."""
     learner = settings.learner and repr(parse(settings.learner))
-    return msgspec.structs.replace(settings, learner=learner, classes=settings.classes or None)
+    normal = msgspec.structs.replace(settings, learner=learner, classes=settings.classes or None)
+    return msgspec.json.encode(normal, order="sorted")
