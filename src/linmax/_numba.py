@@ -11,12 +11,14 @@ Nothing here changes how other code is compiled: numba is given classes of our o
 
 import functools
 import gc
+import importlib
 import inspect
 import os
 import sys
 import threading
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from linmax._stamp import code_stamp, sources_digest
@@ -70,15 +72,20 @@ def when_loaded(register: Callable[[], None]) -> None:
 
 def _register_pending() -> None:
     while State.pending and State.compiles:
+        if "numba" not in sys.modules:
+            # in a thread, where no interrupt can leave it half imported for the rest of the process
+            with ThreadPoolExecutor(1) as thread:
+                thread.submit(importlib.import_module, "numba").result()
         import numba
 
         if getattr(numba.config, "DISABLE_JIT", 0):  # a file may say so, too
             State.compiles = False
             return
         try:
-            State.pending.pop(0)()
+            State.pending[0]()
         except ImportError as missing:
             disable_compilation(missing)
+        del State.pending[0]  # after an interrupt, it is called again
 
 
 def warn(consequence: str, error: object) -> None:

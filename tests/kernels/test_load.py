@@ -1,6 +1,7 @@
 """numba is imported when something is compiled, not by `import linmax`."""
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -77,3 +78,37 @@ def test_what_was_registered_before_and_after_is_known_to_numba_once(monkeypatch
     assert calls == ["first", "second"] + 4 * ["loaded"]
     _numba.when_loaded(lambda: calls.append("third"))
     assert calls[-1] == "third"
+
+
+def test_an_interrupted_registration_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+
+    def register() -> None:
+        calls.append("register")
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(_numba.State, "loaded", False)
+    monkeypatch.setattr(_numba.State, "pending", [])
+    _numba.when_loaded(register)
+    with pytest.raises(KeyboardInterrupt):
+        _numba.load()
+    assert not _numba.State.loaded
+    assert _numba.load()
+    assert calls == ["register", "register"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers that interrupt here")
+def test_an_interrupt_does_not_leave_numba_half_imported(tmp_path: Path) -> None:
+    program = """
+    import signal
+    from linmax import _jit, _numba
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.03)  # numba takes longer
+    try:
+        _numba.load()
+    except KeyboardInterrupt:
+        print("interrupted")
+    print(_jit.CompiledKernel(lambda x: 2.0 * x)(3.0), _numba.State.compiles)
+    """
+    assert printed(program, tmp_path) == ["interrupted", "6.0 True"]
