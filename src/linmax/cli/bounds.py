@@ -96,6 +96,7 @@ def print_panel_bounds(panel: BoundsOptions, rule: str | None = None, console: C
     found_panel = require_reading(panel.read([panel.panel]), [panel.panel])
     print_warning_messages(found_panel.warnings)
     votes = read_votes(found_panel.stream(), panel.first)
+    print_warning_messages(found_panel.late_warnings())
     with console.status("Fitting comparators and learning ..."):
         found = panel_bounds(votes, 1.0 if panel.C is None else panel.C, only)
     trials = sum(one is not None for one in votes.labels)

@@ -33,6 +33,7 @@ def write_certificate(
     panel = require_reading(options.read([file]), [file])
     print_warning_messages(panel.warnings)
     votes = read_votes(panel.stream(), options.first)
+    print_warning_messages(panel.late_warnings())
     label = panel.reading.column("label")
     assert label is not None
     with console.status("Fitting the comparator, learning and checking ..."):

@@ -108,6 +108,7 @@ def compare_learners(
             complete = _run_tasks(comparison, stream, order.seed, replace(read, paths=files), options, engine)
         else:
             complete = _run(comparison, stream, order.seed)
+    print_warning_messages(panel.late_warnings())
     if not comparison.trials and complete:
         where = file if read.labels is None else read.labels
         raise ValueError(

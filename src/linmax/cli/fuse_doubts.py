@@ -38,6 +38,7 @@ def find_late_doubts(panel: Panel, audit: Audit, fusion: Fusion, ids: RepeatedId
         *_find_unvoted_labels(panel, audit, fusion),
         *([] if several is None else [several]),
         *_find_repeated_ids(panel, ids.count()),
+        *panel.late_warnings(),
     ]
     return [one for one in found if (one.code, one.severity) not in known]
 

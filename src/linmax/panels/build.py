@@ -72,14 +72,15 @@ class ChunkBuilder:
         self.add_roles([])
 
     def add_roles(self, roles: list[ColumnRole]) -> None:
-        """Read further columns, which tables from now on have; the reading gets them, too.
+        """Read further columns, which tables from now on have; the reading gets their roles, too.
 
         Parameters
         ----------
         roles : list of ColumnRole
             Their roles.
         """
-        self.reading.roles.extend(roles)
+        new = {one.name: one for one in roles}
+        self.reading.roles[:] = [new.pop(one.name, one) for one in self.reading.roles] + [*new.values()]
         self.confidences = {one.expert: one.name for one in self.reading.columns("confidence")}
         self.scores = self.reading.columns("score")
 

@@ -14,6 +14,7 @@ from linmax.panels.build import ChunkBuilder
 from linmax.panels.folder import check_alike, list_tables
 from linmax.panels.join import join_tables
 from linmax.panels.keys import Join
+from linmax.panels.late_columns import LateColumns, empty_columns
 from linmax.panels.panel_warnings import table_warnings, vote_warnings
 from linmax.panels.roles.classes import MIN_LABELS, ClassNames, ignore_case
 from linmax.panels.roles.column_role import PanelOptions, ProfiledTable, Reading, as_dict
@@ -57,6 +58,8 @@ class Panel:
         Whether these are all items of the files.
     opened : Stream or None
         All items, if the file is too large or is standard input; `chunk` has the first of them then.
+    late : LateColumns or None
+        What its later rows have in columns without values in the first ones.
     given : PanelOptions
         What the user said; `options` has the names of columns as they are in the joined table.
 
@@ -81,6 +84,7 @@ class Panel:
     chunk: Chunk | None = None
     complete: bool = True
     opened: Stream | None = field(default=None, repr=False)
+    late: LateColumns | None = field(default=None, repr=False)
     given: PanelOptions = field(default_factory=PanelOptions, repr=False)
 
     @property
@@ -98,7 +102,8 @@ class Panel:
             shape, experts = "scores", tuple(scores) + experts
         elif not experts:
             shape = "attributes"
-        is_open = self.table.format == "JSONL" and not self.complete and shape != "long"
+        has_late = self.table.format == "JSONL" or empty_columns(reading, self.profiles, self.options)
+        is_open = bool(has_late) and not self.complete and shape != "long"
         return Schema(
             self.file, self.table.format, self.table.compression, shape, experts,
             reading.column("label"), reading.column("id"),
@@ -126,6 +131,10 @@ class Panel:
         """Close the file, if it is still open."""
         if self.opened is not None:
             self.opened.close()
+
+    def late_warnings(self) -> list[DataWarning]:
+        """Return what the rows of a stream that were read so far have told of its columns."""
+        return [] if self.late is None else self.late.warnings()
 
     def vote_counts(self) -> Counter[Any]:
         """Return all different votes as they are written, and how often each is in the rows looked at."""
@@ -295,7 +304,11 @@ def _open_large(path: Any, labels: RawTable | None, options: PanelOptions) -> Pa
         panel = panel_of(joined.table, joined.options, joined.joins, joined.warnings)
         panel.given = options
         if panel.reading.problem is None:
-            panel.opened = head.stream(panel.reading, panel.classes, panel.schema, options, joined.labels)
+            empty = empty_columns(panel.reading, panel.profiles, options)
+            panel.opened = head.stream(
+                panel.reading, panel.classes, panel.schema, options, joined.labels, empty
+            )
+            panel.late = head.late
         return panel
     except BaseException:
         head.close()

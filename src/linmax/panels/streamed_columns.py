@@ -62,6 +62,7 @@ class StreamedColumns:
         self.read = [field.name for field in free if field.name not in unread] + self._kept
         self.voters: set[str] = set()
         self._types: dict[str, Any] = {}
+        self._expected: set[str] = set()
         self._has_prefix = False
         self._may_have_commas = getattr(reader, "delimiter", b",") != b","
         self._with_commas: list[str] = []
@@ -115,6 +116,16 @@ class StreamedColumns:
         is_prefixed = any(name.startswith(VOTES_PREFIX) for name in self._types)
         self._has_prefix = is_prefixed and named.names == list(self._types)
         self._types = dict(zip(named.names, named.types, strict=True))
+
+    def expect(self, names: Collection[str]) -> None:
+        """Let the first values of columns decide on their types; the first rows have none.
+
+        Parameters
+        ----------
+        names : collection of str
+            The columns, as they are named.
+        """
+        self._expected = set(names)
 
     def convert(self, batch: TableBatch, used: Collection[str] | None = None) -> TableBatch:
         """Return rows with the names and the types of the first rows; texts in dictionaries stay there.
@@ -175,6 +186,13 @@ class StreamedColumns:
 
     def _plain(self, column: Any, name: str, batch: TableBatch) -> Any:
         kind = self._types.get(name)
+        if name in self._expected:
+            plain = plain_column(single_chunk(column), self.file, name)
+            if plain is None or plain.null_count == len(plain):
+                return pa.nulls(len(column), pa.string())
+            self._expected.remove(name)
+            self._types[name] = plain.type
+            return plain
         if kind is None or _is_plain(column.type):
             return column
         plain = plain_column(single_chunk(column), self.file, name)

@@ -13,6 +13,7 @@ import pyarrow as pa
 from linmax.panels.build import ChunkBuilder
 from linmax.panels.formats.records import check_number_of_columns, records_table
 from linmax.panels.joined_labels import LabelColumn
+from linmax.panels.late_columns import MIN_CELLS, LateColumns
 from linmax.panels.roles.classes import ClassNames
 from linmax.panels.roles.column_role import ColumnRole, PanelOptions, Reading, matches, profile_table
 from linmax.panels.roles.table_layout import name_voters
@@ -53,7 +54,11 @@ class StreamedTable:
         The first rows.
     columns : StreamedColumns
         What these decide on the columns of all rows.
+    late : LateColumns
+        What later rows have in columns without values in the first ones; `stream` sets it.
     """
+
+    late: LateColumns
 
     def __init__(self, path: Any, rows: int, encoding: str = "", keep: tuple[str, ...] = ()) -> None:
         self.source = ByteSource(path, encoding=encoding)
@@ -103,6 +108,7 @@ class StreamedTable:
         schema: Schema,
         options: PanelOptions,
         labels: LabelColumn | None = None,
+        empty: Collection[str] = (),
     ) -> Stream:
         """Return all items.
 
@@ -118,8 +124,12 @@ class StreamedTable:
             What the user says.
         labels : LabelColumn, optional
             Labels of another file.
+        empty : collection of str
+            Columns without values in the first rows; they vote from where they have classes as values.
         """
-        used = {one.name for one in reading.roles if one.role not in ("ignored", "time")}
+        used = {one.name for one in reading.roles if one.role not in ("ignored", "time")} | {*empty}
+        self.late = LateColumns(empty, options.missing, len(self._head.lines), self.table.unit)
+        self.columns.expect(empty)
         batches = self.batches(used if labels is None else None)
         if labels is not None:
             batches = (TableBatch(labels.add_to(_decoded(batch.table)), batch.lines) for batch in batches)
@@ -151,10 +161,15 @@ class StreamedTable:
             if not len(batch.lines):
                 continue
             new = [name for name in batch.table.column_names if name not in known]
+            cells = self.late.with_cells(batch) if self.late.names else {}
+            new += [name for name, own in cells.items() if own.cells >= MIN_CELLS]
+            voting: set[str] = set()
             if new and not options.is_stored and not options.is_by_name:
                 roles = self._further_roles(batch.table.select(new), builder, options)
                 builder.add_roles(roles)
-                known |= {role.name for role in roles}
+                voting = {role.name for role in roles}
+            known |= voting
+            self.late.add(cells, voting)
             yield builder.chunk(batch.table, batch.lines, first)
             first += len(batch.lines)
 

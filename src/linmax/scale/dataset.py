@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from linmax.panels.build import ChunkBuilder
+from linmax.panels.late_columns import empty_column_doubts
 from linmax.panels.panel import panel_of
 from linmax.panels.roles.classes import ClassNames
 from linmax.panels.roles.column_role import ColumnRole, PanelOptions, Reading, check_roles_once
@@ -122,8 +123,7 @@ class RowReader:
     encoding : str
         The encoding of text; "" detects it.
     doubts : tuple of str
-        What the first rows make doubtful: the sentences of their grave warnings, and on columns that are
-        not read. Not stored.
+        What the first rows make doubtful: grave warnings, and columns that are not read. Not stored.
     """
 
     builder: ChunkBuilder
@@ -183,6 +183,7 @@ class RowReader:
             fields.append(pa.field(TIME, _time_type(single_chunk(kept.column(time)), time, partition)))
         fields += [pa.field(name, _plain_type(raw.data.schema.field(name).type)) for name in used]
         doubts = [one.text for one in panel.warnings if one.severity == "grave"] + table.columns.lost
+        doubts += empty_column_doubts(panel.reading, panel.profiles, panel.options)
         return cls(builder, pa.schema(fields), by, time, options.encoding, tuple(doubts))
 
     @property
@@ -368,9 +369,7 @@ def _open(partition: Partition, rows: int, encoding: str, keep: Iterable[str | N
 
 def _with_values(table: Any, partition: Partition) -> Any:
     """Return a table, or a RawTable, with the columns that the path of its partition has."""
-    if not partition.values:
-        return table
-    if not hasattr(table, "append_column"):
+    if partition.values and not hasattr(table, "append_column"):
         return replace(table, data=_with_values(table.data, partition), dictionaries=None)
     for name, value in partition.values:
         if name not in table.column_names:
