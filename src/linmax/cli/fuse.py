@@ -39,7 +39,7 @@ from linmax.evaluate.summary import summarize
 from linmax.fusion import Fusion
 from linmax.fusion.model_file import is_model
 from linmax.panels.panel import Panel
-from linmax.panels.stored import SCHEMA_NOTE, store_reading
+from linmax.panels.stored import SCHEMA_NOTE, check_scales, store_reading
 from linmax.streams import PredictionWriter, Stream
 from linmax.streams.chunk import Chunk, shuffle_items
 from linmax.streams.repeated_ids import RepeatedIds
@@ -105,9 +105,11 @@ def fuse(read: FilesOptions, options: FuseOptions, console: Console | None = Non
     costs = parse_costs(options.cost or [])
     check_options(read, options)
     listed = {} if options.prices is None else read_prices(options.prices)
-    like = None if options.start is None or read.names_columns else stored_reading(options.start)
+    stored = None if options.start is None else stored_reading(options.start)
+    like = None if read.names_columns else stored
     abstain = "" if options.abstain in (None, "none") else options.abstain
     panel = require_reading(read.open(like, abstain=abstain), read.paths, labels=False)
+    check_scales(stored, panel.reading, panel.file)
     if panel.reading.column("label") is None:
         print_without_labels(console, panel, options)
         return 0

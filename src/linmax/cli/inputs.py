@@ -15,7 +15,7 @@ from linmax.cli.output import print_message
 from linmax.fusion import Fusion, load
 from linmax.panels.panel import Panel
 from linmax.panels.roles.column_role import matches
-from linmax.panels.stored import SCHEMA_NOTE, reading_for
+from linmax.panels.stored import SCHEMA_NOTE, check_scales, reading_for
 from linmax.spec import Learner
 from linmax.streams import Chunk, Schema, StreamError
 from linmax.streams.schema import short_list, short_repr, split_score_column
@@ -219,9 +219,13 @@ def open_for_model(read: ColumnOptions, fusion: Fusion, paths: Sequence[str] | N
     if "votes" not in fusion.needs and not read.attributes and "columns" not in like:
         raise ValueError("the model learns from attributes; name their columns with --attributes")
     if isinstance(read, FilesOptions):
-        return require_reading(read.open(like, needs_label=False), read.paths, labels=False)
-    panel = read.read(paths or [], like=like, needs_label=False)
-    return require_reading(panel, paths or [], labels=False)
+        panel = require_reading(read.open(like, needs_label=False), read.paths, labels=False)
+    else:
+        panel = read.read(paths or [], like=like, needs_label=False)
+        panel = require_reading(panel, paths or [], labels=False)
+    stored = fusion.notes.get(SCHEMA_NOTE)
+    check_scales(stored if isinstance(stored, dict) else None, panel.reading, panel.file)
+    return panel
 
 
 def ignored_columns(panel: Panel) -> list[str]:

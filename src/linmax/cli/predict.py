@@ -113,7 +113,7 @@ def predict(model: Path, read: FilesOptions, options: PredictOptions) -> Summary
     closed = panel.options.is_closed
     print_unknown_classes(summary.unknown_labels, "label", file, str(model), closed=closed)
     for one in panel.warnings:
-        if summary.labelled and one.code in LABEL_WARNINGS:
+        if one.code == "confidence-scale" or (summary.labelled and one.code in LABEL_WARNINGS):
             print_message(one.text)
     if options.max_error is not None:
         threshold = fusion.answer_threshold(options.max_error)

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from linmax.inputs import Triplets
 from linmax.panels.roles.classes import ClassNames
-from linmax.panels.roles.column_role import ColumnRole, Reading
+from linmax.panels.roles.column_role import AS_IN_MODEL, ColumnRole, Reading
 from linmax.panels.roles.profile import strip_missing
-from linmax.panels.roles.wide_scores import ROUNDING
+from linmax.panels.roles.wide_scores import ROUNDING, other_scale
 from linmax.streams.chunk import Chunk
 from linmax.streams.columns import ColumnDecoder, TableBatch, single_chunk, to_numpy
 from linmax.streams.schema import short_repr
@@ -81,7 +81,10 @@ class ChunkBuilder:
         """
         new = {one.name: one for one in roles}
         self.reading.roles[:] = [new.pop(one.name, one) for one in self.reading.roles] + [*new.values()]
-        self.confidences = {one.expert: one.name for one in self.reading.columns("confidence")}
+        self.confidences = {one.expert: one for one in self.reading.columns("confidence")}
+        for expert, one in self.confidences.items():
+            if one.is_per_cent is not None:
+                self.per_cent.setdefault(str(expert), one.is_per_cent)
         self.scores = self.reading.columns("score")
 
     def chunk(self, data: Any, lines: Codes, first: int = 0) -> Chunk:
@@ -148,29 +151,49 @@ class ChunkBuilder:
         item = np.flatnonzero(votes != None) if votes.dtype == object else np.arange(len(votes))  # noqa: E711
         value = np.ones(len(item))
         if expert.name in self.confidences:
-            numbers = self._numbers(data, self.confidences[expert.name], lines)
+            role = self.confidences[expert.name]
+            numbers = self._numbers(data, role.name, lines)
             largest = float(np.nanmax(numbers, initial=0.0))
-            per_cent = self.per_cent.setdefault(
-                expert.name, largest > 1.0 + ROUNDING
-            )  # the first chunk decides
-            name = self.confidences[expert.name]
+            is_more = largest > 1.0 + ROUNDING
+            per_cent = self.per_cent.setdefault(expert.name, is_more)  # the first chunk decides
             self._check_range(
-                name, numbers, 100.0 if per_cent else 1.0, lines, f"how sure {expert.expert} is"
+                role, numbers, 100.0 if per_cent else 1.0, lines, f"how sure {expert.expert} is"
             )
             numbers = numbers / 100.0 if per_cent else numbers
             known = numbers[~np.isnan(numbers)]
             value = np.where(np.isnan(numbers), known.mean() if len(known) else 1.0, numbers)[item]
         return item, str(expert.expert), votes[item], value
 
-    def _check_range(self, name: str, numbers: Floats, high: float, lines: Codes, meaning: str) -> None:
+    def check_scales(self, data: Any, lines: Codes, file: str) -> None:
+        """Refuse confidences from 0 to 1 in the first rows of a further file, if they were per cent before.
+
+        Parameters
+        ----------
+        data : pyarrow.Table
+            The rows.
+        lines : ndarray of int64
+            The line or row of each.
+        file : str
+            The name of the file.
+        """
+        for expert, role in self.confidences.items():
+            if self.per_cent.get(str(expert)):
+                largest = float(np.nanmax(self._numbers(data, role.name, lines), initial=0.0))
+                if 0.0 < largest <= 1.0 + ROUNDING:
+                    raise other_scale(role._replace(is_per_cent=True), largest, file)
+
+    def _check_range(
+        self, role: ColumnRole, numbers: Floats, high: float, lines: Codes, meaning: str
+    ) -> None:
         """Raise an error if a number is below 0 or above another, unlike those by which a column is read."""
         outside = np.flatnonzero((numbers < 0.0) | (numbers > high * (1.0 + ROUNDING)))
         if len(outside):
             first = outside[0]
             raise self.decoder.error(
                 lines[first],
-                f"{short_repr(name)} is {numbers[first]:.9g}, and is read as {meaning}, from 0 to {high:g};"
-                " write all of its numbers in the same way",
+                f"{short_repr(role.name)} is {numbers[first]:.9g}, and is read as {meaning}, from 0 to"
+                f" {high:g}{f', {role.reason}' * (role.reason == AS_IN_MODEL)}; write all of its numbers in"
+                " the same way",
             )
 
     def _score_parts(self, data: Any, lines: Codes) -> list[tuple[Any, ...]]:
@@ -184,7 +207,7 @@ class ChunkBuilder:
                 item = np.flatnonzero(~np.isnan(numbers))
                 label = self.classes.find(one.label)
                 if one.is_probability:
-                    self._check_range(one.name, numbers, 1.0, lines, f"probabilities of class {label}")
+                    self._check_range(one, numbers, 1.0, lines, f"probabilities of class {label}")
                     numbers = np.minimum(numbers, 1.0)
                 parts.append((item, expert, _filled(label, len(item)), numbers[item]))
                 if (

@@ -8,6 +8,7 @@ from linmax.fusion import Fusion
 from linmax.panels.roles import names
 from linmax.panels.roles.classes import ClassNames
 from linmax.panels.roles.column_role import (
+    AS_IN_MODEL,
     ColumnRole,
     PanelOptions,
     ProfiledTable,
@@ -15,7 +16,9 @@ from linmax.panels.roles.column_role import (
     select_columns,
 )
 from linmax.panels.roles.profile import MISSING, ColumnProfile
+from linmax.panels.roles.wide_scores import is_per_cent, other_scale
 from linmax.streams.schema import StreamError, missing_column, short_list
+from linmax.validation import DataWarning
 
 VERSION = 1
 SCHEMA_NOTE = "schema"
@@ -70,6 +73,7 @@ def store_reading(reading: Reading, classes: ClassNames) -> dict[str, Any]:
         "columns": [
             {"column": one.name, "role": one.role, "expert": one.expert, "class": one.label}
             | ({"probability": True} if one.is_probability else {})
+            | ({} if one.is_per_cent is None else {"per_cent": one.is_per_cent})
             for one in reading.roles
             if one.role not in ("ignored", "time")
         ],
@@ -106,10 +110,11 @@ def restore_reading(stored: dict[str, Any], table: ProfiledTable) -> tuple[Readi
             str(one["column"]): ColumnRole(
                 str(one["column"]),
                 str(one["role"]),
-                "as in the model",
+                AS_IN_MODEL,
                 one["expert"],
                 one["class"],
                 one.get("probability") is True,
+                one.get("per_cent"),
             )
             for one in stored["columns"]
         }
@@ -142,7 +147,54 @@ def restore_reading(stored: dict[str, Any], table: ProfiledTable) -> tuple[Readi
             f" {short_list(columns)}, so rename them, or name their roles with --experts, --id and --label"
         )
     roles = [known.get(name) or ColumnRole(name, "ignored", "the model does not know it") for name in columns]
-    return Reading(shape, roles), classes
+    reading = Reading(shape, roles)
+    _restore_scales(reading, profiles, file)
+    return reading, classes
+
+
+def _restore_scales(reading: Reading, profiles: dict[str, ColumnProfile], file: str) -> None:
+    """Refuse confidences from 0 to 1 if the model learned per cent; note if it does not say what it learned.
+
+    Those above 1, if it learned from 0 to 1, are refused where they are.
+    """
+    unknown = []
+    for place, one in enumerate(reading.roles):
+        if one.role != "confidence":
+            continue
+        found = is_per_cent(profiles[one.name])
+        if one.is_per_cent and found is False:
+            raise other_scale(one, profiles[one.name].high, file)
+        if one.is_per_cent is None and found is not None:
+            reading.roles[place] = one._replace(is_per_cent=found)
+            unknown.append(f"{one.name} from 0 to {100 if found else 1}")
+    if unknown:
+        reading.warnings.append(
+            DataWarning(
+                "confidence-scale", "note",
+                f"the model does not say whether its confidences were from 0 to 1 or from 0 to 100; this file"
+                f" has {short_list(unknown, 3)}, so check that the file that it learned had the same",
+            )
+        )  # fmt: skip
+
+
+def check_scales(stored: dict[str, Any] | None, reading: Reading, file: str) -> None:
+    """Refuse a file whose confidences have another scale than those that a model learned from.
+
+    Parameters
+    ----------
+    stored : dict or None
+        What `store_reading` returned for the file that the model learned; None if it does not say.
+    reading : Reading
+        How the other file is read.
+    file : str
+        Its name, for the message.
+    """
+    columns = [one for one in (stored or {}).get("columns", ()) if isinstance(one, dict)]
+    known = {one["column"]: one["per_cent"] for one in columns if "column" in one and "per_cent" in one}
+    for one in reading.columns("confidence"):
+        scale = known.get(one.name)
+        if scale is not None and one.is_per_cent is not None and scale != one.is_per_cent:
+            raise other_scale(one._replace(is_per_cent=scale), None, file)
 
 
 def reading_by_name(known: dict[str, Any], table: ProfiledTable) -> tuple[Reading, ClassNames]:

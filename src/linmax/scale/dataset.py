@@ -162,9 +162,8 @@ class RowReader:
         finally:
             table.close()
         columns = list(dict.fromkeys((*raw.data.column_names, *head.table.column_names)))
-        for name in named:
-            if name not in columns:
-                raise missing_column(partition.name, name, columns)
+        if lacking := [name for name in named if name not in columns]:
+            raise missing_column(partition.name, lacking[0], columns)
         ignore = (*options.ignore, *(name for name in named if name in raw.data.column_names))
         panel = panel_of(raw, replace(options, ignore=ignore))
         if panel.reading.problem is not None:
@@ -206,7 +205,7 @@ class RowReader:
         Raises
         ------
         StreamError
-            If it cannot be read, or lacks a column; the sentence names the partition.
+            If it cannot be read, lacks a column, or has another scale; the sentence names the partition.
         """
         try:
             table = _open(partition, rows, self.encoding, (*self.by, self.time))
@@ -214,8 +213,11 @@ class RowReader:
             return
         try:
             table.columns.check_readable(self.types.names)
-            for batch in table.batches({*self.types.names, *self.by, str(self.time)}):
-                yield self._table(batch, partition, labels)
+            for number, batch in enumerate(table.batches({*self.types.names, *self.by, str(self.time)})):
+                found = self._table(batch, partition, labels)
+                if not number:
+                    self.builder.check_scales(found, batch.lines, partition.name)
+                yield found
         finally:
             table.close()
 
@@ -300,11 +302,8 @@ class RowReader:
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> RowReader:
         """Return the reader that `as_json` was called on."""
-        probabilities = stored.get("probabilities", ())
-        roles = [
-            ColumnRole(name, role, "", expert, label, name in probabilities)
-            for name, role, expert, label in stored["roles"]
-        ]
+        sure = stored.get("probabilities", ())
+        roles = [ColumnRole(a, role, "", who, of, a in sure) for a, role, who, of in stored["roles"]]
         missing = tuple(stored["missing"])
         classes = ClassNames(stored["classes"], (), missing)
         classes.abstaining = frozenset(stored["abstaining"])
@@ -379,8 +378,8 @@ def _with_values(table: Any, partition: Partition) -> Any:
 
 def _plain_type(kind: Any) -> Any:
     """Return the type in which a column of votes, labels or attributes is stored."""
-    found = {"text": pa.string(), "true/false": pa.bool_(), "": pa.string()}.get(label_kind(kind))
-    return found if found is not None else pa.int64() if pa.types.is_integer(kind) else pa.float64()
+    whole = pa.int64() if pa.types.is_integer(kind) else pa.float64()
+    return {"text": pa.string(), "true/false": pa.bool_(), "": pa.string()}.get(label_kind(kind), whole)
 
 
 def _time_type(column: Any, name: str, partition: Partition) -> Any:

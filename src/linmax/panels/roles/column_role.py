@@ -15,6 +15,8 @@ from linmax.validation import DataWarning
 
 LISTS = ("experts", "attributes", "ignore", "classes", "missing")
 """The options that have several values."""
+AS_IN_MODEL = "as in the model"
+"""The reason of a role that a model has stored."""
 
 
 @dataclass(frozen=True)
@@ -187,6 +189,8 @@ class ColumnRole(NamedTuple):
         The class that it is a score for.
     is_probability : bool
         Whether it is a probability, from 0 to 1, and the other one of two classes has the rest.
+    is_per_cent : bool or None
+        Whether its confidences are from 0 to 100, not from 0 to 1; None if nothing is known of it.
     """
 
     name: str
@@ -195,6 +199,7 @@ class ColumnRole(NamedTuple):
     expert: str | None = None
     label: str | None = None
     is_probability: bool = False
+    is_per_cent: bool | None = None
 
 
 @dataclass(frozen=True)

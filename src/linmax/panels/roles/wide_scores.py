@@ -15,7 +15,7 @@ from linmax.panels.roles.classes import ClassNames
 from linmax.panels.roles.column_role import ColumnRole
 from linmax.panels.roles.evidence import Evidence
 from linmax.panels.roles.profile import ColumnProfile
-from linmax.streams.schema import short_list, short_repr
+from linmax.streams.schema import StreamError, short_list, short_repr
 from linmax.validation import DataWarning
 
 Split = tuple[str, str]
@@ -219,7 +219,8 @@ def find_confidences(
         cell = spoiled_by(one, 0.0, largest + ROUNDING)
         is_number = one.type in ("number", "integer") and one.low is not None and one.high is not None
         if cell is None and is_number and (one.low or 0.0) >= 0.0 and (one.high or 0.0) <= 100.0:
-            roles.append(ColumnRole(one.name, "confidence", f"goes with {expert}", expert))
+            role = ColumnRole(one.name, "confidence", f"goes with {expert}", expert)
+            roles.append(role._replace(is_per_cent=is_per_cent(one)))
             continue
         warnings.append(
             DataWarning(
@@ -230,6 +231,37 @@ def find_confidences(
             )
         )  # fmt: skip
     return roles, warnings
+
+
+def is_per_cent(one: ColumnProfile) -> bool | None:
+    """Return whether the confidences in a column are from 0 to 100, not from 0 to 1; None if all are 0.
+
+    Parameters
+    ----------
+    one : ColumnProfile
+        The column.
+    """
+    return one.high > 1.0 + ROUNDING if one.high else None
+
+
+def other_scale(one: ColumnRole, high: float | None, file: str) -> StreamError:
+    """Return the error of confidences in a file that have another scale than those that were learned.
+
+    Parameters
+    ----------
+    one : ColumnRole
+        The column, with the scale that was learned.
+    high : float or None
+        The largest number in the file, if it is known.
+    file : str
+        The file.
+    """
+    most = "other numbers" if high is None else f"numbers up to {high:.9g}"
+    learned, fix = (100, "multiply them by 100") if one.is_per_cent else (1, "divide them by 100")
+    return StreamError(
+        f"{file}: {short_repr(one.name)} has {most}, and the model learned from confidences from 0 to"
+        f" {learned} there; {fix}"
+    )
 
 
 def spoiled_probabilities(
