@@ -89,3 +89,26 @@ def test_the_first_rows_of_a_learned_file_are_not_new(rows: int, tmp_path: Path)
     found = fuse(shorter, "--from", model, learner=())
     assert found.exit_code == 2
     assert f"not the file of which 300 rows were learned before: it has {rows} rows" in found.stderr
+
+
+@pytest.mark.parametrize("first", ["bug", "Bug"])
+def test_labels_of_later_rows_that_are_spelled_otherwise_are_counted(
+    first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    truth = [("fix", "bug")[t % 2] if t < 200 or t % 3 else ("fix", "BUG")[t % 2] for t in range(300)]
+    truth[1] = first  # two spellings in the first rows are two classes, and noted before
+    votes = [("fix", "bug")[t % 2] if t % 3 else "bug" for t in range(300)]
+    file = tmp_path / "votes.csv"
+    file.write_text("ann,bob,truth\n" + "".join(f"{a},fix,{y}\n" for a, y in zip(votes, truth, strict=True)))
+    assert "label-spelling" in [one["code"] for one in told(file)["warnings"]]
+    monkeypatch.setattr(panel_module, "CHUNK_SIZE", 100)
+    monkeypatch.setattr(panel_module, "MAX_BYTES", 10)
+    texts = [one["text"] for one in told(file)["warnings"] if one["code"] == "label-spelling"]
+    if first == "bug":
+        (text,) = texts
+        assert text.startswith("17 labels are spelled unlike those of the first rows ('BUG' for 'bug')")
+        assert "so spell them alike, or pass --ignore-case" in text
+    else:
+        assert ["differ by case or whitespace only" in text for text in texts] == [True]
+    codes = [one["code"] for one in told(file, "--ignore-case")["warnings"]]
+    assert "label-spelling" not in codes

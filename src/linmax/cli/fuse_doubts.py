@@ -38,9 +38,8 @@ def find_late_doubts(panel: Panel, audit: Audit, fusion: Fusion, ids: RepeatedId
         *_find_unvoted_labels(panel, audit, fusion),
         *([] if several is None else [several]),
         *_find_repeated_ids(panel, ids.count()),
-        *panel.late_warnings(),
     ]
-    return [one for one in found if (one.code, one.severity) not in known]
+    return [one for one in found if (one.code, one.severity) not in known] + panel.late_warnings()
 
 
 def _find_repeated_ids(panel: Panel, repeated: int) -> list[DataWarning]:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from linmax.inputs import Triplets
+from linmax.panels.late_spelling import LateSpelling, as_dictionary
 from linmax.panels.roles.classes import ClassNames
 from linmax.panels.roles.column_role import AS_IN_MODEL, ColumnRole, Reading
 from linmax.panels.roles.profile import strip_missing
@@ -48,6 +49,8 @@ class ChunkBuilder:
     repeated, conflicting, nameless : int
         Votes of an expert on an item on which it had voted before, of which the last is used; items with
         two different labels, of which none is used; and votes without an expert or an item.
+    spelling : LateSpelling or None
+        Counts labels that are spelled unlike the classes; None, as by default, if nobody does.
     """
 
     def __init__(
@@ -69,6 +72,7 @@ class ChunkBuilder:
         self.decoder = ColumnDecoder(file, unit, text=True, ignore_case=False)
         self.repeated = self.conflicting = self.nameless = 0
         self.per_cent: dict[str, bool] = {}
+        self.spelling: LateSpelling | None = None
         self.add_roles([])
 
     def add_roles(self, roles: list[ColumnRole]) -> None:
@@ -129,7 +133,10 @@ class ChunkBuilder:
         return encoded if pa.types.is_string(encoded.dictionary.type) else encoded.dictionary_decode()
 
     def _labels(self, column: Any) -> Any:
-        encoded = self.label_classes.encode(_labels(column), keep=self.keep_labels)
+        plain = as_dictionary(_labels(column))
+        if self.spelling is not None and pa.types.is_dictionary(plain.type):
+            self.spelling.add(plain, self.label_classes)
+        encoded = self.label_classes.encode(plain, keep=self.keep_labels)
         if not self.classes.are_integers:
             return encoded
         return self._whole_labels(encoded.dictionary.to_pylist(), _indices(encoded))

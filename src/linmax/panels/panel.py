@@ -15,6 +15,7 @@ from linmax.panels.folder import check_alike, list_tables
 from linmax.panels.join import join_tables
 from linmax.panels.keys import Join
 from linmax.panels.late_columns import LateColumns, empty_columns
+from linmax.panels.late_spelling import LateSpelling
 from linmax.panels.panel_warnings import table_warnings, vote_warnings
 from linmax.panels.roles.classes import MIN_LABELS, ClassNames, ignore_case
 from linmax.panels.roles.column_role import PanelOptions, ProfiledTable, Reading, as_dict
@@ -58,8 +59,8 @@ class Panel:
         Whether these are all items of the files.
     opened : Stream or None
         All items, if the file is too large or is standard input; `chunk` has the first of them then.
-    late : LateColumns or None
-        What its later rows have in columns without values in the first ones.
+    late : tuple of LateColumns and LateSpelling
+        What its later rows have told of its columns and labels; empty if all rows are in memory.
     given : PanelOptions
         What the user said; `options` has the names of columns as they are in the joined table.
 
@@ -84,7 +85,7 @@ class Panel:
     chunk: Chunk | None = None
     complete: bool = True
     opened: Stream | None = field(default=None, repr=False)
-    late: LateColumns | None = field(default=None, repr=False)
+    late: tuple[LateColumns | LateSpelling, ...] = field(default=(), repr=False)
     given: PanelOptions = field(default_factory=PanelOptions, repr=False)
 
     @property
@@ -133,8 +134,8 @@ class Panel:
             self.opened.close()
 
     def late_warnings(self) -> list[DataWarning]:
-        """Return what the rows of a stream that were read so far have told of its columns."""
-        return [] if self.late is None else self.late.warnings()
+        """Return what the rows of a stream that were read so far have told of its columns and labels."""
+        return [warning for one in self.late for warning in one.warnings()]
 
     def vote_counts(self) -> Counter[Any]:
         """Return all different votes as they are written, and how often each is in the rows looked at."""
@@ -308,7 +309,7 @@ def _open_large(path: Any, labels: RawTable | None, options: PanelOptions) -> Pa
             panel.opened = head.stream(
                 panel.reading, panel.classes, panel.schema, options, joined.labels, empty
             )
-            panel.late = head.late
+            panel.late = head.late, head.spelling
         return panel
     except BaseException:
         head.close()

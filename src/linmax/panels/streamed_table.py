@@ -14,6 +14,7 @@ from linmax.panels.build import ChunkBuilder
 from linmax.panels.formats.records import check_number_of_columns, records_table
 from linmax.panels.joined_labels import LabelColumn
 from linmax.panels.late_columns import MIN_CELLS, LateColumns
+from linmax.panels.late_spelling import LateSpelling
 from linmax.panels.roles.classes import ClassNames
 from linmax.panels.roles.column_role import ColumnRole, PanelOptions, Reading, matches, profile_table
 from linmax.panels.roles.table_layout import name_voters
@@ -56,12 +57,15 @@ class StreamedTable:
         What these decide on the columns of all rows.
     late : LateColumns
         What later rows have in columns without values in the first ones; `stream` sets it.
+    spelling : LateSpelling
+        The labels of later rows that are spelled unlike those of the first ones.
     """
 
     late: LateColumns
 
     def __init__(self, path: Any, rows: int, encoding: str = "", keep: tuple[str, ...] = ()) -> None:
         self.source = ByteSource(path, encoding=encoding)
+        self.spelling = LateSpelling()
         format = detect_format(self.source)
         if format == "JSONL":
             self.reader: Any = _JsonRecords(self.source, rows)
@@ -149,6 +153,8 @@ class StreamedTable:
             keep_labels=True,
             missing=options.missing,
         )
+        if not options.ignore_case and options.known_classes is None:
+            builder.spelling = self.spelling
         return Stream(self.source, schema, self._wide_chunks(batches, builder, options), self.reader.num_rows)
 
     def _wide_chunks(
