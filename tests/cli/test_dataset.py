@@ -169,3 +169,23 @@ def test_options_of_predict_that_do_not_fit_are_refused(data: Path, tmp_path: Pa
     run("fuse", data, *LEARN, "--save", tmp_path / "models")
     words = ("--output", tmp_path / "out", "--by", "when")
     assert "are by 'customer' (got --by when)" in refused("predict", tmp_path / "models", data, *words)
+
+
+@pytest.mark.parametrize("every", [5, 500])
+def test_votes_that_are_never_a_label_are_counted_over_all_keys(every: int, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    for part in range(2):
+        table = rows(300, 4, seed=part)
+        table["e0"] = ["REFUSED" if t % every == 0 else vote for t, vote in enumerate(table["e0"])]
+        write_part(data / f"part-{part}.csv", table)
+    notes = values("fuse", data, *LEARN, "--save", tmp_path / "models")["notes"]
+    if every == 5:
+        assert notes == [
+            "120 votes (5%) are for 'REFUSED', never a label; they count as classes: if they abstain, pass"
+            " --missing REFUSED"
+        ]
+    else:
+        assert not notes
+    again = values("fuse", data, *LEARN, "--save", tmp_path / "other", "--missing", "REFUSED")
+    assert not again["notes"]

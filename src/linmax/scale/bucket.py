@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +25,9 @@ from linmax.scale.dataset import KEY, ROW, RowReader
 from linmax.scale.split import ROW_BITS, ROW_MASK, random_numbers, read_bucket, read_sample, sort_rows
 from linmax.scale.store import STORED, read_columns, write_models
 from linmax.streams import Chunk
+
+MAX_UNLABELLED = 1000
+"""Different votes of a bucket for what is never a label that are reported."""
 
 
 class BucketJob(NamedTuple):
@@ -93,13 +97,22 @@ class BucketResult(NamedTuple):
         The keys with an error, and a sentence on each.
     sorted : int
         The rows of this run whose key has learned rows that are sorted by label.
+    votes : int
+        The votes of this run.
+    unlabelled : dict of str to int
+        The most frequent votes of this run for what is no label of any key of the bucket.
+    labels : frozenset of str
+        The labels of the keys that have learned.
     """
 
     keys: int
     items: int
     behind: int | None
     errors: list[tuple[str, str]]
-    sorted: int = 0
+    sorted: int
+    votes: int
+    unlabelled: dict[str, int]
+    labels: frozenset[str]
 
 
 def learn_bucket(job: BucketJob, plan: KeyedPlan) -> BucketResult:
@@ -116,6 +129,7 @@ def learn_bucket(job: BucketJob, plan: KeyedPlan) -> BucketResult:
     reader, prior = RowReader.from_json(plan.reader), None if plan.prior is None else from_bytes(plan.prior)
     table = read_bucket([plan.paths[i] for i in sorted(plan.paths)], job.bucket, plan.buckets)
     items = in_order = 0
+    votes, labels = Counter[str](), set(map(str, plan.reader["classes"]))
     if table is not None:
         table, keys, starts = sort_rows(_new_rows(table, stored, job.learned, plan))
         whole = _whole_chunk(reader, table)
@@ -130,10 +144,16 @@ def learn_bucket(job: BucketJob, plan: KeyedPlan) -> BucketResult:
             stored[key] = state.row()
             items += stop - start
             in_order += (stop - start) * state.sorted
+            votes.update(state.votes)
+            labels.update(state.labels)
     write_models(Path(job.target), list(stored.values()))
     errors = [(key, row["error"]) for key, row in stored.items() if row["error"] is not None]
     behind = min((row["behind"] for row in stored.values() if row["behind"] is not None), default=None)
-    return BucketResult(len(stored), items, behind, errors, in_order)
+    unlabelled = Counter({name: count for name, count in votes.items() if name not in labels})
+    return BucketResult(
+        len(stored), items, behind, errors, in_order, votes.total(),
+        dict(unlabelled.most_common(MAX_UNLABELLED)), frozenset(labels),
+    )  # fmt: skip
 
 
 def learn_prior(target: str, paths: list[str], limit: int, plan: KeyedPlan) -> None:
@@ -235,7 +255,7 @@ class _KeyState:
         self, key: str, before: dict[str, Any] | None, plan: KeyedPlan, prior: Fusion | None
     ) -> None:
         self.key, self.items, self.novel, self.sorted = key, 0, 0, False
-        self.counts, self.labels = MistakeCounts(), dict[str, int]()
+        self.counts, self.labels, self.votes = MistakeCounts(), dict[str, int](), dict[str, int]()
         if before is not None and before["model"] is not None:
             self.fusion = from_bytes(before["model"], f"the model of {key!r}")
             self.items, self.novel = before["items"], before["novel"]
@@ -258,13 +278,15 @@ class _KeyState:
         codes = self.fusion.learn_batch(batch).codes
         truth = batch.labels
         self.sorted = label_order(truth[truth >= 0]).sorted
-        self.counts.add(voted_classes(batch), truth, batch.known, codes, batch.classes_seen)
+        voted = voted_classes(batch)
+        self.counts.add(voted, truth, batch.known, codes, batch.classes_seen)
         self.items += chunk.items
         self.novel += int((truth >= batch.known).sum())
         names = self.fusion.classes
-        for code, count in enumerate(np.bincount(truth[truth >= 0], minlength=len(names)).tolist()):
-            if count:
-                self.labels[str(names[code])] = self.labels.get(str(names[code]), 0) + count
+        for own, found in ((self.labels, truth), (self.votes, voted)):
+            for code, count in enumerate(np.bincount(found[(found >= 0) & (found < len(names))]).tolist()):
+                if count:
+                    own[str(names[code])] = own.get(str(names[code]), 0) + count
 
     def row(self) -> dict[str, Any]:
         """Return what is stored."""

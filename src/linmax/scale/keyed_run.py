@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shlex
 import shutil
 from collections import Counter
 from collections.abc import Callable
@@ -12,15 +13,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from linmax.scale.bucket import BucketJob, KeyedPlan, learn_bucket, learn_prior
+from linmax.scale.bucket import BucketJob, BucketResult, KeyedPlan, learn_bucket, learn_prior
 from linmax.scale.dataset import describe_key, key_columns
 from linmax.scale.engine import Engine, WorkerError, gather_all
 from linmax.scale.partition import Partition
 from linmax.scale.split import SplitJob, split_partition
 from linmax.scale.store import PRIOR, write_manifest, write_results
 from linmax.streams import StreamError
+from linmax.streams.schema import short_list, short_repr
 
 OnProgress = Callable[[str, int, int], None]
+MIN_UNLABELLED = 0.01
+"""The smallest share of votes for what is never a label that is noted."""
 MAX_SORTED = 0.2
 """The largest share of items of keys whose rows are sorted by label; a few rows are by chance."""
 
@@ -223,6 +227,7 @@ class KeyedRun:
                 f"{in_order:,} of {self.items:,} items are of keys whose rows are sorted by label, so their"
                 " figures mean little; shuffle the rows, or order them by time"
             )
+        self.notes += _unlabelled_votes(learned)
         self._finish()
 
     def _with_prior(self, plan: KeyedPlan) -> KeyedPlan:
@@ -263,6 +268,23 @@ class KeyedRun:
         for path in self.folder.glob("models-*.parquet"):
             if path.name not in kept:
                 path.unlink(missing_ok=True)
+
+
+def _unlabelled_votes(results: list[BucketResult]) -> list[str]:
+    """Return a note on votes for what is never a label, such as refusals: they count as classes."""
+    labels = frozenset[str]().union(*(one.labels for one in results))
+    found = Counter[str]()
+    for one in results:
+        found.update({name: count for name, count in one.unlabelled.items() if name not in labels})
+    share = found.total() / max(1, sum(one.votes for one in results))
+    if share < MIN_UNLABELLED:
+        return []
+    most = [name for name, _ in found.most_common(4)]
+    shown = short_list(map(short_repr, most), 3)
+    return [
+        f"{found.total():,} votes ({share:.0%}) are for {shown}, never a label; they count as classes: if"
+        f" they abstain, pass --missing {shlex.quote(most[0])}"
+    ]
 
 
 def _place(entry: dict[str, Any]) -> str:
