@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import io
+import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -120,3 +122,21 @@ def test_a_column_that_only_later_rows_cannot_be_read_of_is_refused(monkeypatch:
     panel = on_stdin(pa.table({**TEXTS, "m0": pa.array(votes, pa.binary())}), monkeypatch)
     with pytest.raises(StreamError, match="rows 26 to 50: 'm0' of type binary cannot be read as string, as"):
         list(panel.stream())
+
+
+def test_nan_in_lines_of_json_is_a_missing_vote_as_in_smaller_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"id": t, "ann": t % 2, "bob": t % 3 % 2, "truth": t % 2} for t in range(90)]
+    text = "".join(json.dumps({**row, "ann": math.nan} if row["id"] % 9 == 4 else row) + "\n" for row in rows)
+    assert "NaN" in text
+    path = tmp_path / "votes.jsonl"
+    path.write_text(text)
+    whole = read_panel([path])
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    monkeypatch.setattr(panel_module, "CHUNK_SIZE", 25)
+    panel = read_panel(["-"])
+    assert roles_of(panel) == roles_of(whole)
+    assert whole.chunk is not None
+    assert concat_chunks(list(panel.stream())).vote_dicts() == whole.chunk.vote_dicts()
+    assert "ann" not in whole.chunk.vote_dict(4)

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from linmax.panels.build import ChunkBuilder
+from linmax.panels.formats.json_tables import CONSTANTS
 from linmax.panels.formats.records import check_number_of_columns, records_table
 from linmax.panels.joined_labels import LabelColumn
 from linmax.panels.late_columns import MIN_CELLS, LateColumns
@@ -211,7 +212,7 @@ class _JsonRecords:
     def __init__(self, source: ByteSource, rows: int) -> None:
         self.roles: dict[str, Any] = {}
         self._name = source.name
-        self._parts = JsonLinesReader(source).rows(rows)
+        self._parts = JsonLinesReader(source, CONSTANTS).rows(rows)
         self._head = self._table(next(self._parts))
         self.arrow_schema = self._head.table.schema
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -38,6 +38,8 @@ class JsonLinesReader:
     ----------
     source : ByteSource
         The file.
+    constants : mapping, optional
+        What NaN, Infinity and -Infinity stand for; without it they are refused.
 
     Attributes
     ----------
@@ -49,10 +51,11 @@ class JsonLinesReader:
         Whether the votes of an item are in an object of their own, as {"votes": {expert: vote}}.
     """
 
-    def __init__(self, source: ByteSource) -> None:
+    def __init__(self, source: ByteSource, constants: Mapping[str, Any] | None = None) -> None:
         self.name = source.name
+        constant = _refuse_constant if constants is None else constants.__getitem__
         # json.loads would construct a decoder for every line
-        self._decoder = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=_refuse_constant)
+        self._decoder = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=constant)
         self._blocks = text_blocks(source)
         self._first_block = next((block for block in self._blocks if block.data.strip()), TextBlock(b"", 1))
         self.sample = [row for _, row in islice(self._parse_block(self._first_block), SAMPLE_SIZE)]

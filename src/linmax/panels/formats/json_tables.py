@@ -23,6 +23,7 @@ from linmax.streams.schema import UNNAMED, StreamError, short_list, short_repr
 from linmax.streams.source import ByteSource, text_blocks
 
 CONSTANTS = {"NaN": None, "Infinity": float("inf"), "-Infinity": float("-inf")}
+"""What JSON does not have, and Python and JavaScript write: NaN is a missing value."""
 DECODER = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=CONSTANTS.__getitem__)
 MANY_KEYS = 50  # an object with so many plain values is a column, not a record
 MAX_INDEX_DEPTH = 3  # of objects around the records
