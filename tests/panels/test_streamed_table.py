@@ -230,3 +230,23 @@ def test_decimal_commas_of_a_large_file_are_read(tmp_path, streamed):
         votes = concat_chunks(list(stream)).vote_dicts()
     scores = [score for one in votes for score in one["m0"].values()]
     assert scores == [*((50 + i % 49) / 100 for i in range(59)), 1.0]
+
+
+def test_names_that_repeat_in_the_header_are_numbered_as_in_smaller_files(tmp_path, streamed):
+    path = tmp_path / "repeated.csv"
+    path.write_bytes(as_csv(panel_columns()).replace(b"m1,", b"m0,", 1))
+    panel, whole = read_panel([path]), read_panel([io.BytesIO(path.read_bytes())])
+    assert (panel.complete, whole.complete) == (False, True)
+    assert roles_of(panel) == roles_of(whole)
+    assert list(roles_of(panel)) == ["m0", "m0.2", "m2", "label"]
+    for one in (panel, whole):
+        assert "several columns are named m0: the second is m0.2" in [note.text for note in one.warnings]
+    with panel.stream() as stream:
+        assert concat_chunks(list(stream)).vote_dicts() == whole.chunk.vote_dicts()
+
+
+def test_a_first_row_of_data_that_repeats_a_value_is_refused_in_large_files(tmp_path, streamed):
+    path = tmp_path / "data.csv"
+    path.write_text("x0,bug,bug,bug\nx1,bug,fix,fix\nx2,bug,bug,bug\n")
+    with pytest.raises(StreamError, match="repeats 'bug' and looks like data, not like names of columns"):
+        read_panel([path])

@@ -13,6 +13,7 @@ import pyarrow as pa
 from linmax.panels.build import ChunkBuilder
 from linmax.panels.formats.json_tables import CONSTANTS
 from linmax.panels.formats.records import check_number_of_columns, records_table
+from linmax.panels.formats.text_tables import check_header
 from linmax.panels.joined_labels import LabelColumn
 from linmax.panels.late_columns import MIN_CELLS, LateColumns
 from linmax.panels.late_spelling import LateSpelling
@@ -24,6 +25,7 @@ from linmax.panels.streamed_columns import StreamedColumns
 from linmax.panels.table import RawTable, encoding_notes
 from linmax.streams import Chunk, Schema, Stream, StreamError
 from linmax.streams.columns import ColumnDecoder, TableBatch
+from linmax.streams.csv import CsvReader
 from linmax.streams.formats import detect_format
 from linmax.streams.json_lines import JsonLinesReader, JsonRows
 from linmax.streams.long_format import LongFormatReader
@@ -56,6 +58,8 @@ class StreamedTable:
         The first rows.
     columns : StreamedColumns
         What these decide on the columns of all rows.
+    header_notes : list of str
+        What a user should know about the names of the columns of a text.
     late : LateColumns
         What later rows have in columns without values in the first ones; `stream` sets it.
     spelling : LateSpelling
@@ -70,6 +74,8 @@ class StreamedTable:
         format = detect_format(self.source)
         if format == "JSONL":
             self.reader: Any = _JsonRecords(self.source, rows)
+        elif format in ("CSV", "TSV"):
+            self.reader = CsvReader(self.source, format, repeated="number")
         elif format in TABLE_READERS:
             self.reader = TABLE_READERS[format](self.source)
         else:
@@ -80,12 +86,14 @@ class StreamedTable:
         if head is None or not len(head.lines):
             raise EmptyTableError(f"{self.source.name} has no rows; it needs at least one below the header")
         self._head = head
+        is_text = isinstance(self.reader, CsvReader)
+        self.header_notes = check_header(self.reader, head.table, self.source.name) if is_text else []
         data = self.columns.start(head.table)
         table = RawTable(
             self.source.name, format, self.source.compression, data, head.lines,
             "line" if self.reader.unit == "line" else "row",
-            (*encoding_notes(self.source, data, encoding), *self.columns.notes), False, None,
-            dict(self.reader.roles),
+            (*self.header_notes, *encoding_notes(self.source, data, encoding), *self.columns.notes),
+            False, None, dict(self.reader.roles),
         )  # fmt: skip
         named = name_voters(table)
         self.columns.name_voters(named.data.schema)

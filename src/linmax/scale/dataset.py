@@ -181,7 +181,8 @@ class RowReader:
             kept = head.table if time in head.table.column_names else raw.data
             fields.append(pa.field(TIME, _time_type(single_chunk(kept.column(time)), time, partition)))
         fields += [pa.field(name, _plain_type(raw.data.schema.field(name).type)) for name in used]
-        doubts = [one.text for one in panel.warnings if one.severity == "grave"] + table.columns.lost
+        doubts = [one.text for one in panel.warnings if one.severity == "grave"]
+        doubts += table.header_notes + table.columns.lost
         doubts += empty_column_doubts(panel.reading, panel.profiles, panel.options)
         return cls(builder, pa.schema(fields), by, time, options.encoding, tuple(doubts))
 

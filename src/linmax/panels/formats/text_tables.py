@@ -55,7 +55,7 @@ def read_csv(source: ByteSource, format: str, limit: ReadLimit, *, header: bool)
     is_ruled = header and reader.delimiter == b"|" and _is_rule(data)
     if is_ruled:
         data, places = _without_borders(data.slice(1)), places[1:]
-    notes = _check_header(reader, data, source.name) if header else []
+    notes = check_header(reader, data, source.name) if header else []
     notes += ["this is a table of Markdown"] * is_ruled
     data = data.combine_chunks()
     if reader.delimiter != b",":
@@ -175,8 +175,18 @@ def _is_decimal(column: Any) -> bool:
     return pc.any(pc.match_substring_regex(others, r"\d")).as_py() is not True
 
 
-def _check_header(reader: CsvReader, data: Any, file: str) -> list[str]:
-    """Return notes on the header; refuse one that is a row of data."""
+def check_header(reader: CsvReader, data: Any, file: str) -> list[str]:
+    """Return notes on the header; refuse one that is a row of data.
+
+    Parameters
+    ----------
+    reader : CsvReader
+        What has read it, and numbers names that repeat.
+    data : pyarrow.Table
+        The first rows below it.
+    file : str
+        Name of the file, for messages.
+    """
     head = data.slice(0, HEADER_ROWS)
     repeated = reader.repeated_names
     like_data = 0
