@@ -340,3 +340,18 @@ def test_the_best_expert_is_judged_where_it_votes(tmp_path: Path) -> None:
     best = found["best expert"]
     assert (best["detail"], best["trials"], best["mistakes"], best["accuracy"]) == ("ann", 60, 0, 1.0)
     assert "best expert: ann (of 60" in " ".join(run("compare", path, "Winnow(1.2)").output.split())
+
+
+@pytest.mark.parametrize("width", [80, 60, 50, 40, 30])
+def test_narrow_terminals_keep_the_names_of_learners_and_all_figures(votes: Path, width: int) -> None:
+    names = ("Winnow(1.2)", "Perceptron()")
+    lines = run("compare", votes, *names, width=width).stdout.splitlines()
+    assert max(map(len, lines)) <= width
+    tables = [line for line in lines if line.strip().startswith("learner")]
+    assert len(tables) >= 2
+    headings = [word for line in tables for word in line.split()]
+    assert set(headings) >= {"mistakes", "accuracy", "last", "gain", "95", "p"}
+    assert "…" not in "".join(lines)
+    begun = [line for line in lines if line.strip().startswith("Percept")]
+    assert len(begun) == len(tables)
+    assert width == 30 or all(line.strip().startswith("Perceptron() ") for line in begun)

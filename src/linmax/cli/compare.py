@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -53,6 +54,10 @@ ROWS = 8192
 
 WIDE = 120
 """Columns of a terminal from which on everything fits into one table."""
+
+NAME_WIDTH, BETWEEN = 16, 3
+"""Columns of a terminal that the names of learners have at least, if they need them, and those between two
+columns of a table."""
 
 Rows = list[tuple[ComparisonResult, tuple[str, ...]]]
 
@@ -209,7 +214,7 @@ def to_dict(comparison: Comparison) -> dict[str, Any]:
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
-    """Print mistakes and gains in one table, or in two on a narrow terminal."""
+    """Print mistakes and gains in one table, or in two or more on a narrow terminal."""
     learners = comparison.learners
     results = learners.results()
     first = learners.names[0]
@@ -240,15 +245,42 @@ def _print_table(
     first: str,
     trials: int,
 ) -> None:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("learner", overflow="fold")
-    for heading in headings:
-        table.add_column(heading, justify="right", no_wrap=True)
-    for result, cells in rows:
+    names = []
+    for result, _ in rows:
         name = f"{result.name}: {shorten(result.detail)}" if result.detail else result.name
-        name += f" (of {result.trials:,} items)" if 0 < result.trials < trials else ""
-        table.add_row(*map(Text, (name, *cells)), style="bold cyan" if result.name == first else "")
-    console.print(table)
+        names.append(name + (f" (of {result.trials:,} items)" if 0 < result.trials < trials else ""))
+    columns = [(heading, *(cells[i] for _, cells in rows)) for i, heading in enumerate(headings)]
+    widest = max(cell_len(cell) for column in columns for cell in column)
+    longest = max(map(cell_len, ["learner", *names]))
+    width = max(min(longest, NAME_WIDTH, console.width - widest - BETWEEN - 2), cell_len("learner"))
+    for group in _fitting(columns, console.width - width - 2):
+        table = Table(box=SIMPLE_HEAD, pad_edge=False)
+        table.add_column("learner", overflow="fold", min_width=width)
+        for heading, *_ in group:
+            table.add_column(heading, justify="right", no_wrap=True)
+        for place, (result, _) in enumerate(rows):
+            cells = (column[place + 1] for column in group)
+            style = "bold cyan" if result.name == first else ""
+            table.add_row(*map(Text, (names[place], *cells)), style=style)
+        console.print(table)
+
+
+def _fitting(columns: list[tuple[str, ...]], room: int) -> list[list[tuple[str, ...]]]:
+    """Divide columns among as few tables as there must be so that each fits; a table has one at least.
+
+    >>> _fitting([("mistakes", "3"), ("accuracy", "97.50%"), ("last half", "100.00%")], 25)
+    [[('mistakes', '3'), ('accuracy', '97.50%')], [('last half', '100.00%')]]
+    """
+    groups: list[list[tuple[str, ...]]] = []
+    left = 0
+    for column in columns:
+        width = max(map(cell_len, column)) + BETWEEN
+        if not groups or width > left:
+            groups.append([])
+            left = room
+        groups[-1].append(column)
+        left -= width
+    return groups
 
 
 def _format_counts(result: ComparisonResult) -> tuple[str, ...]:
