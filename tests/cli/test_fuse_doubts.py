@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -112,3 +113,34 @@ def test_labels_of_later_rows_that_are_spelled_otherwise_are_counted(
         assert ["differ by case or whitespace only" in text for text in texts] == [True]
     codes = [one["code"] for one in told(file, "--ignore-case")["warnings"]]
     assert "label-spelling" not in codes
+
+
+def late_rows(kind: str) -> str:
+    """Votes in a file that is as it should be in the first 100 of 400 rows."""
+    rng = random.Random(4)
+    lines = ["ann,bob,truth"]
+    for t in range(400):
+        if kind == "codes":
+            truth = rng.randrange(2)
+            votes = [truth if rng.random() < 0.8 else 1 - truth for _ in range(2)]
+            votes = votes if t < 100 else [1 - vote for vote in votes]
+        else:
+            truth = rng.randrange(4) if t < 100 else rng.randrange(20, 60)
+            votes = [truth if t < 100 else truth + rng.choice([-2, -1, 1, 2]) for _ in range(2)]
+        lines.append(",".join(map(str, (*votes, truth))))
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize(("kind", "code"), [("codes", "votes-below-chance"), ("ages", "quantities")])
+def test_later_rows_in_other_codes_or_with_quantities_are_a_grave_warning(
+    kind: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "votes.csv"
+    file.write_text(late_rows(kind))
+    whole = told(file)
+    monkeypatch.setattr(panel_module, "CHUNK_SIZE", 100)
+    monkeypatch.setattr(panel_module, "MAX_BYTES", 10)
+    streamed = told(file)
+    for found in (whole, streamed):
+        assert found["verdict"] == "not judged"
+        assert (code, "grave") in [(one["code"], one["severity"]) for one in found["warnings"]]

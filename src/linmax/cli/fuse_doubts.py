@@ -7,9 +7,10 @@ import shlex
 import numpy as np
 
 from linmax.evaluate.audit import Audit
+from linmax.evaluate.sample import SAMPLE_SIZE
 from linmax.fusion import Fusion
 from linmax.panels.panel import Panel
-from linmax.panels.panel_warnings import labels_never_voted
+from linmax.panels.panel_warnings import labels_never_voted, quantities, votes_below_chance
 from linmax.panels.roles.classes import MIN_LABELS
 from linmax.panels.roles.several_labels import several_labels
 from linmax.panels.roles.wide_ids import repeated_ids
@@ -38,6 +39,8 @@ def find_late_doubts(panel: Panel, audit: Audit, fusion: Fusion, ids: RepeatedId
         *_find_unvoted_labels(panel, audit, fusion),
         *([] if several is None else [several]),
         *_find_repeated_ids(panel, ids.count()),
+        *_find_other_codes(panel, audit, fusion),
+        *_find_quantities(audit, fusion),
     ]
     return [one for one in found if (one.code, one.severity) not in known] + panel.late_warnings()
 
@@ -47,6 +50,27 @@ def _find_repeated_ids(panel: Panel, repeated: int) -> list[DataWarning]:
     if not repeated or id is None or panel.reading.shape == "long":
         return []
     return [repeated_ids(repeated, id, panel.file)]
+
+
+def _find_other_codes(panel: Panel, audit: Audit, fusion: Fusion) -> list[DataWarning]:
+    """Warn about experts of a stream who vote for the label on fewer items than by chance."""
+    scoring = {str(one.expert) for one in panel.reading.columns("score")}
+    counted = {
+        str(expert): (labels, votes, int(right.sum()))
+        for expert, (labels, votes, right) in zip(fusion.experts, audit.class_counts.experts, strict=False)
+        if str(expert) not in scoring
+    }
+    return [*votes_below_chance(counted)]
+
+
+def _find_quantities(audit: Audit, fusion: Fusion) -> list[DataWarning]:
+    """Warn about labels of a stream that are quantities, by an even sample of its rows."""
+    codes, labels = audit.sample.latest(SAMPLE_SIZE)
+    votes = {}
+    for expert, column in zip(fusion.experts, codes.T.astype(np.int64), strict=False):
+        at = np.flatnonzero(column >= 0)
+        votes[expert] = at, column[at]
+    return [*quantities(fusion.classes, votes, labels.astype(np.int64))] if votes else []
 
 
 def _find_unvoted_labels(panel: Panel, audit: Audit, fusion: Fusion) -> list[DataWarning]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations, repeat
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,9 @@ from linmax.validation import DataWarning
 if TYPE_CHECKING:
     from linmax.panels.panel import Panel
 
+Codes = NDArray[np.int64]
+Votes = dict[Any, tuple[Codes, Codes]]
+Counts = tuple[Codes, Codes, int]
 LEAK_ACCURACY, LEAK_RATIO, LEAK_ITEMS = 0.99, 5.0, 50
 """An expert that is right so often, with so many times fewer mistakes than the next, may know the label."""
 BELOW_CHANCE = 3.0
@@ -259,7 +262,7 @@ def _label_warnings(panel: Panel, chunk: Chunk) -> Iterator[DataWarning]:
         yield labels_never_voted(int(never.sum()), total, names)
     yield from _small_is_good(panel, errors)
     yield from _other_codes(panel, votes, labels)
-    yield from _quantities(panel, votes, labels)
+    yield from quantities(panel.classes.names, votes, labels)
     if panel.options.experts is None:
         yield from _leaks(errors)
         yield from _results(votes, labels, len(index))
@@ -298,24 +301,39 @@ def _small_is_good(panel: Panel, errors: dict[Any, tuple[float, int]]) -> Iterat
         )  # fmt: skip
 
 
-def _other_codes(
-    panel: Panel, votes: dict[Any, tuple[NDArray[np.int64], NDArray[np.int64]]], labels: NDArray[np.int64]
-) -> Iterator[DataWarning]:
+def _other_codes(panel: Panel, votes: Votes, labels: Codes) -> Iterator[DataWarning]:
     """Warn about experts who vote for the label less often than if they did not know the item."""
     scoring = {str(one.expert) for one in panel.reading.columns("score")}
     size = len(panel.classes.names)
-    below: dict[str, tuple[float, float, int]] = {}
-    compared = 0
+    counted: dict[str, Counts] = {}
     for expert, (item, code) in votes.items():
         known = labels[item] >= 0
         own, said = labels[item][known], code[known]
-        if len(own) < LEAK_ITEMS or str(expert) in scoring:
+        if str(expert) not in scoring:
+            by_class = np.bincount(own, minlength=size), np.bincount(said, minlength=size)
+            counted[str(expert)] = (*by_class, int((own == said).sum()))
+    return votes_below_chance(counted)
+
+
+def votes_below_chance(counted: dict[str, Counts]) -> Iterator[DataWarning]:
+    """Warn about experts who vote for the label less often than if they did not know the item.
+
+    Parameters
+    ----------
+    counted : dict of str to (ndarray, ndarray, int)
+        For each expert, on the items on which it votes: the labels and the votes of each class, and how
+        often both are the same.
+    """
+    below: dict[str, tuple[float, float, int]] = {}
+    compared = 0
+    for expert, (own, said, right) in counted.items():
+        items = int(own.sum())
+        if items < LEAK_ITEMS:
             continue
         compared += 1
-        shares = [np.bincount(one, minlength=size) / len(own) for one in (own, said)]
-        agree, chance = float((own == said).mean()), float(shares[0] @ shares[1])
-        if agree < chance - BELOW_CHANCE * np.sqrt(chance * (1.0 - chance) / len(own)):
-            below[str(expert)] = agree, chance, len(own)
+        agree, chance = right / items, float((own / items) @ (said / items))
+        if agree < chance - BELOW_CHANCE * np.sqrt(chance * (1.0 - chance) / items):
+            below[expert] = agree, chance, items
     if below:
         agree, chance, items = next(iter(below.values()))
         first = "" if len(below) == 1 else f", {next(iter(below))}"
@@ -327,11 +345,19 @@ def _other_codes(
         )  # fmt: skip
 
 
-def _quantities(
-    panel: Panel, votes: dict[Any, tuple[NDArray[np.int64], NDArray[np.int64]]], labels: NDArray[np.int64]
-) -> Iterator[DataWarning]:
-    """Warn about labels that are quantities, such as ages: votes are near them, and seldom the same."""
-    names = list(map(str, panel.classes.names))
+def quantities(classes: Sequence[Any], votes: Votes, labels: Codes) -> Iterator[DataWarning]:
+    """Warn about labels that are quantities, such as ages: votes are near them, and seldom the same.
+
+    Parameters
+    ----------
+    classes : sequence
+        The classes.
+    votes : dict
+        The items on which each expert votes, and its votes, as `vote_codes` returns them.
+    labels : ndarray of int64
+        The labels; -1 is none.
+    """
+    names = list(map(str, classes))
     if len(names) <= MAX_RATINGS or not all(name.removeprefix("-").isdecimal() for name in names):
         return
     values = np.array(names, np.float64)
@@ -356,9 +382,7 @@ def _quantities(
         )  # fmt: skip
 
 
-def _results(
-    votes: dict[Any, tuple[NDArray[np.int64], NDArray[np.int64]]], labels: NDArray[np.int64], classes: int
-) -> Iterator[DataWarning]:
+def _results(votes: Votes, labels: Codes, classes: int) -> Iterator[DataWarning]:
     """Warn about a column that says whether another is right: with two classes, both give away the label."""
     if classes != 2 or not 2 <= len(votes) <= MAX_PAIRED:
         return
