@@ -303,8 +303,9 @@ class RowReader:
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> RowReader:
         """Return the reader that `as_json` was called on."""
-        sure = stored.get("probabilities", ())
-        roles = [ColumnRole(a, role, "", who, of, a in sure) for a, role, who, of in stored["roles"]]
+        probabilities = stored.get("probabilities", ())
+        roles = [ColumnRole(name, role, "", *rest) for name, role, *rest in stored["roles"]]
+        roles = [one._replace(is_probability=one.name in probabilities) for one in roles]
         missing = tuple(stored["missing"])
         classes = ClassNames(stored["classes"], (), missing)
         classes.abstaining = frozenset(stored["abstaining"])
