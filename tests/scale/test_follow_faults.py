@@ -14,12 +14,15 @@ import pytest
 from linmax import Fusion, load
 from linmax.client import AsyncClient, Client
 from linmax.fusion.model_file import fingerprint
-from linmax.scale import follow
+from linmax.scale import follow, targets
 from linmax.scale.sources import open_source
 from linmax.scale.targets.log import LogTarget
 from linmax.scale.targets.model import NOTE, ModelTarget
 from linmax.scale.targets.server import ServerTarget
+from linmax.service import database
+from linmax.service.database import Database
 from linmax.service.local import LocalServer
+from linmax.service.problems import ServiceError
 from tests.scale.brokers import Broker, NatsBroker, make_broker, name_in
 from tests.scale.logs import learned
 from tests.scale.test_follow_command import ONCE, call
@@ -298,3 +301,31 @@ def test_tokens_and_addresses_that_cannot_be_used_are_one_line_without_the_token
     assert (code, printed, errors.count("\n")) == (2, "", 1)
     assert message in errors
     assert "0123" not in errors
+
+
+def test_predictions_that_a_server_cannot_store_are_sent_again(
+    redis: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [str(number) for number in range(30)]
+    log = redis.new_log()
+    redis.send(log, [{"id": id_, "votes": VOTES} for id_ in ids] + [{"id": id_, "label": "x"} for id_ in ids])
+    commit, failures = Database._commit, [0]
+
+    def commit_later(self: Database, writes: Any) -> Any:
+        if failures[0]:
+            failures[0] -= 1
+            return ServiceError(507, "storage_full", "the disk is full", 1)
+        return commit(self, writes)
+
+    class FullTarget(ServerTarget):
+        async def open(self, context: Any) -> Any:
+            await super().open(context)
+            failures[0] = 3
+
+    monkeypatch.setattr(Database, "_commit", commit_later)
+    monkeypatch.setattr(database, "RETRY", 0.01)
+    monkeypatch.setattr(targets, "FIRST_PAUSE", 0.02)
+    with LocalServer(tmp_path) as server:
+        report = run(log, FullTarget(server.url, server.token, "spam", LEARNER), batch=10)
+    assert not failures[0]
+    assert (report.learned, report.waiting, report.rejected) == (len(ids), 0, 0)

@@ -105,10 +105,9 @@ class ServerTarget(Target):
         for seconds in pauses():
             try:
                 answers: list[Any] = await send(self.name, bodies)
-                failed = [one for one in answers if "error" in one and one["status"] in AGAIN]
-                if not failed:
+                reason = _reason_to_repeat(answers)
+                if reason is None:
                     return answers
-                reason = failed[0]["error"]["message"]
             except ClientError as error:
                 if error.status == 413:  # one of them is too large
                     if len(items) > 1:
@@ -138,6 +137,20 @@ class ServerTarget(Target):
     async def close(self) -> None:
         """Close the connections."""
         await self.client.close()
+
+
+def _reason_to_repeat(answers: list[Any]) -> str | None:
+    """Return why items must be sent again, None if all of them were processed or refused for good.
+
+    >>> _reason_to_repeat([{"id": "a", "prediction": "ham", "stored": False}])
+    'its log cannot be written'
+    """
+    for answer in answers:
+        if "error" in answer and answer["status"] in AGAIN:
+            return str(answer["error"]["message"])
+        if not answer.get("stored", True):  # a label that comes later would find no votes
+            return "its log cannot be written"
+    return None
 
 
 def _parts(items: list[Item]) -> Iterator[list[Item]]:
