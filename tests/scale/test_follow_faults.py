@@ -222,6 +222,30 @@ def test_votes_that_come_again_after_their_label_change_no_order(
         assert client.describe("spam")["digest"] == fingerprint(learned(order))
 
 
+@pytest.mark.parametrize("batch", [1, 4])
+@pytest.mark.parametrize("again", [VOTES, OTHER])
+def test_votes_that_come_again_after_an_early_label_are_not_stored_first(
+    redis: Broker, tmp_path: Path, batch: int, again: dict[str, Any]
+) -> None:
+    log = redis.new_log()
+    redis.send(log, [{"id": "1", "label": "x"}, {"id": "0", "votes": VOTES, "label": "y"},
+                     {"id": "1", "votes": VOTES}, {"id": "1", "votes": again}])  # fmt: skip
+    sent: list[str] = []
+
+    class SeenTarget(ServerTarget):
+        async def _send(self, items: list[Any]) -> list[Any]:
+            sent.extend(item.id for item in items)
+            return await super()._send(items)
+
+    expected = fingerprint(learned([(VOTES, "y"), (VOTES, "x")]))
+    with LocalServer(tmp_path / "server") as server, Client(server.url, server.token) as client:
+        report = run(log, SeenTarget(server.url, server.token, "spam", LEARNER), batch=batch)
+        assert client.describe("spam")["digest"] == expected
+    assert report.rejected == (again is OTHER)
+    wanted = sent[1:] if batch == 1 else sent  # the label alone is sent, and unknown
+    assert wanted == ["0", "1", "1", "1"], "votes before the earlier label would be found after a kill"
+
+
 def test_rejected_messages_need_a_file_of_their_own(redis: Broker, tmp_path: Path) -> None:
     file = tmp_path / "panel.linmax"
     code, _, errors = call(redis.new_log(), "--model", file, "--rejected", tmp_path / "." / file.name, *ONCE)

@@ -154,6 +154,7 @@ class Target:
                 known.add(item.id)
                 label = self.parked.pop(item.id)
                 if label is not None:
+                    learned.add(item.id)
                     order += [item, label]
                 else:
                     (order if item.id in learned else first).append(item)
