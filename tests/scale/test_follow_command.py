@@ -125,3 +125,15 @@ def test_another_learner_for_a_model_is_refused(log: str, tmp_path: Path) -> Non
     code, _, errors = call(log, "--model", file, "--learner", "Winnow(1.5)")
     assert code == 2
     assert "leave out --learner" in errors
+
+
+def test_what_is_said_about_a_bad_message_is_one_short_line(broker: Broker, tmp_path: Path) -> None:
+    log, rejected = broker.new_log(), tmp_path / "rejected.jsonl"
+    broker.send(log, [{"vote\nrejected nothing\x1b[2J": 1}, {"v" * 100_000: 1}])
+    code, printed, _ = call(log, "--model", tmp_path / "m", *ONCE, "--rejected", rejected, "--json")
+    reasons = json.loads(printed)["reasons"] + [
+        json.loads(row)["reason"] for row in rejected.read_text().splitlines()
+    ]
+    assert (code, len(reasons)) == (0, 4)
+    assert all(reason.isprintable() and len(reason) < 600 for reason in reasons)
+    assert "`vote\\nrejected nothing\\x1b[2J`" in reasons[0]

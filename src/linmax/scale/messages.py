@@ -20,6 +20,7 @@ from linmax.validation import count_noun
 Position = dict[str, Any]  # for each partition, the place in the log up to which it was read
 GROUP = "linmax"  # that names a position if an address has no other
 SHOWN = 20  # rejected messages that a report describes
+LONGEST_REASON = 500  # characters
 PREDICT, LABEL, LEARN = "predict", "labels", "learn"
 logger = logging.getLogger("linmax.scale")
 
@@ -141,6 +142,17 @@ class Report:
         return f"{count_noun(self.messages, 'message')}: {', '.join(parts)}"
 
 
+def one_line(text: str) -> str:
+    r"""Return a text without control characters, and not too long: it may have names that a message chose.
+
+    >>> one_line("unknown field `a\nb\x1b[31m`")
+    'unknown field `a\\nb\\x1b[31m`'
+    """
+    if len(text) > LONGEST_REASON:
+        text = text[: LONGEST_REASON - 3] + "..."
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+
+
 class Rejections:
     """Messages that cannot be used: counted, described in the report, and kept in a file if there is one.
 
@@ -170,6 +182,7 @@ class Rejections:
             What is wrong with it.
         """
         self.report.rejected += 1
+        reason = one_line(reason)
         sentence = f"{message.partition} at {message.offset}: {reason}"
         if len(self.report.reasons) < SHOWN:
             self.report.reasons.append(sentence)
