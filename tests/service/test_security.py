@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from linmax._jit import interpreted
-from linmax.service.server import is_loopback, serve
+from linmax.service.server import is_loopback, serve, start_service
 from tests.service.api import ADMIN, LEARNER, Api, code
 from tests.service.test_items import run
 
@@ -54,6 +54,26 @@ def test_hosts_can_be_allowed(tmp_path: Path) -> None:
         assert status(await api("GET", "/v1/fusions", headers={"host": "votes.example"})) == 200
 
     run(story, tmp_path, hosts=frozenset({"votes.example"}))
+
+
+def test_a_proxy_that_changes_the_host_is_told_what_to_pass_on(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        headers = {"host": "votes.example", "origin": "https://votes.example:8443"}
+        answer = await api("GET", "/v1/fusions", headers=headers)
+        message = answer.json()["error"]["message"]
+        assert code(answer) == (403, "other_origin")
+        assert "'votes.example' and comes from a page of 'https://votes.example:8443'" in message
+        assert "pass the header Host on unchanged" in message
+        answer = await api("GET", "/v1/fusions", headers={"host": "linmax_upstream"})
+        assert "--allow-host NAME" in answer.json()["error"]["message"]
+
+    run(story, tmp_path, hosts=frozenset({"votes.example"}))
+
+
+@pytest.mark.parametrize("name", ["votes.example:8443", "https://votes.example", "*.example", "", "[::1]"])
+def test_a_host_that_no_request_can_be_for_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ValueError, match="a name without protocol, port and path"):
+        start_service(tmp_path, hosts=frozenset({"votes.example", name}))
 
 
 def test_without_a_token_there_is_nothing_to_see(tmp_path: Path) -> None:

@@ -136,10 +136,21 @@ class Guard:
             return
         host = given.decode("latin-1")
         if host_name(host) not in self.hosts:
-            raise ServiceError(421, "unknown_host", f"the server does not answer for the host {host[:100]!r}")
+            raise ServiceError(
+                421,
+                "unknown_host",
+                f"the server does not answer for the host {host[:100]!r}; start it with --allow-host NAME, or"
+                " let the proxy pass the header Host on",
+            )
         self._last_host = given
         if origin is not None and origin_host(origin.decode("latin-1")) != host.lower():
-            raise ServiceError(403, "other_origin", "requests of web pages of other origins are refused")
+            shown = origin.decode("latin-1")[:100]
+            raise ServiceError(
+                403,
+                "other_origin",
+                f"the request is for the host {host[:100]!r} and comes from a page of {shown!r};"
+                " use the same, and let a proxy pass the header Host on unchanged, with the port",
+            )
 
     def _identify(self, scope: Scope, headers: dict[bytes, bytes]) -> Token:
         """Return the token of a request: that of the header, or that of the session of a cookie."""

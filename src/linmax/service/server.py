@@ -80,6 +80,23 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+def check_host_name(name: str) -> None:
+    """Refuse a host that no request can be for, since it has a protocol, a port or a path.
+
+    >>> check_host_name("votes.example.org")
+    >>> check_host_name("votes.example.org:8443")
+    Traceback (most recent call last):
+    ValueError: --allow-host should be a name without protocol, port and path (got 'votes.example.org:8443')
+    """
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        if not name or any(one in ":/[]@*" or one.isspace() for one in name):
+            raise ValueError(
+                f"--allow-host should be a name without protocol, port and path (got {name[:100]!r})"
+            ) from None
+
+
 def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens; an error is one sentence.
 
@@ -123,6 +140,8 @@ def start_service(
         As for `serve`.
     """
     given = os.environ.get(ADMIN_VARIABLE)
+    for name in hosts:
+        check_host_name(name)
     if not is_loopback(host) and not given and not (folder / FILE).exists():
         raise ValueError(
             f"a new server does not listen on {host}, which others can reach, before there is a token: start"
