@@ -353,3 +353,17 @@ def test_predictions_that_a_server_cannot_store_are_sent_again(
         report = run(log, FullTarget(server.url, server.token, "spam", LEARNER), batch=10)
     assert not failures[0]
     assert (report.learned, report.waiting, report.rejected) == (len(ids), 0, 0)
+
+
+def test_a_redis_that_is_too_old_is_one_sentence(redis: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    from redis.asyncio import Redis
+
+    log = redis.new_log()
+    redis.send(log, [{"id": "a", "votes": VOTES}])
+
+    async def info_of_redis_6(self: Any, name: str) -> dict[str, Any]:
+        return {"length": 1, "last-generated-id": b"1-0"}
+
+    monkeypatch.setattr(Redis, "xinfo_stream", info_of_redis_6)
+    with pytest.raises(ValueError, match="older than Redis 7; update it"):
+        run(log, Fusion(LEARNER))

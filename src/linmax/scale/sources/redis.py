@@ -71,11 +71,15 @@ class RedisSource(Source):
         with self.errors(RedisError):
             try:
                 found: dict[str, Any] = await self._client.xinfo_stream(name)
-                return found
             except ResponseError as error:
                 if "no such key" not in str(error):
                     raise
                 return {"entries-added": 0, "length": 0, "last-generated-id": OLDEST}
+        if "entries-added" not in found:
+            raise ValueError(
+                f"{self} is on a server that is older than Redis 7; update it to follow its streams"
+            )
+        return found
 
     async def _group(self, name: str) -> tuple[str, int | None] | None:
         """Return the last id of the consumer group, and how many entries there are up to it."""

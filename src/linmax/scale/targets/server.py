@@ -25,7 +25,7 @@ class ServerTarget(Target):
     url
         Where the server listens.
     token
-        A token with the scopes predict, label, learn and grow for the fusion.
+        A token with the scopes read, predict, label, learn and grow for the fusion.
     name
         The fusion; it is created if it does not exist, which needs the scope admin.
     learner
