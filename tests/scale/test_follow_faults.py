@@ -14,8 +14,9 @@ import pytest
 from linmax import Fusion, load
 from linmax.client import AsyncClient, Client
 from linmax.fusion.model_file import fingerprint
-from linmax.scale import follow, targets
+from linmax.scale import follow, follower, targets
 from linmax.scale.sources import open_source
+from linmax.scale.sources.redis import RedisSource
 from linmax.scale.targets.log import LogTarget
 from linmax.scale.targets.model import NOTE, ModelTarget
 from linmax.scale.targets.server import ServerTarget
@@ -367,3 +368,30 @@ def test_a_redis_that_is_too_old_is_one_sentence(redis: Broker, monkeypatch: pyt
     monkeypatch.setattr(Redis, "xinfo_stream", info_of_redis_6)
     with pytest.raises(ValueError, match="older than Redis 7; update it"):
         run(log, Fusion(LEARNER))
+
+
+@pytest.mark.parametrize("hangs", ["describe", "learn_many", "read", "commit"])
+def test_work_can_end_while_a_server_or_a_broker_does_not_answer(
+    redis: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hangs: str
+) -> None:
+    stop = False
+
+    async def hang(*_: Any, **__: Any) -> None:
+        nonlocal stop
+        stop = True
+        await asyncio.sleep(3600)
+
+    log = redis.new_log()
+    redis.send(log, [{"id": f"i{i}", "votes": VOTES, "label": "x"} for i in range(5)])
+    with LocalServer(tmp_path) as server, Client(server.url, server.token) as client:
+        client.create("spam", learner=LEARNER)
+        owner = AsyncClient if hangs in ("describe", "learn_many") else RedisSource
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, hangs, hang)
+            patch.setattr(follower, "PATIENCE", 0.2)
+            target = ServerTarget(server.url, server.token, "spam")
+            found = run(log, target, until_idle=None, should_stop=lambda: stop)
+        assert stop
+        assert found.learned == 0
+        run(log, ServerTarget(server.url, server.token, "spam"))
+        assert client.describe("spam")["trials"] == 5

@@ -7,9 +7,9 @@ import contextlib
 import functools
 import os
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, TypeVar
 
 from linmax.fusion import Fusion
 from linmax.scale.messages import Item, Message, Position, Rejections, Report, read_message
@@ -20,8 +20,11 @@ from linmax.validation import check_integer
 
 READ_SECONDS = 0.25  # for which a read waits for the first message
 COMMIT_EVERY = 1.0  # seconds between two commits to the broker, and two looks at the lag
+PATIENCE = 3.0  # seconds for which a broker or a server may take to answer when the work is to end
+LOOK_EVERY = 0.1  # seconds between two looks at whether it is
 Progress = Callable[[Report], None]
 P = ParamSpec("P")
+T = TypeVar("T")
 
 
 async def follow_async(
@@ -69,7 +72,8 @@ async def follow_async(
     on_progress
         Called with the counts after each batch, and while nothing comes or can be saved.
     should_stop
-        Asked between two batches; true ends the work, after everything was saved.
+        Asked between two batches, and while a broker or a server does not answer; true ends the work, after
+        everything was saved.
 
     Returns
     -------
@@ -168,16 +172,17 @@ class Follower:
                     await self.target.save(self.position)
             finally:
                 await self.target.close()
-                await self.source.close()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self.source.close(), PATIENCE)
 
     async def _open(self, from_start: bool) -> None:
         """Open the target and the log, and go to where the last run has ended."""
         position = await self.target.open(self._context())
         try:
-            await self.source.connect()
+            await self._wait_for(self.source.connect())
             if not self.target.keeps_position:
-                position = await self.source.committed()
-            self.position = await self.source.seek(position, from_start)
+                position = await self._wait_for(self.source.committed())
+            self.position = await self._wait_for(self.source.seek(position, from_start))
         except ConnectionError as error:
             raise ValueError(str(error)) from None
         await self.target.save(self.position)  # so that nothing is left out if the first batch never ends
@@ -188,14 +193,16 @@ class Follower:
 
     def _context(self) -> Context:
         source = self.source
-        return Context(source.key, source.place, source.address.moved, self.rejections, self._pause)
+        return Context(
+            source.key, source.place, source.address.moved, self.rejections, self._pause, self._wait_for
+        )
 
     async def _loop(self, until_idle: float | None) -> None:
         wait = READ_SECONDS if until_idle is None else min(READ_SECONDS, max(until_idle, 0.01))
         idle_since = time.monotonic()
         while not self.should_stop():
             try:
-                messages = await self.source.read(self.batch, wait)
+                messages = await self._wait_for(self.source.read(self.batch, wait))
             except ConnectionError as error:
                 await self._reconnect(error)
                 idle_since = time.monotonic()
@@ -205,7 +212,7 @@ class Follower:
                 idle_since = time.monotonic()
             elif until_idle is not None and time.monotonic() - idle_since >= until_idle:
                 with contextlib.suppress(ConnectionError):
-                    if await self.source.is_at_end():
+                    if await self._wait_for(self.source.is_at_end()):
                         return
             await self._tidy()
             self.on_progress(self.report)
@@ -238,27 +245,41 @@ class Follower:
             self._committed_at = now
             try:
                 await self._commit()
-                self.report.lag = await self.source.lag(self.position)
+                self.report.lag = await self._wait_for(self.source.lag(self.position))
             except ConnectionError as error:
                 if not force:
                     await self._reconnect(error)
 
     async def _commit(self) -> None:
         if self.target.saved != self._committed:
-            await self.source.commit(self.target.saved)
+            await self._wait_for(self.source.commit(self.target.saved))
             self._committed = dict(self.target.saved)
 
     async def _reconnect(self, error: ConnectionError) -> None:
         """Connect again, until it works, and continue from the last batch that was processed."""
         for seconds in pauses():
             await self._context().retry(seconds, str(error))
-            await self.source.close()
+            await self._wait_for(self.source.close())
             try:
-                await self.source.connect()
-                self.position = await self.source.seek(self.position, False)
+                await self._wait_for(self.source.connect())
+                self.position = await self._wait_for(self.source.seek(self.position, False))
                 return
             except ConnectionError as again:
                 error = again
+
+    async def _wait_for(self, answer: Awaitable[T]) -> T:
+        """Wait for a broker or a server; an error ends the work if it is to end and there is no answer."""
+        task = asyncio.ensure_future(answer)
+        stopped_at: float | None = None
+        try:
+            while not (await asyncio.wait({task}, timeout=LOOK_EVERY))[0]:
+                if stopped_at is None and self.should_stop():
+                    stopped_at = time.monotonic()
+                if stopped_at is not None and time.monotonic() - stopped_at >= PATIENCE:
+                    raise StoppedError
+            return task.result()
+        finally:
+            task.cancel()
 
     async def _pause(self, seconds: float) -> None:
         """Wait; an error ends the work if it is to end."""

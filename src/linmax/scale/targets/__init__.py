@@ -38,6 +38,8 @@ class Context(NamedTuple):
         What cannot be used.
     pause : callable
         Waits for a number of seconds; raises `StoppedError` when the work is to end.
+    wait_for : callable
+        Waits for an answer from elsewhere; raises `StoppedError` if there is none and the work is to end.
     """
 
     key: str
@@ -45,6 +47,7 @@ class Context(NamedTuple):
     moved: bool
     rejections: Rejections
     pause: Callable[[float], Awaitable[None]]
+    wait_for: Callable[[Awaitable[Any]], Awaitable[Any]]
 
     @property
     def report(self) -> Report:

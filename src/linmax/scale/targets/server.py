@@ -49,11 +49,11 @@ class ServerTarget(Target):
         self.context = context
         try:
             try:
-                found = await self.client.describe(self.name)
+                found = await context.wait_for(self.client.describe(self.name))
             except ClientError as error:
                 if error.code != "unknown_fusion":
                     raise
-                found = await self.client.create(self.name, learner=self.learner)
+                found = await context.wait_for(self.client.create(self.name, learner=self.learner))
         except ClientError as error:
             raise ValueError(error.message) from None
         check_learner(self.name, self.learner, found["learner"])
@@ -104,7 +104,7 @@ class ServerTarget(Target):
         }[items[0].kind]
         for seconds in pauses():
             try:
-                answers: list[Any] = await send(self.name, bodies)
+                answers: list[Any] = await self.context.wait_for(send(self.name, bodies))
                 reason = _reason_to_repeat(answers)
                 if reason is None:
                     return answers
