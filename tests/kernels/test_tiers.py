@@ -39,6 +39,7 @@ LEARNERS = {
 def _no_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Budget, "left", 0.0)
     monkeypatch.setattr(Budget, "is_cold", None)
+    monkeypatch.setattr(Budget, "suspended", 0)  # a server of another test may run
 
 
 def learn(
