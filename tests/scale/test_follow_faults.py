@@ -388,7 +388,7 @@ def test_work_can_end_while_a_server_or_a_broker_does_not_answer(
         owner = AsyncClient if hangs in ("describe", "learn_many") else RedisSource
         with monkeypatch.context() as patch:
             patch.setattr(owner, hangs, hang)
-            patch.setattr(follower, "PATIENCE", 0.2)
+            patch.setattr(follower, "STOP_SECONDS", 0.2)
             target = ServerTarget(server.url, server.token, "spam")
             found = run(log, target, until_idle=None, should_stop=lambda: stop)
         assert stop

@@ -20,7 +20,7 @@ from linmax.validation import check_integer
 
 READ_SECONDS = 0.25  # for which a read waits for the first message
 COMMIT_EVERY = 1.0  # seconds between two commits to the broker, and two looks at the lag
-PATIENCE = 3.0  # seconds for which a broker or a server may take to answer when the work is to end
+STOP_SECONDS = 3.0  # that a broker or a server may take to answer when the work is to end
 LOOK_EVERY = 0.1  # seconds between two looks at whether it is
 Progress = Callable[[Report], None]
 P = ParamSpec("P")
@@ -173,7 +173,7 @@ class Follower:
             finally:
                 await self.target.close()
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self.source.close(), PATIENCE)
+                    await asyncio.wait_for(self.source.close(), STOP_SECONDS)
 
     async def _open(self, from_start: bool) -> None:
         """Open the target and the log, and go to where the last run has ended."""
@@ -275,7 +275,7 @@ class Follower:
             while not (await asyncio.wait({task}, timeout=LOOK_EVERY))[0]:
                 if stopped_at is None and self.should_stop():
                     stopped_at = time.monotonic()
-                if stopped_at is not None and time.monotonic() - stopped_at >= PATIENCE:
+                if stopped_at is not None and time.monotonic() - stopped_at >= STOP_SECONDS:
                     raise StoppedError
             return task.result()
         finally:
