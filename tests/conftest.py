@@ -13,7 +13,7 @@ from linmax.runtime import single_item
 from tests.helpers.examples import EVERYTHING
 
 # a first call compiles: no deadline
-settings.register_profile("linmax", deadline=None, derandomize=True, max_examples=25)
+settings.register_profile("linmax", deadline=None, derandomize=True, max_examples=15)
 settings.register_profile("everything", settings.get_profile("linmax"), max_examples=100)
 settings.load_profile("everything" if EVERYTHING else "linmax")
 

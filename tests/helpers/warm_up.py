@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from linmax import Averaged, Fusion, Logistic, Mixture, NaiveBayes, Perceptron, Recycled, Winnow, recommended
+from linmax import Fusion, Logistic, Mixture, NaiveBayes, Perceptron, recommended
 from linmax._tiers import VARIABLE, compile_now
 from linmax.evaluate.consultation import replay_consultations
-from linmax.experts import PerClass, RandomFeatures
+from linmax.experts import RandomFeatures
 from linmax.kernels.forms.votes import BYTE_CLASSES
 from linmax.problems import majority
 from linmax.runtime import block_table
@@ -48,13 +48,11 @@ def compile_votes() -> None:
     for buffer, kind in QUICK_VOTERS:
         run(VOTERS[buffer], inputs(kind, experts=5, classes=3))
     usual = block_table.DENSE
-    for large, dense in ((ADAPTING, 0), (NaiveBayes(), 3500), (NaiveBayes(), 0)):
+    for large, dense in ((ADAPTING, 0), (NaiveBayes(), 0)):
         block_table.DENSE = dense
         Fusion(large, classes=range(10)).learn(*panel(25, 40, 10))
     block_table.DENSE = usual
-    run(Perceptron().on(PerClass()), inputs("labels"))
-    for wide in (Perceptron(), Averaged(Winnow(1.2)), Averaged(Recycled(Winnow(1.2), size=20))):
-        Fusion(wide, classes=range(BYTE_CLASSES + 1)).learn(*panel(25, 5, BYTE_CLASSES + 1))
+    Fusion(Perceptron(), classes=range(BYTE_CLASSES + 1)).learn(*panel(25, 5, BYTE_CLASSES + 1))
 
 
 def compile_others() -> None:

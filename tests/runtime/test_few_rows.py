@@ -21,7 +21,7 @@ from linmax import (
     Winnow,
     WinnowSearch,
 )
-from linmax.experts import PerClass
+from linmax.experts import PerClass, Thresholds, Votes
 from linmax.fusion.model_file import fingerprint
 from linmax.runtime import single_item
 from linmax.runtime.single_item import SingleItem
@@ -33,9 +33,10 @@ LABELS = CHANCE.integers(3, size=400)
 VOTES = np.where(CHANCE.random((400, 6)) < 0.5, LABELS[:, None], CHANCE.integers(-1, 3, (400, 6)))
 TRUTH = np.where(CHANCE.random(400) < 0.9, LABELS, np.nan)  # some rows are only predicted
 SIZES = (1, 2, FEW, 7, FEW + 1, 50, 139)
+WIDE = Votes() + PerClass() + Thresholds()
 ROW_BY_ROW = [
     Perceptron(), Averaged(Winnow(1.2)), BalancedWinnow(1.5), PassiveAggressive(0.5, slack=0.2), NaiveBayes(),
-    Mixture([Perceptron(), NaiveBayes()]), Perceptron().on(PerClass()), None,
+    Mixture([Perceptron(), NaiveBayes()]), Perceptron().on(WIDE), None,
 ]  # fmt: skip
 AS_TABLES = [Recycled(Winnow(1.2), size=20), WeightedMajority(), WinnowSearch()]
 

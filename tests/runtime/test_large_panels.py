@@ -84,7 +84,7 @@ def test_blocks_learn_what_arrays_learn(learner: Any, how: str, monkeypatch: pyt
     [
         (ADAPTING, 3500),
         (ADAPTING, 0),
-        (NaiveBayes(), 3500),
+        pytest.param(NaiveBayes(), 3500, marks=pytest.mark.slow),
         (NaiveBayes(), 0),
     ],
     ids=repr,

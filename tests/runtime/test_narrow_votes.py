@@ -84,7 +84,11 @@ def test_codes_that_no_int8_has_are_int32() -> None:
     assert (codes.dtype, codes.max(), codes.min()) == (np.int32, 132, -1)
 
 
-@pytest.mark.parametrize("learner", [Perceptron(), Averaged(Recycled(Winnow(1.2), size=20))], ids=str)
+@pytest.mark.parametrize(
+    "learner",
+    [Perceptron(), pytest.param(Averaged(Recycled(Winnow(1.2), size=20)), marks=pytest.mark.slow)],
+    ids=str,
+)
 def test_votes_grow_from_bytes_to_int32(learner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A byte has no code for the 129th class, which appears between two tables, or between two items."""
     chance = np.random.default_rng(7)
