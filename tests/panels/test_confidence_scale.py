@@ -9,7 +9,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from linmax import load
+from linmax import Fusion, load
 from linmax.cli import app
 from linmax.panels.panel import read_panel
 from linmax.panels.roles.column_role import PanelOptions
@@ -95,3 +95,24 @@ def test_a_further_file_of_a_data_set_with_another_scale_is_refused(tmp_path: Pa
     assert result.items == 300
     (problem,) = result.problems
     assert "b.csv: 'm0_conf' has numbers up to 0.98" in problem
+
+
+@pytest.mark.parametrize("options", [("--ignore", "m2"), ("--ignore", "team"), ("--shape", "wide")])
+def test_options_of_columns_do_not_drop_the_confidences_that_a_model_learned(
+    options: tuple[str, str], tmp_path: Path
+) -> None:
+    columns = {**confidences(), "team": ["red", "blue"] * 150}
+    file, model = write(tmp_path / "a.csv", columns), str(tmp_path / "model.linmax")
+    saved = run("fuse", file, "--ignore", "team", *LEARNER, "--save", model)
+    assert saved.exit_code == 0
+    other = write(tmp_path / "b.csv", {name: own for name, own in columns.items() if name != options[1]})
+    assert run("predict", model, file, *options).stdout == run("predict", model, other).stdout
+
+
+def test_confidences_that_a_model_of_the_library_does_not_know_are_named(tmp_path: Path) -> None:
+    file, model = write(tmp_path / "a.csv", confidences()), tmp_path / "model.linmax"
+    fusion = Fusion("Averaged(Winnow(1.2))")
+    fusion.learn_one({"m0": "bug", "m1": "billing"}, "bug")
+    fusion.save(model)
+    found = " ".join(run("predict", str(model), file).stderr.split())
+    assert "does not know 2 columns (m2, m0_conf)" in found

@@ -4,13 +4,17 @@ import io
 import json
 import shlex
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from linmax import Fusion
+from linmax.cli.options import ReadOptions
 from linmax.panels.panel import read_panel
 from linmax.panels.roles.column_role import PanelOptions
+from linmax.panels.roles.profile import MISSING
+from linmax.panels.stored import store_reading
 from linmax.streams import StreamError
 from tests.panels.small_tables import CLASSES, as_csv, codes_of, panel_columns, read_columns
 
@@ -156,3 +160,31 @@ def test_a_column_that_says_whether_another_is_right_is_a_leak(flip: int) -> Non
     (text,) = [one.text for one in found.warnings if one.code == "possible-leak"]
     assert text.startswith("'m0_ok' says on all 80 items whether 'm0' is right")
     assert "possible-leak" not in codes_of(read_columns(columns))
+
+
+@pytest.mark.parametrize(
+    ("words", "classes", "shown"),
+    [
+        (("?",), {"a", "b"}, ["--missing", "?"]),
+        (("",), {"a", "b", "NA", "?"}, ["--missing", ""]),
+        (("", "?"), {"a", "b", "NA"}, ["--missing", "", "--missing", "?"]),
+    ],
+)
+def test_missing_adds_to_the_usual_texts_unless_it_is_empty(
+    words: tuple[str, ...], classes: set[str], shown: list[str], tmp_path: Path
+) -> None:
+    texts = ["a", "b", "NA", "?", ""]
+    file = tmp_path / "votes.csv"
+    file.write_text("ann,bob,truth\n" + "".join(f"{x},{x},{x}\n" for x in (texts[t % 5] for t in range(100))))
+    panel = ReadOptions(path=str(file), missing=list(words)).read([str(file)])
+    assert set(panel.classes.names) == classes
+    command = shlex.split(panel.command(["votes.csv"]))
+    assert [word for word in command if word not in ("--label", "truth")][3:] == shown
+
+
+def test_missing_adds_to_the_texts_that_a_model_knows() -> None:
+    columns = {"ann": ["a", "b", "?", "-", "NA"] * 20, "truth": ["a", "b", "a", "b", "a"] * 20}
+    first = read_columns(columns, missing=(*MISSING, "?"))
+    like = store_reading(first.reading, first.classes)
+    again = read_columns(columns, missing=(*MISSING, "-"), like=like, needs_label=False)
+    assert again.unknown_votes() == {}

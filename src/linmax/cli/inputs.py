@@ -15,6 +15,7 @@ from linmax.cli.output import print_message
 from linmax.fusion import Fusion, load
 from linmax.panels.panel import Panel
 from linmax.panels.roles.column_role import matches
+from linmax.panels.roles.names import CONFIDENCE_WORDS, split_suffix
 from linmax.panels.stored import SCHEMA_NOTE, check_scales, reading_for
 from linmax.spec import Learner
 from linmax.streams import Chunk, Schema, StreamError
@@ -215,7 +216,7 @@ def open_for_model(read: ColumnOptions, fusion: Fusion, paths: Sequence[str] | N
 
     A model that does not say how its file was read finds its experts by their names.
     """
-    like = reading_for(fusion, stored=not read.names_columns, by_name=read.experts is None)
+    like = reading_for(fusion, experts=read.experts, shape=read.shape)
     if "votes" not in fusion.needs and not read.attributes and "columns" not in like:
         raise ValueError("the model learns from attributes; name their columns with --attributes")
     if isinstance(read, FilesOptions):
@@ -229,15 +230,23 @@ def open_for_model(read: ColumnOptions, fusion: Fusion, paths: Sequence[str] | N
 
 
 def ignored_columns(panel: Panel) -> list[str]:
-    """Columns that could have been experts, and that the model does not know."""
+    """Columns that could have been experts or their confidences, and that the model does not know."""
     if not panel.options.is_stored and not panel.options.is_by_name:
         return []
+    experts = {one.name for one in panel.reading.columns("expert")}
+
+    def is_confidence(name: str) -> bool:
+        split = split_suffix(name, CONFIDENCE_WORDS)
+        return split is not None and split[0] in experts
+
     return [
         one.name
         for one in panel.reading.columns("ignored")
         if not matches(one.name, panel.options.ignore)
-        and panel.profiles[one.name].is_discrete
-        and not panel.profiles[one.name].is_unique
+        and (
+            (panel.profiles[one.name].is_discrete and not panel.profiles[one.name].is_unique)
+            or is_confidence(one.name)
+        )
     ]
 
 

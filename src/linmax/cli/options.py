@@ -111,8 +111,9 @@ class ColumnOptions:
         typer.Option(
             "--missing",
             metavar="TEXT",
-            help="A cell that means a missing value; repeat it, or A,B,C.",
-            show_default="NA, N/A, nan, null and the like",
+            help="A cell that means a missing value, beside NA, nan, null and the like; repeat it, or A,B,C."
+            " '' leaves out these.",
+            show_default=False,
         ),
     ] = None
     shape: Annotated[
@@ -160,11 +161,8 @@ class ColumnOptions:
 
     def panel_arguments(self) -> dict[str, Any]:
         """Return what the options say about columns, as arguments of `PanelOptions`."""
-        from linmax.panels.roles.profile import MISSING
-
         if self.shape not in (None, "wide", "scores", "long"):
             raise ValueError(f"--shape is wide, scores or long (got {self.shape!r})")
-        missing = split_names(self.missing)
         experts = split_names(self.experts)
         return {
             "label": self.label,
@@ -173,7 +171,7 @@ class ColumnOptions:
             "attributes": tuple(split_names(self.attributes) or ()),
             "ignore": tuple(split_names(self.ignore) or ()),
             "classes": tuple(split_names(self.classes) or ()),
-            "missing": MISSING if missing is None else ("", *missing),
+            "missing": missing_texts(self.missing or []),
             "shape": self.shape,
             "header": not self.no_header,
             "ignore_case": self.ignore_case,
@@ -407,3 +405,15 @@ def split_names(names: list[str] | None) -> list[str] | None:
     if not names:
         return None
     return [part.strip() for name in names for part in name.split(",") if part.strip()]
+
+
+def missing_texts(given: list[str]) -> tuple[str, ...]:
+    """The cells that mean a missing value: those given and the usual ones; without these if '' is given.
+
+    >>> missing_texts(["", "?"]), "NA" in missing_texts(["?"])
+    (('', '?'), True)
+    """
+    from linmax.panels.roles.profile import MISSING
+
+    usual = ("",) if "" in map(str.strip, given) else MISSING
+    return tuple(dict.fromkeys((*usual, *(split_names(given) or ()))))

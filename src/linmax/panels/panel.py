@@ -23,7 +23,7 @@ from linmax.panels.roles.long_roles import infer_long
 from linmax.panels.roles.profile import MISSING, ColumnProfile, profile_columns
 from linmax.panels.roles.table_layout import check_second_header, drop_strays, name_voters, swap_transposed
 from linmax.panels.roles.wide_roles import infer_wide
-from linmax.panels.stored import reading_by_name, restore_reading
+from linmax.panels.stored import merge_missing, reading_by_name, restore_reading
 from linmax.panels.streamed_table import StreamedTable
 from linmax.panels.table import RawTable, load_table
 from linmax.streams import Chunk, Schema, Stream, StreamError
@@ -174,6 +174,7 @@ class Panel:
         """
         user, roles = self.given, self.reading
         inferred = None if self.joins else roles.column("label")
+        known = MISSING if set(MISSING) <= {*user.missing, *user.classes} else ()
         given = {
             "--label": inferred if user.label is None else user.label,
             "--id": roles.column("id") if user.id is None else user.id,
@@ -182,7 +183,7 @@ class Panel:
             "--attributes": ",".join(user.attributes) or None,
             "--ignore": ",".join(user.ignore) or None,
             "--classes": ",".join(user.classes) or None,
-            "--missing": None if set(MISSING) >= set(user.missing) else ",".join(filter(None, user.missing)),
+            "--missing": ",".join(one for one in user.missing if one and one not in known) or None,
             "--labels": None if user.labels is None else str(user.labels),
             "--labels-id": user.labels_id,
             "--encoding": user.encoding or None,
@@ -192,6 +193,7 @@ class Panel:
             given |= {"--shape": "long", "--experts": f"{roles.column('expert')},{roles.column('vote')}"}
         given |= roles.suggestion
         words = ["linmax", "fuse", *files]
+        words += [] if known else ["--missing", ""]
         for name, value in given.items():
             words += [] if value is None else [name, value]
         words += ["--no-header"] * (not user.header) + ["--ignore-case"] * user.ignore_case
@@ -222,6 +224,8 @@ def read_panel(paths: Sequence[str | os.PathLike[str] | Any], options: PanelOpti
     options = options or PanelOptions()
     if options.classes:  # a class may be called NA
         options = replace(options, missing=tuple(set(options.missing) - set(options.classes)))
+    if options.is_stored and isinstance(stored := (options.like or {}).get("missing"), list):
+        options = replace(options, missing=merge_missing(list(map(str, stored)), options.missing))
     labels = None if options.labels is None else _load(options.labels, options)
     paths, folders = list_tables(paths)
     _check_given_once(paths)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from linmax.fusion import Fusion
@@ -13,6 +14,7 @@ from linmax.panels.roles.column_role import (
     PanelOptions,
     ProfiledTable,
     Reading,
+    check_roles_once,
     select_columns,
 )
 from linmax.panels.roles.profile import MISSING, ColumnProfile
@@ -27,23 +29,30 @@ LEARNED = ("expert", "score", "confidence", "vote", "attribute")
 """Roles of columns that a model learns from."""
 
 
-def reading_for(fusion: Fusion, *, stored: bool = True, by_name: bool = True) -> dict[str, Any]:
+def reading_for(
+    fusion: Fusion, *, experts: Sequence[str] | None = None, shape: str | None = None
+) -> dict[str, Any]:
     """Return what a model knows of its files, for `PanelOptions.like`: its columns, experts or classes.
 
     Parameters
     ----------
     fusion : Fusion
         The model.
-    stored : bool
-        Whether the roles that it has stored are used.
-    by_name : bool
-        Whether the names of its experts are used otherwise.
+    experts : sequence of str or None
+        The columns of experts that the user names: then neither the stored roles nor names are used.
+    shape : str or None
+        The shape that the user names; the stored roles are used if they are of the same.
     """
     like = fusion.notes.get(SCHEMA_NOTE)
-    if stored and isinstance(like, dict):
+    if isinstance(like, dict) and experts is None and _is_shape(like.get("shape"), shape):
         return like
     known = {"classes": fusion.classes, "closed": isinstance(like, dict)}
-    return {**known, "experts": fusion.experts} if by_name and fusion.experts else known
+    return {**known, "experts": fusion.experts} if experts is None and fusion.experts else known
+
+
+def _is_shape(stored: Any, shape: str | None) -> bool:
+    """Whether the shape that the user names is the stored one; a table of scores is stored as wide."""
+    return shape is None or (shape == "long") == (stored == "long")
 
 
 def store_reading(reading: Reading, classes: ClassNames) -> dict[str, Any]:
@@ -90,7 +99,8 @@ def restore_reading(stored: dict[str, Any], table: ProfiledTable) -> tuple[Readi
     stored : dict
         What `store_reading` returned.
     table : ProfiledTable
-        The other file. The options may name another label and id, further classes and missing values.
+        The other file. The options may name another label and id, attributes and columns to ignore, further
+        classes and missing values.
 
     Returns
     -------
@@ -129,8 +139,7 @@ def restore_reading(stored: dict[str, Any], table: ProfiledTable) -> tuple[Readi
             known |= {name: ColumnRole(name, role, f"named by --{role}")} if name else {}
             if name and name not in profiles:
                 raise missing_column(file, name, columns)
-    if options.missing != MISSING:
-        missing = options.missing
+    missing = merge_missing(missing, options.missing)
     label = next((name for name, one in known.items() if one.role == "label" and name in profiles), None)
     classes = ClassNames(stored_classes, options.classes, missing)
     if label is not None and options.known_classes is None:
@@ -141,6 +150,7 @@ def restore_reading(stored: dict[str, Any], table: ProfiledTable) -> tuple[Readi
     learned = [name for name, one in known.items() if one.role in LEARNED]
     found = [name for name in learned if name in columns]
     required = [name for name, one in known.items() if one.role in ("vote", "id", "expert")]
+    known |= _named_roles(options, columns, file)
     if not found or (shape == "long" and any(name not in columns for name in required)):
         raise StreamError(
             f"{file} has not the columns that the model learned from ({short_list(learned)}); it has"
@@ -150,6 +160,36 @@ def restore_reading(stored: dict[str, Any], table: ProfiledTable) -> tuple[Readi
     reading = Reading(shape, roles)
     _restore_scales(reading, profiles, file)
     return reading, classes
+
+
+def merge_missing(stored: Sequence[str], given: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the cells that are missing values: the stored ones, and what the user adds to the usual ones.
+
+    Parameters
+    ----------
+    stored : sequence of str
+        Those of the file that the model learned.
+    given : tuple of str
+        Those of the options; without one of the usual ones they replace the stored ones.
+
+    Examples
+    --------
+    >>> merge_missing(["", "?"], MISSING), merge_missing(["", "?"], (*MISSING, "-"))
+    (('', '?'), ('', '?', '-'))
+    """
+    if not set(given) >= set(MISSING):
+        return given
+    return tuple(dict.fromkeys((*stored, *(one for one in given if one not in MISSING))))
+
+
+def _named_roles(options: PanelOptions, columns: list[str], file: str) -> dict[str, ColumnRole]:
+    """Return the roles that --attributes and --ignore give to columns, whatever a model says."""
+    attributes = select_columns(options.attributes, columns, file)
+    ignored = select_columns(options.ignore, columns, file)
+    check_roles_once({"--attributes": attributes, "--ignore": ignored}, file)
+    return {name: ColumnRole(name, "attribute", "named by --attributes") for name in attributes} | {
+        name: ColumnRole(name, "ignored", "named by --ignore") for name in ignored
+    }
 
 
 def _restore_scales(reading: Reading, profiles: dict[str, ColumnProfile], file: str) -> None:

@@ -279,8 +279,7 @@ def _write_plain(writer: PredictionWriter, partition: Partition, plan: Predictio
     """Write the predictions of one model."""
     assert plan.model is not None
     fusion, options = _model(plan.model), plan.options
-    named = bool(options.attributes or options.experts or options.ignore or options.shape)
-    like = reading_for(fusion, stored=not named, by_name=options.experts is None)
+    like = reading_for(fusion, experts=options.experts, shape=options.shape)
     try:
         panel = read_panel([partition.path], replace(options, like=like))
     except EmptyTableError:
