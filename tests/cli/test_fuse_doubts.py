@@ -11,6 +11,7 @@ import pytest
 from linmax.panels import panel as panel_module
 from tests.cli.test_fuse import fuse, told
 from tests.evaluate.test_audit import panel, text
+from tests.helpers.files import run
 
 
 @pytest.mark.parametrize(("every", "severity"), [(3, "grave"), (30, "note")])
@@ -144,3 +145,45 @@ def test_later_rows_in_other_codes_or_with_quantities_are_a_grave_warning(
     for found in (whole, streamed):
         assert found["verdict"] == "not judged"
         assert (code, "grave") in [(one["code"], one["severity"]) for one in found["warnings"]]
+
+
+def streamed_codes(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, list[str]]:
+    """A file that is read in chunks, and the codes of the late warnings of `linmax fuse`."""
+    file = tmp_path / "votes.csv"
+    file.write_text(late_rows(kind))
+    monkeypatch.setattr(panel_module, "CHUNK_SIZE", 100)
+    monkeypatch.setattr(panel_module, "MAX_BYTES", 10)
+    return file, [one["text"] for one in told(file)["warnings"] if one["severity"] == "grave"]
+
+
+@pytest.mark.parametrize("kind", ["codes", "ages"])
+def test_compare_and_bounds_tell_the_late_doubts_of_fuse(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, texts = streamed_codes(kind, tmp_path, monkeypatch)
+    assert texts
+    for command in (
+        ("compare", file, "Winnow(1.2)"),
+        ("compare", file, "Winnow(1.2)", "--shuffle", 1),
+        ("bounds", "Perceptron()", "--panel", file, "--C", 0.01),
+    ):
+        found = run(*command)
+        assert found.exit_code == 0
+        for one in texts:
+            assert f"linmax: warning: {one[:42]}" in found.stderr, command
+    found = run("bounds", "Perceptron()", "--panel", file, "--first", 100)
+    assert "linmax: warning" not in found.stderr
+
+
+def test_compare_names_repeated_ids_and_refusals_of_a_stream(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "votes.csv"
+    truth = [("ham", "spam")[t % 2] for t in range(300)]
+    rows = [f"t{min(t, 250)},{'REFUSED' if t > 200 else y},{y},{y}" for t, y in enumerate(truth)]
+    file.write_text("\n".join(["id,ann,bob,truth", *rows]) + "\n")
+    monkeypatch.setattr(panel_module, "CHUNK_SIZE", 100)
+    monkeypatch.setattr(panel_module, "MAX_BYTES", 10)
+    found = run("compare", file, "Winnow(1.2)").stderr
+    assert "warning: 49 rows of votes.csv repeat an id in 'id'" in found
+    assert "are for 'REFUSED', never a label" in found

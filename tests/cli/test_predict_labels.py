@@ -118,3 +118,16 @@ def test_an_explanation_says_that_votes_and_the_label_name_unknown_classes(
     assert f"the label of the item, 'refund', is no class that {model} knows" in result.stderr
     without = run("explain", model, table(tmp_path / "n.csv", [row[:-1] for row in rows]), "--row", 1)
     assert without.stdout == result.stdout.replace("the truth is refund", "the truth is unknown")
+
+
+def test_predict_prints_the_warnings_on_its_file(model: Path, tmp_path: Path) -> None:
+    rows = rows_with(CLASSES, 120, 2)
+    for row in rows[1:]:
+        row[1] = row[1].upper()
+        row[4] = {"bug": "billing", "billing": "feature", "feature": "bug"}[row[4]]
+    _, said = predicted(model, table(tmp_path / "new.csv", rows))
+    assert any("warning: the votes of gpt, claude, llama are the label on fewer items" in one for one in said)
+    assert any("note: 120 votes are spelled unlike the labels" in one for one in said)
+    _, said = predicted(model, table(tmp_path / "new.csv", [row[:-1] for row in rows]))
+    assert not any("warning:" in one or "no label" in one for one in said)
+    assert any("note: 120 votes are spelled unlike the labels" in one for one in said)

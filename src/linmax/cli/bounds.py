@@ -19,6 +19,7 @@ from linmax.cli.bounds_panel import (
     read_votes,
 )
 from linmax.cli.inputs import parse_learner, require_reading
+from linmax.cli.late_doubts import StreamedVotes
 from linmax.cli.options import BoundsOptions
 from linmax.cli.output import print_warning_messages, stdout_console
 from linmax.rules import Rule
@@ -95,8 +96,9 @@ def print_panel_bounds(panel: BoundsOptions, rule: str | None = None, console: C
     assert panel.panel is not None
     found_panel = require_reading(panel.read([panel.panel]), [panel.panel])
     print_warning_messages(found_panel.warnings)
-    votes = read_votes(found_panel.stream(), panel.first)
-    print_warning_messages(found_panel.late_warnings())
+    watched = StreamedVotes(found_panel)
+    votes = read_votes(found_panel.stream(), panel.first, watched.watch)
+    print_warning_messages(watched.doubts())
     with console.status("Fitting comparators and learning ..."):
         found = panel_bounds(votes, 1.0 if panel.C is None else panel.C, only)
     trials = sum(one is not None for one in votes.labels)

@@ -11,6 +11,7 @@ from linmax.bounds import check_certificate
 from linmax.bounds.certificate import certify, read_plain_csv, why_not
 from linmax.cli.bounds_panel import PanelVotes, check_cost, read_votes
 from linmax.cli.inputs import parse_learner, require_reading
+from linmax.cli.late_doubts import StreamedVotes
 from linmax.cli.options import BoundsOptions
 from linmax.cli.output import check_output, print_warning_messages, stdout_console
 
@@ -32,8 +33,9 @@ def write_certificate(
         raise ValueError(f"the certificate would replace the data in {file}; pass another file to -o")
     panel = require_reading(options.read([file]), [file])
     print_warning_messages(panel.warnings)
-    votes = read_votes(panel.stream(), options.first)
-    print_warning_messages(panel.late_warnings())
+    watched = StreamedVotes(panel)
+    votes = read_votes(panel.stream(), options.first, watched.watch)
+    print_warning_messages(watched.doubts())
     label = panel.reading.column("label")
     assert label is not None
     with console.status("Fitting the comparator, learning and checking ..."):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from linmax.rules.perceptron import Perceptron
 from linmax.rules.pnorm import PNorm
 from linmax.rules.romma import Romma
 from linmax.rules.winnow import Winnow
-from linmax.streams import Stream
+from linmax.streams import Chunk, Stream
 from linmax.svm import Instances, instances
 
 MAX_ITEMS = 20_000
@@ -111,16 +112,17 @@ def bounded_rules(n: int, delta: float) -> list[Rule]:
     ]
 
 
-def read_votes(stream: Stream, first: int | None = None) -> PanelVotes:
-    """Read the first items of a file; -1 is no vote, unless it is a label."""
+def read_votes(
+    stream: Stream, first: int | None = None, watch: Callable[[Iterator[Chunk]], Iterator[Chunk]] = iter
+) -> PanelVotes:
+    """Read the first items of a file, which `watch` sees; -1 is no vote, unless it is a label."""
     rows: list[dict[str, Any]] = []
     labels: list[Any] = []
     with stream:
         file, label = stream.schema.file, stream.schema.label
         if label is None:
             raise ValueError(f"{file} has no column of labels; name it with --label")
-        for chunk in stream:
-            part = chunk.slice(0, (first or MAX_ITEMS) - len(rows))
+        for part in watch(_first_items(stream, first or MAX_ITEMS)):
             rows += part.vote_dicts()
             labels += part.labels.tolist()
     if abstentions := {-1, "-1"} - {*labels}:
@@ -134,6 +136,15 @@ def read_votes(stream: Stream, first: int | None = None) -> PanelVotes:
     votes = PanelVotes(file, rows, labels, classes, experts, stream.rows_read)
     _check_panel(votes, label)
     return votes
+
+
+def _first_items(stream: Stream, left: int) -> Iterator[Chunk]:
+    """The first items of a stream, all of which is read so that its items are counted."""
+    for chunk in stream:
+        part = chunk.slice(0, left)
+        left -= part.items
+        if part.items:
+            yield part
 
 
 def _voted_classes(vote: Any) -> list[Any]:

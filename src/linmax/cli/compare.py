@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from linmax.cli.inputs import check_needs, choose_order, name_rows, parse_learner, require_reading
+from linmax.cli.late_doubts import StreamedVotes
 from linmax.cli.options import CompareOptions, FilesOptions
 from linmax.cli.output import (
     check_output,
@@ -101,6 +102,7 @@ def compare_learners(
     panel = require_reading(replace(read, paths=files).open(), files)
     order = choose_order(panel, options.shuffle, options.in_order)
     print_warning_messages([*panel.warnings, *order.warnings])
+    votes = StreamedVotes(panel)
     with panel.stream() as stream:
         file = stream.schema.file
         first = stream.peek()
@@ -110,10 +112,11 @@ def compare_learners(
         for name, fusion in zip(comparison.names, comparison.fusions, strict=True):
             check_needs(fusion, first, name, file)
         if engine is not None and (engine.asked or options.cache is not None):
-            complete = _run_tasks(comparison, stream, order.seed, replace(read, paths=files), options, engine)
+            read = replace(read, paths=files)
+            complete = _run_tasks(comparison, stream, votes, order.seed, read, options, engine)
         else:
-            complete = _run(comparison, stream, order.seed)
-    print_warning_messages(panel.late_warnings())
+            complete = _run(comparison, stream, votes, order.seed)
+    print_warning_messages(votes.doubts())
     if not comparison.trials and complete:
         where = file if read.labels is None else read.labels
         raise ValueError(
@@ -126,11 +129,11 @@ def compare_learners(
     return Comparison(file, comparison, complete)
 
 
-def _run(comparison: LearnerComparison, stream: Stream, seed: int | None) -> bool:
+def _run(comparison: LearnerComparison, stream: Stream, votes: StreamedVotes, seed: int | None) -> bool:
     file = stream.schema.file
     try:
         with progress_bar(stream, "compiling") as bar:
-            for chunk in stream if seed is None else shuffle_items(stream, seed):
+            for chunk in votes.watch(stream if seed is None else shuffle_items(stream, seed)):
                 for start in range(0, chunk.items, ROWS):
                     part = chunk.slice(start, start + ROWS)
                     with name_rows(file, part):
@@ -149,6 +152,7 @@ def _run(comparison: LearnerComparison, stream: Stream, seed: int | None) -> boo
 def _run_tasks(
     comparison: LearnerComparison,
     stream: Stream,
+    votes: StreamedVotes,
     seed: int | None,
     read: FilesOptions,
     options: CompareOptions,
@@ -176,7 +180,7 @@ def _run_tasks(
         )
     seconds = np.array([one.seconds for one in results])
     first = 0
-    for chunk in stream if seed is None else shuffle_items(stream, seed):
+    for chunk in votes.watch(stream if seed is None else shuffle_items(stream, seed)):
         flags = np.stack([one.correct[first : first + chunk.items] for one in results])
         comparison.count(chunk, flags, seconds * (chunk.items / results[0].items))
         first += chunk.items

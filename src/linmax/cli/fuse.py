@@ -15,7 +15,6 @@ from rich.text import Text
 
 from linmax._tiers import PROBE, postpones
 from linmax.cli.cost_files import check_prices, read_prices
-from linmax.cli.fuse_doubts import find_late_doubts
 from linmax.cli.fuse_start import NOTE, Start, find_warnings, start_session
 from linmax.cli.fuse_summary import print_summary
 from linmax.cli.inputs import (
@@ -27,6 +26,7 @@ from linmax.cli.inputs import (
     require_reading,
     stored_reading,
 )
+from linmax.cli.late_doubts import find_late_doubts
 from linmax.cli.options import FilesOptions, FuseOptions
 from linmax.cli.output import MilestoneTable, check_output, print_json, stdout_console
 from linmax.decisions.answers import check_limits

@@ -23,7 +23,7 @@ from linmax.cli.inputs import (
     print_unknown_votes,
 )
 from linmax.cli.options import FilesOptions
-from linmax.cli.output import ProgressBar, check_output, print_message, progress_bar
+from linmax.cli.output import ProgressBar, check_output, print_message, print_warning_messages, progress_bar
 from linmax.decisions.answers import check_limits, why_no_answers
 from linmax.decisions.conformal import level_of
 from linmax.evaluate.decision_summary import CONFIDENCE
@@ -34,8 +34,8 @@ from linmax.panels.panel import Panel
 from linmax.streams import PredictionWriter, Stream
 from linmax.validation import count_noun
 
-LABEL_WARNINGS = ("conflicting-labels", "unmatched-labels")
-"""Warnings on labels, which are told if predictions are compared with labels."""
+NOT_OF_PREDICTIONS = frozenset({"missing-labels", "single-class", "votes-never-labels", "label-spelling"})
+"""Warnings for those who learn; unknown votes and labels have messages of their own."""
 
 
 class Summary(NamedTuple):
@@ -94,12 +94,14 @@ def predict(model: Path, read: FilesOptions, options: PredictOptions) -> Summary
     writer = PredictionWriter(output)
     on_screen = writer.path is None and sys.stdout.isatty()
     panel = open_for_model(read, fusion)
+    print_warning_messages(one for one in panel.warnings if one.code not in NOT_OF_PREDICTIONS)
     with panel.stream() as stream, progress_bar(stream, "predicting", quiet=on_screen) as bar:
         first = stream.peek()
         if first is not None:
             check_needs(fusion, first, str(model), stream.schema.file)
         with writer:
             summary = _write_all(fusion, panel, stream, writer, model, bar, options)
+    print_warning_messages(panel.late_warnings())
     file = stream.schema.file
     unknown = [*ignored_columns(panel), *summary.unknown]
     if unknown:
@@ -112,9 +114,6 @@ def predict(model: Path, read: FilesOptions, options: PredictOptions) -> Summary
     print_unknown_votes(panel, str(model))
     closed = panel.options.is_closed
     print_unknown_classes(summary.unknown_labels, "label", file, str(model), closed=closed)
-    for one in panel.warnings:
-        if one.code == "confidence-scale" or (summary.labelled and one.code in LABEL_WARNINGS):
-            print_message(one.text)
     if options.max_error is not None:
         threshold = fusion.answer_threshold(options.max_error)
         if threshold.probability == math.inf:
