@@ -200,3 +200,16 @@ def test_svmlight_files_without_scikit_learn_are_refused_with_the_command(
     monkeypatch.setitem(sys.modules, "sklearn", None)
     with pytest.raises(ImportError, match=r"svmlight files requires .* pip install 'linmax\[sklearn\]'"):
         opened("1 1:1\n", "a.svm", label=None)
+
+
+@pytest.mark.parametrize("shape", ["wide", "long"])
+def test_nan_in_json_lines_is_missing_as_on_the_command_line(shape: str) -> None:
+    if shape == "wide":
+        rows = b'{"ann": NaN, "bob": {"a": 1, "b": NaN}, "y": "a"}\n{"ann": "b", "y": NaN}\n'
+        (chunk,) = open_stream(io.BytesIO(rows), label="y")
+        assert [chunk.vote_dict(t) for t in range(2)] == [{"bob": {"a": 1.0}}, {"ann": "b"}]
+        assert chunk.labels.tolist() == ["a", None]
+        return
+    rows = b'{"i": 1, "who": "ann", "vote": "a", "y": "a"}\n{"i": 1, "who": "bob", "vote": NaN, "y": "a"}\n'
+    (chunk,) = open_stream(io.BytesIO(rows), label="y", id="i", experts=["who", "vote"], shape="long")
+    assert chunk.vote_dict(0) == {"ann": "a"}

@@ -39,7 +39,7 @@ class JsonLinesReader:
     source : ByteSource
         The file.
     constants : mapping, optional
-        What NaN, Infinity and -Infinity stand for; without it they are refused.
+        What NaN, Infinity and -Infinity stand for; without it NaN is missing, and infinity is refused.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class JsonLinesReader:
 
     def __init__(self, source: ByteSource, constants: Mapping[str, Any] | None = None) -> None:
         self.name = source.name
-        constant = _refuse_constant if constants is None else constants.__getitem__
+        constant = _nan_or_refuse if constants is None else constants.__getitem__
         # json.loads would construct a decoder for every line
         self._decoder = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=constant)
         self._blocks = text_blocks(source)
@@ -299,7 +299,9 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return row
 
 
-def _refuse_constant(constant: str) -> Any:
+def _nan_or_refuse(constant: str) -> Any:
+    if constant == "NaN":
+        return None
     raise ContentError(f"{constant} is not a number; write null for a missing value")
 
 
