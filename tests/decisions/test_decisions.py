@@ -370,3 +370,13 @@ def test_sets_while_learning_are_those_before_each_label() -> None:
         assert (sets_of(p, theta)[0] == own).all()
         single.learn([row], [label])
     assert inside.sum() == fusion.decisions.arrays.levels[SIZES, column]
+
+
+def test_a_state_of_nothing_learned_keeps_no_decisions_of_another() -> None:
+    votes, labels = panel(600)
+    fusion, _ = learned("Winnow(1.2)", votes, labels, mistake_costs={(0, 1): 5.0})
+    fresh = Fusion("Winnow(1.2)", classes=CLASSES, experts=range(7), mistake_costs={(0, 1): 5.0})
+    fusion.set_state(fresh.state())
+    assert fusion.state().keys() == fresh.state().keys()
+    assert (fusion.mistake_cost, fusion.decisions.seen, fusion.alarms) == (0.0, 0, [])
+    assert fusion.predict_proba(votes[:3]).tolist() == fresh.predict_proba(votes[:3]).tolist()

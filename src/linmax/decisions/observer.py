@@ -274,11 +274,11 @@ class Decisions:
         return {f"decisions.{name}": np.array(getattr(self.arrays, name)) for name in SAVED}
 
     def restore(self, state: State) -> None:
-        """Take over what `state` returned and `validate` accepted; a file of an earlier version has none."""
+        """Take over what `state` returned and `validate` accepted; a state of nothing learned has none."""
         self._threshold = None
+        fresh = Decisions(self.calibrate).arrays
         for name in SAVED:
-            if f"decisions.{name}" in state:
-                getattr(self.arrays, name)[:] = state[f"decisions.{name}"]
+            getattr(self.arrays, name)[:] = state.get(f"decisions.{name}", getattr(fresh, name))
 
     def validate(self, state: State) -> None:
         """Raise a ValueError that says what is wrong with a state."""
