@@ -109,6 +109,17 @@ def test_a_note_or_ticket_that_cannot_be_saved_is_named(tmp_path: Path) -> None:
         fusion.save(tmp_path / "m")
 
 
+@pytest.mark.parametrize("notes", [{1: "a"}, {"a": {None: 1}}, {"a": [{}, {"b": ({2.5: 1},)}]}])
+def test_a_key_of_notes_that_is_no_text_is_refused(notes: dict[Any, Any], tmp_path: Path) -> None:
+    fusion = Fusion(Winnow(1.2))
+    fusion.notes = notes
+    with pytest.raises(ValueError, match=r"^the notes have the key \S+, which would be loaded as"):
+        fusion.save(tmp_path / "m")
+    fusion.notes = {"a": [{"b": 1}, [2, ["c"]]]}
+    fusion.save(tmp_path / "m")
+    assert load(tmp_path / "m").notes == fusion.notes
+
+
 @interpreted()  # nothing else compiles this source
 def test_a_learner_with_a_long_text_is_saved(tmp_path: Path) -> None:
     classes = tuple(f"class {i}" for i in range(3000))

@@ -69,6 +69,7 @@ def to_bytes(fusion: Fusion) -> bytes:
             raise ValueError(f"the session cannot be saved, because {error}") from None
         arrays |= fusion.consultations.arrays()
         facts = _facts(fusion, learner)
+        _check_keys(facts["notes"])
         try:
             header = json.dumps({**facts, "digest": digest(arrays, facts)}, allow_nan=False)
         except (TypeError, ValueError, RecursionError):
@@ -132,6 +133,23 @@ def _unsaved(facts: dict[str, Any]) -> str:
             return f"the note {short(key)} is {short(note)}, which JSON cannot hold; change or remove it"
     number = next((number for number, *item in facts["tickets"]["waiting"] if not _is_json(item)), 0)
     return f"ticket {number} waits with votes or attributes that JSON cannot hold; learn it before saving"
+
+
+def _check_keys(note: Any) -> None:
+    """Refuse dicts in notes whose keys are not texts: JSON would turn them into texts."""
+    waiting = [note]
+    while waiting:
+        note = waiting.pop()
+        if isinstance(note, dict):
+            for key in note:
+                if not isinstance(key, str):
+                    raise ValueError(
+                        f"the notes have the key {short(key)}, which would be loaded as a text; write"
+                        f" {str(key)!r}"
+                    )
+            note = list(note.values())
+        if isinstance(note, list | tuple) and len(waiting) < LONGEST_HEADER:  # a list may contain itself
+            waiting += [one for one in note if isinstance(one, dict | list | tuple)]
 
 
 def _is_json(fact: Any) -> bool:
