@@ -246,6 +246,7 @@ class Follower:
             try:
                 await self._commit()
                 self.report.lag = await self._wait_for(self.source.lag(self.position))
+                self.report.lost = self.source.lost
             except ConnectionError as error:
                 if not force:
                     await self._reconnect(error)

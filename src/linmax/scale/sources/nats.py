@@ -126,6 +126,7 @@ class NatsSource(Source):
             if self._last > state.last_seq:
                 raise self.other_log(self.stream, self._last, state.last_seq)
             self.lost += max(0, state.first_seq - 1 - self._last)
+            self._last = max(self._last, state.first_seq - 1)  # they are counted once
         await self._subscribe()
         return {self.stream: self._last}
 

@@ -42,7 +42,7 @@ class RedisSource(Source):
         self.field = field.encode()
         self._last: Position = {}
         self._read: dict[str, int] = {}  # entries up to the position, where it is known
-        self._at_end = False  # whether the last read has returned nothing
+        self._removed: dict[str, int] = {}  # entries that are gone, of which those not read are counted
         self._client: Any = None
 
     async def connect(self) -> None:
@@ -74,7 +74,7 @@ class RedisSource(Source):
             except ResponseError as error:
                 if "no such key" not in str(error):
                     raise
-                return {"entries-added": 0, "length": 0, "last-generated-id": OLDEST}
+                return {"entries-added": 0, "length": 0, "last-generated-id": OLDEST, "last-entry": None}
         if "entries-added" not in found:
             raise ValueError(
                 f"{self} is on a server that is older than Redis 7; update it to follow its streams"
@@ -114,7 +114,8 @@ class RedisSource(Source):
             group = await self._group(name)
             if group is not None and group[0] == found[name] != OLDEST and group[1] is not None:
                 self._read[name] = max(group[1], removed)
-                self.lost += max(0, removed - group[1])
+                self.lost += max(0, removed - max(group[1], self._removed.get(name, 0)))
+                self._removed[name] = removed
             elif found[name] == last:
                 self._read[name] = info["entries-added"]
             elif found[name] == OLDEST:
@@ -128,7 +129,6 @@ class RedisSource(Source):
 
         with self.errors(RedisError):
             found = await self._client.xread(dict(self._last), count=most, block=max(1, int(seconds * 1000)))
-        self._at_end = not found
         messages = []
         for stream, entries in found or ():
             name = stream.decode()
@@ -156,16 +156,22 @@ class RedisSource(Source):
         return self._read.get(name) if place == self._last.get(name) else None
 
     async def lag(self, position: Position) -> int | None:
-        """Return how many entries come after a position, where it is known."""
+        """Return how many entries come after a position, where it is known; count those that were removed."""
         total = 0
         for name, place in position.items():
             info = await self._info(name)
-            if self._at_end or place == _text(info["last-generated-id"]):
-                self._read[name] = info["entries-added"]
-            elif self._entries_read(name, place) is None:
+            added, last, read = (
+                int(info["entries-added"]),
+                info["last-entry"],
+                self._entries_read(name, place),
+            )
+            if last is None or _pair(_text(last[0])) <= _pair(place):  # nothing is left to read
+                self.lost += 0 if read is None else max(0, added - read)
+                self._read[name] = added
+            elif read is None:
                 return None
             else:
-                total += int(info["entries-added"]) - self._read[name]
+                total += added - read
         return total
 
     async def close(self) -> None:

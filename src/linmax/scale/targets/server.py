@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Iterator
 from typing import Any
@@ -43,6 +44,7 @@ class ServerTarget(Target):
         self.name = name
         self.learner = learner
         self.client = AsyncClient(url, token, attempts=1)
+        self.shown = re.sub("//[^/]*@", "//", url)  # without a password
 
     async def open(self, context: Context) -> Position | None:
         """Make sure that the fusion exists."""
@@ -55,7 +57,7 @@ class ServerTarget(Target):
                     raise
                 found = await context.wait_for(self.client.create(self.name, learner=self.learner))
         except ClientError as error:
-            raise ValueError(error.message) from None
+            raise self._error(error) from None
         check_learner(self.name, self.learner, found["learner"])
         return None
 
@@ -115,10 +117,17 @@ class ServerTarget(Target):
                         return [answer for item, body in pairs for answer in await self._post([item], [body])]
                     return [{"status": 413, "error": {"code": error.code, "message": error.message}}]
                 if error.status not in AGAIN and error.status != 429:
-                    raise ValueError(error.message) from None
+                    raise self._error(error) from None
                 reason = error.message
-            await self.context.retry(seconds, f"the server does not answer as expected ({reason})")
+            await self.context.retry(
+                seconds, f"the server at {self.shown} does not answer as expected ({reason})"
+            )
         raise AssertionError("attempts do not end")
+
+    def _error(self, error: ClientError) -> ValueError:
+        """Return the error that ends the work, with the address and what to do."""
+        fix = {0: "; check --server and whether it runs", 401: "; check LINMAX_TOKEN"}.get(error.status, "")
+        return ValueError(f"the server at {self.shown} cannot be used: {error.message}{fix}")
 
     def _count_answer(self, item: Item, answer: dict[str, Any]) -> None:
         report = self.context.report
