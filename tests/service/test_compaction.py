@@ -163,6 +163,8 @@ def test_what_is_before_the_horizon_cannot_be_changed(tmp_path: Path) -> None:
             answer = await post(api, verb, body)
             assert code(answer) == (409, "compacted"), body
             assert f"compacted up to position {horizon}: " in answer.json()["detail"]
+            preview = await api("POST", "/dashboard/fusions/spam/preview", body)
+            assert (code(preview), preview.json()) == (code(answer), answer.json()), body
         assert code(await api.label("3", "other", replaces=TRIALS[3][2])) == (410, "compacted")
         assert await api.digest() == before
         assert (await post(api, "exclude", {"ids": ["30"]})).json()["events"] == 1

@@ -155,3 +155,18 @@ def test_limits_can_be_changed_and_the_change_is_in_the_log(tmp_path: Path) -> N
     run(story, tmp_path)
     run(later, tmp_path)
     assert verified(tmp_path) == []
+
+
+def test_a_preview_counts_uploaded_models_apart_from_labels(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        await teach(api)
+        position = api.service.database.last_position()
+        await api("PUT", MODEL, content=to_bytes(trained()))
+        await api.learn("later", "x", ann="x")
+        await api.describe()
+        found = (await api("POST", "/dashboard/fusions/spam/preview", {"position": position})).json()
+        assert (found["events"], found["models"], sum(found["actors"].values())) == (2, 1, 1)
+        done = await api("POST", "/v1/fusions/spam/rollback", {"position": position})
+        assert done.json()["events"] == 2
+
+    run(story, tmp_path)

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from linmax.service.chunks import BODY
+from linmax.service.database import Database
 from linmax.service.item_store import IS_COMPACTED, ItemStore
 from linmax.service.messages import ExcludeRequest
 from linmax.service.panel import Panel
@@ -95,15 +96,7 @@ class Amendments:
         values = ids, chosen.actor, chosen.from_time, chosen.until_time
 
         def check(first: int) -> None:
-            if first <= panel.horizon:
-                _refuse(panel, "what was learned before it cannot be excluded")
-            if panel.horizon and chosen.ids is None:
-                if chosen.from_time is None or chosen.from_time < panel.horizon_time:
-                    _refuse(panel, f"pass from, at least {math.ceil(1000 * panel.horizon_time) / 1000:.3f}")
-            elif panel.horizon:
-                for id_ in chosen.ids or ():
-                    if self.database.rows(IS_COMPACTED, panel.number, id_hash(id_)):
-                        _refuse(panel, f"the item {id_!r} is from before it, and was learned or has expired")
+            check_exclusion(self.database, panel, chosen, first)
 
         return await self._amend(panel, actor, {"reason": "excluded"}, CHOSEN, values, check)
 
@@ -120,9 +113,8 @@ class Amendments:
             Who wants it.
         """
 
-        def check(first: int) -> None:
-            if position < panel.horizon:
-                _refuse(panel, f"the state at position {position} is not known any more")
+        def check(_: int) -> None:
+            check_rollback(panel, position)
 
         body = {"reason": "rolled back", "to": position}
         return await self._amend(panel, actor, body, LATER, (position,), check)
@@ -150,6 +142,45 @@ class Amendments:
         await future
         self.store.forget(panel)
         return {"position": position, "events": events}
+
+
+def check_exclusion(database: Database, panel: Panel, chosen: ExcludeRequest, first: int) -> None:
+    """Raise a problem if what is to be excluded was compacted.
+
+    Parameters
+    ----------
+    database
+        The log.
+    panel
+        The fusion.
+    chosen
+        What is to be excluded.
+    first
+        The first position of it.
+    """
+    if first <= panel.horizon:
+        _refuse(panel, "what was learned before it cannot be excluded")
+    if panel.horizon and chosen.ids is None:
+        if chosen.from_time is None or chosen.from_time < panel.horizon_time:
+            _refuse(panel, f"pass from, at least {math.ceil(1000 * panel.horizon_time) / 1000:.3f}")
+    elif panel.horizon:
+        for id_ in chosen.ids or ():
+            if database.rows(IS_COMPACTED, panel.number, id_hash(id_)):
+                _refuse(panel, f"the item {id_!r} is from before it, and was learned or has expired")
+
+
+def check_rollback(panel: Panel, position: int) -> None:
+    """Raise a problem if the state at a position was compacted.
+
+    Parameters
+    ----------
+    panel
+        The fusion.
+    position
+        The position.
+    """
+    if position < panel.horizon:
+        _refuse(panel, f"the state at position {position} is not known any more")
 
 
 def _refuse(panel: Panel, why: str) -> None:

@@ -241,9 +241,7 @@ class DashboardEndpoints(Endpoints):
         """Say what excluding events or rolling back would take back; nothing is changed."""
         require_scope(token, "admin", path_name(request))
         wanted = parse(await read_body(request), PreviewRequest)
-        return await self._read(
-            request, token, lambda panel: preview_removal(self.database, panel.number, wanted)
-        )
+        return await self._read(request, token, lambda panel: preview_removal(self.database, panel, wanted))
 
 
 def _usable(token: Token, name: str) -> bool:

@@ -8,18 +8,19 @@ import msgspec
 from msgspec import Meta, Struct
 
 from linmax.fusion import Fusion
-from linmax.service.amendments import CHOSEN, EFFECTIVE, LATER
+from linmax.service.amendments import CHOSEN, EFFECTIVE, LATER, check_exclusion, check_rollback
 from linmax.service.class_keys import class_key, typed_votes
 from linmax.service.database import Database
 from linmax.service.item_info import explanation_of
 from linmax.service.messages import Attributes, ExcludeRequest, Request, Votes
+from linmax.service.panel import Panel
 from linmax.service.problems import ServiceError
-from linmax.service.schema import NOW, SETTER
+from linmax.service.schema import NOW, SETTER, UPLOADED
 
 # by who has set the label
 REMOVED = f"""
-SELECT e.actor, count(*), min(e.time), max(e.time) FROM ({{chosen}}) c
-JOIN events e ON e.position = {SETTER.format("c.position", NOW)}
+SELECT e.actor, sum(e.kind <> {UPLOADED}), sum(e.kind = {UPLOADED}), min(e.time), max(e.time), min(c.position)
+FROM ({{chosen}}) c JOIN events e ON e.position = {SETTER.format("c.position", NOW)}
 GROUP BY e.actor ORDER BY count(*) DESC
 """
 SNAPSHOTS = """
@@ -49,10 +50,11 @@ class PreviewRequest(ExcludeRequest):
 
 
 class Removal(Struct):
-    """What would change: how many labels, of whom, and when they came."""
+    """What would change: how many events, labels by whom and uploaded models, and when they came."""
 
     events: int
     actors: dict[str, int]
+    models: int
     first: float | None
     last: float | None
 
@@ -90,13 +92,13 @@ def try_item(fusion: Fusion, votes: dict[str, Any], attributes: dict[str, Any] |
     }
 
 
-def preview_removal(database: Database, number: int, wanted: PreviewRequest) -> Removal:
-    """Return what excluding events, or rolling back, would take back.
+def preview_removal(database: Database, panel: Panel, wanted: PreviewRequest) -> Removal:
+    """Return what excluding events, or rolling back, would take back; what was compacted is refused.
 
     Parameters
     ----------
-    database, number
-        The log, and the number of the fusion.
+    database, panel
+        The log, and the fusion.
     wanted
         The events.
     """
@@ -108,12 +110,18 @@ def preview_removal(database: Database, number: int, wanted: PreviewRequest) -> 
     else:
         ids = msgspec.json.encode(wanted.ids).decode() if wanted.ids is not None else None
         chosen, values = CHOSEN, (ids, wanted.actor, wanted.from_time, wanted.until_time)
-    rows = database.rows(REMOVED.format(chosen=EFFECTIVE.format(chosen)), number, *values)
+    rows = database.rows(REMOVED.format(chosen=EFFECTIVE.format(chosen)), panel.number, *values)
+    if wanted.position is not None:
+        check_rollback(panel, wanted.position)
+    else:
+        check_exclusion(database, panel, wanted, min((row[5] for row in rows), default=panel.horizon + 1))
+    models = sum(row[2] for row in rows)
     return Removal(
-        sum(count for _, count, _, _ in rows),
-        {actor: count for actor, count, _, _ in rows},
-        min((first for _, _, first, _ in rows), default=None),
-        max((last for _, _, _, last in rows), default=None),
+        sum(row[1] for row in rows) + models,
+        {row[0]: row[1] for row in rows if row[1]},
+        models,
+        min((row[3] for row in rows), default=None),
+        max((row[4] for row in rows), default=None),
     )
 
 

@@ -4,7 +4,7 @@ import { ApiError, allows, figuresPath, fusionPath, get, request } from "../api.
 import { confirmed, count, field, fill, h, moment, notify } from "../dom.js";
 import { fusionHead } from "./parts.js";
 
-/** @typedef {{events: number, actors: Record<string, number>, first: number | null, last: number | null}} Removal */
+/** @typedef {{events: number, actors: Record<string, number>, models: number, first: number | null, last: number | null}} Removal */
 
 /** @param {HTMLElement} main @param {string} name */
 export async function show(main, name) {
@@ -44,9 +44,9 @@ export async function show(main, name) {
         problem.textContent = "Nothing would change: no label fits.";
         return;
       }
-      if (!(await confirmed(title, [removal(found, action)], say(labels(found.events))[0]))) return;
+      if (!(await confirmed(title, [removal(found, action)], say(changed(found))[0]))) return;
       const done = await request("POST", fusionPath(name, `/${action}`), wanted);
-      notify(`${say(labels(done.events))[1]}. The state is derived anew.`);
+      notify(`${say(changed({ ...found, events: done.events }))[1]}. The state is derived anew.`);
       await drawSnapshots();
     } catch (error) {
       problem.textContent = error instanceof Error ? `${error.message}.` : String(error);
@@ -103,12 +103,22 @@ export async function show(main, name) {
 const labels = (/** @type {number} */ number) => `${count(number)} ${number === 1 ? "label" : "labels"}`;
 
 /**
+ * Say how many labels and uploaded models an amendment changes.
+ * @param {Removal} found
+ */
+function changed(found) {
+  const models = found.models ? [`${count(found.models)} uploaded ${found.models === 1 ? "model" : "models"}`] : [];
+  const number = found.events - found.models;
+  return [...(number || !found.models ? [labels(number)] : []), ...models].join(" and ");
+}
+
+/**
  * @param {Removal} found
  * @param {"rollback" | "exclude"} action
  */
 function removal(found, action) {
   return h("div", { class: "field" },
-    h("p", {}, `${labels(found.events)}, from ${moment(found.first)} to ${moment(found.last)}, ${action === "rollback" ? "would count as they did after that event, or not any more" : "would not count any more"}.`),
+    h("p", {}, `${changed(found)}, from ${moment(found.first)} to ${moment(found.last)}, ${action === "rollback" ? "would count as they did after that event, or not any more" : "would not count any more"}.`),
     h("table", {}, h("caption", {}, "Labels by token"), h("tbody", {}, Object.entries(found.actors).map(([actor, events]) =>
       h("tr", {}, h("th", { scope: "row" }, actor), h("td", { class: "number" }, count(events)))))));
 }
