@@ -149,3 +149,16 @@ def test_the_rows_of_weights_name_their_source_and_class() -> None:
     rows = fusion.weight_table()
     assert {row.source for row in rows} == {"ScaledAttributes", "RandomFeatures"}
     assert {row.label for row in rows} == set(fusion.classes)
+
+
+def test_the_digest_of_a_default_that_has_learned_nothing_does_not_depend_on_predictions() -> None:
+    fusion, other = Fusion(), Fusion()
+    before = fingerprint(fusion)
+    for given in ({}, {"attributes": {"x": 1.0}}, {"attributes": {"x": "red"}}):
+        fusion.predict_one({"ann": "a"}, **given)
+        assert fingerprint(fusion) == before
+    fusion.predict_one(attributes={"x": 1.0})
+    assert fingerprint(fusion) == before
+    for one in (fusion, other):
+        one.learn_one({"ann": "a"}, "a", attributes={"x": 1.0})
+    assert fingerprint(fusion) == fingerprint(other) != before

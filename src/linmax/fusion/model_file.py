@@ -83,9 +83,11 @@ def fingerprint(fusion: Fusion) -> str:
     Parameters
     ----------
     fusion
-        The session. Its notes, tickets and consultations do not count.
+        The session. Its notes, tickets and consultations do not count, nor does the default that it would use
+        for items like the last ones, as long as it has learned nothing.
     """
     with fusion._lock, fusion._lock.state:
+        fusion._choose_learner(votes=True, attributes=False)
         facts = _facts(fusion, repr(fusion.learner))
         arrays = fusion.state()
     return digest(arrays, {name: fact for name, fact in facts.items() if name not in UNLEARNED})
