@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -144,3 +145,40 @@ def test_codes_of_many_classes_and_ratings_are_no_quantities() -> None:
     near = {f"m{i}": np.clip(ratings + RNG.integers(-1, 2, size=ITEMS), 1, 10) for i in range(3)}
     columns = {name: texts(column) for name, column in near.items()}
     assert "quantities" not in codes_of(read_columns({**columns, "label": texts(ratings)}))
+
+
+@pytest.mark.parametrize("classes", [(0, 1), ("no", "yes")])
+def test_percentages_that_may_be_probabilities_are_noted(classes: tuple[Any, Any]) -> None:
+    columns = panel_columns(100, classes=classes)
+    columns["gpt"] = [f"{60 if one == classes[1] else 10}%" for one in columns["m0"]]
+    texts = [one.text for one in read_columns(columns).warnings if one.code == "missing-scores"]
+    (text,) = texts
+    assert text.startswith("'gpt' has percentages such as ")
+    columns["gpt"] = ["5%", "10%"] * 50
+    assert "missing-scores" not in codes_of(read_columns(columns))
+
+
+def test_votes_that_differ_from_classes_by_leading_zeros_are_noted() -> None:
+    columns = panel_columns(100, classes=("01", "02", "03"))
+    columns["m0"] = [one.lstrip("0") for one in columns["m0"]]
+    panel = read_columns(columns)
+    assert [one.name for one in panel.reading.columns("expert")] == ["m1", "m2"]
+    (text,) = [one.text for one in panel.warnings if one.code == "partial-votes"]
+    assert "m0 (" in text
+    assert "differ from classes by leading zeros" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "severity"), [("gold", "grave"), ("Ground Truth", "grave"), ("y", None), ("gus", None)]
+)
+def test_an_expert_of_a_long_table_with_the_name_of_a_truth_is_a_grave_warning(
+    name: str, severity: str | None
+) -> None:
+    columns = panel_columns(60)
+    voters = {"ann": columns["m0"], "bob": columns["m1"], name: columns["label"]}
+    rows = [(f"t{i}", who, own[i]) for i in range(60) for who, own in voters.items()]
+    found = read_columns(
+        dict(zip(("task", "worker", "answer"), map(list, zip(*rows, strict=True)), strict=True)),
+        needs_label=False,
+    )
+    assert codes_of(found).get("possible-leak") == severity

@@ -124,6 +124,8 @@ def partial_votes(columns: Sequence[ColumnProfile], classes: ClassNames) -> Data
         share = 0.0 if one.is_constant or one.is_unique else classes.share(one.counts)
         if share >= least:
             found[one.name] = f"{share:.0%} of the values are classes"
+        elif not one.is_unique and _differ_by_zeros(one, classes):
+            found[one.name] = f"{short_list(one.examples, 3)} differ from classes by leading zeros"
         elif one.distinct == 2 and classes.are_other_words(one.counts):
             found[one.name] = f"{short_list(one.examples)} are other words for the classes"
         elif one.type in ("text", "free text") and not one.is_constant and _mention_classes(one, classes):
@@ -136,6 +138,13 @@ def partial_votes(columns: Sequence[ColumnProfile], classes: ClassNames) -> Data
         f"some columns may be experts, but do not vote: {shown}{'; ...' * (len(found) > MAX_NAMED)}; write"
         " classes alone, or name all experts with --experts",
     )  # fmt: skip
+
+
+def _differ_by_zeros(one: ColumnProfile, classes: ClassNames) -> bool:
+    """Whether most values of a column name a class with other zeros before it, as 1 and 01."""
+    bare = {str(name).lstrip("0") for name in classes.names if str(name).isdecimal()}
+    hits = sum(count for value, count in one.counts.items() if str(value).lstrip("0") in bare)
+    return hits >= PARTLY_NUMBERS * max(1, sum(one.counts.values()))
 
 
 def _mention_classes(one: ColumnProfile, classes: ClassNames) -> bool:

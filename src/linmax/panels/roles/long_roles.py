@@ -9,6 +9,7 @@ from linmax.panels.roles.evidence import ALWAYS, OFTEN, RowGroups
 from linmax.panels.roles.profile import ColumnProfile
 from linmax.panels.roles.wide_labels import MIN_SHARE, is_truth, says_who_is_right
 from linmax.streams.schema import StreamError, missing_column, short_list, short_repr
+from linmax.validation import DataWarning
 
 MIN_VOTES_PER_ITEM = 1.3
 """Fewer rows per item are no long table."""
@@ -89,7 +90,20 @@ class LongRoles:
         for name in select_columns(self.options.ignore, list(self.profiles), self.file):
             roles.setdefault(name, ColumnRole(name, "ignored", "named by --ignore"))
         ordered = [roles.get(name) or self._other(profile, item) for name, profile in self.profiles.items()]
-        return Reading("long", ordered, [], problem, suggestion)
+        return Reading("long", ordered, self._truths_that_vote(expert), problem, suggestion)
+
+    def _truths_that_vote(self, expert: str) -> list[DataWarning]:
+        """Warn about experts with the name of a truth: their votes are labels."""
+        found = [str(name) for name in self.profiles[expert].counts if names.is_truth_name(str(name))]
+        if not found:
+            return []
+        return [
+            DataWarning(
+                "possible-leak", "grave",
+                f"{short_list(map(short_repr, found))} in {short_repr(expert)} has the name of a truth, and"
+                " votes as an expert does; write its rows to a file of their own, and pass --labels FILE",
+            )
+        ]  # fmt: skip
 
     # --- items and experts
 

@@ -110,6 +110,18 @@ def _without_number(word: str) -> tuple[str, ...]:
     return (text, word[len(text) :]) if text != word and text in TRUTH_WORDS else (word,)
 
 
+def is_truth_name(name: str) -> bool:
+    """Whether a name is exactly that of a truth; a letter such as y is none, as it may stand for anybody.
+
+    Examples
+    --------
+    >>> [is_truth_name(name) for name in ("gold", "Ground Truth", "y", "gold_bot")]
+    [True, True, False, False]
+    """
+    words = words_of(name)
+    return len(name) > 1 and ("_".join(words) in TRUTH_NAMES or "".join(words) in TRUTH_NAMES)
+
+
 def truth_strength(name: str) -> int:
     """Tell how clearly a name says that a column holds the labels: 2 clearly, 1 perhaps, 0 not.
 

@@ -25,6 +25,7 @@ MAX_STRAY = 0.01
 """The largest share of numbers out of range in a column of probabilities or confidences from 0 to 1."""
 ROUNDING = 1e-6
 """How far a probability may be above 1."""
+PER_CENT = re.compile(r"\d+(\.\d+)?\s*%")
 LARGEST = sys.float_info.max
 
 
@@ -267,7 +268,7 @@ def other_scale(one: ColumnRole, high: float | None, file: str) -> StreamError:
 def spoiled_probabilities(
     free: list[ColumnProfile], classes: ClassNames, roles: Iterable[ColumnRole]
 ) -> Iterator[DataWarning]:
-    """Warn about columns that are no probabilities because of a few cells only.
+    """Warn about columns that are no probabilities because of a few cells only, or of the sign of per cent.
 
     Parameters
     ----------
@@ -279,6 +280,18 @@ def spoiled_probabilities(
         The other columns. If none of them is a probability, the warning is a note, and the name of a column
         must say that it is one: it may be an attribute, such as ``rain_prob``.
     """
+    by_class = {str(name).lower(): str(name) for name in classes.names}
+    free = list(free)
+    for one in free:
+        shares = [float(str(value).rstrip(" %")) for value in one.counts if PER_CENT.fullmatch(str(value))]
+        named = names.split_class(one.name, by_class) or names.split_suffix(one.name, names.CONFIDENCE_WORDS)
+        if 2 * len(shares) > len(one.counts) and (named or min(shares) < 50.0 < max(shares) <= 100.0):
+            yield DataWarning(
+                "missing-scores", "note",
+                f"{short_repr(one.name)} has percentages such as {one.examples[0]!r}, which are not read;"
+                " write numbers from 0 to 1 if these are probabilities or scores, or pass --ignore"
+                f" {shlex.quote(one.name)}",
+            )  # fmt: skip
     if len(classes.names) != 2 or positive_class(classes) is None:
         return
     others = any(one.is_probability for one in roles)
