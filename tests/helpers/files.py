@@ -29,7 +29,11 @@ def refused(*words: object) -> str:
     result = run(*words)
     assert (result.exit_code, result.stdout) == (2, ""), result.output
     assert result.stderr.startswith("linmax: ")
-    lines = [line for line in result.stderr.splitlines() if not line.startswith("linmax: note: ")]
+    lines = [
+        line
+        for line in result.stderr.splitlines()
+        if not line.startswith(("linmax: note: ", "linmax: warning: "))
+    ]
     assert len(lines) == 1
     return lines[0].removeprefix("linmax: ")
 

@@ -284,8 +284,8 @@ def spoiled_probabilities(
     free = list(free)
     for one in free:
         shares = [float(str(value).rstrip(" %")) for value in one.counts if PER_CENT.fullmatch(str(value))]
-        named = names.split_class(one.name, by_class) or names.split_suffix(one.name, names.CONFIDENCE_WORDS)
-        if 2 * len(shares) > len(one.counts) and (named or min(shares) < 50.0 < max(shares) <= 100.0):
+        split = names.split_class(one.name, by_class) or names.split_suffix(one.name, names.CONFIDENCE_WORDS)
+        if 2 * len(shares) > len(one.counts) and (split or min(shares) < 50.0 < max(shares) <= 100.0):
             yield DataWarning(
                 "missing-scores", "note",
                 f"{short_repr(one.name)} has percentages such as {one.examples[0]!r}, which are not read;"
