@@ -6,11 +6,13 @@ type serves every kernel, and nothing is unpacked in a call. `linmax._llvm` has 
 
 import ctypes
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+LINE = 64  # bytes of a line of the cache, in which eight numbers fit
 NOTHING = np.zeros(8)
 C_FLAGS = 0x0001 | 0x0100 | 0x0400  # of numpy: C-contiguous, aligned, writeable
 OTHER_FLAGS = 0x0002 | 0x0100 | 0x0400  # F-contiguous, which matters only where C-contiguous is not set
@@ -22,6 +24,20 @@ def address_of(array: np.ndarray) -> int:
         return ctypes.addressof(ctypes.c_char.from_buffer(array if array.size else NOTHING))  # type: ignore[arg-type]
     except TypeError:  # not contiguous, or not writable
         return array.ctypes.data
+
+
+def aligned_zeros(shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
+    """Return zeros that begin with a line of the cache, for arrays that are read or written as vectors.
+
+    numpy begins arrays anywhere: a vector is then in two lines, and to read a number of it soon after it was
+    written makes the processor wait.
+
+    >>> aligned_zeros((2, 8)).ctypes.data % LINE
+    0
+    """
+    shape = (shape,) if isinstance(shape, int) else shape
+    space = np.zeros(math.prod(shape) * np.dtype(dtype).itemsize + LINE, dtype=np.uint8)
+    return np.ndarray(shape, dtype, space, -address_of(space) % LINE)
 
 
 def describe(arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int]]:

@@ -9,7 +9,7 @@ import numba
 import numpy as np
 import pytest
 
-from linmax._memory import address_of, describe
+from linmax._memory import LINE, address_of, aligned_zeros, describe
 
 
 class Pair(NamedTuple):
@@ -68,3 +68,12 @@ def test_words_are_those_of_the_array(array: np.ndarray) -> None:
 def test_a_number_that_is_not_8_bytes_is_refused(value: Any) -> None:
     with pytest.raises(TypeError, match="a stage takes arrays, ints, floats and tuples of these"):
         describe((1, value))
+
+
+@pytest.mark.parametrize("shape", [0, 3, (2, 8), (0, 4), (3, 5)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_aligned_zeros_begin_with_a_line_and_are_ordinary_arrays_otherwise(shape: Any, dtype: Any) -> None:
+    array = aligned_zeros(shape, dtype)
+    assert array.ctypes.data % LINE == 0
+    np.testing.assert_array_equal(array, np.zeros(shape, dtype), strict=True)
+    assert numba.typeof(array) == numba.typeof(np.zeros(shape, dtype))

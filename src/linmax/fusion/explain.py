@@ -15,6 +15,7 @@ from linmax.inputs import Batch, NameIndex, Names
 from linmax.kernels import in_place
 from linmax.kernels import trial as trials
 from linmax.kernels.forms.base import LastWeights, append_votes
+from linmax.kernels.forms.votes import class_slots
 from linmax.kernels.recycling import NoBuffer
 from linmax.kernels.structs import SILENT
 from linmax.kernels.update import score_classes
@@ -238,7 +239,7 @@ class AttributedItem:
         found = self._attribute(votes, vector[votes.weight])
         if not _may_be_tie(found):
             return found
-        scores = np.zeros(padded(self.known) + 1)
+        scores = np.zeros(class_slots(self.known))
         score_classes(sources.form, 0, self.known, LastWeights(vector), scores)
         return found._replace(code=int(scores[: self.known].argmax()))
 

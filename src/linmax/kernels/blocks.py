@@ -24,14 +24,14 @@ PAGES, BLOCKS = 0, 1  # in `used`
 
 @overridable
 def number_at(column, i):
-    """Return number i of a column."""
-    return column[i]
+    """Return number i of a column; i is not negative."""
+    return get(column, i)
 
 
 @overridable
 def set_number(column, i, x):
     """Write number i of a column."""
-    column[i] = x
+    assign(column, i, x)
 
 
 @overridable
@@ -49,7 +49,7 @@ def set_eight(column, i, vector):
 @overridable
 def add_number(column, i, x):
     """Add x to number i of a column."""
-    column[i] += x
+    increase(column, i, x)
 
 
 @overridable
@@ -61,7 +61,7 @@ def eight_or_first(column, i):
 @overridable
 def number_or_first(column, i):
     """Return number i; the first number if its block does not exist."""
-    return column[i]
+    return get(column, i)
 
 
 @overridable

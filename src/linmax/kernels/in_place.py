@@ -22,6 +22,7 @@ from linmax.kernels.update import (
     apply_update,
     best_class,
     choose_rival,
+    clear,
     rival_shares,
     score_classes,
     score_classes_with_both,
@@ -235,8 +236,7 @@ def learn_in_place(form, t, k, y, own, h, average, work, settings, moves):
     if not write_shares(work.scores, k, y, own, h.s[SCALE], h.s[SLACK], work.costs, settings.rivals, q):
         return False
     update_weights(settings, form, t, k, q, h, average, work, moves)
-    for c in range(k):
-        q[c] = 0.0
+    clear(q, k)
     if settings.counts_steps:
         h.s[OWN] += 1.0
     return True

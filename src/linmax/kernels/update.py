@@ -4,6 +4,7 @@ import math
 
 from linmax._addresses import settle_at, update_at
 from linmax._jit import inline, separate
+from linmax._vectors import WIDTH, put, splat
 from linmax.kernels.averaging import update_all_sums, update_sums
 from linmax.kernels.forms.base import add_both_scores, add_scores, append_z
 from linmax.rules.base import (
@@ -22,19 +23,25 @@ MANY = 16  # classes
 
 
 @inline
+def clear(numbers, k):
+    """Write 0 for k classes, and on to the end of a vector."""
+    put(numbers, 0, splat(0.0))  # not in the loop, which the compiler replaces by a call of memset
+    for b in range(WIDTH, k, WIDTH):
+        put(numbers, b, splat(0.0))
+
+
+@inline
 def score_classes(form, t, k, w, scores):
     """Write the scores of the k known classes."""
-    for c in range(k):
-        scores[c] = 0.0
+    clear(scores, k)
     add_scores(form, t, k, w, 0, scores)
 
 
 @inline
 def score_classes_with_both(form, t, k, w, v, scores, others):
     """Write the scores of the k known classes for two hypotheses."""
-    for c in range(k):
-        scores[c] = 0.0
-        others[c] = 0.0
+    clear(scores, k)
+    clear(others, k)
     add_both_scores(form, t, k, w, v, 0, scores, others)
 
 

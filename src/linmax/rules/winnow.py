@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from linmax._jit import inline, separate
-from linmax._vectors import get
+from linmax._vectors import assign, get
 from linmax.rules.base import MOVED, MOVED_AND_SETTLE, SCALE, Rule, Step
 from linmax.validation import is_finite, require
 
@@ -49,11 +49,11 @@ def multiply_weight(p: Any, theta: Any, w: Any, i: Any, z: Any) -> Any:
 
     If z is 0, nothing changes: w is 0 before the first vote.
     """
-    before, exponent = w[i], theta[i] + z
+    before, exponent = get(w, i), get(theta, i) + z
     power = get(p, POWER_0 + int(exponent))
     after = power if z != 0.0 else before  # without a branch
-    theta[i] = exponent
-    w[i] = after
+    assign(theta, i, exponent)
+    assign(w, i, after)
     return after - before
 
 

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from linmax._memory import aligned_zeros
 from linmax._vectors import WIDTH
 from linmax.experts.base import Capacity, State
 from linmax.kernels.blocks import BLOCKS, PAGE, PAGES, BlockColumn
@@ -40,7 +41,7 @@ class BlockTable:
     def __init__(self, shapes: list[Shape], columns: int, dtype: Any) -> None:
         self.shapes = shapes
         self.columns = columns
-        self.cells = np.zeros(columns * WIDTH, dtype=dtype)
+        self.cells = aligned_zeros(columns * WIDTH, dtype)
         self.used = np.ones(2, dtype=np.int64)
         self.owner = self.pages = np.zeros(0, dtype=np.int64)
         self._store(np.zeros(0, dtype=np.int64))
@@ -265,6 +266,6 @@ def most_votes(votes: Any) -> int:
 def _longer(array: np.ndarray, length: int, used: int) -> np.ndarray:
     if length <= len(array):
         return array
-    longer = np.zeros(length, dtype=array.dtype)
+    longer = aligned_zeros(length, array.dtype)
     longer[:used] = array[:used]
     return longer

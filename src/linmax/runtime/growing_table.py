@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from linmax._memory import aligned_zeros
 from linmax.experts.base import State
 from linmax.runtime import block_table
 from linmax.runtime.block_table import BlockTable, Shape, blocks_of, write_blocks
@@ -83,7 +84,7 @@ class GrowingTable:
 
 def _corner(array: np.ndarray, shape: Shape) -> np.ndarray:
     """Return an array of another shape, with what both have in common."""
-    result = np.zeros(shape)
+    result = aligned_zeros(shape)
     common = tuple(slice(min(pair)) for pair in zip(array.shape, shape, strict=True))
     result[common] = array[common]
     return result

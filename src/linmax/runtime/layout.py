@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linmax._memory import aligned_zeros
 from linmax._vectors import WIDTH
 from linmax.experts.base import Capacity, Source
 
@@ -99,10 +100,10 @@ class WeightLayout:
         """
         stored = self.size if stored is None else stored
         tracked = self.size if tracked is None else tracked
-        columns = {name: np.zeros(stored, dtype=dtype) for name in ("theta", "w")}
+        columns = {name: aligned_zeros(stored, dtype) for name in ("theta", "w")}
         columns["first"] = np.zeros(tracked, dtype=dtype)
         columns["spoken"] = np.zeros(tracked, dtype=np.uint8)
-        columns |= {name: np.zeros(self.size if averages else 0) for name in ("past", "since")}
+        columns |= {name: aligned_zeros(self.size if averages else 0) for name in ("past", "since")}
         for block in self.blocks:
             if block.is_in(columns["spoken"]):
                 block.view(columns["first"])[...] = start if block.part.starts_equal else 0.0

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linmax._memory import aligned_zeros
 from linmax._vectors import WIDTH
 from linmax.kernels import rule_group
 from linmax.kernels.rule_group import GroupOutputs, GroupSettings, GroupState, GroupWorkspace
@@ -52,12 +53,12 @@ class RuleGroup:
         """Replace the new columns of a run by lanes of the arrays of the group."""
         if layout is not self.layout:
             self.layout = layout
-            self.w = np.zeros((layout.size, WIDTH))
+            self.w = aligned_zeros((layout.size, WIDTH))
             self.spoken = columns["spoken"]
             classes = layout.sizes.classes + 1
+            scores, q = aligned_zeros((2, classes * WIDTH))
             self.work = GroupWorkspace(
-                np.zeros(layout.voters + 1, dtype=np.int64),
-                np.zeros(classes * WIDTH), np.zeros(classes * WIDTH), np.zeros(WIDTH),
+                np.zeros(layout.voters + 1, dtype=np.int64), scores, q, aligned_zeros(WIDTH),
                 np.zeros(classes), np.zeros(classes), np.zeros(classes), NO_COSTS,
             )  # fmt: skip
         r = self.runs.index(run)

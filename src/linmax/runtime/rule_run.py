@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from linmax import _addresses, _jit
-from linmax._memory import Stage
+from linmax._memory import Stage, aligned_zeros
 from linmax._vectors import WIDTH
 from linmax.experts.base import Capacity, State
 from linmax.kernels import in_place, trial
@@ -152,10 +152,10 @@ class RuleRun:
         n = layout.size
         if self.in_place:  # no list of all coordinates of z
             n = layout.voters + sizes.experts + sizes.attributes + WIDTH
-        classes = class_slots(sizes.classes)
+        scores, mean, q = aligned_zeros((3, class_slots(sizes.classes)))
         self.work = Workspace(
             np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1),
-            np.zeros(classes), np.zeros(classes), np.zeros(classes), np.zeros(SCALARS), np.zeros(1), NO_COSTS,
+            scores, mean, q, np.zeros(SCALARS), np.zeros(1), NO_COSTS,
         )  # fmt: skip
 
     def empty_columns(self, layout: WeightLayout) -> dict[str, np.ndarray]:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from linmax._memory import aligned_zeros
 from linmax._vectors import WIDTH
 from linmax.experts import Votes
 from linmax.experts.base import Capacity, expert_key
@@ -133,7 +134,7 @@ class NaiveBayesPredictor(Predictor):
         """Return counts of 0, without those that are in tables."""
         sizes = (experts, classes, 2)
         return {
-            name: np.zeros([sizes[axis] for axis in axes])
+            name: aligned_zeros(tuple(sizes[axis] for axis in axes))
             for name, axes in self.shapes.items()
             if name not in self.tables
         }
@@ -145,8 +146,10 @@ class NaiveBayesPredictor(Predictor):
             self.counts = Accuracies(**saved, log_truths=log_of(saved["truths"] + 1.0))
             return
         shrink, heard, pooled = self.learner.shrink, saved["heard"].reshape(-1), self.tables["pooled"]
+        inverse = aligned_zeros(len(heard))
+        inverse[:] = shrink / (shrink + heard)
         self.counts = Tables(
-            self.tables["said"].column(0), heard, shrink / (shrink + heard), pooled.column(1),
+            self.tables["said"].column(0), heard, inverse, pooled.column(1),
             pooled.column(0), saved["pool"], 1.0 / (POOL + saved["pool"]), saved["truths"],
             log_of(saved["truths"] + 1.0), np.zeros(1, dtype=np.int64),
         )  # fmt: skip
@@ -209,12 +212,12 @@ class NaiveBayesPredictor(Predictor):
         space = self.sources.capacity.experts + WIDTH
         votes = VoteList(
             np.zeros(space, dtype=np.int64), np.zeros(space, dtype=np.int64), np.ones(space), np.ones(space),
-            np.zeros(classes), np.zeros(classes),
+            *aligned_zeros((2, classes)),
         )  # fmt: skip
         shown = program.predictor is self and len(scores) > 0
         program.call(
             count, program.form(self.sources), program.labels, program.known, float(self.learner.shrink),
-            self.counts, votes, int(shown), np.zeros(classes), np.zeros(classes), codes, scores,
+            self.counts, votes, int(shown), *aligned_zeros((2, classes)), codes, scores,
         )  # fmt: skip
 
     def weights(self) -> dict[Any, float]:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from linmax._memory import aligned_zeros
 from linmax._vectors import WIDTH
 from linmax.experts import RandomFeatures, ScaledAttributes, Source
 from linmax.experts.base import Capacity
@@ -198,9 +199,10 @@ class RegressionPredictor(Predictor):
 
     def _empty(self, layout: WeightLayout) -> State:
         size, inputs = layout.size, layout.size // max(1, layout.sizes.classes)
-        columns: State = {"w": np.zeros(size, dtype=np.float32)}
+        columns: State = {"w": aligned_zeros(size, np.float32)}
         if self.kept == "squares":
-            columns[self.kept] = np.full(size, FIRST_SQUARES, dtype=np.float32)
+            columns[self.kept] = aligned_zeros(size, np.float32)
+            columns[self.kept][:] = FIRST_SQUARES
         elif self.kept == "variances":
             columns[self.kept] = np.ones(inputs)
         else:

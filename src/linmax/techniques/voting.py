@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linmax._jit import interpreted
-from linmax._memory import Stage
+from linmax._memory import Stage, aligned_zeros
 from linmax.kernels import trial as trials
 from linmax.kernels.forms.votes import class_slots
 from linmax.kernels.recycling import Buffer, NoBuffer
@@ -214,9 +214,9 @@ class VotingPredictor(Predictor):
         return np.asarray(chance * learned[:, None] < 1.0, dtype=np.uint8)
 
     def _workspace(self, chunk: TrialChunk) -> VotingWorkspace:
-        classes = class_slots(self.sources.capacity.classes)
+        scores, other = aligned_zeros((2, class_slots(self.sources.capacity.classes)))
         return VotingWorkspace(
-            np.zeros(0), np.zeros(classes), np.zeros(classes), np.empty(chunk.length, dtype=np.int32),
+            np.zeros(0), scores, other, np.empty(chunk.length, dtype=np.int32),
             np.zeros((chunk.length if self.scores_wanted else 0, chunk.classes)),
             np.zeros(len(chunk.trials.labels), dtype=np.uint8),
         )  # fmt: skip

@@ -33,7 +33,7 @@ def code_type(classes: int) -> Any:
 
 def class_slots(classes: int) -> int:
     """Return how many numbers an array needs that is indexed by codes of so many classes, see `slot`."""
-    return max(classes + 1, 2 * BYTE_CLASSES)
+    return max((classes // WIDTH + 1) * WIDTH, 2 * BYTE_CLASSES)
 
 
 @dispatched
