@@ -39,10 +39,10 @@ from linmax.kernels.elementwise import LN2, log_of
 
 POOL = 10.0  # the strength of the prior of the pooled table, in pseudo-counts
 TRUST = 0.6  # the accuracy of an expert under that prior; errors are spread evenly
-FEW = 32  # classes, whose rows are short
 NEAR = 2048  # probabilities of the votes of a trial that a processor has at hand
-ROWS = 5  # votes whose long rows are read side by side; processors fetch few sequences ahead, three per vote
-RUN = 8  # factors between two looks at the exponents of the products: each is between 1e-30 and 1e30
+# factors between two looks at the exponents of the products: each is between 1e-30 and 1e30; also the votes
+# whose long rows are read side by side: processors fetch few sequences ahead, three per vote
+RUN = 8
 
 
 class VoteList(NamedTuple):
@@ -151,7 +151,7 @@ class Tables(NamedTuple):
             put(votes.product, b, splat(1.0))
             put(votes.powers, b, splat(0.0))
         near = k <= WIDTH or k * count <= NEAR  # else a row is read from end to end, beside a few others
-        group = max(count, 1) if near else RUN if k <= FEW else ROWS
+        group = max(count, 1) if near else RUN
         for begin in range(0, count, group):
             end = min(begin + group, count)
             for b in range(0, k, WIDTH):
