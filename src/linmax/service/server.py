@@ -168,14 +168,17 @@ def make_server(service: Service) -> Any:
     """
     import uvicorn
 
+    from linmax.service.joined_writes import JoiningProtocol
+
     class Server(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             service.streams.stop()  # they would keep their connections open
             await super().shutdown(sockets)
 
     config = uvicorn.Config(
-        service.app(), log_config=None, access_log=False, server_header=False, ws="none", lifespan="on",
-        limit_concurrency=MAX_CONNECTIONS, timeout_graceful_shutdown=GRACE, proxy_headers=False,
+        service.app(), http=JoiningProtocol, log_config=None, access_log=False, server_header=False,
+        ws="none", lifespan="on", limit_concurrency=MAX_CONNECTIONS, timeout_graceful_shutdown=GRACE,
+        proxy_headers=False,
     )  # fmt: skip
     return Server(config)
 
