@@ -9,8 +9,9 @@ from typing import Any
 import apsw
 import pytest
 
-from linmax.service import replay
+from linmax.service import item_store, replay
 from linmax.service.database import FILE, Database
+from linmax.service.stored_items import find_items
 from tests.service.api import Api, code, digest_of
 from tests.service.test_amendments import TRIALS, expected
 from tests.service.test_items import run
@@ -168,3 +169,30 @@ def test_an_id_that_no_url_can_end_with_is_refused_unless_the_log_has_it(tmp_pat
     database = Database(tmp_path, read_only=True)
     assert replay.verify(database) == []
     database.close()
+
+
+def test_ids_of_a_batch_are_looked_up_only_if_the_log_has_ids_between_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_up: list[list[str]] = []
+
+    def note(database: Any, number: int, ids: list[str]) -> Any:
+        looked_up.append(ids)
+        return find_items(database, number, ids)
+
+    monkeypatch.setattr(item_store, "find_items", note)
+
+    async def story(api: Api) -> None:
+        await api.create()
+        first = [{"id": f"{i:03}", "votes": {"ann": "x"}, "label": "x"} for i in range(100, 120)]
+        await send(api, "learn", first)
+        later = [{**one, "id": f"{i:03}"} for i, one in enumerate(first, 120)]
+        assert not any("error" in one for one in await send(api, "learn", later))
+        assert not looked_up
+        api.service.items.store._recent.clear()
+        mixed = [{**one, "id": f"{i:03}", "label": "y"} for i, one in enumerate(first, 130)]
+        answers = await send(api, "learn", mixed)
+        assert looked_up == [[one["id"] for one in mixed]]
+        assert [one.get("error", {}).get("code") for one in answers] == ["id_in_use"] * 10 + [None] * 10
+
+    run(story, tmp_path)
