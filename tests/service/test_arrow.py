@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import numpy as np
 import pytest
 
@@ -385,5 +386,33 @@ def test_a_large_value_in_all_rows_is_not_written_out(tmp_path: Path) -> None:
         await api.create()
         answers = await send_table(api, "predict", {"ann": small, "bob": large})
         assert set(map(error, answers)) == {"too_large"}
+
+    run(story, tmp_path)
+
+
+def test_the_size_of_a_row_is_that_of_its_votes_as_json(tmp_path: Path) -> None:
+    """Columns have several types, null among them; the limit is met exactly."""
+    votes = {"zoe": ["x", None, "y"], "ann": ["x" * 110, "zü", None], "bob": ["y", None, None]}
+    types = {"zoe": pa.string(), "ann": pa.large_string(), "bob": pa.dictionary(pa.int8(), pa.string())}
+    columns = {name: pa.array(values, types[name]) for name, values in votes.items()}
+    size = len(msgspec.json.encode({name: values[0] for name, values in votes.items()}))
+
+    async def story(api: Api) -> None:
+        for limit, expected in ((size, None), (size - 1, "too_large")):
+            name = f"limit-{limit}"
+            await api.create(name, limits={"item_bytes": limit})
+            answers = await send_table(api, "predict", {**columns, "eve": pa.nulls(3)}, name)
+            assert [error(one) for one in answers] == [expected, None, None]
+
+    run(story, tmp_path)
+
+
+def test_new_experts_have_the_order_of_the_columns_whatever_their_types(tmp_path: Path) -> None:
+    columns = {"zoe": pa.array([1]), "eve": pa.array([1.0]), "ann": pa.array([2]), "bob": pa.array([1.0])}
+
+    async def story(api: Api) -> None:
+        await api.create()
+        await send_table(api, "learn", {"id": ["1"], **columns, "label": pa.array([1])})
+        assert (await api.describe())["experts"] == ["zoe", "eve", "ann", "bob"]
 
     run(story, tmp_path)

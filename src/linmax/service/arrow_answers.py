@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linmax.service.answer_runs import LabelAnswers, PredictAnswers, Run
-from linmax.service.arrow_rows import load_arrow
+from linmax.service.arrow_stream import load_arrow
 from linmax.service.class_keys import class_key
 from linmax.service.messages import PredictRequest
 from linmax.service.problems import ServiceError

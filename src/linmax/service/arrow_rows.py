@@ -1,194 +1,89 @@
-"""Batches as Arrow IPC streams: a column per expert, and the columns `id`, `label` and `replaces`.
-
-A stream is read without decompression, its types are checked before its values, and nothing in it is ever
-executed.
-"""
+"""Batches as tables of Arrow: a column per expert, and the columns `id`, `label` and `replaces`."""
 
 from __future__ import annotations
 
-import struct
 from typing import Any
 
 import msgspec
 import numpy as np
 
+from linmax.service.arrow_stream import MAX_ROWS, load_arrow
 from linmax.service.bulk import Request
 from linmax.service.messages import Expert, ItemId, LabelRequest, LearnRequest, PredictRequest, check_name
 from linmax.service.panel import Panel
 from linmax.service.problems import ServiceError
 from linmax.service.vote_codes import Codes, NamesSeen, voted_codes
-from linmax.validation import require_extra
 
-MAX_ROWS = 100_000
-MAX_COLUMNS = 100_003
 FEW_VALUES = 256  # that columns of votes may have in common
-MAX_CELLS = 5_000_000  # empty ones take no space in a stream, but in memory
 LARGEST_FLOAT = 2.0**53  # up to which every whole number is a float
 ABSENT, INVALID, NEW = -1, -2, -3  # codes that are not those of a class
 encode = msgspec.json.encode
 
 
-def load_arrow() -> Any:
-    """Return pyarrow with its module for streams."""
-    require_extra("pyarrow.ipc", "service", "Arrow batches")
-    return require_extra("pyarrow", "service", "Arrow batches")
-
-
-def read_stream(body: bytes) -> Any:
-    """Return the table of a stream; an error is one sentence.
+class _Values:
+    """The classes of columns: each has a code.
 
     Parameters
     ----------
-    body
-        The stream.
+    arrow
+        The module.
     """
-    arrow = load_arrow()
-    try:
-        source = arrow.BufferReader(body)
-        reader = arrow.ipc.MessageReader.open_stream(source)
-        while True:
-            end = source.tell()
-            try:
-                message = reader.read_next_message()
-            except StopIteration:
-                break
-            if message.type != "schema" and _is_compressed(message.metadata.to_pybytes()):
-                raise ServiceError(400, "bad_arrow", "the stream is compressed; write it without compression")
-        if source.tell() == end:  # the end of the body, and no marker before it
-            raise ServiceError(
-                400, "bad_arrow", "the stream is cut: it has no end-of-stream marker; close its writer first"
-            )
-        if source.tell() < len(body):
-            raise ServiceError(
-                400, "bad_arrow", "the body goes on after the end of its stream; send one stream at a time"
-            )
-        with arrow.ipc.open_stream(body) as stream:
-            if len(stream.schema) > MAX_COLUMNS:
-                raise ServiceError(413, "too_large", f"a batch may have {MAX_COLUMNS} columns")
-            for field in stream.schema:
-                _check_type(arrow, field)
-            batches, rows = [], 0
-            for batch in stream:
-                rows += batch.num_rows
-                if rows > MAX_ROWS:
-                    raise ServiceError(413, "too_large", f"a batch may have {MAX_ROWS} rows")
-                if rows * len(stream.schema) > MAX_CELLS:
-                    raise ServiceError(
-                        413, "too_large", f"a batch may have {MAX_CELLS} cells; send fewer rows at a time"
-                    )
-                batch.validate(full=True)
-                batches.append(batch)
-        table = arrow.Table.from_batches(batches, stream.schema)
-        names = table.column_names
-    except ServiceError:
-        raise
-    except (arrow.ArrowException, OSError, UnicodeDecodeError, struct.error, IndexError) as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0][:200]
-        raise ServiceError(400, "bad_arrow", f"the body is not an Arrow stream: {reason}") from None
-    if len(set(names)) < len(names):
-        raise ServiceError(422, "bad_request", "two columns of the stream have the same name")
-    return table
 
+    def __init__(self, arrow: Any) -> None:
+        self._arrow = arrow
+        self._codes: dict[tuple[type, Any], int] = {}
+        self.values: list[Any] = []
 
-def _is_compressed(metadata: bytes) -> bool:
-    """Whether the buffers of a record or dictionary batch are compressed, by its flatbuffer."""
+    def encode_all(self, columns: list[Any], rows: int) -> Codes:
+        """Return columns as codes, a row for each; those of one type at once, if they have few values."""
+        found = np.full((len(columns), rows), ABSENT, np.int32)
+        by_type: dict[Any, list[int]] = {}
+        for place, column in enumerate(columns):
+            by_type.setdefault(column.type, []).append(place)
+        for kind, places in by_type.items():
+            if len(places) > 1 and not self._arrow.types.is_null(kind):
+                chunks = [chunk for place in places for chunk in columns[place].chunks]
+                joined = self._to_dictionary(self._arrow.chunked_array(chunks, kind))
+                if len(joined.dictionary) <= FEW_VALUES:
+                    found[places] = self._read(joined).reshape(len(places), rows)
+                    continue
+            for place in places:
+                found[place] = self.encode(columns[place])
+        return found
 
-    def table(at: int) -> tuple[int, int]:
-        return at, at - struct.unpack_from("<i", metadata, at)[0]
+    def encode(self, column: Any) -> Codes:
+        """Return a column as codes, ABSENT for null and INVALID for what is no class."""
+        if self._arrow.types.is_null(column.type):
+            return np.full(len(column), ABSENT, np.int32)
+        chunk = self._to_dictionary(column)
+        if len(chunk.dictionary) > MAX_ROWS:
+            raise ServiceError(413, "too_large", f"a dictionary may have {MAX_ROWS} values")
+        return self._read(chunk)
 
-    def field(place: tuple[int, int], number: int) -> int:
-        at, vtable = place
-        (size,) = struct.unpack_from("<H", metadata, vtable)
-        if 4 + 2 * number >= size:
-            return 0
-        (offset,) = struct.unpack_from("<H", metadata, vtable + 4 + 2 * number)
-        return at + offset if offset else 0
+    def _to_dictionary(self, column: Any) -> Any:
+        """Return a column as one array with a dictionary."""
+        chunk = column.combine_chunks()
+        if not self._arrow.types.is_dictionary(chunk.type):
+            chunk = chunk.dictionary_encode()
+        if isinstance(chunk, self._arrow.ChunkedArray):
+            chunk = chunk.unify_dictionaries().combine_chunks()
+        return chunk
 
-    def follow(at: int) -> tuple[int, int]:
-        return table(at + struct.unpack_from("<I", metadata, at)[0])
-
-    message = follow(0)
-    kind = metadata[field(message, 1)]
-    batch = follow(field(message, 2))
-    if kind == 2:  # a dictionary batch has a record batch
-        batch = follow(field(batch, 1))
-    return field(batch, 3) != 0
-
-
-def _check_type(arrow: Any, field: Any) -> None:
-    types = arrow.types
-    kind = field.type.value_type if types.is_dictionary(field.type) else field.type
-    simple = (
-        types.is_string, types.is_large_string, types.is_integer, types.is_boolean, types.is_floating,
-        types.is_null,
-    )  # fmt: skip
-    if not any(check(kind) for check in simple):
-        raise ServiceError(
-            422,
-            "bad_request",
-            f"the column {field.name[:100]!r} has the type {str(field.type)[:100]}; votes and labels are"
-            " text, whole numbers or truth values",
-        )
-
-
-def _encode_columns(arrow: Any, table: Any) -> dict[str, tuple[Codes, list[Any]]]:
-    """Return all columns as `_encode` does; those of one type at once, if they have few values."""
-    by_type: dict[Any, list[str]] = {}
-    for field in table.schema:
-        by_type.setdefault(field.type, []).append(field.name)
-    found: dict[str, tuple[Codes, list[Any]]] = {}
-    for names in by_type.values():
-        columns = [table.column(name) for name in names]
-        if len(names) > 1 and not arrow.types.is_null(columns[0].type):
-            chunks = [chunk for column in columns for chunk in column.chunks]
-            joined = _to_dictionary(arrow, arrow.chunked_array(chunks, columns[0].type))
-            if len(joined.dictionary) <= FEW_VALUES:
-                codes, values = _read_dictionary(arrow, joined)
-                rows = codes.reshape(len(names), -1)
-                found |= {name: (row, values) for name, row in zip(names, rows, strict=True)}
-                continue
-        found |= {name: _encode(arrow, column) for name, column in zip(names, columns, strict=True)}
-    return {name: found[name] for name in table.column_names}
-
-
-def _encode(arrow: Any, column: Any) -> tuple[Codes, list[Any]]:
-    """Return a column as codes, ABSENT for null and INVALID for what is no class, and the values."""
-    if arrow.types.is_null(column.type):
-        return np.full(len(column), ABSENT, np.int32), []
-    chunk = _to_dictionary(arrow, column)
-    if len(chunk.dictionary) > MAX_ROWS:
-        raise ServiceError(413, "too_large", f"a dictionary may have {MAX_ROWS} values")
-    return _read_dictionary(arrow, chunk)
-
-
-def _to_dictionary(arrow: Any, column: Any) -> Any:
-    """Return a column as one array with a dictionary."""
-    chunk = column.combine_chunks()
-    if not arrow.types.is_dictionary(chunk.type):
-        chunk = chunk.dictionary_encode()
-    if isinstance(chunk, arrow.ChunkedArray):
-        chunk = chunk.unify_dictionaries().combine_chunks()
-    return chunk
-
-
-def _read_dictionary(arrow: Any, chunk: Any) -> tuple[Codes, list[Any]]:
-    """Return an array with a dictionary as codes and values."""
-    codes = np.asarray(chunk.indices.cast(arrow.int64()).fill_null(ABSENT)).astype(np.int32)
-    values: list[Any] = []
-    places = np.empty(len(chunk.dictionary) + 1, np.int32)
-    places[-1] = ABSENT
-    known: dict[tuple[type, Any], int] = {}
-    for place, raw in enumerate(chunk.dictionary.to_pylist()):
-        value, valid = _to_label(raw)
-        if value is None:
-            places[place] = ABSENT if valid else INVALID
-        else:
-            key = type(value), value
-            if key not in known:
-                known[key] = len(values)
-                values.append(value)
-            places[place] = known[key]
-    return places[codes], values
+    def _read(self, chunk: Any) -> Codes:
+        """Return an array with a dictionary as codes."""
+        codes = np.asarray(chunk.indices.cast(self._arrow.int64()).fill_null(ABSENT))
+        places = np.empty(len(chunk.dictionary) + 1, np.int32)
+        places[-1] = ABSENT
+        for place, raw in enumerate(chunk.dictionary.to_pylist()):
+            value, valid = _to_label(raw)
+            if value is None:
+                places[place] = ABSENT if valid else INVALID
+            else:
+                places[place] = code = self._codes.setdefault((type(value), value), len(self.values))
+                if code == len(self.values):
+                    self.values.append(value)
+        found: Codes = places[codes]
+        return found
 
 
 def _to_label(raw: Any) -> tuple[Any, bool]:
@@ -231,37 +126,32 @@ class ArrowRows:
             raise ServiceError(
                 422, "bad_request", "the column 'label' is for labels and learn; predict without it"
             )
-        self._columns: dict[str, tuple[Codes, list[Any]]] = {}
-        for name in table.column_names:
-            fault = check_name(name, Expert, "an expert") if name not in own else None
+        self._experts = [name for name in table.column_names if name not in own | {"id"}]
+        for name in self._experts:
+            fault = check_name(name, Expert, "an expert")
             if fault:
                 raise ServiceError(422, "bad_request", fault)
-        self._columns.update(
-            _encode_columns(arrow, table.drop_columns(sorted({"id"} & set(table.column_names))))
-        )
-        if kind is LabelRequest and self._columns.keys() - own:
+        votes = _Values(arrow)
+        self._codes = votes.encode_all([table.column(name) for name in self._experts], self._rows)
+        self._values = votes.values
+        if kind is LabelRequest and self._experts:
             raise ServiceError(
                 422, "bad_request", "a stream of labels has the columns id, label and replaces"
             )
         self.ids = self._read_ids(arrow, table, required=kind is LabelRequest)
-        self.labels = self._read_labels() if "label" in own else []
-        self._replaces = self._columns.pop("replaces", None) if kind is LabelRequest else None
-        if self._replaces is not None:
-            for row in np.flatnonzero(self._replaces[0] == INVALID).tolist():
+        self.labels = self._read_labels(arrow, table) if "label" in own else []
+        self._replaces: Codes | None = None
+        if kind is LabelRequest and "replaces" in table.column_names:
+            replaces = _Values(arrow)
+            self._replaces, self._replaced = replaces.encode(table.column("replaces")), replaces.values
+            for row in np.flatnonzero(self._replaces == INVALID).tolist():
                 self._fail(row, "the label in replaces is no class")
-        for name, (codes, _) in self._columns.items():
-            for row in np.flatnonzero(codes == INVALID).tolist():
-                self._fail(row, f"the vote of {name[:100]!r} is no class; scores are for JSON")
-        self._mapped: tuple[NamesSeen, Any, Any] | None = None
-        if kind is not LabelRequest:
-            self._parts = [
-                [encode(name) + b":" + encode(value) for value in values]
-                for name, (_, values) in self._columns.items()
-            ]
-            largest = sum(max(map(len, parts), default=0) + 1 for parts in self._parts) + 2
-            too_large = np.flatnonzero(self._sizes() > limit).tolist() if largest > limit else []
-            for row in too_large:
-                self._bad[row] = ServiceError(413, "too_large", f"an item may have {limit} bytes")
+        invalid = self._codes == INVALID
+        for place, row in np.argwhere(invalid).tolist() if invalid.any() else []:
+            self._fail(row, f"the vote of {self._experts[place][:100]!r} is no class; scores are for JSON")
+        self._mapped: tuple[NamesSeen, Any, Any, Codes] | None = None
+        for row in np.flatnonzero(self._sizes_over(limit)).tolist():
+            self._bad[row] = ServiceError(413, "too_large", f"an item may have {limit} bytes")
 
     def _fail(self, row: int, why: str) -> None:
         self._bad.setdefault(row, ServiceError(422, "bad_request", why))
@@ -289,12 +179,13 @@ class ArrowRows:
                     self._fail(row, fault)
         return ids
 
-    def _read_labels(self) -> list[Any]:
-        codes, values = self._columns.pop("label")
-        self._label_codes, self._label_values = codes, values
+    def _read_labels(self, arrow: Any, table: Any) -> list[Any]:
+        labels = _Values(arrow)
+        codes = labels.encode(table.column("label"))
+        self._label_codes, self._label_values = codes, labels.values
         for row in np.flatnonzero(codes < 0).tolist():
             self._fail(row, "the row has no label" if codes[row] == ABSENT else "the label is no class")
-        return list(map([*values, None, None].__getitem__, codes.tolist()))
+        return list(map([*labels.values, None, None].__getitem__, codes.tolist()))
 
     def __len__(self) -> int:
         return self._rows
@@ -310,12 +201,12 @@ class ArrowRows:
         id_ = self.ids[row]
         if self.kind is LabelRequest:
             replaces = msgspec.UNSET
-            if self._replaces is not None and self._replaces[0][row] >= 0:
-                replaces = self._replaces[1][self._replaces[0][row]]
+            if self._replaces is not None and self._replaces[row] >= 0:
+                replaces = self._replaced[self._replaces[row]]
             return LabelRequest(id_, self.labels[row], replaces)
-        votes = {
-            name: values[codes[row]] for name, (codes, values) in self._columns.items() if codes[row] >= 0
-        }
+        codes = self._codes[:, row].tolist()
+        given = zip(self._experts, codes, strict=True)
+        votes = {name: self._values[code] for name, code in given if code >= 0}
         if self.kind is LearnRequest:
             return LearnRequest(self.labels[row], votes, id_)
         return PredictRequest(votes, id_)
@@ -327,50 +218,50 @@ class ArrowRows:
 
     def votes(self, panel: Panel, start: int, stop: int) -> Codes:
         """Return votes as codes."""
-        _, columns = self._map(panel)
+        _, experts, votes = self._map(panel)
         table = np.full((stop - start, len(panel.fusion.names.experts)), ABSENT, np.int32)
-        for code, column in columns.items():
-            table[:, code] = column[start:stop]
+        table[:, experts] = votes[:, start:stop].T
         return table
 
-    def _map(self, panel: Panel) -> tuple[Any, dict[int, Codes]]:
-        """Return which rows are known to a fusion, and the codes of its classes by the codes of experts."""
+    def _map(self, panel: Panel) -> tuple[Any, Any, Codes]:
+        """Return which rows are known to a fusion, its codes of experts, and its codes of their votes."""
         names = panel.fusion.names
         if self._mapped is None or not self._mapped[0].are_those_of(panel.fusion):
             fine = np.ones(self._rows, bool)
             fine[list(self._bad)] = False
-            columns = {}
-            if self.kind is LabelRequest:
-                fine &= self._replaces is None or self._replaces[0] < 0
-            else:
-                voted = voted_codes(panel.fusion)
-                tables = {id(values): _map_values(values, voted) for _, values in self._columns.values()}
-                for name, (codes, values) in self._columns.items():
-                    mapped = tables[id(values)][codes]
-                    expert = names.experts.get(name)
-                    fine &= mapped > NEW if expert >= 0 else mapped == ABSENT
-                    if expert >= 0:
-                        columns[expert] = mapped
-                if self.labels:
-                    fine &= _map_values(self._label_values, names.classes.codes)[self._label_codes] >= 0
-            self._mapped = NamesSeen(panel.fusion), fine, columns
+            if self._replaces is not None:
+                fine &= self._replaces < 0
+            experts = np.array([names.experts.get(name) for name in self._experts], np.intp)
+            votes = _map_values(self._values, voted_codes(panel.fusion))[self._codes]
+            known = experts >= 0
+            if not known.all():
+                fine &= (votes[~known] == ABSENT).all(axis=0)
+                experts, votes = experts[known], votes[known]
+            fine &= (votes > NEW).all(axis=0)
+            if self.labels and self.kind is LearnRequest:
+                fine &= _map_values(self._label_values, names.classes.codes)[self._label_codes] >= 0
+            self._mapped = NamesSeen(panel.fusion), fine, experts, votes
         return self._mapped[1:]
 
-    def _sizes(self) -> Any:
-        """Return the sizes of the votes as JSON, without making it: one text may be in all rows."""
-        sizes, votes = np.zeros(self._rows, np.int64), np.zeros(self._rows, np.int64)
-        for parts, (codes, _) in zip(self._parts, self._columns.values(), strict=True):
-            sizes += np.array([*map(len, parts), 0], np.int64)[np.maximum(codes, ABSENT)]
-            votes += codes >= 0
-        return sizes + np.maximum(votes - 1, 0) + 2  # commas and brackets
+    def _sizes_over(self, limit: int) -> Any:
+        """Return which votes exceed a size as JSON, without making it: one text may be in all rows."""
+        names = np.array([len(encode(name)) + 2 for name in self._experts], np.int64)  # a colon and a comma
+        values = np.array([*(len(encode(value)) for value in self._values), 0], np.int64)
+        if names.sum() + len(names) * values.max() + 1 <= limit:
+            return np.zeros(self._rows, bool)
+        given = self._codes >= 0
+        sizes = names @ given + values[np.maximum(self._codes, ABSENT)].sum(axis=0)
+        return sizes - given.any(axis=0) + 2 > limit  # brackets, and no comma after the last one
 
     def texts(self, start: int, stop: int) -> list[bytes]:
         """Return the votes of rows that are not too large as JSON."""
         columns, silent = [], False
-        for parts, (codes, _) in zip(self._parts, self._columns.values(), strict=True):
-            chosen = np.maximum(codes[start:stop], ABSENT)
-            columns.append(np.array([*parts, b""], object)[chosen].tolist())
-            silent = silent or bool((chosen < 0).any())
+        for name, codes in zip(self._experts, self._codes[:, start:stop], strict=True):
+            used, chosen = np.unique(codes, return_inverse=True)
+            begin = encode(name) + b":"
+            parts = [begin + encode(self._values[code]) if code >= 0 else b"" for code in used.tolist()]
+            columns.append(np.array(parts, object)[chosen].tolist())
+            silent = silent or b"" in parts
         rows: Any = zip(*columns, strict=True) if columns else [()] * (stop - start)
         join = b",".join
         return [b"{%b}" % (join(filter(None, row)) if silent else join(row)) for row in rows]

@@ -18,7 +18,8 @@ from linmax.service.amendments import Amendments
 from linmax.service.answer_runs import Run, to_lines
 from linmax.service.answers import NextExpertAnswer, PredictAnswer
 from linmax.service.arrow_answers import write_answers
-from linmax.service.arrow_rows import ArrowRows, read_stream
+from linmax.service.arrow_rows import ArrowRows
+from linmax.service.arrow_stream import read_stream
 from linmax.service.bodies import (
     answer_json,
     check_fusion_name,
