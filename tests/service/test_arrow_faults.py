@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from linmax.service import endpoints
+from linmax.service.arrow_answers import write_answers
+from linmax.service.bulk import SHORTEST
 from tests.service.api import Api, code
-from tests.service.test_arrow import post, send_table, to_stream
+from tests.service.test_arrow import error, post, send_table, to_stream
+from tests.service.test_durability import FailingWrites
 from tests.service.test_items import run
 
 pa = pytest.importorskip("pyarrow", reason="Arrow batches need pyarrow (extra service)")
@@ -79,3 +84,44 @@ def test_a_row_without_id_is_the_only_one_that_fails(tmp_path: Path, kind: str) 
         assert (await api.describe())["trials"] == 2
 
     run(check, tmp_path)
+
+
+def test_answers_are_made_while_the_log_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They leave after that, and are made anew if the log could not be written."""
+    made = threading.Event()
+
+    def note(*values: Any) -> bytes:
+        made.set()
+        return write_answers(*values)
+
+    monkeypatch.setattr(endpoints, "write_answers", note)
+    columns = {"ann": ["x", "y"] * SHORTEST, "label": ["x", "y"] * SHORTEST}
+
+    async def story(api: Api) -> None:
+        await api.create(classes=["x", "y"])
+        await send_table(api, "learn", columns)  # what is called for the first time runs in a thread
+        await send_table(api, "predict", {"ann": columns["ann"]})
+        before, database = await api.digest(), api.service.database
+        commit, early = database._commit, []
+
+        def wait(writes: Any) -> Any:
+            early.append(made.wait(5.0))
+            return commit(writes)
+
+        made.clear()
+        monkeypatch.setattr(database, "_commit", wait)
+        rows = await send_table(api, "learn", columns)
+        assert early == [True]
+        assert all(row["position"] for row in rows)
+        assert await api.digest() != before
+        monkeypatch.undo()
+        before = await api.digest()
+        FailingWrites(database, [True], "_commit")
+        rows = await send_table(api, "predict", {"ann": columns["ann"]})
+        assert {row["stored"] for row in rows} == {False}
+        monkeypatch.setattr("linmax.service.database.RETRY", 0.0)
+        FailingWrites(database, [True], "_commit")
+        assert set(map(error, await send_table(api, "learn", columns))) == {"storage_full"}
+        assert await api.digest() == before
+
+    run(story, tmp_path)

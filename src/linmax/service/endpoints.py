@@ -38,7 +38,7 @@ from linmax.service.events import EventStreams
 from linmax.service.guard import read_body
 from linmax.service.history import MAX_POINTS, Histories
 from linmax.service.item_info import ItemReader
-from linmax.service.items import Items
+from linmax.service.items import Done, Items
 from linmax.service.messages import (
     ChangeRequest,
     ExcludeRequest,
@@ -59,6 +59,7 @@ from linmax.service.schema import TOKEN_CREATED, TOKEN_REVOKED
 from linmax.service.tokens import REVOKE, Token, TokenStore, new_token
 
 GROUP = 1000  # items of a batch that are processed before others have their turn
+Submitted = tuple[Rows, list[Done]]
 T = TypeVar("T")
 
 
@@ -231,7 +232,8 @@ class Endpoints:
                 if items:
                     yield JsonRows(items)
 
-        runs = await self._process_groups(path_name(request), groups(), token)
+        name = path_name(request)
+        runs = await self._wait_for_groups(name, await self._submit_groups(name, groups(), token), token)
         done = chain.from_iterable(map(to_lines, runs))
         shown = [next(done) if error is None else to_lines([error])[0] for error in parsed]
         return Response(b"\n".join([*shown, b""]), media_type=NDJSON)
@@ -241,12 +243,19 @@ class Endpoints:
         body = await read_body(request)
         rows = await asyncio.to_thread(lambda: ArrowRows(read_stream(body), kind, limit))
         groups = (rows.part(start, start + GROUP) for start in range(0, len(rows), GROUP))
-        runs = await self._process_groups(path_name(request), groups, token)
-        return Response(await asyncio.to_thread(write_answers, runs, kind), media_type=ARROW)
+        name = path_name(request)
+        submitted = await self._submit_groups(name, groups, token)
+        likely = [run for _, done in submitted for _, run in done]
+        content, runs = await asyncio.gather(  # the answers are written as bytes while the log is
+            asyncio.to_thread(write_answers, likely, kind), self._wait_for_groups(name, submitted, token)
+        )
+        if list(map(id, runs)) != list(map(id, likely)):  # some of the items could not be stored
+            content = await asyncio.to_thread(write_answers, runs, kind)
+        return Response(content, media_type=ARROW)
 
-    async def _process_groups(self, name: str, groups: Iterable[Rows], token: Token) -> list[Run]:
-        """Process groups of rows one after the other, and wait until all are on disk."""
-        submitted: list[tuple[Rows, Any]] = []
+    async def _submit_groups(self, name: str, groups: Iterable[Rows], token: Token) -> list[Submitted]:
+        """Process groups of rows one after the other; their answers are true when they are on disk."""
+        submitted: list[Submitted] = []
         for rows in groups:
 
             async def submit(panel: Panel, rows: Rows = rows) -> Any:
@@ -254,6 +263,10 @@ class Endpoints:
 
             submitted.append((rows, await self._with_panel(name, submit)))
             await asyncio.sleep(0)  # others have their turn
+        return submitted
+
+    async def _wait_for_groups(self, name: str, submitted: list[Submitted], token: Token) -> list[Run]:
+        """Wait until groups of rows are on disk, and return their answers."""
         runs: list[Run] = []
         for rows, done in submitted:
             try:
