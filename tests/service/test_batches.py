@@ -196,3 +196,22 @@ def test_ids_of_a_batch_are_looked_up_only_if_the_log_has_ids_between_them(
         assert [one.get("error", {}).get("code") for one in answers] == ["id_in_use"] * 10 + [None] * 10
 
     run(story, tmp_path)
+
+
+@pytest.mark.parametrize("verb", ["predict", "learn"])
+def test_the_ids_of_a_batch_are_found_again(tmp_path: Path, verb: str) -> None:
+    async def story(api: Api) -> None:
+        await api.create(classes=["x", "y"])
+        label = {"label": "x"} if verb == "learn" else {}
+        await api.learn("before", "x", ann="x")  # from now on, rows are processed together
+        for first in (0, 100):
+            await send(
+                api,
+                verb,
+                [{"id": f"id {i:03}", "votes": {"ann": "x"}, **label} for i in range(first, first + 50)],
+            )
+        api.service.items.store._recent.clear()
+        for id_ in ("id 149", "id 100", "id 049"):
+            assert code(await api.predict(id_, ann="y")) == (409, "id_in_use")
+
+    run(story, tmp_path)

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from linmax.service import item_store
+from linmax.service.stored_items import find_item
 from tests.service.api import Api, code, digest_of, serving
 
 
@@ -261,3 +263,39 @@ def test_labels_may_be_numbers_and_truth_values(tmp_path: Path) -> None:
         assert (await api.label("a", True, "truth")).status_code == 200
 
     run(story, tmp_path)
+
+
+def test_ids_that_follow_all_others_are_not_looked_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All others are, also after a restart, and when memory has forgotten them."""
+    looked_up: list[str] = []
+
+    def note(database: Any, number: int, id_: str) -> Any:
+        looked_up.append(id_)
+        return find_item(database, number, id_)
+
+    monkeypatch.setattr(item_store, "find_item", note)
+
+    async def first(api: Api) -> None:
+        await api.create()
+        for id_ in ("b", "d", "é", "\U0001f600"):  # in the order of their characters, which is that of UTF-8
+            assert (await api.predict(id_, ann="x")).status_code == 200
+        assert looked_up == []
+        assert (await api.predict("c", ann="x")).status_code == 200
+        assert looked_up == ["c"]
+        api.service.items.store._recent.clear()
+        for id_ in ("b", "c", "d", "é", "\U0001f600"):
+            assert code(await api.predict(id_, ann="y")) == (409, "id_in_use")
+
+    async def second(api: Api) -> None:
+        for id_ in ("b", "\U0001f600"):
+            assert code(await api.predict(id_, ann="y")) == (409, "id_in_use")
+        assert looked_up == ["b", "\U0001f600"]
+        for id_ in ("\U0001f601", "a"):
+            assert (await api.learn(id_, "x", ann="x")).status_code == 200
+        assert looked_up == ["b", "\U0001f600", "a"]
+
+    run(first, tmp_path)
+    looked_up.clear()
+    run(second, tmp_path)

@@ -20,7 +20,7 @@ from linmax.service.problems import ServiceError
 from linmax.service.schema import SET_LEARNED, id_hash
 from linmax.service.stored_items import EXPIRED, Item, LearnedRun, find_item, find_items
 
-# most new ids follow each other and come after all others, which one look at the index shows
+# new ids often come after all others, or after those that came before
 HAS_BETWEEN = "SELECT 1 FROM items WHERE fusion = ? AND id BETWEEN ? AND ? LIMIT 1"
 IS_COMPACTED = "SELECT 1 FROM compacted_ids WHERE fusion = ? AND hash = ?"
 ARE_COMPACTED = """
@@ -77,7 +77,7 @@ class ItemStore:
                     return item
             if id_ in panel.missing:
                 return None
-            item = find_item(self.database, *key)
+            item = None if id_ > panel.last_id else find_item(self.database, *key)
             if item is None:
                 check_not_compacted(self.database, panel, id_)
                 return None
@@ -104,7 +104,7 @@ class ItemStore:
         unknown = set(compress(ids, map(is_, self.find_all_recent(panel, ids), repeat(None))))
         for run in self._runs.get(panel.number, ()):
             unknown -= run.rows.keys()
-        if unknown and self.database.rows(HAS_BETWEEN, panel.number, min(unknown), max(unknown)):
+        if unknown and self._may_have(panel, min(unknown), max(unknown)):
             wanted = list(filter(unknown.__contains__, ids))  # in their order, which is that of the index
             for id_, item in find_items(self.database, panel.number, wanted).items():
                 self.remember(panel, id_, item)
@@ -114,6 +114,10 @@ class ItemStore:
             text = encode([one.hex() for one in by_hash]).decode()
             unknown -= {by_hash[one] for (one,) in self.database.rows(ARE_COMPACTED, panel.number, text)}
         return unknown
+
+    def _may_have(self, panel: Panel, first: str, last: str) -> bool:
+        """Whether the log has an item with an id between two ids, or one of these."""
+        return first <= panel.last_id and bool(self.database.rows(HAS_BETWEEN, panel.number, first, last))
 
     def _is_missing(self, panel: Panel, id_: str) -> bool:
         try:
@@ -150,6 +154,7 @@ class ItemStore:
     def remember(self, panel: Panel, id_: str, item: Item) -> None:
         """Keep an item in memory, instead of the oldest one."""
         key = panel.number, id_
+        panel.last_id = max(panel.last_id, id_)
         if key in self._recent:
             self._drop(key)
         self._recent[key] = item
@@ -167,6 +172,7 @@ class ItemStore:
                 self.remember(panel, id_, item)
             return
         self._recent.update(new)
+        panel.last_id = max(panel.last_id, max(ids))
         panel.missing.difference_update(ids)
         self._bytes += size
         self._drop_oldest()
@@ -174,6 +180,7 @@ class ItemStore:
     def remember_run(self, panel: Panel, run: LearnedRun) -> None:
         """Keep new items in memory that were learned together, until they are on disk."""
         self._runs.setdefault(panel.number, []).append(run)
+        panel.last_id = max(panel.last_id, max(run.rows))
         panel.missing.difference_update(run.rows)
         if self._awaited:
             for key in zip(repeat(panel.number), run.rows, strict=False):

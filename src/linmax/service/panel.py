@@ -36,6 +36,8 @@ class Panel:
         When it was created.
     state
         Its state, from the log.
+    last_id
+        The last id of its items in their order, or a later one; empty if there are none.
     waiting, expired
         How many predictions wait for a label, and how many have stopped to.
     horizon, horizon_time
@@ -49,6 +51,7 @@ class Panel:
         settings: FusionSettings,
         created: float,
         state: replay.State,
+        last_id: str,
         waiting: int,
         expired: int,
         horizon: int = 0,
@@ -59,6 +62,7 @@ class Panel:
         self.settings = settings
         self.created = created
         self.lock = asyncio.Lock()
+        self.last_id = last_id
         self.waiting = waiting
         self.expired = expired
         self.horizon = horizon

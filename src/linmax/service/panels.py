@@ -28,6 +28,7 @@ FIND_FUSION = """
 SELECT fusion, name, settings, created, expired, horizon, horizon_time FROM fusions WHERE name = ?
 """
 FIRST_SETTINGS = f"SELECT body FROM events WHERE fusion = ? AND kind = {CREATED} ORDER BY position LIMIT 1"
+LAST_ID = "SELECT coalesce(max(id), '') FROM items WHERE fusion = ?"
 SNAPSHOT_EVERY = 20_000  # events that were learned
 MEMORY = 1 << 30  # bytes of the fusions in memory
 SLOW = 0.002  # seconds of a call that others do not wait for
@@ -100,7 +101,8 @@ class Panels:
         (waiting,) = self.database.rows(
             "SELECT count(*) FROM items WHERE fusion = ? AND learned IS NULL", number
         )[0]
-        return Panel(number, name, own, created, state, waiting, *more)
+        ((last_id,),) = self.database.rows(LAST_ID, number)
+        return Panel(number, name, own, created, state, last_id, waiting, *more)
 
     async def flush(self) -> None:
         """Wait until everything that was submitted is on disk, or has failed."""
