@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from linmax.service import joined_writes
 from linmax.service.joined_writes import JoinedWrites
 from linmax.service.local import LocalServer
 
@@ -43,6 +44,22 @@ def test_what_is_written_in_one_turn_is_sent_together() -> None:
         return sent.told
 
     assert asyncio.run(main()) == [b"head,body", b"part,", b"the last", b"closed"]
+
+
+def test_much_is_sent_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream that never waits would fill the memory otherwise."""
+    monkeypatch.setattr(joined_writes, "MOST", 10)
+
+    async def main() -> list[bytes]:
+        sent = Sent()
+        joined = JoinedWrites(sent)
+        for part in (b"1234", b"5678", b"90a", b"bc"):
+            joined.write(part)
+        assert sent.told == [b"1234567890a"]
+        await asyncio.sleep(0)
+        return sent.told
+
+    assert asyncio.run(main()) == [b"1234567890a", b"bc"]
 
 
 def test_an_answer_is_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
