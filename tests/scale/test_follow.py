@@ -45,14 +45,6 @@ def broker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture(scope="module")
-def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    """One broker, for what does not depend on its kind."""
-    found = make_broker("redis", tmp_path_factory.mktemp("redis"))
-    yield found
-    found.stop()
-
-
-@pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
     with LocalServer(tmp_path_factory.mktemp("server") / "data") as found:
         found.service.items.store.hold = 0.0  # labels that came before their votes are tried again anyway

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +30,6 @@ from tests.service.api import LEARNER
 from tests.service.test_client_faults import answering
 
 VOTES, OTHER = {"ann": "x", "bob": "y"}, {"ann": "y", "bob": "y"}
-
-
-@pytest.fixture(scope="module")
-def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    found = make_broker("redis", tmp_path_factory.mktemp("redis"))
-    yield found
-    found.stop()
 
 
 def run(log: str, target: Any, **options: Any) -> Any:

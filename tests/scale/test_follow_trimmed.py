@@ -17,7 +17,7 @@ from linmax.scale import follow, follow_async
 from linmax.scale.sources.redis import RedisSource
 from linmax.scale.targets.server import ServerTarget
 from linmax.service.local import LocalServer
-from tests.scale.brokers import make_broker, name_in
+from tests.scale.brokers import name_in
 from tests.scale.logs import learned, stream
 from tests.service.api import LEARNER, free_port
 
@@ -26,13 +26,6 @@ ONCE: dict[str, Any] = {"from_start": True, "until_idle": 0.1}
 
 def votes(first: int, end: int) -> list[dict[str, Any]]:
     return [{"id": f"m{t}", "votes": {"ann": "x", "bob": "y"}, "label": "x"} for t in range(first, end)]
-
-
-@pytest.fixture(scope="module")
-def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    found = make_broker("redis", tmp_path_factory.mktemp("redis"))
-    yield found
-    found.stop()
 
 
 @pytest.fixture(scope="module")

@@ -57,7 +57,7 @@ class JoinedWrites:
         self._transport.close()
 
 
-class JoiningProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+class JoinedWritesProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
     """HTTP as uvicorn speaks it, with joined writes."""
 
     def connection_made(self, transport: Any) -> None:

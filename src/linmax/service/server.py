@@ -168,7 +168,7 @@ def make_server(service: Service) -> Any:
     """
     import uvicorn
 
-    from linmax.service.joined_writes import JoiningProtocol
+    from linmax.service.joined_writes import JoinedWritesProtocol
 
     class Server(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -176,7 +176,7 @@ def make_server(service: Service) -> Any:
             await super().shutdown(sockets)
 
     config = uvicorn.Config(
-        service.app(), http=JoiningProtocol, log_config=None, access_log=False, server_header=False,
+        service.app(), http=JoinedWritesProtocol, log_config=None, access_log=False, server_header=False,
         ws="none", lifespan="on", limit_concurrency=MAX_CONNECTIONS, timeout_graceful_shutdown=GRACE,
         proxy_headers=False,
     )  # fmt: skip
