@@ -5,7 +5,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 
 # a few trials each, on sources that nothing else compiles
 SHORT = (

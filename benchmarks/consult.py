@@ -20,9 +20,9 @@ from benchmarks.quality.panels import panels
 from benchmarks.quality.problem import Panel
 from linmax import Fusion
 from linmax.evaluate.consultation import replay_consultations
-from linmax.evaluate.findings import to_json
+from linmax.evaluate.findings.findings import to_json
 from linmax.fusion.consult.paths import Paths, consultation_paths
-from linmax.report.consultation_chart import draw_consultations
+from linmax.report.charts.consultation import draw_consultations
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"

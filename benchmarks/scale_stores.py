@@ -14,9 +14,10 @@ import numpy as np
 from linmax import Fusion
 from linmax.fusion.model_file import from_bytes, to_bytes
 from linmax.problems import majority
-from linmax.scale import KeyedModels, store
-from linmax.scale.split import bucket_of
-from linmax.scale.store import write_manifest
+from linmax.scale import KeyedModels
+from linmax.scale.keyed import store
+from linmax.scale.keyed.split import bucket_of
+from linmax.scale.keyed.store import write_manifest
 
 LEARNER = "Averaged(Winnow(1.2))"
 EXPERTS, CLASSES = 10, 5

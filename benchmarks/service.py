@@ -34,9 +34,9 @@ from benchmarks.markdown import table
 from benchmarks.peers.environment import PeersMissingError, python
 from benchmarks.timing import machine
 from linmax.client import Client
-from linmax.service import replay
-from linmax.service.database import Database
-from linmax.service.messages import FusionSettings
+from linmax.service.event_log.database import Database
+from linmax.service.fusions import replay
+from linmax.service.messages.requests import FusionSettings
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -61,7 +61,7 @@ uvicorn.run(app, port=int(sys.argv[1]), log_level="warning", access_log=False)
 SERVER = """
 import sys, time
 from pathlib import Path
-from linmax.service.database import Database
+from linmax.service.event_log.database import Database
 from linmax.service.server import serve
 delay, commit = float(sys.argv[3]), Database._commit
 def commit_slowly(self, writes):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from benchmarks.peers.environment import PeersMissingError, named, python
 from benchmarks.peers.vw import lines_by_class
 from benchmarks.timing import Cost, in_turn, machine, record, time_process
-from linmax._tiers import VARIABLE
+from linmax._jit.tiers import VARIABLE
 from linmax.problems import majority
 
 ROOT = Path(__file__).parents[1]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linmax.report.line_chart import spread
+from linmax.report.charts.line_chart import spread
 
 # Okabe & Ito's colours, which are distinguishable with colour blindness
 ORANGE, SKY, GREEN, BLUE, RED, PURPLE = "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from linmax._tiers import VARIABLE, compile_now
+from linmax._jit.tiers import VARIABLE, compile_now
 from linmax.runtime import single_item
 from tests.helpers.examples import EVERYTHING
 

@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.sharing import session_bytes
 from benchmarks.vr_combine import one_thread
 from linmax import Averaged, BalancedWinnow, Fusion, Perceptron, Recycled, Winnow, recommended
-from linmax.evaluate.resumable_run import ResumableRun
+from linmax.evaluate.audit.resumable_run import ResumableRun
 from linmax.kernels import trial as trials
 from linmax.problems import majority
 from linmax.streams import open_stream

@@ -26,7 +26,7 @@ from linmax import (
     recommended,
     vr_combine,
 )
-from linmax.kernels.ensembles import SPOKEN
+from linmax.kernels.ensembles.mixtures import SPOKEN
 from linmax.rules.base import SLACK
 
 FIRST_SEED = 200  # all choices were made on the seeds 0 to 2 and 100 to 103

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from linmax._jit import CompiledKernel
+from linmax._jit.compilation import CompiledKernel
 from linmax.fusion import Fusion
 from linmax.inputs import DEFAULT
 from linmax.kernels.forms.base import append_z, begin_trial, observe

@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from linmax import Averaged, Fusion, Perceptron, Winnow
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.adapters.sklearn import FusionClassifier, LinearMaxClassifier, VoteClassifier
 from linmax.experts import Attributes
 from tests.helpers.examples import EVERYTHING, rarely_compiled

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import sharing
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.experts import Attributes, Gaussian, Kernel
 
 

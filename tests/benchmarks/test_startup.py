@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import startup
 from benchmarks.startup import Program
-from linmax._tiers import VARIABLE
+from linmax._jit.tiers import VARIABLE
 
 
 @pytest.fixture

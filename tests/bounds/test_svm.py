@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from linmax import Averaged, Fusion, Perceptron, Recycled, Triplets, Winnow, _jit, svm
+from linmax import Averaged, Fusion, Perceptron, Recycled, Triplets, Winnow, svm
+from linmax._jit import compilation
 from linmax.bounds import Case, bound
 from linmax.experts import Attributes, Pairs, PerClass, Split, Thresholds, Votes
 from linmax.problems import majority, panel
@@ -23,7 +24,7 @@ SOURCES = [
 @pytest.fixture
 def uncompiled():
     """Small data on many sources: compiling for each would take far longer than running them."""
-    with _jit.interpreted():
+    with compilation.interpreted():
         yield
 
 
@@ -52,7 +53,7 @@ def test_under_any_weights_the_instances_give_the_margins_of_the_labels(source, 
 def test_compiled_and_interpreted_instances_are_the_same():
     votes, labels = majority(60, relevant=3, experts=6, classes=4)
     compiled = instances(Perceptron(), votes, labels)
-    with _jit.interpreted():
+    with compilation.interpreted():
         interpreted = instances(Perceptron(), votes, labels)
     for one, other in zip(compiled, interpreted, strict=True):
         assert (one != other).sum() == 0

@@ -25,7 +25,7 @@ from linmax import (
     WinnowSearch,
     checks,
 )
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.bounds import Case, bound
 from linmax.checks import behaviour, mathematics
 from linmax.checks.fixtures import CheckData, make_data

@@ -17,8 +17,9 @@ from linmax import Fusion, Perceptron, Winnow
 from linmax.bounds import Case, bound
 from linmax.bounds.certificate import POSITIVE
 from linmax.bounds.check_certificate import check
-from linmax.cli import app, bounds_panel
-from linmax.cli.bounds_panel import bounded_rules, panel_bounds, read_votes
+from linmax.cli import app
+from linmax.cli.bounds import panel as bounds_panel
+from linmax.cli.bounds.panel import bounded_rules, panel_bounds, read_votes
 from linmax.problems import majority
 from linmax.streams import open_stream
 from linmax.svm import instances

@@ -19,9 +19,9 @@ from typer.testing import CliRunner, Result
 import linmax
 from linmax import Fusion, parse, spec
 from linmax.cli import app
-from linmax.cli import demo as demo_command
-from linmax.cli.demo import LEARNER, closing_sentence, milestones, progress_table
-from linmax.cli.demo_data import DigitsPanel, derangement, digits_panel
+from linmax.cli.demo import demo as demo_command
+from linmax.cli.demo.demo import LEARNER, closing_sentence, milestones, progress_table
+from linmax.cli.demo.digits import DigitsPanel, derangement, digits_panel
 from linmax.evaluate import Progress, progressive
 from linmax.report import catalogue
 from linmax.rules import MOVED, Rule

@@ -14,10 +14,11 @@ import pytest
 from linmax import Averaged, Fusion, Perceptron, Winnow, parse
 from linmax.cli import compare as compare_command
 from linmax.cli.inputs import parse_learner
-from linmax.evaluate import counts, progressive
+from linmax.evaluate import progressive
+from linmax.evaluate.audit import counts
 from linmax.evaluate.comparison import LearnerComparison
 from linmax.evaluate.significance import gain
-from linmax.report.line_chart import draw_comparison
+from linmax.report.charts.line_chart import draw_comparison
 from linmax.spec import Learner
 from linmax.streams import open_stream
 from tests.helpers.files import ROWS, panel, refused, run, table, values

@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 
 from linmax import Fusion, Winnow, load, parse, recommended
 from linmax.cli import app
-from linmax.cli.fuse import NOTE, save_model
+from linmax.cli.fuse.fuse import NOTE, save_model
 from linmax.cli.inputs import parse_costs
 from linmax.cli.output import print_table
 from linmax.streams import open_stream
@@ -256,7 +256,7 @@ def test_an_interrupt_leaves_a_model_that_goes_on_to_the_same_end(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     whole = told(file, "--save", tmp_path / "whole.linmax")
-    from linmax.evaluate.audit import Audit
+    from linmax.evaluate.audit.audit import Audit
 
     learn = Audit.learn
 
@@ -290,7 +290,7 @@ def stopped(file: Path, model: Path, monkeypatch: pytest.MonkeyPatch, *words: An
         raise KilledError
 
     with monkeypatch.context() as patched:
-        patched.setattr("linmax.cli.fuse.save_model", kept)
+        patched.setattr("linmax.cli.fuse.fuse.save_model", kept)
         assert isinstance(
             fuse(
                 file,

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from linmax import load
 from linmax.cli.commands import app
 from linmax.cli.cost_files import read_mistake_costs
-from linmax.report import consultation_chart
+from linmax.report.charts import consultation as consultation_chart
 from tests.helpers.figures import draw_nothing
 
 LEARNER = ["--learner", "Averaged(Winnow(1.3))", "--in-order"]
@@ -92,7 +92,7 @@ def test_a_run_in_parts_has_the_decisions_of_one_run(
     options = ["--max-error", 0.1, "--coverage", 0.9]
     part, model = tmp_path / "votes.csv", tmp_path / "model"
     part.write_text("".join(file.read_text().splitlines(keepends=True)[:1201]))
-    from linmax.cli import fuse as command
+    from linmax.cli.fuse import fuse as command
 
     saved = command.save_model
 

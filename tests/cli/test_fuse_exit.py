@@ -13,10 +13,10 @@ import pyarrow.parquet
 import pytest
 
 from linmax import load
-from linmax.cli import fuse as fuse_command
-from linmax.cli.fuse import NOTE, save_model
+from linmax.cli.fuse import fuse as fuse_command
+from linmax.cli.fuse.fuse import NOTE, save_model
 from linmax.cli.output import MilestoneTable
-from linmax.evaluate.audit import Audit
+from linmax.evaluate.audit.audit import Audit
 from tests.cli.test_fuse import figures, fuse, told
 from tests.evaluate.test_audit import panel, text
 

@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from linmax import Fusion, Perceptron, WeightedMajority, Winnow, recommended
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.cli import app
-from linmax.cli import inspect as inspect_command
+from linmax.cli.models import inspect as inspect_command
 from linmax.experts import Attributes, Pairs, Split, Votes
 from linmax.spec import Learner
 from tests.helpers.files import CLASSES, EXPERTS, panel, refused, run, table, trained, values

@@ -14,9 +14,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from linmax import Fusion, Winnow, load
-from linmax.cli import app, demo, group
+from linmax.cli import app, group
 from linmax.cli.commands import COMMANDS
-from linmax.service.database import Database
+from linmax.cli.demo import demo
+from linmax.service.event_log.database import Database
 from tests.helpers.demo import panel_of
 
 PROGRAM = "import sys\nfrom linmax_program import main\nsys.argv[0] = 'linmax'\nmain()"

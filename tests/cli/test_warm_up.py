@@ -8,8 +8,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from linmax import Fusion, parse
-from linmax._jit import interpreted
-from linmax._numba import State
+from linmax._jit.compilation import interpreted
+from linmax._jit.numba_internals import State
 from linmax.cli import app
 from linmax.cli import warm_up as module
 from linmax.cli.warm_up import CLASSES, DEFAULTS, FILES, compile_form, forms, warm_up

@@ -29,7 +29,7 @@ from linmax import (
     Winnow,
     load,
 )
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.experts import Votes
 from linmax.fusion.model_file import fingerprint
 from tests.helpers.compare_rules import CLASSES, EXPERTS, FORMS, TECHNIQUES, follow, items, oracle_of

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linmax import Fusion, Logistic, Winnow
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.decisions.costs import MistakeCosts, cheapest
 from linmax.fusion.model_file import from_bytes, to_bytes
 from linmax.problems import majority

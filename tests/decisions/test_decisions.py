@@ -20,7 +20,7 @@ from linmax import (
     Winnow,
     load,
 )
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.decisions import Decisions, sample
 from linmax.decisions.answers import (
     BINS,

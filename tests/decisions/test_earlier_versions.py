@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from linmax import Fusion, load
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 
 FILES = Path(__file__).parent / "model_files"
 COSTS = {(0, 1): 6.0}

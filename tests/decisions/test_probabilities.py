@@ -19,7 +19,7 @@ from linmax import (
     Voted,
     Winnow,
 )
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.checks import mathematics
 from linmax.decisions import Decisions
 from linmax.decisions.trials import SEEN, Probabilities, decide

@@ -24,8 +24,8 @@ from linmax.cli import app
 from linmax.report import catalogue
 from linmax.streams import StreamError, open_stream
 from linmax.streams.columns import TableBatch
-from linmax.streams.formats import MAGIC_BYTES, SUFFIXES
-from linmax.streams.source import ByteSource
+from linmax.streams.files.formats import MAGIC_BYTES, SUFFIXES
+from linmax.streams.files.source import ByteSource
 from linmax.streams.stream import TABLE_READERS
 from tests.helpers.compare_rules import CLASSES, EXPERTS, FORMS, TECHNIQUES, follow, items, oracle_of
 from tests.helpers.pages import ROOT, blocks
@@ -167,13 +167,13 @@ def test_the_files_and_names_on_the_page_exist() -> None:
         assert any((folder / name).exists() for folder in (ROOT, package, package.parent)), name
     for file, names in {
         "streams/stream.py": ["TABLE_READERS"],
-        "streams/formats.py": ["SUFFIXES", "MAGIC_BYTES"],
+        "streams/files/formats.py": ["SUFFIXES", "MAGIC_BYTES"],
         "streams/columns.py": ["class TableReader"],
-        "streams/arrow.py": ["class ParquetReader"],
+        "streams/readers/arrow.py": ["class ParquetReader"],
         "cli/commands.py": ["@command"],
-        "cli/options.py": ["class ReadOptions"],
+        "cli/options/files.py": ["class ReadOptions"],
         "techniques/mixture.py": ["class Mixture(Committee)", "class ScoreEnsemble(Predictor)"],
-        "kernels/ensembles.py": ["mix = CompiledKernel("],
+        "kernels/ensembles/mixtures.py": ["mix = CompiledKernel("],
     }.items():
         source = (package / file).read_text(encoding="utf-8")
         assert file in text

@@ -12,7 +12,7 @@ import pytest
 
 from linmax.cli.commands import COMMANDS
 from linmax.evaluate import Findings, Gain
-from linmax.evaluate.findings import BaselineComparison, ExpertSummary, ModelResult
+from linmax.evaluate.findings.findings import BaselineComparison, ExpertSummary, ModelResult
 from tests.helpers.pages import ROOT, blocks, commands, run_page
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from linmax import Fusion, parse
-from linmax.cli.demo import LEARNER
+from linmax.cli.demo.demo import LEARNER
 from linmax.evaluate import progressive
 from linmax.report import catalogue
 from tests.helpers.demo import panel_of

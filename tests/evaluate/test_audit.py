@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from linmax import Fusion, Winnow
-from linmax.evaluate import counts
-from linmax.evaluate.audit import Audit
-from linmax.evaluate.checkpoint import LearnedPrefix, RestoredAudit, StreamFingerprint, audit_state
-from linmax.evaluate.counts import SNAPSHOTS, MistakeCounts
+from linmax.evaluate.audit import counts
+from linmax.evaluate.audit.audit import Audit
+from linmax.evaluate.audit.checkpoint import LearnedPrefix, RestoredAudit, StreamFingerprint, audit_state
+from linmax.evaluate.audit.counts import SNAPSHOTS, MistakeCounts
+from linmax.evaluate.audit.resumable_run import ResumableRun
+from linmax.evaluate.audit.sample import Sample, SampleRows, row_keys
 from linmax.evaluate.experts import ablate_each, drop_expert
-from linmax.evaluate.findings import Findings
+from linmax.evaluate.findings.findings import Findings
+from linmax.evaluate.findings.summary import _coverage, summarize
 from linmax.evaluate.losses import MIN_PROBABILITY, ProbabilityLosses
-from linmax.evaluate.resumable_run import ResumableRun
-from linmax.evaluate.sample import Sample, SampleRows, row_keys
-from linmax.evaluate.summary import _coverage, summarize
 from linmax.inputs import Dense, Hard, Sparse
 from linmax.inputs.batch import Batch
 from linmax.inputs.classes import no_unknown_classes

@@ -9,8 +9,8 @@ import numpy as np
 
 from linmax import Fusion, Winnow, load
 from linmax.evaluate import ResumableRun, summarize
-from linmax.evaluate.audit import MODELS
-from linmax.evaluate.checkpoint import LearnedPrefix, RestoredAudit, audit_state, matches_head
+from linmax.evaluate.audit.audit import MODELS
+from linmax.evaluate.audit.checkpoint import LearnedPrefix, RestoredAudit, audit_state, matches_head
 from linmax.streams import open_stream
 
 FOLDER = Path(__file__).parent / "checkpoints"  # written by linmax 0.1.0 after 137 of 300 rows

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from linmax import Fusion, Perceptron
-from linmax.evaluate import audit
-from linmax.evaluate.audit import Audit
-from linmax.evaluate.checkpoint import audit_state
+from linmax.evaluate.audit import audit
+from linmax.evaluate.audit.audit import Audit
+from linmax.evaluate.audit.checkpoint import audit_state
 from linmax.runtime import concurrency
 from linmax.runtime.concurrency import BackgroundTask
 from linmax.streams import open_stream

@@ -11,12 +11,13 @@ import pyarrow.parquet
 import pytest
 
 from linmax import Fusion
-from linmax.evaluate import metrics, packed_votes, sample
-from linmax.evaluate.checkpoint import LearnedPrefix, RestoredAudit, audit_state
-from linmax.evaluate.counts import CountHistory, MistakeCounts
+from linmax.evaluate import metrics
+from linmax.evaluate.audit import sample, trial_counter
+from linmax.evaluate.audit.checkpoint import LearnedPrefix, RestoredAudit, audit_state
+from linmax.evaluate.audit.counts import CountHistory, MistakeCounts
+from linmax.evaluate.audit.resumable_run import EncodedChunk, ResumableRun, encode_ahead
+from linmax.evaluate.audit.sample import Sample
 from linmax.evaluate.metrics import ClassCounts
-from linmax.evaluate.resumable_run import EncodedChunk, ResumableRun, encode_ahead
-from linmax.evaluate.sample import Sample
 from linmax.inputs import encode as laying
 from linmax.inputs import read
 from linmax.inputs.batch import plurality
@@ -26,8 +27,8 @@ from linmax.kernels.averaging import MeanWeights
 from linmax.kernels.forms import ConstantVotes, Hard, LastWeights, Sum
 from linmax.runtime import concurrency
 from linmax.streams import StreamError, open_stream
-from linmax.streams.arrow import validate_array
 from linmax.streams.chunk import concat_chunks
+from linmax.streams.readers.arrow import validate_array
 from linmax.streams.stream import ReadAhead
 
 NAMES = np.array(["ham", "spam", "news", "late", "later", "never"], object)
@@ -352,7 +353,7 @@ def test_counts_in_tables_and_packed_counts_are_those_of_plain_loops(
     panel = coded_panel(len(names))
     fast = [counted_in_parts(panel, names, cuts) for cuts in ([], [1, 32, 700, 1500])]
     monkeypatch.setattr(metrics, "PAIR_CELLS", 0)
-    monkeypatch.setattr(packed_votes, "MAX_CLASSES", 0)
+    monkeypatch.setattr(trial_counter, "MAX_CLASSES", 0)
     slow = counted_in_parts(panel, names, [10, 900])
     assert fast == [slow, slow]
 

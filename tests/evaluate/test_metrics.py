@@ -19,6 +19,7 @@ from sklearn.metrics import (
 
 from linmax import Fusion, Winnow
 from linmax.evaluate import metrics
+from linmax.evaluate.audit.resumable_run import ResumableRun
 from linmax.evaluate.calibration import BINS, CalibrationCounts
 from linmax.evaluate.metrics import (
     LAST_LABEL,
@@ -28,7 +29,6 @@ from linmax.evaluate.metrics import (
     ClassCounts,
     class_metrics,
 )
-from linmax.evaluate.resumable_run import ResumableRun
 from linmax.streams import open_stream
 from tests.evaluate.test_audit import known_before, learn, panel, text
 from tests.oracles.audit import counted

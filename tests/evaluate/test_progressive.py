@@ -11,7 +11,7 @@ import pytest
 
 from linmax import Averaged, Fusion, Perceptron, Recycled, Triplets, Winnow
 from linmax.evaluate import Progress, plurality, progressive
-from linmax.evaluate.counts import MistakeCounts
+from linmax.evaluate.audit.counts import MistakeCounts
 from linmax.experts import Attributes
 from linmax.problems import majority
 

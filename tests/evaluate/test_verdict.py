@@ -11,11 +11,18 @@ import pytest
 
 from linmax import Fusion, Winnow
 from linmax.evaluate import ResumableRun, summarize
-from linmax.evaluate.counts import MistakeCounts
-from linmax.evaluate.findings import Findings
+from linmax.evaluate.audit.counts import MistakeCounts
+from linmax.evaluate.findings.findings import Findings
+from linmax.evaluate.findings.verdict import (
+    DROP_MARGIN,
+    MIN_ITEMS,
+    Baseline,
+    can_be_dropped,
+    judge,
+    paired_baseline,
+)
 from linmax.evaluate.metrics import Metrics
 from linmax.evaluate.significance import gain
-from linmax.evaluate.verdict import DROP_MARGIN, MIN_ITEMS, Baseline, can_be_dropped, judge, paired_baseline
 from linmax.streams import open_stream
 from linmax.validation import DataWarning
 from tests.helpers.examples import EVERYTHING

@@ -23,7 +23,7 @@ from experiments.lecture import BEST, bound, moves, potential_decrease
 from experiments.statistics import Interval, claimed, interval
 from experiments.sub_experts_figure_1.cells import SETTINGS
 from linmax import AdaptiveWinnow, Fusion, Perceptron, Romma, Winnow
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.experts import Attributes
 from linmax.problems import majority
 from tests.helpers.examples import EVERYTHING

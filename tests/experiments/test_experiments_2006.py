@@ -12,7 +12,7 @@ from experiments.interface import Experiment, Found
 from experiments.sharing_figures.cells import SETS
 from experiments.sharing_learned_sets.cells import groups, tree_of
 from experiments.sharing_table_1.streams import COEFFICIENTS, IMAGES, PEOPLE, faces
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from tests.experiments.test_experiments import complete
 from tests.helpers.examples import EVERYTHING
 

@@ -10,7 +10,7 @@ from experiments.sub_experts_search import parameters
 from experiments.sub_experts_search.cells import WITH_ALMA
 from experiments.sub_experts_search.parameters import RANGES, neighbours, searched_mistakes
 from linmax import Alma, Averaged, Fusion, Perceptron, Recycled, WeightedMajority, Winnow
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.problems import majority
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linmax import Alma, Averaged, Fusion, Logistic, Perceptron, Recycled, Rule, Winnow, parse
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.checks import applicable, behaviour, check_learner, mathematics, runner
 from linmax.experts import Attributes, Pairs, PerClass, Shared, Source, Split, Thresholds, Votes
 from tests.helpers.compare_rules import CLASSES, TECHNIQUES, follow, items, oracle_of

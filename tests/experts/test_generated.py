@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from linmax import Averaged, Fusion, Mixture, Perceptron, Recycled, Winnow, checks, load, parse
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.experts import Attributes, Neighbours, ScaledAttributes, Source, Thresholds, ValueTables
 from linmax.experts.neighbours import SUB_EXPERTS
 from linmax.problems import calendar

@@ -9,7 +9,7 @@ import pytest
 
 import linmax
 from linmax import Averaged, Fusion, Perceptron, Recycled
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.experts import Gaussian, Kernel, Linear, Polynomial, Source
 from linmax.spec import Learner
 from tests.helpers.compare_rules import NEAR

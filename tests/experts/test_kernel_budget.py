@@ -23,7 +23,7 @@ from linmax import (
     load,
     parse,
 )
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.experts import (
     Gaussian,
     Kernel,

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from linmax import Averaged, Fusion, Perceptron, Recycled, load
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.experts import Attributes, Gaussian, Kernel, Linear, Polynomial, Shared, Source, Thresholds
 from linmax.spec import Learner
 from tests.experts.test_kernel import KINDS, cells, follow, memories, stream

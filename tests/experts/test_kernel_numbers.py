@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from linmax import Fusion, Perceptron
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.bounds import Case, bound, mistake_bound, overlap
 from linmax.experts import Gaussian, Kernel, Linear, Polynomial, Shared
 from tests.oracles.sharing import ALL, EACH, KernelOracle

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from linmax import Averaged, Fusion, Mixture, NaiveBayes, Perceptron, WeightedMajority, Winnow, recommended
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.evaluate.experts import vote_weights
 from linmax.experts import Attributes, PerClass, Shared, Split, Thresholds, Votes
 from linmax.experts.base import expert_of_owner, split_key

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from linmax import Averaged, Fusion, Logistic, Perceptron, Recycled, load
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.experts import ScaledAttributes, Votes
-from linmax.runtime.scaling import Scaling
+from linmax.runtime.sources import Scaling
 from tests.oracles.attributes import standardised, unit
 
 PLAIN = Averaged(Perceptron()).on(ScaledAttributes())

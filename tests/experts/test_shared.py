@@ -9,7 +9,7 @@ import pytest
 
 import linmax
 from linmax import Averaged, Fusion, Perceptron, Recycled, Winnow, parse
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.experts import Attributes, Kernel, Linear, Shared, Source, Thresholds
 from linmax.problems import disjoint, penguin, shared
 from tests.oracles.sharing import ALL, EACH, METHODS, MixingOracle, three_methods

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from linmax import Averaged, Combine, Fusion, Mixture, Perceptron, Recycled, Voted, WeightedMajority, Winnow
 from linmax import load as load_session
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.experts import Attributes, Shared, Source, Thresholds, Votes
 from linmax.spec import Learner
 from tests.helpers import compare_committees

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from linmax import Fusion, Perceptron, recommended
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.experts import Neighbours, ScaledAttributes, ValueTables, standard, text_ngrams
 from tests.oracles.generators import text_columns
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from linmax import Averaged, Fusion, Winnow
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.fusion.consult.paths import consultation_paths
 from linmax.kernels.settlement import settle
 from tests.fusion.test_consultations import NAMES, panel, session

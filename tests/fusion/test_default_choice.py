@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from linmax import Fusion, Winnow, load, recommended
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.fusion.model_file import fingerprint
 
 RNG = np.random.default_rng(0)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from linmax import Ticket, load
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 
 FILES = Path(__file__).parent / "model_files"
 EXPECTED: dict[str, Any] = json.loads((FILES / "expected.json").read_text(encoding="utf-8"))

@@ -19,7 +19,7 @@ from linmax import (
     WeightedMajority,
     Winnow,
 )
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.experts import PerClass, Split, Thresholds, Votes
 from linmax.experts.base import Source
 from linmax.experts.votes import first_votes

@@ -14,7 +14,7 @@ import scipy.sparse
 
 import linmax
 from linmax import Averaged, Fusion, Logistic, Perceptron, Recycled, Triplets, Winnow
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.experts import Attributes, Pairs, PerClass, Split, Thresholds, Votes
 from linmax.problems import majority
 from tests.helpers.sessions import same

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import save as bytes_of
 
 from linmax import Averaged, Fusion, Perceptron, QuasiAdditive, Recycled, Winnow, load, spec
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.experts import Attributes, Pairs, Split, Thresholds, Votes
 from linmax.fusion.model_file import digest
 from linmax.problems import majority

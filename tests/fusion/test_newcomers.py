@@ -23,7 +23,7 @@ from linmax import (
     WeightedMajority,
     Winnow,
 )
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.experts import Attributes, Pairs, PerClass, ScaledAttributes, Thresholds, Votes
 from linmax.inputs import Newcomers
 from tests.helpers.sessions import same

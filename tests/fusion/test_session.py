@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import linmax
 from linmax import Averaged, Fusion, Perceptron, Recycled, Romma, Triplets, Winnow
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.experts import Thresholds, Votes
 from tests.helpers.compare_rules import CLASSES, EXPERTS, TECHNIQUES, follow, items
 from tests.helpers.sessions import same

@@ -11,7 +11,7 @@ import numpy as np
 
 from linmax import Averaged, Combine, Fusion, Mixture, Recycled, Voted, WeightedMajority, WinnowSearch
 from linmax.experts import Shared, Thresholds, Votes
-from linmax.kernels.voting import RESTARTS, SAVED, SLOT, SPACING, VOTING
+from linmax.kernels.ensembles.voting import RESTARTS, SAVED, SLOT, SPACING, VOTING
 from linmax.spec import Learner
 from tests.helpers.compare_rules import CLASSES, EXPERTS, NEAR, oracle_of, renamed
 from tests.oracles import class_statistics

@@ -2,6 +2,6 @@
 
 import functools
 
-from linmax.cli.demo_data import digits_panel
+from linmax.cli.demo.digits import digits_panel
 
 panel_of = functools.cache(digits_panel)

@@ -6,7 +6,7 @@ from contextlib import contextmanager, nullcontext
 
 from hypothesis import settings
 
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 
 EVERYTHING = bool(os.environ.get("LINMAX_TEST_ALL"))
 

@@ -7,18 +7,13 @@ from typing import Any
 
 import pytest
 
-from linmax.report import (
-    charts,
-    charts_calibration,
-    charts_decisions,
-    charts_experts,
-    consultation_chart,
-)
+from linmax.report.charts import consultation as consultation_chart
+from linmax.report.charts import curves, experts, probabilities
 
 
 def draw_nothing(monkeypatch: pytest.MonkeyPatch, *, but: ModuleType | None = None) -> None:
     """Leave every figure of a page empty, where it is; those of one module may be drawn."""
-    for module in {charts, charts_calibration, charts_decisions, charts_experts, consultation_chart} - {but}:
+    for module in {curves, probabilities, probabilities, experts, consultation_chart} - {but}:
         monkeypatch.setattr(module, "render_svg", _empty)
 
 

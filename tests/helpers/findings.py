@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from linmax.evaluate.audit import Milestone
+from linmax.evaluate.audit.audit import Milestone
+from linmax.evaluate.audit.sample import ItemRecord
 from linmax.evaluate.calibration import Calibration, ReliabilityBin
-from linmax.evaluate.decision_summary import (
+from linmax.evaluate.findings.decisions import (
     AnsweredItems,
     AnswerPoint,
     DecisionSummary,
@@ -15,7 +16,7 @@ from linmax.evaluate.decision_summary import (
     ExpertChange,
     SetPoint,
 )
-from linmax.evaluate.findings import (
+from linmax.evaluate.findings.findings import (
     NO_METRICS,
     Agreement,
     BaselineComparison,
@@ -28,10 +29,9 @@ from linmax.evaluate.findings import (
     ModelResult,
     TrustHistory,
 )
+from linmax.evaluate.findings.verdict import Baseline
 from linmax.evaluate.metrics import Metrics
-from linmax.evaluate.sample import ItemRecord
 from linmax.evaluate.significance import gain
-from linmax.evaluate.verdict import Baseline
 from linmax.validation import DataWarning
 
 NAMES = ("ann", "bob", "eve", "joe")

@@ -23,7 +23,7 @@ from typing import Any
 from typer.testing import CliRunner
 
 from linmax import spec
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.cli import app
 
 ROOT = Path(__file__).parents[2]

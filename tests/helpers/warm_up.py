@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 
 from linmax import Fusion, Logistic, Mixture, NaiveBayes, Perceptron, recommended
-from linmax._tiers import VARIABLE, compile_now
+from linmax._jit.tiers import VARIABLE, compile_now
 from linmax.evaluate.consultation import replay_consultations
 from linmax.experts import RandomFeatures
 from linmax.kernels.forms.votes import BYTE_CLASSES
 from linmax.problems import majority
-from linmax.runtime import block_table
+from linmax.runtime import tables
 from linmax.svm import instances
 from tests.kernels.test_compiled_forms import (
     ENSEMBLES,
@@ -47,11 +47,11 @@ def compile_votes() -> None:
     run(Mixture(RULES), inputs("triplets"))
     for buffer, kind in QUICK_VOTERS:
         run(VOTERS[buffer], inputs(kind, experts=5, classes=3))
-    usual = block_table.DENSE
+    usual = tables.DENSE
     for large, dense in ((ADAPTING, 0), (NaiveBayes(), 0)):
-        block_table.DENSE = dense
+        tables.DENSE = dense
         Fusion(large, classes=range(10)).learn(*panel(25, 40, 10))
-    block_table.DENSE = usual
+    tables.DENSE = usual
     Fusion(Perceptron(), classes=range(BYTE_CLASSES + 1)).learn(*panel(25, 5, BYTE_CLASSES + 1))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linmax
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.inputs import encode
 from linmax.inputs.encode import CodedArray, write_columns
 from linmax.kernels.columns import write_four

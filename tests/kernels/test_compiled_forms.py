@@ -29,8 +29,8 @@ from linmax import (
     Voted,
     WeightedMajority,
     Winnow,
-    _jit,
 )
+from linmax._jit import compilation
 from linmax.experts import (
     Attributes,
     Gaussian,
@@ -45,18 +45,10 @@ from linmax.experts import (
     Votes,
 )
 from linmax.experts import Kernel as KernelSource
-from linmax.kernels import (
-    board,
-    ensembles,
-    forms,
-    in_place,
-    naive_bayes,
-    regression,
-    rule_group,
-    trial,
-    voting,
-)
+from linmax.kernels import forms, in_place, rule_group, trial
 from linmax.kernels import program as programs
+from linmax.kernels.ensembles import board, naive_bayes, regression, voting
+from linmax.kernels.ensembles import mixtures as ensembles
 from linmax.runtime import program
 
 TRIALS, EXPERTS, CLASSES = 60, 11, 10  # more experts and classes than a vector has numbers
@@ -74,7 +66,7 @@ KERNELS = {
     f"{module.__name__.rpartition('.')[2]}.{name}": kernel
     for module in (trial, in_place, rule_group, voting, naive_bayes, regression, board, ensembles, programs)
     for name, kernel in vars(module).items()
-    if isinstance(kernel, _jit.CompiledKernel)
+    if isinstance(kernel, compilation.CompiledKernel)
 }
 Variant = tuple[str, str]  # form, kind
 # over stages: an interpreted program has a loop of its own
@@ -219,7 +211,7 @@ RULES = [Logistic(0.3, start="equal"), Averaged(Perceptron(rivals="violators", s
 QUICK_RUNS = [one for one in RUNS if one[2:] not in SLOW]
 
 
-def compiled_for(kernel: _jit.CompiledKernel) -> set[Variant]:
+def compiled_for(kernel: compilation.CompiledKernel) -> set[Variant]:
     """What this process has compiled a kernel for, as a call or as a stage."""
     called = getattr(kernel._compiled, "signatures", ())
     staged = getattr(kernel._staged, "signatures", ())
@@ -230,7 +222,7 @@ def kernels_of(
     learner: Any, arguments: dict[str, Any], monkeypatch: Any, work: Any = run
 ) -> dict[str, set[Variant]]:
     """What a learner runs each kernel for; compiled and interpreted runs must be the same."""
-    assert not _jit.interpreting()
+    assert not compilation.interpreting()
     compiled = work(learner, arguments)
     seen: dict[str, set[Variant]] = {}
 
@@ -241,7 +233,7 @@ def kernels_of(
 
         return call
 
-    with monkeypatch.context() as patch, _jit.interpreted():
+    with monkeypatch.context() as patch, compilation.interpreted():
         for name, kernel in KERNELS.items():
             patch.setattr(kernel, "python", recorded(name, kernel.python))
         interpreted = work(learner, arguments)

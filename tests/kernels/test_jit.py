@@ -18,9 +18,11 @@ from numba.core.codegen import JITCodeLibrary
 import linmax
 import linmax.evaluate
 import linmax.svm
-from linmax import Alma, Averaged, Fusion, Logistic, Perceptron, QuasiAdditive, Winnow, _jit, _stamp
-from linmax._llvm import stage_of
-from linmax.kernels import in_place, naive_bayes, recycling, trial
+from linmax import Alma, Averaged, Fusion, Logistic, Perceptron, QuasiAdditive, Winnow
+from linmax._jit import compilation, numba_internals
+from linmax._jit.llvm import stage_of
+from linmax.kernels import in_place, recycling, trial
+from linmax.kernels.ensembles import naive_bayes
 from linmax.kernels.forms import base, shared
 from linmax.problems import majority
 from tests.helpers.forks import Forks, disk_cache
@@ -29,7 +31,7 @@ SOURCES = Path(linmax.__file__).parent
 
 # two kernels that compile in a moment: both call a method of a form, in another file
 SMALL_KERNEL = """
-from linmax._jit import CompiledKernel
+from linmax._jit.compilation import CompiledKernel
 from linmax.kernels.forms.base import append_z
 
 
@@ -104,7 +106,7 @@ def test_a_second_process_loads_kernels_from_disk_and_an_edited_form_is_never_ru
     # an edit outside of the files that kernels are compiled from compiles nothing
     for path in (home / "linmax").rglob("*.py"):
         part = path.relative_to(home / "linmax")
-        if part.parts[0] not in ("kernels", "rules", *(f"{name}.py" for name in _stamp.OWN_FILES)):
+        if part.parts[0] not in ("kernels", "rules", *(f"{name}.py" for name in numba_internals.OWN_FILES)):
             path.write_text("# a comment\n" + path.read_text())
     assert run(program) == f"[-1.0, 1.0] {loaded}"
     # a method in another file than the kernel's: numba's own stamp would not see this edit
@@ -212,11 +214,11 @@ def test_other_functions_are_compiled_and_collected_as_before() -> None:
     def third(x: float) -> float:
         return x / 3.0
 
-    @_jit.inline
+    @compilation.inline
     def twice(x: float) -> float:
         return 2.0 * x
 
-    kernel = _jit.CompiledKernel(lambda x: twice(x) + third(x))
+    kernel = compilation.CompiledKernel(lambda x: twice(x) + third(x))
     assert kernel(3.0) == 7.0
     assert gc.isenabled()
     (result,) = third.overloads.values()
@@ -228,12 +230,12 @@ def test_other_functions_are_compiled_and_collected_as_before() -> None:
 def test_a_part_of_a_kernel_may_print(capfd: pytest.CaptureFixture[str]) -> None:
     """Machine code refers to Python objects then."""
 
-    @_jit.inline
+    @compilation.inline
     def tell(x: float) -> float:
         print("seen", x)
         return 2.0 * x
 
-    kernel = _jit.CompiledKernel(lambda x: tell(x) + 1.0)
+    kernel = compilation.CompiledKernel(lambda x: tell(x) + 1.0)
     assert kernel(3.0) == 7.0
     assert capfd.readouterr().out == "seen 3.0\n"
 
@@ -245,14 +247,14 @@ def test_every_kernel_can_be_stamped_and_so_cached() -> None:
         for name, module in list(sys.modules.items())
         if name.startswith("linmax.")
         for kernel in vars(module).values()
-        if isinstance(kernel, _jit.CompiledKernel)
+        if isinstance(kernel, compilation.CompiledKernel)
     }
     assert {"linmax.kernels.trial.trials", "linmax.svm.fill"} <= set(kernels)
     for name, kernel in kernels.items():
         digested = kernel.python.__module__.startswith("linmax.kernels.")
-        assert (_stamp.code_stamp(kernel.python) == ()) == digested, name
+        assert (numba_internals.code_stamp(kernel.python) == ()) == digested, name
     for phi in ("plain", "product", "ternary", "distance", "difference"):
-        assert _stamp.code_stamp(getattr(shared, phi)) == ()
+        assert numba_internals.code_stamp(getattr(shared, phi)) == ()
 
 
 def test_the_stamp_changes_with_the_files_that_kernels_are_compiled_from_alone(tmp_path: Path) -> None:
@@ -260,7 +262,9 @@ def test_the_stamp_changes_with_the_files_that_kernels_are_compiled_from_alone(t
     shutil.copytree(SOURCES, home / "linmax", ignore=shutil.ignore_patterns("__pycache__"))
 
     def digest() -> str:
-        specification = importlib.util.spec_from_file_location("copied_stamp", home / "linmax" / "_stamp.py")
+        specification = importlib.util.spec_from_file_location(
+            "copied_stamp", home / "linmax" / "_jit" / "numba_internals.py"
+        )
         assert specification is not None
         assert specification.loader is not None
         copied = importlib.util.module_from_spec(specification)
@@ -268,18 +272,18 @@ def test_the_stamp_changes_with_the_files_that_kernels_are_compiled_from_alone(t
         return str(copied.sources_digest())
 
     before = digest()
-    assert before == _stamp.sources_digest()
-    for name in ("svm.py", "experts/shared.py", "runtime/rule_run.py", "validation.py", "__init__.py"):
+    assert before == numba_internals.sources_digest()
+    for name in ("svm.py", "experts/shared.py", "runtime/rules/rule_run.py", "validation.py", "__init__.py"):
         path = home / "linmax" / name
         path.write_text(path.read_text() + "\n# edited\n")
     assert digest() == before
     for name in (
-        "_addresses.py",
-        "_jit.py",
-        "_llvm.py",
-        "_memory.py",
-        "_numba.py",
-        "_vectors.py",
+        "_jit/addresses.py",
+        "_jit/compilation.py",
+        "_jit/llvm.py",
+        "_jit/memory.py",
+        "_jit/numba_internals.py",
+        "_jit/vectors.py",
         "rules/winnow.py",
         "kernels/update.py",
         "kernels/forms/votes.py",
@@ -296,14 +300,14 @@ def test_a_stage_does_not_depend_on_what_other_threads_compile() -> None:
         for t in range(begin, end):
             x[t] *= 2.0
 
-    kernel = _jit.CompiledKernel(double)
+    kernel = compilation.CompiledKernel(double)
 
     class Replaced(type(numba.njit(double))):  # type: ignore[misc]
         def compile(self, signature: Any) -> Any:
             kernel._staged = numba.njit(double)  # as another thread does that began at the same time
             return super().compile(signature)
 
-    kernel._staged = _jit._njit(stage_of(_jit.separate(double)))
+    kernel._staged = compilation._njit(stage_of(compilation.separate(double)))
     kernel._staged.__class__ = Replaced
     x = np.ones(3)
     stage = kernel.stage(x)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import linmax
-from linmax import _addresses, _jit, _numba
+from linmax._jit import addresses, compilation, numba_internals
 from tests.helpers.forks import Forks, forks
 
 # numba itself must have used what is removed then, or it would fail, too
@@ -38,9 +38,9 @@ SMALL_KERNEL = """
 import ctypes
 import numpy as np
 from linmax import Perceptron
-from linmax._addresses import UPDATE, parameters, reach, update_at
-from linmax._jit import CompiledKernel
-from linmax._vectors import put, take
+from linmax._jit.addresses import UPDATE, parameters, reach, update_at
+from linmax._jit.compilation import CompiledKernel
+from linmax._jit.vectors import put, take
 from linmax.kernels.forms import Hard
 from linmax.kernels.forms.base import append_z
 
@@ -249,7 +249,7 @@ CHANGES = {
         make = base.BaseContext.make_array
         def refuse(self, kind):
             import sys
-            if sys._getframe(1).f_globals["__name__"] == "linmax._llvm":
+            if sys._getframe(1).f_globals["__name__"] == "linmax._jit.llvm":
                 raise AttributeError("'CPUContext' object has no attribute 'make_array'")
             return make(self, kind)
         base.BaseContext.make_array = refuse
@@ -262,7 +262,7 @@ CHANGES = {
         name = funcdesc.FunctionDescriptor.llvm_cfunc_wrapper_name.fget
         def refuse(self):
             import sys
-            if sys._getframe(1).f_globals["__name__"] == "linmax._jit":
+            if sys._getframe(1).f_globals["__name__"] == "linmax._jit.compilation":
                 raise AttributeError("no attribute 'llvm_cfunc_wrapper_name'")
             return name(self)
         funcdesc.FunctionDescriptor.llvm_cfunc_wrapper_name = property(refuse)
@@ -275,7 +275,7 @@ CHANGES = {
         get = codegen.JITCodeLibrary.get_pointer_to_function
         def refuse(self, name):
             import sys
-            if sys._getframe(1).f_globals["__name__"] == "linmax._jit":
+            if sys._getframe(1).f_globals["__name__"] == "linmax._jit.compilation":
                 raise AttributeError("no attribute 'get_pointer_to_function'")
             return get(self, name)
         codegen.JITCodeLibrary.get_pointer_to_function = refuse
@@ -289,7 +289,7 @@ CHANGES = {
         def find_none(self, name):
             import sys
             caller = sys._getframe(1).f_globals["__name__"]
-            return 0 if caller == "linmax._jit" else get(self, name)
+            return 0 if caller == "linmax._jit.compilation" else get(self, name)
         codegen.JITCodeLibrary.get_pointer_to_function = find_none
         """,
     ),
@@ -383,10 +383,10 @@ def test_a_change_of_numba_gives_one_warning_and_the_same_results(
 
 
 def test_a_dispatcher_without_overloads_is_called_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel = _jit.CompiledKernel(lambda x: 2.0 * x)
-    monkeypatch.setattr(_numba.State, "warned", set())
+    kernel = compilation.CompiledKernel(lambda x: 2.0 * x)
+    monkeypatch.setattr(numba_internals.State, "warned", set())
     monkeypatch.setattr(kernel, "_compiled", lambda x: 2.0 * x)
-    with pytest.warns(_numba.CompilationWarning, match="single items a little slower"):
+    with pytest.warns(numba_internals.CompilationWarning, match="single items a little slower"):
         assert kernel.entry(3.0)(3.0) == 6.0
     assert kernel.entry(3.0)(3.0) == 6.0  # no second warning
 
@@ -399,12 +399,12 @@ def test_a_kernel_that_fails_after_it_was_compiled_raises() -> None:
             raise ZeroDivisionError("seen")
         return x
 
-    kernel = _jit.CompiledKernel(fail)
+    kernel = compilation.CompiledKernel(fail)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(ZeroDivisionError, match="seen"):
             kernel(1.0)
-    assert not _jit.interpreting()
+    assert not compilation.interpreting()
 
 
 def test_an_interpreted_kernel_takes_addresses_too() -> None:
@@ -413,8 +413,8 @@ def test_an_interpreted_kernel_takes_addresses_too() -> None:
     def half(x: float) -> float:
         return 0.5 * x
 
-    address: Any = _addresses.reach(half, _addresses.LINK)
+    address: Any = addresses.reach(half, addresses.LINK)
     assert isinstance(address, int)
-    assert _addresses.link_at(address)(3.0) == 1.5
-    assert _addresses.link_at(float(address)) is half
-    assert _addresses.link_at(half) is half
+    assert addresses.link_at(address)(3.0) == 1.5
+    assert addresses.link_at(float(address)) is half
+    assert addresses.link_at(half) is half

@@ -10,7 +10,7 @@ from threading import Barrier, Thread
 
 import pytest
 
-from linmax import _numba
+from linmax._jit import numba_internals
 
 LEARN = """
 from linmax import Averaged, Fusion, Winnow
@@ -58,16 +58,16 @@ def test_without_compilation_numba_is_not_imported_at_all(tmp_path: Path) -> Non
 
 def test_what_was_registered_before_and_after_is_known_to_numba_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
-    monkeypatch.setattr(_numba.State, "loaded", False)
-    monkeypatch.setattr(_numba.State, "pending", [])
+    monkeypatch.setattr(numba_internals.State, "loaded", False)
+    monkeypatch.setattr(numba_internals.State, "pending", [])
     for name in ("first", "second"):
-        _numba.when_loaded(lambda name=name: calls.append(name))  # type: ignore[misc]
+        numba_internals.when_loaded(lambda name=name: calls.append(name))  # type: ignore[misc]
     assert calls == []
     barrier = Barrier(4)
 
     def load() -> None:
         barrier.wait()
-        assert _numba.load()
+        assert numba_internals.load()
         calls.append("loaded")
 
     threads = [Thread(target=load) for _ in range(4)]
@@ -76,7 +76,7 @@ def test_what_was_registered_before_and_after_is_known_to_numba_once(monkeypatch
     for thread in threads:
         thread.join()
     assert calls == ["first", "second"] + 4 * ["loaded"]
-    _numba.when_loaded(lambda: calls.append("third"))
+    numba_internals.when_loaded(lambda: calls.append("third"))
     assert calls[-1] == "third"
 
 
@@ -88,13 +88,13 @@ def test_an_interrupted_registration_is_done_again(monkeypatch: pytest.MonkeyPat
         if len(calls) == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(_numba.State, "loaded", False)
-    monkeypatch.setattr(_numba.State, "pending", [])
-    _numba.when_loaded(register)
+    monkeypatch.setattr(numba_internals.State, "loaded", False)
+    monkeypatch.setattr(numba_internals.State, "pending", [])
+    numba_internals.when_loaded(register)
     with pytest.raises(KeyboardInterrupt):
-        _numba.load()
-    assert not _numba.State.loaded
-    assert _numba.load()
+        numba_internals.load()
+    assert not numba_internals.State.loaded
+    assert numba_internals.load()
     assert calls == ["register", "register"]
 
 
@@ -106,9 +106,9 @@ def test_an_interrupt_does_not_leave_numba_half_imported(tmp_path: Path) -> None
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_REAL, 0.03)  # numba takes longer
     try:
-        _numba.load()
+        numba_internals.load()
     except KeyboardInterrupt:
         print("interrupted")
-    print(_jit.CompiledKernel(lambda x: 2.0 * x)(3.0), _numba.State.compiles)
+    print(_jit.CompiledKernel(lambda x: 2.0 * x)(3.0), numba_internals.State.compiles)
     """
     assert printed(program, tmp_path) == ["interrupted", "6.0 True"]

@@ -9,7 +9,7 @@ import numba
 import numpy as np
 import pytest
 
-from linmax._memory import LINE, address_of, aligned_zeros, describe
+from linmax._jit.memory import LINE, address_of, aligned_zeros, describe
 
 
 class Pair(NamedTuple):

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linmax import Averaged, Fusion, Triplets, Winnow, _jit, register
+from linmax import Averaged, Fusion, Triplets, Winnow, register
+from linmax._jit import compilation
 from linmax.experts import Votes
 from linmax.rules.base import SCALARS
 from linmax.rules.winnow import PAUSE, POWERS, SHIFT, count_safe_updates
-from linmax.runtime import rule_run
+from linmax.runtime.rules import rule_run
 
 State = dict[str, np.ndarray]
 
@@ -41,7 +42,7 @@ def learned(learner: Any, votes: Any, labels: Any) -> tuple[Fusion, list[Any], S
 
 def in_both_ways(learner: Any, votes: Any, labels: Any, monkeypatch: Any) -> Fusion:
     """Require the same predictions and state with both kernels; return the session."""
-    with _jit.interpreted():
+    with compilation.interpreted():
         fusion, found, state = learned(learner, votes, labels)
         monkeypatch.setattr(rule_run, "has_multiply", lambda form: False)
         _, expected, other = learned(learner, votes, labels)
@@ -65,7 +66,7 @@ def test_costs_scale_the_margin_in_both_ways(monkeypatch: Any) -> None:
     votes, labels = panel(200, [0.8, 0.5, 0.4])
     states = []
     for fast in (True, False):
-        with _jit.interpreted():
+        with compilation.interpreted():
             fusion = Fusion(Winnow(1.2, slack=0.1), classes=range(3), mistake_costs={(0, 1): 5.0})
             fusion.learn(votes, labels)
         states.append({name: array.tobytes() for name, array in fusion.state().items()})
@@ -136,7 +137,7 @@ def test_a_subclass_that_replaces_update_is_called() -> None:
             return 0
 
     votes, labels = panel(50, [0.9, 0.1])
-    with _jit.interpreted():
+    with compilation.interpreted():
         fusion = Fusion(Stubborn(1.2))
         fusion.learn(votes, labels)
     assert not fusion.state()["theta"].any()

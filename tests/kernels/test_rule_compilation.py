@@ -91,7 +91,8 @@ def test_what_a_rule_takes_from_outside_itself_is_never_stale(fresh: Forks, tmp_
     import mine, linmax
     fusion = linmax.Fusion(mine.Mine())
     fusion.learn([["a", "b"]], ["b"])
-    print(fusion.weights[1], linmax._addresses.pointer(mine.Mine.update, linmax._addresses.UPDATE).cache_hits)
+    reach = linmax._jit.addresses
+    print(fusion.weights[1], reach.pointer(mine.Mine.update, reach.UPDATE).cache_hits)
     """
     path = [tmp_path, SOURCES.parent]
     assert fresh.run(code, path, disk_cache()) == "2.0 0"

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from linmax import Averaged, Fusion, Logistic, Mixture, Perceptron, Triplets, WeightedMajority, _jit
+from linmax import Averaged, Fusion, Logistic, Mixture, Perceptron, Triplets, WeightedMajority
+from linmax._jit import compilation
 from linmax.experts import PerClass, Source, Split, Thresholds, Votes
 from linmax.runtime.runner import MANY_RUNS
 from tests.helpers.covering import every_pair
@@ -61,7 +62,7 @@ def groups_of(learner: Any) -> list[int]:
 def test_a_run_in_a_group_learns_as_it_does_alone(source: Source, start: str, kind: str) -> None:
     votes, labels = panel(kind, trials=50)
     learners = [rule.on(source) for rule in (EQUAL if start == "equal" else ZERO)]
-    with _jit.interpreted():
+    with compilation.interpreted():
         together = Fusion(Mixture(learners))
         together.learn(votes, labels)
         for learner, run in zip(learners, runs_of(together), strict=True):
@@ -74,7 +75,7 @@ def test_a_run_in_a_group_learns_as_it_does_alone(source: Source, start: str, ki
 
 def test_a_group_predicts_what_its_runs_predict() -> None:
     votes, labels = panel("labels")
-    with _jit.interpreted():
+    with compilation.interpreted():
         together = Fusion(WeightedMajority(EQUAL))
         together.learn(votes[:60], labels[:60])
         before = {name: array.tobytes() for name, array in together.state().items()}
@@ -90,7 +91,7 @@ def test_a_group_predicts_what_its_runs_predict() -> None:
 
 def test_a_group_grows_with_experts_and_classes() -> None:
     votes, labels = panel("labels", trials=60, experts=30, classes=20)
-    with _jit.interpreted():
+    with compilation.interpreted():
         at_once, later = Fusion(Mixture(EQUAL)), Fusion(Mixture(EQUAL))
         items = [{i: int(c) for i, c in enumerate(row) if 0 <= c < 2 + t} for t, row in enumerate(votes)]
         at_once.learn([*items], labels.tolist())

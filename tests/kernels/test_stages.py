@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linmax import _jit, _memory
+from linmax._jit import compilation
+from linmax._jit import memory as _memory
 from linmax.kernels import program as programs
 
 
@@ -40,7 +41,7 @@ def collect(codes, outer, whole, half, table, empty, out, begin, end):
         out[t, 9] = empty.shape[0] + 10 * empty.shape[1]
 
 
-kernel = _jit.CompiledKernel(collect)
+kernel = compilation.CompiledKernel(collect)
 
 
 def arguments() -> tuple[Any, ...]:
@@ -80,7 +81,7 @@ def test_a_stage_can_be_called_as_well() -> None:
 
 
 def test_a_stage_of_an_interpreted_kernel_is_python() -> None:
-    with _jit.interpreted():
+    with compilation.interpreted():
         stage = kernel.stage(*arguments())
         assert (stage.address, len(stage.memory)) == (0, 0)
         stage(0, 6)
@@ -118,5 +119,5 @@ def test_integers_are_read_and_written_at_an_address() -> None:
     assert _memory.int64_at(address + 8) == 2**40
     _memory.set_int32(address, 7)
     assert _memory.int32_at(address) == 7
-    compiled = _jit.CompiledKernel(lambda at: _memory.int64_at(at + 8) + _memory.int32_at(at))
+    compiled = compilation.CompiledKernel(lambda at: _memory.int64_at(at + 8) + _memory.int32_at(at))
     assert compiled(address) == 2**40 + 7

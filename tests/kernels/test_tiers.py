@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linmax import Averaged, Fusion, Mixture, Perceptron, QuasiAdditive, Recycled, Winnow, _tiers, recommended
-from linmax._jit import CompiledKernel
-from linmax._tiers import Budget, compile_now, compiling, interpreted, interpreting, postponed, postpones
+from linmax import Averaged, Fusion, Mixture, Perceptron, QuasiAdditive, Recycled, Winnow, recommended
+from linmax._jit import tiers
+from linmax._jit.compilation import CompiledKernel
+from linmax._jit.tiers import Budget, compile_now, compiling, interpreted, interpreting, postponed, postpones
 from linmax.experts import Shared
 from linmax.problems import majority
 from linmax.rules.base import Rule
@@ -75,7 +76,7 @@ def test_a_session_may_change_between_python_and_machine_code(name: str) -> None
 
 def test_a_cold_process_runs_as_python_until_its_budget_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[int] = []
-    monkeypatch.setenv(_tiers.VARIABLE, "1")
+    monkeypatch.setenv(tiers.VARIABLE, "1")
     monkeypatch.setattr(Budget, "left", math.inf)
     monkeypatch.setattr(Budget, "is_cold", lambda: looks.append(1) or True)
     assert postpones()
@@ -92,7 +93,7 @@ def test_a_cold_process_runs_as_python_until_its_budget_ends(monkeypatch: pytest
 
 
 def test_a_process_with_machine_code_on_disk_has_no_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(_tiers.VARIABLE)
+    monkeypatch.delenv(tiers.VARIABLE)
     monkeypatch.setattr(Budget, "left", 1.0)
     monkeypatch.setattr(Budget, "is_cold", lambda: False)
     assert not postpones()
@@ -114,17 +115,17 @@ def test_rows_are_estimated_by_the_first_ones(monkeypatch: pytest.MonkeyPatch) -
     assert lengths[0] == (32, True)
     assert sum(length for length, python in lengths if python) == 300
     lengths.clear()
-    monkeypatch.setattr(_tiers, "STEP", 0.0)  # so that it can be interrupted after each trial
+    monkeypatch.setattr(tiers, "STEP", 0.0)  # so that it can be interrupted after each trial
     Fusion(Perceptron()).learn(votes[:40], labels[:40])
     assert lengths == [(32, True), *[(1, True)] * 8]
     lengths.clear()
-    Budget.left = 2.001 * _tiers.expect(32, 5, 3, 0)  # enough to begin, not for all
-    monkeypatch.setattr(_tiers, "postponed", lambda: exhausted())
+    Budget.left = 2.001 * tiers.expect(32, 5, 3, 0)  # enough to begin, not for all
+    monkeypatch.setattr(tiers, "postponed", lambda: exhausted())
     Fusion(Perceptron()).learn(votes, labels)
     assert lengths == [(32, True), (268, False)]
     lengths.clear()
     Budget.left = 1000.0
-    monkeypatch.setattr(_tiers, "MOST", 299)
+    monkeypatch.setattr(tiers, "MOST", 299)
     Fusion(Perceptron()).learn(votes, labels)
     assert lengths == [(300, False)]
 
@@ -156,8 +157,8 @@ def test_kernels_that_are_called_with_much_are_compiled(monkeypatch: pytest.Monk
     assert kernel(few) is True
     assert few.tolist() == [2.0] * 10
     assert Budget.left < 1.0
-    assert _tiers.seconds_for((few, (many, few), 3)) > 1.0
-    assert not postpones(_tiers.seconds_for((many,)))
+    assert tiers.seconds_for((few, (many, few), 3)) > 1.0
+    assert not postpones(tiers.seconds_for((many,)))
 
 
 def test_single_items_are_compiled_when_the_budget_ends() -> None:
@@ -225,7 +226,7 @@ def test_what_users_have_written_is_compiled_at_once() -> None:
         ([Winnow(1.2), None, 3, "text", np.float64(2.0), object()], True),
         ([threading.local()], False),
     ):
-        assert _tiers.is_own(learner) is own
+        assert tiers.is_own(learner) is own
     Budget.left = 1000.0
     fusion = Fusion(Cubed())
     fusion.learn(votes, labels)
@@ -251,7 +252,7 @@ def test_fuse_prints_the_same_whether_it_compiles_or_not(tmp_path: Path) -> None
 
 def start(code: str, cache: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a program on a machine on which nothing has been compiled."""
-    variables = {name: value for name, value in os.environ.items() if name != _tiers.VARIABLE}
+    variables = {name: value for name, value in os.environ.items() if name != tiers.VARIABLE}
     variables |= {"NUMBA_CACHE_DIR": str(cache), **environment}
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=variables)
 
@@ -272,9 +273,9 @@ def test_the_first_call_on_a_machine_compiles_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["soon", "nan", "-1"])
 def test_a_time_that_is_no_number_of_seconds_is_an_error(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(_tiers.VARIABLE, text)
+    monkeypatch.setenv(tiers.VARIABLE, text)
     with pytest.raises(ValueError, match=f"AFTER is a number of seconds .got '{text}'.; 0 compiles at once"):
-        _tiers._read_variable()
+        tiers._read_variable()
 
 
 def test_compile_now_ends_the_budget() -> None:

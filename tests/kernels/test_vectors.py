@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from linmax import _jit
-from linmax._vectors import (
+from linmax._jit import compilation
+from linmax._jit.vectors import (
     WIDTH,
     assign,
     exponents,
@@ -72,13 +72,13 @@ def operate(a, b, positive, x, whole, doubles, out, wide_out, numbers):
     increase(out, 129, x)
 
 
-@_jit.inline
+@compilation.inline
 def v_sum(a):
     """A number of the type of the array."""
     return a[0] + a[1]
 
 
-kernel = _jit.CompiledKernel(operate)
+kernel = compilation.CompiledKernel(operate)
 
 
 def numbers(bits: int, *, least: float = -600.0) -> st.SearchStrategy[Any]:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from linmax import Fusion, NaiveBayes
-from linmax._jit import interpreted
-from linmax.runtime import block_table
+from linmax._jit.compilation import interpreted
+from linmax.runtime import tables
 
 
 @pytest.mark.parametrize("dense", [0, 1 << 24])
@@ -14,7 +14,7 @@ from linmax.runtime import block_table
 def test_what_a_vote_says_at_most_is_what_it_says_among_scores(
     of: str, classes: int, dense: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(block_table, "DENSE", dense)
+    monkeypatch.setattr(tables, "DENSE", dense)
     rng = np.random.default_rng(classes)
     votes, labels = rng.integers(classes, size=(60, 4)), rng.integers(classes, size=60)
     scored = [{i: {a: 1.0, (a + 1) % classes: 1e-300} if classes > 1 else {a: 1.0} for i, a in enumerate(row)}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from linmax.panels.expert_names import expert_names
+from linmax.panels.joins.expert_names import expert_names
 from linmax.panels.table import RawTable, load_table
 from linmax.streams import StreamError
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from linmax.panels import load_table
-from linmax.panels.join import join_tables
+from linmax.panels.joins.join import join_tables
 from linmax.panels.panel import read_panel
 from linmax.panels.roles.column_role import PanelOptions
 from linmax.streams import StreamError

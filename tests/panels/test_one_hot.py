@@ -8,7 +8,7 @@ import pytest
 from linmax.panels import load_table
 from linmax.panels.panel import panel_of
 from linmax.panels.roles.column_role import PanelOptions
-from linmax.panels.roles.one_hot import merge_one_hot
+from linmax.panels.roles.wide.one_hot import merge_one_hot
 from tests.panels.small_tables import (
     CLASSES,
     as_csv,

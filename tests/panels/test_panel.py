@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from linmax import Fusion
-from linmax.cli.options import ReadOptions
+from linmax.cli.options.files import ReadOptions
 from linmax.panels.panel import read_panel
 from linmax.panels.roles.column_role import PanelOptions
 from linmax.panels.roles.profile import MISSING

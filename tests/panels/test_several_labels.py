@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from linmax.panels.panel import read_panel
-from linmax.panels.roles.several_labels import several_labels
+from linmax.panels.roles.wide.several_labels import several_labels
 from tests.panels.small_tables import codes_of, panel_columns, read_columns
 
 KINDS = ("toxic", "insult", "threat")

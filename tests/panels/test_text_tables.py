@@ -81,14 +81,14 @@ def test_windows_signs_are_read() -> None:
 
 
 def test_a_windows_letter_far_below_the_head_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linmax.streams.source.BLOCK_SIZE", 1 << 12)
+    monkeypatch.setattr("linmax.streams.files.source.BLOCK_SIZE", 1 << 12)
     table = load(b"ann,y\n" + b"the,1\n" * 20_000 + b"th\xe9,2\n" + b"th\xe9,3\n" * 2000)
     assert table.data["ann"].to_pylist()[-1] == "thé"
     assert len(table.data) == 22_001
 
 
 def test_a_utf16_letter_may_cross_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linmax.streams.source.BLOCK_SIZE", 1001)
+    monkeypatch.setattr("linmax.streams.files.source.BLOCK_SIZE", 1001)
     text = "ann,y\n" + "".join(f"😀{i},é\n" for i in range(20_000))
     table = load(text.encode("utf-16"))
     assert table.data["ann"].to_pylist() == [f"😀{i}" for i in range(20_000)]

@@ -11,10 +11,15 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from linmax.cli.estimate_summary import print_estimate
+from linmax.cli.fuse.estimate import print_estimate
 from linmax.evaluate.without_labels import UnlabelledEstimate, estimate
-from linmax.report.estimate_page import estimate_page, estimate_section, write_estimate_page
-from linmax.report.estimate_sentences import estimate_account, estimate_answer
+from linmax.report.estimate import (
+    estimate_account,
+    estimate_answer,
+    estimate_page,
+    estimate_section,
+    write_estimate_page,
+)
 
 
 def independent(items: int = 400, experts: int = 4, name: str = "e{}") -> UnlabelledEstimate:

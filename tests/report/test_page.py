@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from linmax.evaluate.findings import (
+from linmax.evaluate.findings.findings import (
     NO_METRICS,
     Agreement,
     Confusion,
@@ -22,9 +22,9 @@ from linmax.evaluate.findings import (
 )
 from linmax.evaluate.metrics import Metrics
 from linmax.evaluate.significance import gain
-from linmax.report import charts
+from linmax.report.charts import curves
+from linmax.report.charts.svg import render_svg
 from linmax.report.page import page, write_page
-from linmax.report.svg import render_svg
 from linmax.validation import DataWarning
 from tests.helpers.figures import draw_nothing
 from tests.helpers.findings import comparisons, expert, findings, nothing, results
@@ -252,7 +252,7 @@ def test_sections_without_content_are_omitted(
     changes: dict[str, Any], omitted: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # the other figures are those of the usual page
-    draw_nothing(monkeypatch, but=None if DRAWN.isdisjoint(changes) else charts)
+    draw_nothing(monkeypatch, but=None if DRAWN.isdisjoint(changes) else curves)
     text = page(findings(**changes))
     read(text)
     assert set(SECTIONS) - set(sections(text)) == omitted

@@ -28,7 +28,7 @@ from linmax import (
     parse,
 )
 from linmax import experts as sources
-from linmax._jit import CompiledKernel, interpreted
+from linmax._jit.compilation import CompiledKernel, interpreted
 from linmax.rules import MOVED, winnow
 from tests.helpers.compare_rules import (
     CLASSES,

@@ -17,9 +17,8 @@ from linmax.kernels.blocks import (
     number_at,
     set_number,
 )
-from linmax.runtime import block_table
-from linmax.runtime.block_table import BlockTable, blocks_of, check_size, renumber, write_blocks
-from linmax.runtime.growing_table import GrowingTable
+from linmax.runtime import tables
+from linmax.runtime.tables import BlockTable, GrowingTable, blocks_of, check_size, renumber, write_blocks
 from tests.helpers.examples import examples
 
 SHAPES = [(16,), (8, 24), (8, 16, 16)]
@@ -136,7 +135,7 @@ def test_arrays_take_the_same_functions() -> None:
 
 @pytest.mark.parametrize("limit", [1 << 24, 200, 0])
 def test_a_table_grows_from_an_array_into_blocks(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(block_table, "DENSE", limit)
+    monkeypatch.setattr(tables, "DENSE", limit)
     table = GrowingTable(2, 1)
     table.resize((8, 8))
     if table.blocks is not None:

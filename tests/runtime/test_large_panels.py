@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linmax import Fusion, Logistic, NaiveBayes, _jit, load
+from linmax import Fusion, Logistic, NaiveBayes, load
+from linmax._jit import compilation
 from linmax.experts import PerClass, Thresholds, Votes
 from linmax.fusion.state_check import check_state
 from linmax.kernels.forms.class_votes import smallest_share
-from linmax.runtime import block_table
+from linmax.runtime import tables as block_table
 
 ADAPTING = Logistic(0.3, decay="adagrad", start="equal").on(Votes() + PerClass() + Thresholds())
 CLASSES = [f"c{i}" for i in range(20)]
@@ -65,7 +66,7 @@ def learn(fusion: Fusion, how: str, items: list[Any], labels: list[str]) -> list
 def test_blocks_learn_what_arrays_learn(learner: Any, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     items, labels = rows()
     found = []
-    with _jit.interpreted():
+    with compilation.interpreted():
         for limit in (1 << 24, 500, 0):  # arrays; blocks after some growth; blocks
             monkeypatch.setattr(block_table, "DENSE", limit)
             fusion = Fusion(learner)
@@ -97,7 +98,7 @@ def test_compiled_blocks_are_interpreted_blocks(
     votes[::3, 4] = -1
     compiled, interpreted = (Fusion(learner, classes=range(10)) for _ in range(2))
     compiled.learn(votes, labels)
-    with _jit.interpreted():
+    with compilation.interpreted():
         interpreted.learn(votes, labels)
     assert arrays(compiled, monkeypatch) == arrays(interpreted, monkeypatch)
     assert compiled.runner._learners[0].in_blocks
@@ -109,7 +110,7 @@ def test_a_model_is_resumed_however_it_is_stored(
     learner: Any, saved: int, loaded: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     items, labels = rows()
-    with _jit.interpreted():
+    with compilation.interpreted():
         whole = Fusion(learner)
         learn(whole, "at once", items, labels)
         monkeypatch.setattr(block_table, "DENSE", saved)
@@ -124,7 +125,7 @@ def test_a_model_is_resumed_however_it_is_stored(
 
 def test_blocks_in_a_file_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(block_table, "DENSE", 0)
-    with _jit.interpreted():
+    with compilation.interpreted():
         fusion = Fusion()
         learn(fusion, "at once", *rows(20))
         good = fusion.state()
@@ -137,7 +138,7 @@ def test_blocks_in_a_file_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_weights_in_blocks_are_those_that_were_learned(monkeypatch: pytest.MonkeyPatch) -> None:
     items, labels = rows(15)
-    with _jit.interpreted():
+    with compilation.interpreted():
         everything = Fusion(ADAPTING)
         learn(everything, "at once", items, labels)
         monkeypatch.setattr(block_table, "DENSE", 0)
@@ -160,7 +161,7 @@ def test_dense_scores_of_0_make_no_blocks(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(block_table, "DENSE", 0)
     scores = np.zeros((1, 4, 40))
     scores[0, :, 7] = 0.5
-    with _jit.interpreted():
+    with compilation.interpreted():
         fusion = Fusion(ADAPTING, classes=range(40))
         table = fusion.runner.rule_runs[0].table
         before = len(table.numbers())

@@ -23,10 +23,11 @@ from linmax.scale.targets import Target
 from linmax.scale.targets.log import LogTarget
 from linmax.scale.targets.model import ModelTarget
 from linmax.scale.targets.server import ServerTarget
-from linmax.service import administration, database
-from linmax.service.database import Database
+from linmax.service import administration
+from linmax.service.event_log import database
+from linmax.service.event_log.database import Database
 from linmax.service.local import LocalServer
-from linmax.service.problems import ServiceError
+from linmax.service.messages.errors import ServiceError
 from tests.helpers.examples import EVERYTHING, rarely_compiled
 from tests.scale.brokers import Broker, KafkaBroker, make_broker
 from tests.scale.killed import follow_and_kill

@@ -19,10 +19,10 @@ from linmax.scale.sources.redis import RedisSource
 from linmax.scale.targets.log import LogTarget
 from linmax.scale.targets.model import NOTE, ModelTarget
 from linmax.scale.targets.server import ServerTarget
-from linmax.service import database
-from linmax.service.database import Database
+from linmax.service.event_log import database
+from linmax.service.event_log.database import Database
 from linmax.service.local import LocalServer
-from linmax.service.problems import ServiceError
+from linmax.service.messages.errors import ServiceError
 from tests.scale.brokers import Broker, NatsBroker, make_broker, name_in
 from tests.scale.logs import learned
 from tests.scale.test_follow_command import ONCE, call

@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from linmax.scale import KeyedModels, keyed_run, predict
-from linmax.scale.keyed_run import KeyedRun
+from linmax.scale import KeyedModels, predict
+from linmax.scale.keyed import run as keyed_run
+from linmax.scale.keyed.run import KeyedRun
 from tests.helpers.datasets import rows, write, write_part
 from tests.scale.test_keyed import W, learn, plain_loop, states_of, table_of
 

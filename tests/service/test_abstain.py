@@ -13,8 +13,8 @@ import pytest
 from linmax import Fusion
 from linmax.client import AsyncClient, ClientError
 from linmax.fusion.model_file import fingerprint
-from linmax.service import replay
-from linmax.service.database import Database
+from linmax.service.event_log.database import Database
+from linmax.service.fusions import replay
 from linmax.service.local import LocalServer
 from tests.service.api import LEARNER, Api
 from tests.service.test_items import run

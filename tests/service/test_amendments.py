@@ -8,8 +8,8 @@ from typing import Any
 
 import apsw
 
-from linmax.service import replay
-from linmax.service.database import FILE, Database
+from linmax.service.event_log.database import FILE, Database
+from linmax.service.fusions import replay
 from tests.service.api import Api, code, digest_of, serving
 from tests.service.test_items import run
 

@@ -11,10 +11,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from linmax.service.bulk import SHORTEST
-from linmax.service.items import Items
-from linmax.service.learned_trials import trials_of
-from linmax.service.messages import LearnRequest, content_of
+from linmax.service.event_log.trials import trials_of
+from linmax.service.fusions.bulk import SHORTEST
+from linmax.service.fusions.items import Items
+from linmax.service.messages.requests import LearnRequest, content_of
 from tests.service.api import Api, code, digest_of
 from tests.service.test_batches import send
 from tests.service.test_items import run

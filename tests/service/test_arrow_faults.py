@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from linmax.service import endpoints
-from linmax.service.arrow_answers import write_answers
-from linmax.service.bulk import SHORTEST
+from linmax.service.fusions.bulk import SHORTEST
+from linmax.service.http import endpoints
+from linmax.service.http.arrow_stream import write_answers
 from tests.service.api import Api, code
 from tests.service.test_arrow import error, post, send_table, to_stream
 from tests.service.test_durability import FailingWrites
@@ -119,7 +119,7 @@ def test_answers_are_made_while_the_log_is_written(tmp_path: Path, monkeypatch: 
         FailingWrites(database, [True], "_commit")
         rows = await send_table(api, "predict", {"ann": columns["ann"]})
         assert {row["stored"] for row in rows} == {False}
-        monkeypatch.setattr("linmax.service.database.RETRY", 0.0)
+        monkeypatch.setattr("linmax.service.event_log.database.RETRY", 0.0)
         FailingWrites(database, [True], "_commit")
         assert set(map(error, await send_table(api, "learn", columns))) == {"storage_full"}
         assert await api.digest() == before

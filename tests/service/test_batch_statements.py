@@ -11,12 +11,20 @@ import msgspec
 import numpy as np
 import pytest
 
-from linmax.service.answer_runs import LabelAnswers, PredictAnswers, to_lines
-from linmax.service.answers import LabelAnswer
-from linmax.service.batch_statements import insert_events, insert_items, set_learned
-from linmax.service.database import Database
-from linmax.service.problems import ServiceError
-from linmax.service.schema import AS_STORED, INSERT_EVENT, INSERT_ITEM, LABELLED, LEARNED, NO_ID, PREDICTED
+from linmax.service.event_log.batch_statements import insert_events, insert_items, set_learned
+from linmax.service.event_log.database import Database
+from linmax.service.event_log.schema import (
+    AS_STORED,
+    INSERT_EVENT,
+    INSERT_ITEM,
+    LABELLED,
+    LEARNED,
+    NO_ID,
+    PREDICTED,
+)
+from linmax.service.fusions.answer_runs import LabelAnswers, PredictAnswers, to_lines
+from linmax.service.messages.answers import LabelAnswer
+from linmax.service.messages.errors import ServiceError
 
 IDS = ['zü"\\', "12", "it's", "[1]", "\u2028", "x" * 200]
 BODIES = [b"{}", b'{"votes":{"ann":"\xc3\xbc"}}', b"", b"1" * 5000, b'{"a":"b"}', b"\x00\xff"]

@@ -9,9 +9,9 @@ from typing import Any
 import apsw
 import pytest
 
-from linmax.service import item_store, replay
-from linmax.service.database import FILE, Database
-from linmax.service.stored_items import find_items
+from linmax.service.event_log.database import FILE, Database
+from linmax.service.event_log.stored_items import find_items
+from linmax.service.fusions import item_store, replay
 from tests.service.api import Api, code, digest_of
 from tests.service.test_amendments import TRIALS, expected
 from tests.service.test_items import run

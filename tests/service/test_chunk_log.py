@@ -11,12 +11,13 @@ import apsw
 import numpy as np
 import pytest
 
-from linmax.service import administration, schema
-from linmax.service.chunks import Chunk, ChunkNames, make_chunk, read_chunk
-from linmax.service.coded_trials import CodedTrials, read_trials
-from linmax.service.compaction import Compaction
-from linmax.service.database import Database
-from linmax.service.history import History
+from linmax.service import administration
+from linmax.service.event_log import schema
+from linmax.service.event_log.chunks import Chunk, ChunkNames, make_chunk, read_chunk
+from linmax.service.event_log.database import Database
+from linmax.service.event_log.trials import CodedTrials, read_trials
+from linmax.service.fusions.compaction import Compaction
+from linmax.service.fusions.history import History
 from tests.service.api import Api, digest_of
 from tests.service.test_arrow import items_of, send_table
 from tests.service.test_chunks import (

@@ -13,10 +13,11 @@ import httpx
 import numpy as np
 import pytest
 
-from linmax.service import administration, item_store
-from linmax.service.chunks import Chunk
-from linmax.service.events import AFTER, format_event
+from linmax.service import administration
+from linmax.service.event_log.chunks import Chunk
 from linmax.service.export import export
+from linmax.service.fusions import item_store
+from linmax.service.http.events import AFTER, format_event
 from tests.helpers.examples import EVERYTHING
 from tests.service.api import ADMIN, LEARNER, Api, digest_of, server_process
 from tests.service.test_arrow import KIND, items_of, send_table, to_stream

@@ -11,10 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
-from linmax.service import replay
-from linmax.service.compaction import Compaction
-from linmax.service.history import Histories
-from linmax.service.problems import ServiceError
+from linmax.service.fusions import replay
+from linmax.service.fusions.compaction import Compaction
+from linmax.service.fusions.history import Histories
+from linmax.service.messages.errors import ServiceError
 from tests.service.api import Api, code, digest_of, serving
 from tests.service.test_amendments import TRIALS, expected, teach
 from tests.service.test_durability import FailingWrites
@@ -348,8 +348,8 @@ def test_a_compaction_that_was_interrupted_goes_on(tmp_path: Path, monkeypatch: 
 def test_a_compaction_on_a_full_disk_changes_nothing_and_is_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: list[bool]
 ) -> None:
-    monkeypatch.setattr("linmax.service.database.RETRY", 0.0)
-    monkeypatch.setattr("linmax.service.compaction.CHUNK", 10)
+    monkeypatch.setattr("linmax.service.event_log.database.RETRY", 0.0)
+    monkeypatch.setattr("linmax.service.fusions.compaction.CHUNK", 10)
 
     async def story(api: Api) -> None:
         await teach(api)

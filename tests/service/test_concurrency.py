@@ -13,10 +13,10 @@ from typing import Any
 import httpx
 import pytest
 
-from linmax.service import database as database_module
-from linmax.service import replay
-from linmax.service.database import Database
-from linmax.service.learned_trials import trials_of
+from linmax.service.event_log import database as database_module
+from linmax.service.event_log.database import Database
+from linmax.service.event_log.trials import trials_of
+from linmax.service.fusions import replay
 from tests.helpers.examples import EVERYTHING
 from tests.service.api import Api, digest_of
 from tests.service.test_durability import FailingWrites
@@ -230,7 +230,7 @@ def test_batches_of_labels_of_two_fusions_may_cross(tmp_path: Path) -> None:
 def test_an_item_that_leaves_memory_while_the_model_is_slow_is_learned_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linmax.service.item_store.MAX_ITEMS", 3)
+    monkeypatch.setattr("linmax.service.fusions.item_store.MAX_ITEMS", 3)
 
     async def story(api: Api) -> None:
         await api.create("slow")
@@ -256,7 +256,7 @@ def test_an_item_that_leaves_memory_while_the_model_is_slow_is_learned_once(
 def test_a_write_that_fails_within_a_slow_batch_loses_and_repeats_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linmax.service.database.RETRY", 0.0)
+    monkeypatch.setattr("linmax.service.event_log.database.RETRY", 0.0)
 
     async def story(api: Api) -> None:
         await api.create()

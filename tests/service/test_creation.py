@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from linmax.service import replay
+from linmax.service.fusions import replay
 from tests.service.api import Api, code
 from tests.service.test_items import run
 

@@ -12,8 +12,9 @@ from typing import Any
 import apsw
 import pytest
 
-from linmax.service import connections, replay
-from linmax.service.database import Database, Written
+from linmax.service.event_log import schema
+from linmax.service.event_log.database import Database, Written
+from linmax.service.fusions import replay
 from tests.service.api import Api, code, digest_of, serving
 from tests.service.test_amendments import TRIALS, expected, teach
 from tests.service.test_items import run
@@ -65,7 +66,7 @@ def test_of_many_snapshots_one_per_interval_stays(tmp_path: Path) -> None:
 
 
 def test_fusions_that_are_not_used_leave_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linmax.service.panels.FEW", 3)
+    monkeypatch.setattr("linmax.service.fusions.panels.FEW", 3)
 
     async def story(api: Api) -> None:
         names = [f"f{i}" for i in range(6)]
@@ -84,7 +85,7 @@ def test_fusions_that_are_not_used_leave_memory(tmp_path: Path, monkeypatch: pyt
 
 def fail(monkeypatch: pytest.MonkeyPatch, api: Api) -> None:
     """Let the disk be full from now on."""
-    monkeypatch.setattr("linmax.service.database.RETRY", 3600.0)
+    monkeypatch.setattr("linmax.service.event_log.database.RETRY", 3600.0)
     limit = api.service.database._writer
     assert limit is not None
     (pages,) = next(iter(limit.execute("PRAGMA page_count")))
@@ -92,7 +93,7 @@ def fail(monkeypatch: pytest.MonkeyPatch, api: Api) -> None:
 
 
 def repair(monkeypatch: pytest.MonkeyPatch, api: Api) -> None:
-    monkeypatch.setattr("linmax.service.database.RETRY", 0.0)
+    monkeypatch.setattr("linmax.service.event_log.database.RETRY", 0.0)
     assert api.service.database._writer is not None
     api.service.database._writer.execute("PRAGMA max_page_count = 1000000")
 
@@ -160,7 +161,7 @@ class FailingWrites:
 def test_a_write_that_fails_takes_its_changes_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    monkeypatch.setattr("linmax.service.database.RETRY", 0.0)
+    monkeypatch.setattr("linmax.service.event_log.database.RETRY", 0.0)
 
     async def story(api: Api) -> None:
         await api.create()
@@ -187,7 +188,7 @@ def test_a_write_that_fails_takes_its_changes_back(
 def test_predictions_of_a_write_that_fails_are_repeated_without_storing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linmax.service.database.RETRY", 3600.0)
+    monkeypatch.setattr("linmax.service.event_log.database.RETRY", 3600.0)
 
     async def story(api: Api) -> None:
         await api.create()
@@ -342,8 +343,8 @@ def test_a_log_whose_end_is_torn_keeps_everything_before(tmp_path: Path) -> None
 def test_a_log_that_exists_is_opened_by_sqlite_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[int] = []
     close = os.close
-    monkeypatch.setattr(connections.os, "close", lambda file: (closed.append(file), close(file)))
+    monkeypatch.setattr(schema.os, "close", lambda file: (closed.append(file), close(file)))
     for opened in (1, 1):
-        connections.connect(tmp_path / "linmax.db").close()
+        schema.connect(tmp_path / "linmax.db").close()
         assert len(closed) == opened, "closing a file ends the locks that SQLite has on it"
     assert (tmp_path / "linmax.db").stat().st_mode & 0o777 == 0o600

@@ -96,7 +96,7 @@ def test_a_wrong_position_is_refused(server: LocalServer, last: str) -> None:
 
 
 def test_only_so_many_streams_are_open(server: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linmax.service.events.MAX_STREAMS", 0)
+    monkeypatch.setattr("linmax.service.http.events.MAX_STREAMS", 0)
     headers = {"authorization": f"Bearer {server.token}"}
     answer = httpx.get(f"{server.url}/v1/fusions/spam/events", headers=headers, trust_env=False)
     assert (answer.status_code, answer.json()["error"]["code"]) == (429, "too_many_streams")

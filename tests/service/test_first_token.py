@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from linmax.service.app import Service
-from linmax.service.problems import ServiceError
+from linmax.service.messages.errors import ServiceError
 from linmax.service.server import first_token
 from tests.service.api import serving
 

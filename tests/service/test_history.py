@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from linmax import Fusion
-from linmax.service import history as histories
-from linmax.service.history import History, Trial
+from linmax.service.fusions import history as histories
+from linmax.service.fusions.history import History, Trial
 from tests.service.api import LEARNER, Api, code
 from tests.service.test_amendments import TRIALS, teach
 from tests.service.test_items import run

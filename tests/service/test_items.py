@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from linmax.service import item_store
-from linmax.service.stored_items import find_item
+from linmax.service.event_log.stored_items import find_item
+from linmax.service.fusions import item_store
 from tests.service.api import Api, code, digest_of, serving
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from linmax.service import joined_writes
-from linmax.service.joined_writes import JoinedWrites
+from linmax.service import server as joined_writes
 from linmax.service.local import LocalServer
+from linmax.service.server import JoinedWrites
 
 REQUEST = b"GET %b HTTP/1.1\r\nHost: 127.0.0.1\r\n%b\r\n"
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from linmax.service import replay
+from linmax.service.fusions import replay
 from tests.service.api import Api, code, digest_of
 from tests.service.test_amendments import TRIALS, expected, teach
 from tests.service.test_items import run

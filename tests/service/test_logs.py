@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from linmax.service import logs
+from linmax.service.http import logs
 from tests.service.api import ADMIN, Api
 from tests.service.test_items import run
 

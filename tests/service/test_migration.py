@@ -8,8 +8,9 @@ import apsw
 import pytest
 
 import linmax
-from linmax.service import administration, schema
-from linmax.service.database import Database
+from linmax.service import administration
+from linmax.service.event_log import schema
+from linmax.service.event_log.database import Database
 from tests.service.api import Api
 from tests.service.test_amendments import TRIALS, expected
 from tests.service.test_items import run

@@ -7,8 +7,8 @@ from typing import Any
 
 from linmax import Fusion, load
 from linmax.fusion.model_file import fingerprint, from_bytes, to_bytes
-from linmax.service import replay
-from linmax.service.database import Database
+from linmax.service.event_log.database import Database
+from linmax.service.fusions import replay
 from tests.service.api import LEARNER, Api, code, digest_of
 from tests.service.test_amendments import TRIALS, teach
 from tests.service.test_items import run

@@ -12,10 +12,10 @@ from typing import Any
 import apsw
 import pytest
 
-from linmax.service import connections
-from linmax.service.connections import LogConnection
-from linmax.service.database import Database
-from linmax.service.replay import verify
+from linmax.service.event_log import schema
+from linmax.service.event_log.database import Database
+from linmax.service.event_log.schema import LogConnection
+from linmax.service.fusions.replay import verify
 from tests.service.api import Api
 from tests.service.test_amendments import TRIALS
 from tests.service.test_items import run
@@ -93,7 +93,7 @@ def test_every_prefix_of_the_writes_opens_and_has_what_was_acknowledged(
 ) -> None:
     files = Recording()
     with monkeypatch.context() as patch:
-        patch.setattr(connections, "LogConnection", functools.partial(LogConnection, vfs="recording"))
+        patch.setattr(schema, "LogConnection", functools.partial(LogConnection, vfs="recording"))
 
         async def story(api: Api) -> None:
             database = api.service.database

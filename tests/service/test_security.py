@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.service.server import is_loopback, serve, start_service
 from tests.service.api import ADMIN, LEARNER, Api, code
 from tests.service.test_items import run

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from linmax import load
 from linmax.cli.commands import app
-from linmax.cli.serve_demo import Traffic
+from linmax.cli.servers.demo import Traffic
 from linmax.client import Client
 from linmax.service.local import LocalServer
 from tests.service.api import Api, serving

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import linmax.service
-from linmax._tiers import Budget, postpones
+from linmax._jit.tiers import Budget, postpones
 from tests.helpers.examples import EVERYTHING
 from tests.service.api import serving
 from tests.slow.service_soak import soak

@@ -9,7 +9,7 @@ import pytest
 
 from linmax.fusion import Fusion
 from linmax.fusion.model_file import fingerprint
-from linmax.service.vote_codes import KnownNames, to_batch
+from linmax.service.event_log.vote_codes import KnownNames, to_batch
 
 EXPERTS = ["ann", "bob", "eve", "joe"]
 CLASSES: dict[str, list[Any]] = {"text": ["x", "y", "z"], "numbers": [3, 1, 2], "truth": [True, False]}

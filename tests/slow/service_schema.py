@@ -16,8 +16,8 @@ from typing import Any
 import httpx
 
 from linmax.client.requests import ARROW, NDJSON
-from linmax.service import openapi
 from linmax.service.administration import verify
+from linmax.service.http import openapi
 from tests.service.api import ADMIN, server_process
 
 LEARNER = "Averaged(Winnow(1.2))"

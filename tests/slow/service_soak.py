@@ -17,8 +17,8 @@ from typing import Any
 import httpx
 from rich.progress import track
 
-from linmax.service import replay
-from linmax.service.database import Database
+from linmax.service.event_log.database import Database
+from linmax.service.fusions import replay
 from tests.service.api import ADMIN, LEARNER, LONGEST_START, digest_of, server_process
 
 HEADERS = {"authorization": f"Bearer {ADMIN}"}

@@ -20,8 +20,8 @@ from typing import Any
 
 import httpx
 
-from linmax.service import replay
-from linmax.service.database import Database
+from linmax.service.event_log.database import Database
+from linmax.service.fusions import replay
 from tests.service.api import LEARNER, PROGRAM, digest_of, free_port, server_process
 from tests.slow.service_soak import FUSION, HEADERS, Sent, load, repeat
 

@@ -131,7 +131,7 @@ def test_csv_files_are_read_back_with_their_lines_in_blocks_of_any_size(
     writer.writerows(rows)
     file = io.BytesIO(text.getvalue().encode())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("linmax.streams.source.BLOCK_SIZE", size)
+        patch.setattr("linmax.streams.files.source.BLOCK_SIZE", size)
         found: list[list[str]] = []
         lines: list[int] = []
         for chunk in open_stream(file, label="truth", chunk_size=5):

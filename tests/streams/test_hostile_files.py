@@ -59,7 +59,7 @@ def test_a_column_of_ids_is_refused_as_label(tmp_path: Path) -> None:
 def test_an_endless_row_is_refused_before_it_fills_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linmax.streams.source.MAX_ROW_BYTES", 1 << 17)
+    monkeypatch.setattr("linmax.streams.files.source.MAX_ROW_BYTES", 1 << 17)
     path = tmp_path / "votes.csv"
     path.write_bytes(b'ann,truth\na,a\n"b,' + b"x\n" * (1 << 21))
     with pytest.raises(StreamError, match="line 3: a row of over 0 MB; close its quote"):
@@ -74,7 +74,7 @@ def test_deeply_nested_json_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_endless_item_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linmax.streams.long_format.MAX_ITEM_ROWS", 100)
+    monkeypatch.setattr("linmax.streams.readers.long_format.MAX_ITEM_ROWS", 100)
     path = tmp_path / "votes.csv"
     path.write_text("item,expert,vote\n" + "".join(f"1,{i},a\n" for i in range(500)), encoding="utf-8")
     with pytest.raises(StreamError, match="line 2: an item of over 100 rows; name the column of items"):

@@ -283,7 +283,7 @@ def test_archives_are_read_in_bounded_memory(tmp_path: Path) -> None:
 def test_a_bad_row_is_reported_with_its_line_after_newlines_and_returns_in_quotes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_before: int
 ) -> None:
-    monkeypatch.setattr("linmax.streams.source.BLOCK_SIZE", 500)
+    monkeypatch.setattr("linmax.streams.files.source.BLOCK_SIZE", 500)
     path = tmp_path / "votes.csv"
     path.write_bytes(b"\n\r\nann,truth\n" + b'"a\nb",c\n\n"a\rb",c\r\n' * rows_before + b"a,b,c\nd,e\n")
     line = 4 + 4 * rows_before

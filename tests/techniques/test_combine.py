@@ -16,7 +16,7 @@ from linmax import (
     standard_bank,
     vr_combine,
 )
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.experts import Attributes, Pairs, PerClass, Thresholds, Votes
 from tests.helpers.compare_committees import at_once, follow, random_stream
 from tests.helpers.compare_rules import CLASSES

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from linmax import Fusion, Voted
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from tests.helpers.committees import COMMITTEES, STREAM, each, learned, members_of, one_by_one
 from tests.helpers.compare_committees import at_once
 from tests.helpers.compare_rules import CLASSES

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linmax import Alma, Averaged, BalancedWinnow, Cycle, Fusion, Perceptron, PNorm, Recycled, Rule, Winnow
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.kernels import recycling
 from linmax.kernels import recycling as sketch
 from linmax.kernels import update as moving

@@ -17,7 +17,7 @@ from linmax import (
     load,
     parse,
 )
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.experts import PerClass, RandomFeatures, ScaledAttributes, Thresholds, Votes
 from tests.helpers.examples import rarely_compiled
 from tests.oracles import attributes as slow

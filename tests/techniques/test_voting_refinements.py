@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from linmax import Averaged, Combine, Fusion, Perceptron, Recycled, Voted
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.experts import Votes
-from linmax.kernels.voting import RESTARTS, SAVED, SLOT, SPACING, VOTING
+from linmax.kernels.ensembles.voting import RESTARTS, SAVED, SLOT, SPACING, VOTING
 from tests.helpers.compare_committees import at_once, random_stream, slow
 
 P = Perceptron().on(Votes())

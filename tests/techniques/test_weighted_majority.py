@@ -19,7 +19,7 @@ from linmax import (
     WeightedMajority,
     Winnow,
 )
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.experts import PerClass, Votes
 from linmax.problems import panel
 from tests.helpers.compare_committees import agree, at_once, follow, random_stream

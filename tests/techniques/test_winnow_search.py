@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from linmax import Fusion, Mixture, Perceptron, WeightedMajority, Winnow, WinnowSearch, checks, load
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.bounds import Case, bound, grid_factor, search_bound
 from linmax.checks.mistake_bounds import run_adversary, separable_case
 from linmax.experts import Pairs, Votes

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import linmax
 from linmax import Averaged, BalancedWinnow, Fusion, Perceptron, PNorm, Recycled, Romma, Rule, Winnow, parse
 from linmax import experts as sources
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.checks import check_learner, check_rule
 from linmax.problems import majority
 from linmax.rules import MOVED

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.experts import Attributes, Source
 from linmax.fusion import Fusion, Run
 from linmax.inputs import Triplets

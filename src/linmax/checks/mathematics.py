@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linmax._jit import interpreted
+from linmax._jit.compilation import interpreted
 from linmax.checks.fixtures import (
     EXPERTS,
     assert_same_predictions,

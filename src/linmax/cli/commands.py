@@ -11,11 +11,10 @@ from typing import Annotated
 
 import typer
 
-from linmax.cli.decision_options import ConsultOptions, PredictOptions
 from linmax.cli.errors import current_name
-from linmax.cli.follow_options import FollowOptions
 from linmax.cli.group import COMMANDS, CommandGroup, command
-from linmax.cli.options import (
+from linmax.cli.options.decisions import ConsultOptions, PredictOptions
+from linmax.cli.options.files import (
     BoundsOptions,
     CompareOptions,
     ExplainOptions,
@@ -26,8 +25,8 @@ from linmax.cli.options import (
     Learner,
     Model,
 )
-from linmax.cli.scale_options import Cluster, DatasetOptions, EngineOptions, KeyedOptions, LocalCluster
-from linmax.cli.serve_options import ServeOptions
+from linmax.cli.options.servers import FollowOptions, ServeOptions
+from linmax.cli.options.tasks import Cluster, DatasetOptions, EngineOptions, KeyedOptions, LocalCluster
 
 __all__ = ["COMMANDS", "app"]
 
@@ -70,7 +69,7 @@ def demo(
     ] = 6.0,
 ) -> None:
     """Watch linmax learn whom to trust among twelve weak classifiers (requires the extra sklearn)."""
-    from linmax.cli.demo import run_demo
+    from linmax.cli.demo.demo import run_demo
 
     run_demo(seed=seed, learner=learner, picture=picture, seconds=seconds)
 
@@ -88,14 +87,14 @@ def look(read: FilesOptions, json: Json = False) -> None:
 def fuse(read: FilesOptions, options: FuseOptions, keys: KeyedOptions, engine: EngineOptions) -> None:
     """Learn whom to trust from a file of votes and labels, in one pass, and report the result."""
     if keys.by:
-        from linmax.cli.fuse_keyed import fuse_by_key
+        from linmax.cli.fuse.keyed import fuse_by_key
 
         if not fuse_by_key(read, options, keys, engine):
             raise typer.Exit(1)
         return
     keys.refuse()
     engine.refuse("--by COLUMN")
-    from linmax.cli.fuse import fuse as run
+    from linmax.cli.fuse.fuse import fuse as run
 
     code = run(read, options)
     if code:
@@ -108,13 +107,13 @@ def predict(
 ) -> None:
     """Predict the class of every row of a file; the model does not learn."""
     if dataset.by or engine.asked or (model.is_dir() and (model / "manifest.json").exists()):
-        from linmax.cli.predict_dataset import predict_dataset
+        from linmax.cli.models.predict_dataset import predict_dataset
 
         if not predict_dataset(model, read, options, dataset, engine):
             raise typer.Exit(1)
         return
     dataset.refuse()
-    from linmax.cli.predict import predict as run
+    from linmax.cli.models.predict import predict as run
 
     run(model, read, options)
 
@@ -122,7 +121,7 @@ def predict(
 @command
 def inspect(model: Model, json: Json = False) -> None:
     """Show what a model has learned, and from how many items."""
-    from linmax.cli.inspect import inspect as run
+    from linmax.cli.models.inspect import inspect as run
 
     run(model, json=json)
 
@@ -130,7 +129,7 @@ def inspect(model: Model, json: Json = False) -> None:
 @command
 def explain(model: Model, read: ExplainOptions, json: Json = False) -> None:
     """Explain the prediction for one item of a file: each expert's vote, and what it contributed."""
-    from linmax.cli.explain import explain_item, print_explanation
+    from linmax.cli.models.explain import explain_item, print_explanation
     from linmax.cli.output import print_json, stdout_console
 
     found = explain_item(model, read)
@@ -229,7 +228,7 @@ def bounds(
     ] = None,
 ) -> None:
     """Show how many mistakes a rule can make: in a given case, or on a panel, next to its actual mistakes."""
-    from linmax.cli.bounds import print_bounds, print_panel_bounds
+    from linmax.cli.bounds.bounds import print_bounds, print_panel_bounds
 
     if panel.panel is None and not panel.certify:
         if file is not None:
@@ -249,7 +248,7 @@ def bounds(
                 " leave out one of them"
             )
     if panel.certify:
-        from linmax.cli.bounds_certificate import write_certificate
+        from linmax.cli.bounds.certificate import write_certificate
 
         write_certificate(rule, file, panel)
         return
@@ -274,7 +273,7 @@ def serve(
     ] = None,
 ) -> None:
     """Serve fusions over HTTP: predict now, learn when the label comes (requires the extra service)."""
-    from linmax.cli.serve import serve as run
+    from linmax.cli.servers.serve import serve as run
 
     run(action, words or [], options)
 
@@ -291,7 +290,7 @@ def follow(
     options: FollowOptions,
 ) -> None:
     """Learn votes and late labels from a message log (requires the extra kafka, redis or nats)."""
-    from linmax.cli.follow import follow as run
+    from linmax.cli.servers.follow import follow as run
 
     run(source, options)
 

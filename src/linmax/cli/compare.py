@@ -16,9 +16,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from linmax.cli.fuse.late_doubts import StreamedVotes
 from linmax.cli.inputs import check_needs, choose_order, name_rows, parse_learner, require_reading
-from linmax.cli.late_doubts import StreamedVotes
-from linmax.cli.options import CompareOptions, FilesOptions
+from linmax.cli.options.files import CompareOptions, FilesOptions
+from linmax.cli.options.tasks import EngineOptions
 from linmax.cli.output import (
     check_output,
     print_warning_messages,
@@ -26,7 +27,6 @@ from linmax.cli.output import (
     shorten,
     task_progress,
 )
-from linmax.cli.scale_options import EngineOptions
 from linmax.evaluate.comparison import ComparisonResult, LearnerComparison
 from linmax.evaluate.significance import Gain
 from linmax.spec import Learner
@@ -123,7 +123,7 @@ def compare_learners(
             f"no item of {file} has a label in {where} that could be predicted; check the columns"
         )
     if options.picture is not None and comparison.trials:
-        from linmax.report.line_chart import draw_comparison
+        from linmax.report.charts.line_chart import draw_comparison
 
         draw_comparison(*comparison.curves(), options.picture, title=f"{file}: cumulative mistakes")
     return Comparison(file, comparison, complete)

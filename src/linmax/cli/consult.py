@@ -9,7 +9,6 @@ import numpy as np
 from rich.console import Console
 
 from linmax.cli.cost_files import check_prices, read_prices
-from linmax.cli.decision_options import ConsultOptions
 from linmax.cli.inputs import (
     check_known_experts,
     check_needs,
@@ -18,7 +17,8 @@ from linmax.cli.inputs import (
     open_for_model,
     print_unknown_votes,
 )
-from linmax.cli.options import FilesOptions
+from linmax.cli.options.decisions import ConsultOptions
+from linmax.cli.options.files import FilesOptions
 from linmax.cli.output import check_output, print_message, print_table
 from linmax.evaluate.consultation import RISKS, Replay, replay_consultations
 from linmax.evaluate.recorded_votes import RecordedVotes, join_recorded, recorded_votes
@@ -64,7 +64,7 @@ def consult(model: Path, read: FilesOptions, options: ConsultOptions) -> Replay:
         low, high = min(0.0, items.scores.min()), max(0.0, items.scores.max())
         print_message(f"experts answer with scores, whose range is that of the file: {low:.4g} to {high:.4g}")
     if options.picture is not None:
-        from linmax.report.consultation_chart import draw_consultations
+        from linmax.report.charts.consultation import draw_consultations
 
         if not replay.labelled:
             raise ValueError(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from linmax import spec
-from linmax.cli.options import ColumnOptions, FilesOptions
+from linmax.cli.options.files import ColumnOptions, FilesOptions
 from linmax.cli.output import print_message
 from linmax.fusion import Fusion, load
 from linmax.panels.panel import Panel

@@ -7,11 +7,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from linmax.cli.fuse import print_warnings
+from linmax.cli.fuse.fuse import print_warnings
 from linmax.cli.inputs import choose_order
-from linmax.cli.options import FilesOptions
+from linmax.cli.options.files import FilesOptions
 from linmax.cli.output import print_json, shorten, stdout_console
-from linmax.evaluate.findings import to_json
+from linmax.evaluate.findings.findings import to_json
 from linmax.panels.panel import Panel
 from linmax.panels.roles.column_role import ColumnRole
 

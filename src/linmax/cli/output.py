@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from linmax.evaluate.audit import Audit, Milestone
+    from linmax.evaluate.audit.audit import Audit, Milestone
     from linmax.streams import Stream
     from linmax.validation import DataWarning
 
@@ -107,7 +107,7 @@ def print_warning_messages(warnings: Iterable[DataWarning]) -> None:
 
 def print_json(value: Any) -> None:
     """Print a value as JSON, indented only on a terminal; NaN and infinity become null."""
-    from linmax.evaluate.findings import to_json
+    from linmax.evaluate.findings.findings import to_json
 
     indent = 2 if sys.stdout.isatty() else None
     print(json.dumps(to_json(value), indent=indent, allow_nan=False), flush=True)

@@ -18,8 +18,8 @@ from rich.progress import track
 from rich.table import Table
 from scipy import sparse
 
-from linmax._numba import State
-from linmax._tiers import VARIABLE, compile_now
+from linmax._jit.numba_internals import State
+from linmax._jit.tiers import VARIABLE, compile_now
 from linmax.cli.inputs import parse_learner
 from linmax.cli.output import stderr_console, stdout_console
 from linmax.fusion import Fusion

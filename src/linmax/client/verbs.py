@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from linmax.client.bodies import to_item
 from linmax.client.requests import (
     FILE,
     NOTHING,
@@ -15,6 +14,7 @@ from linmax.client.requests import (
     fusion_call,
     new_id,
     table_batch,
+    to_item,
     without_none,
 )
 from linmax.inputs import DEFAULT

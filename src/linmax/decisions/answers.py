@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linmax._jit import inline
+from linmax._jit.compilation import inline
 from linmax.validation import is_finite, require
 
 BINS = 84  # of doubt; the last has all below 2^-21

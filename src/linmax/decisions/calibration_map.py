@@ -14,8 +14,8 @@ import math
 
 import numpy as np
 
-from linmax._jit import CompiledKernel, inline
-from linmax.kernels.board import softmax
+from linmax._jit.compilation import CompiledKernel, inline
+from linmax.kernels.ensembles.board import softmax
 
 HEAT, CURVATURE, LOGIT, LOGIT_CURVATURE, ODDS = 0, 1, 2, 3, 4
 FACTOR, EVEN, SHARE = 5, 6, 7  # exp(u), e and a, which follow from these

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from linmax._jit import CompiledKernel, inline
+from linmax._jit.compilation import CompiledKernel, inline
 from linmax.validation import is_finite, require
 
 LEVELS = (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linmax._jit import inline
+from linmax._jit.compilation import inline
 from linmax.inputs.names import Label, NameIndex, check_one_kind, to_label
 from linmax.spec import short
 from linmax.validation import is_number, require

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linmax._jit import inline
+from linmax._jit.compilation import inline
 
 ALLOWANCE = 0.1
 LIMIT = 50.0

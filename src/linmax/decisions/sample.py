@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from linmax._jit import inline
+from linmax._jit.compilation import inline
 
 FIRST, PERIOD, WINDOW = 4096, 1 << 20, 1024
 FOURTH_BITS = 0x4444_4444_4444_4444  # one of these is set in 4, 64, 1024 and so on

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linmax._jit import CompiledKernel, inline
+from linmax._jit.compilation import CompiledKernel, inline
 from linmax.decisions.answers import BINS, tally_answer
 from linmax.decisions.calibration_map import fill_probabilities, learn_map
 from linmax.decisions.conformal import learn_levels

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax._jit import CompiledKernel
+from linmax._jit.compilation import CompiledKernel
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]

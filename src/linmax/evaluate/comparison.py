@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from linmax import inputs
-from linmax._tiers import compile_now
-from linmax.evaluate.counts import CountHistory, MistakeCounts
+from linmax._jit.tiers import compile_now
+from linmax.evaluate.audit.counts import CountHistory, MistakeCounts
+from linmax.evaluate.findings.verdict import MIN_COVERAGE
 from linmax.evaluate.progressive import voted_classes
 from linmax.evaluate.significance import Gain, gain
-from linmax.evaluate.verdict import MIN_COVERAGE
 from linmax.fusion import Fusion
 from linmax.inputs import Batch, Names
 from linmax.spec import Learner

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linmax import inputs
+from linmax.evaluate.audit.sample import SampleRows
 from linmax.evaluate.progressive import voted_classes
-from linmax.evaluate.sample import SampleRows
 from linmax.evaluate.significance import Gain, gain
 from linmax.experts.base import split_key
 from linmax.fusion import Fusion
@@ -322,7 +322,7 @@ def ablate_each(
     --------
     >>> import io
     >>> from linmax import Winnow
-    >>> from linmax.evaluate.audit import Audit
+    >>> from linmax.evaluate.audit.audit import Audit
     >>> from linmax.streams import open_stream
     >>> text = b"ann,bob,eve,truth\\n" + b"a,b,a,b\\nb,a,b,a\\na,a,b,a\\nb,b,a,b\\n" * 30
     >>> fusion, audit = Fusion(Winnow(1.5)), Audit()

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax._jit import CompiledKernel
+from linmax._jit.compilation import CompiledKernel
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]

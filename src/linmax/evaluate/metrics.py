@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax._jit import CompiledKernel
-from linmax.evaluate.packed_votes import most_votes, pack_votes, packed_steps
+from linmax._jit.compilation import CompiledKernel
+from linmax.evaluate.audit.trial_counter import most_votes, pack_votes, packed_steps
 
 Codes = NDArray[np.int32]
 Longs = NDArray[np.int64]

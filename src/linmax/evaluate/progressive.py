@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linmax import inputs
-from linmax.evaluate.counts import MistakeCounts
+from linmax.evaluate.audit.counts import MistakeCounts
 from linmax.fusion import Fusion
 from linmax.inputs import Batch, Dense, Hard
 from linmax.rules.perceptron import Perceptron

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linmax._vectors import WIDTH
+from linmax._jit.vectors import WIDTH
 from linmax.experts.base import Capacity, Source, SubVotes, TrialData, VoteReader
 from linmax.kernels.forms import Complement, FeatureRows, LinearMachine, Rows, SparseRows
 from linmax.validation import is_integer

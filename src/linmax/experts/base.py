@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from linmax.kernels.forms import Dense, Hard, Rows, Sparse, SparseRows
-from linmax.kernels.scaling import ScaledRows
+from linmax.kernels.sources.scaling import ScaledRows
 from linmax.spec import Term, find, short
 
 VOTE_CLAIMS = frozenset({"mean", "permutes", "shift", "theta adds z"})

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linmax import _addresses
+from linmax._jit import addresses
 from linmax.experts.base import Capacity, Source, TrialData
 from linmax.experts.shared import (
     Map,
@@ -264,7 +264,7 @@ class Kernel(Source):
         return DualVotes(
             data.rows, sharing(self.sets, names.classes, capacity.classes, each=self.each),
             memory.statistics.struct(), memory.supports, memory.scratch, mercer,
-            _addresses.reach(find_map(self.map, "Kernel"), _addresses.FEATURE), self.way, int(self.each),
+            addresses.reach(find_map(self.map, "Kernel"), addresses.FEATURE), self.way, int(self.each),
             int(self.sets is None and not self.each),
             NO_BUDGET if self.budget is None else self.budget, int(self.drop == "smallest"),
         )  # fmt: skip
@@ -292,7 +292,7 @@ def find_mercer(given: Any) -> Mercer:
             "Kernel requires Gaussian(sigma), Polynomial(degree), Linear(), or a function of two vectors"
             f" or its registered name (got {given!r})"
         )
-    return Mercer(OWN, 0.0, 0.0, _addresses.reach(found, _addresses.MERCER))
+    return Mercer(OWN, 0.0, 0.0, addresses.reach(found, addresses.MERCER))
 
 
 def check_mercer(given: Any) -> None:

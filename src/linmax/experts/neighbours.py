@@ -11,7 +11,7 @@ import numpy as np
 from linmax.experts.base import Capacity, State, TrialData
 from linmax.experts.generated import GeneratedSource, Generator
 from linmax.kernels.forms import Sparse, SparseRows
-from linmax.kernels.neighbours import Search, StoredItems, vote
+from linmax.kernels.sources.neighbours import Search, StoredItems, vote
 from linmax.validation import check_array, is_integer, require
 
 SIZES = (1, 3, 7)  # neighbours that vote together

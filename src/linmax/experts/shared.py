@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linmax import _addresses
+from linmax._jit import addresses
 from linmax.experts.base import Capacity, Source, SourceMemory, State, TrialData
 from linmax.kernels.forms import SharedFeatures, Sharing, StatisticArrays
 from linmax.spec import find, name_of, short, show
@@ -106,7 +106,7 @@ class Shared(Source):
         zeros = capacity.attributes if reads_zeros(phi) else 0
         return SharedFeatures(
             data.rows, sharing(self.sets, names.classes, capacity.classes), memory.struct(),
-            _addresses.reach(phi, _addresses.FEATURE), capacity.attributes, zeros,
+            addresses.reach(phi, addresses.FEATURE), capacity.attributes, zeros,
         )  # fmt: skip
 
     def keys(self, names: Any, memory: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:

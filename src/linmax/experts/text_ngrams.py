@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linmax.kernels.ngrams import Tokens, ngrams
+from linmax.kernels.sources.ngrams import Tokens, ngrams
 from linmax.validation import is_integer
 
 

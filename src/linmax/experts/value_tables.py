@@ -14,7 +14,7 @@ import numpy as np
 from linmax.experts.base import Capacity, State, TrialData
 from linmax.experts.generated import GeneratedSource, Generator
 from linmax.kernels.forms import Sparse
-from linmax.kernels.value_tables import EMPTY, Combination, TableCells, number, vote
+from linmax.kernels.sources.value_tables import EMPTY, Combination, TableCells, number, vote
 from linmax.validation import check_array, is_integer, require
 
 

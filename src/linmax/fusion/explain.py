@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linmax import _jit
+from linmax._jit import compilation
 from linmax.experts.base import VoteArrays, expert_owner
 from linmax.experts.votes import first_votes
 from linmax.fusion.results import Explanation
@@ -22,7 +22,7 @@ from linmax.kernels.update import score_classes
 from linmax.runtime.layout import Block
 from linmax.runtime.predictor import REMAINDER, Attribution, Part, Predictor
 from linmax.runtime.program import padded
-from linmax.runtime.rule_run import RuleRun
+from linmax.runtime.rules.rule_run import RuleRun
 from linmax.runtime.runner import Runner
 from linmax.runtime.sources import Sources
 
@@ -49,14 +49,14 @@ def explain(runner: Runner, batch: Batch) -> Explanation:
     names = _with_unknown_names(runner.names, batch)
     classes = names.classes.names
     try:
-        with _jit.interpreted():
+        with compilation.interpreted():
             item = AttributedItem(runner, batch, names)
             attribution = item.explain(runner.predictor)
     finally:
         runner.resize()
     code = item.best_class(attribution)
     if attribution.code is None and _may_be_tie(attribution):  # of an ensemble
-        with _jit.interpreted():
+        with compilation.interpreted():
             code = int(runner.run(batch, learn=False).codes[0])
     return Explanation(
         classes[code] if code >= 0 else None,

@@ -8,15 +8,13 @@ import numpy as np
 
 from linmax.experts.base import Capacity, FrozenVotes
 from linmax.kernels.forms import Sparse, SparseRows
-from linmax.kernels.scaling import ScaledRows
+from linmax.kernels.sources.scaling import ScaledRows
 from linmax.rules.base import SCALE, SLACK
-from linmax.runtime.generators import Generators
 from linmax.runtime.instances import InstanceBuffer
 from linmax.runtime.predictor import Predictor, State
-from linmax.runtime.rule_run import RuleRun
+from linmax.runtime.rules.rule_run import RuleRun
 from linmax.runtime.runner import Runner
-from linmax.runtime.scaling import Scaling
-from linmax.runtime.sources import Sources
+from linmax.runtime.sources import Generators, Scaling, Sources
 from linmax.validation import check_array, require
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax._jit import interpreting
+from linmax._jit.compilation import interpreting
 from linmax.inputs.names import Label, check_one_kind, label_error, to_label
 from linmax.kernels.columns import write_four
 

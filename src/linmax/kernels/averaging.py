@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linmax._jit import inline
-from linmax._vectors import take, wide
+from linmax._jit.compilation import inline
+from linmax._jit.vectors import take, wide
 from linmax.kernels.blocks import eight_at, number_at
 from linmax.kernels.forms.base import weights_of
 from linmax.rules.base import SCALE

@@ -8,15 +8,15 @@ from an index to its block takes two steps, as in the page tables of an operatin
     block = pages[64 page + (i >> 3) % 64]    0: it does not exist
 
 Block 0 and page 0 stay empty, so that what does not exist is read without a branch. Kernels allocate nothing:
-`runtime/block_table.py` makes space before a chunk.
+`runtime/tables.py` makes space before a chunk.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from linmax._jit import inline, overridable, separate
-from linmax._vectors import WIDTH, assign, get, increase, put, take
+from linmax._jit.compilation import inline, overridable, separate
+from linmax._jit.vectors import WIDTH, assign, get, increase, put, take
 
 PAGE = 64  # blocks
 PAGES, BLOCKS = 0, 1  # in `used`

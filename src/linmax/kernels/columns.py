@@ -6,7 +6,7 @@ row of the output gets from them are in one cache line.
 
 import numpy as np
 
-from linmax._jit import CompiledKernel
+from linmax._jit.compilation import CompiledKernel
 
 
 def write_four_columns(a, b, c, d, lows, sizes, tables, targets, out):

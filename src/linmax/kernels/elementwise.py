@@ -1,7 +1,7 @@
 """exp, log and cos of vectors, by polynomials: the same bits on every machine, compiled or not."""
 
-from linmax._jit import inline
-from linmax._vectors import exponents, mantissas, maximum, power_of_two, where_above
+from linmax._jit.compilation import inline
+from linmax._jit.vectors import exponents, mantissas, maximum, power_of_two, where_above
 
 LOWEST = -70.0  # what is less counts as this, since arithmetic on denormal numbers is slow
 LN2 = 0.6931471805599453

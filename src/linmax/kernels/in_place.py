@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linmax._addresses import settle_at
-from linmax._jit import CompiledKernel, dispatched_inline, inline, separate
+from linmax._jit.addresses import settle_at
+from linmax._jit.compilation import CompiledKernel, dispatched_inline, inline, separate
 from linmax.kernels.blocks import set_number
-from linmax.kernels.board import softmax
+from linmax.kernels.ensembles.board import softmax
 from linmax.kernels.forms import LastWeights
 from linmax.kernels.forms.base import adapt, add, append_new_voters, append_z, begin_trial, multiply
 from linmax.kernels.structs import MISTAKES, MOVES, NOVEL, SILENT, TRIALS

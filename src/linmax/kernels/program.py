@@ -1,9 +1,9 @@
 """The loop over the stages of a program: each takes a block of trials, then the next one does."""
 
-from linmax._addresses import stage_at
-from linmax._jit import CompiledKernel, separate
-from linmax._memory import int32_at, int64_at, set_int32
-from linmax._tiers import Budget
+from linmax._jit.addresses import stage_at
+from linmax._jit.compilation import CompiledKernel, separate
+from linmax._jit.memory import int32_at, int64_at, set_int32
+from linmax._jit.tiers import Budget
 from linmax.kernels.structs import MISTAKES, TRIALS
 
 

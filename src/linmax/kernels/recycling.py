@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linmax._jit import dispatched, inline, separate
+from linmax._jit.compilation import dispatched, inline, separate
 from linmax.kernels.forms import LastWeights
 from linmax.kernels.forms.base import constant_sketch, write_shifts
 from linmax.kernels.structs import HELD, NEXT, SILENT

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linmax._jit import CompiledKernel, inline
-from linmax._vectors import WIDTH, put, splat, take
+from linmax._jit.compilation import CompiledKernel, inline
+from linmax._jit.vectors import WIDTH, put, splat, take
 from linmax.kernels.forms.base import add_group_scores, add_to_group, append_new_voters, begin_trial
 from linmax.kernels.in_place import write_mean, write_scores, write_shares
 from linmax.kernels.structs import MISTAKES, MOVES, NOVEL, SILENT, TRIALS

@@ -4,8 +4,8 @@ It is compiled once per form; rules are given as addresses, techniques as number
 arrays and single items, and predicts: a trial without a label is a prediction and changes nothing.
 """
 
-from linmax._addresses import join_at
-from linmax._jit import CompiledKernel, inline, separate
+from linmax._jit.addresses import join_at
+from linmax._jit.compilation import CompiledKernel, inline, separate
 from linmax.kernels.averaging import count_hypothesis, mean_weights
 from linmax.kernels.blocks import set_number
 from linmax.kernels.forms import LastWeights

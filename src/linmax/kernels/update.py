@@ -2,9 +2,9 @@
 
 import math
 
-from linmax._addresses import settle_at, update_at
-from linmax._jit import inline, separate
-from linmax._vectors import WIDTH, put, splat
+from linmax._jit.addresses import settle_at, update_at
+from linmax._jit.compilation import inline, separate
+from linmax._jit.vectors import WIDTH, put, splat
 from linmax.kernels.averaging import update_all_sums, update_sums
 from linmax.kernels.forms.base import add_both_scores, add_scores, append_z
 from linmax.rules.base import (

@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from linmax.inputs import Triplets
-from linmax.panels.late_spelling import LateSpelling, as_dictionary
 from linmax.panels.roles.classes import ClassNames
 from linmax.panels.roles.column_role import AS_IN_MODEL, ColumnRole, Reading
 from linmax.panels.roles.profile import strip_missing
-from linmax.panels.roles.wide_scores import ROUNDING, other_scale
+from linmax.panels.roles.wide.scores import ROUNDING, other_scale
+from linmax.panels.streamed.late import LateSpelling, as_dictionary
 from linmax.streams.chunk import Chunk
 from linmax.streams.columns import ColumnDecoder, TableBatch, single_chunk, to_numpy
 from linmax.streams.schema import short_repr

@@ -11,20 +11,19 @@ from typing import Any
 
 from linmax.inputs.label_order import label_order
 from linmax.panels.build import ChunkBuilder
-from linmax.panels.folder import check_alike, list_tables
-from linmax.panels.join import join_tables
-from linmax.panels.keys import Join
-from linmax.panels.late_columns import LateColumns, empty_columns
-from linmax.panels.late_spelling import LateSpelling
+from linmax.panels.joins.folder import check_alike, list_tables
+from linmax.panels.joins.join import join_tables
+from linmax.panels.joins.keys import Join
 from linmax.panels.panel_warnings import table_warnings, vote_warnings
 from linmax.panels.roles.classes import MIN_LABELS, ClassNames, ignore_case
 from linmax.panels.roles.column_role import PanelOptions, ProfiledTable, Reading, as_dict
 from linmax.panels.roles.long_roles import infer_long
 from linmax.panels.roles.profile import MISSING, ColumnProfile, profile_columns
 from linmax.panels.roles.table_layout import check_second_header, drop_strays, name_voters, swap_transposed
-from linmax.panels.roles.wide_roles import infer_wide
+from linmax.panels.roles.wide.roles import infer_wide
 from linmax.panels.stored import merge_missing, reading_by_name, restore_reading
-from linmax.panels.streamed_table import StreamedTable
+from linmax.panels.streamed.late import LateColumns, LateSpelling, empty_columns
+from linmax.panels.streamed.table import StreamedTable
 from linmax.panels.table import RawTable, load_table
 from linmax.streams import Chunk, Schema, Stream, StreamError
 from linmax.validation import DataWarning

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linmax.panels.build import ChunkBuilder, vote_codes
-from linmax.panels.joined_labels import conflict_warning, whitespace_note
+from linmax.panels.joins.labels import conflict_warning, whitespace_note
 from linmax.panels.roles.classes import folded
-from linmax.panels.roles.several_labels import several_labels
-from linmax.panels.roles.wide_scores import are_counts, spoiled_by
+from linmax.panels.roles.wide.scores import are_counts, spoiled_by
+from linmax.panels.roles.wide.several_labels import several_labels
 from linmax.streams import Chunk
 from linmax.streams.schema import short_list, short_repr
 from linmax.validation import DataWarning

@@ -18,7 +18,7 @@ from linmax.panels.roles.column_role import (
     select_columns,
 )
 from linmax.panels.roles.profile import MISSING, ColumnProfile
-from linmax.panels.roles.wide_scores import is_per_cent, other_scale
+from linmax.panels.roles.wide.scores import is_per_cent, other_scale
 from linmax.streams.schema import StreamError, missing_column, short_list
 from linmax.validation import DataWarning
 

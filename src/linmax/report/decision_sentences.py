@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from linmax.evaluate.consultation import Replay
-from linmax.evaluate.decision_summary import DriftSummary
-from linmax.evaluate.findings import Findings
+from linmax.evaluate.findings.decisions import DriftSummary
+from linmax.evaluate.findings.findings import Findings
 from linmax.fusion.consult.settlement import NEVER_SETTLED
 from linmax.report.text import count, label, percent
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from linmax._files import write_atomic
-from linmax.evaluate.findings import Findings
-from linmax.report.charts import NAMED_EXPERTS, coverage, mistakes, trust_over_time
-from linmax.report.charts_calibration import reliability
-from linmax.report.charts_decisions import answered_by_error, coverage_of_sets
-from linmax.report.charts_experts import MAX_AGREEMENT, MAX_BARS, agreement, contributions
-from linmax.report.consultation_chart import cost_accuracy
+from linmax.evaluate.findings.findings import Findings
+from linmax.report.charts.consultation import cost_accuracy
+from linmax.report.charts.curves import NAMED_EXPERTS, coverage, mistakes, trust_over_time
+from linmax.report.charts.experts import MAX_AGREEMENT, MAX_BARS, agreement, contributions
+from linmax.report.charts.probabilities import answered_by_error, coverage_of_sets, reliability
+from linmax.report.charts.svg import NARROW, WIDE
 from linmax.report.decision_sentences import (
     answer_rows,
     describe_decisions,
@@ -31,7 +31,6 @@ from linmax.report.page_tables import (
     result_table,
 )
 from linmax.report.sentences import account, answer, describe_calibration, describe_droppable, is_judged
-from linmax.report.svg import NARROW, WIDE
 from linmax.report.text import count, finite, label, percent, things
 from linmax.validation import require_extra
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from linmax.evaluate.findings import NO_METRICS, Confusion, CoveragePoint, ExpertSummary, Findings
-from linmax.evaluate.sample import ItemRecord
+from linmax.evaluate.audit.sample import ItemRecord
+from linmax.evaluate.findings.findings import NO_METRICS, Confusion, CoveragePoint, ExpertSummary, Findings
 from linmax.report.sentences import gain_digits, interval, is_judged, result_of
 from linmax.report.text import (
     DASH,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from linmax.evaluate.findings import BaselineComparison, Findings, ModelResult
+from linmax.evaluate.findings.findings import BaselineComparison, Findings, ModelResult
+from linmax.evaluate.findings.verdict import DROP_MARGIN
 from linmax.evaluate.significance import BETTER, NO_DIFFERENCE, WORSE, Gain
-from linmax.evaluate.verdict import DROP_MARGIN
 from linmax.report.text import SPACE, decimal, finite, label, p_value, percent, points, things
 
 VERBS = {

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from linmax import _addresses, _jit
+from linmax._jit import addresses, compilation
 from linmax.spec import Learner, Term, check_source, register
 from linmax.validation import check_choice, is_finite, is_integer, require
 
@@ -241,8 +241,8 @@ def try_rule(rule: Rule) -> None:
         return
     name = type(rule).__name__
     try:
-        with _jit.interpreted():
-            p = _addresses.parameters(rule.parameters())
+        with compilation.interpreted():
+            p = addresses.parameters(rule.parameters())
             s = np.zeros(SCALARS)
             s[SCALE], s[SLACK] = 1.0, rule.threshold()
             s[OWN : OWN + len(rule.scalars())] = rule.scalars()

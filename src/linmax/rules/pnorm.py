@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from linmax._jit import inline
+from linmax._jit.compilation import inline
 from linmax.rules.base import MOVED, MOVED_AND_SETTLE, SCALE, Rule, check_start
 from linmax.validation import is_finite, require
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from linmax._addresses import link_at
+from linmax._jit.addresses import link_at
 from linmax.rules.base import MOVED, Rule
 from linmax.spec import find, register
 from linmax.validation import require

@@ -5,8 +5,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from linmax._jit import inline, separate
-from linmax._vectors import assign, get
+from linmax._jit.compilation import inline, separate
+from linmax._jit.vectors import assign, get
 from linmax.rules.base import MOVED, MOVED_AND_SETTLE, SCALE, Rule, Step
 from linmax.validation import is_finite, require
 

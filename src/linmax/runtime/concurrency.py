@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from typing import Any
 
-from linmax._jit import interpreting
+from linmax._jit.compilation import interpreting
 
 PAUSE, PATIENCE = 5e-5, 2000  # seconds, and how many such pauses a chunk makes for threads that wait
 MIN_TRIALS = 64  # below this, handing work to a thread costs more than it saves

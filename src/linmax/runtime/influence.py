@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linmax import _addresses, _jit
+from linmax._jit import addresses, compilation
 from linmax.experts.base import Source
 from linmax.kernels.structs import TRIALS
 from linmax.rules.base import SCALE, Rule
@@ -191,8 +191,8 @@ def _in_use(run: Any) -> np.ndarray:
 def _joined(run: Any, theta: np.ndarray, in_use: np.ndarray) -> tuple[np.ndarray, float]:
     """Return the weights of new sub-experts in units of the scale, and the scale if all in use vote."""
     values, kind = np.unique(theta, return_inverse=True)
-    with _jit.interpreted():
-        p = _addresses.parameters(run.rule.parameters())
+    with compilation.interpreted():
+        p = addresses.parameters(run.rule.parameters())
         first, s = np.zeros(len(values)), run.s.copy()
         for i in range(len(values)):
             own, w = run.s.copy(), np.zeros(1)

@@ -12,7 +12,7 @@ from linmax.experts.base import FrozenVotes, TrialData
 from linmax.experts.generated import GeneratedSource
 from linmax.kernels.forms import Dense, Hard, Rows, Sparse, SparseRows
 from linmax.kernels.forms.votes import code_type
-from linmax.kernels.scaling import ScaledRows
+from linmax.kernels.sources.scaling import ScaledRows
 
 FORMS: dict[str, Any] = {"votes": Sparse, "rows": SparseRows, "scaled": ScaledRows}
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linmax._memory import aligned_zeros
-from linmax._vectors import WIDTH
+from linmax._jit.memory import aligned_zeros
+from linmax._jit.vectors import WIDTH
 from linmax.experts.base import Capacity, Source
 
 Columns = dict[str, np.ndarray]

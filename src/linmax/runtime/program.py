@@ -10,20 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from linmax._jit import CompiledKernel, interpreting
-from linmax._memory import Stage, address_of
-from linmax._vectors import WIDTH
+from linmax._jit.compilation import CompiledKernel, interpreting
+from linmax._jit.memory import Stage, address_of
+from linmax._jit.vectors import WIDTH
 from linmax.experts.base import TrialData
 from linmax.kernels import program as programs
-from linmax.kernels.board import LANES, NARROW, Board, Temperatures, fill_board
+from linmax.kernels.ensembles.board import LANES, NARROW, Board, Temperatures, fill_board
 from linmax.kernels.rule_group import GroupOutputs
 from linmax.kernels.structs import Outputs
 from linmax.runtime.concurrency import run_all, thread_count
 from linmax.runtime.predictor import NO_SCORES, Predictions, Predictor, TrialChunk
-from linmax.runtime.rule_group import RuleGroup
-from linmax.runtime.rule_run import RuleRun
-from linmax.runtime.scaling import Scaling
-from linmax.runtime.sources import NO_TRIALS, Sources
+from linmax.runtime.rules.rule_group import RuleGroup
+from linmax.runtime.rules.rule_run import RuleRun
+from linmax.runtime.sources import NO_TRIALS, Scaling, Sources
 
 MAX_BLOCK = 256  # trials
 BLOCK_SCORES = 1 << 14  # scores of one class of one member in a block

@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from linmax import _tiers
+from linmax._jit import tiers
 from linmax.experts import Thresholds, Votes
 from linmax.experts.base import Capacity, Source
 from linmax.kernels.structs import COUNTS, KEPT, MISTAKES, MOVES, NOVEL, TRIALS
 from linmax.runtime import concurrency
 from linmax.runtime.chunks import cut_batch
-from linmax.runtime.generators import Generators, add_derived
 from linmax.runtime.instances import InstanceBuffer
 from linmax.runtime.layout import strip_prefix
 from linmax.runtime.predictor import (
@@ -29,10 +28,9 @@ from linmax.runtime.predictor import (
     Wanted,
 )
 from linmax.runtime.program import Program
-from linmax.runtime.rule_group import group_runs
-from linmax.runtime.rule_run import Requests, RuleRun
-from linmax.runtime.scaling import Scaling
-from linmax.runtime.sources import Sources, sizes_of
+from linmax.runtime.rules.rule_group import group_runs
+from linmax.runtime.rules.rule_run import Requests, RuleRun
+from linmax.runtime.sources import Generators, Scaling, Sources, add_derived, sizes_of
 from linmax.spec import Learner
 
 FEW_UPDATES = 10  # per trial, of rules that may run as Python
@@ -97,7 +95,7 @@ class Runner:
         for row, predictor in enumerate(scaled):
             predictor.temperature = temperatures, row
         self.stateful = any(sources.stateful for sources in self.sources)
-        self.may_wait = _tiers.is_own(learner) and all(run.updates <= FEW_UPDATES for run in self.rule_runs)
+        self.may_wait = tiers.is_own(learner) and all(run.updates <= FEW_UPDATES for run in self.rule_runs)
         self.scaling = Scaling(names) if any(part.scaled for part in self.parts) else None
         self.generators = Generators(self.parts, names)
         self.buffer = InstanceBuffer(
@@ -224,8 +222,8 @@ class Runner:
             Its `state` is held while a chunk is run, and released between chunks.
         """
         chunks = cut_batch(self, batch, learn, probabilities)
-        waits, most = self.may_wait and _tiers.postpones(), _tiers.PROBE
-        expected = _tiers.expect(batch.trials, *self._sizes_with(batch)[:3]) if waits else 0.0
+        waits, most = self.may_wait and tiers.postpones(), tiers.PROBE
+        expected = tiers.expect(batch.trials, *self._sizes_with(batch)[:3]) if waits else 0.0
         whole = len(chunks) == 1 and not (waits and batch.trials > most)
         codes = np.empty(batch.trials, dtype=np.int32)
         all_scores = np.zeros((batch.trials if scores and not whole else 0, batch.classes_seen))
@@ -234,16 +232,16 @@ class Runner:
             rows, observed = chunks.pop(0)
             if lock is not None:
                 lock.let_others_go_first()
-            waits = waits and _tiers.postpones(2.0 * expected)  # as much again may follow
+            waits = waits and tiers.postpones(2.0 * expected)  # as much again may follow
             if waits and rows.stop - rows.start > most:
                 chunks.insert(0, (slice(rows.start + most, rows.stop), observed))
                 rows = slice(rows.start, rows.start + most)
             with nullcontext() if lock is None else lock.state:
                 wanted, start = Wanted(codes[rows], scores, observed, probabilities), time.perf_counter()
-                with _tiers.postponed() if waits else nullcontext():
+                with tiers.postponed() if waits else nullcontext():
                     found = self._run_chunk(batch, rows, learn, wanted)
                 rate = max(time.perf_counter() - start, 1e-9) / max(1, rows.stop - rows.start)
-            expected, most = rate * (batch.trials - rows.stop), max(1, int(_tiers.STEP / rate))
+            expected, most = rate * (batch.trials - rows.stop), max(1, int(tiers.STEP / rate))
             if whole:
                 return found
             if found.codes is not wanted.codes:

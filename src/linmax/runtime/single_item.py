@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from linmax._numba import State as JitState
-from linmax._tiers import expect, postponed, postpones
+from linmax._jit.numba_internals import State as JitState
+from linmax._jit.tiers import expect, postponed, postpones
 from linmax.experts.base import TrialData
 from linmax.inputs.abstain import read_abstain
 from linmax.kernels import program as programs

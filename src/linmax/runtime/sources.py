@@ -1,20 +1,23 @@
-"""The state of sources: capacity, memories, and the form of trials that kernels read."""
+"""The state of sources: capacity, memories, generated votes, scaled attributes, and what kernels read."""
 
 from __future__ import annotations
 
 import copy
 import math
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from linmax.experts.base import Capacity, FrozenVotes, Source, SourceMemory, TrialData
-from linmax.kernels.forms import Sum
+from linmax.experts.generated import GeneratedSource, Generator
+from linmax.kernels.forms import Rows, Sparse, SparseRows, Sum
+from linmax.kernels.sources.scaling import ColumnStatistics, ScaledRows, scale
 from linmax.runtime.instances import TrialSequence, append, take
 from linmax.runtime.layout import WeightLayout, enlarged, strip_prefix
+from linmax.validation import check_array, require
 
 NO_COSTS = np.zeros((0, 0))
 NO_TRIALS = TrialSequence(TrialData(), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32), 0)
@@ -197,3 +200,174 @@ class Sources:
         if "frozen.pair" in state:
             self.frozen = FrozenVotes(*(state[f"frozen.{field}"] for field in FrozenVotes._fields))
         self.resize(self.sizes_of_names())
+
+
+State = dict[str, np.ndarray]
+
+
+class Generators:
+    """The generators of a session, one per different source.
+
+    Parameters
+    ----------
+    parts
+        All sources of the session.
+    names
+        The names of classes, experts, attributes and values of the session.
+
+    Attributes
+    ----------
+    sources : tuple of GeneratedSource
+        The different sources that generate votes.
+    generators : tuple of Generator
+        The generator of each.
+    """
+
+    def __init__(self, parts: Iterable[Source], names: Any) -> None:
+        self.names = names
+        self.sources = tuple(dict.fromkeys(part for part in parts if isinstance(part, GeneratedSource)))
+        self.generators = tuple(source.new_generator(names) for source in self.sources)
+
+    def vote(
+        self, data: TrialData, labels: np.ndarray, sizes: Capacity, new: Sequence[Any]
+    ) -> dict[Source, Sparse]:
+        """Return the votes of each source on some trials; those with a label are learned.
+
+        `new` are the attributes of the trials that the session does not know yet.
+        """
+        return {
+            source: one.vote(data, labels, sizes, new)
+            for source, one in zip(self.sources, self.generators, strict=True)
+        }
+
+    def most_votes(self, classes: int) -> int:
+        """Return the largest number of votes on a trial."""
+        return sum(one.most_votes(classes) for one in self.generators)
+
+    def state(self) -> State:
+        """Return what all have learned, as arrays."""
+        return {
+            f"{i}.{name}": array
+            for i, one in enumerate(self.generators)
+            for name, array in one.state().items()
+        }
+
+    def _parts_of(self, state: State) -> Iterator[tuple[Generator, State]]:
+        for i, one in enumerate(self.generators):
+            yield one, strip_prefix(state, f"{i}.")
+
+    def restore(self, state: State) -> None:
+        """Take over what `state` returned."""
+        for one, part in self._parts_of(state):
+            one.restore(part)
+
+    def validate(self, state: State) -> None:
+        """Raise a ValueError if these are not the arrays of such generators."""
+        for one, part in self._parts_of(state):
+            one.validate(part, self.names)
+
+
+def add_derived(
+    scaling: Scaling | None,
+    generators: Generators,
+    sizes: Capacity,
+    new: Sequence[Any],
+    data: TrialData,
+    labels: np.ndarray,
+) -> TrialData:
+    """Add to the data of some trials what sources read besides: standardised attributes, generated votes."""
+    if scaling is not None and data.rows is not None:
+        data = replace(data, scaled=scaling.scale(data.rows, labels))
+    if generators.sources and data.rows is not None:
+        data = replace(data, generated=generators.vote(data, labels, sizes, new))
+    return data
+
+
+SAVED = {"nonzeros": np.int64, "mean": np.float64, "squares": np.float64}
+
+
+class Scaling:
+    """Standardises the attributes of a session, once for all learners that read them so.
+
+    Parameters
+    ----------
+    names
+        The names of classes, experts, attributes and values of the session.
+
+    Attributes
+    ----------
+    statistics : ColumnStatistics
+        The statistics of the labelled items so far.
+    """
+
+    def __init__(self, names: Any) -> None:
+        self.names = names
+        self._use(np.zeros(1, dtype=np.int64), {name: np.zeros(8, dtype) for name, dtype in SAVED.items()})
+
+    def _use(self, items: np.ndarray, columns: dict[str, np.ndarray]) -> None:
+        frequent = np.flatnonzero(2 * columns["nonzeros"] > items[0])
+        listed = np.zeros(len(columns["mean"]) + 1, dtype=np.int32)
+        listed[: len(frequent) + 1] = [len(frequent), *frequent]
+        self.statistics = ColumnStatistics(items, **columns, frequent=listed, next=listed.copy())
+
+    def resize(self, sizes: Capacity) -> bool:
+        """Make space for so many attributes; return whether the arrays are new."""
+        capacity = len(self.statistics.mean)
+        if sizes.attributes <= capacity:
+            return False
+        space = enlarged(capacity, sizes.attributes) - capacity
+        self._use(
+            self.statistics.items,
+            {name: np.pad(getattr(self.statistics, name), (0, space)) for name in SAVED},
+        )
+        return True
+
+    def scale(self, rows: Rows | SparseRows, labels: np.ndarray) -> ScaledRows:
+        """Return the standardised rows of some trials; those with a label are counted."""
+        trials, reached = len(labels), np.zeros(1, dtype=np.int64)
+        each = rows.values.shape[1] if isinstance(rows, Rows) else len(rows.index) // max(trials, 1)
+        out = empty_rows(trials, trials * (2 + each) + len(self.statistics.next))
+        begin = 0
+        while True:
+            scale(rows, labels, self.statistics, out, reached, begin, trials)
+            if reached[0] == trials:
+                break
+            begin = int(reached[0])  # the entries of one trial fit into the added space
+            space = len(out.index) + len(self.statistics.next) + 2
+            out = out._replace(
+                **{name: np.pad(getattr(out, name), (0, space)) for name in ("index", "value", "unit")}
+            )
+        size = int(out.indptr[-1])
+        return ScaledRows(out.indptr, out.index[:size], out.value[:size], out.unit[:size])
+
+    def bind(self, program: Any, rows: Any) -> ScaledRows:
+        """Return the row of a single item, which a program writes anew for every item."""
+        out = empty_rows(1, len(rows.index) + len(self.statistics.next) + 2)
+        program.call(scale, rows, program.labels, self.statistics, out, np.zeros(1, dtype=np.int64))
+        return out
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return the statistics, without spare capacity."""
+        columns = {name: getattr(self.statistics, name)[: len(self.names.attributes)] for name in SAVED}
+        return {"items": self.statistics.items, **columns}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take over what `state` returned."""
+        space = enlarged(0, len(self.names.attributes)) - len(self.names.attributes)
+        self._use(state["items"].copy(), {name: np.pad(state[name], (0, space)) for name in SAVED})
+
+    def validate(self, state: dict[str, np.ndarray]) -> None:
+        """Raise a ValueError if these are no statistics of the columns of the session."""
+        check_array(state, "items", (1,), np.int64, 0, 2**62)
+        for name, dtype in SAVED.items():
+            check_array(state, name, (len(self.names.attributes),), dtype)
+        valid = (
+            (state["nonzeros"] >= 0) & (state["nonzeros"] <= state["items"][0]) & (state["squares"] >= 0.0)
+        )
+        require(bool(valid.all()), "the statistics of its attributes are not those of any columns")
+
+
+def empty_rows(trials: int, entries: int) -> ScaledRows:
+    """Return arrays for so many trials and entries."""
+    index = np.zeros(entries, dtype=np.int32)
+    return ScaledRows(np.zeros(trials + 1, dtype=np.int64), index, np.zeros(entries), np.zeros(entries))

@@ -23,10 +23,10 @@ from typing import Any
 
 # no module has the name of what it exports: importing it would replace that
 _HOMES = {
-    "KeyedModels": "store",
+    "KeyedModels": "keyed.store",
     "follow": "follower",
     "follow_async": "follower",
-    "keyed": "keyed_fusions",
+    "keyed": "keyed.fusions",
     "mix": "shards",
     "open_engine": "engine",
     "predict": "prediction",

@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from linmax.panels.build import ChunkBuilder
-from linmax.panels.late_columns import empty_column_doubts
 from linmax.panels.panel import panel_of
 from linmax.panels.roles.classes import ClassNames
 from linmax.panels.roles.column_role import ColumnRole, PanelOptions, Reading, check_roles_once
-from linmax.panels.streamed_columns import check_spelling
-from linmax.panels.streamed_table import EmptyTableError, StreamedTable
+from linmax.panels.streamed.columns import check_spelling
+from linmax.panels.streamed.late import empty_column_doubts
+from linmax.panels.streamed.table import EmptyTableError, StreamedTable
 from linmax.scale.partition import Partition
 from linmax.streams import Chunk, StreamError
 from linmax.streams.columns import is_text, label_kind, single_chunk

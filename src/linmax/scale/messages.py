@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from msgspec import UNSET, Struct, UnsetType
 
-from linmax.service.bodies import parse
-from linmax.service.messages import Attributes, ItemId, Label, Votes
-from linmax.service.problems import ServiceError
+from linmax.service.http.bodies import parse
+from linmax.service.messages.errors import ServiceError
+from linmax.service.messages.requests import Attributes, ItemId, Label, Votes
 from linmax.validation import count_noun
 
 Position = dict[str, Any]  # for each partition, the place in the log up to which it was read

@@ -22,16 +22,16 @@ from linmax.fusion.model_file import from_bytes, to_bytes
 from linmax.panels.panel import read_panel
 from linmax.panels.roles.column_role import PanelOptions
 from linmax.panels.stored import reading_for
-from linmax.panels.streamed_table import EmptyTableError
+from linmax.panels.streamed.table import EmptyTableError
 from linmax.scale.dataset import KEY, ROW, given_options, split_key
 from linmax.scale.engine import gather_all, open_engine
-from linmax.scale.keyed_run import OnProgress, name_partition
+from linmax.scale.keyed.run import OnProgress, name_partition
+from linmax.scale.keyed.split import bucket_of, sort_rows
+from linmax.scale.keyed.store import MANIFEST, KeyedModels
 from linmax.scale.partition import Partition, list_partitions
-from linmax.scale.split import bucket_of, sort_rows
-from linmax.scale.store import MANIFEST, KeyedModels
 from linmax.streams import Chunk, PredictionWriter
-from linmax.streams.archives import REMOTE
-from linmax.streams.formats import COMPRESSED_SUFFIXES
+from linmax.streams.files.archives import REMOTE
+from linmax.streams.files.formats import COMPRESSED_SUFFIXES
 
 FORMATS = ("parquet", "csv", "tsv", "jsonl")
 CACHED_MODELS = 4096

@@ -14,7 +14,7 @@ from linmax import inputs
 from linmax.fusion import Fusion
 from linmax.inputs import Names
 from linmax.panels.roles.column_role import PanelOptions
-from linmax.panels.streamed_table import EmptyTableError
+from linmax.panels.streamed.table import EmptyTableError
 from linmax.rules.base import Rule
 from linmax.rules.logistic import Logistic
 from linmax.rules.passive_aggressive import PassiveAggressive

@@ -14,12 +14,11 @@ from pathlib import Path
 import apsw
 import msgspec
 
-from linmax.service import replay
-from linmax.service.connections import create_private
-from linmax.service.database import FILE, Database
-from linmax.service.messages import TokenRequest
-from linmax.service.problems import FolderInUseError, ServiceError
-from linmax.service.schema import INSERT_EVENT, TOKEN_CREATED, TOKEN_REVOKED
+from linmax.service.event_log.database import FILE, Database
+from linmax.service.event_log.schema import INSERT_EVENT, TOKEN_CREATED, TOKEN_REVOKED, create_private
+from linmax.service.fusions import replay
+from linmax.service.messages.errors import FolderInUseError, ServiceError
+from linmax.service.messages.requests import TokenRequest
 from linmax.service.tokens import REVOKE, Token, TokenStore, new_token
 
 ACTOR = "command line"

@@ -16,23 +16,23 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from linmax._tiers import compiling
-from linmax.service import openapi
-from linmax.service.amendments import Amendments
-from linmax.service.bodies import answer_problem
-from linmax.service.compaction import Compaction
+from linmax._jit.tiers import compiling
 from linmax.service.dashboard.endpoints import DashboardEndpoints
-from linmax.service.dashboard.sessions import Sessions
 from linmax.service.dashboard.trust import TrustHistories
-from linmax.service.database import Database
-from linmax.service.events import EventStreams
-from linmax.service.guard import LOOPBACK, Guard
-from linmax.service.history import Histories
-from linmax.service.item_info import ItemReader
-from linmax.service.items import Items
-from linmax.service.metrics import Metrics
-from linmax.service.panels import MEMORY, Panels
-from linmax.service.problems import ServiceError
+from linmax.service.event_log.database import Database
+from linmax.service.fusions.amendments import Amendments
+from linmax.service.fusions.compaction import Compaction
+from linmax.service.fusions.history import Histories
+from linmax.service.fusions.item_info import ItemReader
+from linmax.service.fusions.items import Items
+from linmax.service.fusions.panels import MEMORY, Panels
+from linmax.service.http import openapi
+from linmax.service.http.bodies import answer_problem
+from linmax.service.http.events import EventStreams
+from linmax.service.http.guard import LOOPBACK, Guard
+from linmax.service.http.metrics import Metrics
+from linmax.service.http.sessions import Sessions
+from linmax.service.messages.errors import ServiceError
 from linmax.service.tokens import Token, TokenStore
 
 SWEEP_EVERY = 60.0  # seconds between two searches for items that have waited too long

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from linmax._files import open_atomic, resolve_output
-from linmax.service.chunks import BODY
-from linmax.service.database import Database
-from linmax.service.messages import FusionSettings, StoredItem
-from linmax.service.schema import AMENDMENT
+from linmax.service.event_log.chunks import BODY
+from linmax.service.event_log.database import Database
+from linmax.service.event_log.schema import AMENDMENT
+from linmax.service.messages.requests import FusionSettings, StoredItem
 from linmax.validation import require_extra
 
 ITEMS = f"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import ipaddress
 import os
@@ -12,11 +13,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
 from linmax.service.app import Service
-from linmax.service.database import FILE
-from linmax.service.logs import configure
-from linmax.service.panels import MEMORY
-from linmax.service.problems import ServiceError
+from linmax.service.event_log.database import FILE
+from linmax.service.fusions.panels import MEMORY
+from linmax.service.http.logs import configure
+from linmax.service.messages.errors import ServiceError
 from linmax.service.tokens import REVOKE, SCOPES, hash_of, new_token
 
 ADMIN_VARIABLE = "LINMAX_ADMIN_TOKEN"
@@ -168,7 +171,7 @@ def make_server(service: Service) -> Any:
     """
     import uvicorn
 
-    from linmax.service.joined_writes import JoinedWritesProtocol
+    from linmax.service.server import JoinedWritesProtocol
 
     class Server(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -253,3 +256,58 @@ def serve(
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
         make_server(service).run(sockets=[one])
+
+
+MOST = 1 << 16  # bytes that wait for the end of a turn; uvicorn hears of a slow reader when they are sent
+
+
+class JoinedWrites:
+    """A transport that sends all that is written in one turn of the event loop together, unless it is much.
+
+    Parameters
+    ----------
+    transport
+        The transport that sends.
+    """
+
+    def __init__(self, transport: Any) -> None:
+        self._transport = transport
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._call_soon = asyncio.get_running_loop().call_soon
+        self.is_closing = transport.is_closing
+        self.get_extra_info = transport.get_extra_info
+        self.get_protocol = transport.get_protocol
+        self.set_protocol = transport.set_protocol
+        self.pause_reading = transport.pause_reading
+        self.resume_reading = transport.resume_reading
+        self.abort = transport.abort
+
+    def write(self, data: Any) -> None:
+        """Send bytes at the end of this turn of the event loop, or now if many wait."""
+        if not self._parts:
+            self._call_soon(self._flush)
+        self._parts.append(bytes(data))
+        self._size += len(data)
+        if self._size > MOST:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._parts:
+            data = b"".join(self._parts)
+            self._parts.clear()
+            self._size = 0
+            self._transport.write(data)
+
+    def close(self) -> None:
+        """Send what was written, and close the connection."""
+        self._flush()
+        self._transport.close()
+
+
+class JoinedWritesProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+    """HTTP as uvicorn speaks it, with joined writes."""
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin with a connection."""
+        super().connection_made(JoinedWrites(transport))

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from linmax.service.database import Database, Statement
-from linmax.service.problems import ServiceError
+from linmax.service.event_log.database import Database, Statement
+from linmax.service.messages.errors import ServiceError
 
 SCOPES = ("predict", "label", "learn", "grow", "read", "admin")
 PREFIX = "lmx_"

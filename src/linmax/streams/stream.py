@@ -12,14 +12,17 @@ from typing import Any, BinaryIO, Generic, Self, TypeVar
 
 import pyarrow as pa
 
-from linmax.streams.arrow import ArrowReader, ParquetReader
 from linmax.streams.chunk import Chunk
 from linmax.streams.columns import ColumnDecoder, TableReader, label_kind
-from linmax.streams.csv import CsvReader
-from linmax.streams.formats import detect_format, refuse_document
-from linmax.streams.json_lines import VOTES_KEY, JsonItemReader, JsonLinesReader, JsonTableReader
-from linmax.streams.long_format import LongFormatReader
-from linmax.streams.numpy_files import NpyReader, NpzReader
+from linmax.streams.files.formats import detect_format, refuse_document
+from linmax.streams.files.source import ByteSource
+from linmax.streams.readers.arrow import ArrowReader, ParquetReader
+from linmax.streams.readers.csv import CsvReader
+from linmax.streams.readers.json_lines import VOTES_KEY, JsonItemReader, JsonLinesReader, JsonTableReader
+from linmax.streams.readers.long_format import LongFormatReader
+from linmax.streams.readers.numpy_files import NpyReader, NpzReader
+from linmax.streams.readers.svmlight import SvmlightReader
+from linmax.streams.readers.wide_format import read_wide
 from linmax.streams.schema import (
     ColumnRoles,
     Schema,
@@ -30,9 +33,6 @@ from linmax.streams.schema import (
     short_list,
     short_repr,
 )
-from linmax.streams.source import ByteSource
-from linmax.streams.svmlight import SvmlightReader
-from linmax.streams.wide_format import read_wide
 
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linmax._jit import CompiledKernel
-from linmax.kernels.ensembles import FLOOR, SMALLEST, mix, stack
+from linmax._jit.compilation import CompiledKernel
+from linmax.kernels.ensembles.mixtures import FLOOR, SMALLEST, mix, stack
 from linmax.runtime.influence import Influences, Leaf, weighted_sum
 from linmax.runtime.predictor import (
     Attribution,

@@ -9,25 +9,25 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linmax._memory import aligned_zeros
-from linmax._vectors import WIDTH
+from linmax._jit.memory import aligned_zeros
+from linmax._jit.vectors import WIDTH
 from linmax.experts import Votes
 from linmax.experts.base import Capacity, expert_key
 from linmax.kernels.elementwise import log_of
-from linmax.kernels.naive_bayes import count
-from linmax.kernels.vote_counts import POOL, TRUST, Accuracies, Tables, VoteList, odds
-from linmax.runtime import block_table
-from linmax.runtime.block_table import (
+from linmax.kernels.ensembles.naive_bayes import count
+from linmax.kernels.ensembles.vote_counts import POOL, TRUST, Accuracies, Tables, VoteList, odds
+from linmax.runtime import tables
+from linmax.runtime.influence import MOST_CELLS, Influences
+from linmax.runtime.predictor import Attribution, Part, Predictor, State
+from linmax.runtime.sources import Sources
+from linmax.runtime.tables import (
     BlockTable,
+    GrowingTable,
     check_places,
     check_size,
     in_eights,
     most_votes,
 )
-from linmax.runtime.growing_table import GrowingTable
-from linmax.runtime.influence import MOST_CELLS, Influences
-from linmax.runtime.predictor import Attribution, Part, Predictor, State
-from linmax.runtime.sources import Sources
 from linmax.spec import Learner, check_source
 from linmax.validation import check_array, require
 
@@ -191,7 +191,7 @@ class NaiveBayesPredictor(Predictor):
 
     def chunk_size(self, votes: Any, classes: int) -> int:
         """Return how many trials with such votes may be run at a time."""
-        most = block_table.CHUNK_BLOCKS // max(1, most_votes(votes))
+        most = tables.CHUNK_BLOCKS // max(1, most_votes(votes))
         return max(1, most) if self.in_blocks else 1 << 62
 
     def reserve(self, votes: Any, trials: int, classes: int) -> bool:

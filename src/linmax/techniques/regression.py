@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linmax._memory import aligned_zeros
-from linmax._vectors import WIDTH
+from linmax._jit.memory import aligned_zeros
+from linmax._jit.vectors import WIDTH
 from linmax.experts import RandomFeatures, ScaledAttributes, Source
 from linmax.experts.base import Capacity
-from linmax.kernels.regression import (
+from linmax.kernels.ensembles.regression import (
     MOST_INPUTS,
     DiagonalSquares,
     Hinge,

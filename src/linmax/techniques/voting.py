@@ -7,13 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from linmax._jit import interpreted
-from linmax._memory import Stage, aligned_zeros
+from linmax._jit.compilation import interpreted
+from linmax._jit.memory import Stage, aligned_zeros
 from linmax.kernels import trial as trials
-from linmax.kernels.forms.votes import class_slots
-from linmax.kernels.recycling import Buffer, NoBuffer
-from linmax.kernels.structs import Outputs
-from linmax.kernels.voting import (
+from linmax.kernels.ensembles.voting import (
     LABELLED,
     NUMBERS,
     SAVED,
@@ -29,6 +26,9 @@ from linmax.kernels.voting import (
     follow,
     uniform,
 )
+from linmax.kernels.forms.votes import class_slots
+from linmax.kernels.recycling import Buffer, NoBuffer
+from linmax.kernels.structs import Outputs
 from linmax.runtime.influence import Hypothesis, Leaf, hypotheses_of_run, split_vector
 from linmax.runtime.layout import WeightLayout, copy_columns
 from linmax.runtime.predictor import (
@@ -40,7 +40,7 @@ from linmax.runtime.predictor import (
     TrialChunk,
     normalized,
 )
-from linmax.runtime.rule_run import RuleRun
+from linmax.runtime.rules.rule_run import RuleRun
 from linmax.spec import short
 from linmax.validation import check_array, require
 

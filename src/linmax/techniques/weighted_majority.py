@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from linmax.experts import Votes
-from linmax.kernels.ensembles import NEW, SPOKEN, mean_log, weigh
+from linmax.kernels.ensembles.mixtures import NEW, SPOKEN, mean_log, weigh
 from linmax.runtime.influence import Hypothesis
 from linmax.runtime.predictor import (
     NO_SCORES,

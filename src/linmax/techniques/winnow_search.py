@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linmax.kernels.ensembles import NEW
+from linmax.kernels.ensembles.mixtures import NEW
 from linmax.rules.winnow import Winnow
 from linmax.runtime.predictor import Attribution, Predictor, RulePredictor, State, mix_attributions
-from linmax.runtime.rule_run import RuleRun
+from linmax.runtime.rules.rule_run import RuleRun
 from linmax.runtime.runner import DEFAULT_SOURCE
 from linmax.spec import Learner, RunOptions, short
 from linmax.techniques.base import Committee, check_multiplier

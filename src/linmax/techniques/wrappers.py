@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linmax.kernels.board import HEAT
-from linmax.kernels.ensembles import temper
+from linmax.kernels.ensembles.board import HEAT
+from linmax.kernels.ensembles.mixtures import temper
 from linmax.runtime.influence import Influences, Leaf, scaled
 from linmax.runtime.predictor import Attribution, Predictor, State, TrialChunk
 from linmax.runtime.program import padded

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from linmax.service.compaction import Compaction
 from linmax.service.dashboard import endpoints
 from linmax.service.dashboard.overview import share
 from linmax.service.dashboard.recent import Labelled, summarize
+from linmax.service.fusions.compaction import Compaction
 from tests.service.api import Api, code
 from tests.service.test_items import run
 

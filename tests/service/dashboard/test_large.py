@@ -19,12 +19,12 @@ import pytest
 
 from linmax import Fusion
 from linmax.client import Client
-from linmax.service import replay
-from linmax.service.database import Database
-from linmax.service.history import COLUMNS, History, _Stored
+from linmax.service.event_log.database import Database
+from linmax.service.event_log.schema import CREATED, LEARNED
+from linmax.service.fusions import replay
+from linmax.service.fusions.history import COLUMNS, History, _Stored
 from linmax.service.local import LocalServer
-from linmax.service.messages import FusionSettings
-from linmax.service.schema import CREATED, LEARNED
+from linmax.service.messages.requests import FusionSettings
 from tests.service.dashboard.browser import Dashboard
 
 LARGEST = 1_000_000  # bytes of an answer

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linmax.evaluate.findings import to_json
+from linmax.evaluate.findings.findings import to_json
 from linmax.evaluate.without_labels.agreement import Alpha, krippendorff_alpha
 from linmax.evaluate.without_labels.dawid_skene_em import ONE_COIN, DawidSkene, dawid_skene
 from linmax.evaluate.without_labels.dependence import copied_experts, dispersion

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from linmax.kernels.interval import always, first
+from linmax.kernels.settlement import always, first
 from linmax.runtime.influence import MOST_CELLS, Influences, Leaf
 
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linmax.kernels.ensembles.voting import uniform
 from linmax.kernels.settlement import NOT_ASKED
-from linmax.kernels.voting import uniform
 from linmax.validation import is_finite, require
 
 EXPLORATION = 0.03  # of all items

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linmax._jit import CompiledKernel
-from linmax._vectors import WIDTH, like, maximum, put, splat, squarable, take, total, wide
+from linmax._jit.compilation import CompiledKernel
+from linmax._jit.vectors import WIDTH, like, maximum, put, splat, squarable, take, total, wide
 from linmax.kernels.elementwise import cos_of_turns
 from linmax.kernels.forms.base import (
     adapt_eight,

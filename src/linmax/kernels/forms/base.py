@@ -8,8 +8,19 @@ Decorators such as `without_memory` supply the methods that do nothing in most f
 
 from typing import Any, NamedTuple, TypeVar
 
-from linmax._jit import dispatched, inline
-from linmax._vectors import WIDTH, like, maximum, over_root, put, squarable, take, total, where_above, wide
+from linmax._jit.compilation import dispatched, inline
+from linmax._jit.vectors import (
+    WIDTH,
+    like,
+    maximum,
+    over_root,
+    put,
+    squarable,
+    take,
+    total,
+    where_above,
+    wide,
+)
 from linmax.kernels.blocks import eight_at, number_at, set_eight, set_number
 
 Form = TypeVar("Form", bound=type)

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linmax._jit import inline
-from linmax._vectors import WIDTH, assign, get_alone, increase, like, put, squarable, take
+from linmax._jit.compilation import inline
+from linmax._jit.vectors import WIDTH, assign, get_alone, increase, like, put, squarable, take
 from linmax.kernels.forms.base import (
     adapt_eight,
     adapt_one,

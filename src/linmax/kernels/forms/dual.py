@@ -3,7 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
-from linmax._jit import inline, separate
+from linmax._jit.compilation import inline, separate
 from linmax.kernels.forms.base import (
     one_pass_each,
     weight_of,

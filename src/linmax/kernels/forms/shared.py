@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linmax._addresses import feature_at
-from linmax._jit import inline
+from linmax._jit.addresses import feature_at
+from linmax._jit.compilation import inline
 from linmax.kernels.forms.base import (
     attribute_at,
     attribute_value,

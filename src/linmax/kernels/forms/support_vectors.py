@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linmax._addresses import feature_at, mercer_at
-from linmax._jit import CompiledKernel, inline, separate
+from linmax._jit.addresses import feature_at, mercer_at
+from linmax._jit.compilation import CompiledKernel, inline, separate
 from linmax.kernels.forms.base import (
     attribute_at,
     n_entries,

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linmax._jit import dispatched
-from linmax._vectors import WIDTH, like, slot, splat, take
+from linmax._jit.compilation import dispatched
+from linmax._jit.vectors import WIDTH, like, slot, splat, take
 from linmax.kernels.forms.base import (
     adapt_eight,
     adapt_one,

@@ -15,9 +15,9 @@ from linmax.panels.formats.limits import Loaded, ReadLimit
 from linmax.panels.formats.records import plain_array
 from linmax.panels.formats.typed_tables import seekable
 from linmax.panels.roles.names import truth_strength
-from linmax.streams.csv import number_repeated
+from linmax.streams.files.source import ByteSource
+from linmax.streams.readers.csv import number_repeated
 from linmax.streams.schema import UNNAMED, StreamError, short_list, short_repr
-from linmax.streams.source import ByteSource
 from linmax.validation import count_noun, require_extra
 
 MAX_CELLS = 20_000_000

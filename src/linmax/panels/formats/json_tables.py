@@ -17,10 +17,10 @@ from linmax.panels.formats.nested_votes import find_votes, read_nested_votes
 from linmax.panels.formats.prodigy import is_prodigy, read_prodigy
 from linmax.panels.formats.promptfoo import promptfoo_results, read_promptfoo
 from linmax.panels.formats.records import MAX_COLUMNS, MAX_SPARSE_CELLS, plain_array, records_table
-from linmax.streams.csv import number_repeated
-from linmax.streams.json_lines import ContentError, is_unicode, unique_keys
+from linmax.streams.files.source import ByteSource, text_blocks
+from linmax.streams.readers.csv import number_repeated
+from linmax.streams.readers.json_lines import ContentError, is_unicode, unique_keys
 from linmax.streams.schema import UNNAMED, StreamError, short_list, short_repr
-from linmax.streams.source import ByteSource, text_blocks
 
 CONSTANTS = {"NaN": None, "Infinity": float("inf"), "-Infinity": float("-inf")}
 """What JSON does not have, and Python and JavaScript write: NaN is a missing value."""

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linmax.streams.files.source import ByteSource
 from linmax.streams.schema import StreamError
-from linmax.streams.source import ByteSource
 
 DEFAULT_LIMIT = 512 << 20  # bytes after decompression
 HEAD_ROWS = 100_000  # rows that are read of a file beyond the limit

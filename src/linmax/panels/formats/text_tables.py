@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from linmax.panels.formats.limits import HEAD_ROWS, Loaded, ReadLimit
 from linmax.streams.columns import single_chunk
-from linmax.streams.csv import CsvReader
+from linmax.streams.files.source import ByteSource
+from linmax.streams.readers.csv import CsvReader
 from linmax.streams.schema import UNNAMED, StreamError, short_list, short_repr
-from linmax.streams.source import ByteSource
 
 DECIMAL = r"^\s*[-+]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?([eE][-+]?\d+)?\s*$"
 """A number with a decimal comma, and perhaps with points between thousands, or an integer."""

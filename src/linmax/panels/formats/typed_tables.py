@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from linmax.panels.formats.limits import HEAD_ROWS, Loaded, ReadLimit
 from linmax.panels.formats.nested_votes import find_votes, read_nested_votes
 from linmax.panels.formats.plain import plain_table
-from linmax.streams.arrow import ParquetReader
 from linmax.streams.columns import TableReader
-from linmax.streams.numpy_files import ArrayReader, arrow_table, arrow_type
+from linmax.streams.files.source import ByteSource
+from linmax.streams.readers.arrow import ParquetReader
+from linmax.streams.readers.numpy_files import ArrayReader, arrow_table, arrow_type
+from linmax.streams.readers.svmlight import SvmlightReader
 from linmax.streams.schema import UNNAMED, StreamError, short_list
-from linmax.streams.source import ByteSource
 from linmax.streams.stream import TABLE_READERS
-from linmax.streams.svmlight import SvmlightReader
 
 BATCH_ROWS = 1 << 14
 MAX_COLUMNS = 10_000

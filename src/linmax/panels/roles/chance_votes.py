@@ -10,7 +10,7 @@ from linmax.panels.roles.classes import ClassNames
 from linmax.panels.roles.column_role import ColumnRole
 from linmax.panels.roles.evidence import MIN_ITEMS, SIGNIFICANT, Evidence
 from linmax.panels.roles.profile import ColumnProfile
-from linmax.panels.roles.wide_scores import positive_class
+from linmax.panels.roles.wide.scores import positive_class
 from linmax.streams.schema import short_list
 from linmax.validation import DataWarning
 

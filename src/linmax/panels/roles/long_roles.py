@@ -7,7 +7,7 @@ from linmax.panels.roles.classes import ClassNames
 from linmax.panels.roles.column_role import ColumnRole, ProfiledTable, Reading, select_columns
 from linmax.panels.roles.evidence import ALWAYS, OFTEN, RowGroups
 from linmax.panels.roles.profile import ColumnProfile
-from linmax.panels.roles.wide_labels import MIN_SHARE, is_truth, says_who_is_right
+from linmax.panels.roles.wide.labels import MIN_SHARE, is_truth, says_who_is_right
 from linmax.streams.schema import StreamError, missing_column, short_list, short_repr
 from linmax.validation import DataWarning
 

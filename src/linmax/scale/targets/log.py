@@ -12,14 +12,14 @@ import msgspec
 from linmax.scale.messages import LABEL, LEARN, PREDICT, Item, Position
 from linmax.scale.targets import AGAIN, WINDOW, Context, Target, check_learner, pauses
 from linmax.service.app import Service
-from linmax.service.bodies import check_fusion_name
-from linmax.service.bulk import JsonRows, Rows
-from linmax.service.database import Statement
-from linmax.service.messages import FusionSettings, LabelRequest, LearnRequest, PredictRequest
-from linmax.service.panel import Panel
-from linmax.service.panels import PanelClosedError
-from linmax.service.problems import FolderInUseError, ServiceError
-from linmax.service.schema import FIND_OFFSET, SET_OFFSET
+from linmax.service.event_log.database import Statement
+from linmax.service.event_log.schema import FIND_OFFSET, SET_OFFSET
+from linmax.service.fusions.bulk import JsonRows, Rows
+from linmax.service.fusions.panel import Panel
+from linmax.service.fusions.panels import PanelClosedError
+from linmax.service.http.bodies import check_fusion_name
+from linmax.service.messages.errors import FolderInUseError, ServiceError
+from linmax.service.messages.requests import FusionSettings, LabelRequest, LearnRequest, PredictRequest
 from linmax.service.tokens import Token
 
 PROCESSED = frozenset({"compacted"})  # codes of errors about items that were processed long ago

@@ -15,7 +15,7 @@ from linmax.fusion import Fusion, load
 from linmax.fusion.model_file import fingerprint
 from linmax.scale.messages import LABEL, LEARN, PREDICT, Item, Position
 from linmax.scale.targets import WINDOW, Context, Target, other_label, other_votes, same_label
-from linmax.service.class_keys import typed_votes
+from linmax.service.messages.class_keys import typed_votes
 
 NOTE = "follow"
 FEW = 16  # items that are learned one by one: encoding them together takes longer

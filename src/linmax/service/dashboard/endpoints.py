@@ -15,7 +15,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from linmax.fusion import Fusion
-from linmax.service.bodies import answer_json, parse, path_name, query_number, require_scope
 from linmax.service.dashboard.assets import PAGE, answer_asset
 from linmax.service.dashboard.item_lists import find_items, surest_mistakes, uncertain_items
 from linmax.service.dashboard.overview import OverviewPage, OverviewRow, items_per_minute, overview_row
@@ -28,14 +27,15 @@ from linmax.service.dashboard.previews import (
     try_item,
 )
 from linmax.service.dashboard.recent import LARGEST, Range, is_complete, last_labelled, summarize
-from linmax.service.dashboard.sessions import Session, Sessions
 from linmax.service.dashboard.trust import TrustHistories
-from linmax.service.endpoints import Endpoints
-from linmax.service.guard import read_body
-from linmax.service.history import MAX_POINTS
-from linmax.service.messages import Request as RequestBody
-from linmax.service.panel import Panel
-from linmax.service.problems import ServiceError
+from linmax.service.fusions.history import MAX_POINTS
+from linmax.service.fusions.panel import Panel
+from linmax.service.http.bodies import answer_json, parse, path_name, query_number, require_scope
+from linmax.service.http.endpoints import Endpoints
+from linmax.service.http.guard import read_body
+from linmax.service.http.sessions import Session, Sessions
+from linmax.service.messages.errors import ServiceError
+from linmax.service.messages.requests import Request as RequestBody
 from linmax.service.tokens import Token
 
 MAX_FUSIONS = 100  # in one page of the overview

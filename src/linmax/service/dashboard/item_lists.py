@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from linmax.service.chunks import BODY
-from linmax.service.class_keys import is_class
 from linmax.service.dashboard.recent import Labelled, Range, last_labelled
-from linmax.service.database import Database
-from linmax.service.messages import Label
-from linmax.service.schema import AMENDMENT
-from linmax.service.stored_items import EXPIRED, decode_item
+from linmax.service.event_log.chunks import BODY
+from linmax.service.event_log.database import Database
+from linmax.service.event_log.schema import AMENDMENT
+from linmax.service.event_log.stored_items import EXPIRED, decode_item
+from linmax.service.messages.class_keys import is_class
+from linmax.service.messages.requests import Label
 
 MOST = 20  # items of a list
 LOOKED_AT = 1000  # items among which they are chosen

@@ -6,11 +6,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from linmax.service.answers import HistoryAnswer
-from linmax.service.database import Database
-from linmax.service.history import CURVES
-from linmax.service.panel import Panel
-from linmax.service.schema import LEARNED, PREDICTED
+from linmax.service.event_log.database import Database
+from linmax.service.event_log.schema import LEARNED, PREDICTED
+from linmax.service.fusions.history import CURVES
+from linmax.service.fusions.panel import Panel
+from linmax.service.messages.answers import HistoryAnswer
 
 WINDOW = 500  # labels that the recent figures are about, or as few more as the history has points for
 SPARK = 40  # points of a small picture

@@ -8,14 +8,14 @@ import msgspec
 from msgspec import Meta, Struct
 
 from linmax.fusion import Fusion
-from linmax.service.amendments import CHOSEN, EFFECTIVE, LATER, check_exclusion, check_rollback
-from linmax.service.class_keys import class_key, typed_votes
-from linmax.service.database import Database
-from linmax.service.item_info import explanation_of
-from linmax.service.messages import Attributes, ExcludeRequest, Request, Votes
-from linmax.service.panel import Panel
-from linmax.service.problems import ServiceError
-from linmax.service.schema import NOW, SETTER, UPLOADED
+from linmax.service.event_log.database import Database
+from linmax.service.event_log.schema import NOW, SETTER, UPLOADED
+from linmax.service.fusions.amendments import CHOSEN, EFFECTIVE, LATER, check_exclusion, check_rollback
+from linmax.service.fusions.item_info import explanation_of
+from linmax.service.fusions.panel import Panel
+from linmax.service.messages.class_keys import class_key, typed_votes
+from linmax.service.messages.errors import ServiceError
+from linmax.service.messages.requests import Attributes, ExcludeRequest, Request, Votes
 
 # by who has set the label
 REMOVED = f"""

@@ -10,14 +10,14 @@ import numpy as np
 from msgspec import Struct
 
 from linmax import inputs
-from linmax.service.answers import HistoryAnswer
-from linmax.service.chunks import BODY
-from linmax.service.class_keys import class_key, is_class
-from linmax.service.database import Database
-from linmax.service.history import History, abstentions, top_class
-from linmax.service.learned_trials import Trial
-from linmax.service.schema import AMENDMENT, LABELLED, LEARNED
-from linmax.service.stored_items import decode_item
+from linmax.service.event_log.chunks import BODY
+from linmax.service.event_log.database import Database
+from linmax.service.event_log.schema import AMENDMENT, LABELLED, LEARNED
+from linmax.service.event_log.stored_items import decode_item
+from linmax.service.event_log.trials import Trial
+from linmax.service.fusions.history import History, abstentions, top_class
+from linmax.service.messages.answers import HistoryAnswer
+from linmax.service.messages.class_keys import class_key, is_class
 
 LAST = f"""
 SELECT e.position, e.time, e.id, {BODY.format("e")}, {BODY.format("v")}, a.label

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from linmax.fusion import Fusion
 from linmax.fusion.model_file import from_bytes
-from linmax.service import replay
-from linmax.service.class_keys import typed_votes
-from linmax.service.database import Database
-from linmax.service.history import abstentions, top_class
-from linmax.service.learned_trials import Trial, trials_of
-from linmax.service.panel import Panel
-from linmax.service.panels import Panels
-from linmax.service.schema import LABELLED, LEARNED
+from linmax.service.event_log.database import Database
+from linmax.service.event_log.schema import LABELLED, LEARNED
+from linmax.service.event_log.trials import Trial, trials_of
+from linmax.service.fusions import replay
+from linmax.service.fusions.history import abstentions, top_class
+from linmax.service.fusions.panel import Panel
+from linmax.service.fusions.panels import Panels
+from linmax.service.messages.class_keys import typed_votes
 
 SNAPSHOTS = """
 SELECT position, trials FROM snapshots WHERE fusion = ? AND position > ? AND position <= ? ORDER BY position

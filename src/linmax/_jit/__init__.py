@@ -1,0 +1,1 @@
+"""Compilation: the only package that knows numba and LLVM."""

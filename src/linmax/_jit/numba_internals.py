@@ -1,0 +1,346 @@
+"""What linmax uses of numba's internals, what it does where one is missing, and stamps of compiled code."""
+
+import functools
+import gc
+import hashlib
+import importlib
+import inspect
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+
+class CompilationWarning(RuntimeWarning):
+    """An internal of numba that linmax relies on is missing; results are the same, runs are slower."""
+
+
+def _is_switched_on() -> bool:
+    """Tell whether numba compiles, as far as can be told without importing it."""
+    if "numba" in sys.modules:
+        return not getattr(getattr(sys.modules["numba"], "config", None), "DISABLE_JIT", 0)
+    return os.environ.get("NUMBA_DISABLE_JIT", "").strip() in ("", "0")
+
+
+class State:
+    """What this process can do: fallbacks switch these off."""
+
+    compiles = _is_switched_on()
+    loaded = False  # has numba been imported, and what kernels call been registered?
+    pending: list[Callable[[], None]] = []  # noqa: RUF012
+    caches = True
+    stages = True  # can kernels be run with arguments that stay in memory?
+    # kernels allocate nothing, and counting references to the arrays they are given costs atomic operations
+    options: dict[str, Any] = {"error_model": "numpy", "_nrt": False}  # noqa: RUF012
+    compiles_parts_alone: bool | None = None  # as well as into their kernels; None: not known yet
+    warned: set[str] = set()  # noqa: RUF012
+    thread: Any = type("Thread", (threading.local,), {"interpreting": False})()  # True inside `interpreted()`
+
+
+_loading = threading.RLock()
+
+
+def load() -> bool:
+    """Import numba, if that has not been done; tell whether kernels are compiled."""
+    if not State.loaded:
+        with _loading:
+            _register_pending()
+            State.loaded = True
+    return State.compiles
+
+
+def when_loaded(register: Callable[[], None]) -> None:
+    """Call a function that registers something with numba: when numba is loaded, or at once if it is."""
+    with _loading:
+        State.pending.append(register)
+        if State.loaded:
+            _register_pending()
+
+
+def _register_pending() -> None:
+    while State.pending and State.compiles:
+        if "numba" not in sys.modules:
+            # in a thread, where no interrupt can leave it half imported for the rest of the process
+            with ThreadPoolExecutor(1) as thread:
+                thread.submit(importlib.import_module, "numba").result()
+        import numba
+
+        if getattr(numba.config, "DISABLE_JIT", 0):  # a file may say so, too
+            State.compiles = False
+            return
+        try:
+            State.pending[0]()
+        except ImportError as missing:
+            disable_compilation(missing)
+        del State.pending[0]  # after an interrupt, it is called again
+
+
+def warn(consequence: str, error: object) -> None:
+    """Warn once per consequence."""
+    import numba
+
+    if consequence not in State.warned:
+        State.warned.add(consequence)
+        reason = f"{type(error).__name__}: {error}".splitlines()[0] if isinstance(error, Exception) else error
+        warnings.warn(
+            f"linmax {consequence}, because numba {numba.__version__} lacks an internal it uses ({reason});"
+            " results are the same, and another version of numba or linmax restores the speed",
+            CompilationWarning,
+            stacklevel=3,
+        )
+
+
+def disable_cache(error: object) -> None:
+    """Compile in each process from now on."""
+    State.caches = False
+    warn("compiles again in each process", error)
+
+
+def disable_compilation(error: object) -> None:
+    """Run everything as Python from now on."""
+    State.compiles = False
+    warn("runs uncompiled", error)
+
+
+def _compile_parts_alone(error: object) -> None:
+    State.compiles_parts_alone = True
+    warn("compiles more slowly", error)
+
+
+# --- the disk cache
+
+
+@functools.cache
+def _cache_class() -> Any:
+    """Return numba's cache of one function, with our stamp, that never raises."""
+    from numba.core.caching import FunctionCache
+
+    class StampedCache(FunctionCache):
+        def __init__(self, function: Callable[..., Any]) -> None:
+            super().__init__(function)  # type: ignore[no-untyped-call]
+            file = self._cache_file
+            file._source_stamp = (file._source_stamp, sources_digest(), code_stamp(function))
+            self._read_index = file._load_index
+            self._read: Any = self._load_overload
+            file._load_index = self._index  # type: ignore[method-assign]
+
+        def _index(self) -> Any:
+            # numba compares the stamp only after it has unpickled the index, which may name removed classes
+            try:
+                return self._read_index()  # type: ignore[no-untyped-call]
+            except Exception:
+                return {}
+
+        def load_overload(self, sig: Any, target_context: Any) -> Any:
+            # skips numba's refresh of all its registries (0.5 s), which is needed to compile, not to load
+            try:
+                found = self._read(sig, target_context)
+                # two processes that save at once may take the same file for two types of arguments
+                return (
+                    found
+                    if found is None or found.signature.args == tuple(getattr(sig, "args", sig))
+                    else None
+                )
+            except (AttributeError, TypeError) as error:
+                disable_cache(error)
+            except Exception:
+                pass  # a damaged file: it is written again
+            return None
+
+        def save_overload(self, sig: Any, data: Any) -> None:
+            if State.caches:
+                try:
+                    super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+                except OSError:
+                    pass  # a full or read-only disk: compiled again in the next process
+                except Exception as error:
+                    disable_cache(error)
+
+    return StampedCache
+
+
+def add_cache(compiled: Any, function: Callable[..., Any]) -> None:
+    """Let a compiled function be loaded from and saved to disk, if it can be stamped."""
+    if not State.caches:
+        return
+    try:
+        code_stamp(function)
+    except TypeError:
+        return
+    try:
+        cache = _cache_class()(function)
+    except (RuntimeError, OSError):
+        return  # typed into a session, or no folder can be written to
+    except Exception as error:
+        return disable_cache(error)
+    if hasattr(compiled, "_cache"):
+        compiled._cache = cache
+    else:
+        disable_cache(f"{type(compiled).__name__}._cache is missing")
+
+
+def is_on_disk(compiled: Any) -> bool:
+    """Tell whether machine code of a function is on disk, made from the files as they are now."""
+    try:
+        return bool(compiled._cache._cache_file._load_index())
+    except Exception:
+        return False  # there is no cache, or it cannot be told
+
+
+# --- faster compilation
+
+
+def _library_class() -> Any:
+    """Return numba's collection of the LLVM code of one function, without optimization and machine code.
+
+    A kernel contains the code of all functions that it calls, and is optimized and translated as a whole.
+    numba does both for each of these functions, too, and nothing ever calls the result.
+    """
+    from numba.core.codegen import JITCodeLibrary
+
+    class PartLibrary(JITCodeLibrary):
+        @property
+        def codegen(self) -> Any:
+            return self  # numba calls only `set_env` of it
+
+        def set_env(self, name: str, environment: Any) -> None:
+            # code that calls Python, for example to print, may read its environment from a global variable
+            module = self._final_module
+            calls_python = any(function.name.startswith("Py") for function in module.functions)
+            if calls_python and str(module).count(name) > 1:
+                super()._finalize_final_module()  # type: ignore[no-untyped-call]
+                codegen: Any = self._codegen
+                codegen.set_env(name, environment)
+
+        def get_pointer_to_function(self, name: str) -> int:
+            self._ensure_finalized()  # type: ignore[no-untyped-call]
+            return 0  # as numba does for a function that Python cannot call
+
+        def _optimize_final_module(self) -> None:
+            pass
+
+        def _finalize_final_module(self) -> None:
+            self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
+            self._finalized = True
+
+    for name in ("codegen", "get_pointer_to_function", "_optimize_final_module", "_finalize_final_module"):
+        getattr(JITCodeLibrary, name)  # raises AttributeError: overriding it would have no effect
+    return PartLibrary
+
+
+def _compiler_classes() -> tuple[Any, Any]:
+    """Return numba's compiler for kernels, and for their parts: the functions that kernels call."""
+    import numba
+    from numba.core.compiler import Compiler
+
+    if "pipeline_class" not in inspect.signature(numba.jit).parameters:
+        raise AttributeError("numba.jit has no parameter pipeline_class")
+    library_class = _library_class()
+
+    class KernelCompiler(Compiler):
+        def compile_extra(self, func: Any) -> Any:
+            enabled = gc.isenabled()
+            gc.disable()  # it finds little meanwhile, and takes a few percent of the time
+            try:
+                return super().compile_extra(func)  # type: ignore[no-untyped-call]
+            finally:
+                if enabled:
+                    gc.enable()
+
+    class PartCompiler(Compiler):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)  # type: ignore[no-untyped-call]
+            if State.compiles_parts_alone is None:
+                _try_parts()
+            if not State.compiles_parts_alone:
+                library = library_class(self.state.targetctx.codegen(), "part")
+                library.enable_object_caching()
+                self.state.library = library
+                self.state.flags.no_cfunc_wrapper = True
+
+    return KernelCompiler, PartCompiler
+
+
+@functools.cache
+def compiler_options() -> tuple[Any, Any]:
+    """Return the options of numba that make it compile kernels, and their parts, faster."""
+    try:
+        kernel, part = _compiler_classes()
+    except Exception as error:
+        _compile_parts_alone(error)
+        return {}, {}
+    return {"pipeline_class": kernel}, {"pipeline_class": part}
+
+
+def _half(x: float) -> float:
+    return 0.5 * x
+
+
+def _quarter(x: float) -> float:
+    return 0.5 * _half(x)
+
+
+def _try_parts() -> None:
+    """Compile a function with a part, and compile parts as numba does if that fails."""
+    State.compiles_parts_alone = False
+    try:
+        import numba
+        from numba.extending import register_jitable
+
+        register_jitable(**compiler_options()[1])(_half)
+        if numba.njit(**compiler_options()[0])(_quarter)(1.0) != 0.25:
+            raise ValueError("wrong result")
+    except Exception as error:
+        _compile_parts_alone(error)
+
+
+COMPILED = ("_jit", "kernels", "rules")  # packages
+
+# modules that change only together with the version of Python, numpy, numba or linmax
+STABLE_MODULES = {*sys.stdlib_module_names, "numpy", "numba", "linmax"}
+
+
+@functools.cache
+def sources_digest() -> str:
+    """Return a digest of all files that kernels are compiled from."""
+    digest = hashlib.sha256()
+    home = Path(__file__).parent.parent
+    for path in sorted(path for part in COMPILED for path in (home / part).rglob("*.py")):
+        digest.update(path.relative_to(home).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def is_digested(thing: Any) -> bool:
+    """Tell whether a function or class is defined in a file that `sources_digest` covers."""
+    module = str(getattr(thing, "__module__", ""))
+    return module.startswith(tuple(f"linmax.{package}." for package in COMPILED))
+
+
+def code_stamp(function: Callable[..., Any], callers: tuple[Any, ...] = ()) -> tuple[Any, ...]:
+    """Return all that is compiled into a function from outside the digested files, itself included.
+
+    Raises TypeError when something in it cannot be stamped; the function is then compiled in each process.
+    """
+    if is_digested(function) or function in callers:
+        return ()
+    code = function.__code__
+    if code.co_freevars or any(inspect.iscode(constant) for constant in code.co_consts):
+        raise TypeError("a function defined inside a function has no stamp")
+    found: list[Any] = [code.co_code, repr(code.co_consts)]
+    for name in code.co_names:
+        thing = function.__globals__.get(name)
+        if inspect.isfunction(thing):
+            found.append((name, code_stamp(thing, (*callers, function))))
+        elif inspect.ismodule(thing):
+            if thing.__name__.split(".")[0] not in STABLE_MODULES:
+                raise TypeError(f"{thing.__name__} may change")
+        elif name in function.__globals__ and not is_digested(thing):
+            if not isinstance(thing, int | float | str | tuple | None):
+                raise TypeError(f"{name} has no stamp")
+            found.append((name, repr(thing)))
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""`linmax bounds`: mistake bounds in a given case or on a panel, and certificates."""

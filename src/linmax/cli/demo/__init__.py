@@ -1,0 +1,1 @@
+"""`linmax demo` and its data."""

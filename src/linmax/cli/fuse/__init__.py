@@ -1,0 +1,1 @@
+"""`linmax fuse`: where a pass begins, the pass itself, and its findings as text."""

@@ -1,0 +1,1 @@
+"""The options of the commands, each declared once, as fields of frozen dataclasses."""

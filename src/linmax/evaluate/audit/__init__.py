@@ -1,0 +1,1 @@
+"""Audits: what is counted and kept while a session learns a stream, which may stop and be resumed."""

@@ -1,0 +1,1 @@
+"""The kernels of sources that generate votes or attributes."""

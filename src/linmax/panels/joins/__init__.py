@@ -1,0 +1,1 @@
+"""Several files joined to one table: votes and labels apart, or one file per expert."""

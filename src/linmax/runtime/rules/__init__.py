@@ -1,0 +1,1 @@
+"""The runs of rules: their settings, weights and groups."""

@@ -1,0 +1,415 @@
+"""The log of all events in SQLite: one connection writes, and requests that arrive together share an fsync.
+
+Only that connection changes the file and runs checkpoints; others read. A request is answered after the
+transaction with its event has been committed with ``synchronous=FULL``. The rows of single items are inserted
+in the event loop, since threads that take turns for every row cost more than the rows; the commit, and
+statements that may take long, run in the writer's thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+
+from linmax._files import unlock_file
+from linmax.service.event_log.chunks import Chunk
+from linmax.service.event_log.schema import (
+    INSERT_EVENT,
+    INSERT_ITEM,
+    SET_LEARNED,
+    LogConnection,
+    connect,
+    lock_folder,
+    migrate,
+)
+from linmax.service.messages.errors import ServiceError
+
+FILE = "linmax.db"
+MAX_GROUP = 4096  # writes in one transaction
+GATHER = 0.002  # seconds for which a group waits for more requests while they come
+QUICK = frozenset({INSERT_EVENT, INSERT_ITEM, SET_LEARNED})  # statements that write one row each
+RETRY = 2.0  # seconds between two attempts to write to a disk that was full
+EVENT_UP_TO = "SELECT position, time FROM events WHERE position <= ? ORDER BY position DESC LIMIT 1"
+
+Statement = tuple[str, tuple[Any, ...] | list[tuple[Any, ...]]]  # a list: once for each
+
+
+class Write(NamedTuple):
+    """Statements that one request waits for.
+
+    Parameters
+    ----------
+    statements
+        The statements, run in one transaction with those of other requests.
+    epoch
+        How many times writing had failed when the request was processed.
+    done
+        Called with None, or with the error.
+    loop
+        The event loop that calls it; None: the writer's thread.
+    """
+
+    statements: list[Statement]
+    epoch: int
+    done: Callable[[Exception | None], None]
+    loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def quick(self) -> bool:
+        """Whether it writes a few rows."""
+        return all(sql in QUICK and type(bindings) is tuple for sql, bindings in self.statements)
+
+
+class Group(NamedTuple):
+    """Requests that share a transaction.
+
+    Parameters
+    ----------
+    writes
+        All of them.
+    current
+        Those that were processed after the last failure; the others fail, too.
+    error
+        Why their statements could not be run; None if they were, or have not been tried.
+    """
+
+    writes: list[Write]
+    current: list[Write]
+    error: ServiceError | None = None
+
+
+class Database:
+    """The database of a data folder.
+
+    Parameters
+    ----------
+    folder
+        The data folder; it is created if it does not exist.
+    read_only
+        Whether nothing is written: then the folder is not locked, and a server may use it at the same time.
+
+    Attributes
+    ----------
+    position : int
+        The position of the last event that was submitted.
+    failing : bool
+        Whether the last write failed, for example because the disk is full.
+    """
+
+    def __init__(self, folder: Path, *, read_only: bool = False) -> None:
+        self.path = folder / FILE
+        self._readers = threading.local()
+        self._open_readers: list[apsw.Connection] = []
+        self._pending: deque[Write] = deque()
+        self._turn = threading.Lock()  # held while a group is written
+        self._gathers = False  # whether the event loop is about to begin with a group
+        self._queue: queue.SimpleQueue[Group | bool] = queue.SimpleQueue()  # True: look, False: end
+        self._epoch = 0  # as the writer counts failures
+        self.epoch = 0  # as requests know them
+        self.failing = False
+        self._tried = 0.0
+        self.sync_seconds: Callable[[float, int], None] = lambda seconds, writes: None
+        self.on_failure: Callable[[], None] = lambda: None
+        self.on_commit: Callable[[Callable[[], None]], None] = lambda call: call()
+        self._thread: threading.Thread | None = None
+        if read_only and not self.path.exists():
+            raise ValueError(f"{folder} is not the data folder of a server: it has no {FILE}")
+        self._lock = None if read_only else lock_folder(folder)
+        try:
+            self._writer = None if read_only else connect(self.path)
+            migrate(self._writer or self._reader(), read_only)
+            (latest,) = self.rows(
+                "SELECT max(time) FROM events WHERE position > ?", self.last_position() - 1
+            )[0]
+            self.position: int = self.last_position()
+        except (apsw.Error, ValueError) as error:
+            self.close()
+            raise ValueError(f"{self.path} cannot be opened: {error}") from None
+        self._clock_start = max(time.time(), latest or 0.0) - time.monotonic()
+        if not read_only:
+            self._thread = threading.Thread(target=self._write_all, name="linmax-log", daemon=True)
+            self._thread.start()
+
+    def now(self) -> float:
+        """Return the time of an event, which never goes back: the clock is read when the server starts."""
+        return self._clock_start + time.monotonic()
+
+    # --- reading
+
+    def rows(self, sql: str, *bindings: Any) -> list[tuple[Any, ...]]:
+        """Return the rows of a query, of what has been committed."""
+        return list(self._reader().execute(sql, bindings))
+
+    def iterate(self, sql: str, *bindings: Any) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query, with a connection of its own: the thread may change between them."""
+        if self._reader().in_transaction:
+            yield from self._reader().execute(sql, bindings)
+            return
+        with contextlib.closing(connect(self.path, reads=True)) as connection:
+            yield from connection.execute(sql, bindings)
+
+    @contextlib.contextmanager
+    def consistent(self) -> Iterator[None]:
+        """Read the state of one moment within this block, in this thread, whatever is written meanwhile."""
+        if self._reader().in_transaction:
+            yield
+            return
+        self.rows("BEGIN")
+        try:
+            yield
+        finally:
+            self.rows("ROLLBACK")
+
+    def chunk(self, position: int) -> Chunk:
+        """Return the chunk with the content of an event."""
+        return self._reader().chunks.find(position)
+
+    def _reader(self) -> LogConnection:
+        connection: LogConnection | None = getattr(self._readers, "connection", None)
+        if connection is None:
+            self._readers.connection = connection = connect(self.path, reads=True)
+            self._open_readers.append(connection)
+        return connection
+
+    def last_position(self) -> int:
+        """Return the position of the last event that was committed."""
+        ((position,),) = self.rows("SELECT coalesce(max(position), 0) FROM events")
+        return int(position)
+
+    def last_before(self, moment: float) -> int:
+        """Return the position up to which all events are from before a time, in seconds since 1970."""
+        low, high = 0, self.last_position()
+        while low < high:
+            middle = (low + high + 1) // 2
+            ((position, when),) = self.rows(EVENT_UP_TO, middle) or [(0, 0.0)]
+            if when < moment:
+                low = middle
+            else:
+                high = max(low, position - 1)
+        return low
+
+    # --- writing
+
+    def next_position(self) -> int:
+        """Return the position of a new event, which is submitted next."""
+        self.position += 1
+        return self.position
+
+    def next_positions(self, count: int) -> int:
+        """Return the first position of new events, which are submitted next."""
+        self.position += count
+        return self.position - count + 1
+
+    @property
+    def writable(self) -> bool:
+        """Whether writing is worth a try: after a failure, one request in a while finds out."""
+        return not self.failing or time.monotonic() >= self._tried + RETRY
+
+    def check_writable(self) -> None:
+        """Raise an error while writing fails."""
+        if not self.writable:
+            raise ServiceError(
+                507, "storage_full", "the log cannot be written; predictions go on, try again later", 10
+            )
+
+    def submit(self, statements: list[Statement]) -> asyncio.Future[None]:
+        """Write statements with those of other requests; the future is done when they are on disk."""
+        future = Written()
+        self.submit_to(statements, future)
+        return future
+
+    def submit_to(self, statements: list[Statement], future: asyncio.Future[None]) -> None:
+        """Write statements, and tell a future when they are on disk."""
+        loop = future.get_loop()
+        if statements:
+            self._tried = time.monotonic()
+        self._pending.append(Write(statements, self.epoch, partial(_finish, future), loop))
+        self._begin_soon(loop)
+
+    def write(self, statements: list[Statement]) -> None:
+        """Write statements and wait until they are on disk; not to be called in the event loop."""
+        finished = threading.Event()
+        errors: list[Exception | None] = []
+
+        def done(error: Exception | None) -> None:
+            errors.append(error)
+            finished.set()
+
+        self._pending.append(Write(statements, self.epoch, done))
+        self._queue.put(True)
+        finished.wait()
+        if errors[0] is not None:
+            raise errors[0]
+
+    # Whoever has the turn writes a group, and looks for requests that came meanwhile after giving it back.
+
+    def _begin_soon(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin when the event loop brings no more requests, or after a moment; unless others do, or will."""
+        if not self._gathers and not self._turn.locked():
+            self._gathers = True
+            loop.call_soon(self._gather, loop, 0, loop.time() + GATHER)
+
+    def _gather(self, loop: asyncio.AbstractEventLoop, before: int, until: float) -> None:
+        """Look whether a round of the event loop has brought requests, which then share the transaction."""
+        count = len(self._pending)
+        if before < count < MAX_GROUP and loop.time() < until:
+            loop.call_soon(self._gather, loop, count, until)
+            return
+        self._gathers = False
+        self._begin()
+
+    def _begin(self) -> None:
+        """Run the statements of the requests that wait, in their event loop; the writer's thread commits."""
+        if self._pending and self._turn.acquire(blocking=False):
+            group = self._take()
+            if group.current and all(write.quick for write in group.current):
+                group = group._replace(error=self._insert(group.current))
+            self._queue.put(group)
+
+    def _take(self) -> Group:
+        """Return a group of the requests that wait; the turn is held."""
+        writes = [self._pending.popleft() for _ in range(min(len(self._pending), MAX_GROUP))]
+        return Group(writes, [write for write in writes if write.epoch == self._epoch])
+
+    def _write_all(self) -> None:
+        """Write groups of requests until the database is closed."""
+        going_on = True
+        while going_on or self._turn.locked():  # an event loop has begun with a group that comes
+            found = self._queue.get()
+            if isinstance(found, Group):
+                self._finish_group(found)
+            elif not found:
+                going_on = False
+            while any(write.loop is None or not going_on for write in list(self._pending)):
+                if not self._turn.acquire(blocking=False):
+                    break
+                self._finish_group(self._take())
+
+    def _finish_group(self, group: Group) -> None:
+        """Commit a group, give the turn back, and tell the requests."""
+        error = group.error
+        if error is None and group.current:
+            error = self._commit(group.current)
+        if error is not None:
+            self._roll_back()
+            self._epoch += 1
+            self.on_commit(partial(self._recover, error.status == 507))
+        else:
+            self.failing = self.failing and not any(write.statements for write in group.current)
+        failure = error or ServiceError(507, "storage_full", "an earlier event could not be written", 1)
+        results: list[tuple[Write, Exception | None]] = [
+            (write, failure if error is not None or write.epoch != self._epoch else None)
+            for write in group.writes
+        ]
+        self._turn.release()
+        for loop in {write.loop for write in [*group.writes, *self._pending] if write.loop is not None}:
+            loop.call_soon_threadsafe(self._tell, [one for one in results if one[0].loop is loop])
+        for write, problem in results:
+            if write.loop is None:
+                write.done(problem)
+
+    def _tell(self, results: list[tuple[Write, Exception | None]]) -> None:
+        """Tell the requests of a group what became of them; the next ones begin."""
+        for write, error in results:
+            write.done(error)
+        self._begin_soon(asyncio.get_running_loop())
+
+    def _insert(self, writes: list[Write]) -> ServiceError | None:
+        """Run the statements of requests in a new transaction."""
+        self._started = time.perf_counter()
+        return self._try(self._run_statements, writes)
+
+    def _run_statements(self, writes: list[Write]) -> None:
+        writer = self._writer
+        assert writer is not None
+        writer.execute("BEGIN IMMEDIATE")
+        for write in writes:
+            for sql, bindings in write.statements:
+                if isinstance(bindings, list):
+                    writer.executemany(sql, bindings)
+                else:
+                    writer.execute(sql, bindings, can_cache=sql in QUICK)  # a cache keeps bindings
+
+    def _commit(self, writes: list[Write]) -> ServiceError | None:
+        """Commit the statements of requests, after running them if that has not been done."""
+        writer = self._writer
+        assert writer is not None
+        error = None if writer.in_transaction else self._insert(writes)
+        error = error or self._try(writer.execute, "COMMIT")
+        if error is None:
+            self.sync_seconds(time.perf_counter() - self._started, len(writes))
+        return error
+
+    def _roll_back(self) -> None:
+        if self._writer is not None and self._writer.in_transaction:
+            with contextlib.suppress(apsw.Error):
+                self._writer.execute("ROLLBACK")
+
+    def _try(self, call: Callable[..., Any], *values: Any) -> ServiceError | None:
+        """Call what writes; return what is wrong, after a rollback."""
+        try:
+            call(*values)
+        except apsw.ConstraintError as error:
+            message = f"an event is in the log already ({error}); try again"
+            found = ServiceError(503, "log_conflict", message, 1)
+        except apsw.Error as error:
+            message = f"the log cannot be written ({error}); predictions go on, try again later"
+            found = ServiceError(507, "storage_full", message, 10)
+        except Exception as error:  # the thread must go on
+            what = f"{type(error).__name__}: {error}"
+            found = ServiceError(500, "log_error", f"an event cannot be written: {what}")
+        else:
+            return None
+        self._roll_back()
+        return found
+
+    def _recover(self, failing: bool) -> None:
+        """Forget what was not written, in the thread of the requests."""
+        self.failing = failing
+        self.epoch = self._epoch
+        self.position = self.last_position()
+        self.on_failure()
+
+    def close(self) -> None:
+        """Write what is waiting, and close the file."""
+        if self._thread is not None:
+            self._queue.put(False)
+            self._thread.join()
+        for connection in [*self._open_readers, getattr(self, "_writer", None)]:
+            with contextlib.suppress(apsw.ThreadingViolationError):  # a thread reads, and ends by itself
+                if connection is not None:
+                    connection.close()
+        if self._lock is not None:
+            unlock_file(self._lock)
+            self._lock.close()
+
+
+class Written(asyncio.Future[None]):
+    """Done when statements are on disk; a task that is cancelled while it waits cancels no other task."""
+
+    def cancel(self, msg: Any = None) -> bool:  # noqa: D102
+        return False
+
+    def withdraw(self) -> None:
+        """Cancel all that wait: nothing will be written."""
+        super().cancel()
+
+
+def _finish(future: asyncio.Future[None], error: Exception | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(None)
+    else:
+        future.set_exception(error)
+        future.exception()  # whoever waits for it gets it, and nobody has to

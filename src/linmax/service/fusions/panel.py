@@ -1,0 +1,240 @@
+"""One fusion in memory, and what it may grow to."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Set
+from typing import Any
+
+from linmax.fusion import Fusion
+from linmax.inputs.abstain import DEFAULT, read_abstain
+from linmax.service.event_log.database import Statement, Written
+from linmax.service.fusions import replay
+from linmax.service.messages.class_keys import class_fault, typed_votes
+from linmax.service.messages.errors import ServiceError
+from linmax.service.messages.requests import Expert, FusionSettings, check_name
+from linmax.service.tokens import Token
+
+logger = logging.getLogger("linmax.service")
+
+OWN_BYTES = 200_000  # of a session with few names
+PER_BYTE = 2  # arrays have space for more names
+MEASURE_AT = 1.1  # how many times as many names are worth a new estimate
+
+
+class Panel:
+    """One fusion in memory.
+
+    Parameters
+    ----------
+    number, name
+        Its number in the database, and its name.
+    settings
+        What it was created with.
+    created
+        When it was created.
+    state
+        Its state, from the log.
+    last_id
+        The last id of its items in their order, or a later one; empty if there are none.
+    waiting, expired
+        How many predictions wait for a label, and how many have stopped to.
+    horizon, horizon_time
+        The position up to which the log was compacted, and its time.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        name: str,
+        settings: FusionSettings,
+        created: float,
+        state: replay.State,
+        last_id: str,
+        waiting: int,
+        expired: int,
+        horizon: int = 0,
+        horizon_time: float = 0.0,
+    ) -> None:
+        self.number = number
+        self.name = name
+        self.settings = settings
+        self.created = created
+        self.lock = asyncio.Lock()
+        self.last_id = last_id
+        self.waiting = waiting
+        self.expired = expired
+        self.horizon = horizon
+        self.horizon_time = horizon_time
+        self.amendments = 0  # since it was opened
+        self.applied = 0  # how many of them the state has
+        self.batch: tuple[list[Statement], Written]  # what the requests that run will submit
+        self.missing: set[str] = set()  # ids that are known not to be in the log, while a batch is processed
+        self.quick: set[Any] = set()  # calls of the model that take little time
+        self.take(state)
+
+    @property
+    def rebuilding(self) -> bool:
+        """Whether the state is not yet what the amendments in the log make it."""
+        return self.applied != self.amendments
+
+    def can_continue(self, amendments: int, position: int) -> bool:
+        """Whether what was read up to a position, with so many amendments, goes on with the rest of the log.
+
+        Not if there were more amendments since, or if a compaction has removed what comes next.
+        """
+        return amendments == self.amendments and position >= self.horizon
+
+    @property
+    def mistakes(self) -> int:
+        """Wrong predictions among the trials, just before their labels were learned; new labels are wrong."""
+        return self.fusion.mistakes + self.fusion.novel
+
+    def take(self, state: replay.State) -> None:
+        """Go on from a state."""
+        self.fusion: Fusion = state.fusion
+        self.version = state.version
+        self.snapshot = state.snapshot
+        self.unsaved = state.learned
+        self.version_of_names, self.names = -1, -1
+        self.measure()
+        if state.left_out:
+            logger.warning(
+                "%d items of %s cannot be learned any more; `linmax serve verify` says why",
+                len(state.left_out), self.name,
+            )  # fmt: skip
+
+    def measure(self) -> bool:
+        """Estimate the memory of the session if it has new names; tell whether the estimate has changed."""
+        if self.version_of_names == self.fusion.runner.version:
+            return False
+        self.version_of_names = self.fusion.runner.version
+        names = sum(map(len, vars(self.fusion.names).values()))
+        if self.names <= names <= self.names * MEASURE_AT:
+            return False
+        self.names = names
+        self.bytes = OWN_BYTES + PER_BYTE * sum(array.nbytes for array in self.fusion.state().values())
+        return True
+
+    def new_names(self, votes: dict[str, Any] | None, label: Any, attributes: dict[str, Any] | None) -> int:
+        """Return how many new names an item has; an error says which limit they exceed."""
+        names, limits = self.fusion.names, self.settings.limits
+        votes = typed_votes(self.fusion, votes, label)
+        experts = _missing(votes.keys() if votes else set(), names.experts.codes)
+        classes = _missing(_named_classes(votes, label), names.classes.codes)
+        columns = self._new_attributes(attributes) if attributes else []
+        if not (experts or classes or columns):
+            return 0
+        for name in (*experts, *columns):
+            fault = check_name(name, Expert, "an expert or attribute")
+            if fault:
+                raise ServiceError(422, "bad_request", fault)
+        for fault in filter(None, map(class_fault, classes)):
+            raise ServiceError(422, "bad_request", fault)
+        for what, new, known, limit in (
+            ("experts", experts, len(names.experts), limits.experts),
+            ("classes", classes, len(names.classes), limits.classes),
+            ("attributes", columns, len(names.attributes) + len(names.values), limits.attributes),
+        ):
+            if new and known + len(new) > limit:
+                raise ServiceError(
+                    422,
+                    "too_many_names",
+                    f"{self.name} may have {limit} {what} and would have {known + len(new)}; an admin can"
+                    " raise the limit",
+                )
+        return len(experts) + len(classes) + len(columns)
+
+    def _new_attributes(self, attributes: dict[str, Any]) -> list[str]:
+        """Return the attributes of an item that are new, or have a new value if they are not numbers."""
+        if self.fusion.needs <= {"votes"} and not self.fusion.chooses_learner:
+            return []  # they are ignored
+        numbers, values = self.fusion.names.attributes.codes, self.fusion.names.values.codes
+        return [
+            name
+            for name, value in attributes.items()
+            if value is not None
+            and (name not in numbers or isinstance(value, str))
+            and (name, value) not in numbers
+            and (name, value) not in values
+        ]
+
+    def check_growth(
+        self, token: Token, votes: dict[str, Any] | None, label: Any, attributes: dict[str, Any] | None
+    ) -> None:
+        """Raise an error if an item has names that are new, and the token may not add any."""
+        if self.new_names(votes, label, attributes):
+            self._require_growth(token)
+
+    def check_label(
+        self, token: Token, votes: dict[str, Any] | None, label: Any, attributes: dict[str, Any] | None
+    ) -> None:
+        """Raise an error if a label is new, and the token may not add any.
+
+        Who predicted the item was allowed to bring the names of its votes and attributes.
+        """
+        new = self.new_names(votes, label, attributes)
+        if new and new > self.new_names(votes, None, attributes):
+            self._require_growth(token)
+
+    def check_taught_before(self, label: Any, attributes: dict[str, Any] | None) -> None:
+        """Raise an error if items that were learned since may not fit what an earlier one is taught now.
+
+        Parameters
+        ----------
+        label
+            The new label of the earlier item.
+        attributes
+            The attributes of an item that is not learned at present.
+        """
+        names, abstain = self.fusion.names, self.fusion.abstain
+        is_new = names.classes.get(label) < 0
+        if abstain is DEFAULT and is_new and read_abstain(abstain, names.classes, None).includes(label):
+            raise ServiceError(
+                422,
+                "bad_item",
+                f"{label!r} is no class of {self.name}, and a vote that abstains; it cannot become a label of"
+                " an item that others came after",
+            )
+        texts = {key[0] for key in names.attributes.codes if isinstance(key, tuple)} if attributes else set()
+        for name, value in (attributes or {}).items():
+            if name in texts and not isinstance(value, str | None):
+                raise ServiceError(
+                    422,
+                    "bad_item",
+                    f"the attribute {name!r} of the item is a number, and text in others, which may have been"
+                    " learned since; learn the item anew with another id",
+                )
+
+    def _require_growth(self, token: Token) -> None:
+        if not token.allows("grow", self.name):
+            raise ServiceError(
+                403,
+                "new_names",
+                "the item has new experts, classes or attributes, which needs a token with the scope grow",
+            )
+
+
+def form_of(votes: dict[str, Any] | None, attributes: Any) -> tuple[bool, bool, bool]:
+    """Return what decides which kernels an item needs: the first time, they may have to be compiled."""
+    scores = bool(votes) and type(next(iter(votes.values()))) is dict  # type: ignore[union-attr]
+    return votes is None, scores, attributes is None
+
+
+def _named_classes(votes: dict[str, Any] | None, label: Any) -> set[Any]:
+    """Return the classes that votes and a label name."""
+    try:
+        given = set(votes.values()) if votes else set()
+    except TypeError:  # scores
+        given = set()
+        for vote in (votes or {}).values():
+            given.update(vote if isinstance(vote, dict) else (vote,))
+    given.add(label)
+    given.discard(None)
+    return given
+
+
+def _missing(given: Set[Any], known: dict[Any, int]) -> list[Any]:
+    """Return the names that are not known."""
+    return [] if given <= known.keys() else [name for name in given if name not in known]

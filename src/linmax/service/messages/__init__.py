@@ -1,0 +1,1 @@
+"""What the service and its clients say to each other: requests, answers, errors, and classes as keys."""

@@ -1,0 +1,1 @@
+"""Files before they are read as tables: opening, decompression, encodings, and the detection of formats."""
