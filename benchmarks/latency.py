@@ -59,7 +59,7 @@ LABELS = {
     "in_place": "rules that are run alone",
     "naive_bayes": "the counters of votes",
     "board": "the softmax of all members",
-    "ensembles": "stacking and mixing",
+    "mixtures": "stacking and mixing",
     "program": "copying and counting",
     "trials": "calibration",
 }

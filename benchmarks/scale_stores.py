@@ -15,9 +15,9 @@ from linmax import Fusion
 from linmax.fusion.model_file import from_bytes, to_bytes
 from linmax.problems import majority
 from linmax.scale import KeyedModels
-from linmax.scale.keyed import store
-from linmax.scale.keyed.split import bucket_of
-from linmax.scale.keyed.store import write_manifest
+from linmax.scale.by_key import store
+from linmax.scale.by_key.split import bucket_of
+from linmax.scale.by_key.store import write_manifest
 
 LEARNER = "Averaged(Winnow(1.2))"
 EXPERTS, CLASSES = 10, 5

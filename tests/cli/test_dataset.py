@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from linmax.scale import KeyedModels
-from linmax.scale.keyed.store import write_models
+from linmax.scale.by_key.store import write_models
 from tests.helpers.datasets import rows, write, write_part
 from tests.helpers.files import refused, run, values
 

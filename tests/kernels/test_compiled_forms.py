@@ -47,8 +47,7 @@ from linmax.experts import (
 from linmax.experts import Kernel as KernelSource
 from linmax.kernels import forms, in_place, rule_group, trial
 from linmax.kernels import program as programs
-from linmax.kernels.ensembles import board, naive_bayes, regression, voting
-from linmax.kernels.ensembles import mixtures as ensembles
+from linmax.kernels.ensembles import board, mixtures, naive_bayes, regression, voting
 from linmax.runtime import program
 
 TRIALS, EXPERTS, CLASSES = 60, 11, 10  # more experts and classes than a vector has numbers
@@ -64,7 +63,7 @@ PARTS = {"LastWeights", "MeanWeights", "Sharing", "StatisticArrays"}  # parts of
 FORMS = set(forms.__all__) - PARTS
 KERNELS = {
     f"{module.__name__.rpartition('.')[2]}.{name}": kernel
-    for module in (trial, in_place, rule_group, voting, naive_bayes, regression, board, ensembles, programs)
+    for module in (trial, in_place, rule_group, voting, naive_bayes, regression, board, mixtures, programs)
     for name, kernel in vars(module).items()
     if isinstance(kernel, compilation.CompiledKernel)
 }
@@ -360,20 +359,20 @@ ENSEMBLES = {
     "nested": Mixture([Stacked([N, P]), Mixture([N, P])]),
 }
 STAGES = {
-    "mixture": {"board.fill_board", "ensembles.mix", "program.copy"},
-    "stack": {"board.fill_board", "ensembles.stack", "program.copy"},
+    "mixture": {"board.fill_board", "mixtures.mix", "program.copy"},
+    "stack": {"board.fill_board", "mixtures.stack", "program.copy"},
     "many": {  # so many that their rules run in threads
         "board.fill_board",
-        "ensembles.mix",
-        "ensembles.stack",
+        "mixtures.mix",
+        "mixtures.stack",
         "program.copy",
         "program.distribute",
     },
-    "tempered": {"ensembles.temper"},
-    "majority": {"ensembles.weigh"},
-    "of experts": {"ensembles.weigh", "board.fill_board", "ensembles.mix", "program.distribute"},
-    "recycled": {"board.fill_board", "ensembles.mix", "program.distribute", "trial.run"},
-    "nested": {"board.fill_board", "ensembles.mix", "ensembles.stack"},
+    "tempered": {"mixtures.temper"},
+    "majority": {"mixtures.weigh"},
+    "of experts": {"mixtures.weigh", "board.fill_board", "mixtures.mix", "program.distribute"},
+    "recycled": {"board.fill_board", "mixtures.mix", "program.distribute", "trial.run"},
+    "nested": {"board.fill_board", "mixtures.mix", "mixtures.stack"},
 }
 
 

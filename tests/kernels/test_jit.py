@@ -106,7 +106,7 @@ def test_a_second_process_loads_kernels_from_disk_and_an_edited_form_is_never_ru
     # an edit outside of the files that kernels are compiled from compiles nothing
     for path in (home / "linmax").rglob("*.py"):
         part = path.relative_to(home / "linmax")
-        if part.parts[0] not in ("kernels", "rules", *(f"{name}.py" for name in numba_internals.OWN_FILES)):
+        if part.parts[0] not in ("kernels", "rules", "_jit"):
             path.write_text("# a comment\n" + path.read_text())
     assert run(program) == f"[-1.0, 1.0] {loaded}"
     # a method in another file than the kernel's: numba's own stamp would not see this edit

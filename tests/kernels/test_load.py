@@ -102,13 +102,13 @@ def test_an_interrupted_registration_is_done_again(monkeypatch: pytest.MonkeyPat
 def test_an_interrupt_does_not_leave_numba_half_imported(tmp_path: Path) -> None:
     program = """
     import signal
-    from linmax import _jit, _numba
+    from linmax._jit import compilation, numba_internals
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_REAL, 0.03)  # numba takes longer
     try:
         numba_internals.load()
     except KeyboardInterrupt:
         print("interrupted")
-    print(_jit.CompiledKernel(lambda x: 2.0 * x)(3.0), numba_internals.State.compiles)
+    print(compilation.CompiledKernel(lambda x: 2.0 * x)(3.0), numba_internals.State.compiles)
     """
     assert printed(program, tmp_path) == ["interrupted", "6.0 True"]

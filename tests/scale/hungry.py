@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from linmax.scale.keyed import bucket
+from linmax.scale.by_key import bucket
 
 MARK = "LINMAX_TEST_HUNGRY"
 """The environment variable with the path of the file."""

@@ -17,8 +17,8 @@ import pytest
 from linmax import Fusion, NaiveBayes, Perceptron, Stacked, Winnow, parse, recommended
 from linmax.fusion.model_file import fingerprint
 from linmax.scale import KeyedModels, keyed, predict
+from linmax.scale.by_key import split as split_module
 from linmax.scale.engine import ThisProcess, WorkerError
-from linmax.scale.keyed import split as split_module
 from tests.helpers.committees import COMMITTEES
 from tests.helpers.datasets import EXPERTS, rows, write, write_part
 

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from linmax.scale import KeyedModels, predict
-from linmax.scale.keyed import run as keyed_run
-from linmax.scale.keyed.run import KeyedRun
+from linmax.scale.by_key import run as keyed_run
+from linmax.scale.by_key.run import KeyedRun
 from tests.helpers.datasets import rows, write, write_part
 from tests.scale.test_keyed import W, learn, plain_loop, states_of, table_of
 

@@ -118,7 +118,8 @@ def free_port() -> int:
 PROGRAM = """
 import json, sys
 from pathlib import Path
-from linmax.service import app, panels
+from linmax.service import app
+from linmax.service.fusions import panels
 from linmax.service.server import serve
 options = json.loads(sys.argv[3])
 panels.SNAPSHOT_EVERY = options.pop("snapshot_every", panels.SNAPSHOT_EVERY)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from linmax.evaluate.recorded_votes import recorded_votes
 from linmax.fusion import Fusion
 from linmax.fusion.consult.arguments import check_risk
-from linmax.fusion.consult.paths import consultation_paths, hard_votes, predict_codes
+from linmax.fusion.consult.paths import consultation_paths, critical_distances, hard_votes, predict_codes
 from linmax.fusion.consult.record import Consultations, Way
 from linmax.kernels.forms import Dense
 
@@ -254,7 +254,7 @@ def _thresholds(
     record, before = Consultations(), fusion.consultations
     later = max(0, before.first - (before.in_full - len(before.rows)))  # than the last alarm of drift
     rows = [row for row in before.rows[later:] if row is not None]
-    refreshed = fusion._critical_distances(prices, batch, rows) if rows else None
+    refreshed = critical_distances(fusion, prices, batch, rows) if rows else None
     for value in [] if refreshed is None else refreshed.tolist():
         record.record(value)
     full = np.flatnonzero(drawn)

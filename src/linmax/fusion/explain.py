@@ -70,14 +70,13 @@ def _contributions(
     item: AttributedItem, attribution: Attribution, classes: list[Any]
 ) -> dict[Any, dict[Any, float]]:
     """Return what each owner adds to each class, without zeros; the remainder is last."""
-    factors: dict[int, tuple[Part, float]] = {}
+    factors: dict[Part, float] = {}
     for part, factor in attribution.parts:  # a member of several ensembles occurs in several of them
-        before = factors.get(id(part), (part, 0.0))[1]
-        factors[id(part)] = part, before + factor
+        factors[part] = factors.get(part, 0.0) + factor
     total = np.zeros((len(item.owners), item.known))
-    for part, factor in factors.values():
+    for part, factor in factors.items():
         total[: len(part.values)] += factor * part.values
-    values, rows = total.tolist(), frozenset[int]().union(*(part.rows for part, _ in factors.values()))
+    values, rows = total.tolist(), frozenset[int]().union(*(part.rows for part in factors))
     contributions = {item.owners[row]: _named(classes, values[row]) for row in sorted(rows)}
     if attribution.remainder:
         remainder = attribution.scores - total.sum(axis=0)
@@ -154,7 +153,7 @@ class AttributedItem:
         self.owners: list[Any] = []
         self._rows: dict[Any, int] = {}
         self._expert_rows = np.full(len(names.experts), -1)
-        self._read: dict[int, tuple[Any, VoteArrays]] = {}  # the votes are kept, so that ids stay theirs
+        self._read: list[tuple[Any, VoteArrays]] = []
         self._votes: dict[Sources, ItemVotes] = {}
         self._attributions: dict[Predictor, Attribution] = {}
 
@@ -253,9 +252,11 @@ class AttributedItem:
 
     def first_votes(self, votes: Any) -> VoteArrays:
         """Return the experts, classes and values of votes, read once for all sources; see `first_votes`."""
-        if id(votes) not in self._read:
-            self._read[id(votes)] = votes, first_votes(votes)
-        return self._read[id(votes)][1]
+        for known, found in self._read:
+            if known is votes:
+                return found
+        self._read.append((votes, first_votes(votes)))
+        return self._read[-1][1]
 
     def votes_on(self, sources: Sources) -> ItemVotes:
         """Return what the sub-experts of some sources vote."""

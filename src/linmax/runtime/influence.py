@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,8 @@ Hypothesis = list[tuple[Source, np.ndarray]]
 MOST_CELLS = 1 << 24  # numbers of a table
 
 
-class Influences(NamedTuple):
+@dataclass(frozen=True, eq=False)  # influences equal themselves only, so that they are keys of dicts
+class Influences:
     """What answers of experts add to the scores of an item.
 
     Which hypothesis predicts may depend on who votes: a new expert changes the scale of Winnow's weights. The
@@ -117,7 +119,8 @@ class Leaf(NamedTuple):
 
 def scaled(found: Influences, factor: float) -> Influences:
     """Return what answers add if all scores are multiplied by a number."""
-    return found._replace(
+    return replace(
+        found,
         base=factor * found.base,
         diagonal=factor * found.diagonal,
         table=factor * found.table,

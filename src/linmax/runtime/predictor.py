@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -54,7 +55,8 @@ class Wanted(NamedTuple):
     probabilities: bool = False
 
 
-class Part(NamedTuple):
+@dataclass(frozen=True, eq=False)  # a part equals itself only, so that parts are keys of dicts
+class Part:
     """What each owner of sub-experts adds to the scores of one item through one hypothesis.
 
     Parameters

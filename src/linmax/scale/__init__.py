@@ -23,10 +23,10 @@ from typing import Any
 
 # no module has the name of what it exports: importing it would replace that
 _HOMES = {
-    "KeyedModels": "keyed.store",
+    "KeyedModels": "by_key.store",
     "follow": "follower",
     "follow_async": "follower",
-    "keyed": "keyed.fusions",
+    "keyed": "by_key.fusions",
     "mix": "shards",
     "open_engine": "engine",
     "predict": "prediction",

@@ -23,11 +23,11 @@ from linmax.panels.panel import read_panel
 from linmax.panels.roles.column_role import PanelOptions
 from linmax.panels.stored import reading_for
 from linmax.panels.streamed.table import EmptyTableError
+from linmax.scale.by_key.run import OnProgress, name_partition
+from linmax.scale.by_key.split import bucket_of, sort_rows
+from linmax.scale.by_key.store import MANIFEST, KeyedModels
 from linmax.scale.dataset import KEY, ROW, given_options, split_key
 from linmax.scale.engine import gather_all, open_engine
-from linmax.scale.keyed.run import OnProgress, name_partition
-from linmax.scale.keyed.split import bucket_of, sort_rows
-from linmax.scale.keyed.store import MANIFEST, KeyedModels
 from linmax.scale.partition import Partition, list_partitions
 from linmax.streams import Chunk, PredictionWriter
 from linmax.streams.files.archives import REMOTE

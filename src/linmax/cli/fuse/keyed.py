@@ -14,8 +14,8 @@ from rich.text import Text
 from linmax.cli.options.files import FilesOptions, FuseOptions, split_names
 from linmax.cli.options.tasks import EngineOptions, KeyedOptions
 from linmax.cli.output import print_json, print_table, shorten, stdout_console, task_progress
+from linmax.scale.by_key.fusions import KeyedResult, keyed
 from linmax.scale.dataset import split_key
-from linmax.scale.keyed.fusions import KeyedResult, keyed
 from linmax.validation import count_noun
 
 SHOWN_KEYS = 10

@@ -9,7 +9,7 @@ from linmax import parse, recommended
 from linmax.cli.fuse.keyed import print_largest_keys, sum_keys
 from linmax.cli.models.inspect import format_bytes, print_lines, short_name
 from linmax.cli.output import print_json, shorten, stdout_console
-from linmax.scale.keyed.store import FORMAT, VERSION, KeyedModels
+from linmax.scale.by_key.store import FORMAT, VERSION, KeyedModels
 from linmax.streams.schema import short_list
 
 MAX_ERRORS = 5

@@ -10,7 +10,7 @@ from linmax.cli.options.decisions import PredictOptions
 from linmax.cli.options.files import FilesOptions, split_names
 from linmax.cli.options.tasks import DatasetOptions, EngineOptions
 from linmax.cli.output import print_message, stderr_console, task_progress
-from linmax.scale.keyed.store import MANIFEST, KeyedModels
+from linmax.scale.by_key.store import MANIFEST, KeyedModels
 from linmax.scale.prediction import PredictionResult, predict
 
 

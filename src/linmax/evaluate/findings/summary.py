@@ -9,19 +9,13 @@ import numpy as np
 
 from linmax.bounds import Case, mistake_bound, tightest
 from linmax.bounds.certificate import comparator_kind, fit_comparator
+from linmax.evaluate import experts as measures
 from linmax.evaluate.audit.audit import Audit
 from linmax.evaluate.audit.baselines import compared_counts, find_baselines, last_half, plurality_mistakes
 from linmax.evaluate.audit.counts import MistakeCounts
 from linmax.evaluate.audit.sample import SampleRows
 from linmax.evaluate.consultation import replay_sample
-from linmax.evaluate.experts import (
-    Ablation,
-    Trust,
-    ablate_each,
-    agreement_table,
-    decode_labels,
-    trust_of_codes,
-)
+from linmax.evaluate.experts import Ablation, Trust
 from linmax.evaluate.findings.decisions import summarize_decisions
 from linmax.evaluate.findings.findings import (
     Agreement,
@@ -130,9 +124,9 @@ def summarize(
     trusts: list[Trust] = []
     ablations: list[Ablation] = []
     if rows is not None:
-        sampled, trusts = len(rows.row), trust_of_codes(fusion, rows.votes, rows.truth)
+        sampled, trusts = len(rows.row), measures.trust_of_codes(fusion, rows.votes, rows.truth)
         if ablation and not fusion.decisions.decides:
-            ablation_items, ablations = ablate_each(fusion, rows, on_progress=on_progress)
+            ablation_items, ablations = measures.ablate_each(fusion, rows, on_progress=on_progress)
     audit.counts.grow(len(fusion.experts))
     audit.class_counts.grow(len(fusion.experts), fusion.classes)
     experts = _experts(audit, fusion, trusts, ablations, prices or {})
@@ -333,7 +327,7 @@ def _confusion(audit: Audit, fusion: Fusion) -> Confusion:
 def _agreement(fusion: Fusion, rows: SampleRows | None) -> Agreement:
     if rows is None or rows.votes.shape[1] < 2:
         return Agreement([], [])
-    shown, table = agreement_table(rows.votes, MAX_AGREEMENT_EXPERTS)
+    shown, table = measures.agreement_table(rows.votes, MAX_AGREEMENT_EXPERTS)
     return Agreement([fusion.experts[i] for i in shown], table)
 
 
@@ -376,7 +370,9 @@ def _bound_of(fusion: Fusion, trials: int, rows: SampleRows | None) -> str:
             f"the bound is computed for up to {MAX_BOUND_ITEMS} items"
             " (linmax bounds --panel computes it for more)"
         )
-    found = instances(fusion, rows.chunk.votes, decode_labels(fusion, rows.truth), rows.chunk.attributes)
+    found = instances(
+        fusion, rows.chunk.votes, measures.decode_labels(fusion, rows.truth), rows.chunk.attributes
+    )
     try:
         u = fit_comparator(comparator_kind(fusion.learner.rule), found, 1.0)
         value = mistake_bound(fusion.learner, tightest(fusion.learner, u, found)).value

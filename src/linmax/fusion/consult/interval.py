@@ -22,15 +22,15 @@ class IntervalBound:
     def __init__(self, leaves: list[Leaf]) -> None:
         parts: list[Influences] = [leaf.influences for leaf in leaves]
         g = [leaf.g for leaf in leaves]
-        places: dict[int, int] = {id(part): j for j, part in enumerate(parts)}
+        places = {part: j for j, part in enumerate(parts)}
         shares = []
         for j, leaf in enumerate(leaves):
             for member, weight in leaf.members:
-                if id(member) not in places:
-                    places[id(member)] = len(parts)
+                if member not in places:
+                    places[member] = len(parts)
                     parts.append(member)
                     g.append(0.0)
-                shares.append((j, places[id(member)], abs(weight)))
+                shares.append((j, places[member], abs(weight)))
         self.g = np.array(g)
         self.share = np.zeros((len(parts), len(parts)))
         for j, m, weight in shares:

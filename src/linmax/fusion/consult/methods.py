@@ -20,12 +20,12 @@ from linmax.fusion.consult.arguments import (
     checked_range,
     price_array,
 )
-from linmax.fusion.consult.paths import consultation_paths
+from linmax.fusion.consult.paths import critical_distances
 from linmax.fusion.consult.record import NEVER, Consultations, Threshold, Way, check_exploration
 from linmax.fusion.consult.settlement import NO_RANGE, OUTSIDE, Settlement, Step, state_key
 from linmax.fusion.prediction import PredictionMethods
 from linmax.fusion.results import Consultation
-from linmax.kernels.settlement import ABSTAINS, NOT_ASKED
+from linmax.kernels.settlement import NOT_ASKED
 from linmax.validation import is_integer
 
 IN_FULL = "asked in full, to explore and to calibrate: the item was chosen before it was seen"
@@ -254,18 +254,8 @@ class ConsultMethods(PredictionMethods):
         whole = state.experts == tuple(self.names.experts.names)
         listed = None if prices is None or not whole else tuple(prices.tolist())
         way = Way(float(risk), float(confidence), int(batch), listed)
-        refresh = partial(self._critical_distances, prices, batch) if whole and state.known else None
+        refresh = partial(critical_distances, self, prices, batch) if whole and state.known else None
         return self.consultations.threshold(way, refresh)
-
-    def _critical_distances(
-        self, prices: np.ndarray | None, batch: int, rows: list[np.ndarray]
-    ) -> np.ndarray | None:
-        """Return the critical distances of recorded votes in the present state."""
-        votes = np.full((len(rows), len(self.names.experts)), NOT_ASKED, dtype=np.int64)
-        for target, row in zip(votes, rows, strict=True):
-            target[: len(row)] = row
-        paths = consultation_paths(self, np.maximum(votes, ABSTAINS), votes != NOT_ASKED, prices, batch)
-        return None if paths is None else paths.critical()
 
     def _look(
         self,

@@ -147,6 +147,20 @@ def consultation_paths(
         return paths._replace(settled=_end_of_batch(settled, batch, order))
 
 
+def critical_distances(
+    fusion: Any, prices: np.ndarray | None, batch: int, rows: list[np.ndarray]
+) -> np.ndarray | None:
+    """Return the critical distances of recorded votes in the present state of a session.
+
+    Each row has the code that each expert voted for. The result is None where there are no paths.
+    """
+    votes = np.full((len(rows), len(fusion.names.experts)), NOT_ASKED, dtype=np.int64)
+    for target, row in zip(votes, rows, strict=True):
+        target[: len(row)] = row
+    paths = consultation_paths(fusion, np.maximum(votes, ABSTAINS), votes != NOT_ASKED, prices, batch)
+    return None if paths is None else paths.critical()
+
+
 def _replay_parts(
     fusion: Any,
     state: Settlement,

@@ -249,18 +249,16 @@ def read_waiting(items: list[Item], fusion: Fusion) -> Waiting:
 
 def _read_chunks(items: list[Item], fusion: Fusion) -> Waiting | None:
     """Return items that are all in chunks with known names; None if there are others."""
-    places: dict[int, list[int]] = {}
-    chunks = [item.stored for item in items]
-    for place, chunk in enumerate(chunks):
-        places.setdefault(id(chunk), []).append(place)
+    places: dict[Chunk, list[int]] = {}
+    for place, item in enumerate(items):
+        if not isinstance(item.stored, Chunk):
+            return None
+        places.setdefault(item.stored, []).append(place)
     positions = np.array([item.position for item in items], np.int64)
     experts, classes = fusion.names.experts.codes, fusion.names.classes.codes
     votes = np.empty((len(items), len(experts)), np.int32)
     predictions = np.empty(len(items), np.int32)
-    for chosen in places.values():
-        chunk = chunks[chosen[0]]
-        if not isinstance(chunk, Chunk):
-            return None
+    for chunk, chosen in places.items():
         rows = chunk.rows(positions[chosen])
         codes, predicted = chunk.votes_for(experts, classes, rows), chunk.predictions_for(classes, rows)
         if codes is None or predicted is None:

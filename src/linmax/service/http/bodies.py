@@ -63,7 +63,7 @@ def check_fusion_name(name: str) -> None:
 
     >>> check_fusion_name("spam/ham")
     Traceback (most recent call last):
-    linmax.service.messages.errors.ServiceError: a fusion cannot be called 'spam/ham'; use ...,
+    linmax.service.messages.errors.ServiceError: a fusion cannot be called 'spam/ham'; use ...
     """
     fault = fusion_name_fault(name)
     if fault:

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 from linmax._files import write_atomic
 from linmax.fusion import Fusion, load
 from linmax.fusion.model_file import from_bytes
+from linmax.scale.by_key.split import bucket_of
 from linmax.scale.dataset import RowReader, describe_key, join_key, key_columns, split_key
-from linmax.scale.keyed.split import bucket_of
 
 Key = str | tuple[str, ...]
 """The value of the column of keys, or those of several columns."""

@@ -21,9 +21,9 @@ from linmax.fusion import Fusion
 from linmax.fusion.model_file import from_bytes, to_bytes
 from linmax.inputs.label_order import label_order
 from linmax.inputs.numbers import ItemError
+from linmax.scale.by_key.split import ROW_BITS, ROW_MASK, random_numbers, read_bucket, read_sample, sort_rows
+from linmax.scale.by_key.store import STORED, read_columns, write_models
 from linmax.scale.dataset import KEY, ROW, RowReader
-from linmax.scale.keyed.split import ROW_BITS, ROW_MASK, random_numbers, read_bucket, read_sample, sort_rows
-from linmax.scale.keyed.store import STORED, read_columns, write_models
 from linmax.streams import Chunk
 
 MAX_UNLABELLED = 1000

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from linmax._files import lock_file, unlock_file
 from linmax.fusion import Fusion
 from linmax.panels.roles.column_role import PanelOptions
+from linmax.scale.by_key.run import KeyedRun, OnProgress
+from linmax.scale.by_key.store import FORMAT, RESULT, VERSION, KeyedModels, read_manifest
 from linmax.scale.dataset import RowReader, given_options, key_columns
 from linmax.scale.engine import open_engine
-from linmax.scale.keyed.run import KeyedRun, OnProgress
-from linmax.scale.keyed.store import FORMAT, RESULT, VERSION, KeyedModels, read_manifest
 from linmax.scale.partition import Partition, list_partitions
 from linmax.spec import Learner, parse
 from linmax.streams import StreamError

@@ -13,11 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from linmax.scale.by_key.bucket import BucketJob, BucketResult, KeyedPlan, learn_bucket, learn_prior
+from linmax.scale.by_key.split import SplitJob, split_partition
+from linmax.scale.by_key.store import PRIOR, write_manifest, write_results
 from linmax.scale.dataset import describe_key, key_columns
 from linmax.scale.engine import Engine, WorkerError, gather_all
-from linmax.scale.keyed.bucket import BucketJob, BucketResult, KeyedPlan, learn_bucket, learn_prior
-from linmax.scale.keyed.split import SplitJob, split_partition
-from linmax.scale.keyed.store import PRIOR, write_manifest, write_results
 from linmax.scale.partition import Partition
 from linmax.streams import StreamError
 from linmax.streams.schema import short_list, short_repr
