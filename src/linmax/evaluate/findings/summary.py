@@ -370,9 +370,8 @@ def _bound_of(fusion: Fusion, trials: int, rows: SampleRows | None) -> str:
             f"the bound is computed for up to {MAX_BOUND_ITEMS} items"
             " (linmax bounds --panel computes it for more)"
         )
-    found = instances(
-        fusion, rows.chunk.votes, measures.decode_labels(fusion, rows.truth), rows.chunk.attributes
-    )
+    truth = measures.decode_labels(fusion, rows.truth)
+    found = instances(fusion, rows.chunk.votes, truth, rows.chunk.attributes)
     try:
         u = fit_comparator(comparator_kind(fusion.learner.rule), found, 1.0)
         value = mistake_bound(fusion.learner, tightest(fusion.learner, u, found)).value
