@@ -22,7 +22,7 @@ from rich.table import Table
 from linmax import Fusion
 from linmax.problems import majority
 from linmax.scale import follow
-from linmax.scale.messages import Item, Message, Position, read_message
+from linmax.scale.messages import ItemMessage, Message, Position, read_message
 from linmax.scale.targets import Context, Target
 from linmax.scale.targets.log import LogTarget
 from linmax.scale.targets.model import ModelTarget
@@ -42,7 +42,7 @@ class NoTarget(Target):
         """Nothing was saved."""
         return None
 
-    async def process(self, items: list[Item], position: Position) -> None:
+    async def process(self, items: list[ItemMessage], position: Position) -> None:
         """Do nothing."""
 
 

@@ -19,7 +19,7 @@ from linmax.kernels.forms.votes import class_slots
 from linmax.kernels.recycling import NoBuffer
 from linmax.kernels.structs import SILENT
 from linmax.kernels.update import score_classes
-from linmax.runtime.layout import Block
+from linmax.runtime.layout import WeightBlock
 from linmax.runtime.predictor import REMAINDER, Attribution, Part, Predictor
 from linmax.runtime.program import padded
 from linmax.runtime.rules.rule_run import RuleRun
@@ -270,7 +270,7 @@ class AttributedItem:
             self._votes[sources] = ItemVotes(weight, label, value, cell, len(self.owners), rows)
         return self._votes[sources]
 
-    def _of_source(self, block: Block, form: Any, memory: Any) -> tuple[np.ndarray, ...]:
+    def _of_source(self, block: WeightBlock, form: Any, memory: Any) -> tuple[np.ndarray, ...]:
         """Return the weight, class, value and row of each vote on one source."""
         votes = block.part.sub_votes(form, self.known, self.first_votes, self.names)
         if votes is None:
@@ -283,7 +283,7 @@ class AttributedItem:
             rows = np.full(len(votes.weight), self.row_of(votes.owner))
         return votes.weight + block.at, votes.label, votes.value, rows
 
-    def _listed(self, block: Block, form: Any, memory: Any) -> tuple[np.ndarray, ...]:
+    def _listed(self, block: WeightBlock, form: Any, memory: Any) -> tuple[np.ndarray, ...]:
         """Find the votes on a source with the functions of its form, and their owners by key."""
         size = math.prod(block.shape)
         index, value = np.zeros(size + 1, dtype=np.int64), np.zeros(size + 1)

@@ -14,7 +14,7 @@ from linmax.experts.base import Capacity, Source
 Columns = dict[str, np.ndarray]
 
 
-class Block(NamedTuple):
+class WeightBlock(NamedTuple):
     """The part of every column that belongs to one source.
 
     Parameters
@@ -52,7 +52,7 @@ class WeightLayout:
 
     Attributes
     ----------
-    blocks : list of Block
+    blocks : list of WeightBlock
     size : int
         The number of weights.
     voters : int
@@ -61,11 +61,11 @@ class WeightLayout:
 
     def __init__(self, parts: tuple[Source, ...], sizes: Capacity) -> None:
         self.sizes = sizes
-        self.blocks: list[Block] = []
+        self.blocks: list[WeightBlock] = []
         self.size = self.voters = 0
         for part in parts:
             shape = part.shape(sizes)
-            self.blocks.append(Block(part, self.size, shape))
+            self.blocks.append(WeightBlock(part, self.size, shape))
             self.size += math.prod(shape)
             if part.starts_equal:
                 self.voters = self.size

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from linmax.fusion import Fusion
-from linmax.scale.messages import Item, Message, Position, Rejections, Report, read_message
-from linmax.scale.sources import Source, open_source
+from linmax.scale.messages import ItemMessage, Message, Position, Rejections, Report, read_message
+from linmax.scale.sources import MessageSource, open_source
 from linmax.scale.targets import Context, StoppedError, Target, pauses
 from linmax.scale.targets.model import ModelTarget
 from linmax.validation import check_integer
@@ -138,7 +138,7 @@ class Follower:
 
     def __init__(
         self,
-        source: Source,
+        source: MessageSource,
         target: Target,
         batch: int,
         save_every: int,
@@ -219,7 +219,7 @@ class Follower:
 
     async def _process(self, messages: list[Message]) -> None:
         """Process a batch."""
-        items: list[Item] = []
+        items: list[ItemMessage] = []
         position = dict(self.position)
         for message in messages:
             position[message.partition] = message.after

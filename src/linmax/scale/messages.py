@@ -57,7 +57,7 @@ class Body(Struct, forbid_unknown_fields=True):
     replaces: Label | UnsetType = UNSET
 
 
-class Item(NamedTuple):
+class ItemMessage(NamedTuple):
     """A message that was read.
 
     Attributes
@@ -220,7 +220,7 @@ class ParkedLabels:
     def __init__(self, window: int) -> None:
         self.window = window
         self.seen = 0
-        self._labels: OrderedDict[str, tuple[int, Item]] = OrderedDict()
+        self._labels: OrderedDict[str, tuple[int, ItemMessage]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._labels)
@@ -228,15 +228,15 @@ class ParkedLabels:
     def __contains__(self, id_: str) -> bool:
         return id_ in self._labels
 
-    def add(self, item: Item) -> None:
+    def add(self, item: ItemMessage) -> None:
         """Keep a label that came now."""
         self._labels[item.id] = self.seen, item
 
-    def get(self, id_: str) -> Item:
+    def get(self, id_: str) -> ItemMessage:
         """Return the label that waits for an item."""
         return self._labels[id_][1]
 
-    def pop(self, id_: str) -> Item | None:
+    def pop(self, id_: str) -> ItemMessage | None:
         """Return the label that waits for an item, which does not wait any more; None if there is none."""
         found = self._labels.pop(id_, None)
         return None if found is None else found[1]
@@ -275,10 +275,10 @@ class ParkedLabels:
             body = Body(id=id_, label=label, replaces=replaces[0] if replaces else UNSET)
             content = json.dumps({"id": id_, "label": label}).encode()
             message = Message(partition, offset, None, None, content)
-            self._labels[id_] = since, Item(LABEL, id_, body, message)
+            self._labels[id_] = since, ItemMessage(LABEL, id_, body, message)
 
 
-def read_message(message: Message, group: str = GROUP) -> Item:
+def read_message(message: Message, group: str = GROUP) -> ItemMessage:
     """Return what a message says; a ValueError says why it cannot be used.
 
     An item with votes and a label needs no id: its place in the log is one, with the group unless it is the
@@ -324,4 +324,4 @@ def read_message(message: Message, group: str = GROUP) -> Item:
     id_ = body.id
     if id_ is UNSET:
         id_ = f"{message.partition} {message.offset}" + f" {group}" * (group != GROUP)
-    return Item(kind, id_, body, message)
+    return ItemMessage(kind, id_, body, message)

@@ -158,7 +158,7 @@ class VotingPredictor(Predictor):
         labelled = sequence.labels >= 0
         places = np.flatnonzero(labelled)
         learned = np.concatenate(([0], np.cumsum(labelled)))[sequence.buffered :]
-        replay = Replay(chunk)
+        replay = HypothesisReplay(chunk)
         changes = np.flatnonzero(np.diff(record.leader)) + 1
         for begin, end in zip((0, *changes.tolist()), (*changes.tolist(), chunk.length + 1), strict=True):
             number = int(record.leader[begin])
@@ -324,7 +324,7 @@ class VotingPredictor(Predictor):
         require(numbers[SAVED] <= slots, "it has saved more hypotheses than there are slots")
 
 
-class Replay:
+class HypothesisReplay:
     """Runs the rules of the leaders once more, from their state before a chunk.
 
     Parameters

@@ -48,7 +48,7 @@ def follow(source: str, options: FollowOptions) -> None:
         check_output(options.rejected)
         if options.model is not None and options.rejected.resolve() == options.model.resolve():
             raise ValueError(f"--rejected and --model both name {options.model}; name two files")
-    with stopped_by_signals() as stop, Line() as line:
+    with stopped_by_signals() as stop, StatusLine() as line:
         report = run(
             source, target, from_start=options.from_start, until_idle=options.until_idle,
             batch=options.batch, save_every=options.save_every, save_seconds=options.save_seconds,
@@ -118,7 +118,7 @@ def stopped_by_signals() -> Iterator[threading.Event]:
             signal.signal(one, handler)
 
 
-class Line:
+class StatusLine:
     """The counts so far: a line that changes on a terminal, and a line per minute elsewhere."""
 
     def __init__(self) -> None:
@@ -126,7 +126,7 @@ class Line:
         self._status: Any = console.status("connecting") if console.is_terminal else None
         self._next = time.monotonic() + LINE_EVERY
 
-    def __enter__(self) -> Line:
+    def __enter__(self) -> StatusLine:
         if self._status is not None:
             self._status.start()
         return self

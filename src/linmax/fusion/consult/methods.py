@@ -22,7 +22,7 @@ from linmax.fusion.consult.arguments import (
 )
 from linmax.fusion.consult.paths import critical_distances
 from linmax.fusion.consult.record import NEVER, Consultations, Threshold, Way, check_exploration
-from linmax.fusion.consult.settlement import NO_RANGE, OUTSIDE, Settlement, Step, state_key
+from linmax.fusion.consult.settlement import NO_RANGE, OUTSIDE, ConsultStep, Settlement, state_key
 from linmax.fusion.prediction import PredictionMethods
 from linmax.fusion.results import Consultation
 from linmax.kernels.settlement import NOT_ASKED
@@ -264,7 +264,7 @@ class ConsultMethods(PredictionMethods):
         prices: np.ndarray | None,
         base: np.ndarray | None,
         score_range: tuple[float, float] | None,
-    ) -> Step:
+    ) -> ConsultStep:
         step = state.check(votes, prices, base, score_range)
         if step.limit in (NO_RANGE, OUTSIDE):
             self.consultations.scored = True
@@ -272,7 +272,7 @@ class ConsultMethods(PredictionMethods):
             return step._replace(settled=False, limit=NO_RANGE)
         return step
 
-    def _check_leader(self, state: Settlement, step: Step, votes: Any, attributes: Any) -> Step:
+    def _check_leader(self, state: Settlement, step: ConsultStep, votes: Any, attributes: Any) -> ConsultStep:
         """Return the step with the class that is predicted now, which need not lead in an approximation."""
         if state.exact or not state.known:
             return step
@@ -317,7 +317,7 @@ class _Run:
             if not self.in_full:
                 self.threshold = fusion._threshold(risk, confidence, self.state, self.prices, batch)
         self.votes: dict[Any, Any] = {}
-        self.path: list[Step] = []
+        self.path: list[ConsultStep] = []
         self.same_state = True
         self.base: np.ndarray | None = None
         self.result: Consultation
@@ -342,7 +342,7 @@ class _Run:
             order = np.argsort(-step.gains, kind="stable")[: self.batch]
             return [state.experts[i] for i in order if step.gains[i] >= 0.0]
 
-    def _finish(self, step: Step) -> None:
+    def _finish(self, step: ConsultStep) -> None:
         fusion = self.fusion
         # a tie of new classes goes to the one named first, which must not depend on the order of asking
         votes = {name: self.votes[name] for name in self.experts if name in self.votes}
@@ -372,7 +372,7 @@ class _Run:
             return None
         return row
 
-    def _reason(self, step: Step) -> str:
+    def _reason(self, step: ConsultStep) -> str:
         left = len(self.experts) - len(self.votes)
         if self.in_full:
             return IN_FULL
@@ -388,13 +388,13 @@ class _Run:
         return f"stopped: {who} not asked would rarely change the prediction (risk={self.risk:g})"
 
 
-def critical_distance(path: list[Step]) -> float:
+def critical_distance(path: list[ConsultStep]) -> float:
     """Return the largest distance at which the leader was not the final one; NEVER if it always was."""
     final = path[-1].leader
     return max([NEVER, *(step.distance for step in path if step.leader != final)])
 
 
-def _stops(step: Step, threshold: Threshold) -> bool:
+def _stops(step: ConsultStep, threshold: Threshold) -> bool:
     if step.settled:
         return True
     return threshold.distance is not None and not step.limit and step.distance > threshold.distance

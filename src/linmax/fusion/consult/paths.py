@@ -24,7 +24,7 @@ class Paths(NamedTuple):
     order : ndarray of shape (items, experts)
         The experts in the order in which they are asked; NOT_ASKED for those that are not available.
     distance : ndarray of shape (items, experts + 1)
-        The distance of the leader (see `Step`); infinite if the bound holds, -1 inside of a batch.
+        The distance of the leader (see `ConsultStep`); infinite if the bound holds, -1 inside of a batch.
     leader : ndarray of shape (items, experts + 1)
         The class that is predicted from the answers so far.
     settled : ndarray of shape (items,)

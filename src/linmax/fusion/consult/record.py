@@ -65,7 +65,7 @@ class Threshold(NamedTuple):
     note: str
 
 
-class Calibration(NamedTuple):
+class StopCalibration(NamedTuple):
     """The calibration of a risk for one way of asking.
 
     Parameters
@@ -84,7 +84,7 @@ class Calibration(NamedTuple):
 class Consultations:
     """What a session has learned from consultations, beside its weights.
 
-    For an item that was asked in full, the critical distance is the largest distance (see `Step`) at which
+    For an item that was asked in full, the critical distance is the largest distance (see `ConsultStep`) at which
     the leader was not the final prediction: stopping above it would not have changed the prediction.
 
     Attributes
@@ -118,7 +118,7 @@ class Consultations:
         self.rows: list[np.ndarray | None] = []
         self.exploration = EXPLORATION
         self.scored = False
-        self.calibrations: dict[Way, Calibration] = {}
+        self.calibrations: dict[Way, StopCalibration] = {}
 
     def draw(self, seed: int) -> bool:
         """Return whether the next item is asked in full, and count it; the same seed draws the same items."""
@@ -170,7 +170,7 @@ class Consultations:
             since = " since the last alarm of drift" if self.first else ""
             note = f"{asked} of the {needed} items that risk={risk:g} needs were asked in full{since}"
             return Threshold(None, note)
-        found = self.calibrations.get(way, Calibration(self.first, 0, None))
+        found = self.calibrations.get(way, StopCalibration(self.first, 0, None))
         # the first need not wait for a block
         end = max(self.in_full - self.in_full % BLOCK, self.first + needed)
         if found.end != end:
@@ -192,7 +192,7 @@ class Consultations:
             return Threshold(None, note)
         return Threshold(found.distance, "")
 
-    def _calibrate(self, way: Way, start: int, end: int, refresh: Refresh | None) -> Calibration:
+    def _calibrate(self, way: Way, start: int, end: int, refresh: Refresh | None) -> StopCalibration:
         first = self.in_full - len(self.critical)
         start = max(start, first)
         critical, rows = (
@@ -206,7 +206,7 @@ class Consultations:
                 critical[at] = found
         allowed = changes_allowed(len(critical), way.risk, way.confidence)
         distance = None if allowed < 0 else min(float(np.sort(critical)[::-1][allowed]), LARGEST)
-        return Calibration(start, end, distance)
+        return StopCalibration(start, end, distance)
 
     # --- as a part of a model file
 
@@ -285,7 +285,7 @@ class Consultations:
                 int(batch),
                 None if prices is None else tuple(map(float, prices)),
             )
-            self.calibrations[way] = Calibration(start, end, distance)
+            self.calibrations[way] = StopCalibration(start, end, distance)
 
 
 def items_needed(risk: float, confidence: float) -> int:

@@ -42,7 +42,7 @@ NO_RANGE = "scores without a range have no bound; pass score_range="
 OUTSIDE = "a score is outside of score_range, so that there is no bound; pass the range of all scores"
 
 
-class Step(NamedTuple):
+class ConsultStep(NamedTuple):
     """What is known after some answers.
 
     Parameters
@@ -197,7 +197,7 @@ class Settlement:
         prices: np.ndarray | None = None,
         base: np.ndarray | None = None,
         score_range: tuple[float, float] | None = None,
-    ) -> Step:
+    ) -> ConsultStep:
         """Return what is known after some answers.
 
         Parameters
@@ -226,11 +226,11 @@ class Settlement:
             self.found.base if base is None else base, self.place, self.classes, prices, score_range
         )
 
-    def _ask_all(self, votes: Mapping[Any, Any]) -> Step:
+    def _ask_all(self, votes: Mapping[Any, Any]) -> ConsultStep:
         """Ask in the given order."""
         gains = np.array([-1.0 if name in votes else 0.0 for name in self.experts])
         left = np.flatnonzero(gains == 0.0)
-        return Step(-1, len(left) == 0, 0.0, int(left[0]) if len(left) else -1, gains, self.limit)
+        return ConsultStep(-1, len(left) == 0, 0.0, int(left[0]) if len(left) else -1, gains, self.limit)
 
     def _settle(
         self,
@@ -239,7 +239,7 @@ class Settlement:
         known: int,
         prices: np.ndarray | None,
         score_range: tuple[float, float] | None,
-    ) -> Step:
+    ) -> ConsultStep:
         found = self.found
         low, high = (0.0, 0.0) if score_range is None else score_range
         rounding = self.rounding(len(place))
@@ -255,7 +255,7 @@ class Settlement:
         if not self.exact and result[NEXT] >= 0:
             bound = self.interval if leader >= 0 and known == self.classes else None
             settled = bound is not None and bound.settled(self.answers, leader)
-        return Step(leader, settled, float(result[DISTANCE]), int(result[NEXT]), gains, "")
+        return ConsultStep(leader, settled, float(result[DISTANCE]), int(result[NEXT]), gains, "")
 
     def _check_any(
         self,
@@ -263,7 +263,7 @@ class Settlement:
         prices: np.ndarray | None,
         base: np.ndarray | None,
         score_range: tuple[float, float] | None,
-    ) -> Step:
+    ) -> ConsultStep:
         """Do the same for votes for new classes and for scores, after checking them."""
         found, new = self.found, dict[Any, int]()
         read(

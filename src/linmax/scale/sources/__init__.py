@@ -87,7 +87,7 @@ def _listed(names: set[str]) -> str:
     return ", ".join(sorted(names))
 
 
-class Source:
+class MessageSource:
     """A message log; errors of its connection are ConnectionErrors of one sentence.
 
     Parameters
@@ -187,7 +187,7 @@ class Source:
         )
 
 
-def open_source(url: str) -> Source:
+def open_source(url: str) -> MessageSource:
     """Return the log with an address; nothing is connected yet.
 
     Parameters
@@ -203,5 +203,5 @@ def open_source(url: str) -> Source:
     """
     address = Address(url)
     module = importlib.import_module(f"linmax.scale.sources.{MODULES[address.scheme]}")
-    source: Source = module.make_source(address)
+    source: MessageSource = module.make_source(address)
     return source

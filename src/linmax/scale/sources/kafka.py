@@ -7,7 +7,7 @@ import logging
 from typing import Any
 
 from linmax.scale.messages import Message, Position
-from linmax.scale.sources import Address, Source
+from linmax.scale.sources import Address, MessageSource
 from linmax.validation import require_extra
 
 PROTOCOLS = {(False, False): "PLAINTEXT", (False, True): "SASL_PLAINTEXT"}
@@ -18,7 +18,7 @@ UNPRINTED = logging.NullHandler()
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 
-def make_source(address: Address) -> Source:
+def make_source(address: Address) -> MessageSource:
     """Return the topics that an address names."""
     require_extra("aiokafka", "kafka", "following Kafka")
     logging.getLogger("aiokafka").addHandler(UNPRINTED)
@@ -32,7 +32,7 @@ def make_source(address: Address) -> Source:
     return KafkaSource(address, address.names(address.path, "topic"), TLS[tls], mechanism)
 
 
-class KafkaSource(Source):
+class KafkaSource(MessageSource):
     """Topics of Kafka; the next offset of each partition is the position.
 
     All partitions are read by one consumer, without rebalancing; the group saves the offsets. Kafka keeps the
@@ -41,7 +41,7 @@ class KafkaSource(Source):
     Parameters
     ----------
     address, names
-        As for `Source`.
+        As for `MessageSource`.
     tls
         Whether the connection is encrypted.
     mechanism

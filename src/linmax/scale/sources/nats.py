@@ -7,14 +7,14 @@ import re
 from typing import Any
 
 from linmax.scale.messages import Message, Position
-from linmax.scale.sources import Address, Source
+from linmax.scale.sources import Address, MessageSource
 from linmax.validation import require_extra
 
 BUCKET = "linmax_follow"
 FORGOTTEN_AFTER = 60.0  # seconds without a request after which the server removes the consumer
 
 
-def make_source(address: Address) -> Source:
+def make_source(address: Address) -> MessageSource:
     """Return the stream that an address names."""
     require_extra("nats", "nats", "following NATS JetStream")
     subject = address.option("subject")
@@ -39,7 +39,7 @@ def _key(name: str) -> str:
     )
 
 
-class NatsSource(Source):
+class NatsSource(MessageSource):
     """A stream of JetStream; the sequence number of the last message is the position.
 
     Messages are pulled by a consumer without acknowledgements that the server forgets, and a message that is
@@ -49,7 +49,7 @@ class NatsSource(Source):
     Parameters
     ----------
     address, names
-        As for `Source`.
+        As for `MessageSource`.
     subject
         The subjects to read, with wildcards; empty for all.
     """

@@ -6,20 +6,20 @@ import contextlib
 from typing import Any
 
 from linmax.scale.messages import Message, Position
-from linmax.scale.sources import Address, Source
+from linmax.scale.sources import Address, MessageSource
 from linmax.validation import require_extra
 
 OLDEST = "0-0"
 
 
-def make_source(address: Address) -> Source:
+def make_source(address: Address) -> MessageSource:
     """Return the streams that an address names."""
     require_extra("redis", "redis", "following Redis Streams")
     field = address.option("field", "message")
     return RedisSource(address, address.names(address.option("stream"), "stream"), field)
 
 
-class RedisSource(Source):
+class RedisSource(MessageSource):
     """Streams of Redis; an entry has the JSON of the message in one of its fields.
 
     The last id that was read is the position. A consumer group of Redis saves it, and is used for nothing
@@ -28,7 +28,7 @@ class RedisSource(Source):
     Parameters
     ----------
     address, names
-        As for `Source`.
+        As for `MessageSource`.
     field
         The field with the message.
     """

@@ -9,7 +9,7 @@ from linmax.scale.messages import (
     LABEL,
     LEARN,
     PREDICT,
-    Item,
+    ItemMessage,
     ParkedLabels,
     Position,
     Rejections,
@@ -113,7 +113,7 @@ class Target:
         """Start; return the position that was saved, None if there is none."""
         raise NotImplementedError
 
-    async def process(self, items: list[Item], position: Position) -> None:
+    async def process(self, items: list[ItemMessage], position: Position) -> None:
         """Process items; the position is that after them."""
         raise NotImplementedError
 
@@ -123,14 +123,14 @@ class Target:
     async def close(self) -> None:
         """Release what was opened."""
 
-    def count(self, report: Report, items: list[Item]) -> None:
+    def count(self, report: Report, items: list[ItemMessage]) -> None:
         """Count items that were processed."""
         report.items += sum(item.kind != LABEL for item in items)
         report.labels += sum(item.kind != PREDICT for item in items)
 
     def arrange(
-        self, items: list[Item], has: Callable[[str], bool], rejections: Rejections
-    ) -> list[list[Item]]:
+        self, items: list[ItemMessage], has: Callable[[str], bool], rejections: Rejections
+    ) -> list[list[ItemMessage]]:
         """Return runs of items of one kind; the order of learning does not depend on the size of batches.
 
         Votes that wait for a label come first, since they change no weights. Labels and complete items are
@@ -147,8 +147,8 @@ class Target:
         rejections
             What cannot be used.
         """
-        first: list[Item] = []
-        order: list[Item] = []
+        first: list[ItemMessage] = []
+        order: list[ItemMessage] = []
         known: set[str] = set()
         learned: set[str] = set()
         for item in items:
@@ -168,14 +168,14 @@ class Target:
                 order.append(item)
             else:
                 self.park(item, rejections)
-        runs: list[list[Item]] = [first] if first else []
+        runs: list[list[ItemMessage]] = [first] if first else []
         for item in order:
             if not runs or runs[-1][0].kind != item.kind or runs[-1] is first:
                 runs.append([])
             runs[-1].append(item)
         return runs
 
-    def park(self, item: Item, rejections: Rejections) -> None:
+    def park(self, item: ItemMessage, rejections: Rejections) -> None:
         """Keep a label until the votes of its item come."""
         if item.id not in self.parked:
             self.parked.add(item)
@@ -224,7 +224,7 @@ def pauses() -> Iterator[float]:
         seconds = min(2 * seconds, LONGEST_PAUSE)
 
 
-def message_of(item: Item) -> dict[str, Any]:
+def message_of(item: ItemMessage) -> dict[str, Any]:
     """Return an item as the body of a request to the service."""
     from msgspec import UNSET
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from linmax.scale.messages import LABEL, LEARN, PREDICT, Item, Position
+from linmax.scale.messages import LABEL, LEARN, PREDICT, ItemMessage, Position
 from linmax.scale.targets import AGAIN, WINDOW, Context, Target, check_learner, pauses
 from linmax.service.app import Service
 from linmax.service.event_log.database import Statement
@@ -78,7 +78,7 @@ class LogTarget(Target):
         self.saved = dict(state["position"])
         return dict(self.saved)
 
-    async def process(self, items: list[Item], position: Position) -> None:
+    async def process(self, items: list[ItemMessage], position: Position) -> None:
         """Write the events of the items, and the position after them, in one transaction."""
         panel = await self._panel()
         limit = panel.settings.limits.item_bytes
@@ -103,7 +103,7 @@ class LogTarget(Target):
         self.context.report.waiting = len(self.parked)
         self.saved = dict(position)
 
-    async def _submit(self, runs: list[list[Item]], position: Position) -> list[Any]:
+    async def _submit(self, runs: list[list[ItemMessage]], position: Position) -> list[Any]:
         """Process runs and write the position."""
         groups: list[Rows] = [JsonRows([_request(item) for item in run]) for run in runs]
         panel = await self._panel()
@@ -114,7 +114,7 @@ class LogTarget(Target):
         except PanelClosedError:
             raise ServiceError(503, "busy", f"{self.name} was closed meanwhile; try again", 1) from None
 
-    def _count_answer(self, item: Item, answer: Any) -> None:
+    def _count_answer(self, item: ItemMessage, answer: Any) -> None:
         report = self.context.report
         if isinstance(answer, ServiceError):
             if answer.code in PROCESSED:
@@ -125,7 +125,7 @@ class LogTarget(Target):
             report.learned += 1
             report.mistakes += not answer.right
 
-    def _fits(self, item: Item, limit: int) -> bool:
+    def _fits(self, item: ItemMessage, limit: int) -> bool:
         if item.message.value is not None and len(item.message.value) > limit:
             self.context.rejections.add(item.message, f"an item of {self.name} may have {limit} bytes")
             return False
@@ -158,7 +158,7 @@ class LogTarget(Target):
         await self._stack.aclose()
 
 
-def _request(item: Item) -> PredictRequest | LabelRequest | LearnRequest:
+def _request(item: ItemMessage) -> PredictRequest | LabelRequest | LearnRequest:
     """Return an item as a request to the service."""
     body = item.body
     if item.kind == PREDICT:

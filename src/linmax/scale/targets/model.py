@@ -13,7 +13,7 @@ from msgspec import UNSET
 
 from linmax.fusion import Fusion, load
 from linmax.fusion.model_file import fingerprint
-from linmax.scale.messages import LABEL, LEARN, PREDICT, Item, Position
+from linmax.scale.messages import LABEL, LEARN, PREDICT, ItemMessage, Position
 from linmax.scale.targets import WINDOW, Context, Target, other_label, other_votes, same_label
 from linmax.service.messages.class_keys import typed_votes
 
@@ -22,13 +22,13 @@ FEW = 16  # items that are learned one by one: encoding them together takes long
 Votes = tuple[dict[str, Any] | None, dict[str, Any] | None]  # votes and attributes
 
 
-class Trial(NamedTuple):
+class WaitingTrial(NamedTuple):
     """An item with its label, and the message that the label came with."""
 
     votes: dict[str, Any] | None
     attributes: dict[str, Any] | None
     label: Any
-    item: Item
+    item: ItemMessage
 
     @property
     def form(self) -> tuple[bool, bool]:
@@ -103,11 +103,11 @@ class ModelTarget(Target):
                 " write it, and start again"
             )
 
-    async def process(self, items: list[Item], position: Position) -> None:
+    async def process(self, items: list[ItemMessage], position: Position) -> None:
         """Learn the items; nothing is awaited, so that a cancelled task leaves no half of a batch."""
         self._complete = False
         report = self.context.report
-        trials: dict[str, Trial] = {}
+        trials: dict[str, WaitingTrial] = {}
         for item in items:
             self.parked.count(self.context.rejections)
             if item.id in trials:  # what becomes of it depends on whether that one can be learned
@@ -121,7 +121,7 @@ class ModelTarget(Target):
         self.positions[self.context.key] = dict(position)
         self._complete = True
 
-    def _trial(self, item: Item) -> Trial | None:
+    def _trial(self, item: ItemMessage) -> WaitingTrial | None:
         """Return what can be learned now that a message came; what waits, and what is known, is updated."""
         id_, body = item.id, item.body
         given = body.votes, body.attributes
@@ -156,13 +156,13 @@ class ModelTarget(Target):
             self.votes.popitem(last=False)
             self.context.report.expired += 1
 
-    def _complete_item(self, item: Item, given: Votes, label: Any) -> Trial:
+    def _complete_item(self, item: ItemMessage, given: Votes, label: Any) -> WaitingTrial:
         self.labelled[item.id] = label, _key(given)
         if len(self.labelled) > self.parked.window:
             self.labelled.popitem(last=False)
-        return Trial(*given, label, item)
+        return WaitingTrial(*given, label, item)
 
-    def _check_repeated(self, item: Item) -> None:
+    def _check_repeated(self, item: ItemMessage) -> None:
         label, key = self.labelled[item.id]
         if item.kind != PREDICT and not same_label(label, item.body.label):
             self._reject(item, other_label(item.id, label))
@@ -171,16 +171,16 @@ class ModelTarget(Target):
         else:
             self.context.report.repeated += 1
 
-    def _reject(self, item: Item, reason: str) -> None:
+    def _reject(self, item: ItemMessage, reason: str) -> None:
         self.context.rejections.add(item.message, reason)
 
-    def _learn_all(self, trials: dict[str, Trial]) -> None:
+    def _learn_all(self, trials: dict[str, WaitingTrial]) -> None:
         """Learn items in their order, and remove them."""
         for _, group in groupby(trials.values(), lambda trial: trial.form):
             self._learn(list(group))
         trials.clear()
 
-    def _learn(self, trials: list[Trial]) -> None:
+    def _learn(self, trials: list[WaitingTrial]) -> None:
         """Learn items of one form; if one of them cannot be learned, the others are."""
         if len(trials) < FEW or not self.fusion.classes:
             for trial in trials[:FEW]:
@@ -205,7 +205,7 @@ class ModelTarget(Target):
         report.learned += run.trials
         report.mistakes += run.trials - run.right
 
-    def _learn_one(self, trial: Trial) -> None:
+    def _learn_one(self, trial: WaitingTrial) -> None:
         votes = typed_votes(self.fusion, trial.votes, trial.label)
         try:
             prediction = self.fusion.learn_one(votes, trial.label, attributes=trial.attributes)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from linmax.client import AsyncClient, ClientError
-from linmax.scale.messages import LABEL, LEARN, PREDICT, Item, Position
+from linmax.scale.messages import LABEL, LEARN, PREDICT, ItemMessage, Position
 from linmax.scale.targets import AGAIN, WINDOW, Context, Target, check_learner, message_of, pauses
 
 MOST_BYTES = 4 << 20  # of one request
@@ -61,7 +61,7 @@ class ServerTarget(Target):
         check_learner(self.name, self.learner, found["learner"])
         return None
 
-    async def process(self, items: list[Item], position: Position) -> None:
+    async def process(self, items: list[ItemMessage], position: Position) -> None:
         """Send the items, and wait until the server has answered all of them."""
         predicted = {item.id for item in items if item.kind == PREDICT}
         stored = await self._find_stored(items, predicted)
@@ -75,10 +75,10 @@ class ServerTarget(Target):
         self.context.report.waiting = len(self.parked)
         self.saved = position | self.parked.first_positions()
 
-    async def _find_stored(self, items: list[Item], predicted: set[str]) -> set[str]:
+    async def _find_stored(self, items: list[ItemMessage], predicted: set[str]) -> set[str]:
         """Return which items the server has, of those whose label comes before their votes in a batch."""
         seen: set[str] = set()
-        early: dict[str, Item] = {}
+        early: dict[str, ItemMessage] = {}
         for item in items:
             if item.kind == PREDICT:
                 seen.add(item.id)
@@ -93,11 +93,11 @@ class ServerTarget(Target):
         answers = zip(early, await self._post(asked, bodies), strict=True)
         return {id_ for id_, answer in answers if answer.get("error", {}).get("code") != "unknown_item"}
 
-    async def _send(self, items: list[Item]) -> list[Any]:
+    async def _send(self, items: list[ItemMessage]) -> list[Any]:
         """Return the answers to items of one kind."""
         return await self._post(items, [message_of(item) for item in items])
 
-    async def _post(self, items: list[Item], bodies: list[Any]) -> list[Any]:
+    async def _post(self, items: list[ItemMessage], bodies: list[Any]) -> list[Any]:
         """Return the answers to requests of one kind; they are repeated until there are some."""
         send = {
             PREDICT: self.client.predict_many,
@@ -129,7 +129,7 @@ class ServerTarget(Target):
         fix = {0: "; check --server and whether it runs", 401: "; check LINMAX_TOKEN"}.get(error.status, "")
         return ValueError(f"the server at {self.shown} cannot be used: {error.message}{fix}")
 
-    def _count_answer(self, item: Item, answer: dict[str, Any]) -> None:
+    def _count_answer(self, item: ItemMessage, answer: dict[str, Any]) -> None:
         report = self.context.report
         if "error" in answer:
             code, reason = answer["error"]["code"], answer["error"]["message"]
@@ -162,9 +162,9 @@ def _reason_to_repeat(answers: list[Any]) -> str | None:
     return None
 
 
-def _parts(items: list[Item]) -> Iterator[list[Item]]:
+def _parts(items: list[ItemMessage]) -> Iterator[list[ItemMessage]]:
     """Yield items in parts that are not too large for one request."""
-    part: list[Item] = []
+    part: list[ItemMessage] = []
     size = 0
     for item in items:
         length = len(item.message.value or b"")
