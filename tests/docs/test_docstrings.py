@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-import linmax
-
 MODULES = [
     "linmax",
     "linmax.experts",
@@ -26,14 +24,28 @@ MODULES = [
     "linmax.svm",
     "linmax.adapters.sklearn",
     "linmax.adapters.river",
+    "linmax.client",
+    "linmax.evaluate.without_labels",
+    "linmax.panels",
+    "linmax.scale",
+    "linmax.service.local",
 ]
+CLASSES = [
+    "linmax.Fusion",
+    "linmax.client.Client",
+    "linmax.scale.KeyedModels",
+    "linmax.service.local.LocalServer",
+]
+"""Classes whose methods are checked, too."""
 HEADER = re.compile(r"^(?P<title>[A-Z][A-Za-z ]+)\n-{3,}$", re.MULTILINE)
 
 
 def public_names(module: Any) -> list[str]:
-    """The names in `__all__`; without it, what the module itself defines."""
+    """The names in `__all__` or `__dir__`; without these, what the module itself defines."""
     if hasattr(module, "__all__"):
         return list(module.__all__)
+    if "__dir__" in vars(module):
+        return dir(module)
     return [
         name
         for name, thing in vars(module).items()
@@ -42,7 +54,7 @@ def public_names(module: Any) -> list[str]:
 
 
 def documented() -> Iterator[tuple[str, Any]]:
-    """Every public class and function once, and the public methods of `Fusion`."""
+    """Every public class and function once, and the public methods of some classes, also inherited ones."""
     seen: set[int] = set()
     for module_name in MODULES:
         module = importlib.import_module(module_name)
@@ -56,9 +68,12 @@ def documented() -> Iterator[tuple[str, Any]]:
             ):
                 seen.add(id(thing))
                 yield f"{module_name}.{name}", thing
-    for name, method in vars(linmax.Fusion).items():
-        if not name.startswith("_") and callable(method):
-            yield f"linmax.Fusion.{name}", method
+    for path in CLASSES:
+        module_name, _, class_name = path.rpartition(".")
+        cls = getattr(importlib.import_module(module_name), class_name)
+        for name, method in inspect.getmembers(cls, inspect.isroutine):
+            if not name.startswith("_") and method.__module__.startswith("linmax."):
+                yield f"{path}.{name}", method
 
 
 def _is_alias(thing: Any) -> bool:

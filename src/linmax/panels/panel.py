@@ -42,10 +42,16 @@ class Panel:
     ----------
     file : str
         The files.
+    table : RawTable
+        Their columns, joined if there are several files.
+    options : PanelOptions
+        What the user said, with the names of columns as they are in the joined table.
     reading : Reading
         The roles of the columns.
     profiles : dict of str to ColumnProfile
         What is in the columns.
+    classes : ClassNames
+        Which spellings name the same class.
     joins : list of Join
         How several files were joined.
     warnings : list of DataWarning
@@ -61,7 +67,7 @@ class Panel:
     late : tuple of LateColumns and LateSpelling
         What its later rows have told of its columns and labels; empty if all rows are in memory.
     given : PanelOptions
-        What the user said; `options` has the names of columns as they are in the joined table.
+        What the user said, as it was said.
 
     Examples
     --------

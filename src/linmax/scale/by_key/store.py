@@ -140,7 +140,13 @@ class KeyedModels:
         return self.model_bytes(self._text(key)) is not None
 
     def get(self, key: Key) -> Fusion | None:
-        """Return the model of a key, or None."""
+        """Return the model of a key, or None.
+
+        Parameters
+        ----------
+        key : str or tuple
+            The key; with several columns of keys, a tuple with a value for each.
+        """
         text = self._text(key)
         content = self.model_bytes(text)
         return None if content is None else from_bytes(content, f"the model of {describe_key(self.by, text)}")
@@ -155,7 +161,13 @@ class KeyedModels:
         return join_key([str(value) for value in values])
 
     def model_bytes(self, key: str) -> bytes | None:
-        """Return the content of the model of the text of a key, or None."""
+        """Return the content of the model of the text of a key, or None.
+
+        Parameters
+        ----------
+        key : str
+            The text of a key, as in the table of results.
+        """
         name = self.manifest["files"][bucket_of(key, self.manifest["buckets"])]
         if name is None:
             return None
