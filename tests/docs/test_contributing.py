@@ -24,7 +24,7 @@ from linmax.cli import app
 from linmax.report import catalogue
 from linmax.streams import StreamError, open_stream
 from linmax.streams.columns import TableBatch
-from linmax.streams.files.formats import MAGIC_BYTES, SUFFIXES
+from linmax.streams.files.detect_format import MAGIC_BYTES, SUFFIXES
 from linmax.streams.files.source import ByteSource
 from linmax.streams.stream import TABLE_READERS
 from tests.helpers.compare_rules import CLASSES, EXPERTS, FORMS, TECHNIQUES, follow, items, oracle_of
@@ -167,7 +167,7 @@ def test_the_files_and_names_on_the_page_exist() -> None:
         assert any((folder / name).exists() for folder in (ROOT, package, package.parent)), name
     for file, names in {
         "streams/stream.py": ["TABLE_READERS"],
-        "streams/files/formats.py": ["SUFFIXES", "MAGIC_BYTES"],
+        "streams/files/detect_format.py": ["SUFFIXES", "MAGIC_BYTES"],
         "streams/columns.py": ["class TableReader"],
         "streams/readers/arrow.py": ["class ParquetReader"],
         "cli/commands.py": ["@command"],

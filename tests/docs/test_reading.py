@@ -9,12 +9,12 @@ import pytest
 from linmax.cli.fuse import start as fuse_start
 from linmax.inputs import label_order as order
 from linmax.panels import panel
-from linmax.panels.formats import excel, limits
 from linmax.panels.joins import join
 from linmax.panels.joins import labels as joined_labels
 from linmax.panels.roles import chance_votes, classes, evidence, long_roles, profile, table_layout
 from linmax.panels.roles.wide import labels as wide_labels
 from linmax.panels.roles.wide import roles as wide_roles
+from linmax.panels.whole_files import excel, limits
 from linmax.streams.files import source
 from tests.helpers.pages import ROOT
 

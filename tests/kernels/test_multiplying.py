@@ -14,7 +14,7 @@ from linmax._jit import compilation
 from linmax.experts import Votes
 from linmax.rules.base import SCALARS
 from linmax.rules.winnow import PAUSE, POWERS, SHIFT, count_safe_updates
-from linmax.runtime.rules import rule_run
+from linmax.runtime.rule_runs import rule_run
 
 State = dict[str, np.ndarray]
 

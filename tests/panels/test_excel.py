@@ -98,7 +98,7 @@ def test_a_cell_in_the_far_corner_is_refused(tmp_path: Path, quote: str) -> None
 def test_a_workbook_that_unpacks_to_too_much_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linmax.panels.formats.excel.MAX_UNPACKED", 1 << 20)
+    monkeypatch.setattr("linmax.panels.whole_files.excel.MAX_UNPACKED", 1 << 20)
     path = tmp_path / "book.xlsx"
     write_xlsx(path, {"S": rows_xml([["a"], ["x" * (2 << 20)]])})
     with pytest.raises(StreamError, match=r"book.xlsx unpacks to 2 MB; at most 1 MB are read"):

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from linmax.panels.formats.json_tables import read_document
 from linmax.panels.table import RawTable, load_table
+from linmax.panels.whole_files.json_tables import read_document
 from linmax.streams import StreamError
 
 ROWS = [{"ann": "ham", "y": 1}, {"ann": "spam", "y": 2}]
@@ -145,7 +145,7 @@ def test_a_bad_line_is_reported_with_its_number() -> None:
 def test_keys_that_vary_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(StreamError, match=r"over 10000 columns \(k0, k1, k2, ...\) by record 10001"):
         load([{f"k{i}": 1} for i in range(10_100)])
-    monkeypatch.setattr("linmax.panels.formats.records.MAX_SPARSE_CELLS", 1000)
+    monkeypatch.setattr("linmax.panels.whole_files.records.MAX_SPARSE_CELLS", 1000)
     with pytest.raises(StreamError, match="100 records with 100 different keys"):
         load([{f"k{i}": 1} for i in range(100)])
 

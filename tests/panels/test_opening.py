@@ -103,7 +103,7 @@ def test_an_archive_behind_a_password_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["gz", "bz2", "xz", "zip"])
 def test_a_bomb_is_refused(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linmax.panels.formats.limits.MIN_BOMB_BYTES", 1 << 20)
+    monkeypatch.setattr("linmax.panels.whole_files.limits.MIN_BOMB_BYTES", 1 << 20)
     data = b"ann,truth\n" + b"ham,spam\n" * 150_000
     path = tmp_path / f"votes.csv.{kind}"
     if kind == "zip":

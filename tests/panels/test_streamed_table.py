@@ -124,7 +124,7 @@ def test_options_select_among_experts_that_only_later_objects_have(
 
 
 def test_too_many_different_keys_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linmax.panels.formats.records.MAX_COLUMNS", 40)
+    monkeypatch.setattr("linmax.panels.whole_files.records.MAX_COLUMNS", 40)
     rows = [{"ann": "ab"[t % 3 > 1], "truth": "ab"[t % 2], f"key {t}": "a"} for t in range(90)]
     panel = objects_on_stdin(rows, monkeypatch)
     with pytest.raises(StreamError, match=r"standard input: over 40 columns \(.*\) by line 50; at most 40"):

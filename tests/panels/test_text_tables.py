@@ -139,8 +139,8 @@ def test_a_ragged_row_is_reported_with_its_line() -> None:
 
 
 def test_beyond_the_limit_only_the_head_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("linmax.panels.formats.text_tables.HEAD_ROWS", 1000)
-    monkeypatch.setattr("linmax.panels.formats.limits.HEAD_ROWS", 1000)
+    monkeypatch.setattr("linmax.panels.whole_files.text_tables.HEAD_ROWS", 1000)
+    monkeypatch.setattr("linmax.panels.whole_files.limits.HEAD_ROWS", 1000)
     path = tmp_path / "votes.csv"
     path.write_text("ann,y\n" + "a,b\n" * 5000, encoding="utf-8")
     assert load_table(path).complete
@@ -149,8 +149,8 @@ def test_beyond_the_limit_only_the_head_is_read(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_of_standard_input_only_the_head_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linmax.panels.formats.text_tables.HEAD_ROWS", 10)
-    monkeypatch.setattr("linmax.panels.formats.limits.HEAD_ROWS", 10)
+    monkeypatch.setattr("linmax.panels.whole_files.text_tables.HEAD_ROWS", 10)
+    monkeypatch.setattr("linmax.panels.whole_files.limits.HEAD_ROWS", 10)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"ann,y\n" + b"a,b\n" * 50)))
     table = load_table("-")
     assert (table.file, len(table.data), table.complete) == ("standard input", 10, False)

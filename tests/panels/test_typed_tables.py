@@ -117,7 +117,7 @@ def test_svmlight_is_a_label_and_attributes(tmp_path: Path) -> None:
 
 
 def test_texts_that_unpack_to_too_much_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linmax.panels.formats.plain.MAX_TEXT_BYTES", 1 << 20)
+    monkeypatch.setattr("linmax.panels.whole_files.plain.MAX_TEXT_BYTES", 1 << 20)
     path = tmp_path / "bomb.parquet"
     codes = pa.array(np.zeros(1000, np.int32))
     pyarrow.parquet.write_table(
@@ -128,7 +128,7 @@ def test_texts_that_unpack_to_too_much_are_refused(tmp_path: Path, monkeypatch: 
 
 
 def test_many_rows_are_read_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linmax.panels.formats.typed_tables.HEAD_ROWS", 100)
+    monkeypatch.setattr("linmax.panels.whole_files.typed_tables.HEAD_ROWS", 100)
     path = tmp_path / "votes.parquet"
     pyarrow.parquet.write_table(pa.table({"a": np.arange(50_000)}), path, row_group_size=1000)
     table = load_table(path, limit_bytes=100_000)

@@ -119,10 +119,10 @@ PROGRAM = """
 import json, sys
 from pathlib import Path
 from linmax.service import app
-from linmax.service.fusions import panels
+from linmax.service.fusions import served_panels
 from linmax.service.server import serve
 options = json.loads(sys.argv[3])
-panels.SNAPSHOT_EVERY = options.pop("snapshot_every", panels.SNAPSHOT_EVERY)
+served_panels.SNAPSHOT_EVERY = options.pop("snapshot_every", served_panels.SNAPSHOT_EVERY)
 app.SWEEP_EVERY = app.COMPACT_EVERY = options.pop("sweep_every", app.SWEEP_EVERY)
 serve(Path(sys.argv[1]), port=int(sys.argv[2]), announce=lambda line: None, **options)
 """

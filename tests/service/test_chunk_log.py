@@ -13,7 +13,7 @@ import pytest
 
 from linmax.service import administration
 from linmax.service.event_log import schema
-from linmax.service.event_log.chunks import Chunk, ChunkNames, make_chunk, read_chunk
+from linmax.service.event_log.chunks import ChunkNames, EventChunk, make_chunk, read_chunk
 from linmax.service.event_log.database import Database
 from linmax.service.event_log.trials import CodedTrials, read_trials
 from linmax.service.fusions.compaction import Compaction
@@ -179,7 +179,7 @@ def test_what_was_rolled_back_is_not_read_again(tmp_path: Path) -> None:
 
     def write(label: int, more: str) -> None:
         codes = np.array([label], np.int8)
-        chunk = Chunk(5, ChunkNames(["ann"], ["x", "y"]), codes[:, None], codes, codes)
+        chunk = EventChunk(5, ChunkNames(["ann"], ["x", "y"]), codes[:, None], codes, codes)
         database.write([(event, ()), chunk.statement(1), (copy, (f"body {label}",)), (more, ())])
 
     with pytest.raises(Exception, match="the log cannot be written"):

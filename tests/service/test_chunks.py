@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from linmax.service import administration
-from linmax.service.event_log.chunks import Chunk
+from linmax.service.event_log.chunks import EventChunk
 from linmax.service.export import export
 from linmax.service.fusions import item_store
 from linmax.service.http.events import AFTER, format_event
@@ -251,7 +251,9 @@ def test_labels_of_items_that_are_only_in_the_log_come_in_any_order(tmp_path: Pa
         columns = {"id": bulk, "label": [truth[id_] for id_ in bulk]}
         answers.append(await send_table(api, "labels", columns))
         assert {type(one["right"]) for one in answers[0]} == {bool}
-        kept = [item for item in api.service.items.store._recent.values() if isinstance(item.stored, Chunk)]
+        kept = [
+            item for item in api.service.items.store._recent.values() if isinstance(item.stored, EventChunk)
+        ]
         assert sum({id(item.stored): item.stored.nbytes for item in kept}.values()) <= sum(
             item.size + 1 for item in kept
         )  # no item keeps the memory of others

@@ -66,7 +66,7 @@ def test_of_many_snapshots_one_per_interval_stays(tmp_path: Path) -> None:
 
 
 def test_fusions_that_are_not_used_leave_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linmax.service.fusions.panels.FEW", 3)
+    monkeypatch.setattr("linmax.service.fusions.served_panels.FEW", 3)
 
     async def story(api: Api) -> None:
         names = [f"f{i}" for i in range(6)]

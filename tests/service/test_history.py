@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from linmax import Fusion
+from linmax.service.event_log.trials import LearnedTrial
 from linmax.service.fusions import history as histories
-from linmax.service.fusions.history import History, Trial
+from linmax.service.fusions.history import History
 from tests.service.api import LEARNER, Api, code
 from tests.service.test_amendments import TRIALS, teach
 from tests.service.test_items import run
@@ -19,7 +20,7 @@ from tests.service.test_items import run
 CURVES = ("linmax", "plurality", "best_expert", "most_frequent_class")
 
 
-def oracle(trials: list[Trial], classes: list[Any]) -> list[tuple[int, ...]]:
+def oracle(trials: list[LearnedTrial], classes: list[Any]) -> list[tuple[int, ...]]:
     """The mistakes after every trial, counted one by one."""
     order, labels, correct = list(classes), Counter[Any](), Counter[str]()
     frequent, curves, wrong = None, [], [0, 0, 0]
@@ -45,7 +46,7 @@ def oracle(trials: list[Trial], classes: list[Any]) -> list[tuple[int, ...]]:
     return curves
 
 
-def made(count: int, seed: int = 0) -> list[Trial]:
+def made(count: int, seed: int = 0) -> list[LearnedTrial]:
     """Trials with abstentions, scores, experts that come later, and new classes."""
     import random
 
@@ -59,7 +60,9 @@ def made(count: int, seed: int = 0) -> list[Trial]:
         if number > count // 3:
             votes["dan"] = {name: chance.random() for name in names}
         found.append(
-            Trial(3 * number + 1, float(number), votes, chance.choice(names), chance.choice([*names, None]))
+            LearnedTrial(
+                3 * number + 1, float(number), votes, chance.choice(names), chance.choice([*names, None])
+            )
         )
     return found
 
@@ -119,7 +122,9 @@ def test_the_history_follows_labels_amendments_and_restarts(
     def expected(changed: dict[str, str | None]) -> list[tuple[int, ...]]:
         fixed = [(id_, votes, changed.get(id_, label)) for id_, votes, label in TRIALS]
         trials = [
-            Trial(0, 0.0, votes, label, answers[id_]) for id_, votes, label in fixed if label is not None
+            LearnedTrial(0, 0.0, votes, label, answers[id_])
+            for id_, votes, label in fixed
+            if label is not None
         ]
         return oracle(trials, [])
 

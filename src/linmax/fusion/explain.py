@@ -22,7 +22,7 @@ from linmax.kernels.update import score_classes
 from linmax.runtime.layout import WeightBlock
 from linmax.runtime.predictor import REMAINDER, Attribution, Part, Predictor
 from linmax.runtime.program import padded
-from linmax.runtime.rules.rule_run import RuleRun
+from linmax.runtime.rule_runs.rule_run import RuleRun
 from linmax.runtime.runner import Runner
 from linmax.runtime.sources import Sources
 

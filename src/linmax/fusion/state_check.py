@@ -12,7 +12,7 @@ from linmax.kernels.sources.scaling import ScaledRows
 from linmax.rules.base import SCALE, SLACK
 from linmax.runtime.instances import InstanceBuffer
 from linmax.runtime.predictor import Predictor, State
-from linmax.runtime.rules.rule_run import RuleRun
+from linmax.runtime.rule_runs.rule_run import RuleRun
 from linmax.runtime.runner import Runner
 from linmax.runtime.sources import Generators, Scaling, Sources
 from linmax.validation import check_array, require

@@ -9,15 +9,15 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax.panels.formats.excel import read_excel
-from linmax.panels.formats.json_tables import read_json, read_json_lines
-from linmax.panels.formats.label_studio import flat_export_hints
-from linmax.panels.formats.limits import DEFAULT_LIMIT, Loaded, ReadLimit
-from linmax.panels.formats.text_tables import read_csv
-from linmax.panels.formats.typed_tables import read_columns, read_npy, read_npz, read_svmlight
 from linmax.panels.joins.expert_names import file_expert
+from linmax.panels.whole_files.excel import read_excel
+from linmax.panels.whole_files.json_tables import read_json, read_json_lines
+from linmax.panels.whole_files.label_studio import flat_export_hints
+from linmax.panels.whole_files.limits import DEFAULT_LIMIT, Loaded, ReadLimit
+from linmax.panels.whole_files.text_tables import read_csv
+from linmax.panels.whole_files.typed_tables import read_columns, read_npy, read_npz, read_svmlight
+from linmax.streams.files.detect_format import detect_format
 from linmax.streams.files.encoding import has_foreign_letters
-from linmax.streams.files.formats import detect_format
 from linmax.streams.files.source import ByteSource
 from linmax.streams.schema import StreamError
 

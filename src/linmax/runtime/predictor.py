@@ -15,7 +15,7 @@ from linmax.experts.votes import rescale
 from linmax.kernels.forms import Dense, Hard
 from linmax.runtime.influence import Hypothesis, Influences, Leaf, hypotheses_of_run, influences, split_vector
 from linmax.runtime.instances import TrialSequence
-from linmax.runtime.rules.rule_run import RuleRun
+from linmax.runtime.rule_runs.rule_run import RuleRun
 from linmax.spec import Learner
 from linmax.validation import require
 

@@ -20,8 +20,8 @@ from linmax.kernels.rule_group import GroupOutputs
 from linmax.kernels.structs import Outputs
 from linmax.runtime.concurrency import run_all, thread_count
 from linmax.runtime.predictor import NO_SCORES, Predictions, Predictor, TrialChunk
-from linmax.runtime.rules.rule_group import RuleGroup
-from linmax.runtime.rules.rule_run import RuleRun
+from linmax.runtime.rule_runs.rule_group import RuleGroup
+from linmax.runtime.rule_runs.rule_run import RuleRun
 from linmax.runtime.sources import NO_TRIALS, Scaling, Sources
 
 MAX_BLOCK = 256  # trials

@@ -28,8 +28,8 @@ from linmax.runtime.predictor import (
     Wanted,
 )
 from linmax.runtime.program import Program
-from linmax.runtime.rules.rule_group import group_runs
-from linmax.runtime.rules.rule_run import Requests, RuleRun
+from linmax.runtime.rule_runs.rule_group import group_runs
+from linmax.runtime.rule_runs.rule_run import Requests, RuleRun
 from linmax.runtime.sources import Generators, Scaling, Sources, add_derived, sizes_of
 from linmax.spec import Learner
 

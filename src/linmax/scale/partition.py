@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from linmax.streams import StreamError
 from linmax.streams.files.archives import REMOTE, open_file
-from linmax.streams.files.formats import COMPRESSED_SUFFIXES, SUFFIXES
+from linmax.streams.files.detect_format import COMPRESSED_SUFFIXES, SUFFIXES
 from linmax.streams.schema import short_repr
 
 FORMATS = ("CSV", "TSV", "JSONL", "Parquet", "Arrow")

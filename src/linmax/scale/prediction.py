@@ -31,7 +31,7 @@ from linmax.scale.engine import gather_all, open_engine
 from linmax.scale.partition import Partition, list_partitions
 from linmax.streams import Chunk, PredictionWriter
 from linmax.streams.files.archives import REMOTE
-from linmax.streams.files.formats import COMPRESSED_SUFFIXES
+from linmax.streams.files.detect_format import COMPRESSED_SUFFIXES
 
 FORMATS = ("parquet", "csv", "tsv", "jsonl")
 CACHED_MODELS = 4096

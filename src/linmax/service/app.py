@@ -18,20 +18,20 @@ from starlette.routing import Route
 
 from linmax._jit.tiers import compiling
 from linmax.service.dashboard.endpoints import DashboardEndpoints
-from linmax.service.dashboard.trust import TrustHistories
+from linmax.service.dashboard.trust import TrustSeriesStore
 from linmax.service.event_log.database import Database
 from linmax.service.fusions.amendments import Amendments
 from linmax.service.fusions.compaction import Compaction
 from linmax.service.fusions.history import Histories
 from linmax.service.fusions.item_info import ItemReader
 from linmax.service.fusions.items import Items
-from linmax.service.fusions.panels import MEMORY, Panels
+from linmax.service.fusions.served_panels import MEMORY, ServedPanels
 from linmax.service.http import openapi
 from linmax.service.http.bodies import answer_problem
 from linmax.service.http.events import EventStreams
 from linmax.service.http.guard import LOOPBACK, Guard
-from linmax.service.http.metrics import Metrics
-from linmax.service.http.sessions import Sessions
+from linmax.service.http.metrics import ServiceMetrics
+from linmax.service.http.sign_ins import Sessions
 from linmax.service.messages.errors import ServiceError
 from linmax.service.tokens import Token, TokenStore
 
@@ -74,9 +74,9 @@ class Service(DashboardEndpoints):
         self.keep = keep
         self.memory = memory
         self.ready = False
-        self.metrics = Metrics()
+        self.metrics = ServiceMetrics()
         self.streams = EventStreams(self.database)
-        self.panels: Panels
+        self.panels: ServedPanels
         self.items: Items
         self.reader: ItemReader
         self.histories: Histories
@@ -87,12 +87,12 @@ class Service(DashboardEndpoints):
     async def lifespan(self, app: Any) -> AsyncIterator[None]:
         """Start with the server, and end with it."""
         loop = asyncio.get_running_loop()
-        self.panels = Panels(self.database, self.memory)
+        self.panels = ServedPanels(self.database, self.memory)
         self.items = Items(self.panels)
         self.amendments = Amendments(self.items.store)
         self.reader = ItemReader(self.panels)
         self.histories = Histories(self.panels)
-        self.trust = TrustHistories(self.panels)
+        self.trust = TrustSeriesStore(self.panels)
         self.reading = asyncio.Semaphore(2)  # threads that read the log for pictures
         self.panels.after_snapshot = self.histories.update
         self.database.on_commit = lambda call: loop.call_soon_threadsafe(call)  # type: ignore[assignment]

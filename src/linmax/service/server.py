@@ -17,7 +17,7 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from linmax.service.app import Service
 from linmax.service.event_log.database import FILE
-from linmax.service.fusions.panels import MEMORY
+from linmax.service.fusions.served_panels import MEMORY
 from linmax.service.http.logs import configure
 from linmax.service.messages.errors import ServiceError
 from linmax.service.tokens import REVOKE, SCOPES, hash_of, new_token

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from linmax.streams.chunk import Chunk
 from linmax.streams.columns import ColumnDecoder, TableReader, label_kind
-from linmax.streams.files.formats import detect_format, refuse_document
+from linmax.streams.files.detect_format import detect_format, refuse_document
 from linmax.streams.files.source import ByteSource
 from linmax.streams.readers.arrow import ArrowReader, ParquetReader
 from linmax.streams.readers.csv import CsvReader

@@ -40,7 +40,7 @@ from linmax.runtime.predictor import (
     TrialChunk,
     normalized,
 )
-from linmax.runtime.rules.rule_run import RuleRun
+from linmax.runtime.rule_runs.rule_run import RuleRun
 from linmax.spec import short
 from linmax.validation import check_array, require
 

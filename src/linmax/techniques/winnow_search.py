@@ -11,7 +11,7 @@ import numpy as np
 from linmax.kernels.ensembles.mixtures import NEW
 from linmax.rules.winnow import Winnow
 from linmax.runtime.predictor import Attribution, Predictor, RulePredictor, State, mix_attributions
-from linmax.runtime.rules.rule_run import RuleRun
+from linmax.runtime.rule_runs.rule_run import RuleRun
 from linmax.runtime.runner import DEFAULT_SOURCE
 from linmax.spec import Learner, RunOptions, short
 from linmax.techniques.base import Committee, check_multiplier

@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from linmax.service.http import sessions as module
-from linmax.service.http.sessions import KEY_FILE
+from linmax.service.http import sign_ins as module
+from linmax.service.http.sign_ins import KEY_FILE
 from tests.service.api import ADMIN, BASE, Api, code, serving
 from tests.service.test_items import run
 

@@ -84,8 +84,8 @@ class StopCalibration(NamedTuple):
 class Consultations:
     """What a session has learned from consultations, beside its weights.
 
-    For an item that was asked in full, the critical distance is the largest distance (see `ConsultStep`) at which
-    the leader was not the final prediction: stopping above it would not have changed the prediction.
+    For an item that was asked in full, the critical distance is the largest distance (see `ConsultStep`) at
+    which the leader was not the final prediction: stopping above it would not have changed the prediction.
 
     Attributes
     ----------

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from linmax.streams.files.formats import COMPRESSED_SUFFIXES, SUFFIXES
+from linmax.streams.files.detect_format import COMPRESSED_SUFFIXES, SUFFIXES
 
 PREFIX = re.compile(r"(samples?|predictions?|preds?|outputs?|answers)[_\-.]+", re.I)
 TIME = re.compile(r"[_\-.]?\d{4}-\d\d-\d\d(T[\d\-:.]+)?")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from linmax.panels.table import RawTable
-from linmax.streams.files.formats import COMPRESSED_SUFFIXES, SUFFIXES
+from linmax.streams.files.detect_format import COMPRESSED_SUFFIXES, SUFFIXES
 from linmax.streams.schema import StreamError, short_list
 
 MAX_FILES = 200

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from linmax.panels.formats.records import plain_array
 from linmax.panels.roles.column_role import PanelOptions
 from linmax.panels.roles.names import EXPERT_WORDS, has_word, is_id_name, truth_strength
 from linmax.panels.roles.profile import INTEGER, MISSING, NUMBER, profile_column, strip_missing
 from linmax.panels.table import RawTable
+from linmax.panels.whole_files.records import plain_array
 from linmax.streams.schema import StreamError, short_list, short_repr
 
 VOTES_PREFIX = "votes."

@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from linmax.panels.formats.plain import flatten_structs, no_columns, plain_column
-from linmax.panels.formats.text_tables import convert_decimal_commas, decimal_note, decimal_points
 from linmax.panels.roles.table_layout import VOTES_PREFIX
+from linmax.panels.whole_files.plain import flatten_structs, no_columns, plain_column
+from linmax.panels.whole_files.text_tables import convert_decimal_commas, decimal_note, decimal_points
 from linmax.streams.columns import TableBatch, TableReader, label_kind, single_chunk, value_type
 from linmax.streams.readers.arrow import ParquetReader
 from linmax.streams.schema import StreamError, short_list, short_repr

@@ -11,9 +11,6 @@ import numpy as np
 import pyarrow as pa
 
 from linmax.panels.build import ChunkBuilder
-from linmax.panels.formats.json_tables import CONSTANTS
-from linmax.panels.formats.records import check_number_of_columns, records_table
-from linmax.panels.formats.text_tables import check_header
 from linmax.panels.joins.labels import LabelColumn
 from linmax.panels.roles.classes import ClassNames
 from linmax.panels.roles.column_role import ColumnRole, PanelOptions, Reading, matches, profile_table
@@ -22,9 +19,12 @@ from linmax.panels.roles.wide.roles import WideRoles
 from linmax.panels.streamed.columns import StreamedColumns
 from linmax.panels.streamed.late import MIN_CELLS, LateColumns, LateSpelling
 from linmax.panels.table import RawTable, encoding_notes
+from linmax.panels.whole_files.json_tables import CONSTANTS
+from linmax.panels.whole_files.records import check_number_of_columns, records_table
+from linmax.panels.whole_files.text_tables import check_header
 from linmax.streams import Chunk, Schema, Stream, StreamError
 from linmax.streams.columns import ColumnDecoder, TableBatch
-from linmax.streams.files.formats import detect_format
+from linmax.streams.files.detect_format import detect_format
 from linmax.streams.files.source import ByteSource
 from linmax.streams.readers.csv import CsvReader
 from linmax.streams.readers.json_lines import JsonLinesReader, JsonRows

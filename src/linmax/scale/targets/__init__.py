@@ -16,6 +16,7 @@ from linmax.scale.messages import (
     Report,
     logger,
 )
+from linmax.service.messages.class_keys import same_label
 from linmax.spec import parse
 
 WINDOW = 10_000
@@ -183,11 +184,6 @@ class Target:
             rejections.report.repeated += 1
         else:
             rejections.add(item.message, other_label(item.id, self.parked.get(item.id).body.label))
-
-
-def same_label(one: Any, other: Any) -> bool:
-    """Whether two labels are the same; 1 and true are not."""
-    return bool(one == other) and type(one) is type(other)
 
 
 def other_label(id_: str, label: Any) -> str:

@@ -14,9 +14,9 @@ from linmax.scale.targets import AGAIN, WINDOW, Context, Target, check_learner, 
 from linmax.service.app import Service
 from linmax.service.event_log.database import Statement
 from linmax.service.event_log.schema import FIND_OFFSET, SET_OFFSET
-from linmax.service.fusions.bulk import JsonRows, Rows
-from linmax.service.fusions.panel import Panel
-from linmax.service.fusions.panels import PanelClosedError
+from linmax.service.fusions.bulk import BatchRows, JsonItems
+from linmax.service.fusions.served_panel import ServedPanel
+from linmax.service.fusions.served_panels import PanelClosedError
 from linmax.service.http.bodies import check_fusion_name
 from linmax.service.messages.errors import FolderInUseError, ServiceError
 from linmax.service.messages.requests import FusionSettings, LabelRequest, LearnRequest, PredictRequest
@@ -105,7 +105,7 @@ class LogTarget(Target):
 
     async def _submit(self, runs: list[list[ItemMessage]], position: Position) -> list[Any]:
         """Process runs and write the position."""
-        groups: list[Rows] = [JsonRows([_request(item) for item in run]) for run in runs]
+        groups: list[BatchRows] = [JsonItems([_request(item) for item in run]) for run in runs]
         panel = await self._panel()
         try:
             return await self.service.items.process_together(
@@ -131,13 +131,13 @@ class LogTarget(Target):
             return False
         return True
 
-    async def _panel(self) -> Panel:
+    async def _panel(self) -> ServedPanel:
         try:
             return await self.service.panels.open(self.name)
         except ServiceError as error:
             raise ValueError(error.message) from None
 
-    def _offset(self, panel: Panel, position: Position) -> Statement:
+    def _offset(self, panel: ServedPanel, position: Position) -> Statement:
         state = msgspec.json.encode(
             {"position": position, "parked": self.parked.state(), "place": self.context.place}
         )

@@ -14,8 +14,8 @@ from msgspec import UNSET
 from linmax.fusion import Fusion, load
 from linmax.fusion.model_file import fingerprint
 from linmax.scale.messages import LABEL, LEARN, PREDICT, ItemMessage, Position
-from linmax.scale.targets import WINDOW, Context, Target, other_label, other_votes, same_label
-from linmax.service.messages.class_keys import typed_votes
+from linmax.scale.targets import WINDOW, Context, Target, other_label, other_votes
+from linmax.service.messages.class_keys import same_label, typed_votes
 
 NOTE = "follow"
 FEW = 16  # items that are learned one by one: encoding them together takes longer

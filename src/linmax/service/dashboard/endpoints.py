@@ -27,13 +27,13 @@ from linmax.service.dashboard.previews import (
     try_item,
 )
 from linmax.service.dashboard.recent import LARGEST, Range, is_complete, last_labelled, summarize
-from linmax.service.dashboard.trust import TrustHistories
+from linmax.service.dashboard.trust import TrustSeriesStore
 from linmax.service.fusions.history import MAX_POINTS
-from linmax.service.fusions.panel import Panel
+from linmax.service.fusions.served_panel import ServedPanel
 from linmax.service.http.bodies import answer_json, parse, path_name, query_number, require_scope
 from linmax.service.http.endpoints import Endpoints
 from linmax.service.http.guard import read_body
-from linmax.service.http.sessions import Session, Sessions
+from linmax.service.http.sign_ins import Session, Sessions
 from linmax.service.messages.errors import ServiceError
 from linmax.service.messages.requests import Request as RequestBody
 from linmax.service.tokens import Token
@@ -67,7 +67,7 @@ class DashboardEndpoints(Endpoints):
     """What the server answers to people; a base class of `Service`, which has the attributes."""
 
     sessions: Sessions
-    trust: TrustHistories
+    trust: TrustSeriesStore
     reading: asyncio.Semaphore
 
     async def page(self, request: Request) -> Response:
@@ -150,7 +150,7 @@ class DashboardEndpoints(Endpoints):
         require_scope(token, "read", name)
         return answer_json(await self._with_panel(name, self._row))
 
-    async def _row(self, panel: Panel) -> OverviewRow:
+    async def _row(self, panel: ServedPanel) -> OverviewRow:
         history = await self.histories.answer(panel, MAX_POINTS)
         now = self.database.now()
         rate = await asyncio.to_thread(items_per_minute, self.database, panel.number, now)
@@ -162,7 +162,7 @@ class DashboardEndpoints(Endpoints):
         start = query_number(request, "from", 0, 0, LATEST)
         end = query_number(request, "until", LATEST, 0, LATEST)
 
-        def work(panel: Panel) -> Any:
+        def work(panel: ServedPanel) -> Any:
             after, until = self.database.last_before(start), self.database.last_before(end)
             wanted = Range(most, after, until)
             items = last_labelled(self.database, panel.number, wanted)
@@ -188,7 +188,7 @@ class DashboardEndpoints(Endpoints):
         make = LISTS.get(kind) or (lambda database, number: find_items(database, number, start[:200]))
         return await self._read(request, token, lambda panel: {"items": make(self.database, panel.number)})
 
-    async def _read(self, request: Request, token: Token, make: Callable[[Panel], Any]) -> Response:
+    async def _read(self, request: Request, token: Token, make: Callable[[ServedPanel], Any]) -> Response:
         """Answer with what a thread reads from the log of a fusion."""
         name = path_name(request)
         require_scope(token, "read", name)
@@ -212,7 +212,7 @@ class DashboardEndpoints(Endpoints):
         limit = (await self.panels.open(name)).settings.limits.item_bytes
         wanted = parse(await read_body(request, limit), TryRequest)
 
-        async def work(panel: Panel) -> Any:
+        async def work(panel: ServedPanel) -> Any:
             async with panel.lock:
                 self.panels.check_open(panel)
                 return await asyncio.to_thread(try_item, panel.fusion, wanted.votes, wanted.attributes)

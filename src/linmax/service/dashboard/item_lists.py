@@ -28,7 +28,7 @@ BY_ID = COLUMNS + "WHERE i.fusion = ? AND i.id >= ? AND i.id < ? ORDER BY i.id L
 WAITING = COLUMNS + "WHERE i.fusion = ? AND i.learned IS NULL ORDER BY i.position DESC LIMIT ?"
 
 
-class ItemRow(Struct):
+class ListedItem(Struct):
     """An item in a list.
 
     Attributes
@@ -51,7 +51,7 @@ class ItemRow(Struct):
     second: float | None
 
 
-def find_items(database: Database, number: int, start: str) -> list[ItemRow]:
+def find_items(database: Database, number: int, start: str) -> list[ListedItem]:
     """Return the first items whose ids begin with a text.
 
     Parameters
@@ -65,7 +65,7 @@ def find_items(database: Database, number: int, start: str) -> list[ItemRow]:
     return [_row(*row) for row in database.rows(BY_ID, number, start, end, MOST)]
 
 
-def uncertain_items(database: Database, number: int) -> list[ItemRow]:
+def uncertain_items(database: Database, number: int) -> list[ListedItem]:
     """Return, of the last items that wait for a label, those whose two likeliest classes are the closest.
 
     Parameters
@@ -77,7 +77,7 @@ def uncertain_items(database: Database, number: int) -> list[ItemRow]:
     return sorted(rows, key=lambda row: (row.probability or 0.0) - (row.second or 0.0))[:MOST]
 
 
-def surest_mistakes(database: Database, number: int) -> list[ItemRow]:
+def surest_mistakes(database: Database, number: int) -> list[ListedItem]:
     """Return, of the last labelled items, the mistakes with the highest probabilities.
 
     Parameters
@@ -91,17 +91,17 @@ def surest_mistakes(database: Database, number: int) -> list[ItemRow]:
     return [_mistake(one) for one in wrong[:MOST]]
 
 
-def _mistake(one: Labelled) -> ItemRow:
-    return ItemRow(one.id, one.time, one.prediction, one.label, one.probability, None)
+def _mistake(one: Labelled) -> ListedItem:
+    return ListedItem(one.id, one.time, one.prediction, one.label, one.probability, None)
 
 
 def _row(
     id_: str, time: float, body: bytes, learned: int | None, label_body: Any, amended: Any, excluded: int
-) -> ItemRow:
+) -> ListedItem:
     stored = decode_item(body)
     likeliest = sorted((stored.probabilities or {}).values(), reverse=True)[:2]
     label = None
     if learned is not None and learned != EXPIRED and not excluded:
         label = decode_item(label_body).label if amended is None else msgspec.json.decode(amended)
     first, second = (*likeliest, None, None)[:2]
-    return ItemRow(id_, time, stored.prediction, label, first, second)
+    return ListedItem(id_, time, stored.prediction, label, first, second)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from linmax.service.event_log.database import Database
 from linmax.service.event_log.schema import LEARNED, PREDICTED
 from linmax.service.fusions.history import CURVES
-from linmax.service.fusions.panel import Panel
+from linmax.service.fusions.served_panel import ServedPanel
 from linmax.service.messages.answers import HistoryAnswer
 
 WINDOW = 500  # labels that the recent figures are about, or as few more as the history has points for
@@ -114,7 +114,7 @@ def share(trials: int, mistakes: int) -> Share:
     return Share(mistakes, accuracy, float(low), float(high))
 
 
-def overview_row(panel: Panel, history: HistoryAnswer, per_minute: float) -> OverviewRow:
+def overview_row(panel: ServedPanel, history: HistoryAnswer, per_minute: float) -> OverviewRow:
     """Return the figures of a fusion.
 
     Parameters

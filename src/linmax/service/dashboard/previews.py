@@ -12,7 +12,7 @@ from linmax.service.event_log.database import Database
 from linmax.service.event_log.schema import NOW, SETTER, UPLOADED
 from linmax.service.fusions.amendments import CHOSEN, EFFECTIVE, LATER, check_exclusion, check_rollback
 from linmax.service.fusions.item_info import explanation_of
-from linmax.service.fusions.panel import Panel
+from linmax.service.fusions.served_panel import ServedPanel
 from linmax.service.messages.class_keys import class_key, typed_votes
 from linmax.service.messages.errors import ServiceError
 from linmax.service.messages.requests import Attributes, ExcludeRequest, Request, Votes
@@ -92,7 +92,7 @@ def try_item(fusion: Fusion, votes: dict[str, Any], attributes: dict[str, Any] |
     }
 
 
-def preview_removal(database: Database, panel: Panel, wanted: PreviewRequest) -> Removal:
+def preview_removal(database: Database, panel: ServedPanel, wanted: PreviewRequest) -> Removal:
     """Return what excluding events, or rolling back, would take back; what was compacted is refused.
 
     Parameters

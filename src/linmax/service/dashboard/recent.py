@@ -14,7 +14,7 @@ from linmax.service.event_log.chunks import BODY
 from linmax.service.event_log.database import Database
 from linmax.service.event_log.schema import AMENDMENT, LABELLED, LEARNED
 from linmax.service.event_log.stored_items import decode_item
-from linmax.service.event_log.trials import Trial
+from linmax.service.event_log.trials import LearnedTrial
 from linmax.service.fusions.history import History, abstentions, top_class
 from linmax.service.messages.answers import HistoryAnswer
 from linmax.service.messages.class_keys import class_key, is_class
@@ -54,7 +54,7 @@ class Labelled(NamedTuple):
     probability: float | None
 
 
-class Confusion(Struct):
+class ConfusionMatrix(Struct):
     """How often each class (a row) was predicted as each other (a column); `omitted` has no room."""
 
     classes: list[str]
@@ -62,7 +62,7 @@ class Confusion(Struct):
     omitted: int
 
 
-class Agreement(Struct):
+class AgreementMatrix(Struct):
     """How often two experts vote for the same class; null if never both do. `omitted` have no room."""
 
     experts: list[str]
@@ -126,8 +126,8 @@ class Recent(Struct):
     position: int
     complete: bool
     history: HistoryAnswer
-    confusion: Confusion
-    agreement: Agreement
+    confusion: ConfusionMatrix
+    agreement: AgreementMatrix
     calibration: list[Bin]
     coverage: Coverage
     experts: list[ExpertRow]
@@ -220,7 +220,7 @@ def summarize(
 
     history, silent = History([]), abstentions(abstain)
     history.abstain = abstain
-    history.add([Trial(one.position, one.time, one.votes, one.label, one.prediction) for one in items])
+    history.add([LearnedTrial(one.position, one.time, one.votes, one.label, one.prediction) for one in items])
     names = inputs.Names()
     votes: Any = np.full((0, 0), -1, np.int32)
     labels: Any = np.zeros(0, np.int32)
@@ -237,13 +237,13 @@ def summarize(
     voting = [str(name) for name in names.experts.names]
     return Recent(
         len(items), items[-1].position if items else 0, complete, history.answer(POINTS), _confusion(items),
-        Agreement([voting[i] for i in shown], table, max(0, votes.shape[1] - len(shown))),
+        AgreementMatrix([voting[i] for i in shown], table, max(0, votes.shape[1] - len(shown))),
         _calibration(items), _coverage(items), _experts(voting, votes, labels),
         _asked(items, max(experts, len(voting))),
     )  # fmt: skip
 
 
-def _confusion(items: list[Labelled]) -> Confusion:
+def _confusion(items: list[Labelled]) -> ConfusionMatrix:
     pairs = Counter((class_key(one.label), class_key(one.prediction)) for one in items)
     sizes: Counter[str] = Counter()
     for (label, prediction), count in pairs.items():
@@ -251,7 +251,7 @@ def _confusion(items: list[Labelled]) -> Confusion:
         sizes[prediction] += count
     classes = sorted(sorted(sizes, key=lambda name: (-sizes[name], name))[:MAX_CLASSES])
     table = [[pairs[label, prediction] for prediction in classes] for label in classes]
-    return Confusion(classes, table, len(items) - sum(map(sum, table)))
+    return ConfusionMatrix(classes, table, len(items) - sum(map(sum, table)))
 
 
 def _known(items: list[Labelled]) -> tuple[Any, Any]:

@@ -15,11 +15,11 @@ from linmax.fusion import Fusion
 from linmax.fusion.model_file import from_bytes
 from linmax.service.event_log.database import Database
 from linmax.service.event_log.schema import LABELLED, LEARNED
-from linmax.service.event_log.trials import Trial, trials_of
+from linmax.service.event_log.trials import LearnedTrial, trials_of
 from linmax.service.fusions import replay
 from linmax.service.fusions.history import abstentions, top_class
-from linmax.service.fusions.panel import Panel
-from linmax.service.fusions.panels import Panels
+from linmax.service.fusions.served_panel import ServedPanel
+from linmax.service.fusions.served_panels import ServedPanels
 from linmax.service.messages.class_keys import typed_votes
 
 SNAPSHOTS = """
@@ -71,7 +71,7 @@ class _Point(NamedTuple):
     shares: dict[str, float]
 
 
-class TrustHistory:
+class TrustSeries:
     """The trust of one fusion over time, derived from its snapshots and from the log after the last one.
 
     It begins with the model that was uploaded last, if there is one.
@@ -91,7 +91,7 @@ class TrustHistory:
         self._points: list[_Point] = []
         self._recent: deque[Encoded] = deque(maxlen=SAMPLE)
         self._every = max(1, trials // MAX_POINTS)
-        self._state = replay.State(replay.new_fusion(settings), 0, 0, 0, 0)
+        self._state = replay.FusionState(replay.new_fusion(settings), 0, 0, 0, 0)
         self._uploaded = 0  # the position of the model that it begins with
 
     @property
@@ -103,7 +103,7 @@ class TrustHistory:
         """Begin with the snapshots that are stored, or with the first event if there are none."""
         for position, model in self._database.rows(replay.LAST_UPLOAD, self._number, 0, until):
             fusion = from_bytes(model, f"the model that was uploaded at position {position}")
-            self._state = replay.State(fusion, position, position, position, 0)
+            self._state = replay.FusionState(fusion, position, position, position, 0)
             self._uploaded = position
         found = self._database.rows(SNAPSHOTS, self._number, self._uploaded, until)
         if not found:
@@ -123,7 +123,7 @@ class TrustHistory:
                 if time is not None:
                     self._points.append(_Point(trials, time, shares(fusion, list(self._recent))))
                 if position == last:
-                    self._state = replay.State(fusion, position, position, position, 0)
+                    self._state = replay.FusionState(fusion, position, position, position, 0)
 
     def _fill_recent(self, fusion: Fusion, position: int) -> float | None:
         """Read the labels before a position; return when the last one came, None if none are left."""
@@ -182,7 +182,7 @@ class TrustHistory:
         )
 
 
-def encode(fusion: Fusion, trial: Trial) -> Encoded:
+def encode(fusion: Fusion, trial: LearnedTrial) -> Encoded:
     """Return the experts that voted on an item and the classes they voted for, as codes, and the label."""
     experts, classes = fusion.names.experts.codes, fusion.names.classes.codes
     silent = abstentions(fusion.abstain)
@@ -230,7 +230,7 @@ def _contributions(fusion: Fusion, votes: Codes, truth: Codes) -> Any:
     return own * lead / max(len(votes), 1)
 
 
-class TrustHistories:
+class TrustSeriesStore:
     """The trust of the fusions that somebody looks at.
 
     Parameters
@@ -239,12 +239,12 @@ class TrustHistories:
         The fusions.
     """
 
-    def __init__(self, panels: Panels) -> None:
+    def __init__(self, panels: ServedPanels) -> None:
         self._panels = panels
-        self._kept: WeakKeyDictionary[Panel, tuple[int, TrustHistory]] = WeakKeyDictionary()
+        self._kept: WeakKeyDictionary[ServedPanel, tuple[int, TrustSeries]] = WeakKeyDictionary()
         self._lock = asyncio.Lock()
 
-    async def answer(self, panel: Panel) -> TrustAnswer:
+    async def answer(self, panel: ServedPanel) -> TrustAnswer:
         """Return the trust of a fusion over time."""
         async with self._lock:
             await self._panels.flush()
@@ -257,10 +257,10 @@ class TrustHistories:
                 self._kept[panel] = panel.amendments, found
             return found.answer()
 
-    def _update(self, panel: Panel, history: TrustHistory | None) -> TrustHistory:
+    def _update(self, panel: ServedPanel, history: TrustSeries | None) -> TrustSeries:
         until = self._panels.database.last_position()
         if history is None:
-            history = TrustHistory(self._panels.database, panel.number, panel.settings, panel.fusion.trials)
+            history = TrustSeries(self._panels.database, panel.number, panel.settings, panel.fusion.trials)
             history.start(until)
         history.advance(until)
         return history

@@ -50,7 +50,7 @@ class ChunkNames(msgspec.Struct, omit_defaults=True):
 decode_names = msgspec.json.Decoder(ChunkNames).decode
 
 
-class Chunk:
+class EventChunk:
     """What events at consecutive positions say; each has what the others have.
 
     Parameters
@@ -77,7 +77,7 @@ class Chunk:
     --------
     >>> codes = np.array([0, 1], np.int8)
     >>> votes = np.array([[0, -1], [1, 0]], np.int8)
-    >>> chunk = Chunk(7, ChunkNames(["ann", "bob"], ["x", "y"]), votes, codes, codes[::-1])
+    >>> chunk = EventChunk(7, ChunkNames(["ann", "bob"], ["x", "y"]), votes, codes, codes[::-1])
     >>> chunk.body(7), chunk.body(8)[:27]
     (b'{"votes":{"ann":"x"},"label":"x","prediction":"y","right":false}', b'{"votes":{"ann":"y","bob":"')
     """
@@ -111,13 +111,13 @@ class Chunk:
         """Return the rows of events."""
         return positions - self.first
 
-    def take(self, positions: list[int]) -> Chunk:
+    def take(self, positions: list[int]) -> EventChunk:
         """Return some of the events, in ascending order, without the memory of the others."""
         start, stop = self.row(positions[0]), self.row(positions[-1]) + 1
         if stop - start > len(positions):
             return ChunkRows(self, positions)
         parts = [None if part is None else part[start:stop].copy() for part in self._parts]
-        return Chunk(positions[0], self.names, *parts)  # type: ignore[arg-type]
+        return EventChunk(positions[0], self.names, *parts)  # type: ignore[arg-type]
 
     def statement(self, number: int) -> tuple[str, tuple[Any, ...]]:
         """Return the statement that writes it, for a fusion."""
@@ -187,7 +187,7 @@ class Chunk:
         return _recode(self.predictions[rows], self.names.classes, classes)
 
 
-class ChunkRows(Chunk):
+class ChunkRows(EventChunk):
     """Some events of a chunk, which need not be at consecutive positions.
 
     Parameters
@@ -200,12 +200,12 @@ class ChunkRows(Chunk):
     Examples
     --------
     >>> codes = np.array([0, 1, 0], np.int8)
-    >>> part = Chunk(7, ChunkNames(["ann"], ["x", "y"]), codes[:, None], None, codes).take([7, 9])
+    >>> part = EventChunk(7, ChunkNames(["ann"], ["x", "y"]), codes[:, None], None, codes).take([7, 9])
     >>> len(part.predictions), part.item(9).votes, part.rows(np.array([9, 7]))
     (2, {'ann': 'x'}, array([1, 0]))
     """
 
-    def __init__(self, chunk: Chunk, positions: list[int]) -> None:
+    def __init__(self, chunk: EventChunk, positions: list[int]) -> None:
         self._positions = np.array(positions, np.int64)
         rows = chunk.rows(self._positions)
         parts = [None if part is None else part[rows] for part in chunk._parts]
@@ -254,7 +254,7 @@ def make_chunk(
     predictions: Codes,
     probabilities: NDArray[np.float64] | None = None,
     version: int = 0,
-) -> Chunk:
+) -> EventChunk:
     """Return what a session has learned or predicted as a chunk; it has the names that occur.
 
     Parameters
@@ -294,7 +294,7 @@ def make_chunk(
     kind = _code_type(len(classes))
     small: tuple[Any, ...] = tuple(None if part is None else part.astype(kind) for part in parts)
     names = ChunkNames([] if votes is None else list(experts), list(classes), version)
-    return Chunk(first, names, small[0], small[1], small[2], probabilities)
+    return EventChunk(first, names, small[0], small[1], small[2], probabilities)
 
 
 def code_size(classes: int) -> int:
@@ -314,7 +314,7 @@ def _little(array: NDArray[Any]) -> NDArray[Any]:
 def read_chunk(
     first: int, last: int, names: bytes, votes: bytes | None, labels: bytes | None, predictions: bytes,
     probabilities: bytes | None,
-) -> Chunk:  # fmt: skip
+) -> EventChunk:  # fmt: skip
     """Return a chunk from a row of the log."""
     known, rows = decode_names(names), last - first + 1
     kind = np.dtype(_code_type(len(known.classes))).newbyteorder("<")
@@ -323,7 +323,7 @@ def read_chunk(
         return None if blob is None else np.frombuffer(blob, dtype).reshape(shape)
 
     try:
-        return Chunk(
+        return EventChunk(
             first,
             known,
             codes(votes, (rows, len(known.experts))),
@@ -346,7 +346,7 @@ class ChunkReader:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
-        self._latest: OrderedDict[int, Chunk] = OrderedDict()
+        self._latest: OrderedDict[int, EventChunk] = OrderedDict()
         self._bytes = 0
         connection.create_scalar_function("body_of", self.body, 1)  # type: ignore[arg-type]
 
@@ -354,7 +354,7 @@ class ChunkReader:
         """Return the body of an event that is in a chunk."""
         return self.find(position).body(position)
 
-    def find(self, position: int) -> Chunk:
+    def find(self, position: int) -> EventChunk:
         """Return the chunk of an event."""
         for first in reversed(self._latest):
             chunk = self._latest[first]

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from linmax._files import unlock_file
-from linmax.service.event_log.chunks import Chunk
+from linmax.service.event_log.chunks import EventChunk
 from linmax.service.event_log.schema import (
     INSERT_EVENT,
     INSERT_ITEM,
@@ -170,7 +170,7 @@ class Database:
         finally:
             self.rows("ROLLBACK")
 
-    def chunk(self, position: int) -> Chunk:
+    def chunk(self, position: int) -> EventChunk:
         """Return the chunk with the content of an event."""
         return self._reader().chunks.find(position)
 

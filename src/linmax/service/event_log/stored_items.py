@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from linmax.fusion import Fusion
-from linmax.service.event_log.chunks import BODY, Chunk
+from linmax.service.event_log.chunks import BODY, EventChunk
 from linmax.service.event_log.database import Database
 from linmax.service.event_log.schema import AMENDMENT, AS_STORED, LAST_LABEL, NO_ID
 from linmax.service.event_log.vote_codes import Codes, KnownNames
@@ -46,7 +46,7 @@ decode, encode = msgspec.json.decode, msgspec.json.encode
 decode_item = msgspec.json.Decoder(StoredItem).decode
 
 
-class Item(msgspec.Struct, eq=False, gc=False):
+class LoggedItem(msgspec.Struct, eq=False, gc=False):
     """An item that has been predicted or learned.
 
     Attributes
@@ -57,7 +57,7 @@ class Item(msgspec.Struct, eq=False, gc=False):
         What is known about the content of the request that brought it: `NO_ID`, `AS_STORED` or a checksum.
     time : float
         When that was.
-    stored : bytes or Chunk
+    stored : bytes or EventChunk
         The votes and the prediction, as they are in the log.
     learned : int or None
         The position of the event that taught its label; None if it has none, EXPIRED if it came too late.
@@ -74,7 +74,7 @@ class Item(msgspec.Struct, eq=False, gc=False):
     position: int
     content: bytes
     time: float
-    stored: bytes | Chunk
+    stored: bytes | EventChunk
     learned: int | None = None
     label: Any = None
     right: bool = False
@@ -85,11 +85,11 @@ class Item(msgspec.Struct, eq=False, gc=False):
     @property
     def size(self) -> int:
         """The bytes that it keeps in memory."""
-        return self.stored.bytes_per_row if isinstance(self.stored, Chunk) else len(self.stored)
+        return self.stored.bytes_per_row if isinstance(self.stored, EventChunk) else len(self.stored)
 
     def read(self, *, probabilities: bool = True) -> StoredItem:
         """Return the votes and the prediction; without its probabilities, that takes less time."""
-        if isinstance(self.stored, Chunk):
+        if isinstance(self.stored, EventChunk):
             return self.stored.item(self.position, probabilities=probabilities)
         return decode_item(self.stored)
 
@@ -136,7 +136,7 @@ class LearnedRun(msgspec.Struct, eq=False):
         Whether each id came with the request.
     time : float
         When they were learned.
-    chunk : Chunk
+    chunk : EventChunk
         Their content.
     written : Future
         Done when they are on disk.
@@ -145,35 +145,35 @@ class LearnedRun(msgspec.Struct, eq=False):
     rows: dict[str, int]
     given: list[bool]
     time: float
-    chunk: Chunk
+    chunk: EventChunk
     written: asyncio.Future[None]
 
-    def item(self, id_: str) -> Item:
+    def item(self, id_: str) -> LoggedItem:
         """Return one of the items."""
         row, chunk = self.rows[id_], self.chunk
         position, content = chunk.first + row, AS_STORED if self.given[row] else NO_ID
         label, right = chunk.label(position), chunk.is_right(position)
-        return Item(position, content, self.time, chunk, position, label, right, written=self.written)
+        return LoggedItem(position, content, self.time, chunk, position, label, right, written=self.written)
 
 
-def find_item(database: Database, number: int, id_: str) -> Item | None:
+def find_item(database: Database, number: int, id_: str) -> LoggedItem | None:
     """Return an item of a fusion from the log; None if there is none."""
     if not database.rows(HAS_ITEM, number, id_):  # most are new, and need no transaction
         return None
     with database.consistent():
         for position, content, learned in database.rows(FIND_ITEM, number, id_):
             ((time, body),) = database.rows(FIND_EVENT, position)
-            item = Item(position, content, time, body, learned)
+            item = LoggedItem(position, content, time, body, learned)
             _complete(database, [item])
             return item
     return None  # it was compacted meanwhile
 
 
-def find_items(database: Database, number: int, ids: list[str]) -> dict[str, Item]:
+def find_items(database: Database, number: int, ids: list[str]) -> dict[str, LoggedItem]:
     """Return those items of a fusion by id that are in the log."""
     with database.consistent():
         found = {
-            id_: Item(position, content, time, body, learned)
+            id_: LoggedItem(position, content, time, body, learned)
             for id_, position, content, learned, time, body in database.rows(
                 FIND_ITEMS, number, encode(ids).decode()
             )
@@ -182,7 +182,7 @@ def find_items(database: Database, number: int, ids: list[str]) -> dict[str, Ite
     return found
 
 
-def _complete(database: Database, items: list[Item]) -> None:
+def _complete(database: Database, items: list[LoggedItem]) -> None:
     """Add to items what is in chunks, and their labels."""
     in_chunks = sorted((item for item in items if not item.stored), key=lambda item: item.position)
     positions = [item.position for item in in_chunks]
@@ -209,7 +209,7 @@ class Waiting(NamedTuple):
 
     Attributes
     ----------
-    items : list of Item
+    items : list of LoggedItem
         The items.
     votes : ndarray of int32
         Their votes, as from `KnownNames.encode_votes`.
@@ -217,12 +217,12 @@ class Waiting(NamedTuple):
         Their predictions.
     """
 
-    items: list[Item]
+    items: list[LoggedItem]
     votes: Codes
     predictions: list[Any]
 
 
-def read_waiting(items: list[Item], fusion: Fusion) -> Waiting:
+def read_waiting(items: list[LoggedItem], fusion: Fusion) -> Waiting:
     """Return items up to the first that has new names, scores or attributes.
 
     Parameters
@@ -247,11 +247,11 @@ def read_waiting(items: list[Item], fusion: Fusion) -> Waiting:
     return Waiting(items[: len(known)], table, [one.prediction for one in known])
 
 
-def _read_chunks(items: list[Item], fusion: Fusion) -> Waiting | None:
+def _read_chunks(items: list[LoggedItem], fusion: Fusion) -> Waiting | None:
     """Return items that are all in chunks with known names; None if there are others."""
-    places: dict[Chunk, list[int]] = {}
+    places: dict[EventChunk, list[int]] = {}
     for place, item in enumerate(items):
-        if not isinstance(item.stored, Chunk):
+        if not isinstance(item.stored, EventChunk):
             return None
         places.setdefault(item.stored, []).append(place)
     positions = np.array([item.position for item in items], np.int64)

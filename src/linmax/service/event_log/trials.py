@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax.service.event_log.chunks import BODY, COLUMNS, FIND_CHUNK, Chunk, codes_of, read_chunk
+from linmax.service.event_log.chunks import BODY, COLUMNS, FIND_CHUNK, EventChunk, codes_of, read_chunk
 from linmax.service.event_log.database import Database
 from linmax.service.event_log.schema import AMENDMENT, LABELLED, LEARNED
 from linmax.service.event_log.vote_codes import Codes
@@ -42,7 +42,7 @@ class _Learned(msgspec.Struct):
 decode_learned = msgspec.json.Decoder(_Learned).decode
 
 
-class Trial(NamedTuple):
+class LearnedTrial(NamedTuple):
     """An item that was learned, with the prediction that was answered, and its label as amended."""
 
     position: int
@@ -53,7 +53,7 @@ class Trial(NamedTuple):
     attributes: dict[str, Any] | None = None
 
 
-def trials_of(database: Database, number: int, after: int, until: int) -> Generator[Trial]:
+def trials_of(database: Database, number: int, after: int, until: int) -> Generator[LearnedTrial]:
     """Yield what a fusion learned between two positions, as amended since: excluded events are left out."""
     for position, time_, body, votes, label in database.iterate(
         EVENTS, number, after, until, LABELLED, LEARNED
@@ -61,7 +61,7 @@ def trials_of(database: Database, number: int, after: int, until: int) -> Genera
         own = decode_learned(body)
         item = own if votes is None else decode_learned(votes)
         truth = own.label if label is None else decode(label)
-        yield Trial(position, time_, item.votes, truth, own.prediction, item.attributes)
+        yield LearnedTrial(position, time_, item.votes, truth, own.prediction, item.attributes)
 
 
 SHORTEST = 100  # events of a chunk that is worth it; shorter ones are read by item, many at once
@@ -95,7 +95,7 @@ class CodedTrials(NamedTuple):
     ----------
     positions, times : ndarray
         The positions of the events that taught them, and when that was.
-    labels : Chunk or list
+    labels : EventChunk or list
         The chunk with all labels, or the labels.
     wrong : ndarray of bool
         Which predictions were mistakes.
@@ -105,14 +105,14 @@ class CodedTrials(NamedTuple):
 
     positions: NDArray[np.int64]
     times: NDArray[np.float64]
-    labels: Chunk | list[Any]
+    labels: EventChunk | list[Any]
     wrong: NDArray[np.bool_]
-    sources: list[tuple[Chunk, Any, Any]]
+    sources: list[tuple[EventChunk, Any, Any]]
 
     def __len__(self) -> int:
         return len(self.positions)
 
-    def by_item(self, database: Database, number: int) -> list[Trial]:
+    def by_item(self, database: Database, number: int) -> list[LearnedTrial]:
         """Return the same trials with their names, for a fusion that has no codes for some of them."""
         return list(trials_of(database, number, int(self.positions[0]) - 1, int(self.positions[-1])))
 
@@ -125,7 +125,7 @@ class CodedTrials(NamedTuple):
             The codes of names.
         """
         given = self.labels
-        labels = given.labels_for(classes) if isinstance(given, Chunk) else codes_of(given, classes)
+        labels = given.labels_for(classes) if isinstance(given, EventChunk) else codes_of(given, classes)
         if labels is None:
             return None
         if len(self.sources) == 1 and len(self.sources[0][2]) == len(labels):
@@ -142,7 +142,7 @@ class CodedTrials(NamedTuple):
 
 def read_trials(
     database: Database, number: int, after: int, until: int, size: int, coded: int
-) -> Generator[CodedTrials | list[Trial]]:
+) -> Generator[CodedTrials | list[LearnedTrial]]:
     """Yield what `trials_of` does, in pieces; `Database.consistent` holds meanwhile.
 
     A piece is read when it is asked for.
@@ -169,7 +169,7 @@ def read_trials(
 
 def _read_between(
     database: Database, number: int, after: int, until: int, size: int, coded: int
-) -> Generator[CodedTrials | list[Trial]]:
+) -> Generator[CodedTrials | list[LearnedTrial]]:
     """Yield what was learned between long chunks, with codes where the next trials have them."""
     while True:
         labels = _read_labels(database, number, after, until, coded)
@@ -211,7 +211,7 @@ def _read_coded(database: Database, number: int, first: int, last: int) -> Coded
     if events != last - first + 1 or begin != end or items not in (0, events):
         return None
     chunk = read_chunk(*database.rows(READ, first)[0])
-    sources: list[tuple[Chunk, Any, Any]] | None = [(chunk, slice(None), np.arange(events))]
+    sources: list[tuple[EventChunk, Any, Any]] | None = [(chunk, slice(None), np.arange(events))]
     if items:
         positions = np.array([item for (item,) in database.rows(ITEMS, first, last)], np.int64)
         sources = _find_sources(database, positions)
@@ -221,9 +221,11 @@ def _read_coded(database: Database, number: int, first: int, last: int) -> Coded
     return CodedTrials(np.arange(first, last + 1), np.full(events, begin), chunk, wrong, sources)
 
 
-def _find_sources(database: Database, positions: NDArray[np.int64]) -> list[tuple[Chunk, Any, Any]] | None:
+def _find_sources(
+    database: Database, positions: NDArray[np.int64]
+) -> list[tuple[EventChunk, Any, Any]] | None:
     """Return the chunks with the votes of items; None if some are not in chunks, or in too many."""
-    sources: list[tuple[Chunk, Any, Any]] = []
+    sources: list[tuple[EventChunk, Any, Any]] = []
     rest = positions
     while len(rest):
         row = database.rows(FIND_CHUNK, int(rest.min()))

@@ -22,8 +22,8 @@ from linmax.service.event_log.schema import (
     id_hash,
 )
 from linmax.service.fusions.item_store import IS_COMPACTED, ItemStore
-from linmax.service.fusions.panel import Panel
 from linmax.service.fusions.replay import LATEST
+from linmax.service.fusions.served_panel import ServedPanel
 from linmax.service.messages.errors import ServiceError
 from linmax.service.messages.requests import ExcludeRequest
 
@@ -75,7 +75,7 @@ class Amendments:
         self.panels = store.panels
         self.database = store.database
 
-    async def exclude(self, panel: Panel, chosen: ExcludeRequest, actor: str) -> dict[str, int]:
+    async def exclude(self, panel: ServedPanel, chosen: ExcludeRequest, actor: str) -> dict[str, int]:
         """Take back what was learned from some items.
 
         Parameters
@@ -100,7 +100,7 @@ class Amendments:
 
         return await self._amend(panel, actor, {"reason": "excluded"}, CHOSEN, values, check)
 
-    async def rollback(self, panel: Panel, position: int, actor: str) -> dict[str, int]:
+    async def rollback(self, panel: ServedPanel, position: int, actor: str) -> dict[str, int]:
         """Go back to the state after an event: later labels, relabellings and exclusions do not count.
 
         Parameters
@@ -120,7 +120,13 @@ class Amendments:
         return await self._amend(panel, actor, body, LATER, (position,), check)
 
     async def _amend(
-        self, panel: Panel, actor: str, body: dict[str, Any], choice: str, values: tuple[Any, ...], check: Any
+        self,
+        panel: ServedPanel,
+        actor: str,
+        body: dict[str, Any],
+        choice: str,
+        values: tuple[Any, ...],
+        check: Any,
     ) -> dict[str, int]:
         choice = EFFECTIVE.format(choice)
         async with panel.lock:
@@ -144,7 +150,7 @@ class Amendments:
         return {"position": position, "events": events}
 
 
-def check_exclusion(database: Database, panel: Panel, chosen: ExcludeRequest, first: int) -> None:
+def check_exclusion(database: Database, panel: ServedPanel, chosen: ExcludeRequest, first: int) -> None:
     """Raise a problem if what is to be excluded was compacted.
 
     Parameters
@@ -169,7 +175,7 @@ def check_exclusion(database: Database, panel: Panel, chosen: ExcludeRequest, fi
                 _refuse(panel, f"the item {id_!r} is from before it, and was learned or has expired")
 
 
-def check_rollback(panel: Panel, position: int) -> None:
+def check_rollback(panel: ServedPanel, position: int) -> None:
     """Raise a problem if the state at a position was compacted.
 
     Parameters
@@ -183,7 +189,7 @@ def check_rollback(panel: Panel, position: int) -> None:
         _refuse(panel, f"the state at position {position} is not known any more")
 
 
-def _refuse(panel: Panel, why: str) -> None:
+def _refuse(panel: ServedPanel, why: str) -> None:
     raise ServiceError(
         409, "compacted", f"the log of {panel.name} was compacted up to position {panel.horizon}: {why}"
     )

@@ -15,14 +15,14 @@ import msgspec
 from linmax.client.requests import new_id
 from linmax.fusion import Fusion
 from linmax.service.event_log.batch_statements import insert_events, insert_items, set_learned
-from linmax.service.event_log.chunks import Chunk, code_size, make_chunk
+from linmax.service.event_log.chunks import EventChunk, code_size, make_chunk
 from linmax.service.event_log.schema import AS_STORED, LABELLED, LEARNED, NO_ID, PREDICTED
-from linmax.service.event_log.stored_items import Item, LearnedRun, read_waiting
+from linmax.service.event_log.stored_items import LearnedRun, LoggedItem, read_waiting
 from linmax.service.event_log.vote_codes import Codes, KnownNames, NamesSeen, to_batch
 from linmax.service.fusions.answer_runs import LabelAnswers, PredictAnswers
 from linmax.service.fusions.item_store import ItemStore
-from linmax.service.fusions.panel import Panel
-from linmax.service.fusions.panels import Panels
+from linmax.service.fusions.served_panel import ServedPanel
+from linmax.service.fusions.served_panels import ServedPanels
 from linmax.service.messages.class_keys import class_key, is_class
 from linmax.service.messages.requests import DOT_SEGMENTS, LabelRequest, LearnRequest, PredictRequest
 from linmax.service.tokens import Token
@@ -35,7 +35,7 @@ encode = msgspec.json.encode
 encode_lines = msgspec.json.Encoder().encode_lines
 
 
-class Rows(Protocol):
+class BatchRows(Protocol):
     """The rows of a batch, all for the same verb.
 
     Attributes
@@ -58,17 +58,17 @@ class Rows(Protocol):
     def request(self, row: int) -> Request:
         """Return a row as a request of its own."""
 
-    def known(self, panel: Panel, start: int) -> int:
+    def known(self, panel: ServedPanel, start: int) -> int:
         """Return how many rows from one on have no new names, nor anything else that is special."""
 
-    def votes(self, panel: Panel, start: int, stop: int) -> Codes:
+    def votes(self, panel: ServedPanel, start: int, stop: int) -> Codes:
         """Return the votes of known rows as `KnownNames.encode_votes` does."""
 
     def texts(self, start: int, stop: int) -> list[bytes]:
         """Return the votes of known rows as JSON."""
 
 
-class JsonRows:
+class JsonItems:
     """Rows that came as JSON.
 
     Parameters
@@ -92,7 +92,7 @@ class JsonRows:
         found: Request = self.requests[row]
         return found
 
-    def known(self, panel: Panel, start: int) -> int:
+    def known(self, panel: ServedPanel, start: int) -> int:
         """Return how many rows from one on have no new names, no scores and no attributes."""
         rest = self.requests[start:]
         if self.kind is LabelRequest:
@@ -111,7 +111,7 @@ class JsonRows:
             one.attributes is None and names.have(one.votes, getattr(one, "label", None)) for one in rest
         )
 
-    def votes(self, panel: Panel, start: int, stop: int) -> Codes:
+    def votes(self, panel: ServedPanel, start: int, stop: int) -> Codes:
         """Return votes as codes."""
         found = self._find_codes(panel, start)
         if found is None:
@@ -119,7 +119,7 @@ class JsonRows:
             assert found is not None
         return found[: stop - start]
 
-    def _find_codes(self, panel: Panel, start: int) -> Codes | None:
+    def _find_codes(self, panel: ServedPanel, start: int) -> Codes | None:
         """Return the codes of the rows from one on, if they are known from before."""
         if self._encoded is None:
             return None
@@ -160,12 +160,12 @@ class Bulk:
         Their items.
     """
 
-    def __init__(self, panels: Panels, store: ItemStore) -> None:
+    def __init__(self, panels: ServedPanels, store: ItemStore) -> None:
         self.panels = panels
         self.database = panels.database
         self.store = store
 
-    def find_run(self, panel: Panel, rows: Rows, start: int) -> int:
+    def find_run(self, panel: ServedPanel, rows: BatchRows, start: int) -> int:
         """Return the end of the run of rows from `start` on that can be processed at once, or `start`."""
         if len(rows) - start < SHORTEST or not self.database.writable or panel.fusion.needs != {"votes"}:
             return start
@@ -177,7 +177,7 @@ class Bulk:
             stop = min(stop, start + panel.settings.limits.waiting - panel.waiting)
         return stop if stop - start >= SHORTEST else start
 
-    def _new(self, panel: Panel, rows: Rows, start: int, stop: int) -> int:
+    def _new(self, panel: ServedPanel, rows: BatchRows, start: int, stop: int) -> int:
         """Return how many rows have ids that are new, allowed and not there twice."""
         given = [id_ for id_ in rows.ids[start:stop] if id_ is not msgspec.UNSET]
         if (
@@ -195,10 +195,10 @@ class Bulk:
                 seen.add(id_)
         return stop - start
 
-    def _waiting(self, panel: Panel, rows: Rows, start: int, stop: int) -> int:
+    def _waiting(self, panel: ServedPanel, rows: BatchRows, start: int, stop: int) -> int:
         """Return how many labels are for items in memory that wait, and bring no new names."""
         names, since = KnownNames(panel.fusion), self.database.now() - panel.settings.limits.retention
-        found: dict[str, Item] = {}
+        found: dict[str, LoggedItem] = {}
         ids = rows.ids[start:stop]
         for id_, item in zip(ids, self.store.find_all_recent(panel, ids), strict=True):
             if item is None or item.learned is not None or id_ in found or item.time < since:
@@ -211,7 +211,7 @@ class Bulk:
         return len(self._found.items)
 
     async def process(
-        self, panel: Panel, rows: Rows, start: int, stop: int, token: Token
+        self, panel: ServedPanel, rows: BatchRows, start: int, stop: int, token: Token
     ) -> LabelAnswers | PredictAnswers | None:
         """Process a run of rows; None if its votes cannot be learned together.
 
@@ -238,7 +238,9 @@ class Bulk:
         except ValueError:  # nothing was learned; one row is to blame
             return None
 
-    async def _learn(self, panel: Panel, rows: Rows, start: int, stop: int, token: Token) -> LabelAnswers:
+    async def _learn(
+        self, panel: ServedPanel, rows: BatchRows, start: int, stop: int, token: Token
+    ) -> LabelAnswers:
         labels, fusion = rows.labels[start:stop], panel.fusion
         votes, codes = rows.votes(panel, start, stop), KnownNames(fusion).encode_labels(labels)
         assert codes is not None
@@ -256,7 +258,9 @@ class Bulk:
         self.panels.learned(panel, first + len(ids) - 1, len(ids))
         return LabelAnswers(ids, predictions, right, first)
 
-    async def _predict(self, panel: Panel, rows: Rows, start: int, stop: int, token: Token) -> PredictAnswers:
+    async def _predict(
+        self, panel: ServedPanel, rows: BatchRows, start: int, stop: int, token: Token
+    ) -> PredictAnswers:
         votes, fusion = rows.votes(panel, start, stop), panel.fusion
         batch, version = to_batch(fusion, votes, None), panel.version
         found = await self.panels.run(panel, PREDICT, _predict_batch, fusion, batch)
@@ -277,7 +281,9 @@ class Bulk:
         panel.waiting += len(votes)
         return answers
 
-    async def _label(self, panel: Panel, rows: Rows, start: int, stop: int, token: Token) -> LabelAnswers:
+    async def _label(
+        self, panel: ServedPanel, rows: BatchRows, start: int, stop: int, token: Token
+    ) -> LabelAnswers:
         ids, labels, fusion = rows.ids[start:stop], rows.labels[start:stop], panel.fusion
         found = self._found  # another fusion may look for its own while the model learns
         items, names = found.items[: len(labels)], KnownNames(fusion)
@@ -305,7 +311,7 @@ class Bulk:
         return LabelAnswers(ids, predictions, right, first)
 
     def _insert_chunk(
-        self, panel: Panel, kind: int, given: list[Any], chunk: Chunk, token: Token
+        self, panel: ServedPanel, kind: int, given: list[Any], chunk: EventChunk, token: Token
     ) -> list[str]:
         """Write new items whose content is in a chunk; return their ids, new ones where none was given."""
         ids, has_id = _identify(given)
@@ -316,7 +322,7 @@ class Bulk:
         else:
             fields = range(chunk.first, chunk.last + 1), _contents(has_id), repeat(now), repeat(chunk)
             none, false = repeat(None), repeat(False)
-            items = list(map(Item, *fields, none, none, false, none, false, repeat(written)))
+            items = list(map(LoggedItem, *fields, none, none, false, none, false, repeat(written)))
             self.store.remember_all(panel, ids, items, chunk.bytes_per_row * len(items))
         events = insert_events(chunk.first, number, kind, now, token.name, ids, None)
         panel.batch[0].extend([chunk.statement(number), events])
@@ -325,7 +331,7 @@ class Bulk:
 
     def _insert(
         self,
-        panel: Panel,
+        panel: ServedPanel,
         kind: int,
         first: int,
         given: list[Any],
@@ -340,21 +346,21 @@ class Bulk:
         positions = range(first, first + len(ids))
         learned: Iterable[int | None] = positions if kind == LEARNED else repeat(None)
         fields = repeat(now), bodies, learned, labels, right, repeat(None), repeat(False)
-        items = list(map(Item, positions, _contents(has_id), *fields, repeat(written)))
+        items = list(map(LoggedItem, positions, _contents(has_id), *fields, repeat(written)))
         self.store.remember_all(panel, ids, items, sum(map(len, bodies)))
         panel.batch[0].append(insert_events(first, number, kind, now, token.name, ids, bodies))
         panel.batch[0].extend(insert_items(first, number, kind, ids, has_id))
         return ids
 
 
-def _fits_chunk(rows: Rows, start: int, stop: int, votes: Codes, fusion: Fusion) -> bool:
+def _fits_chunk(rows: BatchRows, start: int, stop: int, votes: Codes, fusion: Fusion) -> bool:
     """Whether codes say all about votes, and take less space than JSON.
 
     In JSON a vote that is null is not the same content as one that is left out.
     """
     given = votes >= 0
     count, columns = int(given.sum()), int(given.any(axis=0).sum())
-    if isinstance(rows, JsonRows) and rows.count_votes(start, stop) != count:
+    if isinstance(rows, JsonItems) and rows.count_votes(start, stop) != count:
         return False
     return len(votes) * columns * code_size(len(fusion.names.classes)) <= WORTH * count
 
@@ -366,7 +372,7 @@ def _identify(given: list[Any]) -> tuple[list[str], list[bool]]:
 
 
 def _contents(has_id: list[bool]) -> list[bytes]:
-    """Return what `Item.content` says of new items."""
+    """Return what `LoggedItem.content` says of new items."""
     return [AS_STORED if known else NO_ID for known in has_id]
 
 

@@ -17,8 +17,8 @@ from linmax.service.event_log.stored_items import EXPIRED
 from linmax.service.fusions import replay
 from linmax.service.fusions.history import Histories
 from linmax.service.fusions.item_store import ItemStore
-from linmax.service.fusions.panel import Panel
-from linmax.service.fusions.panels import PanelClosedError
+from linmax.service.fusions.served_panel import ServedPanel
+from linmax.service.fusions.served_panels import PanelClosedError
 from linmax.service.messages.errors import ServiceError
 
 logger = logging.getLogger("linmax.service")
@@ -125,7 +125,7 @@ class Compaction:
         await self._remove(number, horizon)
         return moved
 
-    async def _move_horizon(self, panel: Panel, until: int, time: float) -> int:
+    async def _move_horizon(self, panel: ServedPanel, until: int, time: float) -> int:
         """Store the state at a position and make that the horizon; return the horizon of the fusion.
 
         Events that were amended after that position stay, so that a rollback can take the amendment back.
@@ -156,7 +156,7 @@ class Compaction:
             self.store.forget(panel)
         return until
 
-    def _find_horizon(self, panel: Panel, until: int, time: float) -> tuple[int, float]:
+    def _find_horizon(self, panel: ServedPanel, until: int, time: float) -> tuple[int, float]:
         """Return the last position up to another one that no amendment crosses, and its time.
 
         An amendment crosses the positions from that of the event that it amends to its own, excluded. The

@@ -22,9 +22,9 @@ from linmax.inputs.abstain import DEFAULT, Abstentions, read_abstain
 from linmax.inputs.batch import plurality
 from linmax.inputs.names import NameIndex
 from linmax.service.event_log.database import Statement
-from linmax.service.event_log.trials import CodedTrials, Trial, read_trials
-from linmax.service.fusions.panel import Panel
-from linmax.service.fusions.panels import PanelClosedError, Panels
+from linmax.service.event_log.trials import CodedTrials, LearnedTrial, read_trials
+from linmax.service.fusions.served_panel import ServedPanel
+from linmax.service.fusions.served_panels import PanelClosedError, ServedPanels
 from linmax.service.messages.answers import HistoryAnswer, HistoryPoints
 from linmax.service.messages.class_keys import class_of, is_class
 from linmax.service.messages.errors import ServiceError
@@ -91,7 +91,7 @@ class History:
     Examples
     --------
     >>> history = History([])
-    >>> history.add([Trial(i, float(i), {"ann": "x", "bob": "y"}, "y", "x") for i in range(1, 6)])
+    >>> history.add([LearnedTrial(i, float(i), {"ann": "x", "bob": "y"}, "y", "x") for i in range(1, 6)])
     >>> history.trials, history.answer(2).points.linmax, history.answer(2).points.best_expert
     (5, [4, 5], [0, 0])
     """
@@ -115,13 +115,13 @@ class History:
         """The number of trials."""
         return int(self._last[0])
 
-    def add(self, trials: list[Trial]) -> None:
+    def add(self, trials: list[LearnedTrial]) -> None:
         """Count trials, in their order."""
         rows = max(1, min(CHUNK, CELLS // max(1, len(self._experts))))
         for start in range(0, len(trials), rows):
             self._add(trials[start : start + rows])
 
-    def _add(self, trials: list[Trial]) -> None:
+    def _add(self, trials: list[LearnedTrial]) -> None:
         votes, labels = self._encode(trials)
         wrong = np.array([not is_class(one.prediction, one.label) for one in trials])
         positions = np.array([one.position for one in trials])
@@ -167,7 +167,7 @@ class History:
             kept = self._points[:, 0] % self.width == 0
             self._points, self._times = self._points[kept], self._times[kept]
 
-    def _encode(self, trials: list[Trial]) -> tuple[NDArray[np.int32], Longs]:
+    def _encode(self, trials: list[LearnedTrial]) -> tuple[NDArray[np.int32], Longs]:
         """Return the class that each expert votes for, -1 if it abstains, and the labels, as codes."""
         labels, columns = [], []
         flat: list[int] = []
@@ -284,14 +284,14 @@ class Histories:
         The fusions.
     """
 
-    def __init__(self, panels: Panels) -> None:
+    def __init__(self, panels: ServedPanels) -> None:
         self._panels = panels
         self._database = panels.database
-        self._kept: WeakKeyDictionary[Panel, tuple[int, History]] = WeakKeyDictionary()
-        self._locks: WeakKeyDictionary[Panel, asyncio.Lock] = WeakKeyDictionary()
+        self._kept: WeakKeyDictionary[ServedPanel, tuple[int, History]] = WeakKeyDictionary()
+        self._locks: WeakKeyDictionary[ServedPanel, asyncio.Lock] = WeakKeyDictionary()
         self._asked = 0  # answers that somebody waits for
 
-    async def answer(self, panel: Panel, points: int) -> HistoryAnswer:
+    async def answer(self, panel: ServedPanel, points: int) -> HistoryAnswer:
         """Return the history of a fusion with at most so many points."""
         self._asked += 1
         try:
@@ -301,7 +301,7 @@ class Histories:
         finally:
             self._asked -= 1
 
-    async def update(self, panel: Panel) -> None:
+    async def update(self, panel: ServedPanel) -> None:
         """Bring the history of a fusion up to date, so that the next answer has little to read.
 
         That is done with pauses, so that requests need not wait for the thread that does it.
@@ -310,12 +310,12 @@ class Histories:
             with contextlib.suppress(PanelClosedError):
                 await self._current(panel, gently=True)
 
-    def store_at(self, panel: Panel, position: int) -> Statement:
+    def store_at(self, panel: ServedPanel, position: int) -> Statement:
         """Return the statement that stores the history up to a position, from the log."""
         history, _ = self._advance(panel, None, position)
         return INSERT, (panel.number, position, history.trials, history.to_bytes())
 
-    async def _current(self, panel: Panel, *, gently: bool = False) -> History:
+    async def _current(self, panel: ServedPanel, *, gently: bool = False) -> History:
         """Return the history of all that is on disk.
 
         Amendments that come meanwhile start it anew, and so does a compaction, which may have removed events
@@ -340,7 +340,7 @@ class Histories:
         return history
 
     def _advance(
-        self, panel: Panel, history: History | None, until: int, gently: bool = False
+        self, panel: ServedPanel, history: History | None, until: int, gently: bool = False
     ) -> tuple[History, list[Statement]]:
         """Read the events after those of a history, or of the stored one; return what is worth storing."""
         if history is None:

@@ -14,8 +14,8 @@ from linmax.service.event_log.schema import AMENDMENT, LAST_LABEL
 from linmax.service.event_log.stored_items import EXPIRED, decode_item
 from linmax.service.fusions import replay
 from linmax.service.fusions.item_store import check_not_compacted
-from linmax.service.fusions.panel import Panel
-from linmax.service.fusions.panels import Panels
+from linmax.service.fusions.served_panel import ServedPanel
+from linmax.service.fusions.served_panels import ServedPanels
 from linmax.service.messages.answers import ItemInfo
 from linmax.service.messages.class_keys import class_key, is_class, typed_votes
 from linmax.service.messages.errors import ServiceError
@@ -41,12 +41,12 @@ class ItemReader:
         The fusions.
     """
 
-    def __init__(self, panels: Panels) -> None:
+    def __init__(self, panels: ServedPanels) -> None:
         self._panels = panels
         self._database = panels.database
         self._replay = asyncio.Semaphore(1)  # the state of then takes long to derive
 
-    async def describe(self, panel: Panel, id_: str, explain: str | None) -> ItemInfo:
+    async def describe(self, panel: ServedPanel, id_: str, explain: str | None) -> ItemInfo:
         """Describe an item.
 
         Parameters
@@ -70,14 +70,14 @@ class ItemReader:
         return info
 
     async def explain(
-        self, panel: Panel, votes: dict[str, Any] | None, attributes: dict[str, Any] | None
+        self, panel: ServedPanel, votes: dict[str, Any] | None, attributes: dict[str, Any] | None
     ) -> dict[str, Any]:
         """Explain an item with the present weights, in a thread: it takes far longer than a prediction."""
         async with panel.lock:
             self._panels.check_open(panel)
             return await asyncio.to_thread(explanation_of, panel.fusion, votes, attributes)
 
-    def _find(self, panel: Panel, id_: str) -> ItemInfo:
+    def _find(self, panel: ServedPanel, id_: str) -> ItemInfo:
         found = self._database.rows(FIND, panel.number, id_)
         if not found:
             check_not_compacted(self._database, panel, id_)
@@ -94,7 +94,7 @@ class ItemReader:
             None if learned == EXPIRED else learned, stored.version,
         )  # fmt: skip
 
-    def _explain_then(self, panel: Panel, info: ItemInfo) -> dict[str, Any]:
+    def _explain_then(self, panel: ServedPanel, info: ItemInfo) -> dict[str, Any]:
         if info.position <= panel.horizon:
             raise ServiceError(
                 410,

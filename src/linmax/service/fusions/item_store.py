@@ -14,9 +14,9 @@ import msgspec
 
 from linmax.service.event_log.database import Database
 from linmax.service.event_log.schema import SET_LEARNED, id_hash
-from linmax.service.event_log.stored_items import EXPIRED, Item, LearnedRun, find_item, find_items
-from linmax.service.fusions.panel import Panel
-from linmax.service.fusions.panels import Panels
+from linmax.service.event_log.stored_items import EXPIRED, LearnedRun, LoggedItem, find_item, find_items
+from linmax.service.fusions.served_panel import ServedPanel
+from linmax.service.fusions.served_panels import ServedPanels
 from linmax.service.messages.errors import ServiceError
 from linmax.service.messages.requests import DOT_SEGMENTS
 
@@ -47,11 +47,11 @@ class ItemStore:
         The fusions.
     """
 
-    def __init__(self, panels: Panels) -> None:
+    def __init__(self, panels: ServedPanels) -> None:
         self.panels = panels
         self.database = panels.database
         self.hold = HOLD
-        self._recent: OrderedDict[tuple[int, str], Item] = OrderedDict()
+        self._recent: OrderedDict[tuple[int, str], LoggedItem] = OrderedDict()
         self._bytes = 0
         self._runs: dict[int, list[LearnedRun]] = {}  # on their way to disk, by fusion
         self._awaited: dict[tuple[int, str], asyncio.Event] = {}
@@ -65,7 +65,7 @@ class ItemStore:
 
         self.database.on_failure = forget_all
 
-    def find(self, panel: Panel, id_: str) -> Item | None:
+    def find(self, panel: ServedPanel, id_: str) -> LoggedItem | None:
         """Return an item, or None if there is none; an error if it is not known any more."""
         key = panel.number, id_
         item = self._recent.get(key)
@@ -84,7 +84,7 @@ class ItemStore:
             self.remember(panel, id_, item)
         return item
 
-    def find_or_new(self, panel: Panel, id_: str) -> Item | None:
+    def find_or_new(self, panel: ServedPanel, id_: str) -> LoggedItem | None:
         """Return an item, or None if there is none; an error if no new one may have this id."""
         item = self.find(panel, id_)
         if item is None and id_ in DOT_SEGMENTS:
@@ -95,11 +95,11 @@ class ItemStore:
             )
         return item
 
-    def find_all_recent(self, panel: Panel, ids: Iterable[str]) -> Iterator[Item | None]:
+    def find_all_recent(self, panel: ServedPanel, ids: Iterable[str]) -> Iterator[LoggedItem | None]:
         """Yield items, None for those that are not in memory."""
         return map(self._recent.get, zip(repeat(panel.number), ids, strict=False))
 
-    def look_up(self, panel: Panel, ids: Collection[str]) -> set[str]:
+    def look_up(self, panel: ServedPanel, ids: Collection[str]) -> set[str]:
         """Read the items with these ids into memory; return the ids that no item has or had."""
         unknown = set(compress(ids, map(is_, self.find_all_recent(panel, ids), repeat(None))))
         for run in self._runs.get(panel.number, ()):
@@ -115,18 +115,18 @@ class ItemStore:
             unknown -= {by_hash[one] for (one,) in self.database.rows(ARE_COMPACTED, panel.number, text)}
         return unknown
 
-    def _may_have(self, panel: Panel, first: str, last: str) -> bool:
+    def _may_have(self, panel: ServedPanel, first: str, last: str) -> bool:
         """Whether the log has an item with an id between two ids, or one of these."""
         return first <= panel.last_id and bool(self.database.rows(HAS_BETWEEN, panel.number, first, last))
 
-    def _is_missing(self, panel: Panel, id_: str) -> bool:
+    def _is_missing(self, panel: ServedPanel, id_: str) -> bool:
         try:
             return self.find(panel, id_) is None
         except ServiceError:
             return False
 
     @contextmanager
-    def looking_up(self, panel: Panel, ids: list[str]) -> Iterator[None]:
+    def looking_up(self, panel: ServedPanel, ids: list[str]) -> Iterator[None]:
         """Look up the ids of a batch at once; nobody else may store items of the fusion within this block."""
         panel.missing = self.look_up(panel, ids)
         try:
@@ -134,7 +134,7 @@ class ItemStore:
         finally:
             panel.missing = set()
 
-    async def wait_for(self, panel: Panel, ids: set[str]) -> None:
+    async def wait_for(self, panel: ServedPanel, ids: set[str]) -> None:
         """Wait for a short time until items are there, whose labels have overtaken them."""
         missing = self.look_up(panel, ids) if len(ids) > 1 else {i for i in ids if self._is_missing(panel, i)}
         if not missing or self.hold <= 0.0:
@@ -151,7 +151,7 @@ class ItemStore:
                 if not event.is_set() and self._awaited.get(key) is event:
                     del self._awaited[key]
 
-    def remember(self, panel: Panel, id_: str, item: Item) -> None:
+    def remember(self, panel: ServedPanel, id_: str, item: LoggedItem) -> None:
         """Keep an item in memory, instead of the oldest one."""
         key = panel.number, id_
         panel.last_id = max(panel.last_id, id_)
@@ -164,7 +164,7 @@ class ItemStore:
             self._awaited.pop(key).set()
         self._drop_oldest()
 
-    def remember_all(self, panel: Panel, ids: list[str], items: list[Item], size: int) -> None:
+    def remember_all(self, panel: ServedPanel, ids: list[str], items: list[LoggedItem], size: int) -> None:
         """Keep new items in memory, as `remember` does each of them; their size is known."""
         new = dict(zip(zip(repeat(panel.number), ids, strict=False), items, strict=True))
         if self._awaited or not new.keys().isdisjoint(self._recent.keys()):
@@ -177,7 +177,7 @@ class ItemStore:
         self._bytes += size
         self._drop_oldest()
 
-    def remember_run(self, panel: Panel, run: LearnedRun) -> None:
+    def remember_run(self, panel: ServedPanel, run: LearnedRun) -> None:
         """Keep new items in memory that were learned together, until they are on disk."""
         self._runs.setdefault(panel.number, []).append(run)
         panel.last_id = max(panel.last_id, max(run.rows))
@@ -202,18 +202,18 @@ class ItemStore:
                 break
             self._drop(oldest)
 
-    def keep(self, panel: Panel, id_: str, item: Item) -> None:
+    def keep(self, panel: ServedPanel, id_: str, item: LoggedItem) -> None:
         """Keep an item in memory that others may have replaced while a request waited for the model."""
         if self._recent.get((panel.number, id_)) is not item:
             self.remember(panel, id_, item)
 
-    def keep_all(self, panel: Panel, ids: list[str], items: list[Item]) -> None:
+    def keep_all(self, panel: ServedPanel, ids: list[str], items: list[LoggedItem]) -> None:
         """Keep items in memory, as `keep` does each of them."""
         for id_, item, kept in zip(ids, items, list(self.find_all_recent(panel, ids)), strict=True):
             if kept is not item:
                 self.remember(panel, id_, item)
 
-    def forget(self, panel: Panel) -> None:
+    def forget(self, panel: ServedPanel) -> None:
         """Forget the items of a fusion, which were amended in the log."""
         for key, item in list(self._recent.items()):
             if key[0] == panel.number and not item.on_its_way:
@@ -227,7 +227,7 @@ class ItemStore:
 
     # --- expiry
 
-    def has_expired(self, panel: Panel, item: Item, now: float | None = None) -> bool:
+    def has_expired(self, panel: ServedPanel, item: LoggedItem, now: float | None = None) -> bool:
         """Whether an item has waited too long for its label."""
         if now is None:
             now = self.database.now()
@@ -247,7 +247,7 @@ class ItemStore:
                     break
         return total
 
-    async def _expire_some(self, panel: Panel) -> int:
+    async def _expire_some(self, panel: ServedPanel) -> int:
         await self.panels.flush()
         if self.panels.open_panels.get(panel.name) is not panel:
             return 0
@@ -257,7 +257,7 @@ class ItemStore:
             await self.expire(panel, ids)
         return len(ids)
 
-    def expire(self, panel: Panel, ids: list[str]) -> asyncio.Future[None]:
+    def expire(self, panel: ServedPanel, ids: list[str]) -> asyncio.Future[None]:
         """Expire items that wait for a label; the lock of the fusion is held."""
         statements: list[Any] = [(SET_LEARNED, (EXPIRED, panel.number, id_)) for id_ in ids]
         future = self.panels.submit([*statements, (COUNT_EXPIRED, (len(ids), panel.number))])
@@ -269,7 +269,7 @@ class ItemStore:
         panel.expired += len(ids)
         return future
 
-    def check_known(self, panel: Panel, id_: str) -> Item:
+    def check_known(self, panel: ServedPanel, id_: str) -> LoggedItem:
         """Return an item; an error if there is none."""
         item = self.find(panel, id_)
         if item is None:
@@ -277,7 +277,7 @@ class ItemStore:
         return item
 
 
-def check_not_compacted(database: Database, panel: Panel, id_: str) -> None:
+def check_not_compacted(database: Database, panel: ServedPanel, id_: str) -> None:
     """Raise an error if an item was compacted: of those, only the hashes of the ids are known."""
     if panel.horizon and database.rows(IS_COMPACTED, panel.number, id_hash(id_)):
         raise ServiceError(

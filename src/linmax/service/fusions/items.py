@@ -23,14 +23,14 @@ from linmax.service.event_log.schema import (
     RELABELLED,
     SET_LEARNED,
 )
-from linmax.service.event_log.stored_items import Item
+from linmax.service.event_log.stored_items import LoggedItem
 from linmax.service.fusions.answer_runs import Answer, Run
-from linmax.service.fusions.bulk import Bulk, Request, Rows
+from linmax.service.fusions.bulk import BatchRows, Bulk, Request
 from linmax.service.fusions.item_store import ItemStore
-from linmax.service.fusions.panel import Panel, form_of
-from linmax.service.fusions.panels import PanelClosedError, Panels
+from linmax.service.fusions.served_panel import ServedPanel, form_of
+from linmax.service.fusions.served_panels import PanelClosedError, ServedPanels
 from linmax.service.messages.answers import LabelAnswer, PredictAnswer
-from linmax.service.messages.class_keys import class_key, is_class, typed_votes
+from linmax.service.messages.class_keys import class_key, is_class, same_label, typed_votes
 from linmax.service.messages.errors import ServiceError
 from linmax.service.messages.requests import LabelRequest, LearnRequest, PredictRequest, StoredItem
 from linmax.service.tokens import Token
@@ -55,13 +55,13 @@ class Items:
         The fusions.
     """
 
-    def __init__(self, panels: Panels) -> None:
+    def __init__(self, panels: ServedPanels) -> None:
         self.panels = panels
         self.database = panels.database
         self.store = ItemStore(panels)
         self.bulk = Bulk(panels, self.store)
 
-    async def process(self, panel: Panel, rows: Rows, token: Token) -> list[Run]:
+    async def process(self, panel: ServedPanel, rows: BatchRows, token: Token) -> list[Run]:
         """Process requests in their order; return the answers and errors when all are on disk.
 
         Parameters
@@ -71,7 +71,7 @@ class Items:
         """
         return await self.wait(rows, await self.submit(panel, rows, token))
 
-    async def process_one(self, panel: Panel, request: Request, token: Token) -> Answer:
+    async def process_one(self, panel: ServedPanel, request: Request, token: Token) -> Answer:
         """Process a request, and return its answer when it is on disk; `process` does the same for many."""
         if isinstance(request, LabelRequest):
             await self.store.wait_for(panel, {request.id})
@@ -91,7 +91,7 @@ class Items:
             await self._wait_until_written(item.written, type(request))
         return answer
 
-    async def submit(self, panel: Panel, rows: Rows, token: Token) -> list[Done]:
+    async def submit(self, panel: ServedPanel, rows: BatchRows, token: Token) -> list[Done]:
         """Process requests; `wait` returns their answers when they are on disk."""
         if rows.kind is LabelRequest:
             await self.store.wait_for(panel, set(rows.ids) - {msgspec.UNSET})
@@ -101,7 +101,7 @@ class Items:
             return done
 
     async def process_together(
-        self, panel: Panel, groups: Sequence[Rows], token: Token, statement: Statement
+        self, panel: ServedPanel, groups: Sequence[BatchRows], token: Token, statement: Statement
     ) -> list[Answer | ServiceError]:
         """Process groups of requests in their order, and write a statement in the same transaction.
 
@@ -133,7 +133,7 @@ class Items:
         await written
         return answers
 
-    async def wait(self, rows: Rows, done: list[Done]) -> list[Run]:
+    async def wait(self, rows: BatchRows, done: list[Done]) -> list[Run]:
         """Return the answers to requests that were submitted."""
         answers: list[Run] = []
         for written, run in done:
@@ -154,27 +154,27 @@ class Items:
             raise
 
     async def _process_all(
-        self, panel: Panel, groups: Sequence[Rows], token: Token, statements: Sequence[Statement] = ()
+        self, panel: ServedPanel, groups: Sequence[BatchRows], token: Token, added: Sequence[Statement] = ()
     ) -> list[list[Done]]:
         panel.batch = [], Written()
         first = panel.batch
         try:
-            done = [await self._process_group(panel, rows, token, first, bool(statements)) for rows in groups]
+            done = [await self._process_group(panel, rows, token, first, bool(added)) for rows in groups]
         except BaseException:
             self._give_up(panel)
             raise
-        panel.batch[0].extend(statements)
+        panel.batch[0].extend(added)
         self.panels.submit_batch(panel)
         return done
 
-    def _give_up(self, panel: Panel) -> None:
+    def _give_up(self, panel: ServedPanel) -> None:
         """Forget the state of a fusion, which may have learned what was not submitted; the log has it."""
         self.panels.discard(panel)
         panel.batch[1].withdraw()
         self.store.forget(panel)
 
     async def _process_group(
-        self, panel: Panel, rows: Rows, token: Token, first: Any, together: bool
+        self, panel: ServedPanel, rows: BatchRows, token: Token, first: Any, together: bool
     ) -> list[Done]:
         done: list[Done] = []
         row = 0
@@ -195,7 +195,7 @@ class Items:
                     _check_stored(done[-1][1])
         return done
 
-    async def _process_next(self, panel: Panel, rows: Rows, row: int, token: Token) -> Done:
+    async def _process_next(self, panel: ServedPanel, rows: BatchRows, row: int, token: Token) -> Done:
         """Process a run of rows at once, or the next one."""
         stop = self.bulk.find_run(panel, rows, row)
         if stop > row:
@@ -208,7 +208,9 @@ class Items:
             return None, [error]
         return None if item is None else item.written, [answer]
 
-    async def _process(self, panel: Panel, request: Request, token: Token) -> tuple[Item | None, Answer]:
+    async def _process(
+        self, panel: ServedPanel, request: Request, token: Token
+    ) -> tuple[LoggedItem | None, Answer]:
         if isinstance(request, PredictRequest):
             return await self._predict_item(panel, request, token)
         self.database.check_writable()
@@ -219,8 +221,8 @@ class Items:
     # --- requests; the lock of the fusion is held
 
     async def _predict_item(
-        self, panel: Panel, request: PredictRequest, token: Token
-    ) -> tuple[Item | None, PredictAnswer]:
+        self, panel: ServedPanel, request: PredictRequest, token: Token
+    ) -> tuple[LoggedItem | None, PredictAnswer]:
         """Predict an item and store its votes, so that its label can be learned later."""
         id_, content = _identity(request)
         item = self.store.find_or_new(panel, id_) if content is AS_STORED else None
@@ -249,8 +251,8 @@ class Items:
         return item, answer
 
     async def _learn_item(
-        self, panel: Panel, request: LearnRequest, token: Token
-    ) -> tuple[Item, LabelAnswer]:
+        self, panel: ServedPanel, request: LearnRequest, token: Token
+    ) -> tuple[LoggedItem, LabelAnswer]:
         """Predict an item, then learn its label."""
         id_, content = _identity(request)
         item = self.store.find_or_new(panel, id_) if content is AS_STORED else None
@@ -268,17 +270,19 @@ class Items:
             self.panels.learned(panel, item.position)
         return item, LabelAnswer(id_, prediction, right, item.position)
 
-    def _insert(self, panel: Panel, kind: int, id_: str, content: bytes, body: bytes, token: Token) -> Item:
+    def _insert(
+        self, panel: ServedPanel, kind: int, id_: str, content: bytes, body: bytes, token: Token
+    ) -> LoggedItem:
         position, event = self.panels.event(panel.number, kind, token.name, id_, None, msgspec.Raw(body))
-        item = Item(position, content, self.database.now(), body, position if kind == LEARNED else None)
+        item = LoggedItem(position, content, self.database.now(), body, position if kind == LEARNED else None)
         row = panel.number, id_, position, content, item.learned
         item.written = self._submit(panel, [event, (INSERT_ITEM, row)])
         self.store.remember(panel, id_, item)
         return item
 
     async def _label_item(
-        self, panel: Panel, request: LabelRequest, token: Token
-    ) -> tuple[Item, LabelAnswer]:
+        self, panel: ServedPanel, request: LabelRequest, token: Token
+    ) -> tuple[LoggedItem, LabelAnswer]:
         """Learn the label of an item, with the votes that were stored when it was predicted."""
         item = self.store.check_known(panel, request.id)
         if self.store.has_expired(panel, item):
@@ -291,14 +295,14 @@ class Items:
             prediction = await self._teach(panel, request, item, token)
         else:
             prediction = item.read().prediction
-            if not _same(item.label, request.label) or (
+            if not same_label(item.label, request.label) or (
                 item.excluded and request.replaces is not msgspec.UNSET
             ):
                 self._relabel(panel, request, item, token)
         position = item.learned if item.amended is None else item.amended
         return item, LabelAnswer(request.id, prediction, item.right, position or item.position)
 
-    async def _teach(self, panel: Panel, request: LabelRequest, item: Item, token: Token) -> Any:
+    async def _teach(self, panel: ServedPanel, request: LabelRequest, item: LoggedItem, token: Token) -> Any:
         """Learn a label; return the prediction of the item."""
         if request.replaces is not msgspec.UNSET:
             raise ServiceError(
@@ -318,7 +322,7 @@ class Items:
         self.panels.learned(panel, position)
         return stored.prediction
 
-    def _relabel(self, panel: Panel, request: LabelRequest, item: Item, token: Token) -> None:
+    def _relabel(self, panel: ServedPanel, request: LabelRequest, item: LoggedItem, token: Token) -> None:
         """Replace a label that was wrong: the state becomes what it would have been with the right one."""
         if request.replaces is msgspec.UNSET:
             raise ServiceError(
@@ -326,7 +330,7 @@ class Items:
                 "labelled_otherwise",
                 f"the item {request.id} has the label {item.label!r}; pass it as replaces to change it",
             )
-        if not _same(request.replaces, item.label):
+        if not same_label(request.replaces, item.label):
             raise ServiceError(
                 409,
                 "labelled_otherwise",
@@ -359,7 +363,7 @@ class Items:
         assert item.learned is not None
         item.written = self._submit(panel, self.panels.amend(panel, [event, amendment], item.learned))
 
-    def _submit(self, panel: Panel, statements: list[Statement]) -> asyncio.Future[None]:
+    def _submit(self, panel: ServedPanel, statements: list[Statement]) -> asyncio.Future[None]:
         """Add statements to the transaction of the batch."""
         panel.batch[0].extend(statements)
         return panel.batch[1]
@@ -367,7 +371,7 @@ class Items:
     # --- models
 
     async def _run(
-        self, panel: Panel, call: Callable[..., Any], item: StoredItem | Request, *values: Any
+        self, panel: ServedPanel, call: Callable[..., Any], item: StoredItem | Request, *values: Any
     ) -> Any:
         """Predict or learn an item."""
         form = call, *form_of(item.votes, item.attributes)  # type: ignore[union-attr]
@@ -376,7 +380,7 @@ class Items:
         except ValueError as error:
             raise ServiceError(422, "bad_item", str(error)) from None
 
-    def _check_learnable(self, panel: Panel, item: StoredItem, label: Any) -> None:
+    def _check_learnable(self, panel: ServedPanel, item: StoredItem, label: Any) -> None:
         """Refuse an item that could not be learned now, before it is in the log."""
         try:
             votes = typed_votes(panel.fusion, item.votes, label)
@@ -400,7 +404,7 @@ def _learn_one(fusion: Fusion, item: StoredItem | LearnRequest, label: Any) -> A
 
 
 def _identity(request: PredictRequest | LearnRequest) -> tuple[str, bytes]:
-    """Return the id of an item, a new one if the request has none, and what `Item.content` says of it."""
+    """Return the id of an item, a new one if the request has none, and its `LoggedItem.content`."""
     return (new_id(), NO_ID) if request.id is msgspec.UNSET else (request.id, AS_STORED)
 
 
@@ -411,8 +415,3 @@ def _check_stored(run: Run) -> None:
         raise answer
     if isinstance(answer, PredictAnswer) and not answer.stored:
         raise ServiceError(507, "storage_full", "the log cannot be written; try again later", 10)
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Whether two labels are the same; 1 and true are not."""
-    return bool(one == other) and type(one) is type(other)

@@ -8,8 +8,8 @@ from linmax.fusion import Fusion
 from linmax.fusion.model_file import fingerprint, from_bytes
 from linmax.service.event_log.schema import UPLOADED
 from linmax.service.fusions import replay
-from linmax.service.fusions.panel import Panel
-from linmax.service.fusions.panels import Panels
+from linmax.service.fusions.served_panel import ServedPanel
+from linmax.service.fusions.served_panels import ServedPanels
 from linmax.service.messages.class_keys import class_fault
 from linmax.service.messages.errors import ServiceError
 from linmax.service.messages.requests import Expert, FusionSettings, check_name
@@ -58,7 +58,7 @@ def read_model(content: bytes, settings: FusionSettings) -> Fusion:
     return fusion
 
 
-async def upload(panels: Panels, panel: Panel, content: bytes, actor: str) -> None:
+async def upload(panels: ServedPanels, panel: ServedPanel, content: bytes, actor: str) -> None:
     """Make a model the state of a fusion; labels that come later are learned by it.
 
     Parameters
@@ -82,6 +82,6 @@ async def upload(panels: Panels, panel: Panel, content: bytes, actor: str) -> No
         future = panels.submit([event, (INSERT_MODEL, (position, panel.number, content))])
         panel.applied += not panel.rebuilding
         panel.amendments += 1  # a state that is being rebuilt lacks the upload
-        panel.take(replay.State(fusion, position, position, panel.snapshot, 1))
+        panel.take(replay.FusionState(fusion, position, position, panel.snapshot, 1))
         panel.quick.clear()
     await future

@@ -28,7 +28,7 @@ from linmax.service.event_log.schema import (
     RELABELLED,
     UPLOADED,
 )
-from linmax.service.event_log.trials import CodedTrials, Trial, read_trials
+from linmax.service.event_log.trials import CodedTrials, LearnedTrial, read_trials
 from linmax.service.event_log.vote_codes import Codes, KnownNames, to_batch
 from linmax.service.messages.class_keys import typed_votes
 from linmax.service.messages.requests import FusionSettings
@@ -56,7 +56,7 @@ INSERT_SNAPSHOT = "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?, ?)"
 CHUNK = 1000  # events that are learned at once
 
 
-class State(NamedTuple):
+class FusionState(NamedTuple):
     """The state of a fusion after an event.
 
     Attributes
@@ -97,7 +97,7 @@ def restore(
     settings: FusionSettings,
     until: int,
     keep_going: Callable[[], bool] = lambda: True,
-) -> State:
+) -> FusionState:
     """Return the state of a fusion at a position, from the last snapshot before it.
 
     Parameters
@@ -121,15 +121,19 @@ def restore(
         )  # fmt: skip
         if found:
             at, model = found[0]
-            state = State(from_bytes(model, f"the snapshot at position {at}"), at, at, at, 0)
+            state = FusionState(from_bytes(model, f"the snapshot at position {at}"), at, at, at, 0)
         else:
-            state = State(new_fusion(settings), 0, 0, 0, 0)
+            state = FusionState(new_fusion(settings), 0, 0, 0, 0)
         return advance(database, number, state, until, keep_going)
 
 
 def advance(
-    database: Database, number: int, state: State, until: int, keep_going: Callable[[], bool] = lambda: True
-) -> State:
+    database: Database,
+    number: int,
+    state: FusionState,
+    until: int,
+    keep_going: Callable[[], bool] = lambda: True,
+) -> FusionState:
     """Learn the events between the position of a state and another one, or those after the last upload.
 
     An event that cannot be learned is left out: amendments of others may have changed the kind of classes.
@@ -139,13 +143,13 @@ def advance(
 
 
 def _advance(
-    database: Database, number: int, state: State, until: int, keep_going: Callable[[], bool]
-) -> State:
+    database: Database, number: int, state: FusionState, until: int, keep_going: Callable[[], bool]
+) -> FusionState:
     uploaded = database.rows(LAST_UPLOAD, number, state.position, until)
     if uploaded:
         at, model = uploaded[0]
         fusion = from_bytes(model, f"the model that was uploaded at position {at}")
-        state = State(fusion, at, at, state.snapshot, state.learned + 1)
+        state = FusionState(fusion, at, at, state.snapshot, state.learned + 1)
     fusion, learned, left_out = state.fusion, state.learned, list(state.left_out)
     for trials in read_trials(database, number, state.position, until, CHUNK, CHUNK):
         count = len(trials)
@@ -163,7 +167,7 @@ def _advance(
             raise InterruptedError("the server stops")
     latest = database.rows(LATEST, number, until)
     version = max(latest[0][0] if latest else 0, state.version)  # before the horizon, events are missing
-    return State(fusion, max(until, state.position), version, state.snapshot, learned, tuple(left_out))
+    return FusionState(fusion, max(until, state.position), version, state.snapshot, learned, tuple(left_out))
 
 
 def _learn_coded(fusion: Fusion, trials: CodedTrials) -> bool:
@@ -183,7 +187,7 @@ def _learn_codes(fusion: Fusion, votes: Codes, labels: Codes) -> bool:
     return True
 
 
-def _learn_together(fusion: Fusion, trials: list[Trial]) -> bool:
+def _learn_together(fusion: Fusion, trials: list[LearnedTrial]) -> bool:
     """Learn trials at once, which gives the same state; False if that is not possible."""
     if fusion.needs != {"votes"} or any(one.votes is None or one.attributes is not None for one in trials):
         return False
@@ -193,7 +197,7 @@ def _learn_together(fusion: Fusion, trials: list[Trial]) -> bool:
     return votes is not None and labels is not None and _learn_codes(fusion, votes, labels)
 
 
-def _learn_each(fusion: Fusion, trials: list[Trial]) -> list[str]:
+def _learn_each(fusion: Fusion, trials: list[LearnedTrial]) -> list[str]:
     """Learn trials one by one; return a sentence for each that cannot be learned."""
     left_out = []
     for trial in trials:
@@ -293,7 +297,7 @@ def _differences(database: Database, report: Callable[[str, int, int, str], None
         "SELECT fusion, name, settings, horizon FROM fusions ORDER BY fusion"
     ):
         try:
-            state = State(new_fusion(msgspec.json.decode(settings, type=FusionSettings)), 0, 0, 0, 0)
+            state = FusionState(new_fusion(msgspec.json.decode(settings, type=FusionSettings)), 0, 0, 0, 0)
             snapshots = database.rows(
                 "SELECT position, digest, model, code FROM snapshots WHERE fusion = ? AND position <= ?"
                 " ORDER BY position",
@@ -302,11 +306,11 @@ def _differences(database: Database, report: Callable[[str, int, int, str], None
             for position, expected, model, code in snapshots:
                 found = from_bytes(model, f"the snapshot at position {position}")
                 if code != code_of_linmax():
-                    state = State(found, position, position, position, state.learned)
+                    state = FusionState(found, position, position, position, state.learned)
                     continue
                 stored = fingerprint(found)
                 if position <= horizon:
-                    state = State(found, position, position, position, state.learned)
+                    state = FusionState(found, position, position, position, state.learned)
                 else:
                     state = advance(database, number, state, position)
                 if not fingerprint(state.fusion) == expected == stored:

@@ -9,7 +9,7 @@ import numpy as np
 
 from linmax.service.event_log.vote_codes import Codes, NamesSeen, voted_codes
 from linmax.service.fusions.bulk import Request
-from linmax.service.fusions.panel import Panel
+from linmax.service.fusions.served_panel import ServedPanel
 from linmax.service.http.arrow_stream import MAX_ROWS, load_arrow
 from linmax.service.messages.errors import ServiceError
 from linmax.service.messages.requests import (
@@ -218,19 +218,19 @@ class ArrowRows:
             return LearnRequest(self.labels[row], votes, id_)
         return PredictRequest(votes, id_)
 
-    def known(self, panel: Panel, start: int) -> int:
+    def known(self, panel: ServedPanel, start: int) -> int:
         """Return how many rows from one on have no new names and no fault."""
         faults = np.flatnonzero(~self._map(panel)[0][start:])
         return int(faults[0]) if len(faults) else self._rows - start
 
-    def votes(self, panel: Panel, start: int, stop: int) -> Codes:
+    def votes(self, panel: ServedPanel, start: int, stop: int) -> Codes:
         """Return votes as codes."""
         _, experts, votes = self._map(panel)
         table = np.full((stop - start, len(panel.fusion.names.experts)), ABSENT, np.int32)
         table[:, experts] = votes[:, start:stop].T
         return table
 
-    def _map(self, panel: Panel) -> tuple[Any, Any, Codes]:
+    def _map(self, panel: ServedPanel) -> tuple[Any, Any, Codes]:
         """Return which rows are known to a fusion, its codes of experts, and its codes of their votes."""
         names = panel.fusion.names
         if self._mapped is None or not self._mapped[0].are_those_of(panel.fusion):
@@ -305,11 +305,11 @@ class ArrowPart:
         """Return a row."""
         return self._whole.request(self._start + row)
 
-    def known(self, panel: Panel, start: int) -> int:
+    def known(self, panel: ServedPanel, start: int) -> int:
         """Return how many rows from one on are known."""
         return min(self._whole.known(panel, self._start + start), len(self) - start)
 
-    def votes(self, panel: Panel, start: int, stop: int) -> Codes:
+    def votes(self, panel: ServedPanel, start: int, stop: int) -> Codes:
         """Return votes as codes."""
         return self._whole.votes(panel, self._start + start, self._start + stop)
 

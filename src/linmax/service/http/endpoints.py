@@ -18,13 +18,13 @@ from linmax.service.event_log.database import Database
 from linmax.service.event_log.schema import TOKEN_CREATED, TOKEN_REVOKED
 from linmax.service.fusions.amendments import Amendments
 from linmax.service.fusions.answer_runs import Run, to_lines
-from linmax.service.fusions.bulk import JsonRows, Rows
+from linmax.service.fusions.bulk import BatchRows, JsonItems
 from linmax.service.fusions.history import MAX_POINTS, Histories
 from linmax.service.fusions.item_info import ItemReader
 from linmax.service.fusions.items import Done, Items
 from linmax.service.fusions.model_upload import upload
-from linmax.service.fusions.panel import Panel
-from linmax.service.fusions.panels import PanelClosedError, Panels
+from linmax.service.fusions.served_panel import ServedPanel
+from linmax.service.fusions.served_panels import PanelClosedError, ServedPanels
 from linmax.service.http.arrow_rows import ArrowRows
 from linmax.service.http.arrow_stream import read_stream, write_answers
 from linmax.service.http.bodies import (
@@ -40,7 +40,7 @@ from linmax.service.http.bodies import (
 )
 from linmax.service.http.events import EventStreams
 from linmax.service.http.guard import read_body
-from linmax.service.http.metrics import Metrics
+from linmax.service.http.metrics import ServiceMetrics
 from linmax.service.messages.answers import NextExpertAnswer, PredictAnswer
 from linmax.service.messages.class_keys import typed_votes
 from linmax.service.messages.errors import ServiceError
@@ -58,7 +58,7 @@ from linmax.service.messages.requests import (
 from linmax.service.tokens import REVOKE, Token, TokenStore, new_token
 
 GROUP = 1000  # items of a batch that are processed before others have their turn
-Submitted = tuple[Rows, list[Done]]
+Submitted = tuple[BatchRows, list[Done]]
 T = TypeVar("T")
 
 
@@ -67,16 +67,16 @@ class Endpoints:
 
     database: Database
     tokens: TokenStore
-    panels: Panels
+    panels: ServedPanels
     items: Items
     amendments: Amendments
     reader: ItemReader
     histories: Histories
     streams: EventStreams
-    metrics: Metrics
+    metrics: ServiceMetrics
     ready: bool
 
-    async def _with_panel(self, name: str, work: Callable[[Panel], Awaitable[T]]) -> T:
+    async def _with_panel(self, name: str, work: Callable[[ServedPanel], Awaitable[T]]) -> T:
         """Do something with a fusion; it is opened again if it was closed meanwhile."""
         for _ in range(5):
             try:
@@ -150,7 +150,7 @@ class Endpoints:
         name = path_name(request)
         require_scope(token, "read", name)
 
-        async def work(panel: Panel) -> Any:
+        async def work(panel: ServedPanel) -> Any:
             async with panel.lock:
                 return await asyncio.to_thread(panel.fusion.weight_table)
 
@@ -162,7 +162,7 @@ class Endpoints:
         name = path_name(request)
         require_scope(token, "read", name)
 
-        async def work(panel: Panel) -> bytes:
+        async def work(panel: ServedPanel) -> bytes:
             async with panel.lock:
                 return await asyncio.to_thread(to_bytes, panel.fusion)
 
@@ -210,7 +210,7 @@ class Endpoints:
         if isinstance(item, PredictRequest) and isinstance(answer, PredictAnswer) and item.explain:
             found = answer
 
-            async def explain(panel: Panel) -> Any:
+            async def explain(panel: ServedPanel) -> Any:
                 if found.stored and found.version != panel.version:  # a repeated request
                     return (await self.reader.describe(panel, found.id, "then")).explanation
                 return await self.reader.explain(panel, item.votes, item.attributes)
@@ -223,13 +223,13 @@ class Endpoints:
         lines = split_lines(await read_body(request))
         parsed: list[Any] = []  # errors, and None for items
 
-        def groups() -> Iterator[Rows]:
+        def groups() -> Iterator[BatchRows]:
             for start in range(0, len(lines), GROUP):
                 group = parse_lines(lines[start : start + GROUP], kind, limit)
                 items = [item for item in group if not isinstance(item, ServiceError)]
                 parsed.extend(item if isinstance(item, ServiceError) else None for item in group)
                 if items:
-                    yield JsonRows(items)
+                    yield JsonItems(items)
 
         name = path_name(request)
         runs = await self._wait_for_groups(name, await self._submit_groups(name, groups(), token), token)
@@ -252,12 +252,12 @@ class Endpoints:
             content = await asyncio.to_thread(write_answers, runs, kind)
         return Response(content, media_type=ARROW)
 
-    async def _submit_groups(self, name: str, groups: Iterable[Rows], token: Token) -> list[Submitted]:
+    async def _submit_groups(self, name: str, groups: Iterable[BatchRows], token: Token) -> list[Submitted]:
         """Process groups of rows one after the other; their answers are true when they are on disk."""
         submitted: list[Submitted] = []
         for rows in groups:
 
-            async def submit(panel: Panel, rows: Rows = rows) -> Any:
+            async def submit(panel: ServedPanel, rows: BatchRows = rows) -> Any:
                 return await self.items.submit(panel, rows, token)
 
             submitted.append((rows, await self._with_panel(name, submit)))
@@ -274,7 +274,7 @@ class Endpoints:
                 runs += await self._with_panel(name, self._processing(rows, token))
         return runs
 
-    def _processing(self, rows: Rows, token: Token) -> Callable[[Panel], Awaitable[Any]]:
+    def _processing(self, rows: BatchRows, token: Token) -> Callable[[ServedPanel], Awaitable[Any]]:
         return lambda panel: self.items.process(panel, rows, token)
 
     async def next_expert(self, request: Request, token: Token) -> Response:
@@ -288,7 +288,7 @@ class Endpoints:
             "prices": wanted.prices,
         }
 
-        async def work(panel: Panel) -> Any:
+        async def work(panel: ServedPanel) -> Any:
             async with panel.lock:
                 self.panels.check_open(panel)
                 try:
@@ -351,7 +351,9 @@ class Endpoints:
         self.database.check_writable()
         return wanted
 
-    async def _amend(self, request: Request, work: Callable[[Panel], Awaitable[dict[str, int]]]) -> Response:
+    async def _amend(
+        self, request: Request, work: Callable[[ServedPanel], Awaitable[dict[str, int]]]
+    ) -> Response:
         return answer_json(await self._with_panel(path_name(request), work))
 
     # --- tokens

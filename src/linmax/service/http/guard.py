@@ -12,7 +12,7 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 
 from linmax.service.http.logs import log_request, requests
-from linmax.service.http.sessions import Session, Sessions
+from linmax.service.http.sign_ins import Session, Sessions
 from linmax.service.messages.errors import ServiceError
 from linmax.service.tokens import Token, TokenStore
 

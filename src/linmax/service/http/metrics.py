@@ -19,7 +19,7 @@ FIGURES: list[tuple[str, str, Callable[[Any], float]]] = [
 ]
 
 
-class Metrics:
+class ServiceMetrics:
     """What the service counts and measures."""
 
     def __init__(self) -> None:

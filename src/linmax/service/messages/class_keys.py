@@ -134,3 +134,8 @@ def typed_votes(fusion: Fusion, votes: dict[str, Any] | None, label: Any = None)
         expert: {class_of(key, kind): score for key, score in vote.items()} if type(vote) is dict else vote
         for expert, vote in votes.items()
     }
+
+
+def same_label(one: Any, other: Any) -> bool:
+    """Return whether two labels are the same; 1 and true are not."""
+    return bool(one == other) and type(one) is type(other)

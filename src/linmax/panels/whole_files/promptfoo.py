@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from linmax.panels.formats.limits import Loaded
-from linmax.panels.formats.records import json_text, plain_array
 from linmax.panels.roles.names import VOTE_WORDS, has_word, truth_strength
+from linmax.panels.whole_files.limits import Loaded
+from linmax.panels.whole_files.records import json_text, plain_array
 from linmax.streams.schema import StreamError, short_list
 
 EXACT = ("equals", "iequals", "contains", "icontains", "equals-ignore-case")

@@ -23,7 +23,7 @@ PER_BYTE = 2  # arrays have space for more names
 MEASURE_AT = 1.1  # how many times as many names are worth a new estimate
 
 
-class Panel:
+class ServedPanel:
     """One fusion in memory.
 
     Parameters
@@ -50,7 +50,7 @@ class Panel:
         name: str,
         settings: FusionSettings,
         created: float,
-        state: replay.State,
+        state: replay.FusionState,
         last_id: str,
         waiting: int,
         expired: int,
@@ -91,7 +91,7 @@ class Panel:
         """Wrong predictions among the trials, just before their labels were learned; new labels are wrong."""
         return self.fusion.mistakes + self.fusion.novel
 
-    def take(self, state: replay.State) -> None:
+    def take(self, state: replay.FusionState) -> None:
         """Go on from a state."""
         self.fusion: Fusion = state.fusion
         self.version = state.version

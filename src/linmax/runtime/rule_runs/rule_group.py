@@ -17,7 +17,7 @@ from linmax.runtime.sources import NO_COSTS
 
 if TYPE_CHECKING:
     from linmax.runtime.layout import Columns, WeightLayout
-    from linmax.runtime.rules.rule_run import RuleRun
+    from linmax.runtime.rule_runs.rule_run import RuleRun
 
 
 class RuleGroup:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from linmax.panels.formats.limits import Loaded
-from linmax.panels.formats.records import json_text, plain_array
 from linmax.panels.roles.names import truth_strength
+from linmax.panels.whole_files.limits import Loaded
+from linmax.panels.whole_files.records import json_text, plain_array
 
 ANSWERS = frozenset({"accept", "reject", "ignore"})
 ANNOTATOR_KEYS = ("_annotator_id", "_session_id")

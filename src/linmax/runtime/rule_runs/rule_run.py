@@ -35,15 +35,15 @@ from linmax.rules.base import OWN, SCALARS, SCALE, SLACK, Rule
 from linmax.runtime import tables
 from linmax.runtime.instances import TrialSequence
 from linmax.runtime.layout import WeightLayout, copy_columns
-from linmax.runtime.rules.rule_group import RuleGroup
-from linmax.runtime.rules.rule_settings import (
+from linmax.runtime.rule_runs.rule_group import RuleGroup
+from linmax.runtime.rule_runs.rule_settings import (
     adding_settings,
     can_add,
     can_multiply,
     multiplying_settings,
     run_settings,
 )
-from linmax.runtime.rules.weight_blocks import WeightBlocks, check_weights, columns_of
+from linmax.runtime.rule_runs.weight_blocks import WeightBlocks, check_weights, columns_of
 from linmax.runtime.sources import NO_COSTS, Sources
 from linmax.spec import RunOptions
 from linmax.validation import check_array

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from linmax.panels.formats.limits import Loaded
-from linmax.panels.formats.records import json_text, plain_array
+from linmax.panels.whole_files.limits import Loaded
+from linmax.panels.whole_files.records import json_text, plain_array
 from linmax.streams.schema import StreamError, short_list, short_repr
 from linmax.validation import count_noun
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from linmax.panels.formats.limits import HEAD_ROWS, Loaded, ReadLimit
+from linmax.panels.whole_files.limits import HEAD_ROWS, Loaded, ReadLimit
 from linmax.streams.columns import single_chunk
 from linmax.streams.files.source import ByteSource
 from linmax.streams.readers.csv import CsvReader

@@ -16,7 +16,7 @@ from linmax.fusion.model_file import fingerprint
 from linmax.service.event_log.database import Database, Statement, Written
 from linmax.service.event_log.schema import CHANGED, CREATED, DELETED, INSERT_EVENT
 from linmax.service.fusions import replay
-from linmax.service.fusions.panel import Panel
+from linmax.service.fusions.served_panel import ServedPanel
 from linmax.service.messages.answers import FusionInfo
 from linmax.service.messages.class_keys import class_fault
 from linmax.service.messages.errors import ServiceError
@@ -41,7 +41,7 @@ class PanelClosedError(Exception):
     """The fusion was removed from memory while a request waited for it; the request opens it again."""
 
 
-class Panels:
+class ServedPanels:
     """All fusions of a server.
 
     Parameters
@@ -54,19 +54,19 @@ class Panels:
 
     def __init__(self, database: Database, memory: int = MEMORY) -> None:
         self.database = database
-        self.open_panels: OrderedDict[str, Panel] = OrderedDict()
+        self.open_panels: OrderedDict[str, ServedPanel] = OrderedDict()
         self.closing = False
-        self._opening: dict[str, asyncio.Task[Panel]] = {}
+        self._opening: dict[str, asyncio.Task[ServedPanel]] = {}
         self._creating = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
         self.memory = memory
         self.snapshot_every = SNAPSHOT_EVERY
-        self.after_snapshot: Callable[[Panel], Awaitable[None]] = _do_nothing
+        self.after_snapshot: Callable[[ServedPanel], Awaitable[None]] = _do_nothing
         database.on_failure = self.forget_all
 
     # --- opening
 
-    async def open(self, name: str) -> Panel:
+    async def open(self, name: str) -> ServedPanel:
         """Return a fusion, from memory or from the log."""
         panel = self.open_panels.get(name)
         if panel is None:
@@ -76,7 +76,7 @@ class Panels:
         self.open_panels.move_to_end(name)
         return panel
 
-    async def _load(self, name: str) -> Panel:
+    async def _load(self, name: str) -> ServedPanel:
         try:
             await self.flush()
             row = self._row(name)
@@ -94,7 +94,7 @@ class Panels:
         found = self.database.rows(FIND_FUSION, name)
         return found[0] if found else None
 
-    def _restore(self, number: int, name: str, settings: bytes, created: float, *more: Any) -> Panel:
+    def _restore(self, number: int, name: str, settings: bytes, created: float, *more: Any) -> ServedPanel:
         own = msgspec.json.decode(settings, type=FusionSettings)
         until = self.database.last_position()
         state = replay.restore(self.database, number, own, until, lambda: not self.closing)
@@ -102,7 +102,7 @@ class Panels:
             "SELECT count(*) FROM items WHERE fusion = ? AND learned IS NULL", number
         )[0]
         ((last_id,),) = self.database.rows(LAST_ID, number)
-        return Panel(number, name, own, created, state, last_id, waiting, *more)
+        return ServedPanel(number, name, own, created, state, last_id, waiting, *more)
 
     async def flush(self) -> None:
         """Wait until everything that was submitted is on disk, or has failed."""
@@ -132,7 +132,7 @@ class Panels:
         """An estimate of the memory of all fusions."""
         return sum(panel.bytes for panel in self.open_panels.values())
 
-    def discard(self, panel: Panel) -> None:
+    def discard(self, panel: ServedPanel) -> None:
         """Remove a fusion from memory."""
         if self.open_panels.get(panel.name) is panel:
             del self.open_panels[panel.name]
@@ -141,12 +141,12 @@ class Panels:
         """Forget all states, which may have learned what could not be written; the log has the others."""
         self.open_panels.clear()
 
-    def check_open(self, panel: Panel) -> None:
+    def check_open(self, panel: ServedPanel) -> None:
         """Raise an error if a fusion is no longer the one in memory; its lock is held."""
         if self.open_panels.get(panel.name) is not panel:
             raise PanelClosedError
 
-    async def run(self, panel: Panel, form: Any, call: Callable[..., Any], *values: Any) -> Any:
+    async def run(self, panel: ServedPanel, form: Any, call: Callable[..., Any], *values: Any) -> Any:
         """Call what predicts or learns; in a thread unless it took little time before.
 
         Events of the batch that have a position are submitted before such a pause.
@@ -177,7 +177,7 @@ class Panels:
 
     # --- events
 
-    def submit_batch(self, panel: Panel) -> None:
+    def submit_batch(self, panel: ServedPanel) -> None:
         """Write what the requests that run have collected."""
         statements, future = panel.batch
         if statements:
@@ -197,7 +197,7 @@ class Panels:
         """Write statements; the future is done when they are on disk."""
         return self.database.submit(statements)
 
-    def learned(self, panel: Panel, position: int, events: int = 1) -> None:
+    def learned(self, panel: ServedPanel, position: int, events: int = 1) -> None:
         """Note that a fusion has learned events up to a position; now and then, its state is stored."""
         panel.version = position
         panel.unsaved += events
@@ -206,12 +206,12 @@ class Panels:
         if panel.unsaved // self.snapshot_every > (panel.unsaved - events) // self.snapshot_every:
             self._start(self._save_later(panel))
 
-    async def _save_later(self, panel: Panel) -> None:
+    async def _save_later(self, panel: ServedPanel) -> None:
         async with panel.lock:
             await self.save(panel)
         await self.after_snapshot(panel)
 
-    async def save(self, panel: Panel) -> None:
+    async def save(self, panel: ServedPanel) -> None:
         """Store the state of a fusion, if it has changed; its lock is held.
 
         A state that lacks amendments, or that may have learned what could not be written, is not stored.
@@ -238,7 +238,7 @@ class Panels:
 
     # --- creating, describing, removing
 
-    async def create(self, name: str, settings: FusionSettings, actor: str) -> tuple[Panel, bool]:
+    async def create(self, name: str, settings: FusionSettings, actor: str) -> tuple[ServedPanel, bool]:
         """Create a fusion, and tell whether it is new; its first or present settings again change nothing."""
         await self._check_settings(settings)
         async with self._creating:
@@ -265,7 +265,7 @@ class Panels:
                 f"{len(fusion.classes)} classes exceed the limit {settings.limits.classes}",
             )
 
-    async def _create(self, name: str, settings: FusionSettings, actor: str) -> tuple[Panel, bool]:
+    async def _create(self, name: str, settings: FusionSettings, actor: str) -> tuple[ServedPanel, bool]:
         panel = await self._find(name)
         if panel is not None:
             created = self.database.rows(FIRST_SETTINGS, panel.number)
@@ -287,7 +287,7 @@ class Panels:
         )
         return await self.open(name), True  # others may have opened it since it is on disk
 
-    async def _find(self, name: str) -> Panel | None:
+    async def _find(self, name: str) -> ServedPanel | None:
         try:
             return await self.open(name)
         except ServiceError as error:
@@ -295,7 +295,7 @@ class Panels:
                 return None
             raise
 
-    async def change_limits(self, panel: Panel, given: dict[str, Any], actor: str) -> None:
+    async def change_limits(self, panel: ServedPanel, given: dict[str, Any], actor: str) -> None:
         """Change limits of a fusion; those that it has exceeded keep it from growing further."""
         async with panel.lock:
             self.check_open(panel)
@@ -308,7 +308,7 @@ class Panels:
             future = self.submit([event, (SET_SETTINGS, (encode(settings), panel.number))])
         await future
 
-    async def delete(self, panel: Panel, actor: str) -> None:
+    async def delete(self, panel: ServedPanel, actor: str) -> None:
         """Remove a fusion: its items, snapshots and amendments; its events stay, for the audit."""
         async with panel.lock:
             self.check_open(panel)
@@ -334,7 +334,7 @@ class Panels:
         """Return the names of all fusions."""
         return [name for (name,) in self.database.rows("SELECT name FROM fusions ORDER BY name")]
 
-    async def describe(self, panel: Panel) -> FusionInfo:
+    async def describe(self, panel: ServedPanel) -> FusionInfo:
         """Describe a fusion."""
         async with panel.lock:
             fusion = panel.fusion
@@ -347,7 +347,7 @@ class Panels:
 
     # --- amendments
 
-    def amend(self, panel: Panel, statements: list[Statement], first: int) -> list[Statement]:
+    def amend(self, panel: ServedPanel, statements: list[Statement], first: int) -> list[Statement]:
         """Return the statements that amend events from position `first` on, and start to rebuild the state.
 
         Snapshots and histories that have learned what is amended are removed in the same transaction, so that
@@ -363,7 +363,7 @@ class Panels:
         panel.amendments += 1
         return [*statements, *drops]
 
-    async def _rebuild(self, panel: Panel) -> None:
+    async def _rebuild(self, panel: ServedPanel) -> None:
         """Derive the state anew from the log while the old one predicts, then switch."""
         try:
             while panel.rebuilding and not self.closing:
@@ -374,7 +374,7 @@ class Panels:
             self.discard(panel)  # the next request opens it again
             raise
 
-    async def _rebuild_once(self, panel: Panel) -> None:
+    async def _rebuild_once(self, panel: ServedPanel) -> None:
         target = panel.amendments
         await self.flush()
         until = self.database.last_position()
@@ -409,7 +409,7 @@ def _timed(call: Callable[..., Any], *values: Any) -> tuple[Any, float]:
     return call(*values), time.thread_time() - start
 
 
-async def _do_nothing(panel: Panel) -> None:
+async def _do_nothing(panel: ServedPanel) -> None:
     """What follows a snapshot unless somebody asks for more."""
 
 

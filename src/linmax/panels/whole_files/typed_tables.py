@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from linmax.panels.formats.limits import HEAD_ROWS, Loaded, ReadLimit
-from linmax.panels.formats.nested_votes import find_votes, read_nested_votes
-from linmax.panels.formats.plain import plain_table
+from linmax.panels.whole_files.limits import HEAD_ROWS, Loaded, ReadLimit
+from linmax.panels.whole_files.nested_votes import find_votes, read_nested_votes
+from linmax.panels.whole_files.plain import plain_table
 from linmax.streams.columns import TableReader
 from linmax.streams.files.source import ByteSource
 from linmax.streams.readers.arrow import ParquetReader

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from linmax.panels.formats.label_studio import is_label_studio, read_label_studio
-from linmax.panels.formats.limits import HEAD_ROWS, Loaded, ReadLimit
-from linmax.panels.formats.lm_eval import is_sample_log, read_sample_log
-from linmax.panels.formats.nested_votes import find_votes, read_nested_votes
-from linmax.panels.formats.prodigy import is_prodigy, read_prodigy
-from linmax.panels.formats.promptfoo import promptfoo_results, read_promptfoo
-from linmax.panels.formats.records import MAX_COLUMNS, MAX_SPARSE_CELLS, plain_array, records_table
+from linmax.panels.whole_files.label_studio import is_label_studio, read_label_studio
+from linmax.panels.whole_files.limits import HEAD_ROWS, Loaded, ReadLimit
+from linmax.panels.whole_files.lm_eval import is_sample_log, read_sample_log
+from linmax.panels.whole_files.nested_votes import find_votes, read_nested_votes
+from linmax.panels.whole_files.prodigy import is_prodigy, read_prodigy
+from linmax.panels.whole_files.promptfoo import promptfoo_results, read_promptfoo
+from linmax.panels.whole_files.records import MAX_COLUMNS, MAX_SPARSE_CELLS, plain_array, records_table
 from linmax.streams.files.source import ByteSource, text_blocks
 from linmax.streams.readers.csv import number_repeated
 from linmax.streams.readers.json_lines import ContentError, is_unicode, unique_keys

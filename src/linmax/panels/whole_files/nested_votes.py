@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linmax.panels.formats.limits import Loaded
-from linmax.panels.formats.records import records_table
 from linmax.panels.roles import names
+from linmax.panels.whole_files.limits import Loaded
+from linmax.panels.whole_files.records import records_table
 
 LOOKED_AT = 200
 """Records from which the place of the votes is found."""

@@ -11,10 +11,10 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from linmax.panels.formats.limits import Loaded, ReadLimit
-from linmax.panels.formats.records import plain_array
-from linmax.panels.formats.typed_tables import seekable
 from linmax.panels.roles.names import truth_strength
+from linmax.panels.whole_files.limits import Loaded, ReadLimit
+from linmax.panels.whole_files.records import plain_array
+from linmax.panels.whole_files.typed_tables import seekable
 from linmax.streams.files.source import ByteSource
 from linmax.streams.readers.csv import number_repeated
 from linmax.streams.schema import UNNAMED, StreamError, short_list, short_repr
