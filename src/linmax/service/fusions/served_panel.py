@@ -92,7 +92,7 @@ class ServedPanel:
         return self.fusion.mistakes + self.fusion.novel
 
     def take(self, state: replay.FusionState) -> None:
-        """Go on from a state."""
+        """Continue from a state."""
         self.fusion: Fusion = state.fusion
         self.version = state.version
         self.snapshot = state.snapshot
