@@ -103,9 +103,13 @@ class CompiledKernel:
             return Stage(self, arguments, 0)
         kind, words = describe(arguments)
         if kind not in self._stages:
+            if State.thread.missing is not None:
+                waiting = Stage(self, arguments, 0, words)
+                State.thread.missing.append((self, kind, waiting))
+                return waiting
             try:
-                signature = _stage_types(arguments)
-                compiled = self._compile_stage(signature)
+                compiled, signature = self.stage_dispatcher(arguments)
+                compiled.compile(signature)
             except Exception as error:
                 self._recover(error)
                 return self.stage(*arguments)
@@ -117,16 +121,15 @@ class CompiledKernel:
                 return Stage(self, arguments, 0)
         return Stage(self, arguments, self._stages[kind], words)
 
-    def _compile_stage(self, signature: tuple[Any, ...]) -> Any:
-        """Compile the code that takes its arguments from memory, and return the dispatcher that has it."""
+    def stage_dispatcher(self, arguments: tuple[Any, ...]) -> tuple[Any, Any]:
+        """Return the dispatcher of the code that takes its arguments from memory, and its signature for these."""
         compiled = self._staged  # another thread may replace it meanwhile
         if compiled is None:
             from linmax._jit.llvm import stage_of
 
             compiled = self._staged = _njit(stage_of(separate(self.python)))
             add_cache(compiled, self.python)
-        compiled.compile(signature)
-        return compiled
+        return compiled, _stage_types(arguments)
 
     def compilations(self) -> int:
         """Return for how many types of arguments this process holds machine code."""

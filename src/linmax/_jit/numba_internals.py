@@ -38,7 +38,8 @@ class State:
     options: dict[str, Any] = {"error_model": "numpy", "_nrt": False}  # noqa: RUF012
     compiles_parts_alone: bool | None = None  # as well as into their kernels; None: not known yet
     warned: set[str] = set()  # noqa: RUF012
-    thread: Any = type("Thread", (threading.local,), {"interpreting": False})()  # True inside `interpreted()`
+    # True inside `interpreted()`, and the list of `parallel.gathering`
+    thread: Any = type("Thread", (threading.local,), {"interpreting": False, "missing": None})()
 
 
 _loading = threading.RLock()
@@ -189,6 +190,15 @@ def is_on_disk(compiled: Any) -> bool:
         return bool(compiled._cache._cache_file._load_index())
     except Exception:
         return False  # there is no cache, or it cannot be told
+
+
+def is_stage_on_disk(compiled: Any, signature: Any) -> bool:
+    """Tell whether machine code for these types is on disk, or would not be stored there."""
+    try:
+        key = compiled._cache._index_key(signature, compiled.targetctx.codegen())
+        return key in compiled._cache._cache_file._load_index()
+    except Exception:
+        return True  # there is no cache, or it cannot be told
 
 
 # --- faster compilation

@@ -12,6 +12,7 @@ import numpy as np
 
 from linmax._jit.compilation import CompiledKernel, interpreting
 from linmax._jit.memory import Stage, address_of
+from linmax._jit.parallel import Missing, finish, gathering
 from linmax._jit.vectors import WIDTH
 from linmax.experts.base import TrialData
 from linmax.kernels import program as programs
@@ -109,6 +110,8 @@ class Program:
         self.members: list[list[Stage]] = []
         self.stages: list[Stage] = []
         self._copies: list[Stage] = []
+        missing: list[Missing] = []
+        self._gathering = gathering(missing)  # the kernels bound here run when all are
         self._bound: dict[Predictor, tuple[np.ndarray, np.ndarray]] = {}
         self._boards: dict[tuple[Predictor, ...], Board] = {}
         self._outputs: dict[RuleRun, dict[str, np.ndarray]] = {run: {} for run in rule_runs}
@@ -127,11 +130,13 @@ class Program:
             observer(self, block_codes, block_scores)
         if not whole:
             self.call(programs.collect, block_codes, block_scores, first, codes, scores)
-        runs = [
-            [self._stage_of(run)] if run.group is None else self._stages_of(run.group)
-            for run in rule_runs
-            if run.group is None or run is run.group.runs[0]
-        ]
+        with self._gathering:
+            runs = [
+                [self._stage_of(run)] if run.group is None else self._stages_of(run.group)
+                for run in rule_runs
+                if run.group is None or run is run.group.runs[0]
+            ]
+        finish(missing)
         self.members = runs + self.members
         self._combining = self._copies + self.stages
         self.stages = prepared + [stage for stages in self.members for stage in stages] + self._combining
@@ -282,12 +287,15 @@ class Program:
         *arguments
             Its arguments, without the range of trials.
         """
-        self.stages.append(kernel.stage(*arguments))
+        with self._gathering:
+            self.stages.append(kernel.stage(*arguments))
 
     def copy(self, found: Predictions, codes: np.ndarray, scores: np.ndarray) -> None:
         """Copy predictions that have been computed for the whole chunk."""
         wanted = found.scores if len(scores) else NO_SCORES
-        self._copies.append(programs.distribute.stage(found.codes, wanted, self.begin, codes, scores))
+        with self._gathering:
+            stage = programs.distribute.stage(found.codes, wanted, self.begin, codes, scores)
+        self._copies.append(stage)
 
     def form(self, sources: Sources) -> Any:
         """Return the trials as kernels read them."""

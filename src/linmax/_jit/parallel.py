@@ -1,0 +1,272 @@
+"""Compilation in two processes: a second one compiles some of the kernels that are missing into the disk cache.
+
+A program binds all of its kernels before it runs one. Inside `gathering`, stages whose machine code is missing
+wait, and `finish` compiles them. If there are several, a process takes those at the end of the list, one after
+the other, while this one begins at the front; what the process has compiled is then loaded from disk. A
+process that fails, hangs or is killed costs time and nothing else: what it has not compiled is compiled here.
+
+It is started only where it can help: with a disk cache, two cores and an ordinary interpreter, and not by
+workers of `multiprocessing`, each of which would start one. With LINMAX_COMPILE_PROCESSES=1 in the environment,
+no process is started.
+"""
+
+import importlib
+import inspect
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from linmax._jit.memory import Stage
+from linmax._jit.numba_internals import State, is_stage_on_disk, load
+
+VARIABLE = "LINMAX_COMPILE_PROCESSES"
+PATIENCE = 60.0  # seconds for what the process still compiles when all else is done
+DONE, FAILED = b"1", b"0"
+START = (
+    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer);"
+    "from linmax._jit.parallel import serve; serve()"
+)
+
+Missing = tuple[Any, Any, Stage]  # a kernel, what decides the types of its arguments, and the stage that waits
+
+
+class gathering:  # noqa: N801 (a context manager)
+    """Inside this context, in this thread, stages without machine code wait for `finish`.
+
+    Parameters
+    ----------
+    missing : list
+        Takes these stages.
+    """
+
+    def __init__(self, missing: list[Missing]) -> None:
+        self.missing = missing
+
+    def __enter__(self) -> None:
+        self.before, State.thread.missing = State.thread.missing, self.missing
+
+    def __exit__(self, *error: object) -> None:
+        State.thread.missing = self.before
+
+
+def finish(missing: list[Missing]) -> None:
+    """Give all stages that wait their machine code, which is compiled where it is not on disk."""
+    if not missing:
+        return
+    groups: dict[Any, dict[Any, Missing]] = {}
+    for one in missing:
+        if not is_stage_on_disk(*one[0].stage_dispatcher(one[2].arguments)):
+            groups.setdefault(one[0], {})[one[1]] = one
+    if len(groups) > 1 and _is_allowed():
+        # one process compiles all types of arguments of a kernel: they are in one file of the cache
+        _compile_all([list(group.values()) for group in groups.values()])
+    for kernel, _, stage in missing:
+        stage.address = kernel.stage(*stage.arguments).address
+
+
+def _is_allowed() -> bool:
+    """Tell whether a process can be started, and would find a core of its own."""
+    parent = getattr(sys.modules.get("multiprocessing.process"), "parent_process", lambda: None)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    ordinary = not hasattr(sys, "frozen") and Path(sys.executable or "").name.startswith("python")
+    return (
+        processes() > 1 and cores > 1 and ordinary and parent() is None and State.compiles and State.caches
+    )
+
+
+def processes() -> int:
+    """Return how many processes may compile, this one included: 1 or 2."""
+    text = os.environ.get(VARIABLE) or "2"
+    if text not in ("1", "2"):
+        raise ValueError(f"{VARIABLE} must be 1 or 2 (got {text!r}); with 1, this process compiles alone")
+    return int(text)
+
+
+# --- this process
+
+
+def _compile_all(groups: list[list[Missing]]) -> None:
+    """Compile kernels from the front of the list, and let a process compile from its end, until none is left."""
+    left = deque(sorted(groups, key=lambda group: -sum(map(_size, group))))
+    try:
+        process = _start()
+    except OSError:
+        return  # all are compiled one after the other
+    thread = threading.Thread(target=_feed, args=(process, left), daemon=True)
+    try:
+        thread.start()
+        while True:
+            try:
+                group = left.popleft()
+            except IndexError:
+                thread.join(PATIENCE)
+                break
+            for kernel, _, stage in group:
+                kernel.stage(*stage.arguments)
+    finally:  # after an interrupt, too
+        process.kill()
+        process.wait()
+        thread.join(PATIENCE)
+        for pipe in (process.stdin, process.stdout):
+            _close(pipe)
+
+
+def _close(pipe: Any) -> None:
+    try:
+        pipe.close()
+    except OSError:
+        pass  # something was not sent to a process that has ended
+
+
+def _start() -> Any:
+    """Start the process, with the same modules and the same disk cache as this one."""
+    from numba.core import config
+
+    environment = {**os.environ, VARIABLE: "1"}
+    if getattr(config, "CACHE_DIR", ""):
+        environment["NUMBA_CACHE_DIR"] = str(config.CACHE_DIR)  # type: ignore[attr-defined]
+    return subprocess.Popen(
+        [sys.executable, "-P", "-W", "ignore", "-c", START],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment,
+    )  # fmt: skip
+
+
+def _feed(process: Any, left: deque[list[Missing]]) -> None:
+    """Let the process compile one group after the other; end when none is left, or when it has ended."""
+    try:
+        _send(process.stdin, sys.path)
+        process.stdout.read(1)  # it is ready
+        while left:
+            group = left.pop()
+            _send(process.stdin, [describe(kernel.python, stage.arguments) for kernel, _, stage in group])
+            if process.stdout.read(1) != DONE:
+                return  # `finish` compiles what is missing
+    except (OSError, ValueError, IndexError, pickle.PicklingError, TypeError):
+        return
+
+
+def _send(pipe: BinaryIO, value: Any) -> None:
+    pipe.write(pickle.dumps(value))
+    pipe.flush()
+
+
+def describe(python: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Return what another process needs to compile a kernel for arguments of these types.
+
+    Raises ValueError where that is not all defined in linmax.
+    """
+    _require_own(python)
+    return python.__module__, python.__qualname__, tuple(map(_described, arguments))
+
+
+def _described(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        flags = value.flags
+        layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+        if not flags.aligned:
+            raise ValueError("an array that is not aligned has no stand-in")
+        return "array", value.dtype, value.ndim, layout, flags.writeable
+    if isinstance(value, tuple):
+        if type(value) is not tuple:
+            _require_own(type(value))
+        return "tuple", type(value), tuple(map(_described, value))
+    return "number", type(value)(0)
+
+
+def _require_own(thing: Any) -> None:
+    if not thing.__module__.startswith("linmax.") or "<" in thing.__qualname__:
+        raise ValueError(f"{thing.__qualname__} is not of linmax")
+
+
+def _size(one: Missing) -> int:
+    """Return the size of the bytecode of a kernel and of what it calls, by which compilation takes long."""
+    kernel, _, stage = one
+    classes = set(_classes(stage.arguments))
+    return sum(len(function.__code__.co_code) for function in _called(kernel.python, classes, set()))
+
+
+def _classes(values: tuple[Any, ...]) -> Iterator[type]:
+    for value in values:
+        if isinstance(value, tuple):
+            yield type(value)
+            yield from _classes(value)
+
+
+def _called(function: Any, classes: set[type], seen: set[Any]) -> Iterator[Any]:
+    """Yield a function and all that it calls: functions, and methods of these classes."""
+    function = inspect.unwrap(function)
+    if function in seen or not function.__module__.startswith("linmax."):
+        return
+    seen.add(function)
+    yield function
+    for name in function.__code__.co_names:
+        for found in (function.__globals__.get(name), *(getattr(kind, name, None) for kind in classes)):
+            if inspect.isfunction(found):
+                yield from _called(found, classes, seen)
+
+
+# --- the other process
+
+
+def serve() -> None:
+    """Compile what is described on standard input, until it is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process is interrupted, and ends this one
+    answers = os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is printed is no answer
+    load()
+    tasks: deque[Any] = deque()
+    arrived = threading.Semaphore(0)
+    threading.Thread(target=_receive, args=(tasks, arrived), daemon=True).start()
+    os.write(answers, DONE)
+    while arrived.acquire():
+        try:
+            for task in tasks.popleft():
+                _compile(*task)
+        except Exception:
+            os.write(answers, FAILED)
+        else:
+            os.write(answers, DONE)
+
+
+def _receive(tasks: deque[Any], arrived: threading.Semaphore) -> None:
+    """Read tasks, and end this process at once when the first one has ended."""
+    try:
+        while True:
+            tasks.append(pickle.load(sys.stdin.buffer))  # noqa: S301 (the first process has written it)
+            arrived.release()
+    finally:
+        os._exit(0)
+
+
+def _compile(module: str, name: str, arguments: tuple[Any, ...]) -> None:
+    from linmax._jit.compilation import CompiledKernel
+
+    kernel = CompiledKernel(getattr(importlib.import_module(module), name))
+    kernel.stage(*map(stand_in, arguments))
+
+
+def stand_in(described: Any) -> Any:
+    """Return a value of the type that `describe` has described."""
+    kind, *values = described
+    if kind == "number":
+        return values[0]
+    if kind == "tuple":
+        own, members = values
+        members = tuple(map(stand_in, members))
+        return members if own is tuple else own(*members)
+    dtype, ndim, layout, writeable = values
+    if layout == "A":
+        array = np.zeros((4,) * ndim, dtype)[(slice(None, None, 2),) * ndim]
+    else:
+        array = np.zeros((2,) * ndim, dtype, order=layout)
+    array.flags.writeable = writeable
+    return array
