@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from linmax._jit import parallel
 from linmax._jit.tiers import VARIABLE, compile_now
 from linmax.runtime import single_item
 from tests.helpers.examples import EVERYTHING
@@ -21,6 +22,7 @@ settings.load_profile("everything" if EVERYTHING else "linmax")
 # tests of compiled code run it; tests/kernels/test_tiers.py is about what runs as Python first
 compile_now()
 os.environ[VARIABLE] = "0"  # in processes that tests start, too
+os.environ[parallel.VARIABLE] = "1"  # tests run in several processes already
 
 # small tables are run as large ones; tests/runtime/test_few_rows.py compares both
 single_item.FEW_ROWS = 0

@@ -122,7 +122,7 @@ class CompiledKernel:
         return Stage(self, arguments, self._stages[kind], words)
 
     def stage_dispatcher(self, arguments: tuple[Any, ...]) -> tuple[Any, Any]:
-        """Return the dispatcher of the code that takes its arguments from memory, and its signature for these."""
+        """Return the dispatcher of the code that reads its arguments from memory, and its signature."""
         compiled = self._staged  # another thread may replace it meanwhile
         if compiled is None:
             from linmax._jit.llvm import stage_of

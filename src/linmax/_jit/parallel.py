@@ -1,15 +1,17 @@
-"""Compilation in two processes: a second one compiles some of the kernels that are missing into the disk cache.
+"""Compilation in two processes: a second one compiles some of the missing kernels into the disk cache.
 
-A program binds all of its kernels before it runs one. Inside `gathering`, stages whose machine code is missing
-wait, and `finish` compiles them. If there are several, a process takes those at the end of the list, one after
-the other, while this one begins at the front; what the process has compiled is then loaded from disk. A
-process that fails, hangs or is killed costs time and nothing else: what it has not compiled is compiled here.
+A program binds all of its kernels before it runs one. Inside `gathering`, stages whose machine code is
+missing wait, and `finish` compiles them. If there are several, a process takes those at the end of the list,
+one after the other, while this one begins at the front; what the process has compiled is then loaded from
+disk. A process that fails, hangs or is killed costs time and nothing else: what it has not compiled is
+compiled here.
 
 It is started only where it can help: with a disk cache, two cores and an ordinary interpreter, and not by
-workers of `multiprocessing`, each of which would start one. With LINMAX_COMPILE_PROCESSES=1 in the environment,
-no process is started.
+workers of `multiprocessing`, each of which would start one. With LINMAX_COMPILE_PROCESSES=1 in the
+environment, no process is started.
 """
 
+import contextlib
 import importlib
 import inspect
 import os
@@ -18,6 +20,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,14 +32,16 @@ from linmax._jit.memory import Stage
 from linmax._jit.numba_internals import State, is_stage_on_disk, load
 
 VARIABLE = "LINMAX_COMPILE_PROCESSES"
-PATIENCE = 60.0  # seconds for what the process still compiles when all else is done
+# seconds for what the process still compiles when all else is done; besides, twice the time of all else
+PATIENCE = 10.0
 DONE, FAILED = b"1", b"0"
 START = (
     "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer);"
     "from linmax._jit.parallel import serve; serve()"
 )
 
-Missing = tuple[Any, Any, Stage]  # a kernel, what decides the types of its arguments, and the stage that waits
+# a kernel, what decides the types of its arguments, and the stage that waits
+Missing = tuple[Any, Any, Stage]
 
 
 class gathering:  # noqa: N801 (a context manager)
@@ -64,7 +69,7 @@ def finish(missing: list[Missing]) -> None:
         return
     groups: dict[Any, dict[Any, Missing]] = {}
     for one in missing:
-        if not is_stage_on_disk(*one[0].stage_dispatcher(one[2].arguments)):
+        if _must_be_compiled(one):
             groups.setdefault(one[0], {})[one[1]] = one
     if len(groups) > 1 and _is_allowed():
         # one process compiles all types of arguments of a kernel: they are in one file of the cache
@@ -73,14 +78,20 @@ def finish(missing: list[Missing]) -> None:
         stage.address = kernel.stage(*stage.arguments).address
 
 
+def _must_be_compiled(one: Missing) -> bool:
+    """Tell whether the machine code of a stage is not on disk, but would be stored there."""
+    try:
+        return not is_stage_on_disk(*one[0].stage_dispatcher(one[2].arguments))
+    except Exception:
+        return False  # `CompiledKernel.stage` says why
+
+
 def _is_allowed() -> bool:
     """Tell whether a process can be started, and would find a core of its own."""
     parent = getattr(sys.modules.get("multiprocessing.process"), "parent_process", lambda: None)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     ordinary = not hasattr(sys, "frozen") and Path(sys.executable or "").name.startswith("python")
-    return (
-        processes() > 1 and cores > 1 and ordinary and parent() is None and State.compiles and State.caches
-    )
+    return processes() > 1 and cores > 1 and ordinary and parent() is None and State.compiles and State.caches
 
 
 def processes() -> int:
@@ -95,36 +106,38 @@ def processes() -> int:
 
 
 def _compile_all(groups: list[list[Missing]]) -> None:
-    """Compile kernels from the front of the list, and let a process compile from its end, until none is left."""
+    """Compile kernels from the front of the list, and let a process compile from its end."""
     left = deque(sorted(groups, key=lambda group: -sum(map(_size, group))))
+    started = time.monotonic()
     try:
         process = _start()
     except OSError:
         return  # all are compiled one after the other
-    thread = threading.Thread(target=_feed, args=(process, left), daemon=True)
+    busy = threading.Event()
+    thread = threading.Thread(target=_feed, args=(process, left, busy), daemon=True)
     try:
         thread.start()
         while True:
             try:
                 group = left.popleft()
             except IndexError:
-                thread.join(PATIENCE)
                 break
             for kernel, _, stage in group:
                 kernel.stage(*stage.arguments)
+        if busy.is_set():
+            thread.join(max(0.0, PATIENCE + 2.0 * (time.monotonic() - started)))
     finally:  # after an interrupt, too
         process.kill()
         process.wait()
-        thread.join(PATIENCE)
-        for pipe in (process.stdin, process.stdout):
-            _close(pipe)
+        thread.join(1.0)
+        if not thread.is_alive():  # otherwise something else holds the pipes open
+            _close(process.stdin)
+            _close(process.stdout)
 
 
 def _close(pipe: Any) -> None:
-    try:
+    with contextlib.suppress(OSError):  # something was not sent to a process that has ended
         pipe.close()
-    except OSError:
-        pass  # something was not sent to a process that has ended
 
 
 def _start() -> Any:
@@ -140,16 +153,21 @@ def _start() -> Any:
     )  # fmt: skip
 
 
-def _feed(process: Any, left: deque[list[Missing]]) -> None:
-    """Let the process compile one group after the other; end when none is left, or when it has ended."""
+def _feed(process: Any, left: deque[list[Missing]], busy: threading.Event) -> None:
+    """Let the process compile one group after the other; end when none is left, or when it has ended.
+
+    `busy` is set while it compiles.
+    """
     try:
         _send(process.stdin, sys.path)
         process.stdout.read(1)  # it is ready
         while left:
+            busy.set()
             group = left.pop()
             _send(process.stdin, [describe(kernel.python, stage.arguments) for kernel, _, stage in group])
             if process.stdout.read(1) != DONE:
                 return  # `finish` compiles what is missing
+            busy.clear()
     except (OSError, ValueError, IndexError, pickle.PicklingError, TypeError):
         return
 
@@ -241,7 +259,7 @@ def _receive(tasks: deque[Any], arrived: threading.Semaphore) -> None:
     """Read tasks, and end this process at once when the first one has ended."""
     try:
         while True:
-            tasks.append(pickle.load(sys.stdin.buffer))  # noqa: S301 (the first process has written it)
+            tasks.append(pickle.load(sys.stdin.buffer))  # the first process has written it
             arrived.release()
     finally:
         os._exit(0)
