@@ -27,7 +27,7 @@ from river import (
 from linmax import Averaged, Fusion, Perceptron
 from linmax.adapters.river import FusionClassifier, LinearMaxClassifier
 from linmax.experts import Attributes, Thresholds
-from tests.helpers.examples import EVERYTHING
+from tests.helpers.examples import EVERYTHING, rarely_compiled
 
 AVERAGED = "Averaged(Perceptron(start='equal'))"
 
@@ -171,6 +171,7 @@ def test_true_equals_one_as_everywhere_in_river(yes: Any, no: Any) -> None:
         assert set(model.predict_proba_one({"a": True, "b": 1})) == {yes, no}
 
 
+@rarely_compiled()
 def test_the_linear_machine_is_the_session_on_attributes_one_by_one_and_in_batches() -> None:
     stream = list(itertools.islice(datasets.ImageSegments(), 90))
     one, batch = (LinearMaxClassifier("Averaged(Perceptron())") for _ in range(2))

@@ -9,6 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 from benchmarks.adapters import batches, overhead, streams
 from benchmarks.adapters.__main__ import show, show_overhead
 from linmax.adapters.river import FusionClassifier
+from tests.helpers.examples import rarely_compiled
 
 
 def test_everybody_is_judged_on_rows_nobody_has_learned(
@@ -39,7 +40,8 @@ def test_a_call_is_timed_beside_the_session_s(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(overhead, "LEARNERS", {"averaged Perceptron": overhead.AVERAGED})
-    rows = overhead.batches(1, rows=400) + overhead.singles(1, items=20)
+    with rarely_compiled():
+        rows = overhead.batches(1, rows=400) + overhead.singles(1, items=20)
     assert len(rows) == 5
     assert all(one["us"] > 0 and one["core us"] > 0 for one in rows)
     show_overhead(rows)

@@ -53,19 +53,19 @@ def compile_votes() -> None:
         Fusion(large, classes=range(10)).learn(*panel(25, 40, 10))
     tables.DENSE = usual
     Fusion(Perceptron(), classes=range(BYTE_CLASSES + 1)).learn(*panel(25, 5, BYTE_CLASSES + 1))
+    # mixtures, whose kernels are those of the ensembles above
+    run(recommended(votes=False, attributes=True), inputs("rows"))
+    run(recommended(votes=True, attributes=True), {**inputs("labels"), **inputs("rows")})
 
 
 def compile_others() -> None:
-    """Compile the kernels of attributes, the slowest first, of Naive Bayes and regressions."""
+    """Compile the kernels of attributes, the slowest first, of Naive Bayes by accuracies and regressions."""
     for source, kind, form, way in QUICK_RUNS:
         if not _is_of_votes(form):
             run(learners_of(form, way)[0].on(source), inputs(kind))
-    for kind in ("labels", "triplets"):
-        for of in ("tables", "accuracies"):
-            run(NaiveBayes(of), inputs(kind))
+    run(NaiveBayes("tables"), inputs("triplets"))  # those of labels are part of ensembles
+    run(NaiveBayes("accuracies"), inputs("labels"))
     run(Perceptron().on(RandomFeatures()), inputs("rows"))
-    run(recommended(votes=False, attributes=True), inputs("rows"))
-    run(recommended(votes=True, attributes=True), {**inputs("labels"), **inputs("rows")})
 
 
 def compile_evaluation() -> None:
