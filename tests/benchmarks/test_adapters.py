@@ -41,7 +41,7 @@ def test_a_call_is_timed_beside_the_session_s(
 ) -> None:
     monkeypatch.setattr(overhead, "LEARNERS", {"averaged Perceptron": overhead.AVERAGED})
     with rarely_compiled():
-        rows = overhead.batches(1, rows=400) + overhead.singles(1, items=20)
+        rows = overhead.batches(1, rows=150) + overhead.singles(1, items=20)
     assert len(rows) == 5
     assert all(one["us"] > 0 and one["core us"] > 0 for one in rows)
     show_overhead(rows)

@@ -280,12 +280,15 @@ def test_a_broker_that_restarts_is_read_on(kind: str, tmp_path: Path) -> None:
     )
     broker.send(log, messages[:200])
     thread.start()
-    time.sleep(0.5)
+    deadline = time.monotonic() + 60
+    while not fusion.trials and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert fusion.trials
+    time.sleep(0.5)  # it waits for more
     broker.stop(signal.SIGTERM)
     time.sleep(0.2)
     broker.start()
     broker.send(log, messages[200:])
-    deadline = time.monotonic() + 20
     while fusion.trials + fusion.novel < len(trials) and time.monotonic() < deadline:
         time.sleep(0.02)
     stop.set()

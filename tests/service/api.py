@@ -56,7 +56,7 @@ class Api:
 
     async def describe(self, name: str = "spam") -> dict[str, Any]:
         """The description of a fusion, when nothing is rebuilt any more."""
-        for _ in range(500):
+        for _ in range(3000):
             found = (await self("GET", f"/v1/fusions/{name}")).json()
             if not found["rebuilding"]:
                 return dict(found)

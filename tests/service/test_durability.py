@@ -41,10 +41,13 @@ def test_a_snapshot_and_the_events_after_it_give_the_state_of_all_events(tmp_pat
     async def story(api: Api) -> None:
         api.service.panels.snapshot_every = 10
         await teach(api)
-        await asyncio.sleep(0.1)
         database = api.service.database
         panel = await api.service.panels.open("spam")
-        snapshots = database.rows("SELECT position, trials FROM snapshots ORDER BY position")
+        for _ in range(3000):  # snapshots are written later
+            snapshots = database.rows("SELECT position, trials FROM snapshots ORDER BY position")
+            if len(snapshots) >= 4:
+                break
+            await asyncio.sleep(0.01)
         assert [trials // 10 for _, trials in snapshots] == [1, 2, 3, 4]
         state = replay.restore(database, panel.number, panel.settings, database.last_position())
         assert state.snapshot == snapshots[-1][0]
