@@ -79,7 +79,7 @@ def test_places_in_a_file_are_lines_or_rows(tmp_path: Path, suffix: str, unit: s
     assert f">{unit} {item['line']}<" in (tmp_path / "r.html").read_text(encoding="utf-8")
     del columns["label"]
     written(file, columns)
-    result = run("fuse", file, "--label", "", "--report", tmp_path / "r.html")
+    result = run("fuse", file, "--label", "")
     other = {"line": "row", "row": "line"}[unit]
     assert f" {unit} " in result.stdout
     assert f" {other} " not in result.stdout

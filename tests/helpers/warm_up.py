@@ -64,7 +64,8 @@ def compile_others() -> None:
         if not _is_of_votes(form):
             run(learners_of(form, way)[0].on(source), inputs(kind))
     run(NaiveBayes("tables"), inputs("triplets"))  # those of labels are part of ensembles
-    run(NaiveBayes("accuracies"), inputs("labels"))
+    for kind in ("labels", "triplets"):
+        run(NaiveBayes("accuracies"), inputs(kind))
     run(Perceptron().on(RandomFeatures()), inputs("rows"))
 
 

@@ -205,7 +205,6 @@ SLOW = {
     ("Sum(LinearMachine(Rows), ConstantVotes)", PLAIN),
     ("Sum(LinearMachine(SparseRows), ConstantVotes)", PLAIN),
     ("Sum(LinearMachine(SparseRows), ConstantVotes)", ADDING),
-    ("Sum(SharedFeatures(Rows), LinearMachine(Rows))", PLAIN),
     ("Sum(RememberedPairs, ConstantVotes)", BUFFERED),
     ("Sum(Sparse, ConstantVotes)", BUFFERED),
 }
