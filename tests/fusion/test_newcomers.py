@@ -344,6 +344,27 @@ def test_a_class_that_only_the_item_names_has_a_probability(learner: Any) -> Non
         assert consultation.probabilities[consultation.prediction] == max(consultation.probabilities.values())
 
 
+@pytest.mark.parametrize("new_experts", ["ignore", "vote"])
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_prediction_with_probabilities_is_what_two_calls_return(learner: str, new_experts: Any) -> None:
+    with interpreted():
+        fusion = trained(LEARNERS[learner])
+        items: list[Any] = [*stream(8, seed=5)[0], {}, dict.fromkeys(fusion.experts, "new"), {"new": "b"}]
+        items += [{"x": {"a": 0.5, "b": 1.5}}, {"x": {"new": 2.0}}]
+        for item in items:
+            for one in (fusion, Fusion(LEARNERS[learner])):
+                calls = one.predict_one, one.predict_proba_one, one.predict_with_proba_one
+                prediction, probabilities, both = (call(item, new_experts=new_experts) for call in calls)
+                assert both == (prediction, probabilities)
+                assert type(both[0]) is type(prediction)
+
+
+def test_a_prediction_with_probabilities_of_a_ticket_is_that_of_its_item() -> None:
+    fusion = trained(Winnow(1.3))
+    ticket = fusion.predict_one({"x": "a", "new": "b"}, ticket=True)
+    assert fusion.predict_with_proba_one(ticket) == (ticket.guess, fusion.predict_proba_one(ticket))
+
+
 def test_an_item_without_votes_has_the_probabilities_of_its_scores() -> None:
     found = Fusion(Perceptron(), classes=CLASSES).predict_proba_one({})
     assert found == pytest.approx(dict.fromkeys(CLASSES, 1 / 3))

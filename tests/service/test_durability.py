@@ -351,3 +351,14 @@ def test_a_log_that_exists_is_opened_by_sqlite_alone(tmp_path: Path, monkeypatch
         schema.connect(tmp_path / "linmax.db").close()
         assert len(closed) == opened, "closing a file ends the locks that SQLite has on it"
     assert (tmp_path / "linmax.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_the_sources_of_linmax_are_read_before_requests_come(tmp_path: Path) -> None:
+    """Else all requests of a fusion wait for that, when its first snapshot is made."""
+
+    async def work() -> None:
+        replay.code_of_linmax.cache_clear()
+        async with serving(tmp_path):
+            assert replay.code_of_linmax.cache_info().currsize == 1
+
+    asyncio.run(work())

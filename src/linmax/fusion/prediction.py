@@ -328,22 +328,44 @@ class PredictionMethods(Facts):
         >>> {name: round(p, 2) for name, p in found.items()}
         {'ham': 0.24, 'spam': 0.09, 'eggs': 0.67}
         """
+        return self.predict_with_proba_one(votes, attributes=attributes, new_experts=new_experts)[1]
+
+    def predict_with_proba_one(
+        self, votes: Any = None, *, attributes: Any = None, new_experts: str = "ignore"
+    ) -> tuple[Any, dict[Any, float]]:
+        """Return what `predict_one` and `predict_proba_one` do, in less time than both take.
+
+        Parameters
+        ----------
+        votes, attributes, new_experts
+            As for `predict_one`.
+
+        Examples
+        --------
+        >>> from linmax import Fusion
+        >>> Fusion(classes=["ham", "spam"]).predict_with_proba_one({"ann": "spam", "bob": "spam"})[0]
+        'spam'
+        """
         if new_experts not in NEW_EXPERTS:
             raise _new_experts_error(new_experts)
         with self._lock, self._lock.state:
             if type(votes) is Ticket:
                 votes, attributes = self.tickets.item(votes)
                 new_experts = "vote"
-            names, scores = self.names.classes.names, self._single.scores(votes, attributes)
-            if scores is None:
+            names, found = self.names.classes.names, self._single.predict_scores(votes, attributes)
+            if found is not None:
+                prediction, scores = names[found[0]], found[1]
+            else:
                 batch = self._read_one(votes, attributes, new_experts)
                 if batch.trials != 1:
                     raise ValueError("predict_proba_one needs an item: pass its votes or attributes")
-                codes = range(len(names), int(batch.known[0]))
-                names = [*names, *(batch.unknown_classes.name(0, code) for code in codes)]
-                scores = self.runner.run(batch, learn=False, scores=True).scores[:, : len(names)]
+                new = range(len(names), int(batch.known[0]))
+                names = [*names, *(batch.unknown_classes.name(0, code) for code in new)]
+                run = self.runner.run(batch, learn=False, scores=True)
+                classes = inputs.decode_classes(run.codes, self.names.classes, batch.unknown_classes)
+                prediction, scores = to_python(classes[0]), run.scores[:, : len(names)]
             p = self._probabilities(scores)[0]
-            return dict(zip(names, p.tolist(), strict=True))
+            return prediction, dict(zip(names, p.tolist(), strict=True))
 
     def _answer_one(
         self, votes: Any, attributes: Any, ticket: bool, new_experts: str, max_error: float, confidence: float

@@ -167,8 +167,8 @@ class SingleItem:
             return None
         return self.programs[0].run_each(codes, batch.labels, self._labels.codes)
 
-    def scores(self, votes: Any, attributes: Any) -> np.ndarray | None:
-        """Return the scores of an item, one row, which the next call overwrites.
+    def predict_scores(self, votes: Any, attributes: Any) -> tuple[int, np.ndarray] | None:
+        """Predict an item, and return the scores behind the prediction, too.
 
         Parameters
         ----------
@@ -177,8 +177,9 @@ class SingleItem:
 
         Returns
         -------
-        ndarray or None
-            None if the item must take the general path.
+        tuple or None
+            The code of the predicted class, and the scores, one row, which the next call overwrites; None if
+            the item must take the general path.
         """
         with self._lock.state:
             if self._version != self.runner.version or self._interpreted is not THREAD.interpreting:
@@ -197,8 +198,7 @@ class SingleItem:
                 found = np.zeros((1, int(self._known[0])))
                 self._scoring[labels] = self._bind(self._labels if labels else self._scores, found), found
             run, found = self._scoring[labels]
-            run(PREDICT_ONLY)
-            return found
+            return run(PREDICT_ONLY), found
 
     def _run(self, votes: Any, attributes: Any, label: Any) -> int | None:
         try:

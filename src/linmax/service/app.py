@@ -20,6 +20,7 @@ from linmax._jit.tiers import compiling
 from linmax.service.dashboard.endpoints import DashboardEndpoints
 from linmax.service.dashboard.trust import TrustSeriesStore
 from linmax.service.event_log.database import Database
+from linmax.service.fusions import replay
 from linmax.service.fusions.amendments import Amendments
 from linmax.service.fusions.compaction import Compaction
 from linmax.service.fusions.history import Histories
@@ -98,6 +99,7 @@ class Service(DashboardEndpoints):
         self.database.on_commit = lambda call: loop.call_soon_threadsafe(call)  # type: ignore[assignment]
         self.database.sync_seconds = self.metrics.commit
         self.metrics.watch(self)
+        await asyncio.to_thread(replay.code_of_linmax)  # not while requests wait for the first snapshot
         self.ready = True
         work = [asyncio.ensure_future(self._repeat(SWEEP_EVERY, self.items.store.expire_all))]
         if self.keep is not None:

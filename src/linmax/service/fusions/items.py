@@ -393,9 +393,7 @@ class Items:
 def _predict_one(fusion: Fusion, item: PredictRequest) -> Prediction:
     """Return the prediction, as it will be when the votes are learned, and the probabilities."""
     given: dict[str, Any] = {"attributes": item.attributes, "new_experts": "vote"}
-    votes = typed_votes(fusion, item.votes)
-    prediction = fusion.predict_one(votes, **given)
-    probabilities = fusion.predict_proba_one(votes, **given)
+    prediction, probabilities = fusion.predict_with_proba_one(typed_votes(fusion, item.votes), **given)
     return prediction, {class_key(name): part for name, part in probabilities.items()}
 
 
