@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -134,7 +135,7 @@ def test_a_stand_in_has_the_same_types(arguments: tuple[Any, ...]) -> None:
     from numba import typeof
 
     _, _, described = describe(programs.copy.python, arguments)
-    found = tuple(map(stand_in, described))
+    found = tuple(map(stand_in, json.loads(json.dumps(described))))
     assert [typeof(one) for one in found] == [typeof(one) for one in arguments]
     assert kind_of(found)[0][:2] == kind_of(arguments)[0][:2]
 

@@ -14,8 +14,8 @@ environment, no process is started.
 import contextlib
 import importlib
 import inspect
+import json
 import os
-import pickle
 import signal
 import subprocess
 import sys
@@ -36,7 +36,7 @@ VARIABLE = "LINMAX_COMPILE_PROCESSES"
 PATIENCE = 10.0
 DONE, FAILED = b"1", b"0"
 START = (
-    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer);"
+    "import json, sys; sys.path[:] = json.loads(sys.stdin.buffer.readline());"
     "from linmax._jit.parallel import serve; serve()"
 )
 
@@ -168,12 +168,12 @@ def _feed(process: Any, left: deque[list[Missing]], busy: threading.Event) -> No
             if process.stdout.read(1) != DONE:
                 return  # `finish` compiles what is missing
             busy.clear()
-    except (OSError, ValueError, IndexError, pickle.PicklingError, TypeError):
+    except (OSError, ValueError, IndexError, TypeError):
         return
 
 
 def _send(pipe: BinaryIO, value: Any) -> None:
-    pipe.write(pickle.dumps(value))
+    pipe.write(json.dumps(value).encode() + b"\n")
     pipe.flush()
 
 
@@ -192,12 +192,20 @@ def _described(value: Any) -> Any:
         layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
         if not flags.aligned:
             raise ValueError("an array that is not aligned has no stand-in")
-        return "array", value.dtype, value.ndim, layout, flags.writeable
+        return "array", value.dtype.str, value.ndim, layout, flags.writeable
     if isinstance(value, tuple):
         if type(value) is not tuple:
             _require_own(type(value))
-        return "tuple", type(value), tuple(map(_described, value))
-    return "number", type(value)(0)
+        return "tuple", _name_of(type(value)), tuple(map(_described, value))
+    return "number", _name_of(type(value))
+
+
+def _name_of(kind: type) -> tuple[str, str]:
+    return kind.__module__, kind.__qualname__
+
+
+def _find(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(module), name)
 
 
 def _require_own(thing: Any) -> None:
@@ -259,7 +267,7 @@ def _receive(tasks: deque[Any], arrived: threading.Semaphore) -> None:
     """Read tasks, and end this process at once when the first one has ended."""
     try:
         while True:
-            tasks.append(pickle.load(sys.stdin.buffer))  # the first process has written it
+            tasks.append(json.loads(sys.stdin.buffer.readline()))
             arrived.release()
     finally:
         os._exit(0)
@@ -268,7 +276,7 @@ def _receive(tasks: deque[Any], arrived: threading.Semaphore) -> None:
 def _compile(module: str, name: str, arguments: tuple[Any, ...]) -> None:
     from linmax._jit.compilation import CompiledKernel
 
-    kernel = CompiledKernel(getattr(importlib.import_module(module), name))
+    kernel = CompiledKernel(_find(module, name))
     kernel.stage(*map(stand_in, arguments))
 
 
@@ -276,10 +284,10 @@ def stand_in(described: Any) -> Any:
     """Return a value of the type that `describe` has described."""
     kind, *values = described
     if kind == "number":
-        return values[0]
+        return _find(*values[0])(0)
     if kind == "tuple":
-        own, members = values
-        members = tuple(map(stand_in, members))
+        own = _find(*values[0])
+        members = tuple(map(stand_in, values[1]))
         return members if own is tuple else own(*members)
     dtype, ndim, layout, writeable = values
     if layout == "A":
