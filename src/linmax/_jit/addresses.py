@@ -12,16 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linmax._jit.compilation import drop_reference_option, interpreting
-from linmax._jit.numba_internals import (
-    State,
-    add_cache,
-    compiler_options,
-    disable_compilation,
-    is_digested,
-    load,
-    warn,
-    when_loaded,
-)
+from linmax._jit.disk_cache import add_cache, is_digested
+from linmax._jit.numba_internals import State, compiler_options, disable_compilation, load, warn, when_loaded
 
 
 class Signature(NamedTuple):

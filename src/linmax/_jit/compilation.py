@@ -4,9 +4,8 @@
 `dispatched` and `overridable` make generic functions of the methods of NamedTuples. `interpreted()` runs the
 same source as Python, with the same results. numba is imported when something is compiled.
 
-Machine code is cached on disk. numba stamps a cached function with its own file only; here the stamp also
-holds a digest of all files that kernels are compiled from. `linmax._jit.numba_internals` has what depends on
-internals of numba.
+Machine code is kept on disk (`disk_cache.py`), and two processes may compile what is missing (`parallel.py`).
+`numba_internals.py` has what depends on internals of numba.
 """
 
 import functools
@@ -14,17 +13,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from linmax._jit.disk_cache import add_cache, is_on_disk
 from linmax._jit.memory import Stage, describe
-from linmax._jit.numba_internals import (
-    State,
-    add_cache,
-    compiler_options,
-    disable_compilation,
-    is_on_disk,
-    load,
-    warn,
-    when_loaded,
-)
+from linmax._jit.numba_internals import State, compiler_options, disable_compilation, load, warn, when_loaded
 from linmax._jit.tiers import interpreted as interpreted
 from linmax._jit.tiers import interpreting as interpreting
 from linmax._jit.tiers import postponed, postpones, seconds_for

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-LINE = 64  # bytes of a line of the cache, in which eight numbers fit
+LINE = 64  # bytes of a cache line, in which eight numbers fit
 NOTHING = np.zeros(8)
 C_FLAGS = 0x0001 | 0x0100 | 0x0400  # of numpy: C-contiguous, aligned, writeable
 OTHER_FLAGS = 0x0002 | 0x0100 | 0x0400  # F-contiguous, which matters only where C-contiguous is not set
@@ -27,7 +27,7 @@ def address_of(array: np.ndarray) -> int:
 
 
 def aligned_zeros(shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
-    """Return zeros that begin with a line of the cache, for arrays that are read or written as vectors.
+    """Return zeros that begin with a cache line, for arrays that are read or written as vectors.
 
     numpy begins arrays anywhere: a vector is then in two lines, and to read a number of it soon after it was
     written makes the processor wait.

@@ -28,8 +28,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from linmax._jit.disk_cache import is_stage_on_disk
 from linmax._jit.memory import Stage
-from linmax._jit.numba_internals import State, is_stage_on_disk, load
+from linmax._jit.numba_internals import State, load
 
 VARIABLE = "LINMAX_COMPILE_PROCESSES"
 # seconds for what the process still compiles when all else is done; besides, twice the time of all else

@@ -7,6 +7,8 @@ current hypothesis, the sum of coordinate i is
 
 where `past_i` is the sum up to the last update of w_i, `since_i` the cumulated scale at that time and `total`
 the cumulated scale now. The kernel of a trial divides the scores of the sum by the number of hypotheses.
+
+Rules that add a multiple of z have no scale, and the kernel that runs them keeps their sums (`in_place.py`).
 """
 
 from typing import Any, NamedTuple
