@@ -34,7 +34,7 @@ def _start():
     started.append({{process}})
     return started[-1]
 parallel._start = _start
-parallel.PATIENCE = {{patience}}
+parallel.PATIENCE, parallel.LEAST = {{patience}}, 2
 from linmax import Fusion, Perceptron
 from linmax.problems import majority
 fusion = Fusion(Perceptron(), classes=range(5))

@@ -1,7 +1,7 @@
 """Compilation in two processes: a second one compiles some of the missing kernels into the disk cache.
 
 A program binds all of its kernels before it runs one. Inside `gathering`, stages whose machine code is
-missing wait, and `finish` compiles them. If there are several, a process takes those at the end of the list,
+missing wait, and `finish` compiles them. If there are many, a process takes those at the end of the list,
 one after the other, while this one begins at the front; what the process has compiled is then loaded from
 disk. A process that fails, hangs or is killed costs time and nothing else: what it has not compiled is
 compiled here.
@@ -35,6 +35,7 @@ from linmax._jit.numba_internals import State, load
 VARIABLE = "LINMAX_COMPILE_PROCESSES"
 # seconds for what the process still compiles when all else is done; besides, twice the time of all else
 PATIENCE = 10.0
+LEAST = 4  # kernels that are missing: for two, the gain was not consistent, and three were not measured
 DONE, FAILED = b"1", b"0"
 START = (
     "import json, sys; sys.path[:] = json.loads(sys.stdin.buffer.readline());"
@@ -72,7 +73,7 @@ def finish(missing: list[Missing]) -> None:
     for one in missing:
         if _must_be_compiled(one):
             groups.setdefault(one[0], {})[one[1]] = one
-    if len(groups) > 1 and _is_allowed():
+    if len(groups) >= LEAST and _is_allowed():
         # one process compiles all types of arguments of a kernel: they are in one file of the cache
         _compile_all([list(group.values()) for group in groups.values()])
     for kernel, _, stage in missing:
