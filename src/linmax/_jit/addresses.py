@@ -13,6 +13,7 @@ import numpy as np
 
 from linmax._jit.compilation import drop_reference_option, interpreting
 from linmax._jit.disk_cache import add_cache, is_digested
+from linmax._jit.memory import call_at
 from linmax._jit.numba_internals import State, compiler_options, disable_compilation, load, warn, when_loaded
 
 
@@ -145,7 +146,11 @@ def _function_at(signature: Signature) -> Callable[[Any], Any]:
     """Make the function that turns an address in a kernel into a function of this signature."""
 
     def at(address: Any) -> Any:
-        return address if callable(address) else _functions[int(address)]
+        if callable(address):
+            return address
+        if signature is STAGE:  # machine code, of which there is no Python function
+            return call_at(int(address))
+        return _functions[int(address)]
 
     def register() -> None:
         from numba import types

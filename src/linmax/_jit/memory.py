@@ -96,7 +96,7 @@ class Stage:
     def __call__(self, begin: int, end: int) -> None:
         """Run the trials begin <= t < end."""
         if self.address:
-            _call_at(self.address)(address_of(self.memory), begin, end, 0)
+            call_at(self.address)(address_of(self.memory), begin, end, 0)
         else:
             self.kernel(*self.arguments, begin, end)
 
@@ -108,7 +108,7 @@ class Stage:
 
 
 @functools.cache
-def _call_at(address: int) -> Any:
+def call_at(address: int) -> Any:
     """Return the machine code of a stage as a function; it runs without the GIL."""
     return ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(address)
 
