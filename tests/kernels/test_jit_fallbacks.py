@@ -202,9 +202,15 @@ CHANGES = {
     "Compiler has moved": (
         SLOWLY,
         # numba itself uses it in `compile_internal`
-        "import types; from numba.core import compiler; own = compiler.compile_internal; compiler.compile_internal ="
-        " types.FunctionType(own.__code__, dict(vars(compiler)), own.__name__, own.__defaults__);"
-        " del compiler.Compiler",
+        """
+        import types
+        from numba.core import compiler
+        own = compiler.compile_internal
+        compiler.compile_internal = types.FunctionType(
+            own.__code__, dict(vars(compiler)), own.__name__, own.__defaults__
+        )
+        del compiler.Compiler
+        """,
     ),
     "the option pipeline_class is gone": (SLOWLY, "numba.jit = lambda *arguments, **options: None"),
     "_finalize_final_module is renamed": (

@@ -23,6 +23,8 @@ from linmax._jit.parallel import describe, gathering, processes, stand_in
 from linmax.kernels import program as programs
 from linmax.kernels.structs import Outputs
 from linmax.problems import majority
+from linmax.runtime.concurrency import SessionLock
+from linmax.runtime.single_item import SingleItem
 
 FEW = 40
 
@@ -201,3 +203,13 @@ def test_the_largest_kernels_come_first() -> None:
     arrays = tuple(np.zeros((4, 2)))
     small = parallel._size((programs.copy, None, Stage(programs.copy, arrays, 0)))
     assert 0 < small < parallel._size((programs.each, None, Stage(programs.each, arrays, 0)))
+
+
+@pytest.mark.parametrize("learner", [None, Perceptron()])
+def test_all_kernels_of_single_items_are_compiled(learner: Any) -> None:
+    """Also those that are added to a program after it was made."""
+    fusion = Fusion(learner, classes=range(2)) if learner else Fusion(classes=range(2))
+    single = SingleItem(fusion.runner, fusion.needs, fusion.abstain, SessionLock())
+    assert fusion.learn_one({0: 1, 1: 0}, 1) is not None
+    single.run({0: 1, 1: 0}, None, None)
+    assert all(stage.address for program in single.programs for stage in program.stages)

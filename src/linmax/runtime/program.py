@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -111,7 +112,8 @@ class Program:
         self.stages: list[Stage] = []
         self._copies: list[Stage] = []
         missing: list[Missing] = []
-        self._gathering = gathering(missing)  # the kernels bound here run when all are
+        # the kernels bound here are compiled together
+        self._gathering: AbstractContextManager[None] = gathering(missing)
         self._bound: dict[Predictor, tuple[np.ndarray, np.ndarray]] = {}
         self._boards: dict[tuple[Predictor, ...], Board] = {}
         self._outputs: dict[RuleRun, dict[str, np.ndarray]] = {run: {} for run in rule_runs}
@@ -137,6 +139,7 @@ class Program:
                 if run.group is None or run is run.group.runs[0]
             ]
         finish(missing)
+        self._gathering = nullcontext()  # what is added later is compiled at once
         self.members = runs + self.members
         self._combining = self._copies + self.stages
         self.stages = prepared + [stage for stages in self.members for stage in stages] + self._combining
