@@ -32,7 +32,7 @@ from linmax.service.http.bodies import answer_problem
 from linmax.service.http.events import EventStreams
 from linmax.service.http.guard import LOOPBACK, Guard
 from linmax.service.http.metrics import ServiceMetrics
-from linmax.service.http.sign_ins import Sessions
+from linmax.service.http.sign_ins import SignIns
 from linmax.service.messages.errors import ServiceError
 from linmax.service.tokens import Token, TokenStore
 
@@ -69,7 +69,7 @@ class Service(DashboardEndpoints):
     ) -> None:
         self.database = Database(folder)
         self.tokens = TokenStore(self.database)
-        self.sessions = Sessions(folder, self.database, self.tokens)
+        self.sign_ins = SignIns(folder, self.database, self.tokens)
         self.hosts = LOOPBACK | hosts
         self.rate = rate
         self.keep = keep
@@ -180,7 +180,7 @@ class Service(DashboardEndpoints):
         """Return the ASGI application."""
         handlers: Any = {ServiceError: answer_problem, HTTPException: answer_problem}
         inner = Starlette(routes=self.routes(), lifespan=self.lifespan, exception_handlers=handlers)
-        return Guard(self._shortened(inner), self.tokens, self.sessions, self.hosts, self.rate)
+        return Guard(self._shortened(inner), self.tokens, self.sign_ins, self.hosts, self.rate)
 
     def _shortened(self, app: Any) -> Any:
         """Return an application that calls the endpoints of items itself, which takes less time."""

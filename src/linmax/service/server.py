@@ -200,7 +200,7 @@ def dashboard_link(service: Service, url: str) -> str:
     """
     for token in service.tokens.list():
         if token.allows("admin", None) and service.tokens.is_valid(token):
-            return f"{url}/#/sign-in/{service.sessions.new_code(token)}"
+            return f"{url}/#/sign-in/{service.sign_ins.new_code(token)}"
     return f"{url}/"
 
 

@@ -139,6 +139,13 @@ class TokenStore:
         return token
 
 
+def require_scope(token: Token, scope: str, fusion: str | None) -> None:
+    """Raise an error unless a token may do something with a fusion, or with the server (None)."""
+    if not token.allows(scope, fusion):
+        what = "the server" if fusion is None else fusion
+        raise ServiceError(403, "forbidden", f"the token lacks the scope {scope} for {what}")
+
+
 def _has_ended(token: Token) -> bool:
     return token.ends is not None and time.time() >= token.ends
 

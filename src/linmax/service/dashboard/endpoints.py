@@ -30,13 +30,13 @@ from linmax.service.dashboard.recent import LARGEST, Range, is_complete, last_la
 from linmax.service.dashboard.trust import TrustSeriesStore
 from linmax.service.fusions.history import MAX_POINTS
 from linmax.service.fusions.served_panel import ServedPanel
-from linmax.service.http.bodies import answer_json, parse, path_name, query_number, require_scope
+from linmax.service.http.bodies import answer_json, parse, path_name, query_number
 from linmax.service.http.endpoints import Endpoints
 from linmax.service.http.guard import read_body
-from linmax.service.http.sign_ins import Session, Sessions
+from linmax.service.http.sign_ins import SignIn, SignIns
 from linmax.service.messages.errors import ServiceError
 from linmax.service.messages.requests import Request as RequestBody
-from linmax.service.tokens import Token
+from linmax.service.tokens import Token, require_scope
 
 MAX_FUSIONS = 100  # in one page of the overview
 LATEST = 10**12  # seconds since 1970 of the end of a range
@@ -66,7 +66,7 @@ class SessionInfo(msgspec.Struct):
 class DashboardEndpoints(Endpoints):
     """What the server answers to people; a base class of `Service`, which has the attributes."""
 
-    sessions: Sessions
+    sessions: SignIns
     trust: TrustSeriesStore
     reading: asyncio.Semaphore
 
@@ -89,36 +89,36 @@ class DashboardEndpoints(Endpoints):
         if wanted.token is not None:
             token = self.tokens.find(wanted.token.strip())
         else:
-            token = self.sessions.use_code(wanted.code or "")
-        session = self.sessions.start(token)
+            token = self.sign_ins.use_code(wanted.code or "")
+        session = self.sign_ins.start(token)
         answer = answer_json(_info(session), 201)
         self._set_cookie(answer, session.cookie, session.ends, origin)
         return answer
 
     async def show_session(self, request: Request) -> Response:
         """Say who is signed in; null if nobody is, which is no error: the page asks in order to know."""
-        session = self._session(request)
+        session = self._sign_in(request)
         return answer_json(session and _info(session))
 
     async def sign_out(self, request: Request) -> Response:
         """End the session; its cookie is worth nothing from now on."""
-        session = self._session(request)
+        session = self._sign_in(request)
         headers = dict(request.scope["headers"])
         if session is not None:
             session.check_change(headers.get(b"origin"), headers.get(b"x-csrf-token"))
-            statements = self.sessions.end(session)
+            statements = self.sign_ins.end(session)
             with contextlib.suppress(ServiceError):  # on a full disk it is remembered until the next start
                 await self.database.submit(statements)
         answer = Response(status_code=204)
         self._set_cookie(answer, "", 0, request.headers.get("origin", ""))
         return answer
 
-    def _session(self, request: Request) -> Session | None:
-        return self.sessions.find(request.headers.get("cookie", "").encode("latin-1"))
+    def _sign_in(self, request: Request) -> SignIn | None:
+        return self.sign_ins.find(request.headers.get("cookie", "").encode("latin-1"))
 
     def _set_cookie(self, answer: Response, value: str, ends: int, origin: str) -> None:
         answer.set_cookie(
-            self.sessions.cookie_name, value, expires=datetime.fromtimestamp(ends, UTC), path="/",
+            self.sign_ins.cookie_name, value, expires=datetime.fromtimestamp(ends, UTC), path="/",
             httponly=True, samesite="strict", secure=origin.startswith("https://"),
         )  # fmt: skip
 
@@ -248,7 +248,7 @@ def _usable(token: Token, name: str) -> bool:
     return token.allows("read", name) or token.allows("predict", name)
 
 
-def _info(session: Session) -> Any:
+def _info(session: SignIn) -> Any:
     from linmax import __version__
 
     token = session.token

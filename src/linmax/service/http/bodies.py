@@ -12,7 +12,6 @@ from starlette.responses import Response
 
 from linmax.service.messages.errors import ServiceError
 from linmax.service.messages.requests import NO_CONTROL, PredictRequest, fusion_name_fault
-from linmax.service.tokens import Token
 
 MAX_LINES = 10_000
 JSON = b"content-type", b"application/json"
@@ -154,10 +153,3 @@ def query_number(request: Request, name: str, default: int, least: int, most: in
             422, "bad_request", f"{name} should be a number from {least} to {most} (got {text[:100]!r})"
         )
     return number
-
-
-def require_scope(token: Token, scope: str, fusion: str | None) -> None:
-    """Raise an error unless a token may do something with a fusion, or with the server (None)."""
-    if not token.allows(scope, fusion):
-        what = "the server" if fusion is None else fusion
-        raise ServiceError(403, "forbidden", f"the token lacks the scope {scope} for {what}")

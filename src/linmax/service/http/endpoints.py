@@ -35,7 +35,6 @@ from linmax.service.http.bodies import (
     parse_lines,
     path_name,
     query_number,
-    require_scope,
     split_lines,
 )
 from linmax.service.http.events import EventStreams
@@ -55,7 +54,7 @@ from linmax.service.messages.requests import (
     RollbackRequest,
     TokenRequest,
 )
-from linmax.service.tokens import REVOKE, Token, TokenStore, new_token
+from linmax.service.tokens import REVOKE, Token, TokenStore, new_token, require_scope
 
 GROUP = 1000  # items of a batch that are processed before others have their turn
 Submitted = tuple[BatchRows, list[Done]]

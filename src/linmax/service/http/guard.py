@@ -12,7 +12,7 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 
 from linmax.service.http.logs import log_request, requests
-from linmax.service.http.sign_ins import Session, Sessions
+from linmax.service.http.sign_ins import SignIn, SignIns
 from linmax.service.messages.errors import ServiceError
 from linmax.service.tokens import Token, TokenStore
 
@@ -76,8 +76,8 @@ class Guard:
     ----------
     app
         The application behind it.
-    tokens, sessions
-        The tokens, and the sessions of the dashboard.
+    tokens, sign_ins
+        The tokens, and those who have signed in to the dashboard.
     hosts
         The host names that requests may be for.
     rate
@@ -85,11 +85,11 @@ class Guard:
     """
 
     def __init__(
-        self, app: App, tokens: TokenStore, sessions: Sessions, hosts: frozenset[str], rate: float = 0.0
+        self, app: App, tokens: TokenStore, sign_ins: SignIns, hosts: frozenset[str], rate: float = 0.0
     ) -> None:
         self.app = app
         self.tokens = tokens
-        self.sessions = sessions
+        self.sign_ins = sign_ins
         self.hosts = hosts
         self.rate = rate
         self._buckets: dict[int, TokenBucket] = {}
@@ -154,19 +154,19 @@ class Guard:
 
     def _identify(self, scope: Scope, headers: dict[bytes, bytes]) -> Token:
         """Return the token of a request: that of the header, or that of the session of a cookie."""
-        session = None if b"authorization" in headers else self._session(scope, headers)
+        session = None if b"authorization" in headers else self._sign_in(scope, headers)
         if session is not None:
-            scope["linmax.valid"] = lambda: self.sessions.is_valid(session)
+            scope["linmax.valid"] = lambda: self.sign_ins.is_valid(session)
             return session.token
         token = self._token(headers)
         scope["linmax.valid"] = lambda: self.tokens.is_valid(token)
         return token
 
-    def _session(self, scope: Scope, headers: dict[bytes, bytes]) -> Session | None:
+    def _sign_in(self, scope: Scope, headers: dict[bytes, bytes]) -> SignIn | None:
         """Return the session of a request from the page, which no other page can have sent."""
         if headers.get(b"sec-fetch-site", b"same-origin") not in (b"same-origin", b"none"):
             return None
-        session = self.sessions.find(headers.get(b"cookie", b""))
+        session = self.sign_ins.find(headers.get(b"cookie", b""))
         if session is not None and scope["method"] not in READS:
             session.check_change(headers.get(b"origin"), headers.get(b"x-csrf-token"))
         return session

@@ -1,4 +1,4 @@
-"""Sessions of the dashboard: a token, or a code that is used once, becomes a signed cookie."""
+"""SignIns of the dashboard: a token, or a code that is used once, becomes a signed cookie."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CODE_DURATION = 600.0  # seconds
 SIGNED_OUT = "signed out "  # of the keys in the table meta
 
 
-class Session(NamedTuple):
+class SignIn(NamedTuple):
     """A person who is signed in.
 
     Attributes
@@ -53,7 +53,7 @@ class Session(NamedTuple):
             raise ServiceError(403, "no_csrf_token", "a change with a cookie needs the header X-CSRF-Token")
 
 
-class Sessions:
+class SignIns:
     """The sessions of a server.
 
     The server stores none of them: the cookie has the number of the token and the time of its end, signed
@@ -79,31 +79,31 @@ class Sessions:
         # cookies do not know ports: another server on this machine must have another name
         self.cookie_name = "linmax_" + hashlib.sha256(self._key).hexdigest()[:8]
 
-    def start(self, token: Token) -> Session:
+    def start(self, token: Token) -> SignIn:
         """Start a session of a token."""
         ends = time.time() + DURATION
         if token.ends is not None:
             ends = min(ends, token.ends)
-        return self._session(secrets.token_hex(12), token, int(ends))
+        return self._sign_in(secrets.token_hex(12), token, int(ends))
 
-    def find(self, cookies: bytes) -> Session | None:
+    def find(self, cookies: bytes) -> SignIn | None:
         """Return the session that a header Cookie names; None if there is none, or it has ended."""
         value = _cookie(cookies.decode("latin-1"), self.cookie_name)
         with contextlib.suppress(ValueError):
             token_number, number, ends, _ = value.split(".")
             token = self._tokens.get(int(token_number))
             if token is not None and float(ends) > time.time() and number not in self._signed_out:
-                session = self._session(number, token, int(ends))
+                session = self._sign_in(number, token, int(ends))
                 if hmac.compare_digest(session.cookie.encode(), value.encode("latin-1")):
                     return session
         return None
 
-    def is_valid(self, session: Session) -> bool:
+    def is_valid(self, session: SignIn) -> bool:
         """Whether a session has not ended meanwhile."""
         valid = self._tokens.is_valid(session.token) and session.number not in self._signed_out
         return valid and session.ends > time.time()
 
-    def end(self, session: Session) -> list[Statement]:
+    def end(self, session: SignIn) -> list[Statement]:
         """End a session; return the statements that make it last, and forget those that are over anyway."""
         now = time.time()
         self._signed_out = {number: ends for number, ends in self._signed_out.items() if ends > now}
@@ -129,10 +129,10 @@ class Sessions:
             )
         return token
 
-    def _session(self, number: str, token: Token, ends: int) -> Session:
+    def _sign_in(self, number: str, token: Token, ends: int) -> SignIn:
         text = f"{token.number}.{number}.{ends}"
         cookie = f"{text}.{self._sign('cookie', text, token)}"
-        return Session(number, token, ends, cookie, self._sign("csrf", text, token))
+        return SignIn(number, token, ends, cookie, self._sign("csrf", text, token))
 
     def _sign(self, purpose: str, text: str, token: Token) -> str:
         content = f"{purpose} {text} ".encode() + token.hash

@@ -178,7 +178,7 @@ def test_a_forged_cookie_is_refused(tmp_path: Path) -> None:
 
 def test_a_link_signs_in_once_and_for_ten_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(api: Api) -> None:
-        sessions, (token,) = api.service.sessions, api.service.tokens.list()
+        sessions, (token,) = api.service.sign_ins, api.service.tokens.list()
         del api.client.headers["authorization"]
         body: dict[str, Any] = {"code": sessions.new_code(token)}
         assert (await api("POST", "/session", body, headers=ORIGIN)).status_code == 201
@@ -231,7 +231,7 @@ def test_files_are_sent_compressed_and_only_those_of_the_dashboard(tmp_path: Pat
         assert "content-encoding" not in plain.headers
         again = await api("GET", "/assets/main.js", headers={"if-none-match": plain.headers["etag"]})
         assert (again.status_code, again.content) == (304, b"")
-        for path in ("..%2fsessions.py", "/etc/passwd", "absent.js", "views"):
+        for path in ("..%2fsign_ins.py", "/etc/passwd", "absent.js", "views"):
             assert (await api("GET", "/assets/" + path)).status_code == 404
 
     run(story, tmp_path)
