@@ -22,6 +22,7 @@ from linmax._jit.vectors import (
     maximum,
     over_root,
     power_of_two,
+    prefetch,
     put,
     splat,
     take,
@@ -37,6 +38,8 @@ ROUND = 6755399441055744.0
 
 def operate(a, b, positive, x, whole, doubles, out, wide_out, numbers):
     """Do everything once: rows of `out` are of the type of the vectors, those of `wide_out` are float64."""
+    prefetch(a, 3)
+    prefetch(b, 1 << 40)  # of no array: nothing is read
     v, w = take(a, 3), take(b, 0)
     put(out, 0, v + w)
     put(out, 8, v - w)

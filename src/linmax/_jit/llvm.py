@@ -89,6 +89,8 @@ lower_builtin(_memory.set_int32, types.Integer, types.Integer)(_write_int32)  # 
 
 _index = ir.IntType(32)
 ROOT, ROOT_OF_ONE = "llvm.sqrt.v8f64", "llvm.sqrt.f64"
+PREFETCH = "llvm.prefetch.p0i8"
+LOCALITY = 3
 
 
 class Vector(types.Type):
@@ -179,6 +181,15 @@ def _increase(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
     cell = _cell(context, builder, sig, arguments)
     x = context.cast(builder, arguments[2], sig.args[2], sig.args[0].dtype)
     builder.store(builder.fadd(builder.load(cell), x), cell)
+    return context.get_dummy_value()
+
+
+def _prefetch(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+    word, byte = ir.IntType(32), ir.IntType(8).as_pointer()
+    kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+    function = get_or_insert_function(builder.module, kind, PREFETCH)  # type: ignore[no-untyped-call]
+    cell = builder.bitcast(_cell(context, builder, sig, arguments), byte)
+    builder.call(function, [cell, word(0), word(LOCALITY), word(1)])  # to read; data
     return context.get_dummy_value()
 
 
@@ -337,6 +348,7 @@ _compile_as(_vectors.get, lambda array, at: array.dtype, _get)
 _compile_as(_vectors.get_alone, lambda array, at: array.dtype, _get_alone)
 _compile_as(_vectors.assign, lambda array, at, x: types.none, _assign)
 _compile_as(_vectors.increase, lambda array, at, x: types.none, _increase)
+_compile_as(_vectors.prefetch, lambda array, at: types.none, _prefetch)
 _compile_as(_vectors.slot, lambda code: types.uint64 if code == types.int8 else types.int64, _slot)
 _compile_as(_vectors.splat, lambda x: doubles, _splat)
 _compile_as(_vectors.wide, lambda a: doubles, _wide)

@@ -63,6 +63,9 @@ class MeanWeights(NamedTuple):
         w = number_at(self.w, i)
         return self.past[i] + w * (self.total - self.since[i]) + w * self.scale
 
+    def prefetch_weights(self, i):
+        pass  # there are three arrays
+
     def weights_of(self, i):
         w = wide(eight_at(self.w, i))
         return take(self.past, i) + w * (self.total - take(self.since, i)) + w * self.scale

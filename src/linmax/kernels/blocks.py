@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linmax._jit.compilation import inline, overridable, separate
-from linmax._jit.vectors import WIDTH, assign, get, increase, put, take
+from linmax._jit.vectors import WIDTH, assign, get, increase, prefetch, put, take
 
 PAGE = 64  # blocks
 PAGES, BLOCKS = 0, 1  # in `used`
@@ -62,6 +62,12 @@ def eight_or_first(column, i):
 def number_or_first(column, i):
     """Return number i; the first number if its block does not exist."""
     return get(column, i)
+
+
+@overridable
+def prefetch_eight(column, i):
+    """Let the machine fetch the numbers from i on, which are needed soon."""
+    prefetch(column, i)
 
 
 @overridable
@@ -115,6 +121,9 @@ class BlockColumn(NamedTuple):
     @property
     def dtype(self):
         return self.cells.dtype
+
+    def prefetch_eight(self, i):
+        prefetch(self.cells, find_block(self, i) * self.size + self.part)
 
     def number_at(self, i):
         return get(self.cells, find_block(self, i) * self.size + self.part + (i & (WIDTH - 1)))

@@ -15,7 +15,7 @@ from linmax.experts import Votes
 from linmax.experts.base import Capacity, expert_key
 from linmax.kernels.elementwise import log_of
 from linmax.kernels.ensembles.naive_bayes import count
-from linmax.kernels.ensembles.vote_counts import POOL, TRUST, Accuracies, Tables, VoteList, odds
+from linmax.kernels.ensembles.vote_counts import POOL, SIDES, TRUST, Accuracies, Tables, VoteList, odds
 from linmax.runtime import tables
 from linmax.runtime.influence import MOST_CELLS, Influences
 from linmax.runtime.predictor import Attribution, Part, Predictor, State
@@ -212,7 +212,7 @@ class NaiveBayesPredictor(Predictor):
         space = self.sources.capacity.experts + WIDTH
         votes = VoteList(
             np.zeros(space, dtype=np.int64), np.zeros(space, dtype=np.int64), np.ones(space), np.ones(space),
-            *aligned_zeros((2, classes)),
+            *aligned_zeros((2, max(classes, SIDES * WIDTH))),
         )  # fmt: skip
         shown = program.predictor is self and len(scores) > 0
         program.call(

@@ -33,6 +33,7 @@ from linmax.kernels.blocks import (
     number_at,
     number_or_first,
     place_of_eight,
+    prefetch_eight,
     set_number,
 )
 from linmax.kernels.elementwise import LN2, log_of
@@ -43,6 +44,8 @@ NEAR = 2048  # probabilities of the votes of a trial that a processor has at han
 # factors between two looks at the exponents of the products: each is between 1e-30 and 1e30; also the votes
 # whose long rows are read side by side: processors fetch few sequences ahead, three per vote
 RUN = 8
+# products of each class if there are few: a factor waits for the one before at the same place in memory
+SIDES = 4
 
 
 class VoteList(NamedTuple):
@@ -54,7 +57,7 @@ class VoteList(NamedTuple):
         Who votes, and for which class.
     value, other : ndarray of shape (experts + 7,)
         Scratch arrays, positive at first.
-    product, powers : ndarray of shape (classes,)
+    product, powers : ndarray of shape (classes,), or of SIDES * WIDTH numbers if that is more
         The product of the votes' probabilities under each label, and the exponents that were split off.
     """
 
@@ -154,6 +157,8 @@ class Tables(NamedTuple):
         group = max(count, 1) if near else RUN
         for begin in range(0, count, group):
             end = min(begin + group, count)
+            if not near:
+                prefetch_rows(self.said, votes, end, min(end + group, count), k, wide)
             for b in range(0, k, WIDTH):
                 product, powers = take(votes.product, b), take(votes.powers, b)
                 scale = take(self.scale, b)
@@ -231,6 +236,15 @@ class Tables(NamedTuple):
         self.scale[y] = 1.0 / (POOL + self.pool[y])
 
 
+@separate
+def prefetch_rows(said, votes, first, last, k, wide):
+    """Let the machine fetch what was counted of some votes."""
+    for j in range(first, last):
+        at = (get(votes.expert, j) * wide + get(votes.label, j)) * wide
+        for b in range(0, k, WIDTH):
+            prefetch_eight(said, at + b)
+
+
 @inline
 def add_logs(votes, k, scores):
     """Add the logarithms of the products to the scores."""
@@ -301,16 +315,20 @@ class Accuracies(NamedTuple):
             for j in range(count):
                 increase(scores, get(votes.label, j), get(votes.value, j))
             return
-        for b in range(0, k, WIDTH):
+        sides, numbers = (SIDES, SIDES * WIDTH) if k <= WIDTH else (1, k)
+        for b in range(0, numbers, WIDTH):
             put(votes.product, b, splat(1.0))
             put(votes.powers, b, splat(0.0))
-        for first in range(0, count, RUN):
-            for j in range(first, min(first + RUN, count)):
-                a = get(votes.label, j)
-                assign(votes.product, a, get(votes.product, a) * get(votes.value, j))
-            for b in range(0, k, WIDTH):
+        for first in range(0, count, RUN * sides):
+            for j in range(first, min(first + RUN * sides, count)):
+                at = get(votes.label, j) + WIDTH * (j & (sides - 1))
+                assign(votes.product, at, get(votes.product, at) * get(votes.value, j))
+            for b in range(0, numbers, WIDTH):
                 put(votes.powers, b, take(votes.powers, b) + exponents(take(votes.product, b)))
                 put(votes.product, b, mantissas(take(votes.product, b)))
+        for side in range(1, sides):
+            put(votes.powers, 0, take(votes.powers, 0) + take(votes.powers, side * WIDTH))
+            put(votes.product, 0, take(votes.product, 0) * take(votes.product, side * WIDTH))
         add_logs(votes, k, scores)
 
     def add_log_odds(self, i, a, part, k, shrink, r):

@@ -21,7 +21,7 @@ from linmax._jit.vectors import (
     where_above,
     wide,
 )
-from linmax.kernels.blocks import eight_at, number_at, set_eight, set_number
+from linmax.kernels.blocks import eight_at, number_at, prefetch_eight, set_eight, set_number
 
 Form = TypeVar("Form", bound=type)
 
@@ -161,6 +161,11 @@ def weight_of(hypothesis, i):
 @dispatched
 def weights_of(hypothesis, i):
     """Return the weights of the eight sub-experts from i on, as a vector of float64."""
+
+
+@dispatched
+def prefetch_weights(hypothesis, i):
+    """Let the machine fetch the weights from i on, which are needed soon."""
 
 
 @dispatched
@@ -395,6 +400,9 @@ class LastWeights(NamedTuple):
 
     def weights_of(self, i):
         return wide(eight_at(self.w, i))
+
+    def prefetch_weights(self, i):
+        prefetch_eight(self.w, i)
 
     def start_sums(self, sums):
         return like(self.w, sums)

@@ -4,8 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linmax._jit.compilation import inline
+from linmax._jit.compilation import inline, separate
 from linmax._jit.vectors import WIDTH, assign, get_alone, increase, like, put, squarable, take
+from linmax.kernels.blocks import prefetch_eight
 from linmax.kernels.forms.base import (
     adapt_eight,
     adapt_one,
@@ -13,6 +14,7 @@ from linmax.kernels.forms.base import (
     all_small,
     n_entries,
     one_pass_each,
+    prefetch_weights,
     smallest_share,
     vote_at,
     weight_of,
@@ -25,7 +27,10 @@ from linmax.rules.winnow import multiply_weight
 
 GROUP = 8  # votes whose weights are read side by side, from the first class to the last
 ROWS = 4  # votes whose weights are changed side by side: processors fetch few sequences ahead
+AHEAD = 8  # votes whose weights are fetched before they are needed
+LINE = 2 * WIDTH  # float32 in a cache line
 SPAN = 64 * WIDTH  # classes, whose blocks of eight have a bit each
+ALL = -1  # these bits
 
 
 @without_voters
@@ -175,6 +180,29 @@ def large_blocks(q, begin, end, least):
     return bits
 
 
+class Adapted(NamedTuple):
+    """The columns that `adapt` changes."""
+
+    theta: Any
+    w: Any
+
+    def prefetch_weights(self, i):
+        prefetch_eight(self.theta, i)
+        prefetch_eight(self.w, i)
+
+
+@separate
+def prefetch_rows(form, t, first, last, offset, begin, end, large, hypothesis):
+    """Let the machine fetch the weights of some votes, of eights of classes whose bit is set in `large`."""
+    for j in range(first, last):
+        i, a, _ = vote_at(form.votes, t, j)
+        if a >= 0:
+            at = offset + (i * form.stride + a) * form.stride
+            for b in range(begin, end, LINE):
+                if (large >> (b - begin) // WIDTH) & 3:
+                    prefetch_weights(hypothesis, at + b)
+
+
 @without_voters
 @without_memory
 @without_sketch
@@ -190,6 +218,8 @@ class PerClassVotes(NamedTuple):
         group = group_of(GROUP, k, count)
         for first in range(0, count, group):
             last = min(first + group, count)
+            if k > WIDTH:
+                prefetch_rows(self, t, last, min(last + group, count), offset, 0, min(k, SPAN), ALL, w)
             for b in range(0, k, WIDTH):
                 sums = take(scores, b)
                 for j in range(first, last):
@@ -214,6 +244,9 @@ class PerClassVotes(NamedTuple):
             large = large_blocks(q, begin, end, smallest_share(k))
             for first in range(0, count * (large != 0), rows):
                 last = min(first + rows, count)
+                if k > WIDTH:
+                    ahead, stop = min(first + AHEAD, count), min(last + AHEAD, count)
+                    prefetch_rows(self, t, ahead, stop, offset, begin, end, large, Adapted(theta, w))
                 for b in range(begin, end, WIDTH):
                     if (large >> (b - begin) // WIDTH) & 1:
                         shares = like(theta, take(q, b))

@@ -66,7 +66,7 @@ class SessionInfo(msgspec.Struct):
 class DashboardEndpoints(Endpoints):
     """What the server answers to people; a base class of `Service`, which has the attributes."""
 
-    sessions: SignIns
+    sign_ins: SignIns
     trust: TrustSeriesStore
     reading: asyncio.Semaphore
 
