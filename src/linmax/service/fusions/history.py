@@ -38,8 +38,9 @@ AND position > (SELECT horizon FROM fusions WHERE fusions.fusion = histories.fus
 """
 MAX_POINTS = 1000  # of one history
 CHUNK = 2000  # trials that are counted at once
-# while nobody waits for a history: trials counted at once by item and with codes, and seconds between them
-GENTLE, GENTLE_CODED, PAUSE = 100, 1000, 0.01
+# while nobody waits for a history: trials counted at once by item and with codes, and the least seconds
+# between them, which are also so many times the CPU time that the trials took
+GENTLE, GENTLE_CODED, PAUSE, TIMES = 100, 1000, 0.01, 20
 CELLS = 4_000_000  # of a table of trials and experts that is held in memory
 STORE_EVERY = 10_000  # trials after which a history is worth storing
 KEEP_EVERY = 100_000  # of the stored histories of so many trials, the last one stays
@@ -363,13 +364,14 @@ class Histories:
         """
         while history.position < until:
             gentle = gently and not self._asked
+            used = time.thread_time()
             with self._database.consistent():
                 sizes = (GENTLE, GENTLE_CODED) if gentle else (CHUNK, CHUNK)
                 self._count_next(number, history, until, *sizes)
             if self._panels.closing:
                 raise InterruptedError("the server stops")
             if gentle and history.position < until:
-                time.sleep(PAUSE)
+                time.sleep(max(PAUSE, TIMES * (time.thread_time() - used)))
 
     def _count_next(self, number: int, history: History, until: int, *sizes: int) -> None:
         """Count the next events of a history; the last of them, or `until`, is its position then."""

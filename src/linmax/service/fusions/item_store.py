@@ -106,9 +106,11 @@ class ItemStore:
             unknown -= run.rows.keys()
         if unknown and self._may_have(panel, min(unknown), max(unknown)):
             wanted = list(filter(unknown.__contains__, ids))  # in their order, which is that of the index
-            for id_, item in find_items(self.database, panel.number, wanted).items():
-                self.remember(panel, id_, item)
-                unknown.discard(id_)
+            found = find_items(self.database, panel.number, wanted)
+            if found:
+                items = list(found.values())
+                self.remember_all(panel, list(found), items, sum(item.size for item in items))
+                unknown -= found.keys()
         if panel.horizon and unknown:
             by_hash = {id_hash(id_): id_ for id_ in unknown}
             text = encode([one.hex() for one in by_hash]).decode()
