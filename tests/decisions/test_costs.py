@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linmax import Fusion, Logistic, Winnow
+from linmax import Fusion, Logistic, Perceptron, Winnow
 from linmax._jit.compilation import interpreted
 from linmax.decisions.costs import MistakeCosts, cheapest
 from linmax.fusion.model_file import from_bytes, to_bytes
@@ -148,3 +148,25 @@ def test_a_file_with_costs_that_never_apply_is_loaded_as_before() -> None:
     again = from_bytes(to_bytes(fusion))
     again.learn(np.array([[0, 1]]), [0])
     assert again.decisions.costs == fusion.decisions.costs
+
+
+@pytest.mark.parametrize("scored", [False, True])
+def test_an_item_is_predicted_alike_with_and_without_its_probabilities(scored: bool) -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 120)
+    votes = np.where(rng.random((120, 4)) < 0.5, truth[:, None], rng.integers(0, 3, (120, 4)))
+    items: list[dict[Any, Any]] = [{i: "abc"[c] for i, c in enumerate(row)} for row in votes.tolist()]
+    if scored:
+        items = [{i: {c: 0.8, "b": 0.1} for i, c in one.items()} for one in items]
+    costs = {("b", "a"): 20.0, ("c", "b"): 5.0}
+    fusion = Fusion(Perceptron(), classes=["a", "b", "c"], mistake_costs=costs)
+    fusion.learn(items, ["abc"[c] for c in truth])
+    plain = Fusion(Perceptron(), classes=["a", "b", "c"])
+    plain.learn(items, ["abc"[c] for c in truth])
+    assert [fusion.predict_one(one) for one in items] != [plain.predict_one(one) for one in items]
+    others = [{**one, 9: vote} for one, vote in zip(items, ["a", "new"] * 60, strict=True)]
+    for session in (fusion, plain):
+        for one in items[:40] + ([] if scored else others[:20]):
+            found, probabilities = session.predict_with_proba_one(one, new_experts="vote")
+            assert found == session.predict_one(one, new_experts="vote")
+            assert probabilities == session.predict_proba_one(one, new_experts="vote")

@@ -195,6 +195,9 @@ class DecisionMethods(PredictionMethods):
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
         return self.decisions.probabilities(scores)
 
+    def _decide_one(self, probabilities: np.ndarray, names: list[Any], best: int) -> int:
+        return self.decisions.decide_one(probabilities, names, best)
+
     def _answers(self, batch: Batch, max_error: float, confidence: float) -> np.ndarray:
         """Return the predictions, with None where the probability is too low."""
         threshold = self.answer_threshold(max_error, confidence)

@@ -147,6 +147,10 @@ class PredictionMethods(Facts):
         """Return calibrated probabilities."""
         raise NotImplementedError
 
+    def _decide_one(self, probabilities: Scores, names: list[Any], best: int) -> int:
+        """Return the class of least expected cost."""
+        raise NotImplementedError
+
     def _answers(self, batch: Batch, max_error: float, confidence: float) -> np.ndarray:
         """Return predictions, with None where they would be wrong too often."""
         raise NotImplementedError
@@ -354,7 +358,9 @@ class PredictionMethods(Facts):
                 new_experts = "vote"
             names, found = self.names.classes.names, self._single.predict_scores(votes, attributes)
             if found is not None:
-                prediction, scores = names[found[0]], found[1]
+                code, scores = found
+                p = self._probabilities(scores)[0]
+                prediction = names[self._decide_one(p, names, code)]
             else:
                 batch = self._read_one(votes, attributes, new_experts)
                 if batch.trials != 1:
@@ -363,8 +369,7 @@ class PredictionMethods(Facts):
                 names = [*names, *(batch.unknown_classes.name(0, code) for code in new)]
                 run = self.runner.run(batch, learn=False, scores=True)
                 classes = inputs.decode_classes(run.codes, self.names.classes, batch.unknown_classes)
-                prediction, scores = to_python(classes[0]), run.scores[:, : len(names)]
-            p = self._probabilities(scores)[0]
+                prediction, p = to_python(classes[0]), self._probabilities(run.scores[:, : len(names)])[0]
             return prediction, dict(zip(names, p.tolist(), strict=True))
 
     def _answer_one(
