@@ -112,3 +112,15 @@ def test_an_interrupt_does_not_leave_numba_half_imported(tmp_path: Path) -> None
     print(compilation.CompiledKernel(lambda x: 2.0 * x)(3.0), numba_internals.State.compiles)
     """
     assert printed(program, tmp_path) == ["interrupted", "6.0 True"]
+
+
+@pytest.mark.parametrize("where", ["atexit.register(work)", "threading.Thread(target=work).start()"])
+def test_numba_can_be_imported_when_the_main_thread_has_ended(tmp_path: Path, where: str) -> None:
+    program = """
+    import atexit, threading, time
+    from linmax._jit import numba_internals
+    def work():
+        time.sleep(0.3)
+        print(numba_internals.load())
+    """
+    assert printed(textwrap.dedent(program) + where, tmp_path) == ["True"]

@@ -89,14 +89,19 @@ def test_results_are_the_same_whatever_becomes_of_the_second_process(tmp_path: P
 def test_a_second_process_compiles_what_the_first_one_loads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The stand-ins of another process have the very types of the arguments."""
+    """The stand-ins of another process have the very types of the arguments; it executes our files only."""
     from numba.core import config
 
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    for name in ("importlib", "json", "sitecustomize"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'executed')!r}, 'w')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
     codes, scores = np.zeros(3, np.int32), np.zeros((3, 2))
     process = parallel._start()
     try:
-        parallel._send(process.stdin, sys.path)
+        parallel._send(process.stdin, parallel._folders())
         assert process.stdout.read(1) == parallel.DONE
         parallel._send(process.stdin, [describe(programs.copy.python, (codes, scores, codes, scores))])
         assert process.stdout.read(1) == parallel.DONE
@@ -115,7 +120,29 @@ def test_a_second_process_compiles_what_the_first_one_loads(
     dispatcher, signature = kernel.stage_dispatcher((codes, scores, codes, scores))
     assert parallel.is_stage_on_disk(dispatcher, signature)
     dispatcher.compile(signature)
+    assert not (tmp_path / "executed").exists()
     assert dict(dispatcher.stats.cache_hits) == {signature: 1}
+
+
+@pytest.mark.parametrize("fails", ["process", "thread"])
+def test_without_a_process_or_a_thread_all_is_compiled_here(
+    monkeypatch: pytest.MonkeyPatch, fails: str
+) -> None:
+    started: list[Any] = []
+
+    def start() -> Any:
+        if fails == "process":
+            raise OSError("no more processes")
+        started.append(subprocess.Popen(["sleep", "60"], stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+        return started[-1]
+
+    def no_thread(**_: Any) -> Any:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(parallel, "_start", start)
+    monkeypatch.setattr(parallel.threading, "Thread", no_thread)
+    parallel._compile_all([])
+    assert [process.poll() is not None for process in started] == [True] * (fails == "thread")
 
 
 def parallel_copy() -> Any:

@@ -1,5 +1,6 @@
 """What linmax uses of numba's internals, and what it does where one is missing."""
 
+import contextlib
 import functools
 import gc
 import importlib
@@ -9,7 +10,6 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 
@@ -60,13 +60,20 @@ def when_loaded(register: Callable[[], None]) -> None:
             _register_pending()
 
 
+def _import_numba() -> None:
+    with contextlib.suppress(BaseException):
+        importlib.import_module("numba")
+
+
 def _register_pending() -> None:
     while State.pending and State.compiles:
         if "numba" not in sys.modules:
             # in a thread, where no interrupt can leave it half imported for the rest of the process
-            with ThreadPoolExecutor(1) as thread:
-                thread.submit(importlib.import_module, "numba").result()
-        import numba
+            thread = threading.Thread(target=_import_numba)
+            with contextlib.suppress(RuntimeError):  # no thread can be started, for example at the end
+                thread.start()
+                thread.join()
+        import numba  # an error of the import is raised here
 
         if getattr(numba.config, "DISABLE_JIT", 0):  # a file may say so, too
             State.compiles = False

@@ -37,8 +37,10 @@ VARIABLE = "LINMAX_COMPILE_PROCESSES"
 PATIENCE = 10.0
 LEAST = 4  # kernels that are missing: for two, the gain was not consistent, and three were not measured
 DONE, FAILED = b"1", b"0"
+# with the standard library and the folders of these packages, whatever else this process can import
+PACKAGES = ("linmax", "numba", "llvmlite", "numpy", "scipy", "narwhals", "safetensors")
 START = (
-    "import json, sys; sys.path[:] = json.loads(sys.stdin.buffer.readline());"
+    "import json, sys; sys.path += json.loads(sys.stdin.buffer.readline());"
     "from linmax._jit.parallel import serve; serve()"
 )
 
@@ -111,14 +113,15 @@ def _compile_all(groups: list[list[Missing]]) -> None:
     """Compile kernels from the front of the list, and let a process compile from its end."""
     left = deque(sorted(groups, key=lambda group: -sum(map(_size, group))))
     started = time.monotonic()
-    try:
-        process = _start()
-    except OSError:
-        return  # all are compiled one after the other
     busy = threading.Event()
-    thread = threading.Thread(target=_feed, args=(process, left, busy), daemon=True)
+    process = thread = None
     try:
-        thread.start()
+        try:
+            process = _start()
+            thread = threading.Thread(target=_feed, args=(process, left, busy), daemon=True)
+            thread.start()
+        except (OSError, RuntimeError):
+            return  # there can be no process, or no thread: all are compiled one after the other
         while True:
             try:
                 group = left.popleft()
@@ -129,12 +132,19 @@ def _compile_all(groups: list[list[Missing]]) -> None:
         if busy.is_set():
             thread.join(max(0.0, PATIENCE + 2.0 * (time.monotonic() - started)))
     finally:  # after an interrupt, too
-        process.kill()
-        process.wait()
+        if process is not None:
+            _end(process, thread)
+
+
+def _end(process: Any, thread: threading.Thread | None) -> None:
+    """End the process, and the thread that feeds it."""
+    process.kill()
+    process.wait()
+    if thread is not None and thread.is_alive():
         thread.join(1.0)
-        if not thread.is_alive():  # otherwise something else holds the pipes open
-            _close(process.stdin)
-            _close(process.stdout)
+    if thread is None or not thread.is_alive():  # otherwise something else holds the pipes open
+        _close(process.stdin)
+        _close(process.stdout)
 
 
 def _close(pipe: Any) -> None:
@@ -143,14 +153,21 @@ def _close(pipe: Any) -> None:
 
 
 def _start() -> Any:
-    """Start the process, with the same modules and the same disk cache as this one."""
+    """Start the process, with the same packages and the same disk cache as this one.
+
+    It executes nothing that this process would not: no file of the working folder or of PYTHONPATH, and no
+    customization of the site.
+    """
     from numba.core import config
 
     environment = {**os.environ, VARIABLE: "1"}
     if getattr(config, "CACHE_DIR", ""):
         environment["NUMBA_CACHE_DIR"] = str(config.CACHE_DIR)  # type: ignore[attr-defined]
+    options = ["-I", "-S", "-W", "ignore", *["-O"] * sys.flags.optimize, *["-B"] * sys.dont_write_bytecode]
+    if sys.pycache_prefix is not None:
+        options += ["-X", f"pycache_prefix={sys.pycache_prefix}"]
     return subprocess.Popen(
-        [sys.executable, "-P", "-W", "ignore", "-c", START],
+        [sys.executable, *options, "-c", START],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment,
     )  # fmt: skip
 
@@ -161,7 +178,7 @@ def _feed(process: Any, left: deque[list[Missing]], busy: threading.Event) -> No
     `busy` is set while it compiles.
     """
     try:
-        _send(process.stdin, sys.path)
+        _send(process.stdin, _folders())
         process.stdout.read(1)  # it is ready
         while left:
             busy.set()
@@ -172,6 +189,12 @@ def _feed(process: Any, left: deque[list[Missing]], busy: threading.Event) -> No
             busy.clear()
     except (OSError, ValueError, IndexError, TypeError):
         return
+
+
+def _folders() -> list[str]:
+    """Return the folders that the packages which kernels are compiled with have been imported from."""
+    files = [str(getattr(sys.modules.get(name), "__file__", None) or "") for name in PACKAGES]
+    return list(dict.fromkeys(str(Path(file).absolute().parent.parent) for file in files if file))
 
 
 def _send(pipe: BinaryIO, value: Any) -> None:
