@@ -144,11 +144,9 @@ class PredictionMethods(Facts):
             return self._probabilities(self._scores(batch))
 
     def _probabilities(self, scores: Scores) -> Scores:
-        """Return calibrated probabilities."""
         raise NotImplementedError
 
-    def _decide_one(self, probabilities: Scores, names: list[Any], best: int) -> int:
-        """Return the class of least expected cost."""
+    def _decide_one(self, best: int, scores: Scores, names: list[Any]) -> tuple[Any, Scores]:
         raise NotImplementedError
 
     def _answers(self, batch: Batch, max_error: float, confidence: float) -> np.ndarray:
@@ -354,13 +352,10 @@ class PredictionMethods(Facts):
             raise _new_experts_error(new_experts)
         with self._lock, self._lock.state:
             if type(votes) is Ticket:
-                votes, attributes = self.tickets.item(votes)
-                new_experts = "vote"
+                (votes, attributes), new_experts = self.tickets.item(votes), "vote"
             names, found = self.names.classes.names, self._single.predict_scores(votes, attributes)
             if found is not None:
-                code, scores = found
-                p = self._probabilities(scores)[0]
-                prediction = names[self._decide_one(p, names, code)]
+                prediction, p = self._decide_one(*found, names)
             else:
                 batch = self._read_one(votes, attributes, new_experts)
                 if batch.trials != 1:
