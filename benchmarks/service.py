@@ -6,18 +6,14 @@ the CPU time of the server per request, which other load on the machine hardly c
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from http.client import HTTPConnection
@@ -31,10 +27,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.local_servers import ECHO, HEADERS, TOKEN, Server, running, serving
 from benchmarks.markdown import table
 from benchmarks.peers.environment import PeersMissingError, python
 from benchmarks.timing import machine
 from linmax.client import Client
+from linmax.client.requests import Call, table_batch
 from linmax.service.event_log.database import Database
 from linmax.service.fusions import replay
 from linmax.service.messages.requests import FusionSettings
@@ -42,36 +40,6 @@ from linmax.service.messages.requests import FusionSettings
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 PEERS = Path(__file__).parent / "peers"
-TOKEN = "lmx_" + "b" * 43
-HEADERS = {"authorization": f"Bearer {TOKEN}"}
-ECHO = """
-import sys, uvicorn
-async def app(scope, receive, send):
-    if scope["type"] == "lifespan":
-        while True:
-            kind = (await receive())["type"]
-            await send({"type": kind + ".complete"})
-            if kind == "lifespan.shutdown":
-                return
-    body = (await receive()).get("body", b"")
-    headers = [(b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-uvicorn.run(app, port=int(sys.argv[1]), log_level="warning", access_log=False)
-"""
-SERVER = """
-import sys, time
-from pathlib import Path
-from linmax.service.event_log.database import Database
-from linmax.service.server import serve
-delay, commit = float(sys.argv[3]), Database._commit
-def commit_slowly(self, writes):
-    time.sleep(delay)
-    return commit(self, writes)
-if delay:
-    Database._commit = commit_slowly
-serve(Path(sys.argv[2]), port=int(sys.argv[1]), announce=lambda line: None)
-"""
 LUA = """
 local paths, bodies = {}, {}
 for line in io.lines("%(requests)s") do
@@ -95,52 +63,12 @@ BEHIND = 19_999  # labels behind the snapshot of a server that is killed
 Requests = list[tuple[str, str]]  # path, body
 
 
-class Server(NamedTuple):
-    """A server in another process."""
-
-    base: str
-    process: subprocess.Popen[bytes]
-
-    def cpu(self) -> float:
-        """The seconds of CPU time that it has used."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 class Rate(NamedTuple):
     """What wrk reports, and the CPU time of the server per request in microseconds."""
 
     per_second: float
     p99_ms: float
     cpu_us: float
-
-
-@contextlib.contextmanager
-def running(*words: str) -> Iterator[Server]:
-    """Run a server in another process, whose port is the word that is empty."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port = one.getsockname()[1]
-    command = [word or str(port) for word in words]
-    child = subprocess.Popen(command, env={**os.environ, "LINMAX_ADMIN_TOKEN": TOKEN})
-    base = f"http://127.0.0.1:{port}"
-    try:
-        while True:
-            if child.poll() is not None:
-                raise RuntimeError(f"{command[0]} ... has ended with {child.returncode}")
-            with contextlib.suppress(httpx.TransportError):
-                httpx.get(base + "/readyz", trust_env=False)
-                break
-            time.sleep(0.02)
-        yield Server(base, child)
-    finally:
-        child.terminate()
-        child.wait()
-
-
-def serving(folder: Path, delay: float = 0.0) -> contextlib.AbstractContextManager[Server]:
-    """Run the service."""
-    return running(sys.executable, "-c", SERVER, "", str(folder), str(delay))
 
 
 def measure(server: Server, requests: Requests, connections: int, seconds: int) -> Rate:
@@ -318,32 +246,23 @@ def measure_tables(learner: str | None, items: int = 20_000) -> dict[str, float]
                 list(run(partial(send, name), some))
                 rate = items / (time.perf_counter() - start)
                 found[f"{what}, Arrow of {ROWS}{way}, items per second"] = rate
-            bodies = list(map(to_bytes, parts[2 * half + 1 :]))
-            path = f"{FUSION}/{'labels' if what == 'label' else what}"
+            verb = "labels" if what == "label" else what
+            calls = [table_batch(name, verb, part) for part in parts[2 * half + 1 :]]
             start = time.perf_counter()
-            list(threads.map(partial(send_bytes, server, path), [bodies[at::4] for at in range(4)]))
+            list(threads.map(partial(send_calls, server), [calls[at::4] for at in range(4)]))
             rate = items / (time.perf_counter() - start)
             found[f"{what}, Arrow of {ROWS}, as bytes, four at once, items per second"] = rate
     return found
 
 
-def to_bytes(table_: pa.Table) -> bytes:
-    """Return a table as an Arrow stream."""
-    stream = pa.BufferOutputStream()
-    with pa.ipc.new_stream(stream, table_.schema) as writer:
-        writer.write_table(table_)
-    return stream.getvalue().to_pybytes()
-
-
-def send_bytes(server: Server, path: str, bodies: list[bytes]) -> None:
-    """Send Arrow streams over one connection, and check that each is answered."""
+def send_calls(server: Server, calls: list[Call]) -> None:
+    """Send prepared requests over one connection, and check that each is answered."""
     connection = HTTPConnection(server.base.removeprefix("http://"), timeout=600.0)
-    for body in bodies:
-        kind = {**HEADERS, "content-type": "application/vnd.apache.arrow.stream"}
-        connection.request("POST", path, body, kind)
+    for call in calls:
+        connection.request(call.method, call.path, call.body, {**HEADERS, "content-type": call.sends})
         response = connection.getresponse()
         if response.status != 200 or not response.read():
-            raise ValueError(f"{path} was answered with {response.status}")
+            raise ValueError(f"{call.path} was answered with {response.status}")
     connection.close()
 
 

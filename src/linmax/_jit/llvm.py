@@ -90,7 +90,7 @@ lower_builtin(_memory.set_int32, types.Integer, types.Integer)(_write_int32)  # 
 _index = ir.IntType(32)
 ROOT, ROOT_OF_ONE = "llvm.sqrt.v8f64", "llvm.sqrt.f64"
 PREFETCH = "llvm.prefetch.p0i8"
-LOCALITY = 3
+LOCALITY = 3  # into all caches
 
 
 class Vector(types.Type):
