@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -31,12 +32,12 @@ FEW = 40
 LEARN = f"""\
 import linmax._jit.parallel as parallel
 started, loaded = [], []
-start, finish = parallel._start, parallel.finish
+start = parallel._start
 def _start():
     started.append({{process}})
     return started[-1]
 parallel._start = _start
-parallel.PATIENCE, parallel.LEAST = {{patience}}, 2
+parallel.PATIENCE = {{patience}}
 from linmax import Fusion, Perceptron
 from linmax.problems import majority
 fusion = Fusion(Perceptron(), classes=range(5))
@@ -141,8 +142,29 @@ def test_without_a_process_or_a_thread_all_is_compiled_here(
 
     monkeypatch.setattr(parallel, "_start", start)
     monkeypatch.setattr(parallel.threading, "Thread", no_thread)
-    parallel._compile_all([])
+    monkeypatch.setattr(parallel, "_must_be_compiled", lambda one: True)
+    monkeypatch.setattr(parallel, "_is_allowed", lambda: True)
+    arrays = np.zeros(3, np.int16), np.zeros((3, 2))
+    with gathering() as missing:
+        stages = parallel_copy().stage(*arrays, *arrays), parallel_copy().stage(*arrays, *arrays)
+        assert missing.waiting
+        assert len(started) == (fails == "thread")
+    assert all(stage.address for stage in stages)
     assert [process.poll() is not None for process in started] == [True] * (fails == "thread")
+
+
+def test_an_error_while_kernels_are_looked_for_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    process = subprocess.Popen(["sleep", "60"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    monkeypatch.setattr(parallel, "_start", lambda: process)
+    monkeypatch.setattr(parallel, "_must_be_compiled", lambda one: True)
+    monkeypatch.setattr(parallel, "_is_allowed", lambda: True)
+    arrays = np.zeros(3, np.int16), np.zeros((3, 3))
+    missing = gathering()
+    with contextlib.suppress(KeyboardInterrupt), missing:
+        stages = parallel_copy().stage(*arrays, *arrays), parallel_copy().stage(*arrays, *arrays)
+        raise KeyboardInterrupt
+    assert process.poll() is not None
+    assert not any(stage.address for stage in stages)
 
 
 def parallel_copy() -> Any:
@@ -211,19 +233,17 @@ def test_the_variable_switches_it_off_and_has_two_values(monkeypatch: pytest.Mon
 
 
 def test_stages_wait_inside_the_context_only() -> None:
-    missing: list[Any] = []
     arrays = np.zeros(3, np.int16), np.zeros((3, 1)), np.zeros(3, np.int16), np.zeros((3, 1))
     kernel = parallel_copy()
-    with gathering(missing):
+    with gathering() as missing:
         waiting = kernel.stage(*arrays)
         assert isinstance(waiting, Stage)
         assert waiting.address == 0
-    assert [stage for _, _, stage in missing] == [waiting]
-    parallel.finish(missing)
+    assert [stage for _, _, stage in missing.waiting] == [waiting]
     assert waiting.address == kernel.stage(*arrays).address != 0
-    with gathering(again := []):
+    with gathering() as again:
         assert kernel.stage(*arrays).address
-    assert not again
+    assert not again.waiting
 
 
 def test_the_largest_kernels_come_first() -> None:

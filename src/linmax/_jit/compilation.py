@@ -94,9 +94,9 @@ class CompiledKernel:
             return Stage(self, arguments, 0)
         kind, words = describe(arguments)
         if kind not in self._stages:
-            if State.thread.missing is not None:
+            if State.thread.gathering is not None:
                 waiting = Stage(self, arguments, 0, words)
-                State.thread.missing.append((self, kind, waiting))
+                State.thread.gathering.add(self, kind, waiting)
                 return waiting
             try:
                 compiled, signature = self.stage_dispatcher(arguments)

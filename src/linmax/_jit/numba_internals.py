@@ -36,8 +36,8 @@ class State:
     options: dict[str, Any] = {"error_model": "numpy", "_nrt": False}  # noqa: RUF012
     compiles_parts_alone: bool | None = None  # as well as into their kernels; None: not known yet
     warned: set[str] = set()  # noqa: RUF012
-    # True inside `interpreted()`, and the list of `parallel.gathering`
-    thread: Any = type("Thread", (threading.local,), {"interpreting": False, "missing": None})()
+    # True inside `interpreted()`, and the `parallel.gathering` that is open
+    thread: Any = type("Thread", (threading.local,), {"interpreting": False, "gathering": None})()
 
 
 _loading = threading.RLock()

@@ -1,7 +1,7 @@
 """Compilation in two processes: a second one compiles some of the missing kernels into the disk cache.
 
 A program binds all of its kernels before it runs one. Inside `gathering`, stages whose machine code is
-missing wait, and `finish` compiles them. If there are many, a process takes those at the end of the list,
+missing wait, and are compiled at its end. If there are several, a process takes those at the end of the list,
 one after the other, while this one begins at the front; what the process has compiled is then loaded from
 disk. A process that fails, hangs or is killed costs time and nothing else: what it has not compiled is
 compiled here.
@@ -24,7 +24,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from linmax._jit.numba_internals import State, load
 VARIABLE = "LINMAX_COMPILE_PROCESSES"
 # seconds for what the process still compiles when all else is done; besides, twice the time of all else
 PATIENCE = 10.0
-LEAST = 4  # kernels that are missing: for two, the gain was not consistent, and three were not measured
+LEAST = 2  # kernels that are missing: for two, the gain was not consistent, and three were not measured
 DONE, FAILED = b"1", b"0"
 # with the standard library and the folders of these packages, whatever else this process can import
 PACKAGES = ("linmax", "numba", "llvmlite", "numpy", "scipy", "narwhals", "safetensors")
@@ -49,37 +49,60 @@ Missing = tuple[Any, Any, Stage]
 
 
 class gathering:  # noqa: N801 (a context manager)
-    """Inside this context, in this thread, stages without machine code wait for `finish`.
+    """Inside this context, in this thread, stages without machine code wait; at its end, all are compiled.
 
-    Parameters
+    The process is started when the second kernel is missing, so that it is ready when all of them are known.
+
+    Attributes
     ----------
-    missing : list
-        Takes these stages.
+    waiting : list
+        These stages.
     """
 
-    def __init__(self, missing: list[Missing]) -> None:
-        self.missing = missing
+    def __init__(self) -> None:
+        self.waiting: list[Missing] = []
+        self._missing: dict[Any, dict[Any, Missing]] = {}  # what is not on disk, by kernel and types
+        self._process: SecondProcess | None = None
+        self._may_start = True
 
-    def __enter__(self) -> None:
-        self.before, State.thread.missing = State.thread.missing, self.missing
+    def __enter__(self) -> Self:
+        self._outer, State.thread.gathering = State.thread.gathering, self
+        return self
 
-    def __exit__(self, *error: object) -> None:
-        State.thread.missing = self.before
+    def add(self, kernel: Any, kind: Any, stage: Stage) -> None:
+        """Let a stage wait for its machine code.
 
+        Parameters
+        ----------
+        kernel
+            The kernel.
+        kind
+            What decides the types of its arguments.
+        stage
+            The stage.
+        """
+        one = kernel, kind, stage
+        self.waiting.append(one)
+        if kind not in self._missing.get(kernel, ()) and _must_be_compiled(one):
+            self._missing.setdefault(kernel, {})[kind] = one
+        if len(self._missing) >= LEAST and self._may_start:
+            self._may_start = False
+            if _is_allowed():
+                with contextlib.suppress(OSError):  # there can be no process
+                    self._process = SecondProcess()
 
-def finish(missing: list[Missing]) -> None:
-    """Give all stages that wait their machine code, which is compiled where it is not on disk."""
-    if not missing:
-        return
-    groups: dict[Any, dict[Any, Missing]] = {}
-    for one in missing:
-        if _must_be_compiled(one):
-            groups.setdefault(one[0], {})[one[1]] = one
-    if len(groups) >= LEAST and _is_allowed():
-        # one process compiles all types of arguments of a kernel: they are in one file of the cache
-        _compile_all([list(group.values()) for group in groups.values()])
-    for kernel, _, stage in missing:
-        stage.address = kernel.stage(*stage.arguments).address
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        State.thread.gathering = self._outer
+        try:
+            if error is None and self._process is not None:
+                # one process compiles all types of arguments of a kernel: they are in one file of the cache
+                self._process.share([list(group.values()) for group in self._missing.values()])
+        finally:  # after an interrupt, too
+            if self._process is not None:
+                self._process.end()
+        if error is None:
+            for kernel, _, stage in self.waiting:
+                stage.address = kernel.stage(*stage.arguments).address
 
 
 def _must_be_compiled(one: Missing) -> bool:
@@ -109,19 +132,30 @@ def processes() -> int:
 # --- this process
 
 
-def _compile_all(groups: list[list[Missing]]) -> None:
-    """Compile kernels from the front of the list, and let a process compile from its end."""
-    left = deque(sorted(groups, key=lambda group: -sum(map(_size, group))))
-    started = time.monotonic()
-    busy = threading.Event()
-    process = thread = None
-    try:
+class SecondProcess:
+    """A process that compiles some of the missing kernels; it gets ready while others are looked for."""
+
+    def __init__(self) -> None:
+        self.thread: threading.Thread | None = None
+        self.process = _start()
+
+    def share(self, groups: list[list[Missing]]) -> None:
+        """Compile kernels from the front of the list, and let the process compile from its end.
+
+        Parameters
+        ----------
+        groups
+            Stages with the same kernel, for each kernel.
+        """
+        left = deque(sorted(groups, key=lambda group: -sum(map(_size, group))))
+        started = time.monotonic()
+        busy = threading.Event()
         try:
-            process = _start()
-            thread = threading.Thread(target=_feed, args=(process, left, busy), daemon=True)
+            thread = threading.Thread(target=_feed, args=(self.process, left, busy), daemon=True)
             thread.start()
-        except (OSError, RuntimeError):
-            return  # there can be no process, or no thread: all are compiled one after the other
+        except RuntimeError:
+            return  # there can be no thread: all are compiled one after the other
+        self.thread = thread
         while True:
             try:
                 group = left.popleft()
@@ -131,20 +165,16 @@ def _compile_all(groups: list[list[Missing]]) -> None:
                 kernel.stage(*stage.arguments)
         if busy.is_set():
             thread.join(max(0.0, PATIENCE + 2.0 * (time.monotonic() - started)))
-    finally:  # after an interrupt, too
-        if process is not None:
-            _end(process, thread)
 
-
-def _end(process: Any, thread: threading.Thread | None) -> None:
-    """End the process, and the thread that feeds it."""
-    process.kill()
-    process.wait()
-    if thread is not None and thread.is_alive():
-        thread.join(1.0)
-    if thread is None or not thread.is_alive():  # otherwise something else holds the pipes open
-        _close(process.stdin)
-        _close(process.stdout)
+    def end(self) -> None:
+        """End the process, and the thread that feeds it."""
+        self.process.kill()
+        self.process.wait()
+        if self.thread is not None and self.thread.is_alive():
+            self.thread.join(1.0)
+        if self.thread is None or not self.thread.is_alive():  # else something else holds the pipes open
+            _close(self.process.stdin)
+            _close(self.process.stdout)
 
 
 def _close(pipe: Any) -> None:
@@ -185,7 +215,7 @@ def _feed(process: Any, left: deque[list[Missing]], busy: threading.Event) -> No
             group = left.pop()
             _send(process.stdin, [describe(kernel.python, stage.arguments) for kernel, _, stage in group])
             if process.stdout.read(1) != DONE:
-                return  # `finish` compiles what is missing
+                return  # the first process compiles what is missing
             busy.clear()
     except (OSError, ValueError, IndexError, TypeError):
         return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 
 from linmax._jit.compilation import CompiledKernel, interpreting
 from linmax._jit.memory import Stage, address_of
-from linmax._jit.parallel import Missing, finish, gathering
+from linmax._jit.parallel import gathering
 from linmax._jit.vectors import WIDTH
 from linmax.experts.base import TrialData
 from linmax.kernels import program as programs
@@ -111,35 +110,30 @@ class Program:
         self.members: list[list[Stage]] = []
         self.stages: list[Stage] = []
         self._copies: list[Stage] = []
-        missing: list[Missing] = []
-        # the kernels bound here are compiled together
-        self._gathering: AbstractContextManager[None] = gathering(missing)
         self._bound: dict[Predictor, tuple[np.ndarray, np.ndarray]] = {}
         self._boards: dict[tuple[Predictor, ...], Board] = {}
         self._outputs: dict[RuleRun, dict[str, np.ndarray]] = {run: {} for run in rule_runs}
         self._forms: dict[Sources, Any] = {}
-        if scaling is not None and data is not None:
-            self.data = replace(data, scaled=scaling.bind(self, data.rows))
-        prepared, self.stages = self.stages, []
         whole = self.block >= trials_to_run
         block_codes = codes if whole else np.zeros(self.block, dtype=np.int32)
         wanted = len(scores) > 0 or observer is not None
         block_scores = np.zeros((self.block if wanted else 0, classes))
         if whole and len(scores):
             block_scores = scores
-        self.bind(predictor, block_codes, block_scores)
-        if observer is not None:
-            observer(self, block_codes, block_scores)
-        if not whole:
-            self.call(programs.collect, block_codes, block_scores, first, codes, scores)
-        with self._gathering:
+        with gathering():  # all kernels that are missing are compiled together
+            if scaling is not None and data is not None:
+                self.data = replace(data, scaled=scaling.bind(self, data.rows))
+            prepared, self.stages = self.stages, []
+            self.bind(predictor, block_codes, block_scores)
+            if observer is not None:
+                observer(self, block_codes, block_scores)
+            if not whole:
+                self.call(programs.collect, block_codes, block_scores, first, codes, scores)
             runs = [
                 [self._stage_of(run)] if run.group is None else self._stages_of(run.group)
                 for run in rule_runs
                 if run.group is None or run is run.group.runs[0]
             ]
-        finish(missing)
-        self._gathering = nullcontext()  # what is added later is compiled at once
         self.members = runs + self.members
         self._combining = self._copies + self.stages
         self.stages = prepared + [stage for stages in self.members for stage in stages] + self._combining
@@ -290,15 +284,12 @@ class Program:
         *arguments
             Its arguments, without the range of trials.
         """
-        with self._gathering:
-            self.stages.append(kernel.stage(*arguments))
+        self.stages.append(kernel.stage(*arguments))
 
     def copy(self, found: Predictions, codes: np.ndarray, scores: np.ndarray) -> None:
         """Copy predictions that have been computed for the whole chunk."""
         wanted = found.scores if len(scores) else NO_SCORES
-        with self._gathering:
-            stage = programs.distribute.stage(found.codes, wanted, self.begin, codes, scores)
-        self._copies.append(stage)
+        self._copies.append(programs.distribute.stage(found.codes, wanted, self.begin, codes, scores))
 
     def form(self, sources: Sources) -> Any:
         """Return the trials as kernels read them."""
