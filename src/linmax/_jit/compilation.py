@@ -45,6 +45,7 @@ class CompiledKernel:
         self._compiled: Any = None
         self._staged: Any = None  # the dispatcher of the machine code of stages
         self._stages: dict[Any, int] = {}
+        self._options = State.options  # those of its dispatchers
 
     @property
     def compiled(self) -> Any:
@@ -132,10 +133,12 @@ class CompiledKernel:
 
     def _recover(self, error: Exception) -> None:
         """Change to options that work after a failed compilation, or to Python."""
-        if not drop_reference_option():
+        outdated = self._options is not State.options  # another compilation has failed meanwhile
+        if not outdated and not drop_reference_option():
             disable_compilation(error)
         self._compiled = self._staged = None
         self._stages.clear()
+        self._options = State.options
 
 
 def _njit(python: Callable[..., Any]) -> Any:
