@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -79,3 +80,22 @@ def test_lists_that_are_no_votes_stay_what_they_are(tmp_path: Path) -> None:
     path.write_text(json.dumps(rows * 10))
     panel = read_panel([path], PanelOptions())
     assert panel.reading.shape == "wide"
+
+
+def test_lists_without_experts_are_no_votes_and_the_error_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their order may mean nothing, so that they are not read as votes by position."""
+    rows = [{"gold": truth, "votes": list(votes.values())} for truth, votes in items()]
+    path = tmp_path / "votes.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert "if the lists in votes are votes, write a column for each expert" in problem([path])
+    named = problem([path], PanelOptions(experts=("votes",)))
+    assert "'votes' of votes.jsonl is named by --experts, but its values" in named
+    nested = "".join(json.dumps(objects(truth, votes)) + "\n" for truth, votes in items())
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(nested.encode())))
+    assert "lists with the expert of each vote can be read from files" in problem(["-"])
+
+
+def problem(paths: list[Any], options: PanelOptions | None = None) -> str:
+    return str(read_panel(paths, options).reading.problem)

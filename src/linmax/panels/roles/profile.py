@@ -102,6 +102,13 @@ class ColumnProfile:
         """Whether every row has the same value."""
         return self.distinct == 1 and not self.missing
 
+    @property
+    def has_lists(self) -> bool:
+        """Whether all values are lists, written as text."""
+        return bool(self.counts) and all(
+            isinstance(value, str) and value[:1] == "[" and value[-1:] == "]" for value in self.counts
+        )
+
     @cached_property
     def examples(self) -> list[str]:
         """Some frequent values as short texts."""

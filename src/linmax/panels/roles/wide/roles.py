@@ -372,11 +372,19 @@ class WideRoles:
                     f"; if {short_list(counts, 3)} count votes, linmax needs the vote of each expert instead,"
                     " and if they are numbers of classes, write the classes as in the labels"
                 )
+            lists = [name for name in possible if self.profiles[name].has_lists]
+            if lists:
+                self.problem += (
+                    f"; if the lists in {short_list(lists, 3)} are votes, write a column for each expert, or"
+                    " a row for each vote with the expert"
+                )
+                if self.file == "standard input":
+                    self.problem += "; lists with the expert of each vote can be read from files"
         for one in voting if self.experts is not None and self.label is not None else []:
             profile = self.profiles[one.name]
-            is_vote = profile.type not in ("number", "time", "free text") or self.classes.share(
-                profile.counts
-            )
+            is_vote = (
+                profile.type not in ("number", "time", "free text") and not profile.has_lists
+            ) or self.classes.share(profile.counts)
             if one.role == "expert" and not is_vote:
                 self.problem = (
                     f"column {short_repr(one.name)} of {self.file} is named by --experts, but its values"
