@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
@@ -46,19 +48,32 @@ def time_call(work: Callable[[], Any]) -> Cost:
     return Cost(time.perf_counter() - wall, time.process_time() - cpu)
 
 
+# Started by a small process: Linux counts the memory of the process that starts a program as the program's
+STARTER = """
+import json, os, sys, time
+begun = time.perf_counter()
+program = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
+_, status, used = os.wait4(program, 0)
+wall = time.perf_counter() - begun
+cost = wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+os.write(int(sys.argv[1]), json.dumps([os.waitstatus_to_exitcode(status), cost]).encode())
+"""
+
+
 def time_process(command: Sequence[str]) -> tuple[Cost, bytes]:
     """Run a program, and return its cost and its output."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    begun = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as program:
-        assert program.stdout is not None
-        output = program.stdout.read()
-        _, status, used = os.wait4(program.pid, 0)
-        wall = time.perf_counter() - begun
-        program.returncode = os.waitstatus_to_exitcode(status)
-    if program.returncode:
-        raise RuntimeError(f"{command[0]} ... {command[-1]} ended with {program.returncode}")
-    return Cost(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024), output
+    reading, writing = os.pipe()
+    starter = [sys.executable, "-I", "-S", "-c", STARTER, str(writing), *command]
+    with open(reading, "rb") as costs:
+        try:
+            done = subprocess.run(starter, stdout=subprocess.PIPE, env=environment, pass_fds=[writing])
+        finally:
+            os.close(writing)
+        code, cost = json.loads(costs.read() or "[1, null]")
+    if code or done.returncode:
+        raise RuntimeError(f"{command[0]} ... {command[-1]} ended with {code or done.returncode}")
+    return Cost(*cost), done.stdout
 
 
 def in_turn(works: Mapping[str, Callable[[], Cost]], rounds: int) -> dict[str, list[Cost]]:

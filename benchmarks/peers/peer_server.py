@@ -69,8 +69,7 @@ class PeerServer:
             gc.freeze()  # the collector need not visit the inputs while the method runs
         stopwatch = Stopwatch()
         mistakes = self.prepared[method, rows](stopwatch)
-        megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        return {"wall": stopwatch.wall, "cpu": stopwatch.cpu, "megabytes": megabytes, "result": mistakes}
+        return {"wall": stopwatch.wall, "cpu": stopwatch.cpu, "megabytes": peak(), "result": mistakes}
 
     def predict(self, feed: str, targets: dict[str, str]) -> dict[str, Any]:
         """Write the predictions of each peer on a feed."""
@@ -78,6 +77,15 @@ class PeerServer:
         for peer, target in targets.items():
             write_predictions(peer, items, Path(target))
         return {}
+
+
+def peak() -> float:
+    """Return the largest memory of this process so far, in megabytes."""
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:  # not Linux, where this would be at least the memory of the process that has started it
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 def write_predictions(peer: str, feed: Feed, target: Path) -> None:

@@ -1,14 +1,16 @@
 """The benchmark of `linmax fuse`, on a handful of rows."""
 
 import json
+import sys
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet
 import pytest
 
 from benchmarks import fuse
-from benchmarks.timing import Cost, in_turn, record
+from benchmarks.timing import Cost, in_turn, record, time_process
 
 
 @pytest.mark.slow
@@ -70,3 +72,15 @@ def test_a_ratio_is_that_of_all_rows_with_the_start() -> None:
         "cpu, times linmax": 5.75,
     }
     assert json.dumps(records)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of the largest memory is that of Linux")
+def test_the_memory_of_a_program_is_not_that_of_the_process_that_starts_it() -> None:
+    ours = np.ones(30_000_000)
+    cost, output = time_process([sys.executable, "-S", "-c", "print(len(b'x' * 50_000_000))"])
+    assert output == b"50000000\n"
+    assert 50 < cost.megabytes < 120 < ours.nbytes / 2**20
+    assert cost.cpu > 0
+    assert cost.wall > 0
+    with pytest.raises(RuntimeError, match="ended with 3"):
+        time_process([sys.executable, "-c", "raise SystemExit(3)"])

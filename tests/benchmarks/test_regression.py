@@ -54,6 +54,12 @@ def test_more_rows_make_no_more_python_calls() -> None:
     assert dict(counters.python_calls()) == found
 
 
+def test_the_machine_code_of_the_loops_that_run_is_measured() -> None:
+    found = dict(counters.machine_code_size())
+    assert len(found) == 2
+    assert all(size > 1000 for size in found.values())
+
+
 def test_changes_are_classified() -> None:
     old = baseline(
         WITH, a=(100, EXACT), b=(100, CODE), c=(1.0, RATIO), d=(5, EXACT), e=(0, EXACT), z=(7, EXACT)

@@ -8,16 +8,14 @@ is predicted by a model of all items before it, and the first by the plurality.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
-import time
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
+
+from benchmarks.timing import time_process
 
 CORPUS: list[tuple[str, list[str]]] = [
     *((f"{name}.csv", []) for name in ("lab", "conf", "kaggle", "excel", "float", "boolint", "NA", "refuse")),
@@ -48,15 +46,8 @@ def files_of(folder: Path, names: str) -> list[str]:
 def fuse(files: list[str], options: list[str]) -> tuple[dict[str, Any], float, float]:
     """The findings, the seconds and the peak memory in megabytes of `linmax fuse`."""
     program = [sys.executable, "-c", "from linmax_program import main; main()", "fuse", *files, *options]
-    begin = time.perf_counter()
-    with TemporaryFile() as out, subprocess.Popen([*program, "--json"], stdout=out) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - begin
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            raise RuntimeError(f"linmax fuse {' '.join(files)} exits with {process.returncode}")
-        out.seek(0)
-        return json.loads(out.read()), seconds, usage.ru_maxrss / 1024
+    cost, output = time_process([*program, "--json"])
+    return json.loads(output), cost.wall, cost.megabytes
 
 
 def stacking(files: list[str], options: list[str]) -> float | None:
