@@ -10,7 +10,7 @@ import numpy as np
 from linmax.decisions.answers import BINS, AnswerThreshold, find_threshold
 from linmax.decisions.calibration_map import MAP_SIZE, MAX_HEAT, new_map, probabilities_of
 from linmax.decisions.conformal import LEVELS, TARGET, THETA, level_of, new_levels, sets_along
-from linmax.decisions.costs import MistakeCosts, cheapest
+from linmax.decisions.costs import MistakeCosts
 from linmax.decisions.drift import ALARM_FIELDS, DETECTOR_SIZE, GROUP, MAX_ALARMS, DriftAlarm, alarms_of
 from linmax.decisions.sample import split
 from linmax.decisions.trials import (
@@ -166,23 +166,6 @@ class Decisions:
             chunk.labels, chunk.known, found.codes, scores, self.matrix(names, chunk.classes), self.arrays,
             _scratch(chunk.classes), found.probabilities, 0, 0, chunk.length,
         )  # fmt: skip
-
-    def decide_one(self, probabilities: np.ndarray, names: Sequence[Any], best: int) -> int:
-        """Return the class of least expected cost of one item; the best class if all mistakes cost the same.
-
-        Parameters
-        ----------
-        probabilities
-            Those of the classes.
-        names
-            The names of the classes.
-        best
-            The code of the class with the best score.
-        """
-        if self.costs is None:
-            return best
-        classes = len(probabilities)
-        return int(cheapest(probabilities, classes, self.matrix(names, classes), best))
 
     def matrix(self, names: Sequence[Any], classes: int) -> np.ndarray:
         """Return the costs of so many classes, of which the first have names; empty if there are none.

@@ -195,10 +195,6 @@ class DecisionMethods(PredictionMethods):
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
         return self.decisions.probabilities(scores)
 
-    def _decide_one(self, best: int, scores: np.ndarray, names: list[Any]) -> tuple[Any, np.ndarray]:
-        probabilities = self._probabilities(scores)[0]
-        return names[self.decisions.decide_one(probabilities, names, best)], probabilities
-
     def _answers(self, batch: Batch, max_error: float, confidence: float) -> np.ndarray:
         """Return the predictions, with None where the probability is too low."""
         threshold = self.answer_threshold(max_error, confidence)

@@ -146,9 +146,6 @@ class PredictionMethods(Facts):
     def _probabilities(self, scores: Scores) -> Scores:
         raise NotImplementedError
 
-    def _decide_one(self, best: int, scores: Scores, names: list[Any]) -> tuple[Any, Scores]:
-        raise NotImplementedError
-
     def _answers(self, batch: Batch, max_error: float, confidence: float) -> np.ndarray:
         """Return predictions, with None where they would be wrong too often."""
         raise NotImplementedError
@@ -353,9 +350,9 @@ class PredictionMethods(Facts):
         with self._lock, self._lock.state:
             if type(votes) is Ticket:
                 (votes, attributes), new_experts = self.tickets.item(votes), "vote"
-            names, found = self.names.classes.names, self._single.predict_scores(votes, attributes)
+            names, found = self.names.classes.names, self._single.predict_probabilities(votes, attributes)
             if found is not None:
-                prediction, p = self._decide_one(*found, names)
+                prediction, p = names[found[0]], found[1]
             else:
                 batch = self._read_one(votes, attributes, new_experts)
                 if batch.trials != 1:

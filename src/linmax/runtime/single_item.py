@@ -167,8 +167,8 @@ class SingleItem:
             return None
         return self.programs[0].run_each(codes, batch.labels, self._labels.codes)
 
-    def predict_scores(self, votes: Any, attributes: Any) -> tuple[int, np.ndarray] | None:
-        """Predict an item, and return the scores behind the prediction, too.
+    def predict_probabilities(self, votes: Any, attributes: Any) -> tuple[int, np.ndarray] | None:
+        """Predict an item, and return the probabilities of the classes, too.
 
         Parameters
         ----------
@@ -178,13 +178,14 @@ class SingleItem:
         Returns
         -------
         tuple or None
-            The code of the predicted class, and the scores, one row, which the next call overwrites; None if
+            The code of the predicted class, and the probabilities, which the next call overwrites; None if
             the item must take the general path.
         """
         with self._lock.state:
             if self._version != self.runner.version or self._interpreted is not THREAD.interpreting:
                 self._prepare()
-            if type(votes) is not self._votes_type or type(attributes) is not self._attributes_type:
+            right = type(votes) is self._votes_type and type(attributes) is self._attributes_type
+            if not right or self.runner.observer is None:
                 return None
             try:
                 if attributes is not None and not self._write_attributes(attributes):
@@ -194,11 +195,11 @@ class SingleItem:
                     return None
             except (KeyError, TypeError):
                 return None
-            if labels not in self._scoring:
+            if labels not in self._estimating:
                 found = np.zeros((1, int(self._known[0])))
-                self._scoring[labels] = self._bind(self._labels if labels else self._scores, found), found
-            run, found = self._scoring[labels]
-            return run(PREDICT_ONLY), found
+                self._estimating[labels] = self._bind(self._labels if labels else self._scores, found), found
+            run, found = self._estimating[labels]
+            return run(PREDICT_ONLY), found[0]
 
     def _run(self, votes: Any, attributes: Any, label: Any) -> int | None:
         try:
@@ -231,7 +232,7 @@ class SingleItem:
                 runner.reserve(self._scores.expert, ITEMS, len(names.classes))
             self._labelled = self._bind(self._labels)
             self._scored: Any = None
-            self._scoring: dict[bool, tuple[Callable[[int], int], np.ndarray]] = {}
+            self._estimating: dict[bool, tuple[Callable[[int], int], np.ndarray]] = {}
         self._version, self._interpreted = runner.version, THREAD.interpreting
 
     def _allocate(self, experts: int, classes: int, attributes: int) -> None:
@@ -263,17 +264,17 @@ class SingleItem:
         )
         self._known = np.array([classes], dtype=np.int32)
 
-    def _bind(self, votes: Any, scores: np.ndarray = NO_SCORES) -> Callable[[int], int]:
+    def _bind(self, votes: Any, probabilities: np.ndarray = NO_SCORES) -> Callable[[int], int]:
         """Return the function that runs an item whose votes are in these arrays.
 
-        If there is space for scores, they are written, and the function may only predict.
+        If there is space for probabilities, they are written, and the function may only predict.
         """
         names = self.runner.names
         expected = expect(1, len(names.experts), len(names.classes), len(names.attributes))
         if not self.runner.may_wait or not postpones(expected):
-            return self._bind_now(votes, scores)
+            return self._bind_now(votes, probabilities)
         with postponed():
-            run = self._bind_now(votes, scores)
+            run = self._bind_now(votes, probabilities)
 
         def run_as_python(code: int) -> int:
             with postponed():
@@ -284,16 +285,16 @@ class SingleItem:
 
         return run_as_python
 
-    def _bind_now(self, votes: Any, scores: np.ndarray) -> Callable[[int], int]:
+    def _bind_now(self, votes: Any, probabilities: np.ndarray) -> Callable[[int], int]:
         runner = self.runner
         label, code = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int32)
-        observed = runner.observer is not None and runner.observer.learns and not len(scores)
+        observed = runner.observer is not None and (runner.observer.learns or len(probabilities) > 0)
         names = runner.names.classes.names
-        runner.predictor.request(TrialChunk(_NoBatch, NO_TRIALS), observed or len(scores) > 0)
+        runner.predictor.request(TrialChunk(_NoBatch, NO_TRIALS), observed)
         program = Program(
             runner.predictor, runner.staged_runs, TrialData(votes, self._rows), label, self._known,
-            int(self._known[0]), code, scores, scaling=runner.scaling,
-            observer=partial(runner.observer.bind, names, NO_SCORES) if observed else None,
+            int(self._known[0]), code, NO_SCORES, scaling=runner.scaling,
+            observer=partial(runner.observer.bind, names, probabilities) if observed else None,
         )  # fmt: skip
         for predictor in runner.predictors:
             predictor.release()

@@ -67,7 +67,10 @@ class Write(NamedTuple):
     @property
     def quick(self) -> bool:
         """Whether it writes a few rows."""
-        return all(sql in QUICK and type(bindings) is tuple for sql, bindings in self.statements)
+        for sql, bindings in self.statements:  # noqa: SIM110 (a generator takes longer)
+            if sql not in QUICK or type(bindings) is not tuple:
+                return False
+        return True
 
 
 class Group(NamedTuple):
@@ -217,7 +220,7 @@ class Database:
 
     def check_writable(self) -> None:
         """Raise an error while writing fails."""
-        if not self.writable:
+        if self.failing and not self.writable:
             raise ServiceError(
                 507, "storage_full", "the log cannot be written; predictions go on, try again later", 10
             )

@@ -136,6 +136,10 @@ class ItemStore:
         finally:
             panel.missing = set()
 
+    def remembers(self, panel: ServedPanel, id_: str) -> bool:
+        """Tell whether an item is in memory, as those are that came lately."""
+        return (panel.number, id_) in self._recent
+
     async def wait_for(self, panel: ServedPanel, ids: set[str]) -> None:
         """Wait for a short time until items are there, whose labels have overtaken them."""
         missing = self.look_up(panel, ids) if len(ids) > 1 else {i for i in ids if self._is_missing(panel, i)}

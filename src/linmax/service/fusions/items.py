@@ -73,7 +73,7 @@ class Items:
 
     async def process_one(self, panel: ServedPanel, request: Request, token: Token) -> Answer:
         """Process a request, and return its answer when it is on disk; `process` does the same for many."""
-        if isinstance(request, LabelRequest):
+        if isinstance(request, LabelRequest) and not self.store.remembers(panel, request.id):
             await self.store.wait_for(panel, {request.id})
         async with panel.lock:
             self.panels.check_open(panel)
@@ -87,8 +87,11 @@ class Items:
                 self._give_up(panel)
                 raise
             self.panels.submit_batch(panel)
-        if item is not None:
-            await self._wait_until_written(item.written, type(request))
+        if item is not None and item.written is not None:
+            try:
+                await item.written
+            except ServiceError as error:
+                raise _not_written(error, type(request)) from None
         return answer
 
     async def submit(self, panel: ServedPanel, rows: BatchRows, token: Token) -> list[Done]:
@@ -138,20 +141,15 @@ class Items:
         answers: list[Run] = []
         for written, run in done:
             try:
-                await self._wait_until_written(written, rows.kind)
+                if written is not None:
+                    await written
             except ServiceError as error:
+                failure = _not_written(error, rows.kind)
+                if failure is not error:
+                    raise failure from None
                 run = [error] * len(run)
             answers.append(run)
         return answers
-
-    async def _wait_until_written(self, written: asyncio.Future[None] | None, kind: Any) -> None:
-        try:
-            if written is not None:
-                await written
-        except ServiceError as error:
-            if kind is PredictRequest and error.status == 507:
-                raise PanelClosedError from None  # predict again, without storing
-            raise
 
     async def _process_all(
         self, panel: ServedPanel, groups: Sequence[BatchRows], token: Token, added: Sequence[Statement] = ()
@@ -376,6 +374,8 @@ class Items:
         """Predict or learn an item."""
         form = call, *form_of(item.votes, item.attributes)  # type: ignore[union-attr]
         try:
+            if form in panel.quick:
+                return panel.run_quickly(form, call, panel.fusion, item, *values)
             return await self.panels.run(panel, form, call, panel.fusion, item, *values)
         except ValueError as error:
             raise ServiceError(422, "bad_item", str(error)) from None
@@ -399,6 +399,11 @@ def _predict_one(fusion: Fusion, item: PredictRequest) -> Prediction:
 
 def _learn_one(fusion: Fusion, item: StoredItem | LearnRequest, label: Any) -> Any:
     return fusion.learn_one(typed_votes(fusion, item.votes, label), label, attributes=item.attributes)
+
+
+def _not_written(error: ServiceError, kind: Any) -> ServiceError | PanelClosedError:
+    """Return what a request that cannot be written raises: a prediction is made again, and not stored."""
+    return PanelClosedError() if kind is PredictRequest and error.status == 507 else error
 
 
 def _identity(request: PredictRequest | LearnRequest) -> tuple[str, bytes]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Set
+import time
+from collections.abc import Callable, Set
 from typing import Any
 
 from linmax.fusion import Fusion
@@ -20,6 +21,7 @@ logger = logging.getLogger("linmax.service")
 
 OWN_BYTES = 200_000  # of a session with few names
 PER_BYTE = 2  # arrays have space for more names
+SLOW = 0.002  # seconds of a call that others do not wait for
 MEASURE_AT = 1.1  # how many times as many names are worth a new estimate
 
 
@@ -105,6 +107,14 @@ class ServedPanel:
                 len(state.left_out), self.name,
             )  # fmt: skip
 
+    def run_quickly(self, form: Any, call: Callable[..., Any], *values: Any) -> Any:
+        """Call what is in `quick`, where it stays if it takes little time; see `ServedPanels.run`."""
+        start = time.perf_counter()
+        found = call(*values)
+        if time.perf_counter() - start > SLOW:
+            self.quick.discard(form)
+        return found
+
     def measure(self) -> bool:
         """Estimate the memory of the session if it has new names; tell whether the estimate has changed."""
         if self.version_of_names == self.fusion.runner.version:
@@ -120,6 +130,8 @@ class ServedPanel:
     def new_names(self, votes: dict[str, Any] | None, label: Any, attributes: dict[str, Any] | None) -> int:
         """Return how many new names an item has; an error says which limit they exceed."""
         names, limits = self.fusion.names, self.settings.limits
+        if votes is not None and not attributes and self._knows(votes, label):
+            return 0
         votes = typed_votes(self.fusion, votes, label)
         experts = _missing(votes.keys() if votes else set(), names.experts.codes)
         classes = _missing(_named_classes(votes, label), names.classes.codes)
@@ -145,6 +157,17 @@ class ServedPanel:
                     " raise the limit",
                 )
         return len(experts) + len(classes) + len(columns)
+
+    def _knows(self, votes: dict[str, Any], label: Any) -> bool:
+        """Whether all experts and classes of votes and a label are known; not if votes are scores or None."""
+        names = self.fusion.names
+        try:
+            classes = set(votes.values())
+        except TypeError:  # scores
+            return False
+        if label is not None:
+            classes.add(label)
+        return votes.keys() <= names.experts.codes.keys() and classes <= names.classes.codes.keys()
 
     def _new_attributes(self, attributes: dict[str, Any]) -> list[str]:
         """Return the attributes of an item that are new, or have a new value if they are not numbers."""

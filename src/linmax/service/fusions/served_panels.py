@@ -16,7 +16,7 @@ from linmax.fusion.model_file import fingerprint
 from linmax.service.event_log.database import Database, Statement, Written
 from linmax.service.event_log.schema import CHANGED, CREATED, DELETED, INSERT_EVENT
 from linmax.service.fusions import replay
-from linmax.service.fusions.served_panel import ServedPanel
+from linmax.service.fusions.served_panel import SLOW, ServedPanel
 from linmax.service.messages.answers import FusionInfo
 from linmax.service.messages.class_keys import class_fault
 from linmax.service.messages.errors import ServiceError
@@ -31,7 +31,6 @@ FIRST_SETTINGS = f"SELECT body FROM events WHERE fusion = ? AND kind = {CREATED}
 LAST_ID = "SELECT coalesce(max(id), '') FROM items WHERE fusion = ?"
 SNAPSHOT_EVERY = 20_000  # events that were learned
 MEMORY = 1 << 30  # bytes of the fusions in memory
-SLOW = 0.002  # seconds of a call that others do not wait for
 FEW = 200  # events that are replayed in less time than a snapshot takes
 encode = msgspec.json.encode
 logger = logging.getLogger("linmax.service")
@@ -161,11 +160,7 @@ class ServedPanels:
             The function and its arguments.
         """
         if form in panel.quick:
-            start = time.perf_counter()
-            found = call(*values)
-            if time.perf_counter() - start > SLOW:
-                panel.quick.discard(form)
-            return found
+            return panel.run_quickly(form, call, *values)
         if panel.batch[0]:
             self.submit_batch(panel)
             panel.batch = [], Written()

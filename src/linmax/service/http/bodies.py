@@ -131,6 +131,8 @@ def media_type(request: Request) -> str:
     found = b""
     for name, value in request.scope["headers"]:
         if name == b"content-type":
+            if value == JSON[1]:
+                return "application/json"
             found = value
             break
     return found.partition(b";")[0].strip().lower().decode("latin-1")
@@ -138,7 +140,7 @@ def media_type(request: Request) -> str:
 
 def path_name(request: Request) -> str:
     """Return the name of the fusion in the path."""
-    name: str = request.path_params["name"]
+    name: str = request.scope["path_params"]["name"]
     return name
 
 

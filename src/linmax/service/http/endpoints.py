@@ -183,29 +183,33 @@ class Endpoints:
 
     # --- items
 
-    async def predict(self, request: Request, token: Token) -> Response:
+    def predict(self, request: Request, token: Token) -> Awaitable[Response]:
         """Predict an item, or a batch of them."""
-        return await self._process(request, token, "predict", PredictRequest)
+        return self._process(request, token, "predict", PredictRequest)
 
-    async def label(self, request: Request, token: Token) -> Response:
+    def label(self, request: Request, token: Token) -> Awaitable[Response]:
         """Learn the label of an item that was predicted, or those of a batch."""
-        return await self._process(request, token, "label", LabelRequest)
+        return self._process(request, token, "label", LabelRequest)
 
-    async def learn(self, request: Request, token: Token) -> Response:
+    def learn(self, request: Request, token: Token) -> Awaitable[Response]:
         """Learn an item with its label, or a batch of them."""
-        return await self._process(request, token, "learn", LearnRequest)
+        return self._process(request, token, "learn", LearnRequest)
 
     async def _process(self, request: Request, token: Token, scope: str, kind: Any) -> Response:
         name = path_name(request)
         require_scope(token, scope, name)
-        limit = (await self.panels.open(name)).settings.limits.item_bytes
+        panel = await self.panels.open(name)
+        limit = panel.settings.limits.item_bytes
         media = media_type(request)
         if media == NDJSON:
             return await self._process_lines(request, token, kind, limit)
         if media == ARROW:
             return await self._process_table(request, token, kind, limit)
         item = parse(await read_body(request, limit), kind)
-        answer = await self._with_panel(name, lambda panel: self.items.process_one(panel, item, token))
+        try:
+            answer = await self.items.process_one(panel, item, token)
+        except PanelClosedError:
+            answer = await self._with_panel(name, lambda panel: self.items.process_one(panel, item, token))
         if isinstance(item, PredictRequest) and isinstance(answer, PredictAnswer) and item.explain:
             found = answer
 

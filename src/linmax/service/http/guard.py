@@ -30,6 +30,7 @@ HEADERS = (
         b" frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
     ),
 )
+NAMES = frozenset(name for name, _ in HEADERS)
 SINGLE = frozenset({b"host", b"origin", b"authorization", b"content-length", b"cookie", b"x-csrf-token"})
 OPEN_PATHS = frozenset({"/", "/session", "/healthz", "/readyz", "/openapi.json", "/docs", "/docs/page.css"})
 ASSETS = "/assets/"  # the files of the dashboard have no secrets
@@ -107,9 +108,12 @@ class Guard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                own = list(message.get("headers", ()))
-                names = {name for name, _ in own}
-                message["headers"] = own + [pair for pair in HEADERS if pair[0] not in names]
+                own = message.get("headers", ())
+                if NAMES.isdisjoint([name for name, _ in own]):
+                    message["headers"] = [*own, *HEADERS]
+                else:
+                    names = {name for name, _ in own}
+                    message["headers"] = [*own, *(pair for pair in HEADERS if pair[0] not in names)]
             await send(message)
 
         try:
@@ -122,7 +126,8 @@ class Guard:
                 )
             if scope["path"] not in OPEN_PATHS and not scope["path"].startswith(ASSETS):
                 scope["linmax.token"] = token = self._identify(scope, headers)
-                self._check_rate(token)
+                if self.rate > 0.0:
+                    self._check_rate(token)
             await self.app(scope, receive, send_safely)
         except ServiceError as error:
             await send_problem(error, send_safely)
@@ -178,16 +183,15 @@ class Guard:
         return self.tokens.find(text.strip())
 
     def _check_rate(self, token: Token) -> None:
-        if self.rate > 0.0:
-            bucket = self._buckets.setdefault(token.number, TokenBucket(self.rate, 2.0 * self.rate))
-            wait = bucket.take()
-            if wait > 0.0:
-                raise ServiceError(
-                    429,
-                    "too_many_requests",
-                    f"a token may make {self.rate:g} requests per second",
-                    int(wait) + 1,
-                )
+        bucket = self._buckets.setdefault(token.number, TokenBucket(self.rate, 2.0 * self.rate))
+        wait = bucket.take()
+        if wait > 0.0:
+            raise ServiceError(
+                429,
+                "too_many_requests",
+                f"a token may make {self.rate:g} requests per second",
+                int(wait) + 1,
+            )
 
 
 def single_headers(pairs: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:

@@ -95,7 +95,7 @@ def is_class(prediction: Any, label: Any) -> bool:
     (True, True, True, False, False)
     """
     if type(prediction) is str:
-        return prediction == class_key(label)
+        return bool(prediction == (label if type(label) is str else class_key(label)))
     return type(prediction) is type(label) and bool(prediction == label)
 
 
