@@ -231,6 +231,7 @@ def test_an_item_that_leaves_memory_while_the_model_is_slow_is_learned_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("linmax.service.fusions.item_store.MAX_ITEMS", 3)
+    monkeypatch.setattr(database_module, "CHECKPOINT", 0)  # the writer's thread commits, and may wait
 
     async def story(api: Api) -> None:
         await api.create("slow")

@@ -13,7 +13,8 @@ import apsw
 import pytest
 
 from linmax.service.event_log import schema
-from linmax.service.event_log.database import Database, Written
+from linmax.service.event_log.database import Database
+from linmax.service.event_log.writes import Written
 from linmax.service.fusions import replay
 from tests.service.api import Api, code, digest_of, serving
 from tests.service.test_amendments import TRIALS, expected, teach
@@ -161,10 +162,12 @@ class FailingWrites:
 
 
 @pytest.mark.parametrize("step", ["_insert", "_commit"])
+@pytest.mark.parametrize("pages", [0, 1000])  # 0: the writer's thread commits
 def test_a_write_that_fails_takes_its_changes_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, pages: int
 ) -> None:
     monkeypatch.setattr("linmax.service.event_log.database.RETRY", 0.0)
+    monkeypatch.setattr("linmax.service.event_log.database.CHECKPOINT", pages)
 
     async def story(api: Api) -> None:
         await api.create()

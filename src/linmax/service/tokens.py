@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from linmax.service.event_log.database import Database, Statement
+from linmax.service.event_log.database import Database
+from linmax.service.event_log.writes import Statement
 from linmax.service.messages.errors import ServiceError
 
 SCOPES = ("predict", "label", "learn", "grow", "read", "admin")

@@ -12,8 +12,8 @@ import msgspec
 from linmax.scale.messages import LABEL, LEARN, PREDICT, ItemMessage, Position
 from linmax.scale.targets import AGAIN, WINDOW, Context, Target, check_learner, pauses
 from linmax.service.app import Service
-from linmax.service.event_log.database import Statement
 from linmax.service.event_log.schema import FIND_OFFSET, SET_OFFSET
+from linmax.service.event_log.writes import Statement
 from linmax.service.fusions.bulk import BatchRows, JsonItems
 from linmax.service.fusions.served_panel import ServedPanel
 from linmax.service.fusions.served_panels import PanelClosedError

@@ -8,8 +8,8 @@ from itertools import compress
 import apsw
 import msgspec
 
-from linmax.service.event_log.database import Statement
 from linmax.service.event_log.schema import AS_STORED, LEARNED, NO_ID, SET_LEARNED
+from linmax.service.event_log.writes import Statement
 
 EVENTS = "INSERT INTO events SELECT ?1 + key, ?2, ?3, value, {}, ?4, ?5, {} FROM json_each(?6)"
 # by whether they have bodies of their own, and refer to items

@@ -2,8 +2,8 @@
 
 Only that connection changes the file and runs checkpoints; others read. A request is answered after the
 transaction with its event has been committed with ``synchronous=FULL``. The rows of single items are inserted
-in the event loop, since threads that take turns for every row cost more than the rows; the commit, and
-statements that may take long, run in the writer's thread.
+in the event loop, and committed there, too, while the disk is quick: threads that take turns cost more than
+that. The writer's thread does what may take long: commits on other disks, many rows, and checkpoints.
 """
 
 from __future__ import annotations
@@ -17,78 +17,24 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 
 from linmax._files import unlock_file
 from linmax.service.event_log.chunks import EventChunk
-from linmax.service.event_log.schema import (
-    INSERT_EVENT,
-    INSERT_ITEM,
-    SET_LEARNED,
-    LogConnection,
-    connect,
-    lock_folder,
-    migrate,
-)
+from linmax.service.event_log.schema import LogConnection, connect, lock_folder, migrate
+from linmax.service.event_log.writes import QUICK, Group, Statement, Write, Written, finish
 from linmax.service.messages.errors import ServiceError
 
 FILE = "linmax.db"
 MAX_GROUP = 4096  # writes in one transaction
 GATHER = 0.002  # seconds for which a group waits for more requests while they come
-QUICK = frozenset({INSERT_EVENT, INSERT_ITEM, SET_LEARNED})  # statements that write one row each
+QUICK_COMMIT = 0.001  # seconds of a commit, on average, for which the event loop itself waits
+SLOW_FOR = 1.0  # seconds for which the writer's thread commits after slower ones
+CHECKPOINT = 1000  # pages of the WAL, after which they are written to the database
 RETRY = 2.0  # seconds between two attempts to write to a disk that was full
 EVENT_UP_TO = "SELECT position, time FROM events WHERE position <= ? ORDER BY position DESC LIMIT 1"
-
-Statement = tuple[str, tuple[Any, ...] | list[tuple[Any, ...]]]  # a list: once for each
-
-
-class Write(NamedTuple):
-    """Statements that one request waits for.
-
-    Parameters
-    ----------
-    statements
-        The statements, run in one transaction with those of other requests.
-    epoch
-        How many times writing had failed when the request was processed.
-    done
-        Called with None, or with the error.
-    loop
-        The event loop that calls it; None: the writer's thread.
-    """
-
-    statements: list[Statement]
-    epoch: int
-    done: Callable[[Exception | None], None]
-    loop: asyncio.AbstractEventLoop | None = None
-
-    @property
-    def quick(self) -> bool:
-        """Whether it writes a few rows."""
-        for sql, bindings in self.statements:  # noqa: SIM110 (a generator takes longer)
-            if sql not in QUICK or type(bindings) is not tuple:
-                return False
-        return True
-
-
-class Group(NamedTuple):
-    """Requests that share a transaction.
-
-    Parameters
-    ----------
-    writes
-        All of them.
-    current
-        Those that were processed after the last failure; the others fail, too.
-    error
-        Why their statements could not be run; None if they were, or have not been tried.
-    """
-
-    writes: list[Write]
-    current: list[Write]
-    error: ServiceError | None = None
 
 
 class Database:
@@ -121,6 +67,9 @@ class Database:
         self.epoch = 0  # as requests know them
         self.failing = False
         self._tried = 0.0
+        self._commit_seconds, self._slow_until = 0.0, 0.0  # of the event loop
+        self._wal_pages = 0
+        self._closing = False
         self.sync_seconds: Callable[[float, int], None] = lambda seconds, writes: None
         self.on_failure: Callable[[], None] = lambda: None
         self.on_commit: Callable[[Callable[[], None]], None] = lambda call: call()
@@ -130,6 +79,8 @@ class Database:
         self._lock = None if read_only else lock_folder(folder)
         try:
             self._writer = None if read_only else connect(self.path)
+            if self._writer is not None:
+                self._writer.set_wal_hook(self._count_pages)
             migrate(self._writer or self._reader(), read_only)
             (latest,) = self.rows(
                 "SELECT max(time) FROM events WHERE position > ?", self.last_position() - 1
@@ -236,7 +187,7 @@ class Database:
         loop = future.get_loop()
         if statements:
             self._tried = time.monotonic()
-        self._pending.append(Write(statements, self.epoch, partial(_finish, future), loop))
+        self._pending.append(Write(statements, self.epoch, partial(finish, future), loop))
         self._begin_soon(loop)
 
     def write(self, statements: list[Statement]) -> None:
@@ -272,12 +223,25 @@ class Database:
         self._begin()
 
     def _begin(self) -> None:
-        """Run the statements of the requests that wait, in their event loop; the writer's thread commits."""
+        """Run the statements of the requests that wait in their event loop; commit them if that is quick."""
         if self._pending and self._turn.acquire(blocking=False):
             group = self._take()
             if group.current and all(write.quick for write in group.current):
                 group = group._replace(error=self._insert(group.current))
+                if self._wal_pages < CHECKPOINT and time.monotonic() >= self._slow_until:
+                    return self._commit_here(group)
             self._queue.put(group)
+
+    def _commit_here(self, group: Group) -> None:
+        """Commit a group in the event loop; if that takes long, the writer's thread commits the next ones."""
+        start = time.monotonic()
+        self._finish_group(group, asyncio.get_running_loop())
+        end = time.monotonic()
+        self._commit_seconds += 0.1 * (end - start - self._commit_seconds)
+        if self._commit_seconds > QUICK_COMMIT:
+            self._commit_seconds, self._slow_until = 0.0, end + SLOW_FOR
+        if self._closing or any(write.loop is None for write in self._pending):
+            self._queue.put(True)  # the thread may have looked, and had not the turn
 
     def _take(self) -> Group:
         """Return a group of the requests that wait; the turn is held."""
@@ -298,8 +262,11 @@ class Database:
                     break
                 self._finish_group(self._take())
 
-    def _finish_group(self, group: Group) -> None:
-        """Commit a group, give the turn back, and tell the requests."""
+    def _finish_group(self, group: Group, here: asyncio.AbstractEventLoop | None = None) -> None:
+        """Commit a group, give the turn back, and tell the requests.
+
+        `here` is the event loop that does it; None: the writer's thread.
+        """
         error = group.error
         if error is None and group.current:
             error = self._commit(group.current)
@@ -314,9 +281,15 @@ class Database:
             (write, failure if error is not None or write.epoch != self._epoch else None)
             for write in group.writes
         ]
+        if here is None and error is None and self._wal_pages >= CHECKPOINT:
+            self._checkpoint()
         self._turn.release()
         for loop in {write.loop for write in [*group.writes, *self._pending] if write.loop is not None}:
-            loop.call_soon_threadsafe(self._tell, [one for one in results if one[0].loop is loop])
+            own = [one for one in results if one[0].loop is loop]
+            if loop is here:
+                self._tell(own)
+            else:
+                loop.call_soon_threadsafe(self._tell, own)
         for write, problem in results:
             if write.loop is None:
                 write.done(problem)
@@ -353,6 +326,18 @@ class Database:
             self.sync_seconds(time.perf_counter() - self._started, len(writes))
         return error
 
+    def _count_pages(self, connection: Any, name: str, pages: int) -> int:
+        """Note how many pages the WAL has after a commit; SQLite then runs no checkpoint of its own."""
+        self._wal_pages = pages
+        return apsw.SQLITE_OK
+
+    def _checkpoint(self) -> None:
+        """Write the pages of the WAL to the database; what cannot be written now stays in the WAL."""
+        with contextlib.suppress(apsw.Error):
+            if self._writer is not None:
+                pages, written = self._writer.wal_checkpoint()
+                self._wal_pages = max(0, pages - written)
+
     def _roll_back(self) -> None:
         if self._writer is not None and self._writer.in_transaction:
             with contextlib.suppress(apsw.Error):
@@ -386,6 +371,7 @@ class Database:
     def close(self) -> None:
         """Write what is waiting, and close the file."""
         if self._thread is not None:
+            self._closing = True
             self._queue.put(False)
             self._thread.join()
         for connection in [*self._open_readers, getattr(self, "_writer", None)]:
@@ -395,24 +381,3 @@ class Database:
         if self._lock is not None:
             unlock_file(self._lock)
             self._lock.close()
-
-
-class Written(asyncio.Future[None]):
-    """Done when statements are on disk; a task that is cancelled while it waits cancels no other task."""
-
-    def cancel(self, msg: Any = None) -> bool:  # noqa: D102
-        return False
-
-    def withdraw(self) -> None:
-        """Cancel all that wait: nothing will be written."""
-        super().cancel()
-
-
-def _finish(future: asyncio.Future[None], error: Exception | None) -> None:
-    if future.done():
-        return
-    if error is None:
-        future.set_result(None)
-    else:
-        future.set_exception(error)
-        future.exception()  # whoever waits for it gets it, and nobody has to

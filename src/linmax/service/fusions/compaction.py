@@ -11,9 +11,9 @@ import asyncio
 import logging
 import math
 
-from linmax.service.event_log.database import Statement
 from linmax.service.event_log.schema import CREATED, DELETED, LEARNED, PREDICTED
 from linmax.service.event_log.stored_items import EXPIRED
+from linmax.service.event_log.writes import Statement
 from linmax.service.fusions import replay
 from linmax.service.fusions.history import Histories
 from linmax.service.fusions.item_store import ItemStore

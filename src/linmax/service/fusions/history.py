@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from linmax.inputs.abstain import DEFAULT, Abstentions, read_abstain
 from linmax.inputs.batch import plurality
 from linmax.inputs.names import NameIndex
-from linmax.service.event_log.database import Statement
 from linmax.service.event_log.trials import CodedTrials, LearnedTrial, read_trials
+from linmax.service.event_log.writes import Statement
 from linmax.service.fusions.served_panel import ServedPanel
 from linmax.service.fusions.served_panels import PanelClosedError, ServedPanels
 from linmax.service.messages.answers import HistoryAnswer, HistoryPoints

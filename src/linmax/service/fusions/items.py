@@ -12,7 +12,6 @@ import msgspec
 
 from linmax.client.requests import new_id
 from linmax.fusion import Fusion
-from linmax.service.event_log.database import Statement, Written
 from linmax.service.event_log.schema import (
     AS_STORED,
     INSERT_ITEM,
@@ -24,6 +23,7 @@ from linmax.service.event_log.schema import (
     SET_LEARNED,
 )
 from linmax.service.event_log.stored_items import LoggedItem
+from linmax.service.event_log.writes import Statement, Written
 from linmax.service.fusions.answer_runs import Answer, Run
 from linmax.service.fusions.bulk import BatchRows, Bulk, Request
 from linmax.service.fusions.item_store import ItemStore

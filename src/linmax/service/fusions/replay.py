@@ -18,7 +18,7 @@ import linmax
 from linmax.fusion import Fusion
 from linmax.fusion.model_file import fingerprint, from_bytes, to_bytes
 from linmax.inputs import DEFAULT
-from linmax.service.event_log.database import Database, Statement
+from linmax.service.event_log.database import Database
 from linmax.service.event_log.schema import (
     AMENDMENT,
     CREATED,
@@ -30,6 +30,7 @@ from linmax.service.event_log.schema import (
 )
 from linmax.service.event_log.trials import CodedTrials, LearnedTrial, read_trials
 from linmax.service.event_log.vote_codes import Codes, KnownNames, to_batch
+from linmax.service.event_log.writes import Statement
 from linmax.service.messages.class_keys import typed_votes
 from linmax.service.messages.requests import FusionSettings
 

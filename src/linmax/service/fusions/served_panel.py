@@ -10,7 +10,7 @@ from typing import Any
 
 from linmax.fusion import Fusion
 from linmax.inputs.abstain import DEFAULT, read_abstain
-from linmax.service.event_log.database import Statement, Written
+from linmax.service.event_log.writes import Statement, Written
 from linmax.service.fusions import replay
 from linmax.service.messages.class_keys import class_fault, typed_votes
 from linmax.service.messages.errors import ServiceError

@@ -13,8 +13,9 @@ from typing import Any
 import msgspec
 
 from linmax.fusion.model_file import fingerprint
-from linmax.service.event_log.database import Database, Statement, Written
+from linmax.service.event_log.database import Database
 from linmax.service.event_log.schema import CHANGED, CREATED, DELETED, INSERT_EVENT
+from linmax.service.event_log.writes import Statement, Written
 from linmax.service.fusions import replay
 from linmax.service.fusions.served_panel import SLOW, ServedPanel
 from linmax.service.messages.answers import FusionInfo

@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from linmax.service.event_log.database import Database, Statement
+from linmax.service.event_log.database import Database
+from linmax.service.event_log.writes import Statement
 from linmax.service.messages.errors import ServiceError
 from linmax.service.tokens import Token, TokenStore, hash_of
 
