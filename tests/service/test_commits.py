@@ -49,20 +49,20 @@ async def write(database: Database, *keys: str) -> None:
 def test_the_event_loop_commits_while_the_disk_is_quick(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database_module, "QUICK_COMMIT", 0.05)
-    monkeypatch.setattr(database_module, "SLOW_FOR", 0.3)
+    monkeypatch.setattr(database_module, "QUICK_COMMIT", 0.1)
+    monkeypatch.setattr(database_module, "SLOW_FOR", 0.5)
     database = Database(tmp_path)
     commits = Commits(database)
 
     async def story() -> None:
         await write(database, "a", "b")
         assert commits.threads == ["loop"] * 2
-        commits.seconds = 0.6  # a tenth of it is more than what is quick
+        commits.seconds = 1.2  # a tenth of it is more than what is quick
         await write(database, "c")
         commits.seconds = 0.0
         await write(database, "d", "e")
         assert commits.threads[2:] == ["loop", "log", "log"]
-        await asyncio.sleep(0.4)
+        await asyncio.sleep(0.6)
         await write(database, "f")
         assert commits.threads[5:] == ["loop"]
         await database.submit([("UPDATE items SET learned = 1 WHERE id = ?", ("a",))])  # may take long
@@ -79,6 +79,7 @@ def test_the_thread_writes_the_pages_of_the_wal_to_the_database(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database_module, "CHECKPOINT", 30)
+    monkeypatch.setattr(database_module, "QUICK_COMMIT", 60.0)
     database = Database(tmp_path)
     commits = Commits(database)
     before = (tmp_path / FILE).stat().st_size

@@ -276,9 +276,8 @@ class Database:
             self.on_commit(partial(self._recover, error.status == 507))
         else:
             self.failing = self.failing and not any(write.statements for write in group.current)
-        failure = error or ServiceError(507, "storage_full", "an earlier event could not be written", 1)
         results: list[tuple[Write, Exception | None]] = [
-            (write, failure if error is not None or write.epoch != self._epoch else None)
+            (write, error or (None if write.epoch == self._epoch else _earlier_failure()))
             for write in group.writes
         ]
         if here is None and error is None and self._wal_pages >= CHECKPOINT:
@@ -381,3 +380,7 @@ class Database:
         if self._lock is not None:
             unlock_file(self._lock)
             self._lock.close()
+
+
+def _earlier_failure() -> ServiceError:
+    return ServiceError(507, "storage_full", "an earlier event could not be written", 1)
