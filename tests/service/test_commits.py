@@ -56,22 +56,26 @@ def test_the_event_loop_commits_while_the_disk_is_quick(
 
     async def story() -> None:
         await write(database, "a", "b")
-        assert commits.threads == ["loop"] * 2
-        commits.seconds = 1.2  # a tenth of it is more than what is quick
-        await write(database, "c")
+        commits.seconds = 0.15
+        await write(database, "c", "d", "e")
         commits.seconds = 0.0
-        await write(database, "d", "e")
-        assert commits.threads[2:] == ["loop", "log", "log"]
+        await write(database, "f", "g")
+        assert commits.threads == ["loop"] * 5 + ["log"] * 2
         await asyncio.sleep(0.6)
-        await write(database, "f")
-        assert commits.threads[5:] == ["loop"]
+        commits.seconds = 0.15
+        await write(database, "h", "i")  # the first one is too slow again
+        commits.seconds = 0.0
+        assert commits.threads[7:] == ["loop", "log"]
+        await asyncio.sleep(0.6)
+        await write(database, "j", "k")
+        assert commits.threads[9:] == ["loop"] * 2
         await database.submit([("UPDATE items SET learned = 1 WHERE id = ?", ("a",))])  # may take long
-        assert commits.threads[6:] == ["log"]
+        assert commits.threads[11:] == ["log"]
 
     asyncio.run(story())
     database.close()
     database = Database(tmp_path, read_only=True)
-    assert database.rows("SELECT count(*) FROM items") == [(6,)]
+    assert database.rows("SELECT count(*) FROM items") == [(11,)]
     database.close()
 
 
