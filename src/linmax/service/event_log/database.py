@@ -31,7 +31,7 @@ FILE = "linmax.db"
 MAX_GROUP = 4096  # writes in one transaction
 GATHER = 0.002  # seconds for which a group waits for more requests while they come
 QUICK_COMMIT = 0.001  # seconds of a commit for which the event loop itself waits
-SLOW_COMMITS = 3  # in a row, after which the writer's thread commits
+SLOW_COMMITS = 4  # in a row, after which the writer's thread commits
 SLOW_FOR = 1.0  # seconds until the event loop tries again
 CHECKPOINT = 1000  # pages of the WAL, after which they are written to the database
 RETRY = 2.0  # seconds between two attempts to write to a disk that was full
@@ -234,13 +234,13 @@ class Database:
             self._queue.put(group)
 
     def _commit_here(self, group: Group) -> None:
-        """Commit a group in the event loop; if that takes long again and again, the thread commits the next."""
+        """Commit a group in the event loop; after several slow ones, the thread commits for a while."""
         start = time.monotonic()
         self._finish_group(group, asyncio.get_running_loop())
         end = time.monotonic()
         self._slow_commits = self._slow_commits + 1 if end - start > QUICK_COMMIT else 0
         if self._slow_commits >= SLOW_COMMITS:
-            self._slow_until = end + SLOW_FOR
+            self._slow_commits, self._slow_until = 0, end + SLOW_FOR
         if self._closing or any(write.loop is None for write in self._pending):
             self._queue.put(True)  # the thread may have looked, and had not the turn
 
