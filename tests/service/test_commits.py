@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,7 @@ def test_the_event_loop_commits_while_the_disk_is_quick(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database_module, "QUICK_COMMIT", 0.1)
+    monkeypatch.setattr(database_module, "STALL", 60.0)
     monkeypatch.setattr(database_module, "SLOW_FOR", 0.5)
     database = Database(tmp_path)
     commits = Commits(database)
@@ -71,6 +73,47 @@ def test_the_event_loop_commits_while_the_disk_is_quick(
     database.close()
     database = Database(tmp_path, read_only=True)
     assert database.rows("SELECT count(*) FROM items") == [(9,)]
+    database.close()
+
+
+def test_a_disk_that_stays_slow_holds_the_event_loop_up_less_and_less(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_module, "QUICK_COMMIT", 0.01)
+    monkeypatch.setattr(database_module, "SLOW_FOR", 0.2)
+    database = Database(tmp_path)
+    commits = Commits(database)
+    commits.seconds = 0.03  # more than STALL
+
+    async def story() -> None:
+        until = time.monotonic() + 2.0
+        for number in count():
+            if time.monotonic() > until:
+                break
+            await write(database, f"{number}")
+
+    asyncio.run(story())
+    # it tries at the start, and after 0.2, 0.6 and 1.4 seconds
+    assert commits.threads[0] == "loop"
+    assert 2 <= commits.threads.count("loop") <= 4
+    assert commits.threads.count("log") > 10
+    database.close()
+
+
+def test_a_disk_that_is_quick_now_and_then_is_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database_module, "QUICK_COMMIT", 0.1)
+    monkeypatch.setattr(database_module, "STALL", 60.0)
+    monkeypatch.setattr(database_module, "SLOW_FOR", 60.0)
+    database = Database(tmp_path)
+    commits = Commits(database)
+
+    async def story() -> None:
+        for number in range(12):
+            commits.seconds = 0.15 * (number % 4 > 0)
+            await write(database, f"{number}")
+
+    asyncio.run(story())
+    assert commits.threads == ["loop"] * 7 + ["log"] * 5
     database.close()
 
 

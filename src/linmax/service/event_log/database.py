@@ -31,8 +31,9 @@ FILE = "linmax.db"
 MAX_GROUP = 4096  # writes in one transaction
 GATHER = 0.002  # seconds for which a group waits for more requests while they come
 QUICK_COMMIT = 0.001  # seconds of a commit for which the event loop itself waits
-SLOW_COMMITS = 4  # in a row, after which the writer's thread commits
-SLOW_FOR = 1.0  # seconds until the event loop tries again
+SLOW_COMMITS = 4  # more than quick ones, after which the writer's thread commits
+STALL = 0.02  # seconds of a commit after which it does so at once
+SLOW_FOR, LONGEST = 1.0, 60.0  # seconds until the event loop tries again: twice as long each time
 CHECKPOINT = 1000  # pages of the WAL, after which they are written to the database
 RETRY = 2.0  # seconds between two attempts to write to a disk that was full
 EVENT_UP_TO = "SELECT position, time FROM events WHERE position <= ? ORDER BY position DESC LIMIT 1"
@@ -68,7 +69,7 @@ class Database:
         self.epoch = 0  # as requests know them
         self.failing = False
         self._tried = 0.0
-        self._slow_commits, self._slow_until = 0, 0.0  # of the event loop
+        self._slow_commits, self._slow_until, self._pause = 0, 0.0, SLOW_FOR  # of the event loop
         self._wal_pages = 0
         self._closing = False
         self.sync_seconds: Callable[[float, int], None] = lambda seconds, writes: None
@@ -234,14 +235,20 @@ class Database:
             self._queue.put(group)
 
     def _commit_here(self, group: Group) -> None:
-        """Commit a group in the event loop; after several slow ones, the thread commits for a while."""
+        """Commit a group in the event loop; if that is often slow, the thread commits for a while."""
         start = time.monotonic()
         self._finish_group(group, asyncio.get_running_loop())
         end = time.monotonic()
-        self._slow_commits = self._slow_commits + 1 if end - start > QUICK_COMMIT else 0
+        if end - start > QUICK_COMMIT:
+            self._slow_commits += SLOW_COMMITS if end - start > STALL else 1
+        elif self._slow_commits > 0:
+            self._slow_commits -= 1
+        else:
+            self._pause = SLOW_FOR
         if self._slow_commits >= SLOW_COMMITS:
-            self._slow_commits, self._slow_until = 0, end + SLOW_FOR
-        if self._closing or any(write.loop is None for write in self._pending):
+            self._slow_until = end + self._pause
+            self._slow_commits, self._pause = SLOW_COMMITS // 2, min(2.0 * self._pause, LONGEST)
+        if self._closing or any(write.loop is None for write in list(self._pending)):
             self._queue.put(True)  # the thread may have looked, and had not the turn
 
     def _take(self) -> Group:
