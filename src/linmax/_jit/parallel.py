@@ -35,7 +35,7 @@ from linmax._jit.numba_internals import State, load
 VARIABLE = "LINMAX_COMPILE_PROCESSES"
 # seconds for what the process still compiles when all else is done; besides, twice the time of all else
 PATIENCE = 10.0
-LEAST = 2  # kernels that are missing: for two, the gain was not consistent, and three were not measured
+LEAST = 2  # kernels that are missing; one alone is compiled here
 DONE, FAILED = b"1", b"0"
 # with the standard library and the folders of these packages, whatever else this process can import
 PACKAGES = ("linmax", "numba", "llvmlite", "numpy", "scipy", "narwhals", "safetensors")
