@@ -20,6 +20,7 @@ from linmax import Fusion, Perceptron
 from linmax._jit import parallel
 from linmax._jit.memory import Stage
 from linmax._jit.memory import describe as kind_of
+from linmax._jit.numba_internals import load
 from linmax._jit.parallel import describe, gathering, processes, stand_in
 from linmax.kernels import program as programs
 from linmax.kernels.structs import Outputs
@@ -140,6 +141,7 @@ def test_without_a_process_or_a_thread_all_is_compiled_here(
     def no_thread(**_: Any) -> Any:
         raise RuntimeError("can't start new thread")
 
+    load()  # numba is imported in a thread
     monkeypatch.setattr(parallel, "_start", start)
     monkeypatch.setattr(parallel.threading, "Thread", no_thread)
     monkeypatch.setattr(parallel, "_must_be_compiled", lambda one: True)
