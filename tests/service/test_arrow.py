@@ -308,8 +308,8 @@ def test_rows_without_new_names_are_processed_together(
     async def story(api: Api) -> None:
         await api.create()
         await send_table(api, "learn", {**votes, "label": labels})
-        alone = Items._process
-        monkeypatch.setattr(Items, "_process", lambda *given: singles.append(1) or alone(*given))
+        alone = Items.process_request
+        monkeypatch.setattr(Items, "process_request", lambda *given: singles.append(1) or alone(*given))
         if form == "arrow":
             await send_table(api, "learn", {"id": ids, **votes, "label": labels})
             await send_table(api, "predict", {"id": [f"p{id_}" for id_ in ids], **votes})

@@ -22,7 +22,7 @@ from linmax.service.event_log.schema import (
     NO_ID,
     PREDICTED,
 )
-from linmax.service.fusions.answer_runs import LabelAnswers, PredictAnswers, to_lines
+from linmax.service.messages.answer_runs import LabelAnswers, PredictAnswers, to_lines
 from linmax.service.messages.answers import LabelAnswer
 from linmax.service.messages.errors import ServiceError
 

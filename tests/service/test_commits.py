@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from linmax.service.event_log import database as database_module
@@ -155,4 +156,26 @@ def test_closing_in_a_thread_waits_for_the_commit_of_the_event_loop(tmp_path: Pa
         asyncio.run(asyncio.wait_for(story(), 30))
     database = Database(tmp_path, read_only=True)
     assert database.rows("SELECT count(*) FROM items") == [(60,)]
+    database.close()
+
+
+def test_another_process_that_writes_does_not_hold_up_the_event_loop(tmp_path: Path) -> None:
+    database = Database(tmp_path)
+
+    async def story() -> None:
+        await write(database, "a")
+        other = apsw.Connection(str(tmp_path / FILE))
+        other.execute("BEGIN IMMEDIATE")
+        waiting = asyncio.ensure_future(write(database, "b"))
+        start = time.monotonic()
+        await asyncio.sleep(0.3)
+        assert time.monotonic() - start < 2.0  # the thread waits for up to five seconds
+        assert not waiting.done()
+        other.execute("ROLLBACK")
+        other.close()
+        await waiting
+        await write(database, "c")
+
+    asyncio.run(story())
+    assert database.rows("SELECT count(*) FROM items") == [(3,)]
     database.close()

@@ -15,7 +15,9 @@ import pytest
 
 from linmax.service.event_log import database as database_module
 from linmax.service.event_log.database import Database
+from linmax.service.event_log.schema import INSERT_EVENT
 from linmax.service.event_log.trials import trials_of
+from linmax.service.event_log.writes import Write
 from linmax.service.fusions import replay
 from tests.helpers.examples import EVERYTHING
 from tests.service.api import Api, digest_of
@@ -145,17 +147,25 @@ def test_requests_that_come_together_share_transactions(
     monkeypatch.setattr(database_module, "GATHER", 60.0)  # else on a busy machine it begins with fewer
 
     async def story(api: Api) -> None:
-        await api.create()
-        await api.learn("first", "x", ann="x")
+        names = ["f0", "f1", "f2"]
+        for name in names:
+            await api.create(name)
+            await api.learn("first", "x", name, ann="x")
         database = api.service.database
-        groups: list[int] = []
+        groups: list[list[int]] = []
         commit = database._commit
-        database._commit = lambda writes: (groups.append(len(writes)), commit(writes))[1]  # type: ignore[method-assign, func-returns-value]
-        await asyncio.gather(*(api.learn(f"{i}", "x", ann="x") for i in range(40)))
-        assert sum(groups) == 40
+
+        def count(writes: list[Write]) -> Any:
+            groups.append([sum(sql == INSERT_EVENT for sql, _ in write.statements) for write in writes])
+            return commit(writes)
+
+        monkeypatch.setattr(database, "_commit", count)
+        await asyncio.gather(*(api.learn(f"{i}", "x", name, ann="x") for i in range(20) for name in names))
+        assert sum(map(sum, groups)) == 60
         assert len(groups) <= 10
-        await api.learn("alone", "x", ann="x")
-        assert groups[-1] == 1
+        assert sum(map(len, groups)) <= 20  # those for one fusion share a write
+        await api.learn("alone", "x", "f0", ann="x")
+        assert groups[-1] == [1]
 
     run(story, tmp_path)
 

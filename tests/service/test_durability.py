@@ -150,14 +150,15 @@ class FailingWrites:
         self.fails = fails
         setattr(database, step, self)
 
-    def __call__(self, writes: Any) -> Exception | None:
-        if any(write.statements for write in writes) and self.fails and self.fails.pop(0):
+    def __call__(self, given: Any) -> Exception | None:
+        some = given if self._step == "_insert" else [one for write in given for one in write.statements]
+        if some and self.fails and self.fails.pop(0):
             wrong = "INSERT INTO nowhere VALUES (1)"
             if self._step == "_commit":
                 assert self._database._writer is not None
                 return self._database._try(self._database._writer.execute, wrong)
-            writes = [*writes, writes[0]._replace(statements=[(wrong, ())])]
-        found: Exception | None = self._call(writes)
+            given = [*given, (wrong, ())]
+        found: Exception | None = self._call(given)
         return found
 
 

@@ -67,7 +67,7 @@ def test_a_failure_is_logged_without_the_values_in_its_message(
         def fail(*_: Any) -> Any:
             raise KeyError("secret")
 
-        monkeypatch.setattr(api.service.items, "process_one", fail)
+        monkeypatch.setattr(api.service.singles, "process", fail)
         assert (await api.predict("a", ann="x")).status_code == 500
 
     run(story, tmp_path)

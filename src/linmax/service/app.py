@@ -27,6 +27,7 @@ from linmax.service.fusions.history import Histories
 from linmax.service.fusions.item_info import ItemReader
 from linmax.service.fusions.items import Items
 from linmax.service.fusions.served_panels import MEMORY, ServedPanels
+from linmax.service.fusions.single_requests import SingleRequests
 from linmax.service.http import openapi
 from linmax.service.http.bodies import answer_problem
 from linmax.service.http.events import EventStreams
@@ -90,6 +91,7 @@ class Service(DashboardEndpoints):
         loop = asyncio.get_running_loop()
         self.panels = ServedPanels(self.database, self.memory)
         self.items = Items(self.panels)
+        self.singles = SingleRequests(self.items)
         self.amendments = Amendments(self.items.store)
         self.reader = ItemReader(self.panels)
         self.histories = Histories(self.panels)
@@ -180,30 +182,9 @@ class Service(DashboardEndpoints):
         """Return the ASGI application."""
         handlers: Any = {ServiceError: answer_problem, HTTPException: answer_problem}
         inner = Starlette(routes=self.routes(), lifespan=self.lifespan, exception_handlers=handlers)
-        return Guard(self._shortened(inner), self.tokens, self.sign_ins, self.hosts, self.rate)
-
-    def _shortened(self, app: Any) -> Any:
-        """Return an application that calls the endpoints of items itself, which takes less time."""
-        endpoints = {
-            name: self._call(endpoint)
-            for name, endpoint in (("predict", self.predict), ("labels", self.label), ("learn", self.learn))
-        }
-
-        async def answer(scope: Any, receive: Any, send: Any) -> None:
-            parts = scope.get("path", "").split("/")  # /v1/fusions/{name}/predict
-            endpoint = endpoints.get(parts[-1]) if len(parts) == 5 and scope["method"] == "POST" else None
-            if endpoint is None or parts[:3] != ["", "v1", "fusions"]:
-                await app(scope, receive, send)
-                return
-            scope["path_params"], scope["endpoint"] = {"name": parts[3]}, endpoint
-            request = Request(scope, receive)
-            try:
-                response = await endpoint(request)
-            except ServiceError as error:
-                response = await answer_problem(request, error)
-            await response(scope, receive, send)
-
-        return answer
+        own = {"predict": self.predict, "labels": self.label, "learn": self.learn}
+        endpoints = {name: self._call(endpoint) for name, endpoint in own.items()}
+        return Guard(inner, endpoints, self.tokens, self.sign_ins, self.hosts, self.rate)
 
     def _call(self, endpoint: Callable[[Request, Token], Awaitable[Response]]) -> Any:
         """Return the endpoint with its errors turned into answers, and measured."""

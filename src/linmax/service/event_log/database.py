@@ -23,8 +23,8 @@ import apsw
 
 from linmax._files import unlock_file
 from linmax.service.event_log.chunks import EventChunk
-from linmax.service.event_log.schema import LogConnection, connect, lock_folder, migrate
-from linmax.service.event_log.writes import QUICK, Group, Statement, Write, Written, finish
+from linmax.service.event_log.schema import BUSY, LogConnection, connect, lock_folder, migrate
+from linmax.service.event_log.writes import QUICK, Group, Statement, Write, Written, rows_by_statement
 from linmax.service.messages.errors import ServiceError
 
 FILE = "linmax.db"
@@ -36,6 +36,7 @@ STALL = 0.02  # seconds of a commit after which it does so at once
 SLOW_FOR, LONGEST = 1.0, 60.0  # seconds until the event loop tries again: twice as long each time
 CHECKPOINT = 1000  # pages of the WAL, after which they are written to the database
 RETRY = 2.0  # seconds between two attempts to write to a disk that was full
+BEGIN = "BEGIN IMMEDIATE"
 EVENT_UP_TO = "SELECT position, time FROM events WHERE position <= ? ORDER BY position DESC LIMIT 1"
 
 
@@ -184,12 +185,12 @@ class Database:
         self.submit_to(statements, future)
         return future
 
-    def submit_to(self, statements: list[Statement], future: asyncio.Future[None]) -> None:
+    def submit_to(self, statements: list[Statement], future: Written) -> None:
         """Write statements, and tell a future when they are on disk."""
         loop = future.get_loop()
         if statements:
             self._tried = time.monotonic()
-        self._pending.append(Write(statements, self.epoch, partial(finish, future), loop))
+        self._pending.append(Write(statements, self.epoch, future.finish, loop))
         self._begin_soon(loop)
 
     def write(self, statements: list[Statement]) -> None:
@@ -228,11 +229,24 @@ class Database:
         """Run the statements of the requests that wait in their event loop; commit them if that is quick."""
         if self._pending and self._turn.acquire(blocking=False):
             group = self._take()
-            if group.current and all(write.quick for write in group.current):
-                group = group._replace(error=self._insert(group.current))
+            quick = rows_by_statement(group.current)
+            if quick and self._is_free():
+                group = group._replace(error=self._insert(quick))
                 if self._wal_pages < CHECKPOINT and time.monotonic() >= self._slow_until:
                     return self._commit_here(group)
             self._queue.put(group)
+
+    def _is_free(self) -> bool:
+        """Begin a transaction, unless another process writes, for which the thread waits."""
+        assert self._writer is not None
+        self._writer.set_busy_timeout(0)
+        try:
+            self._writer.execute(BEGIN)
+        except apsw.Error:
+            return False
+        finally:
+            self._writer.set_busy_timeout(BUSY)
+        return True
 
     def _commit_here(self, group: Group) -> None:
         """Commit a group in the event loop; if that is often slow, the thread commits for a while."""
@@ -307,27 +321,31 @@ class Database:
             write.done(error)
         self._begin_soon(asyncio.get_running_loop())
 
-    def _insert(self, writes: list[Write]) -> ServiceError | None:
-        """Run the statements of requests in a new transaction."""
+    def _insert(self, statements: list[Statement]) -> ServiceError | None:
+        """Run the statements of requests in one transaction."""
         self._started = time.perf_counter()
-        return self._try(self._run_statements, writes)
+        return self._try(self._run, statements)
 
-    def _run_statements(self, writes: list[Write]) -> None:
+    def _run(self, statements: list[Statement]) -> None:
         writer = self._writer
         assert writer is not None
-        writer.execute("BEGIN IMMEDIATE")
-        for write in writes:
-            for sql, bindings in write.statements:
-                if isinstance(bindings, list):
-                    writer.executemany(sql, bindings)
-                else:
-                    writer.execute(sql, bindings, can_cache=sql in QUICK)  # a cache keeps bindings
+        if not writer.in_transaction:
+            writer.execute(BEGIN)
+        for sql, bindings in statements:
+            if isinstance(bindings, list):
+                writer.executemany(sql, bindings)
+            else:
+                writer.execute(sql, bindings, can_cache=sql in QUICK)  # a cache keeps bindings
 
     def _commit(self, writes: list[Write]) -> ServiceError | None:
         """Commit the statements of requests, after running them if that has not been done."""
         writer = self._writer
         assert writer is not None
-        error = None if writer.in_transaction else self._insert(writes)
+        error = None
+        if not writer.in_transaction:
+            error = self._insert(
+                rows_by_statement(writes) or [one for each in writes for one in each.statements]
+            )
         error = error or self._try(writer.execute, "COMMIT")
         if error is None:
             self.sync_seconds(time.perf_counter() - self._started, len(writes))

@@ -181,6 +181,7 @@ def id_hash(id_: Any) -> bytes:
 
 
 LOCK = "linmax.lock"
+BUSY = 5000  # milliseconds for which a connection waits for another process that writes
 LARGEST_WAL = 64 << 20  # bytes that the file beside the database keeps after a checkpoint
 
 
@@ -210,7 +211,7 @@ def connect(path: Path, *, reads: bool = False) -> LogConnection:
         create_private(path)
     flags = apsw.SQLITE_OPEN_READONLY if reads else apsw.SQLITE_OPEN_READWRITE
     connection = LogConnection(str(path), flags=flags)
-    connection.set_busy_timeout(5000)
+    connection.set_busy_timeout(BUSY)
     connection.chunks = ChunkReader(connection)
     if not reads:
         connection.execute("PRAGMA journal_mode = WAL")

@@ -6,15 +6,21 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import msgspec
+
 from linmax.service.event_log.schema import INSERT_EVENT, INSERT_ITEM, SET_LEARNED
 from linmax.service.messages.errors import ServiceError
 
-QUICK = frozenset({INSERT_EVENT, INSERT_ITEM, SET_LEARNED})  # statements that write one row each
+QUICK = (
+    INSERT_EVENT,
+    INSERT_ITEM,
+    SET_LEARNED,
+)  # statements that write one row each, in the order they may run
 
 Statement = tuple[str, tuple[Any, ...] | list[tuple[Any, ...]]]  # a list: once for each
 
 
-class Write(NamedTuple):
+class Write(msgspec.Struct, eq=False, gc=False):
     """Statements that one request waits for.
 
     Parameters
@@ -34,13 +40,30 @@ class Write(NamedTuple):
     done: Callable[[Exception | None], None]
     loop: asyncio.AbstractEventLoop | None = None
 
-    @property
-    def quick(self) -> bool:
-        """Whether it writes a few rows."""
-        for sql, bindings in self.statements:  # noqa: SIM110 (a generator takes longer)
-            if sql not in QUICK or type(bindings) is not tuple:
-                return False
-        return True
+
+def rows_by_statement(writes: list[Write]) -> list[Statement] | None:
+    """Return statements that write the rows of all requests, which takes little time; None if others do more.
+
+    Parameters
+    ----------
+    writes
+        The requests.
+
+    Examples
+    --------
+    >>> one, two = (INSERT_EVENT, (1,)), (SET_LEARNED, (1,))
+    >>> rows_by_statement([Write([one, two], 0, print), Write([one], 0, print)]) == [
+    ...     (INSERT_EVENT, [(1,), (1,)]), (SET_LEARNED, [(1,)])]
+    True
+    >>> rows_by_statement([Write([one, ("VACUUM", ())], 0, print)])
+    """
+    rows: dict[str, list[Any]] = {sql: [] for sql in QUICK}
+    for write in writes:
+        for sql, bindings in write.statements:
+            if sql not in rows or type(bindings) is not tuple:
+                return None
+            rows[sql].append(bindings)
+    return [(sql, found) for sql, found in rows.items() if found]
 
 
 class Group(NamedTuple):
@@ -71,13 +94,12 @@ class Written(asyncio.Future[None]):
         """Cancel all that wait: nothing will be written."""
         super().cancel()
 
-
-def finish(future: asyncio.Future[None], error: Exception | None) -> None:
-    """Tell a future that its statements are on disk, or why they are not."""
-    if future.done():
-        return
-    if error is None:
-        future.set_result(None)
-    else:
-        future.set_exception(error)
-        future.exception()  # whoever waits for it gets it, and nobody has to
+    def finish(self, error: Exception | None) -> None:
+        """Note that the statements are on disk, or why they are not."""
+        if self.done():
+            return
+        if error is None:
+            self.set_result(None)
+        else:
+            self.set_exception(error)
+            self.exception()  # whoever waits for it gets it, and nobody has to

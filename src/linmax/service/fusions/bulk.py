@@ -19,10 +19,10 @@ from linmax.service.event_log.chunks import EventChunk, code_size, make_chunk
 from linmax.service.event_log.schema import AS_STORED, LABELLED, LEARNED, NO_ID, PREDICTED
 from linmax.service.event_log.stored_items import LearnedRun, LoggedItem, read_waiting
 from linmax.service.event_log.vote_codes import Codes, KnownNames, NamesSeen, to_batch
-from linmax.service.fusions.answer_runs import LabelAnswers, PredictAnswers
 from linmax.service.fusions.item_store import ItemStore
 from linmax.service.fusions.served_panel import ServedPanel
 from linmax.service.fusions.served_panels import ServedPanels
+from linmax.service.messages.answer_runs import LabelAnswers, PredictAnswers
 from linmax.service.messages.class_keys import class_key, is_class
 from linmax.service.messages.requests import DOT_SEGMENTS, LabelRequest, LearnRequest, PredictRequest
 from linmax.service.tokens import Token

@@ -24,11 +24,11 @@ from linmax.service.event_log.schema import (
 )
 from linmax.service.event_log.stored_items import LoggedItem
 from linmax.service.event_log.writes import Statement, Written
-from linmax.service.fusions.answer_runs import Answer, Run
 from linmax.service.fusions.bulk import BatchRows, Bulk, Request
 from linmax.service.fusions.item_store import ItemStore
 from linmax.service.fusions.served_panel import ServedPanel, form_of
 from linmax.service.fusions.served_panels import PanelClosedError, ServedPanels
+from linmax.service.messages.answer_runs import Answer, Run
 from linmax.service.messages.answers import LabelAnswer, PredictAnswer
 from linmax.service.messages.class_keys import class_key, is_class, same_label, typed_votes
 from linmax.service.messages.errors import ServiceError
@@ -70,29 +70,6 @@ class Items:
             The fusion, the requests, and who asks.
         """
         return await self.wait(rows, await self.submit(panel, rows, token))
-
-    async def process_one(self, panel: ServedPanel, request: Request, token: Token) -> Answer:
-        """Process a request, and return its answer when it is on disk; `process` does the same for many."""
-        if isinstance(request, LabelRequest) and not self.store.remembers(panel, request.id):
-            await self.store.wait_for(panel, {request.id})
-        async with panel.lock:
-            self.panels.check_open(panel)
-            panel.batch = [], Written()
-            try:
-                item, answer = await self._process(panel, request, token)
-            except ServiceError:
-                self.panels.submit_batch(panel)
-                raise
-            except BaseException:
-                self._give_up(panel)
-                raise
-            self.panels.submit_batch(panel)
-        if item is not None and item.written is not None:
-            try:
-                await item.written
-            except ServiceError as error:
-                raise _not_written(error, type(request)) from None
-        return answer
 
     async def submit(self, panel: ServedPanel, rows: BatchRows, token: Token) -> list[Done]:
         """Process requests; `wait` returns their answers when they are on disk."""
@@ -144,7 +121,7 @@ class Items:
                 if written is not None:
                     await written
             except ServiceError as error:
-                failure = _not_written(error, rows.kind)
+                failure = not_written(error, rows.kind)
                 if failure is not error:
                     raise failure from None
                 run = [error] * len(run)
@@ -159,13 +136,13 @@ class Items:
         try:
             done = [await self._process_group(panel, rows, token, first, bool(added)) for rows in groups]
         except BaseException:
-            self._give_up(panel)
+            self.give_up(panel)
             raise
         panel.batch[0].extend(added)
         self.panels.submit_batch(panel)
         return done
 
-    def _give_up(self, panel: ServedPanel) -> None:
+    def give_up(self, panel: ServedPanel) -> None:
         """Forget the state of a fusion, which may have learned what was not submitted; the log has it."""
         self.panels.discard(panel)
         panel.batch[1].withdraw()
@@ -201,14 +178,23 @@ class Items:
             if answers is not None:
                 return panel.batch[1], answers
         try:
-            item, answer = await self._process(panel, rows.request(row), token)
+            item, answer = await self.process_request(panel, rows.request(row), token)
         except ServiceError as error:
             return None, [error]
         return None if item is None else item.written, [answer]
 
-    async def _process(
+    async def process_request(
         self, panel: ServedPanel, request: Request, token: Token
     ) -> tuple[LoggedItem | None, Answer]:
+        """Process a request; return the item, which says when it is on disk, and the answer.
+
+        The lock of the fusion is held, and events are added to its batch.
+
+        Parameters
+        ----------
+        panel, request, token
+            The fusion, the request, and who asks.
+        """
         if isinstance(request, PredictRequest):
             return await self._predict_item(panel, request, token)
         self.database.check_writable()
@@ -401,9 +387,10 @@ def _learn_one(fusion: Fusion, item: StoredItem | LearnRequest, label: Any) -> A
     return fusion.learn_one(typed_votes(fusion, item.votes, label), label, attributes=item.attributes)
 
 
-def _not_written(error: ServiceError, kind: Any) -> ServiceError | PanelClosedError:
+def not_written(error: BaseException, kind: Any) -> BaseException:
     """Return what a request that cannot be written raises: a prediction is made again, and not stored."""
-    return PanelClosedError() if kind is PredictRequest and error.status == 507 else error
+    full = isinstance(error, ServiceError) and error.status == 507
+    return PanelClosedError() if kind is PredictRequest and full else error
 
 
 def _identity(request: PredictRequest | LearnRequest) -> tuple[str, bytes]:

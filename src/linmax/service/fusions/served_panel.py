@@ -72,6 +72,7 @@ class ServedPanel:
         self.amendments = 0  # since it was opened
         self.applied = 0  # how many of them the state has
         self.batch: tuple[list[Statement], Written]  # what the requests that run will submit
+        self.arrivals: list[Any] = []  # single requests that wait for their turn
         self.missing: set[str] = set()  # ids that are known not to be in the log, while a batch is processed
         self.quick: set[Any] = set()  # calls of the model that take little time
         self.take(state)

@@ -198,9 +198,9 @@ class ServedPanels:
         panel.version = position
         panel.unsaved += events
         if panel.measure():
-            self._start(self._close_oldest())
+            self.start(self._close_oldest())
         if panel.unsaved // self.snapshot_every > (panel.unsaved - events) // self.snapshot_every:
-            self._start(self._save_later(panel))
+            self.start(self._save_later(panel))
 
     async def _save_later(self, panel: ServedPanel) -> None:
         async with panel.lock:
@@ -222,7 +222,8 @@ class ServedPanels:
                 await self.submit(statements)
                 panel.snapshot, panel.unsaved = panel.version, 0
 
-    def _start(self, work: Any) -> None:
+    def start(self, work: Any) -> None:
+        """Do something in the background; its errors are logged."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._finish)
@@ -355,7 +356,7 @@ class ServedPanels:
             for table in ("snapshots", "histories")
         ]
         if not panel.rebuilding:
-            self._start(self._rebuild(panel))
+            self.start(self._rebuild(panel))
         panel.amendments += 1
         return [*statements, *drops]
 

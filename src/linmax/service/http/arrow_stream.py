@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linmax.service.fusions.answer_runs import LabelAnswers, PredictAnswers, Run
+from linmax.service.messages.answer_runs import LabelAnswers, PredictAnswers, Run
 from linmax.service.messages.class_keys import class_key
 from linmax.service.messages.errors import ServiceError
 from linmax.service.messages.requests import PredictRequest

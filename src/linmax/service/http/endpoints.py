@@ -17,7 +17,6 @@ from linmax.fusion.model_file import to_bytes
 from linmax.service.event_log.database import Database
 from linmax.service.event_log.schema import TOKEN_CREATED, TOKEN_REVOKED
 from linmax.service.fusions.amendments import Amendments
-from linmax.service.fusions.answer_runs import Run, to_lines
 from linmax.service.fusions.bulk import BatchRows, JsonItems
 from linmax.service.fusions.history import MAX_POINTS, Histories
 from linmax.service.fusions.item_info import ItemReader
@@ -25,6 +24,7 @@ from linmax.service.fusions.items import Done, Items
 from linmax.service.fusions.model_upload import upload
 from linmax.service.fusions.served_panel import ServedPanel
 from linmax.service.fusions.served_panels import PanelClosedError, ServedPanels
+from linmax.service.fusions.single_requests import SingleRequests
 from linmax.service.http.arrow_rows import ArrowRows
 from linmax.service.http.arrow_stream import read_stream, write_answers
 from linmax.service.http.bodies import (
@@ -40,6 +40,7 @@ from linmax.service.http.bodies import (
 from linmax.service.http.events import EventStreams
 from linmax.service.http.guard import read_body
 from linmax.service.http.metrics import ServiceMetrics
+from linmax.service.messages.answer_runs import Run, to_lines
 from linmax.service.messages.answers import NextExpertAnswer, PredictAnswer
 from linmax.service.messages.class_keys import typed_votes
 from linmax.service.messages.errors import ServiceError
@@ -68,6 +69,7 @@ class Endpoints:
     tokens: TokenStore
     panels: ServedPanels
     items: Items
+    singles: SingleRequests
     amendments: Amendments
     reader: ItemReader
     histories: Histories
@@ -207,9 +209,9 @@ class Endpoints:
             return await self._process_table(request, token, kind, limit)
         item = parse(await read_body(request, limit), kind)
         try:
-            answer = await self.items.process_one(panel, item, token)
+            answer = await self.singles.process(panel, item, token)
         except PanelClosedError:
-            answer = await self._with_panel(name, lambda panel: self.items.process_one(panel, item, token))
+            answer = await self._with_panel(name, lambda panel: self.singles.process(panel, item, token))
         if isinstance(item, PredictRequest) and isinstance(answer, PredictAnswer) and item.explain:
             found = answer
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 
 from linmax.service.http.logs import log_request, requests
 from linmax.service.http.sign_ins import SignIn, SignIns
@@ -34,9 +35,11 @@ NAMES = frozenset(name for name, _ in HEADERS)
 SINGLE = frozenset({b"host", b"origin", b"authorization", b"content-length", b"cookie", b"x-csrf-token"})
 OPEN_PATHS = frozenset({"/", "/session", "/healthz", "/readyz", "/openapi.json", "/docs", "/docs/page.css"})
 ASSETS = "/assets/"  # the files of the dashboard have no secrets
+BASE = ["", "v1", "fusions"]
 READS = frozenset({"GET", "HEAD"})
 
 Scope = MutableMapping[str, Any]
+Endpoint = Callable[[Request], Awaitable[Response]]
 App = Callable[[Scope, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]]
 
 
@@ -77,6 +80,9 @@ class Guard:
     ----------
     app
         The application behind it.
+    endpoints
+        The endpoints of items by the last part of their paths; they are called without the router of the
+        application, which takes less time.
     tokens, sign_ins
         The tokens, and those who have signed in to the dashboard.
     hosts
@@ -86,9 +92,16 @@ class Guard:
     """
 
     def __init__(
-        self, app: App, tokens: TokenStore, sign_ins: SignIns, hosts: frozenset[str], rate: float = 0.0
+        self,
+        app: App,
+        endpoints: Mapping[str, Endpoint],
+        tokens: TokenStore,
+        sign_ins: SignIns,
+        hosts: frozenset[str],
+        rate: float = 0.0,
     ) -> None:
         self.app = app
+        self.endpoints = endpoints
         self.tokens = tokens
         self.sign_ins = sign_ins
         self.hosts = hosts
@@ -128,11 +141,28 @@ class Guard:
                 scope["linmax.token"] = token = self._identify(scope, headers)
                 if self.rate > 0.0:
                     self._check_rate(token)
-            await self.app(scope, receive, send_safely)
+            endpoint = self._endpoint(scope)
+            if endpoint is None:
+                await self.app(scope, receive, send_safely)
+            else:
+                response = await endpoint(Request(scope, receive))
+                status = response.status_code
+                own_headers = [*response.raw_headers, *HEADERS]
+                await send({"type": "http.response.start", "status": status, "headers": own_headers})
+                await send({"type": "http.response.body", "body": response.body})
         except ServiceError as error:
             await send_problem(error, send_safely)
         if requests.isEnabledFor(logging.INFO):
             log_request(scope, status, time.perf_counter() - start)
+
+    def _endpoint(self, scope: Scope) -> Endpoint | None:
+        """Return the endpoint of a request about items, such as POST /v1/fusions/{name}/predict."""
+        parts = scope["path"].split("/")
+        endpoint = self.endpoints.get(parts[-1])
+        if endpoint is None or len(parts) != 5 or scope["method"] != "POST" or parts[:3] != BASE:
+            return None
+        scope["path_params"], scope["endpoint"] = {"name": parts[3]}, endpoint
+        return endpoint
 
     def _check_host(self, headers: dict[bytes, bytes]) -> None:
         """Refuse requests that a web page of another origin makes, also on loopback (DNS rebinding)."""
@@ -235,6 +265,7 @@ async def send_problem(error: ServiceError, send: Any) -> None:
     if error.retry_after is not None:
         headers.append((b"retry-after", str(error.retry_after).encode()))
     body = msgspec.json.encode(error.problem())
+    headers.append((b"content-length", b"%d" % len(body)))
     await send({"type": "http.response.start", "status": error.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 

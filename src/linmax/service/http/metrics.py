@@ -29,15 +29,17 @@ class ServiceMetrics:
         self._commits = Histogram(
             "linmax_commit_seconds", "The time of transactions.", buckets=LATENCIES, registry=self._registry
         )
-        self._events = Counter(
-            "linmax_writes", "Requests that were written to the log.", registry=self._registry
+        self._writes = Counter(
+            "linmax_writes",
+            "Writes to the log; requests for one fusion that come together share one.",
+            registry=self._registry,
         )
         self.request = self._requests.count
 
     def commit(self, seconds: float, writes: int) -> None:
         """Count a transaction."""
         self._commits.observe(seconds)
-        self._events.inc(writes)
+        self._writes.inc(writes)
 
     def watch(self, service: Any) -> None:
         """Show the state of the fusions in memory, and of the log."""
