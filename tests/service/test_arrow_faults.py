@@ -6,13 +6,18 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from linmax.service.fusions.bulk import SHORTEST
 from linmax.service.http import endpoints
 from linmax.service.http.arrow_stream import write_answers
+from linmax.service.http.bodies import FEW_CELLS
+from linmax.service.messages.answer_runs import LabelAnswers, PredictAnswers, count_cells
+from linmax.service.messages.errors import ServiceError
 from tests.service.api import Api, code
 from tests.service.test_arrow import error, post, send_table, to_stream
+from tests.service.test_batches import send as send_lines
 from tests.service.test_durability import FailingWrites
 from tests.service.test_items import run
 
@@ -125,3 +130,80 @@ def test_answers_are_made_while_the_log_is_written(tmp_path: Path, monkeypatch: 
         assert await api.digest() == before
 
     run(story, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("columns", "in_threads"),
+    [
+        ({"ann": ["x"] * SHORTEST}, set()),
+        ({"ann": pa.nulls(FEW_CELLS // 8)}, {"ArrowRows", "write_answers"}),
+        ({f"expert {at}": pa.nulls(50) for at in range(FEW_CELLS // 50)}, {"ArrowRows"}),
+        ({"id": ["i" * 200 + str(at) for at in range(1000)]}, {"read_stream"}),
+    ],
+    ids=["small", "long", "wide", "many bytes"],
+)
+def test_a_table_with_many_cells_does_not_hold_up_the_others(
+    columns: dict[str, Any], in_threads: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stream may have few bytes and still take long: columns of nulls have none."""
+    loop, found = threading.get_ident(), set()
+
+    def note(name: str, call: Any) -> Any:
+        def noting(*values: Any) -> Any:
+            if threading.get_ident() != loop:
+                found.add(name)
+            return call(*values)
+
+        return noting
+
+    for name in ("read_stream", "ArrowRows", "write_answers"):
+        monkeypatch.setattr(endpoints, name, note(name, getattr(endpoints, name)))
+
+    async def check(api: Api) -> None:
+        await api.create(classes=["x", "y"])
+        await api.learn(None, "x", ann="x")
+        await send_table(api, "predict", columns)
+        assert found == in_threads
+
+    run(check, tmp_path)
+
+
+def test_the_probabilities_of_many_classes_are_many_cells() -> None:
+    """They are written in a thread."""
+    keys = [str(at) for at in range(100)]
+    answers = PredictAnswers(["i"] * 1000, ["0"] * 1000, keys, np.zeros((1000, 100)), 1)
+    assert count_cells(answers) == sum(map(count_cells, [list(answers)])) > FEW_CELLS
+    assert (
+        count_cells(LabelAnswers(["i"], ["x"], [True], 1))
+        == count_cells([ServiceError(404, "unknown_item", "no")])
+        == 8
+    )
+
+
+@pytest.mark.parametrize("classes", [None, ["x", "y"]])
+@pytest.mark.parametrize("media", ["Arrow", "NDJSON"])
+def test_a_batch_without_votes_for_a_fusion_without_experts(
+    media: str, classes: list[str] | None, tmp_path: Path
+) -> None:
+    """There is nothing yet that its items could be read with in bulk."""
+    ids, labels = [f"i{at}" for at in range(2 * SHORTEST)], ["x", "y"] * SHORTEST
+
+    async def send(api: Api, verb: str, columns: dict[str, Any]) -> list[dict[str, Any]]:
+        votes: dict[str, Any] = {} if verb == "labels" else {"votes": {}}
+        if media == "Arrow":
+            return await send_table(api, verb, columns | ({"ann": pa.nulls(len(ids))} if votes else {}))
+        rows = zip(*columns.values(), strict=True)
+        return await send_lines(api, verb, [dict(zip(columns, row, strict=True)) | votes for row in rows])
+
+    async def check(api: Api) -> None:
+        await api.create(**({} if classes is None else {"classes": classes}))
+        rows = await send(api, "predict", {"id": ids})
+        assert [row["id"] for row in rows] == ids
+        assert all(row.get("stored", True) for row in rows)
+        rows = await send(api, "labels", {"id": ids, "label": labels})
+        assert all(row["position"] for row in rows)
+        rows = await send(api, "learn", {"id": [id_ + "b" for id_ in ids], "label": labels})
+        assert all(row["position"] for row in rows)
+        assert (await api.describe())["trials"] == 2 * len(ids)
+
+    run(check, tmp_path)

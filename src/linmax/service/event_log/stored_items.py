@@ -236,11 +236,11 @@ def read_waiting(items: list[LoggedItem], fusion: Fusion) -> Waiting:
     if found is not None:
         return found
     names = KnownNames(fusion)
-    stored = takewhile(
-        lambda one: one.attributes is None and names.have(one.votes),
-        [item.read() for item in items],
+    known = list(
+        takewhile(
+            lambda one: one.attributes is None and names.have(one.votes), (item.read() for item in items)
+        )
     )
-    known = list(stored)
     table = names.encode_votes([one.votes or {} for one in known])
     if table is None:
         return Waiting([], np.empty((0, 0), np.int32), [])

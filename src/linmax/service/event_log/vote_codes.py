@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, repeat
 from operator import itemgetter
 from typing import Any
 
@@ -62,15 +62,15 @@ class KnownNames:
         votes
             The votes of each item.
         """
-        experts, values = _values(votes)
-        columns = [self._experts.get(name) for name in experts]
-        if -1 in columns or not self._experts.names or not self._classes.names:
-            return None
-        codes = self._encode(values, self._votes)
-        if codes is None:
+        if not self._experts.names or not self._classes.names:
             return None
         table = np.full((len(votes), len(self._experts)), -1, np.int32)
-        table[:, columns] = codes.reshape(len(votes), len(columns))
+        rows, names, values = _split(votes)
+        columns = np.fromiter(map(self._experts.codes.get, names, repeat(-1)), np.intp, len(names))
+        codes = self._encode(values, self._votes) if columns.min(initial=0) >= 0 else None
+        if codes is None:
+            return None
+        table[rows, columns] = codes if isinstance(rows, np.ndarray) else codes.reshape(-1, len(columns))
         return table
 
     def encode_labels(self, labels: Sequence[Any]) -> Codes | None:
@@ -123,14 +123,14 @@ def voted_codes(fusion: Fusion) -> dict[Any, int]:
     return {name: code for name, code in fusion.names.classes.codes.items() if name not in silent.names}
 
 
-def _values(votes: Sequence[dict[str, Any]]) -> tuple[list[str], list[Any]]:
-    """Return the experts of all votes, and what each of them says about each item, None if nothing."""
-    experts = list(votes[0]) if votes else []
-    if len(experts) > 1 and all(len(one) == len(experts) for one in votes):
+def _split(votes: Sequence[dict[str, Any]]) -> tuple[Any, list[str], list[Any]]:
+    """Return the rows, experts and values of votes; the rows are all if every item has the same experts."""
+    names = list(votes[0]) if votes else []
+    if len(names) > 1 and all(len(one) == len(names) for one in votes):
         with suppress(KeyError):
-            return experts, list(chain.from_iterable(map(itemgetter(*experts), votes)))
-    experts = list(dict.fromkeys(chain.from_iterable(votes)))
-    return experts, list(chain.from_iterable(map(one.get, experts) for one in votes))
+            return slice(None), names, list(chain.from_iterable(map(itemgetter(*names), votes)))
+    rows = np.arange(len(votes)).repeat(list(map(len, votes)))
+    return rows, list(chain.from_iterable(votes)), list(chain.from_iterable(map(dict.values, votes)))
 
 
 class NamesSeen:
@@ -159,8 +159,24 @@ class NamesSeen:
         return names is self._names and self._counts == (len(names.classes), len(names.experts))
 
 
+def can_read_codes(fusion: Fusion) -> bool:
+    """Whether a session learns from votes alone, and has names for `to_batch`.
+
+    Parameters
+    ----------
+    fusion
+        The session.
+
+    Examples
+    --------
+    >>> can_read_codes(Fusion(classes=["x", "y"])), can_read_codes(Fusion(["ann"], ["x", "y"]))
+    (False, True)
+    """
+    return fusion.needs == {"votes"} and bool(fusion.names.experts.names and fusion.names.classes.names)
+
+
 def to_batch(fusion: Fusion, votes: Codes, labels: Codes | None) -> Any:
-    """Return encoded items as `Fusion.read` would, for a session that learns from votes alone.
+    """Return encoded items as `Fusion.read` would, for a session that can read codes.
 
     Parameters
     ----------

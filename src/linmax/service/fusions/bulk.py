@@ -18,7 +18,7 @@ from linmax.service.event_log.batch_statements import insert_events, insert_item
 from linmax.service.event_log.chunks import EventChunk, code_size, make_chunk
 from linmax.service.event_log.schema import AS_STORED, LABELLED, LEARNED, NO_ID, PREDICTED
 from linmax.service.event_log.stored_items import LearnedRun, LoggedItem, read_waiting
-from linmax.service.event_log.vote_codes import Codes, KnownNames, NamesSeen, to_batch
+from linmax.service.event_log.vote_codes import Codes, KnownNames, NamesSeen, can_read_codes, to_batch
 from linmax.service.fusions.item_store import ItemStore
 from linmax.service.fusions.served_panel import ServedPanel
 from linmax.service.fusions.served_panels import ServedPanels
@@ -28,6 +28,8 @@ from linmax.service.messages.requests import DOT_SEGMENTS, LabelRequest, LearnRe
 from linmax.service.tokens import Token
 
 SHORTEST = 16  # rows that are worth it
+CELLS = 100_000  # of so many experts and classes that the rows of a run are few, so that it takes little time
+WIDER = 8  # times as many rows are looked at if all were fine so far
 WORTH = 8  # bytes of a table for each vote; as JSON, a vote takes more
 Request = PredictRequest | LabelRequest | LearnRequest
 LEARN, PREDICT = "learn in bulk", "predict in bulk"  # what takes long when it is compiled
@@ -58,8 +60,8 @@ class BatchRows(Protocol):
     def request(self, row: int) -> Request:
         """Return a row as a request of its own."""
 
-    def known(self, panel: ServedPanel, start: int) -> int:
-        """Return how many rows from one on have no new names, nor anything else that is special."""
+    def known(self, panel: ServedPanel, start: int, stop: int) -> int:
+        """Return how many of these rows come before one with new names, or anything else that is special."""
 
     def votes(self, panel: ServedPanel, start: int, stop: int) -> Codes:
         """Return the votes of known rows as `KnownNames.encode_votes` does."""
@@ -92,39 +94,41 @@ class JsonItems:
         found: Request = self.requests[row]
         return found
 
-    def known(self, panel: ServedPanel, start: int) -> int:
-        """Return how many rows from one on have no new names, no scores and no attributes."""
-        rest = self.requests[start:]
+    def known(self, panel: ServedPanel, start: int, stop: int) -> int:
+        """Return how many of these rows come before one with new names, scores or attributes."""
+        rows = self.requests[start:stop]
         if self.kind is LabelRequest:
-            return _leading(one.replaces is msgspec.UNSET for one in rest)
-        if self._find_codes(panel, start) is not None:
-            return len(rest)
+            return _leading(one.replaces is msgspec.UNSET for one in rows)
+        if self._find_codes(panel, start, stop) is not None:
+            return len(rows)
         names = KnownNames(panel.fusion)
-        if all(one.attributes is None and one.votes is not None for one in rest):
-            codes = names.encode_votes([one.votes for one in rest])
+        if all(one.attributes is None and one.votes is not None for one in rows):
+            codes = names.encode_votes([one.votes for one in rows])
             if codes is not None and (
-                not self.labels or names.encode_labels(self.labels[start:]) is not None
+                not self.labels or names.encode_labels(self.labels[start:stop]) is not None
             ):
                 self._encoded = NamesSeen(panel.fusion), start, codes
-                return len(rest)
+                return len(rows)
         return _leading(
-            one.attributes is None and names.have(one.votes, getattr(one, "label", None)) for one in rest
+            one.attributes is None and names.have(one.votes, getattr(one, "label", None)) for one in rows
         )
 
     def votes(self, panel: ServedPanel, start: int, stop: int) -> Codes:
         """Return votes as codes."""
-        found = self._find_codes(panel, start)
+        found = self._find_codes(panel, start, stop)
         if found is None:
             found = KnownNames(panel.fusion).encode_votes([one.votes for one in self.requests[start:stop]])
             assert found is not None
-        return found[: stop - start]
+        return found
 
-    def _find_codes(self, panel: ServedPanel, start: int) -> Codes | None:
-        """Return the codes of the rows from one on, if they are known from before."""
+    def _find_codes(self, panel: ServedPanel, start: int, stop: int) -> Codes | None:
+        """Return the codes of rows, if they are known from before."""
         if self._encoded is None:
             return None
         seen, first, codes = self._encoded
-        return codes[start - first :] if first <= start and seen.are_those_of(panel.fusion) else None
+        if not first <= start <= stop <= first + len(codes) or not seen.are_those_of(panel.fusion):
+            return None
+        return codes[start - first : stop - first]
 
     def count_votes(self, start: int, stop: int) -> int:
         """Return the number of votes of known rows, with those that are null."""
@@ -166,13 +170,20 @@ class Bulk:
         self.store = store
 
     def find_run(self, panel: ServedPanel, rows: BatchRows, start: int) -> int:
-        """Return the end of the run of rows from `start` on that can be processed at once, or `start`."""
-        if len(rows) - start < SHORTEST or not self.database.writable or panel.fusion.needs != {"votes"}:
+        """Return the end of the run of rows from `start` on that can be processed at once, or `start`.
+
+        It looks at few rows first, and at more as long as all are fine: the time is in proportion to the run.
+        """
+        if len(rows) - start < SHORTEST or not self.database.writable or not can_read_codes(panel.fusion):
             return start
-        if rows.kind is LabelRequest:
-            stop = start + self._waiting(panel, rows, start, start + rows.known(panel, start))
-        else:
-            stop = start + self._new(panel, rows, start, start + rows.known(panel, start))
+        count = self._waiting if rows.kind is LabelRequest else self._new
+        names = panel.fusion.names
+        last = min(len(rows), start + max(SHORTEST, CELLS // (len(names.experts) + len(names.classes))))
+        width, stop, end = SHORTEST, start, start
+        while stop == end < last:
+            end = min(start + width, last)
+            stop = start + count(panel, rows, start, start + rows.known(panel, start, end))
+            width *= WIDER
         if rows.kind is PredictRequest:
             stop = min(stop, start + panel.settings.limits.waiting - panel.waiting)
         return stop if stop - start >= SHORTEST else start

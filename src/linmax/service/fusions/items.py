@@ -23,7 +23,7 @@ from linmax.service.event_log.schema import (
     SET_LEARNED,
 )
 from linmax.service.event_log.stored_items import LoggedItem
-from linmax.service.event_log.writes import Statement, Written
+from linmax.service.event_log.writes import Statement
 from linmax.service.fusions.bulk import BatchRows, Bulk, Request
 from linmax.service.fusions.item_store import ItemStore
 from linmax.service.fusions.served_panel import ServedPanel, form_of
@@ -85,9 +85,9 @@ class Items:
     ) -> list[Answer | ServiceError]:
         """Process groups of requests in their order, and write a statement in the same transaction.
 
-        While the model compiles, events are written earlier; the statement is written with the last ones. If
-        a request cannot be written now, an error is raised, and neither the statement nor what comes after
-        the request is written: all of them are to be repeated.
+        If others have their turn meanwhile, events are written before; the statement is written with the last
+        ones. If a request cannot be written now, an error is raised, and neither the statement nor what comes
+        after the request is written: all of them are to be repeated.
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ class Items:
     async def _process_all(
         self, panel: ServedPanel, groups: Sequence[BatchRows], token: Token, added: Sequence[Statement] = ()
     ) -> list[list[Done]]:
-        panel.batch = [], Written()
+        panel.begin_batch()
         first = panel.batch
         try:
             done = [await self._process_group(panel, rows, token, first, bool(added)) for rows in groups]
@@ -159,6 +159,8 @@ class Items:
                 try:
                     if not done:
                         self.panels.check_open(panel)  # it may have been closed during an earlier group
+                    else:
+                        await self.panels.give_way(panel)
                     done.append(await self._process_next(panel, rows, row, token))
                 except PanelClosedError:
                     if panel.batch is first:

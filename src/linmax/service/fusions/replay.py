@@ -29,7 +29,7 @@ from linmax.service.event_log.schema import (
     UPLOADED,
 )
 from linmax.service.event_log.trials import CodedTrials, LearnedTrial, read_trials
-from linmax.service.event_log.vote_codes import Codes, KnownNames, to_batch
+from linmax.service.event_log.vote_codes import Codes, KnownNames, can_read_codes, to_batch
 from linmax.service.event_log.writes import Statement
 from linmax.service.messages.class_keys import typed_votes
 from linmax.service.messages.requests import FusionSettings
@@ -173,9 +173,9 @@ def _advance(
 
 def _learn_coded(fusion: Fusion, trials: CodedTrials) -> bool:
     """Learn trials with votes as codes at once; False if that is not possible."""
-    names = fusion.names
-    if fusion.needs != {"votes"} or not names.experts.names or not names.classes.names:
+    if not can_read_codes(fusion):
         return False
+    names = fusion.names
     codes = trials.encode(names.experts.codes, names.classes.codes)
     return codes is not None and _learn_codes(fusion, *codes)
 

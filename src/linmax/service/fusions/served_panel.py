@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Set
 from typing import Any
 
+import msgspec
+
 from linmax.fusion import Fusion
 from linmax.inputs.abstain import DEFAULT, read_abstain
 from linmax.service.event_log.writes import Statement, Written
@@ -16,12 +18,14 @@ from linmax.service.messages.class_keys import class_fault, typed_votes
 from linmax.service.messages.errors import ServiceError
 from linmax.service.messages.requests import Expert, FusionSettings, check_name
 from linmax.service.tokens import Token
+from linmax.spec import parse
 
 logger = logging.getLogger("linmax.service")
 
 OWN_BYTES = 200_000  # of a session with few names
 PER_BYTE = 2  # arrays have space for more names
 SLOW = 0.002  # seconds of a call that others do not wait for
+TURN = 0.005  # seconds after which others have their turn
 MEASURE_AT = 1.1  # how many times as many names are worth a new estimate
 
 
@@ -72,6 +76,7 @@ class ServedPanel:
         self.amendments = 0  # since it was opened
         self.applied = 0  # how many of them the state has
         self.batch: tuple[list[Statement], Written]  # what the requests that run will submit
+        self.turn = 0.0  # when they began
         self.arrivals: list[Any] = []  # single requests that wait for their turn
         self.missing: set[str] = set()  # ids that are known not to be in the log, while a batch is processed
         self.quick: set[Any] = set()  # calls of the model that take little time
@@ -107,6 +112,11 @@ class ServedPanel:
                 "%d items of %s cannot be learned any more; `linmax serve verify` says why",
                 len(state.left_out), self.name,
             )  # fmt: skip
+
+    def begin_batch(self) -> None:
+        """Collect what the next requests write, for one transaction."""
+        self.batch = [], Written()
+        self.turn = time.perf_counter()
 
     def run_quickly(self, form: Any, call: Callable[..., Any], *values: Any) -> Any:
         """Call what is in `quick`, where it stays if it takes little time; see `ServedPanels.run`."""
@@ -262,3 +272,16 @@ def _named_classes(votes: dict[str, Any] | None, label: Any) -> set[Any]:
 def _missing(given: Set[Any], known: dict[Any, int]) -> list[Any]:
     """Return the names that are not known."""
     return [] if given <= known.keys() else [name for name in given if name not in known]
+
+
+def timed(call: Callable[..., Any], *values: Any) -> tuple[Any, float]:
+    """Return what a call returns, and the seconds of this thread that it took."""
+    start = time.thread_time()
+    return call(*values), time.thread_time() - start
+
+
+def normal_settings(settings: FusionSettings) -> bytes:
+    """Return settings as JSON, in which equal learners have equal texts, and True is not 1."""
+    learner = settings.learner and repr(parse(settings.learner))
+    normal = msgspec.structs.replace(settings, learner=learner, classes=settings.classes or None)
+    return msgspec.json.encode(normal, order="sorted")

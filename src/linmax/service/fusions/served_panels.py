@@ -15,14 +15,13 @@ import msgspec
 from linmax.fusion.model_file import fingerprint
 from linmax.service.event_log.database import Database
 from linmax.service.event_log.schema import CHANGED, CREATED, DELETED, INSERT_EVENT
-from linmax.service.event_log.writes import Statement, Written
+from linmax.service.event_log.writes import Statement
 from linmax.service.fusions import replay
-from linmax.service.fusions.served_panel import SLOW, ServedPanel
+from linmax.service.fusions.served_panel import SLOW, TURN, ServedPanel, normal_settings, timed
 from linmax.service.messages.answers import FusionInfo
 from linmax.service.messages.class_keys import class_fault
 from linmax.service.messages.errors import ServiceError
 from linmax.service.messages.requests import FusionSettings, fusion_name_fault
-from linmax.spec import parse
 
 SET_SETTINGS = "UPDATE fusions SET settings = ? WHERE fusion = ?"
 FIND_FUSION = """
@@ -149,8 +148,6 @@ class ServedPanels:
     async def run(self, panel: ServedPanel, form: Any, call: Callable[..., Any], *values: Any) -> Any:
         """Call what predicts or learns; in a thread unless it took little time before.
 
-        Events of the batch that have a position are submitted before such a pause.
-
         Parameters
         ----------
         panel
@@ -162,14 +159,33 @@ class ServedPanels:
         """
         if form in panel.quick:
             return panel.run_quickly(form, call, *values)
-        if panel.batch[0]:
-            self.submit_batch(panel)
-            panel.batch = [], Written()
-        found, seconds = await asyncio.to_thread(_timed, call, *values)
-        self.check_open(panel)
+        found, seconds = await self.pause(panel, asyncio.to_thread(timed, call, *values))
         if seconds < SLOW:
             panel.quick.add(form)
         return found
+
+    async def pause(self, panel: ServedPanel, until: Awaitable[Any]) -> Any:
+        """Wait while others have their turn; events of the batch that have a position are submitted before.
+
+        Parameters
+        ----------
+        panel
+            The fusion; its lock is held.
+        until
+            What to wait for.
+        """
+        if panel.batch[0]:
+            self.submit_batch(panel)
+            panel.begin_batch()
+        found = await until
+        self.check_open(panel)
+        panel.turn = time.perf_counter()
+        return found
+
+    async def give_way(self, panel: ServedPanel) -> None:
+        """Let others have their turn if the requests of a fusion have had theirs for long; as `pause`."""
+        if time.perf_counter() - panel.turn > TURN:
+            await self.pause(panel, asyncio.sleep(0))
 
     # --- events
 
@@ -267,7 +283,7 @@ class ServedPanels:
         if panel is not None:
             created = self.database.rows(FIRST_SETTINGS, panel.number)
             known = [panel.settings, *(msgspec.json.decode(body, type=FusionSettings) for (body,) in created)]
-            if _normal(settings) not in map(_normal, known):
+            if normal_settings(settings) not in map(normal_settings, known):
                 raise ServiceError(
                     409,
                     "fusion_exists",
@@ -400,18 +416,5 @@ class ServedPanels:
                 await self.save(panel)
 
 
-def _timed(call: Callable[..., Any], *values: Any) -> tuple[Any, float]:
-    """Return what a call returns, and the seconds of this thread that it took."""
-    start = time.thread_time()
-    return call(*values), time.thread_time() - start
-
-
 async def _do_nothing(panel: ServedPanel) -> None:
     """What follows a snapshot unless somebody asks for more."""
-
-
-def _normal(settings: FusionSettings) -> bytes:
-    """Return settings as JSON, in which equal learners have equal texts, and True is not 1."""
-    learner = settings.learner and repr(parse(settings.learner))
-    normal = msgspec.structs.replace(settings, learner=learner, classes=settings.classes or None)
-    return msgspec.json.encode(normal, order="sorted")

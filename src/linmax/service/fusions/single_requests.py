@@ -12,7 +12,6 @@ from functools import partial
 
 import msgspec
 
-from linmax.service.event_log.writes import Written
 from linmax.service.fusions.bulk import Request
 from linmax.service.fusions.items import Items, not_written
 from linmax.service.fusions.served_panel import ServedPanel
@@ -110,13 +109,14 @@ class SingleRequests:
         After an error that is no answer, the state is taken from the log again, and those who wait for the
         requests that were not submitted send them again.
         """
-        panel.batch = [], Written()
+        panel.begin_batch()
         promises: dict[asyncio.Future[None], list[Promise]] = {}
         others = iter(arrivals)
         for arrival in others:
             if arrival.answered.done():  # nobody waits for it
                 continue
             try:
+                await self.panels.give_way(panel)
                 item, answer = await self.items.process_request(panel, arrival.request, arrival.token)
             except ServiceError as error:
                 arrival.fail(error)

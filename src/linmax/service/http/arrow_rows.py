@@ -78,7 +78,9 @@ class _Values:
 
     def _read(self, chunk: Any) -> Codes:
         """Return an array with a dictionary as codes."""
-        codes = np.asarray(chunk.indices.cast(self._arrow.int64()).fill_null(ABSENT))
+        codes = chunk.indices
+        if codes.null_count:
+            codes = codes.cast(self._arrow.int64()).fill_null(ABSENT)
         places = np.empty(len(chunk.dictionary) + 1, np.int32)
         places[-1] = ABSENT
         for place, raw in enumerate(chunk.dictionary.to_pylist()):
@@ -89,7 +91,7 @@ class _Values:
                 places[place] = code = self._codes.setdefault((type(value), value), len(self.values))
                 if code == len(self.values):
                     self.values.append(value)
-        found: Codes = places[codes]
+        found: Codes = places[np.asarray(codes)]
         return found
 
 
@@ -156,9 +158,13 @@ class ArrowRows:
         invalid = self._codes == INVALID
         for place, row in np.argwhere(invalid).tolist() if invalid.any() else []:
             self._fail(row, f"the vote of {self._experts[place][:100]!r} is no class; scores are for JSON")
-        self._mapped: tuple[NamesSeen, Any, Any, Codes] | None = None
+        self._mapped: tuple[NamesSeen, int, Any, Any, Codes] | None = None
         for row in np.flatnonzero(self._sizes_over(limit)).tolist():
             self._bad[row] = ServiceError(413, "too_large", f"an item may have {limit} bytes")
+        self._fine = np.ones(self._rows, bool)
+        self._fine[list(self._bad)] = False
+        if self._replaces is not None:
+            self._fine &= self._replaces < 0
 
     def _fail(self, row: int, why: str) -> None:
         self._bad.setdefault(row, ServiceError(422, "bad_request", why))
@@ -218,37 +224,38 @@ class ArrowRows:
             return LearnRequest(self.labels[row], votes, id_)
         return PredictRequest(votes, id_)
 
-    def known(self, panel: ServedPanel, start: int) -> int:
-        """Return how many rows from one on have no new names and no fault."""
-        faults = np.flatnonzero(~self._map(panel)[0][start:])
-        return int(faults[0]) if len(faults) else self._rows - start
+    def known(self, panel: ServedPanel, start: int, stop: int) -> int:
+        """Return how many of these rows come before one with new names or a fault."""
+        faults = np.flatnonzero(~self._map(panel, start, stop)[0])
+        return int(faults[0]) if len(faults) else stop - start
 
     def votes(self, panel: ServedPanel, start: int, stop: int) -> Codes:
         """Return votes as codes."""
-        _, experts, votes = self._map(panel)
+        _, experts, votes = self._map(panel, start, stop)
         table = np.full((stop - start, len(panel.fusion.names.experts)), ABSENT, np.int32)
-        table[:, experts] = votes[:, start:stop].T
+        table[:, experts] = votes.T
         return table
 
-    def _map(self, panel: ServedPanel) -> tuple[Any, Any, Codes]:
+    def _map(self, panel: ServedPanel, start: int, stop: int) -> tuple[Any, Any, Codes]:
         """Return which rows are known to a fusion, its codes of experts, and its codes of their votes."""
+        if self._mapped is not None:
+            seen, first, fine, experts, votes = self._mapped
+            if first <= start <= stop <= first + len(fine) and seen.are_those_of(panel.fusion):
+                return fine[start - first : stop - first], experts, votes[:, start - first : stop - first]
         names = panel.fusion.names
-        if self._mapped is None or not self._mapped[0].are_those_of(panel.fusion):
-            fine = np.ones(self._rows, bool)
-            fine[list(self._bad)] = False
-            if self._replaces is not None:
-                fine &= self._replaces < 0
-            experts = np.array([names.experts.get(name) for name in self._experts], np.intp)
-            votes = _map_values(self._values, voted_codes(panel.fusion))[self._codes]
-            known = experts >= 0
-            if not known.all():
-                fine &= (votes[~known] == ABSENT).all(axis=0)
-                experts, votes = experts[known], votes[known]
-            fine &= (votes > NEW).all(axis=0)
-            if self.labels and self.kind is LearnRequest:
-                fine &= _map_values(self._label_values, names.classes.codes)[self._label_codes] >= 0
-            self._mapped = NamesSeen(panel.fusion), fine, experts, votes
-        return self._mapped[1:]
+        fine = self._fine[start:stop].copy()
+        experts = np.array([names.experts.get(name) for name in self._experts], np.intp)
+        votes = _map_values(self._values, voted_codes(panel.fusion))[self._codes[:, start:stop]]
+        known = experts >= 0
+        if not known.all():
+            fine &= (votes[~known] == ABSENT).all(axis=0)
+            experts, votes = experts[known], votes[known]
+        fine &= (votes > NEW).all(axis=0)
+        if self.labels and self.kind is LearnRequest:
+            labels = _map_values(self._label_values, names.classes.codes)
+            fine &= labels[self._label_codes[start:stop]] >= 0
+        self._mapped = NamesSeen(panel.fusion), start, fine, experts, votes
+        return fine, experts, votes
 
     def _sizes_over(self, limit: int) -> Any:
         """Return which votes exceed a size as JSON, without making it: one text may be in all rows."""
@@ -305,9 +312,9 @@ class ArrowPart:
         """Return a row."""
         return self._whole.request(self._start + row)
 
-    def known(self, panel: ServedPanel, start: int) -> int:
-        """Return how many rows from one on are known."""
-        return min(self._whole.known(panel, self._start + start), len(self) - start)
+    def known(self, panel: ServedPanel, start: int, stop: int) -> int:
+        """Return how many of these rows come before one that is not known."""
+        return self._whole.known(panel, self._start + start, self._start + stop)
 
     def votes(self, panel: ServedPanel, start: int, stop: int) -> Codes:
         """Return votes as codes."""

@@ -15,6 +15,7 @@ from linmax.service.messages.errors import ServiceError
 from linmax.service.messages.requests import PredictRequest
 from linmax.validation import require_extra
 
+BYTES_PER_CELL = 4  # at least, with what a stream has beside them
 MAX_ROWS = 100_000
 MAX_COLUMNS = 100_003
 MAX_CELLS = 5_000_000  # empty ones take no space in a stream, but in memory
@@ -57,8 +58,11 @@ def read_stream(body: bytes) -> Any:
         with arrow.ipc.open_stream(body) as stream:
             if len(stream.schema) > MAX_COLUMNS:
                 raise ServiceError(413, "too_large", f"a batch may have {MAX_COLUMNS} columns")
+            checked = None
             for field in stream.schema:
-                _check_type(arrow, field)
+                if field.type != checked:
+                    _check_type(arrow, field)
+                    checked = field.type
             batches, rows = [], 0
             for batch in stream:
                 rows += batch.num_rows
@@ -141,13 +145,17 @@ def write_answers(runs: Sequence[Run], kind: type) -> bytes:
         The structure of the requests.
     """
     arrow = load_arrow()
-    text, count, truth = arrow.string(), arrow.int64(), arrow.bool_()
-    types = {"id": text, "version": count, "position": count, "stored": truth, "right": truth}
+    text, number, truth = arrow.string(), arrow.int64(), arrow.bool_()
+    types = {"id": text, "version": number, "position": number, "stored": truth, "right": truth}
     types |= {"status": arrow.int32(), "code": text, "message": text}
+    rows, fine = sum(map(len, runs)), all(isinstance(run, LabelAnswers | PredictAnswers) for run in runs)
     columns = {}
     for name in GOOD[kind is PredictRequest] + FAULTS:
         if name == "probabilities":
             columns[name] = _probability_array(arrow, runs)
+            continue
+        if fine and name in FAULTS:
+            columns[name] = arrow.nulls(rows, types[name])
             continue
         values = list(chain.from_iterable(_fields(run, name) for run in runs))
         columns[name] = (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
@@ -13,6 +15,7 @@ from starlette.responses import Response
 from linmax.service.messages.errors import ServiceError
 from linmax.service.messages.requests import NO_CONTROL, PredictRequest, fusion_name_fault
 
+FEW_CELLS = 50_000  # of a batch that takes too little time for a thread of its own
 MAX_LINES = 10_000
 JSON = b"content-type", b"application/json"
 T = TypeVar("T")
@@ -116,6 +119,19 @@ def _parse_line(line: bytes, kind: type[T], limit: int) -> T | ServiceError:
         return item
     except ServiceError as error:
         return error
+
+
+async def run_for_cells(cells: int, function: Callable[..., T], *values: Any) -> T:
+    """Call a function that handles so many cells of a batch: in a thread, unless they are few.
+
+    Parameters
+    ----------
+    cells
+        How many values it reads or writes, about.
+    function, *values
+        The function, and what it is called with.
+    """
+    return function(*values) if cells <= FEW_CELLS else await asyncio.to_thread(function, *values)
 
 
 def split_lines(body: bytes) -> list[bytes]:

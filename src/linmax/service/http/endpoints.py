@@ -26,7 +26,7 @@ from linmax.service.fusions.served_panel import ServedPanel
 from linmax.service.fusions.served_panels import PanelClosedError, ServedPanels
 from linmax.service.fusions.single_requests import SingleRequests
 from linmax.service.http.arrow_rows import ArrowRows
-from linmax.service.http.arrow_stream import read_stream, write_answers
+from linmax.service.http.arrow_stream import BYTES_PER_CELL, read_stream, write_answers
 from linmax.service.http.bodies import (
     answer_json,
     check_fusion_name,
@@ -35,12 +35,13 @@ from linmax.service.http.bodies import (
     parse_lines,
     path_name,
     query_number,
+    run_for_cells,
     split_lines,
 )
 from linmax.service.http.events import EventStreams
 from linmax.service.http.guard import read_body
 from linmax.service.http.metrics import ServiceMetrics
-from linmax.service.messages.answer_runs import Run, to_lines
+from linmax.service.messages.answer_runs import Run, count_cells, to_lines
 from linmax.service.messages.answers import NextExpertAnswer, PredictAnswer
 from linmax.service.messages.class_keys import typed_votes
 from linmax.service.messages.errors import ServiceError
@@ -238,20 +239,22 @@ class Endpoints:
 
         name = path_name(request)
         runs = await self._wait_for_groups(name, await self._submit_groups(name, groups(), token), token)
-        done = chain.from_iterable(map(to_lines, runs))
-        shown = [next(done) if error is None else to_lines([error])[0] for error in parsed]
-        return Response(b"\n".join([*shown, b""]), media_type=NDJSON)
+        content = await run_for_cells(sum(map(count_cells, runs)), _join_lines, runs, parsed)
+        return Response(content, media_type=NDJSON)
 
     async def _process_table(self, request: Request, token: Token, kind: Any, limit: int) -> Response:
         """Answer a table of items with a row for each; a bad row does not concern the others."""
         body = await read_body(request)
-        rows = await asyncio.to_thread(lambda: ArrowRows(read_stream(body), kind, limit))
+        table = await run_for_cells(len(body) // BYTES_PER_CELL, read_stream, body)
+        cells = table.num_rows * (table.num_columns + 8)  # a row takes time, too
+        rows = await run_for_cells(cells, ArrowRows, table, kind, limit)
         groups = (rows.part(start, start + GROUP) for start in range(0, len(rows), GROUP))
         name = path_name(request)
         submitted = await self._submit_groups(name, groups, token)
         likely = [run for _, done in submitted for _, run in done]
         content, runs = await asyncio.gather(  # the answers are written as bytes while the log is
-            asyncio.to_thread(write_answers, likely, kind), self._wait_for_groups(name, submitted, token)
+            run_for_cells(sum(map(count_cells, likely)), write_answers, likely, kind),
+            self._wait_for_groups(name, submitted, token),
         )
         if list(map(id, runs)) != list(map(id, likely)):  # some of the items could not be stored
             content = await asyncio.to_thread(write_answers, runs, kind)
@@ -402,3 +405,10 @@ class Endpoints:
         await self.panels.submit([event, (REVOKE, (time.time(), number))])
         self.tokens.reload()
         return Response(status_code=204)
+
+
+def _join_lines(runs: list[Run], errors: list[ServiceError | None]) -> bytes:
+    """Return a line for each item of a batch: its answer, or the error of a line that is no request."""
+    done = chain.from_iterable(map(to_lines, runs))
+    shown = [next(done) if error is None else to_lines([error])[0] for error in errors]
+    return b"\n".join([*shown, b""])

@@ -126,6 +126,26 @@ class PredictAnswers:
 Run = LabelAnswers | PredictAnswers | Sequence[Answer | ServiceError]
 
 
+def count_cells(run: Run) -> int:
+    """Return how many values a table of answers has, with the probabilities of all classes.
+
+    Parameters
+    ----------
+    run
+        The answers.
+
+    Examples
+    --------
+    >>> count_cells(PredictAnswers(["i"], ["x"], ["x", "y"], np.array([[0.75, 0.25]]), 3))
+    10
+    """
+    if isinstance(run, PredictAnswers):
+        return len(run) * (8 + len(run.keys))
+    if isinstance(run, LabelAnswers):
+        return len(run) * 8
+    return sum(8 + len(getattr(one, "probabilities", None) or ()) for one in run)
+
+
 def to_objects(keys: Sequence[str], numbers: NDArray[np.float64]) -> list[bytes]:
     """Return rows of numbers as JSON objects.
 
