@@ -86,7 +86,7 @@ class PredictionMethods(Facts):
                 return self._answers(batch, max_error, confidence)
             codes = self._single.run_rows(batch)
             if codes is None:
-                codes = self.runner.run(batch, learn=False).codes
+                codes = self._single.predict_read(batch).codes
         return inputs.decode_classes(codes, self.names.classes, batch.unknown_classes)
 
     def scores(self, votes: Any = None, *, attributes: Any = None, new_experts: str = "ignore") -> np.ndarray:
@@ -257,7 +257,7 @@ class PredictionMethods(Facts):
         )  # fmt: skip
 
     def _scores(self, batch: Batch) -> Scores:
-        scores: Scores = self.runner.run(batch, learn=False, scores=True).scores
+        scores: Scores = self._single.predict_read(batch, scores=True).scores
         return scores[:, : len(self.names.classes)]
 
     # --- one item
@@ -359,7 +359,7 @@ class PredictionMethods(Facts):
                     raise ValueError("predict_proba_one needs an item: pass its votes or attributes")
                 new = range(len(names), int(batch.known[0]))
                 names = [*names, *(batch.unknown_classes.name(0, code) for code in new)]
-                run = self.runner.run(batch, learn=False, scores=True)
+                run = self._single.predict_read(batch, scores=True)
                 classes = inputs.decode_classes(run.codes, self.names.classes, batch.unknown_classes)
                 prediction, p = to_python(classes[0]), self._probabilities(run.scores[:, : len(names)])[0]
             return prediction, dict(zip(names, p.tolist(), strict=True))

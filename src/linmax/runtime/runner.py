@@ -165,13 +165,14 @@ class Runner:
 
     # --- sizes
 
-    def _sizes_with(self, batch: Any) -> Capacity:
+    def sizes_with(self, batch: Any) -> Capacity:
+        """Return how many of each there are with the new names of a batch."""
         attributes = len(self.names.attributes.names) + len(batch.new_attributes)
         return Capacity(batch.experts_seen, batch.classes_seen, attributes, 0)
 
     def check(self, batch: Any = None) -> None:
         """Raise a ValueError if a batch (or the present names) cannot be served, before anything changes."""
-        sizes = sizes_of(self.names) if batch is None else self._sizes_with(batch)
+        sizes = sizes_of(self.names) if batch is None else self.sizes_with(batch)
         for sources in self.sources:
             if batch is not None:
                 for part in sources.parts:
@@ -223,7 +224,7 @@ class Runner:
         """
         chunks = cut_batch(self, batch, learn, probabilities)
         waits, most = self.may_wait and tiers.postpones(), tiers.PROBE
-        expected = tiers.expect(batch.trials, *self._sizes_with(batch)[:3]) if waits else 0.0
+        expected = tiers.expect(batch.trials, *self.sizes_with(batch)[:3]) if waits else 0.0
         whole = len(chunks) == 1 and not (waits and batch.trials > most)
         codes = np.empty(batch.trials, dtype=np.int32)
         all_scores = np.zeros((batch.trials if scores and not whole else 0, batch.classes_seen))
@@ -288,7 +289,7 @@ class Runner:
         return chunk
 
     def _begin_chunk(self, batch: Any, rows: slice) -> TrialChunk:
-        sizes = self._sizes_with(batch)
+        sizes = self.sizes_with(batch)
         if self.scaling is not None:
             self.version += self.scaling.resize(sizes)
         derive = partial(add_derived, self.scaling, self.generators, sizes, batch.new_attributes)

@@ -18,10 +18,11 @@ from linmax.kernels import program as programs
 from linmax.kernels.forms import Hard, Sparse, SparseRows
 from linmax.kernels.forms.votes import code_type
 from linmax.runtime.concurrency import DeferredInterrupt, SessionLock
-from linmax.runtime.predictor import NO_SCORES, TrialChunk
+from linmax.runtime.predictor import NO_SCORES, Predictions, TrialChunk
 from linmax.runtime.program import Program
 from linmax.runtime.runner import Runner
 from linmax.runtime.sources import NO_TRIALS
+from linmax.runtime.unknown_names import UnknownNames
 from linmax.validation import LARGEST_NUMBER, SMALLEST_NUMBER
 
 PREDICT_ONLY = -1
@@ -62,6 +63,7 @@ class SingleItem:
             and not runner.whole_runs
             and all(part.single_item for part in runner.parts)
         )
+        self._unknown = UnknownNames(runner)
 
     def run(self, votes: Any, attributes: Any, label: Any) -> int | None:
         """Predict an item and, unless the label is None, learn it.
@@ -166,6 +168,19 @@ class SingleItem:
         if not only_votes or codes.shape[1] != len(self._order):
             return None
         return self.programs[0].run_each(codes, batch.labels, self._labels.codes)
+
+    def predict_read(self, batch: Any, scores: bool = False) -> Predictions:
+        """Predict items that were read, which may name what is not known; the lock of the state is held.
+
+        Parameters
+        ----------
+        batch
+            The encoded items.
+        scores
+            Whether scores are returned, too.
+        """
+        found = self._unknown.predict(batch) if self._supported else None
+        return self.runner.run(batch, learn=False, scores=scores) if found is None else found
 
     def predict_probabilities(self, votes: Any, attributes: Any) -> tuple[int, np.ndarray] | None:
         """Predict an item, and return the probabilities of the classes, too.

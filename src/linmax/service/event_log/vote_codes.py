@@ -169,8 +169,8 @@ def can_read_codes(fusion: Fusion) -> bool:
 
     Examples
     --------
-    >>> can_read_codes(Fusion(classes=["x", "y"])), can_read_codes(Fusion(["ann"], ["x", "y"]))
-    (False, True)
+    >>> [can_read_codes(Fusion(classes=["x", "y"], experts=experts)) for experts in ([], ["ann"])]
+    [False, True]
     """
     return fusion.needs == {"votes"} and bool(fusion.names.experts.names and fusion.names.classes.names)
 
