@@ -38,18 +38,42 @@ def load(base: str, seed: int, turn: int, sent: Sent) -> None:
         assert answer.status_code == 200, answer.text
         sent[key] = body, answer.json()
 
+    def send_batch(verb: str, bodies: list[dict[str, Any]]) -> None:
+        for body in bodies:
+            sent[verb, body["id"]] = body, None
+        for body, line in zip(bodies, post_lines(client, verb, bodies), strict=True):
+            if "error" not in line:  # the last ones when the server is killed
+                sent[verb, body["id"]] = body, line
+
     with httpx.Client(base_url=base, headers=HEADERS, trust_env=False, timeout=30.0) as client:
         try:
             for number in range(1_000_000):
                 id_ = f"{turn}-{seed}-{number}"
-                votes = {name: chance.choice("xyz") for name in ("ann", "bob", "eve")}
-                if chance.random() < 0.3:
+                votes: dict[str, Any] = {name: chance.choice("xyz") for name in ("ann", "bob", "eve")}
+                if number % 50 == 49:  # most rows of the batch are learned one by one
+                    scores = votes | {"ann": {"x": chance.random(), "y": 0.5}}
+                    send_batch(
+                        "learn",
+                        [
+                            {"id": f"{id_}-{row}", "votes": scores if row % 20 else votes, "label": "x"}
+                            for row in range(chance.choice([5, 300]))
+                        ],
+                    )
+                elif chance.random() < 0.3:
                     send("learn", {"id": id_, "votes": votes, "label": chance.choice("xyz")})
                 else:
                     send("predict", {"id": id_, "votes": votes})
                     send("labels", {"id": id_, "label": chance.choice("xyz")})
         except httpx.TransportError:
             pass
+
+
+def post_lines(client: httpx.Client, verb: str, bodies: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Send a batch; return its answers."""
+    lines = "\n".join(map(json.dumps, bodies))
+    answer = client.post(f"{FUSION}/{verb}", content=lines, headers={"content-type": "application/x-ndjson"})
+    assert answer.status_code == 200, answer.text
+    return [json.loads(line) for line in answer.text.splitlines()]
 
 
 def repeat(base: str, sent: Sent) -> tuple[int, int, str, str]:
@@ -68,12 +92,9 @@ def repeat(base: str, sent: Sent) -> tuple[int, int, str, str]:
             keys = [key for key in sent if key[0] == verb]
             for start in range(0, len(keys), 5000):
                 part = keys[start : start + 5000]
-                lines = "\n".join(json.dumps(sent[key][0]) for key in part)
-                kind = {"content-type": "application/x-ndjson"}
-                answers = client.post(f"{FUSION}/{verb}", content=lines, headers=kind).text.splitlines()
-                for key, line in zip(part, answers, strict=True):
+                answers = post_lines(client, verb, [sent[key][0] for key in part])
+                for key, answer in zip(part, answers, strict=True):
                     body, before = sent[key]
-                    answer = json.loads(line)
                     acknowledged += before is not None
                     wrong += before is not None and before != answer
                     assert "error" not in answer or before is not None, answer
