@@ -6,16 +6,19 @@ import asyncio
 import os
 import random
 import sqlite3
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
 
+from linmax import Fusion
 from linmax.service.event_log import schema
 from linmax.service.event_log.database import Database
 from linmax.service.event_log.writes import Written
 from linmax.service.fusions import replay
+from linmax.service.fusions.served_panel import array_bytes
 from tests.service.api import Api, code, digest_of, serving
 from tests.service.test_amendments import TRIALS, expected, teach
 from tests.service.test_items import run
@@ -85,6 +88,22 @@ def test_fusions_that_are_not_used_leave_memory(tmp_path: Path, monkeypatch: pyt
             assert await api.digest(name) == digest_of(*[trial] * 4)
 
     run(story, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "learner", ["NaiveBayes()", "Averaged(Winnow(1.2))", "Recycled(Winnow(1.2), size=50)"]
+)
+def test_the_memory_of_a_fusion_is_estimated_without_copies(learner: str) -> None:
+    """They would take long, and as much memory again."""
+    fusion = Fusion(learner, classes=[f"class {at}" for at in range(60)])
+    fusion.learn_one({f"expert {at}": "class 1" for at in range(99)}, "class 1")
+    state = sum(array.nbytes for array in fusion.state().values())
+    tracemalloc.start()
+    found = array_bytes(fusion)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert state <= found < 3 * state + 100_000
+    assert peak < 100_000 + state // 10
 
 
 def fail(monkeypatch: pytest.MonkeyPatch, api: Api) -> None:

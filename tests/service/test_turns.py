@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from linmax.service.event_log.stored_items import LoggedItem
 from linmax.service.event_log.vote_codes import KnownNames
 from linmax.service.fusions import bulk, served_panels
 from linmax.service.fusions.bulk import SHORTEST
+from linmax.service.http import endpoints
+from linmax.service.http.bodies import parse_lines
 from tests.service.api import Api, digest_of
 from tests.service.test_arrow import send_table
 from tests.service.test_batches import send
@@ -217,5 +220,24 @@ def test_rows_of_many_experts_are_learned_in_shorter_runs(
         assert lengths == [40, 40, 40]
         trials = [(votes[0], "x"), *((one, "y") for one in votes)]
         assert await api.digest() == digest_of(*trials, classes=["x", "y"])
+
+    run(story, tmp_path)
+
+
+@pytest.mark.parametrize("votes", [3, 2000])
+def test_long_lines_are_read_in_a_thread(votes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = set()
+
+    def note(*values: Any) -> Any:
+        threads.add(threading.get_ident())
+        return parse_lines(*values)
+
+    monkeypatch.setattr(endpoints, "parse_lines", note)
+
+    async def story(api: Api) -> None:
+        await api.create(classes=["x", "y"])
+        sent = [{"votes": {f"expert {at}": "x" for at in range(votes)}} for _ in range(50)]
+        assert len(await send(api, "predict", sent)) == 50
+        assert (threads == {threading.get_ident()}) is (votes == 3)
 
     run(story, tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
@@ -203,9 +204,10 @@ class ArrowRows:
     def __len__(self) -> int:
         return self._rows
 
-    def part(self, start: int, stop: int) -> ArrowPart:
-        """Return some of the rows."""
-        return ArrowPart(self, start, min(stop, self._rows))
+    async def groups(self, size: int) -> AsyncIterator[ArrowPart]:
+        """Yield so many rows at a time."""
+        for start in range(0, self._rows, size):
+            yield ArrowPart(self, start, min(start + size, self._rows))
 
     def request(self, row: int) -> Request:
         """Return a row as a request of its own; an error says what is wrong with it."""

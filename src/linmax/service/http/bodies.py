@@ -16,6 +16,7 @@ from linmax.service.messages.errors import ServiceError
 from linmax.service.messages.requests import NO_CONTROL, PredictRequest, fusion_name_fault
 
 FEW_CELLS = 50_000  # of a batch that takes too little time for a thread of its own
+BYTES_OF_VOTE = 16  # in JSON, about
 MAX_LINES = 10_000
 JSON = b"content-type", b"application/json"
 T = TypeVar("T")

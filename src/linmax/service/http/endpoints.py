@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -28,6 +28,7 @@ from linmax.service.fusions.single_requests import SingleRequests
 from linmax.service.http.arrow_rows import ArrowRows
 from linmax.service.http.arrow_stream import BYTES_PER_CELL, read_stream, write_answers
 from linmax.service.http.bodies import (
+    BYTES_OF_VOTE,
     answer_json,
     check_fusion_name,
     media_type,
@@ -229,9 +230,11 @@ class Endpoints:
         lines = split_lines(await read_body(request))
         parsed: list[Any] = []  # errors, and None for items
 
-        def groups() -> Iterator[BatchRows]:
+        async def groups() -> AsyncIterator[BatchRows]:
             for start in range(0, len(lines), GROUP):
-                group = parse_lines(lines[start : start + GROUP], kind, limit)
+                some = lines[start : start + GROUP]
+                cells = sum(map(len, some)) // BYTES_OF_VOTE
+                group = await run_for_cells(cells, parse_lines, some, kind, limit)
                 items = [item for item in group if not isinstance(item, ServiceError)]
                 parsed.extend(item if isinstance(item, ServiceError) else None for item in group)
                 if items:
@@ -248,9 +251,8 @@ class Endpoints:
         table = await run_for_cells(len(body) // BYTES_PER_CELL, read_stream, body)
         cells = table.num_rows * (table.num_columns + 8)  # a row takes time, too
         rows = await run_for_cells(cells, ArrowRows, table, kind, limit)
-        groups = (rows.part(start, start + GROUP) for start in range(0, len(rows), GROUP))
         name = path_name(request)
-        submitted = await self._submit_groups(name, groups, token)
+        submitted = await self._submit_groups(name, rows.groups(GROUP), token)
         likely = [run for _, done in submitted for _, run in done]
         content, runs = await asyncio.gather(  # the answers are written as bytes while the log is
             run_for_cells(sum(map(count_cells, likely)), write_answers, likely, kind),
@@ -260,10 +262,12 @@ class Endpoints:
             content = await asyncio.to_thread(write_answers, runs, kind)
         return Response(content, media_type=ARROW)
 
-    async def _submit_groups(self, name: str, groups: Iterable[BatchRows], token: Token) -> list[Submitted]:
+    async def _submit_groups(
+        self, name: str, groups: AsyncIterator[BatchRows], token: Token
+    ) -> list[Submitted]:
         """Process groups of rows one after the other; their answers are true when they are on disk."""
         submitted: list[Submitted] = []
-        for rows in groups:
+        async for rows in groups:
 
             async def submit(panel: ServedPanel, rows: BatchRows = rows) -> Any:
                 return await self.items.submit(panel, rows, token)
