@@ -190,12 +190,8 @@ class Bulk:
 
     def _new(self, panel: ServedPanel, rows: BatchRows, start: int, stop: int) -> int:
         """Return how many rows have ids that are new, allowed and not there twice."""
-        given = [id_ for id_ in rows.ids[start:stop] if id_ is not msgspec.UNSET]
-        if (
-            panel.missing.issuperset(given)
-            and DOT_SEGMENTS.isdisjoint(given)
-            and len(set(given)) == len(given)
-        ):
+        ids = set(rows.ids[start:stop])
+        if len(ids) == stop - start and ids <= panel.missing and DOT_SEGMENTS.isdisjoint(ids):
             return stop - start
         seen = set(DOT_SEGMENTS)
         for row in range(start, stop):

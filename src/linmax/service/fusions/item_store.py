@@ -101,6 +101,8 @@ class ItemStore:
 
     def look_up(self, panel: ServedPanel, ids: Collection[str]) -> set[str]:
         """Read the items with these ids into memory; return the ids that no item has or had."""
+        if ids and not panel.horizon and min(ids) > panel.last_id:
+            return set(ids)
         unknown = set(compress(ids, map(is_, self.find_all_recent(panel, ids), repeat(None))))
         for run in self._runs.get(panel.number, ()):
             unknown -= run.rows.keys()

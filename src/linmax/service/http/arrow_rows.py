@@ -159,6 +159,7 @@ class ArrowRows:
         invalid = self._codes == INVALID
         for place, row in np.argwhere(invalid).tolist() if invalid.any() else []:
             self._fail(row, f"the vote of {self._experts[place][:100]!r} is no class; scores are for JSON")
+        self._names: tuple[NamesSeen, Any, Codes, Codes | None] | None = None
         self._mapped: tuple[NamesSeen, int, Any, Any, Codes] | None = None
         for row in np.flatnonzero(self._sizes_over(limit)).tolist():
             self._bad[row] = ServiceError(413, "too_large", f"an item may have {limit} bytes")
@@ -240,24 +241,33 @@ class ArrowRows:
 
     def _map(self, panel: ServedPanel, start: int, stop: int) -> tuple[Any, Any, Codes]:
         """Return which rows are known to a fusion, its codes of experts, and its codes of their votes."""
+        seen, experts, values, labels = self._find_names(panel)
         if self._mapped is not None:
-            seen, first, fine, experts, votes = self._mapped
-            if first <= start <= stop <= first + len(fine) and seen.are_those_of(panel.fusion):
-                return fine[start - first : stop - first], experts, votes[:, start - first : stop - first]
-        names = panel.fusion.names
+            mapped, first, fine, known_experts, votes = self._mapped
+            if mapped is seen and first <= start <= stop <= first + len(fine):
+                rows = slice(start - first, stop - first)
+                return fine[rows], known_experts, votes[:, rows]
+        votes, known = values[self._codes[:, start:stop]], experts >= 0
         fine = self._fine[start:stop].copy()
-        experts = np.array([names.experts.get(name) for name in self._experts], np.intp)
-        votes = _map_values(self._values, voted_codes(panel.fusion))[self._codes[:, start:stop]]
-        known = experts >= 0
         if not known.all():
             fine &= (votes[~known] == ABSENT).all(axis=0)
             experts, votes = experts[known], votes[known]
         fine &= (votes > NEW).all(axis=0)
-        if self.labels and self.kind is LearnRequest:
-            labels = _map_values(self._label_values, names.classes.codes)
+        if labels is not None:
             fine &= labels[self._label_codes[start:stop]] >= 0
-        self._mapped = NamesSeen(panel.fusion), start, fine, experts, votes
+        self._mapped = seen, start, fine, experts, votes
         return fine, experts, votes
+
+    def _find_names(self, panel: ServedPanel) -> tuple[NamesSeen, Any, Codes, Codes | None]:
+        """Return the codes that a fusion has for the experts, for the classes of votes, and for labels."""
+        if self._names is None or not self._names[0].are_those_of(panel.fusion):
+            names = panel.fusion.names
+            experts = np.array([names.experts.get(name) for name in self._experts], np.intp)
+            values = _map_values(self._values, voted_codes(panel.fusion))
+            learns = self.labels and self.kind is LearnRequest
+            labels = _map_values(self._label_values, names.classes.codes) if learns else None
+            self._names = NamesSeen(panel.fusion), experts, values, labels
+        return self._names
 
     def _sizes_over(self, limit: int) -> Any:
         """Return which votes exceed a size as JSON, without making it: one text may be in all rows."""
