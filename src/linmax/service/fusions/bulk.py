@@ -46,13 +46,10 @@ class BatchRows(Protocol):
         The structure of their requests.
     ids : list of str or UNSET
         Their ids.
-    labels : list
-        Their labels; empty for predictions.
     """
 
     kind: type
     ids: list[Any]
-    labels: list[Any]
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -69,6 +66,12 @@ class BatchRows(Protocol):
     def texts(self, start: int, stop: int) -> list[bytes]:
         """Return the votes of known rows as JSON."""
 
+    def labels(self, start: int, stop: int) -> list[Any]:
+        """Return the labels of rows, unless they are to be predicted."""
+
+    def label_codes(self, panel: ServedPanel, start: int, stop: int) -> Codes:
+        """Return the labels of known rows as codes."""
+
 
 class JsonItems:
     """Rows that came as JSON.
@@ -83,7 +86,6 @@ class JsonItems:
         self.requests = requests
         self.kind = type(requests[0])
         self.ids = [request.id for request in requests]
-        self.labels = [] if self.kind is PredictRequest else [request.label for request in requests]
         self._encoded: tuple[NamesSeen, int, Codes] | None = None
 
     def __len__(self) -> int:
@@ -104,9 +106,8 @@ class JsonItems:
         names = KnownNames(panel.fusion)
         if all(one.attributes is None and one.votes is not None for one in rows):
             codes = names.encode_votes([one.votes for one in rows])
-            if codes is not None and (
-                not self.labels or names.encode_labels(self.labels[start:stop]) is not None
-            ):
+            labels = [] if self.kind is PredictRequest else self.labels(start, stop)
+            if codes is not None and names.encode_labels(labels) is not None:
                 self._encoded = NamesSeen(panel.fusion), start, codes
                 return len(rows)
         return _leading(
@@ -137,6 +138,16 @@ class JsonItems:
     def texts(self, start: int, stop: int) -> list[bytes]:
         """Return the votes as JSON."""
         return encode_lines([one.votes for one in self.requests[start:stop]]).splitlines()
+
+    def labels(self, start: int, stop: int) -> list[Any]:
+        """Return labels."""
+        return [one.label for one in self.requests[start:stop]]
+
+    def label_codes(self, panel: ServedPanel, start: int, stop: int) -> Codes:
+        """Return labels as codes."""
+        found = KnownNames(panel.fusion).encode_labels(self.labels(start, stop))
+        assert found is not None
+        return found
 
 
 def _leading(flags: Any) -> int:
@@ -211,7 +222,7 @@ class Bulk:
             if item is None or item.learned is not None or id_ in found or item.time < since:
                 break
             found[id_] = item
-        items, labels = list(found.values()), rows.labels[start : start + len(found)]
+        items, labels = list(found.values()), rows.labels(start, start + len(found))
         if names.encode_labels(labels) is None:
             items = items[: _leading(names.encode_labels([label]) is not None for label in labels)]
         self._found = read_waiting(items, panel.fusion)
@@ -248,17 +259,17 @@ class Bulk:
     async def _learn(
         self, panel: ServedPanel, rows: BatchRows, start: int, stop: int, token: Token
     ) -> LabelAnswers:
-        labels, fusion = rows.labels[start:stop], panel.fusion
-        votes, codes = rows.votes(panel, start, stop), KnownNames(fusion).encode_labels(labels)
-        assert codes is not None
+        fusion = panel.fusion
+        votes, codes = rows.votes(panel, start, stop), rows.label_codes(panel, start, stop)
         found = await self.panels.run(panel, LEARN, fusion.learn_batch, to_batch(fusion, votes, codes))
         predictions = list(map(fusion.names.classes.names.__getitem__, found.codes.tolist()))
         right = (codes == found.codes).tolist()
-        first = self.database.next_positions(len(labels))
+        first = self.database.next_positions(len(votes))
         if _fits_chunk(rows, start, stop, votes, fusion):
             chunk = make_chunk(first, fusion, votes, codes, found.codes)
             ids = self._insert_chunk(panel, LEARNED, rows.ids[start:stop], chunk, token)
         else:
+            labels = rows.labels(start, stop)
             pairs = zip(rows.texts(start, stop), _label_texts(labels, predictions), strict=True)
             bodies = [b'{"votes":' + text + b"," + end for text, end in pairs]
             ids = self._insert(panel, LEARNED, first, rows.ids[start:stop], bodies, token, labels, right)
@@ -291,7 +302,7 @@ class Bulk:
     async def _label(
         self, panel: ServedPanel, rows: BatchRows, start: int, stop: int, token: Token
     ) -> LabelAnswers:
-        ids, labels, fusion = rows.ids[start:stop], rows.labels[start:stop], panel.fusion
+        ids, labels, fusion = rows.ids[start:stop], rows.labels(start, stop), panel.fusion
         found = self._found  # another fusion may look for its own while the model learns
         items, names = found.items[: len(labels)], KnownNames(fusion)
         predictions, codes = found.predictions[: len(labels)], names.encode_labels(labels)

@@ -149,7 +149,9 @@ class ArrowRows:
                 422, "bad_request", "a stream of labels has the columns id, label and replaces"
             )
         self.ids = self._read_ids(arrow, table, required=kind is LabelRequest)
-        self.labels = self._read_labels(arrow, table) if "label" in own else []
+        self._label_codes: Codes | None = None
+        if "label" in own:
+            self._read_labels(arrow, table)
         self._replaces: Codes | None = None
         if kind is LabelRequest and "replaces" in table.column_names:
             replaces = _Values(arrow)
@@ -194,13 +196,12 @@ class ArrowRows:
                     self._fail(row, fault)
         return ids
 
-    def _read_labels(self, arrow: Any, table: Any) -> list[Any]:
+    def _read_labels(self, arrow: Any, table: Any) -> None:
         labels = _Values(arrow)
         codes = labels.encode(table.column("label"))
-        self._label_codes, self._label_values = codes, labels.values
+        self._label_codes, self._label_values = codes, [*labels.values, None, None]  # INVALID and ABSENT
         for row in np.flatnonzero(codes < 0).tolist():
             self._fail(row, "the row has no label" if codes[row] == ABSENT else "the label is no class")
-        return list(map([*labels.values, None, None].__getitem__, codes.tolist()))
 
     def __len__(self) -> int:
         return self._rows
@@ -219,12 +220,12 @@ class ArrowRows:
             replaces = msgspec.UNSET
             if self._replaces is not None and self._replaces[row] >= 0:
                 replaces = self._replaced[self._replaces[row]]
-            return LabelRequest(id_, self.labels[row], replaces)
+            return LabelRequest(id_, self.labels(row, row + 1)[0], replaces)
         codes = self._codes[:, row].tolist()
         given = zip(self._experts, codes, strict=True)
         votes = {name: self._values[code] for name, code in given if code >= 0}
         if self.kind is LearnRequest:
-            return LearnRequest(self.labels[row], votes, id_)
+            return LearnRequest(self.labels(row, row + 1)[0], votes, id_)
         return PredictRequest(votes, id_)
 
     def known(self, panel: ServedPanel, start: int, stop: int) -> int:
@@ -253,7 +254,7 @@ class ArrowRows:
             fine &= (votes[~known] == ABSENT).all(axis=0)
             experts, votes = experts[known], votes[known]
         fine &= (votes > NEW).all(axis=0)
-        if labels is not None:
+        if labels is not None and self._label_codes is not None:
             fine &= labels[self._label_codes[start:stop]] >= 0
         self._mapped = seen, start, fine, experts, votes
         return fine, experts, votes
@@ -264,8 +265,8 @@ class ArrowRows:
             names = panel.fusion.names
             experts = np.array([names.experts.get(name) for name in self._experts], np.intp)
             values = _map_values(self._values, voted_codes(panel.fusion))
-            learns = self.labels and self.kind is LearnRequest
-            labels = _map_values(self._label_values, names.classes.codes) if learns else None
+            learns = self.kind is LearnRequest
+            labels = _map_values(self._label_values[:-2], names.classes.codes) if learns else None
             self._names = NamesSeen(panel.fusion), experts, values, labels
         return self._names
 
@@ -292,6 +293,19 @@ class ArrowRows:
         join = b",".join
         return [b"{%b}" % (join(filter(None, row)) if silent else join(row)) for row in rows]
 
+    def labels(self, start: int, stop: int) -> list[Any]:
+        """Return labels."""
+        assert self._label_codes is not None
+        return list(map(self._label_values.__getitem__, self._label_codes[start:stop].tolist()))
+
+    def label_codes(self, panel: ServedPanel, start: int, stop: int) -> Codes:
+        """Return labels as codes."""
+        codes = self._find_names(panel)[3]
+        assert codes is not None
+        assert self._label_codes is not None
+        found: Codes = codes[self._label_codes[start:stop]]
+        return found
+
 
 def _map_values(values: list[Any], classes: dict[Any, int]) -> Codes:
     """Return the code of each value among known classes, NEW if it has none; then INVALID and ABSENT."""
@@ -315,7 +329,6 @@ class ArrowPart:
         self._stop = stop
         self.kind = whole.kind
         self.ids = whole.ids[start:stop]
-        self.labels = whole.labels[start:stop]
 
     def __len__(self) -> int:
         return self._stop - self._start
@@ -335,3 +348,11 @@ class ArrowPart:
     def texts(self, start: int, stop: int) -> list[bytes]:
         """Return the votes as JSON."""
         return self._whole.texts(self._start + start, self._start + stop)
+
+    def labels(self, start: int, stop: int) -> list[Any]:
+        """Return labels."""
+        return self._whole.labels(self._start + start, self._start + stop)
+
+    def label_codes(self, panel: ServedPanel, start: int, stop: int) -> Codes:
+        """Return labels as codes."""
+        return self._whole.label_codes(panel, self._start + start, self._start + stop)

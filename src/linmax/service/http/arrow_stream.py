@@ -157,7 +157,9 @@ def write_answers(runs: Sequence[Run], kind: type) -> bytes:
         if fine and name in FAULTS:
             columns[name] = arrow.nulls(rows, types[name])
             continue
-        values = list(chain.from_iterable(_fields(run, name) for run in runs))
+        parts = [_fields(run, name) for run in runs]
+        alone = len(parts) == 1 and isinstance(parts[0], list | np.ndarray)
+        values = parts[0] if alone else list(chain.from_iterable(parts))
         columns[name] = (
             _class_array(arrow, values) if name == "prediction" else arrow.array(values, types[name])
         )
@@ -176,7 +178,7 @@ def _fields(run: Run, name: str) -> Any:
     return [getattr(one, name) if isinstance(one, ServiceError) is wanted else None for one in run]
 
 
-def _class_array(arrow: Any, values: list[Any]) -> Any:
+def _class_array(arrow: Any, values: Any) -> Any:
     """Return classes as an array; those that do not have one type of Arrow, as text."""
     try:
         array = arrow.array(values)

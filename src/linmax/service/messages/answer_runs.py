@@ -55,7 +55,7 @@ class LabelAnswers:
     def column(self, name: str) -> Iterable[Any]:
         """Return a field of all answers."""
         columns = {"id": self.ids, "prediction": self.predictions, "right": self.right}
-        return self.positions if name == "position" else columns[name]
+        return np.arange(self.first, self.first + len(self)) if name == "position" else columns[name]
 
     def lines(self) -> list[bytes]:
         """Return the answers as JSON."""
