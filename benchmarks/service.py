@@ -190,6 +190,7 @@ def measure_log(learner: str | None) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as name:
         with serving(Path(name)) as server:
             create(server, learner)
+            send_lines(server, "predict", make_items(1000, "a"))  # loads the machine code
             items = make_items(BEHIND - 2000, "b")
             found["predict, NDJSON of 1000, items per second"] = send_lines(server, "predict", items)
             found["label, NDJSON of 1000, items per second"] = send_lines(server, "labels", labels_of(items))

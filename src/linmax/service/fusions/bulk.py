@@ -11,6 +11,7 @@ from itertools import count, repeat
 from typing import Any, Protocol
 
 import msgspec
+import numpy as np
 
 from linmax.client.requests import new_id
 from linmax.fusion import Fusion
@@ -33,6 +34,7 @@ WIDER = 8  # times as many rows are looked at if all were fine so far
 WORTH = 8  # bytes of a table for each vote; as JSON, a vote takes more
 Request = PredictRequest | LabelRequest | LearnRequest
 LEARN, PREDICT = "learn in bulk", "predict in bulk"  # what takes long when it is compiled
+NO_CODES: Codes = np.empty((0, 0), np.int32)
 encode = msgspec.json.encode
 encode_lines = msgspec.json.Encoder().encode_lines
 
@@ -98,38 +100,40 @@ class JsonItems:
 
     def known(self, panel: ServedPanel, start: int, stop: int) -> int:
         """Return how many of these rows come before one with new names, scores or attributes."""
-        rows = self.requests[start:stop]
         if self.kind is LabelRequest:
-            return _leading(one.replaces is msgspec.UNSET for one in rows)
-        if self._find_codes(panel, start, stop) is not None:
-            return len(rows)
-        names = KnownNames(panel.fusion)
+            return _leading(one.replaces is msgspec.UNSET for one in self.requests[start:stop])
+        before = self._find_codes(panel, start, stop)
+        begin = start + len(before)
+        if begin == stop:
+            return stop - start
+        rows, names = self.requests[begin:stop], KnownNames(panel.fusion)
         if all(one.attributes is None and one.votes is not None for one in rows):
             codes = names.encode_votes([one.votes for one in rows])
-            labels = [] if self.kind is PredictRequest else self.labels(start, stop)
+            labels = [] if self.kind is PredictRequest else self.labels(begin, stop)
             if codes is not None and names.encode_labels(labels) is not None:
-                self._encoded = NamesSeen(panel.fusion), start, codes
-                return len(rows)
-        return _leading(
+                together = np.concatenate((before, codes)) if len(before) else codes
+                self._encoded = NamesSeen(panel.fusion), start, together
+                return stop - start
+        return len(before) + _leading(
             one.attributes is None and names.have(one.votes, getattr(one, "label", None)) for one in rows
         )
 
     def votes(self, panel: ServedPanel, start: int, stop: int) -> Codes:
         """Return votes as codes."""
         found = self._find_codes(panel, start, stop)
-        if found is None:
-            found = KnownNames(panel.fusion).encode_votes([one.votes for one in self.requests[start:stop]])
-            assert found is not None
-        return found
+        if len(found) == stop - start:
+            return found
+        codes = KnownNames(panel.fusion).encode_votes([one.votes for one in self.requests[start:stop]])
+        assert codes is not None
+        return codes
 
-    def _find_codes(self, panel: ServedPanel, start: int, stop: int) -> Codes | None:
-        """Return the codes of rows, if they are known from before."""
-        if self._encoded is None:
-            return None
-        seen, first, codes = self._encoded
-        if not first <= start <= stop <= first + len(codes) or not seen.are_those_of(panel.fusion):
-            return None
-        return codes[start - first : stop - first]
+    def _find_codes(self, panel: ServedPanel, start: int, stop: int) -> Codes:
+        """Return the codes of the first of these rows, as far as they are known from before."""
+        if self._encoded is not None:
+            seen, first, codes = self._encoded
+            if first <= start <= first + len(codes) and seen.are_those_of(panel.fusion):
+                return codes[start - first : stop - first]
+        return NO_CODES
 
     def count_votes(self, start: int, stop: int) -> int:
         """Return the number of votes of known rows, with those that are null."""
