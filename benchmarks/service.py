@@ -164,6 +164,11 @@ def measure_single(learner: str | None, connections: int, seconds: int, items: i
         send_lines(server, "predict", waiting)
         both = mix(to(predict, make_items(items, "m")), to(label, labels_of(waiting)))
         found["half and half"] = measure(server, both, connections, seconds)
+        unknown = [
+            {**item, "votes": {**item["votes"], f"unknown {at}": "a"}}
+            for at, item in enumerate(make_items(items, "u"))
+        ]
+        found["predict, with an unknown expert"] = measure(server, to(predict, unknown), connections, seconds)
     waiting = make_items(items, "w")
     with tempfile.TemporaryDirectory() as name:
         with serving(Path(name)) as server:

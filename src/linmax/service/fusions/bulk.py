@@ -29,7 +29,7 @@ from linmax.service.messages.requests import DOT_SEGMENTS, LabelRequest, LearnRe
 from linmax.service.tokens import Token
 
 SHORTEST = 16  # rows that are worth it
-CELLS = 100_000  # of so many experts and classes that the rows of a run are few, so that it takes little time
+CELLS = 100_000  # rows of a run, times experts and classes: others wait while it is processed
 WIDER = 8  # times as many rows are looked at if all were fine so far
 WORTH = 8  # bytes of a table for each vote; as JSON, a vote takes more
 Request = PredictRequest | LabelRequest | LearnRequest

@@ -160,7 +160,7 @@ class Items:
                     if not done:
                         self.panels.check_open(panel)  # it may have been closed during an earlier group
                     else:
-                        await self.panels.give_way(panel)
+                        await self.panels.pause_if_long(panel)
                     done.append(await self._process_next(panel, rows, row, token))
                 except PanelClosedError:
                     if panel.batch is first:

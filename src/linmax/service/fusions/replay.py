@@ -190,7 +190,7 @@ def _learn_codes(fusion: Fusion, votes: Codes, labels: Codes) -> bool:
 
 def _learn_together(fusion: Fusion, trials: list[LearnedTrial]) -> bool:
     """Learn trials at once, which gives the same state; False if that is not possible."""
-    if fusion.needs != {"votes"} or any(one.votes is None or one.attributes is not None for one in trials):
+    if not can_read_codes(fusion) or any(one.votes is None or one.attributes is not None for one in trials):
         return False
     names = KnownNames(fusion)
     votes = names.encode_votes([one.votes or {} for one in trials])

@@ -182,8 +182,8 @@ class ServedPanels:
         panel.turn = time.perf_counter()
         return found
 
-    async def give_way(self, panel: ServedPanel) -> None:
-        """Let others have their turn if the requests of a fusion have had theirs for long; as `pause`."""
+    async def pause_if_long(self, panel: ServedPanel) -> None:
+        """Let others have their turn, as `pause` does, if the requests of a fusion have run for long."""
         if time.perf_counter() - panel.turn > TURN:
             await self.pause(panel, asyncio.sleep(0))
 

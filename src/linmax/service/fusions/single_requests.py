@@ -116,7 +116,7 @@ class SingleRequests:
             if arrival.answered.done():  # nobody waits for it
                 continue
             try:
-                await self.panels.give_way(panel)
+                await self.panels.pause_if_long(panel)
                 item, answer = await self.items.process_request(panel, arrival.request, arrival.token)
             except ServiceError as error:
                 arrival.fail(error)

@@ -148,13 +148,14 @@ def write_answers(runs: Sequence[Run], kind: type) -> bytes:
     text, number, truth = arrow.string(), arrow.int64(), arrow.bool_()
     types = {"id": text, "version": number, "position": number, "stored": truth, "right": truth}
     types |= {"status": arrow.int32(), "code": text, "message": text}
-    rows, fine = sum(map(len, runs)), all(isinstance(run, LabelAnswers | PredictAnswers) for run in runs)
+    rows = sum(map(len, runs))
+    no_errors = all(isinstance(run, LabelAnswers | PredictAnswers) for run in runs)
     columns = {}
     for name in GOOD[kind is PredictRequest] + FAULTS:
         if name == "probabilities":
             columns[name] = _probability_array(arrow, runs)
             continue
-        if fine and name in FAULTS:
+        if no_errors and name in FAULTS:
             columns[name] = arrow.nulls(rows, types[name])
             continue
         parts = [_fields(run, name) for run in runs]
