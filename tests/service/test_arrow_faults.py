@@ -174,7 +174,7 @@ def test_the_probabilities_of_many_classes_are_many_cells() -> None:
     answers = PredictAnswers(["i"] * 1000, ["0"] * 1000, keys, np.zeros((1000, 100)), 1)
     assert count_cells(answers) == sum(map(count_cells, [list(answers)])) > FEW_CELLS
     assert (
-        count_cells(LabelAnswers(["i"], ["x"], [True], 1))
+        count_cells(LabelAnswers(["i"], ["x"], np.array([True]), 1))
         == count_cells([ServiceError(404, "unknown_item", "no")])
         == 8
     )

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from linmax.service.event_log.batch_statements import insert_events, insert_items, set_learned
+from linmax.service.event_log.batch_statements import insert_items, insert_labels
 from linmax.service.event_log.database import Database
 from linmax.service.event_log.schema import (
     AS_STORED,
@@ -43,8 +43,8 @@ def rows_of(folder: Path, statements: list[Any]) -> tuple[list[Any], list[Any]]:
 def test_items_and_their_events_are_those_of_single_rows(
     tmp_path: Path, kind: int, given: list[bool]
 ) -> None:
-    events = insert_events(7, 3, kind, 1.5, "it's me", IDS, BODIES)
-    together = rows_of(tmp_path / "together", [events, *insert_items(7, 3, kind, IDS, given)])
+    statements = insert_items(7, 3, kind, 1.5, "it's me", IDS, given, BODIES)
+    together = rows_of(tmp_path / "together", statements)
     single: list[Any] = []
     for position, (id_, body, known) in enumerate(zip(IDS, BODIES, given, strict=True), 7):
         single.append((INSERT_EVENT, (position, 3, kind, id_, None, 1.5, "it's me", body)))
@@ -55,13 +55,13 @@ def test_items_and_their_events_are_those_of_single_rows(
 
 
 def test_labels_are_those_of_single_rows(tmp_path: Path) -> None:
-    items = insert_items(1, 3, PREDICTED, IDS, [True] * 6)
+    items = insert_items(1, 3, PREDICTED, 1.5, "me", IDS, [True] * 6, BODIES)
     order = [5, 0, 3]
     ids, bodies = [IDS[i] for i in order], [BODIES[i] for i in order]
     positions = [1 + i for i in order]
-    events = insert_events(20, 3, LABELLED, 2.5, "me", ids, bodies, positions)
-    written, kept = rows_of(tmp_path, [*items, events, set_learned(20, 3, ids)])
-    assert written == [
+    labels = insert_labels(20, 3, 2.5, "me", ids, positions, bodies)
+    written, kept = rows_of(tmp_path, [*items, *labels])
+    assert written[len(IDS) :] == [
         (20 + row, 3, LABELLED, id_, position, 2.5, "me", body)
         for row, (id_, position, body) in enumerate(zip(ids, positions, bodies, strict=True))
     ]
@@ -77,7 +77,7 @@ def test_bodies_do_not_stay_in_memory(tmp_path: Path) -> None:
     bodies = Bodies(BODIES)
     kept = weakref.ref(bodies)
     database = Database(tmp_path)
-    database.write([insert_events(1, 3, LEARNED, 1.5, "me", IDS, bodies)])
+    database.write(insert_items(1, 3, LEARNED, 1.5, "me", IDS, [True] * 6, bodies))
     del bodies
     database.write([])  # the group before is given back
     gc.collect()
@@ -90,7 +90,7 @@ def test_lines_are_those_of_single_answers() -> None:
     ids, predictions = ['a"', "b", "c", "d"], ["x", 'z"', "x", "50 %"]
     runs: list[Any] = [
         PredictAnswers(ids, predictions, keys, parts, 9),
-        LabelAnswers(ids, predictions, [True, False, False, True], 5),
+        LabelAnswers(ids, predictions, np.array([True, False, False, True]), 5),
     ]
     for run in runs:
         assert to_lines(run) == [msgspec.json.encode(answer) for answer in run]

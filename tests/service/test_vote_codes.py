@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 
 from linmax.fusion import Fusion
 from linmax.fusion.model_file import fingerprint
-from linmax.service.event_log.vote_codes import KnownNames, to_batch
+from linmax.inputs import Batch
+from linmax.service.event_log.vote_codes import KnownNames
 
 EXPERTS = ["ann", "bob", "eve", "joe"]
 CLASSES: dict[str, list[Any]] = {"text": ["x", "y", "z"], "numbers": [3, 1, 2], "truth": [True, False]}
@@ -41,7 +43,11 @@ def test_codes_are_those_of_a_loop(kind: str, seed: int) -> None:
             vote = given.get(name)
             assert code == (-1 if vote is None else fusion.classes.index(vote))
     assert codes.tolist() == [fusion.classes.index(label) for label in labels]
-    fusion.learn_batch(to_batch(fusion, table, codes))
+    batch, read = Batch.of_codes(fusion.names, table, codes), fusion.read(votes, labels)
+    for one in fields(Batch):
+        if one.name != "votes":  # which are sparse, read from dicts
+            assert repr(getattr(batch, one.name)) == repr(getattr(read, one.name))
+    fusion.learn_batch(batch)
     alone = Fusion("Winnow(1.2)", classes=CLASSES[kind], experts=EXPERTS)
     for given, label in zip(votes, labels, strict=True):
         assert names.have(given, label)

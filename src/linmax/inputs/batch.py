@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax.inputs.classes import UnknownClasses
+from linmax.inputs.classes import UnknownClasses, no_unknown_classes
 from linmax.inputs.encode import Codes, Flags
 from linmax.inputs.names import Label, Names
 from linmax.kernels.forms import Dense, Hard, Rows, Sparse, SparseRows
@@ -106,6 +106,32 @@ class Batch:
     needs: Set[str] | None = None
     names: Names | None = None
     sizes: tuple[int, ...] = ()
+
+    @classmethod
+    def of_codes(cls, names: Names, votes: Codes, labels: Codes | None) -> "Batch":
+        """Return items whose votes and labels are codes of names that a session knows.
+
+        Parameters
+        ----------
+        names : Names
+            The names of the session, which learns from votes alone.
+        votes : ndarray of int32, shape (trials, experts)
+            The codes of the classes that the experts vote for; -1 is an abstention.
+        labels : ndarray of int32, shape (trials,), or None
+            The codes of the labels; -1 for a trial that is only predicted. None to predict all.
+
+        Returns
+        -------
+        batch : Batch
+            A batch like the one that `read` returns for these items.
+        """
+        trials, classes = len(votes), len(names.classes)
+        given = np.full(trials, -1, np.int32) if labels is None else labels
+        known = np.full(trials, classes, np.int32)
+        return cls(
+            trials, Hard(votes), None, None, given, known, [], [], [], [], no_unknown_classes(), 0,
+            classes, len(names.experts), needs=frozenset({"votes"}), names=names, sizes=names.sizes,
+        )  # fmt: skip
 
     @cached_property
     def counted(self) -> Flags | None:

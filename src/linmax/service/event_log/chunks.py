@@ -279,7 +279,7 @@ def make_chunk(
     """
     experts, classes = fusion.names.experts.names, fusion.names.classes.names
     if votes is not None:
-        used = np.flatnonzero((votes >= 0).any(axis=0))
+        used = find_used(votes)
         if len(used) < votes.shape[1]:
             votes = votes[:, used]
         experts = [experts[column] for column in used.tolist()]
@@ -295,6 +295,24 @@ def make_chunk(
     small: tuple[Any, ...] = tuple(None if part is None else part.astype(kind) for part in parts)
     names = ChunkNames([] if votes is None else list(experts), list(classes), version)
     return EventChunk(first, names, small[0], small[1], small[2], probabilities)
+
+
+def find_used(votes: Codes) -> NDArray[np.intp]:
+    """Return the columns that have a vote.
+
+    Parameters
+    ----------
+    votes
+        Codes; -1 is an abstention.
+
+    Examples
+    --------
+    >>> find_used(np.array([[-1, 1, 0], [-1, -1, 2]], np.int32))
+    array([1, 2])
+    """
+    if votes.min(initial=0) >= 0:  # as in most tables, all are given
+        return np.arange(votes.shape[1] if len(votes) else 0)
+    return np.flatnonzero((votes >= 0).any(axis=0))
 
 
 def code_size(classes: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from bisect import bisect_right
+from functools import cached_property
 from itertools import takewhile
 from typing import Any, NamedTuple
 
@@ -125,28 +126,51 @@ class LoggedItem(msgspec.Struct, eq=False, gc=False):
             await self.written
 
 
-class LearnedRun(msgspec.Struct, eq=False):
+class LearnedRun:
     """Items that were learned together; all that they have in common is kept once.
+
+    Parameters
+    ----------
+    ids
+        Their ids.
+    given
+        Whether each id came with the request.
+    time
+        When they were learned.
+    chunk
+        Their content.
+    written
+        Done when they are on disk.
 
     Attributes
     ----------
-    rows : dict
-        Their places by id.
-    given : list
-        Whether each id came with the request.
-    time : float
-        When they were learned.
-    chunk : EventChunk
-        Their content.
-    written : Future
-        Done when they are on disk.
+    first, last : str
+        The least and the greatest id.
     """
 
-    rows: dict[str, int]
-    given: list[bool]
-    time: float
-    chunk: EventChunk
-    written: asyncio.Future[None]
+    def __init__(
+        self,
+        ids: list[str],
+        given: list[bool],
+        time: float,
+        chunk: EventChunk,
+        written: asyncio.Future[None],
+    ) -> None:
+        self.ids = ids
+        self.given = given
+        self.time = time
+        self.chunk = chunk
+        self.written = written
+        self.first, self.last = min(ids), max(ids)
+
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """The places of the items by id."""
+        return dict(zip(self.ids, range(len(self.ids)), strict=True))
+
+    def has(self, id_: str) -> bool:
+        """Whether one of the items has this id."""
+        return self.first <= id_ <= self.last and id_ in self.rows
 
     def item(self, id_: str) -> LoggedItem:
         """Return one of the items."""

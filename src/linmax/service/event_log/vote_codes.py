@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import chain, repeat
 from operator import itemgetter
 from typing import Any
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 
 from linmax.fusion import Fusion
 from linmax.inputs.abstain import read_abstain
-from linmax.kernels.forms import Hard
 
 Codes = NDArray[np.int32]
 
@@ -160,7 +158,7 @@ class NamesSeen:
 
 
 def can_read_codes(fusion: Fusion) -> bool:
-    """Whether a session learns from votes alone, and has names for `to_batch`.
+    """Whether a session learns from votes alone, and knows experts and classes.
 
     Parameters
     ----------
@@ -173,21 +171,3 @@ def can_read_codes(fusion: Fusion) -> bool:
     [False, True]
     """
     return fusion.needs == {"votes"} and bool(fusion.names.experts.names and fusion.names.classes.names)
-
-
-def to_batch(fusion: Fusion, votes: Codes, labels: Codes | None) -> Any:
-    """Return encoded items as `Fusion.read` would, for a session that can read codes.
-
-    Parameters
-    ----------
-    fusion
-        The session.
-    votes, labels
-        As from `KnownNames`; None to predict.
-    """
-    names = fusion.names
-    trials, name = len(votes), names.classes.names[0]
-    one = fusion.read([{names.experts.names[0]: name}], None if labels is None else [name])
-    given = np.full(trials, -1, np.int32) if labels is None else labels
-    known = np.full(trials, len(names.classes), np.int32)
-    return replace(one, trials=trials, votes=Hard(votes), labels=given, known=known)

@@ -15,11 +15,12 @@ import numpy as np
 
 from linmax.client.requests import new_id
 from linmax.fusion import Fusion
-from linmax.service.event_log.batch_statements import insert_events, insert_items, set_learned
-from linmax.service.event_log.chunks import EventChunk, code_size, make_chunk
-from linmax.service.event_log.schema import AS_STORED, LABELLED, LEARNED, NO_ID, PREDICTED
+from linmax.inputs import Batch
+from linmax.service.event_log.batch_statements import insert_items, insert_labels
+from linmax.service.event_log.chunks import EventChunk, code_size, find_used, make_chunk
+from linmax.service.event_log.schema import AS_STORED, LEARNED, NO_ID, PREDICTED
 from linmax.service.event_log.stored_items import LearnedRun, LoggedItem, read_waiting
-from linmax.service.event_log.vote_codes import Codes, KnownNames, NamesSeen, can_read_codes, to_batch
+from linmax.service.event_log.vote_codes import Codes, KnownNames, NamesSeen, can_read_codes
 from linmax.service.fusions.item_store import ItemStore
 from linmax.service.fusions.served_panel import ServedPanel
 from linmax.service.fusions.served_panels import ServedPanels
@@ -205,9 +206,12 @@ class Bulk:
 
     def _new(self, panel: ServedPanel, rows: BatchRows, start: int, stop: int) -> int:
         """Return how many rows have ids that are new, allowed and not there twice."""
-        ids = set(rows.ids[start:stop])
-        if len(ids) == stop - start and ids <= panel.missing and DOT_SEGMENTS.isdisjoint(ids):
-            return stop - start
+        if DOT_SEGMENTS.isdisjoint(panel.missing):
+            if len(panel.missing) == len(rows.ids):  # all ids are new, and different
+                return stop - start
+            ids = set(rows.ids[start:stop])
+            if len(ids) == stop - start and ids <= panel.missing:
+                return stop - start
         seen = set(DOT_SEGMENTS)
         for row in range(start, stop):
             id_ = rows.ids[row]
@@ -265,9 +269,10 @@ class Bulk:
     ) -> LabelAnswers:
         fusion = panel.fusion
         votes, codes = rows.votes(panel, start, stop), rows.label_codes(panel, start, stop)
-        found = await self.panels.run(panel, LEARN, fusion.learn_batch, to_batch(fusion, votes, codes))
+        batch = Batch.of_codes(fusion.names, votes, codes)
+        found = await self.panels.run(panel, LEARN, fusion.learn_batch, batch)
         predictions = list(map(fusion.names.classes.names.__getitem__, found.codes.tolist()))
-        right = (codes == found.codes).tolist()
+        right = codes == found.codes
         first = self.database.next_positions(len(votes))
         if _fits_chunk(rows, start, stop, votes, fusion):
             chunk = make_chunk(first, fusion, votes, codes, found.codes)
@@ -276,7 +281,8 @@ class Bulk:
             labels = rows.labels(start, stop)
             pairs = zip(rows.texts(start, stop), _label_texts(labels, predictions), strict=True)
             bodies = [b'{"votes":' + text + b"," + end for text, end in pairs]
-            ids = self._insert(panel, LEARNED, first, rows.ids[start:stop], bodies, token, labels, right)
+            given, flags = rows.ids[start:stop], right.tolist()
+            ids = self._insert(panel, LEARNED, first, given, bodies, token, labels, flags)
         self.panels.learned(panel, first + len(ids) - 1, len(ids))
         return LabelAnswers(ids, predictions, right, first)
 
@@ -284,7 +290,7 @@ class Bulk:
         self, panel: ServedPanel, rows: BatchRows, start: int, stop: int, token: Token
     ) -> PredictAnswers:
         votes, fusion = rows.votes(panel, start, stop), panel.fusion
-        batch, version = to_batch(fusion, votes, None), panel.version
+        batch, version = Batch.of_codes(fusion.names, votes, None), panel.version
         found = await self.panels.run(panel, PREDICT, _predict_batch, fusion, batch)
         names = fusion.names.classes.names
         keys, predictions = list(map(class_key, names)), list(map(names.__getitem__, found.codes.tolist()))
@@ -311,25 +317,24 @@ class Bulk:
         items, names = found.items[: len(labels)], KnownNames(fusion)
         predictions, codes = found.predictions[: len(labels)], names.encode_labels(labels)
         assert codes is not None
-        batch = to_batch(fusion, found.votes[: len(labels)], codes)
+        batch = Batch.of_codes(fusion.names, found.votes[: len(labels)], codes)
         await self.panels.run(panel, LEARN, fusion.learn_batch, batch)
         first, written, number = self.database.next_positions(len(labels)), panel.batch[1], panel.number
         predicted, bodies = names.encode_predictions(predictions), None
         if predicted is None:
-            right = list(map(is_class, predictions, labels))
+            right = np.array(list(map(is_class, predictions, labels)))
             bodies = [b"{" + end for end in _label_texts(labels, predictions)]
         else:
-            right = (codes == predicted).tolist()
+            right = codes == predicted
             panel.batch[0].append(make_chunk(first, fusion, None, codes, predicted).statement(number))
-        positions = [item.position for item in items]
-        for position, item, label, correct in zip(count(first), items, labels, right, strict=False):
+        positions, flags = [item.position for item in items], right.tolist()
+        for position, item, label, correct in zip(count(first), items, labels, flags, strict=False):
             item.label, item.right, item.learned, item.written = label, correct, position, written
         self.store.keep_all(panel, ids, items)
         panel.waiting -= len(labels)
         self.panels.learned(panel, first + len(labels) - 1, len(labels))
         now = self.database.now()
-        events = insert_events(first, number, LABELLED, now, token.name, ids, bodies, positions)
-        panel.batch[0].extend([events, set_learned(first, number, ids)])
+        panel.batch[0].extend(insert_labels(first, number, now, token.name, ids, positions, bodies))
         return LabelAnswers(ids, predictions, right, first)
 
     def _insert_chunk(
@@ -339,16 +344,14 @@ class Bulk:
         ids, has_id = _identify(given)
         now, number, written = self.database.now(), panel.number, panel.batch[1]
         if kind == LEARNED:
-            rows = dict(zip(ids, range(len(ids)), strict=True))
-            self.store.remember_run(panel, LearnedRun(rows, has_id, now, chunk, written))
+            self.store.remember_run(panel, LearnedRun(ids, has_id, now, chunk, written))
         else:
             fields = range(chunk.first, chunk.last + 1), _contents(has_id), repeat(now), repeat(chunk)
             none, false = repeat(None), repeat(False)
             items = list(map(LoggedItem, *fields, none, none, false, none, false, repeat(written)))
             self.store.remember_all(panel, ids, items, chunk.bytes_per_row * len(items))
-        events = insert_events(chunk.first, number, kind, now, token.name, ids, None)
-        panel.batch[0].extend([chunk.statement(number), events])
-        panel.batch[0].extend(insert_items(chunk.first, number, kind, ids, has_id))
+        panel.batch[0].append(chunk.statement(number))
+        panel.batch[0].extend(insert_items(chunk.first, number, kind, now, token.name, ids, has_id, None))
         return ids
 
     def _insert(
@@ -370,8 +373,7 @@ class Bulk:
         fields = repeat(now), bodies, learned, labels, right, repeat(None), repeat(False)
         items = list(map(LoggedItem, positions, _contents(has_id), *fields, repeat(written)))
         self.store.remember_all(panel, ids, items, sum(map(len, bodies)))
-        panel.batch[0].append(insert_events(first, number, kind, now, token.name, ids, bodies))
-        panel.batch[0].extend(insert_items(first, number, kind, ids, has_id))
+        panel.batch[0].extend(insert_items(first, number, kind, now, token.name, ids, has_id, bodies))
         return ids
 
 
@@ -380,8 +382,7 @@ def _fits_chunk(rows: BatchRows, start: int, stop: int, votes: Codes, fusion: Fu
 
     In JSON a vote that is null is not the same content as one that is left out.
     """
-    given = votes >= 0
-    count, columns = int(given.sum()), int(given.any(axis=0).sum())
+    count, columns = int(np.count_nonzero(votes >= 0)), len(find_used(votes))
     if isinstance(rows, JsonItems) and rows.count_votes(start, stop) != count:
         return False
     return len(votes) * columns * code_size(len(fusion.names.classes)) <= WORTH * count
@@ -389,8 +390,10 @@ def _fits_chunk(rows: BatchRows, start: int, stop: int, votes: Codes, fusion: Fu
 
 def _identify(given: list[Any]) -> tuple[list[str], list[bool]]:
     """Return ids, new ones where none was given, and which of them were."""
+    if msgspec.UNSET not in given:
+        return given, [True] * len(given)
     has_id = [id_ is not msgspec.UNSET for id_ in given]
-    return given if all(has_id) else [new_id() if id_ is msgspec.UNSET else id_ for id_ in given], has_id
+    return [new_id() if id_ is msgspec.UNSET else id_ for id_ in given], has_id
 
 
 def _contents(has_id: list[bool]) -> list[bytes]:

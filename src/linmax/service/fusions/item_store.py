@@ -52,6 +52,7 @@ class ItemStore:
         self.database = panels.database
         self.hold = HOLD
         self._recent: OrderedDict[tuple[int, str], LoggedItem] = OrderedDict()
+        self._last: dict[int, str] = {}  # no item in `_recent` has a greater id, by fusion
         self._bytes = 0
         self._runs: dict[int, list[LearnedRun]] = {}  # on their way to disk, by fusion
         self._awaited: dict[tuple[int, str], asyncio.Event] = {}
@@ -59,6 +60,7 @@ class ItemStore:
 
         def forget_all() -> None:
             self._recent.clear()
+            self._last.clear()
             self._runs.clear()
             self._bytes = 0
             forget_panels()
@@ -71,7 +73,7 @@ class ItemStore:
         item = self._recent.get(key)
         if item is None:
             for run in self._runs.get(panel.number, ()):
-                if id_ in run.rows:
+                if run.has(id_):
                     item = run.item(id_)
                     self.remember(panel, id_, item)
                     return item
@@ -101,12 +103,19 @@ class ItemStore:
 
     def look_up(self, panel: ServedPanel, ids: Collection[str]) -> set[str]:
         """Read the items with these ids into memory; return the ids that no item has or had."""
-        if ids and not panel.horizon and min(ids) > panel.last_id:
+        if not ids:
+            return set()
+        first, last = min(ids), max(ids)
+        if first > panel.last_id and not panel.horizon:
             return set(ids)
-        unknown = set(compress(ids, map(is_, self.find_all_recent(panel, ids), repeat(None))))
+        if first > self._last.get(panel.number, ""):
+            unknown = set(ids)
+        else:
+            unknown = set(compress(ids, map(is_, self.find_all_recent(panel, ids), repeat(None))))
         for run in self._runs.get(panel.number, ()):
-            unknown -= run.rows.keys()
-        if unknown and self._may_have(panel, min(unknown), max(unknown)):
+            if run.first <= last and first <= run.last:
+                unknown -= run.rows.keys()
+        if unknown and self._may_have(panel, first, last):
             wanted = list(filter(unknown.__contains__, ids))  # in their order, which is that of the index
             found = find_items(self.database, panel.number, wanted)
             if found:
@@ -162,7 +171,7 @@ class ItemStore:
     def remember(self, panel: ServedPanel, id_: str, item: LoggedItem) -> None:
         """Keep an item in memory, instead of the oldest one."""
         key = panel.number, id_
-        panel.last_id = max(panel.last_id, id_)
+        self._extend(panel, id_)
         if key in self._recent:
             self._drop(key)
         self._recent[key] = item
@@ -180,18 +189,23 @@ class ItemStore:
                 self.remember(panel, id_, item)
             return
         self._recent.update(new)
-        panel.last_id = max(panel.last_id, max(ids))
+        self._extend(panel, max(ids))
         panel.missing.difference_update(ids)
         self._bytes += size
         self._drop_oldest()
 
+    def _extend(self, panel: ServedPanel, id_: str) -> None:
+        """Note that an item with this id is in memory, or will be."""
+        panel.last_id = max(panel.last_id, id_)
+        self._last[panel.number] = max(self._last.get(panel.number, ""), id_)
+
     def remember_run(self, panel: ServedPanel, run: LearnedRun) -> None:
         """Keep new items in memory that were learned together, until they are on disk."""
         self._runs.setdefault(panel.number, []).append(run)
-        panel.last_id = max(panel.last_id, max(run.rows))
-        panel.missing.difference_update(run.rows)
+        panel.last_id = max(panel.last_id, run.last)
+        panel.missing.difference_update(run.ids)
         if self._awaited:
-            for key in zip(repeat(panel.number), run.rows, strict=False):
+            for key in zip(repeat(panel.number), run.ids, strict=False):
                 if key in self._awaited:
                     self._awaited.pop(key).set()
         run.written.add_done_callback(lambda _: self._forget_run(panel.number, run))

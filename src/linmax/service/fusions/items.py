@@ -153,7 +153,9 @@ class Items:
     ) -> list[Done]:
         done: list[Done] = []
         row = 0
-        ids = [id_ for id_ in rows.ids if id_ is not msgspec.UNSET]
+        ids = rows.ids
+        if msgspec.UNSET in ids:
+            ids = [id_ for id_ in ids if id_ is not msgspec.UNSET]
         with self.store.looking_up(panel, ids) if len(ids) > 1 else ALONE:
             while row < len(rows):
                 try:

@@ -17,7 +17,7 @@ import msgspec
 import linmax
 from linmax.fusion import Fusion
 from linmax.fusion.model_file import fingerprint, from_bytes, to_bytes
-from linmax.inputs import DEFAULT
+from linmax.inputs import DEFAULT, Batch
 from linmax.service.event_log.database import Database
 from linmax.service.event_log.schema import (
     AMENDMENT,
@@ -29,7 +29,7 @@ from linmax.service.event_log.schema import (
     UPLOADED,
 )
 from linmax.service.event_log.trials import CodedTrials, LearnedTrial, read_trials
-from linmax.service.event_log.vote_codes import Codes, KnownNames, can_read_codes, to_batch
+from linmax.service.event_log.vote_codes import Codes, KnownNames, can_read_codes
 from linmax.service.event_log.writes import Statement
 from linmax.service.messages.class_keys import typed_votes
 from linmax.service.messages.requests import FusionSettings
@@ -182,7 +182,7 @@ def _learn_coded(fusion: Fusion, trials: CodedTrials) -> bool:
 
 def _learn_codes(fusion: Fusion, votes: Codes, labels: Codes) -> bool:
     try:
-        fusion.learn_batch(to_batch(fusion, votes, labels))
+        fusion.learn_batch(Batch.of_codes(fusion.names, votes, labels))
     except ValueError:  # nothing was learned
         return False
     return True

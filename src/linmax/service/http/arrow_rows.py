@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -11,7 +11,8 @@ import numpy as np
 from linmax.service.event_log.vote_codes import Codes, NamesSeen, voted_codes
 from linmax.service.fusions.bulk import Request
 from linmax.service.fusions.served_panel import ServedPanel
-from linmax.service.http.arrow_stream import MAX_ROWS, load_arrow
+from linmax.service.http.arrow_codes import ABSENT, INVALID, ColumnCodes
+from linmax.service.http.arrow_stream import load_arrow
 from linmax.service.messages.errors import ServiceError
 from linmax.service.messages.requests import (
     Expert,
@@ -22,89 +23,30 @@ from linmax.service.messages.requests import (
     check_name,
 )
 
-FEW_VALUES = 256  # that columns of votes may have in common
-LARGEST_FLOAT = 2.0**53  # up to which every whole number is a float
-ABSENT, INVALID, NEW = -1, -2, -3  # codes that are not those of a class
+NEW = -3  # the code of a class that a fusion does not know
 encode = msgspec.json.encode
 
 
-class _Values:
-    """The classes of columns: each has a code.
+class _FusionCodes(NamedTuple):
+    """The codes that a fusion has for what the columns of a table name.
 
-    Parameters
+    Attributes
     ----------
-    arrow
-        The module.
+    seen : NamesSeen
+        The names that it knew.
+    experts : ndarray
+        A code per column of votes, -1 if it does not know the expert.
+    values, labels : ndarray
+        A code for each class as a vote, and as a label, as from `_map_values`; no labels unless it learns.
+    all_known : bool
+        Whether it knows them all.
     """
 
-    def __init__(self, arrow: Any) -> None:
-        self._arrow = arrow
-        self._codes: dict[tuple[type, Any], int] = {}
-        self.values: list[Any] = []
-
-    def encode_all(self, columns: list[Any], rows: int) -> Codes:
-        """Return columns as codes, a row for each; those of one type at once, if they have few values."""
-        found = np.full((len(columns), rows), ABSENT, np.int32)
-        by_type: dict[Any, list[int]] = {}
-        for place, column in enumerate(columns):
-            by_type.setdefault(column.type, []).append(place)
-        for kind, places in by_type.items():
-            if len(places) > 1 and not self._arrow.types.is_null(kind):
-                chunks = [chunk for place in places for chunk in columns[place].chunks]
-                joined = self._to_dictionary(self._arrow.chunked_array(chunks, kind))
-                if len(joined.dictionary) <= FEW_VALUES:
-                    found[places] = self._read(joined).reshape(len(places), rows)
-                    continue
-            for place in places:
-                found[place] = self.encode(columns[place])
-        return found
-
-    def encode(self, column: Any) -> Codes:
-        """Return a column as codes, ABSENT for null and INVALID for what is no class."""
-        if self._arrow.types.is_null(column.type):
-            return np.full(len(column), ABSENT, np.int32)
-        chunk = self._to_dictionary(column)
-        if len(chunk.dictionary) > MAX_ROWS:
-            raise ServiceError(413, "too_large", f"a dictionary may have {MAX_ROWS} values")
-        return self._read(chunk)
-
-    def _to_dictionary(self, column: Any) -> Any:
-        """Return a column as one array with a dictionary."""
-        chunk = column.combine_chunks()
-        if not self._arrow.types.is_dictionary(chunk.type):
-            chunk = chunk.dictionary_encode()
-        if isinstance(chunk, self._arrow.ChunkedArray):
-            chunk = chunk.unify_dictionaries().combine_chunks()
-        return chunk
-
-    def _read(self, chunk: Any) -> Codes:
-        """Return an array with a dictionary as codes."""
-        codes = chunk.indices
-        if codes.null_count:
-            codes = codes.cast(self._arrow.int64()).fill_null(ABSENT)
-        places = np.empty(len(chunk.dictionary) + 1, np.int32)
-        places[-1] = ABSENT
-        for place, raw in enumerate(chunk.dictionary.to_pylist()):
-            value, valid = _to_label(raw)
-            if value is None:
-                places[place] = ABSENT if valid else INVALID
-            else:
-                places[place] = code = self._codes.setdefault((type(value), value), len(self.values))
-                if code == len(self.values):
-                    self.values.append(value)
-        found: Codes = places[np.asarray(codes)]
-        return found
-
-
-def _to_label(raw: Any) -> tuple[Any, bool]:
-    """Return a value as a class, and whether it is valid; NaN is an abstention, and 1.0 the class 1."""
-    if not isinstance(raw, float):
-        return raw, True
-    if raw != raw:
-        return None, True
-    if raw.is_integer() and abs(raw) <= LARGEST_FLOAT:
-        return int(raw), True
-    return None, False
+    seen: NamesSeen
+    experts: Any
+    values: Codes
+    labels: Codes | None
+    all_known: bool
 
 
 class ArrowRows:
@@ -141,34 +83,36 @@ class ArrowRows:
             fault = check_name(name, Expert, "an expert")
             if fault:
                 raise ServiceError(422, "bad_request", fault)
-        votes = _Values(arrow)
-        self._codes = votes.encode_all([table.column(name) for name in self._experts], self._rows)
-        self._values = votes.values
         if kind is LabelRequest and self._experts:
             raise ServiceError(
                 422, "bad_request", "a stream of labels has the columns id, label and replaces"
             )
+        classes, columns = ColumnCodes(arrow), [*self._experts, *own.intersection({"label"})]
+        codes = classes.encode_all([table.column(name) for name in columns], self._rows)
+        self._codes, self._values = codes[: len(self._experts)], classes.values
         self.ids = self._read_ids(arrow, table, required=kind is LabelRequest)
-        self._label_codes: Codes | None = None
-        if "label" in own:
-            self._read_labels(arrow, table)
+        self._label_codes = codes[-1] if "label" in own else np.empty(0, np.int32)
+        for row in np.flatnonzero(self._label_codes < 0).tolist():
+            absent = self._label_codes[row] == ABSENT
+            self._fail(row, "the row has no label" if absent else "the label is no class")
         self._replaces: Codes | None = None
         if kind is LabelRequest and "replaces" in table.column_names:
-            replaces = _Values(arrow)
+            replaces = ColumnCodes(arrow)
             self._replaces, self._replaced = replaces.encode(table.column("replaces")), replaces.values
             for row in np.flatnonzero(self._replaces == INVALID).tolist():
                 self._fail(row, "the label in replaces is no class")
         invalid = self._codes == INVALID
         for place, row in np.argwhere(invalid).tolist() if invalid.any() else []:
             self._fail(row, f"the vote of {self._experts[place][:100]!r} is no class; scores are for JSON")
-        self._names: tuple[NamesSeen, Any, Codes, Codes | None] | None = None
-        self._mapped: tuple[NamesSeen, int, Any, Any, Codes] | None = None
+        self._names: _FusionCodes | None = None
+        self._mapped: tuple[_FusionCodes, int, Any, Any, Codes] | None = None
         for row in np.flatnonzero(self._sizes_over(limit)).tolist():
             self._bad[row] = ServiceError(413, "too_large", f"an item may have {limit} bytes")
         self._fine = np.ones(self._rows, bool)
         self._fine[list(self._bad)] = False
         if self._replaces is not None:
             self._fine &= self._replaces < 0
+        self._all_fine = bool(self._fine.all())
 
     def _fail(self, row: int, why: str) -> None:
         self._bad.setdefault(row, ServiceError(422, "bad_request", why))
@@ -180,9 +124,8 @@ class ArrowRows:
         kind = column.type.value_type if arrow.types.is_dictionary(column.type) else column.type
         if not (arrow.types.is_string(kind) or arrow.types.is_large_string(kind)):
             raise ServiceError(422, "bad_request", "the column id should be text")
-        texts = column.cast(arrow.large_string())  # a dictionary may have a null, too
-        ids: list[Any] = texts.to_numpy().tolist()
-        sizes = list(map(len, ids)) if texts.null_count == 0 else []
+        ids: list[Any] = column.to_pylist()
+        sizes = [] if None in ids else list(map(len, ids))  # a dictionary may have a null, too
         if sizes and min(sizes) > 0 and max(sizes) <= 200 and "".join(ids).isprintable():
             return ids
         for row, id_ in enumerate(ids):
@@ -195,13 +138,6 @@ class ArrowRows:
                 if fault:
                     self._fail(row, fault)
         return ids
-
-    def _read_labels(self, arrow: Any, table: Any) -> None:
-        labels = _Values(arrow)
-        codes = labels.encode(table.column("label"))
-        self._label_codes, self._label_values = codes, [*labels.values, None, None]  # INVALID and ABSENT
-        for row in np.flatnonzero(codes < 0).tolist():
-            self._fail(row, "the row has no label" if codes[row] == ABSENT else "the label is no class")
 
     def __len__(self) -> int:
         return self._rows
@@ -230,44 +166,52 @@ class ArrowRows:
 
     def known(self, panel: ServedPanel, start: int, stop: int) -> int:
         """Return how many of these rows come before one with new names or a fault."""
+        if self._all_fine and self._find_names(panel).all_known:
+            return stop - start
         faults = np.flatnonzero(~self._map(panel, start, stop)[0])
         return int(faults[0]) if len(faults) else stop - start
 
     def votes(self, panel: ServedPanel, start: int, stop: int) -> Codes:
         """Return votes as codes."""
-        _, experts, votes = self._map(panel, start, stop)
+        names = self._find_names(panel)
+        if self._all_fine and names.all_known:
+            experts, votes = names.experts, names.values[self._codes[:, start:stop]]
+        else:
+            _, experts, votes = self._map(panel, start, stop)
         table = np.full((stop - start, len(panel.fusion.names.experts)), ABSENT, np.int32)
         table[:, experts] = votes.T
         return table
 
     def _map(self, panel: ServedPanel, start: int, stop: int) -> tuple[Any, Any, Codes]:
         """Return which rows are known to a fusion, its codes of experts, and its codes of their votes."""
-        seen, experts, values, labels = self._find_names(panel)
+        names = self._find_names(panel)
         if self._mapped is not None:
             mapped, first, fine, known_experts, votes = self._mapped
-            if mapped is seen and first <= start <= stop <= first + len(fine):
+            if mapped is names and first <= start <= stop <= first + len(fine):
                 rows = slice(start - first, stop - first)
                 return fine[rows], known_experts, votes[:, rows]
-        votes, known = values[self._codes[:, start:stop]], experts >= 0
+        experts, votes, known = names.experts, names.values[self._codes[:, start:stop]], names.experts >= 0
         fine = self._fine[start:stop].copy()
         if not known.all():
             fine &= (votes[~known] == ABSENT).all(axis=0)
             experts, votes = experts[known], votes[known]
         fine &= (votes > NEW).all(axis=0)
-        if labels is not None and self._label_codes is not None:
-            fine &= labels[self._label_codes[start:stop]] >= 0
-        self._mapped = seen, start, fine, experts, votes
+        if names.labels is not None:
+            fine &= names.labels[self._label_codes[start:stop]] >= 0
+        self._mapped = names, start, fine, experts, votes
         return fine, experts, votes
 
-    def _find_names(self, panel: ServedPanel) -> tuple[NamesSeen, Any, Codes, Codes | None]:
+    def _find_names(self, panel: ServedPanel) -> _FusionCodes:
         """Return the codes that a fusion has for the experts, for the classes of votes, and for labels."""
-        if self._names is None or not self._names[0].are_those_of(panel.fusion):
+        if self._names is None or not self._names.seen.are_those_of(panel.fusion):
             names = panel.fusion.names
             experts = np.array([names.experts.get(name) for name in self._experts], np.intp)
             values = _map_values(self._values, voted_codes(panel.fusion))
             learns = self.kind is LearnRequest
-            labels = _map_values(self._label_values[:-2], names.classes.codes) if learns else None
-            self._names = NamesSeen(panel.fusion), experts, values, labels
+            labels = _map_values(self._values, names.classes.codes) if learns else None
+            places: Any = np.concatenate((experts, values[:-2], [] if labels is None else labels[:-2]))
+            all_known = bool((places >= 0).all())
+            self._names = _FusionCodes(NamesSeen(panel.fusion), experts, values, labels, all_known)
         return self._names
 
     def _sizes_over(self, limit: int) -> Any:
@@ -295,14 +239,13 @@ class ArrowRows:
 
     def labels(self, start: int, stop: int) -> list[Any]:
         """Return labels."""
-        assert self._label_codes is not None
-        return list(map(self._label_values.__getitem__, self._label_codes[start:stop].tolist()))
+        values = [*self._values, None, None]  # INVALID and ABSENT
+        return list(map(values.__getitem__, self._label_codes[start:stop].tolist()))
 
     def label_codes(self, panel: ServedPanel, start: int, stop: int) -> Codes:
         """Return labels as codes."""
-        codes = self._find_names(panel)[3]
+        codes = self._find_names(panel).labels
         assert codes is not None
-        assert self._label_codes is not None
         found: Codes = codes[self._label_codes[start:stop]]
         return found
 

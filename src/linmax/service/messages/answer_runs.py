@@ -29,12 +29,12 @@ class LabelAnswers:
 
     Examples
     --------
-    >>> list(LabelAnswers(["i", "j"], ["x", "y"], [True, False], 7))[1]
+    >>> list(LabelAnswers(["i", "j"], ["x", "y"], np.array([True, False]), 7))[1]
     LabelAnswer(id='j', prediction='y', right=False, position=8)
     """
 
     def __init__(
-        self, ids: Sequence[str], predictions: Sequence[Any], right: Sequence[bool], first: int
+        self, ids: Sequence[str], predictions: Sequence[Any], right: NDArray[np.bool_], first: int
     ) -> None:
         self.ids = ids
         self.predictions = predictions
@@ -45,7 +45,7 @@ class LabelAnswers:
         return len(self.ids)
 
     def __iter__(self) -> Iterator[LabelAnswer]:
-        return map(LabelAnswer, self.ids, self.predictions, self.right, self.positions)
+        return map(LabelAnswer, self.ids, self.predictions, self.right.tolist(), self.positions)
 
     @property
     def positions(self) -> range:
