@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,7 @@ import apsw
 import pytest
 
 from linmax.service.event_log.database import FILE, Database
-from linmax.service.event_log.stored_items import find_items
+from linmax.service.event_log.stored_items import LearnedRun, find_items
 from linmax.service.fusions import item_store, replay
 from tests.service.api import Api, code, digest_of
 from tests.service.test_amendments import TRIALS, expected
@@ -196,6 +199,53 @@ def test_ids_of_a_batch_are_looked_up_only_if_the_log_has_ids_between_them(
         assert [one.get("error", {}).get("code") for one in answers] == ["id_in_use"] * 10 + [None] * 10
 
     run(story, tmp_path)
+
+
+@pytest.mark.parametrize("verb", ["predict", "learn"])
+def test_items_on_their_way_to_disk_are_known_to_other_batches(
+    tmp_path: Path, verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the ranges of their ids follow each other, nest or cross."""
+    found: list[str] = []
+    item = LearnedRun.item
+
+    def note(run: LearnedRun, id_: str) -> Any:
+        found.append(id_)
+        return item(run, id_)
+
+    monkeypatch.setattr(LearnedRun, "item", note)
+
+    async def story(api: Api) -> None:
+        await api.create(classes=["x", "y"])
+        await api.learn("before", "x", ann="x")  # from now on, rows are processed together
+        commit = api.service.database._commit
+
+        def commit_slowly(*values: Any) -> Any:
+            time.sleep(0.05)
+            return commit(*values)
+
+        monkeypatch.setattr(api.service.database, "_commit", commit_slowly)
+        ranges = [range(100, 200, 2), range(101, 200, 2), range(140, 160), range(20, 60), range(300, 350)]
+        batches = [
+            [
+                {"id": f"{i:03}", "votes": {"ann": "xy"[i % 2]}}
+                | ({"label": "xy"[i % 3 // 2]} if verb == "learn" else {})
+                for i in some
+            ]
+            for some in [*ranges, range(40, 120), *ranges]
+        ]
+        answers = await asyncio.gather(*(send(api, verb, batch) for batch in batches))
+        by_id: dict[str, set[str]] = {}
+        for answer in itertools.chain(*answers):
+            by_id.setdefault(answer["id"], set()).add(json.dumps(answer))
+        assert {len(same) for same in by_id.values()} == {1}
+        assert api.service.database.last_position() == 2 + len(by_id)
+        assert len(found) > 20 or verb == "predict"
+
+    run(story, tmp_path)
+    database = Database(tmp_path, read_only=True)
+    assert replay.verify(database) == []
+    database.close()
 
 
 @pytest.mark.parametrize("verb", ["predict", "learn"])
