@@ -15,6 +15,7 @@ import pytest
 from linmax.service.event_log.database import FILE, Database
 from linmax.service.event_log.stored_items import LearnedRun, find_items
 from linmax.service.fusions import item_store, replay
+from linmax.service.http import endpoints
 from tests.service.api import Api, code, digest_of
 from tests.service.test_amendments import TRIALS, expected
 from tests.service.test_items import run
@@ -197,6 +198,32 @@ def test_ids_of_a_batch_are_looked_up_only_if_the_log_has_ids_between_them(
         answers = await send(api, "learn", mixed)
         assert looked_up == [[one["id"] for one in mixed]]
         assert [one.get("error", {}).get("code") for one in answers] == ["id_in_use"] * 10 + [None] * 10
+
+    run(story, tmp_path)
+
+
+def test_the_labels_of_a_batch_wait_together_for_their_items(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All have come at once, so they wait once, and each group does not wait again."""
+    monkeypatch.setattr(endpoints, "GROUP", 5)
+
+    async def story(api: Api) -> None:
+        await api.create()
+        store = api.service.items.store
+        store.hold = 1.0
+        labels = [{"id": f"{i}", "label": "x"} for i in range(50)]
+        start = time.monotonic()
+        answers = await send(api, "labels", labels)
+        assert 0.99 <= time.monotonic() - start < 5.0  # not ten seconds
+        assert {one["error"]["code"] for one in answers} == {"unknown_item"}
+        assert not store._awaited
+        store.hold = 30.0
+        sent = asyncio.ensure_future(send(api, "labels", labels))
+        await asyncio.sleep(0.05)
+        for one in labels:
+            await api.predict(one["id"], ann="x")
+        assert [one["right"] for one in await sent] == [True] * 50
 
     run(story, tmp_path)
 

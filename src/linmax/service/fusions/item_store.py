@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -151,16 +152,22 @@ class ItemStore:
         """Tell whether an item is in memory, as those are that came lately."""
         return (panel.number, id_) in self._recent
 
-    async def wait_for(self, panel: ServedPanel, ids: set[str]) -> None:
-        """Wait for a short time until items are there, whose labels have overtaken them."""
+    async def wait_for(self, panel: ServedPanel, ids: set[str], came: float | None = None) -> None:
+        """Wait for a short time until items are there, whose labels have overtaken them.
+
+        `came` is when the labels have come, by `time.monotonic`; None: now.
+        """
+        timeout = self.hold if came is None else came + self.hold - time.monotonic()
+        if timeout <= 0.0:
+            return
         missing = self.look_up(panel, ids) if len(ids) > 1 else {i for i in ids if self._is_missing(panel, i)}
-        if not missing or self.hold <= 0.0:
+        if not missing:
             return
         keys = [(panel.number, id_) for id_ in missing]
         events = [self._awaited.setdefault(key, asyncio.Event()) for key in keys]
         waiting = [asyncio.ensure_future(event.wait()) for event in events]
         try:
-            await asyncio.wait(waiting, timeout=self.hold)
+            await asyncio.wait(waiting, timeout=timeout)
         finally:
             for task in waiting:
                 task.cancel()

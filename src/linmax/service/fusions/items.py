@@ -71,10 +71,15 @@ class Items:
         """
         return await self.wait(rows, await self.submit(panel, rows, token))
 
-    async def submit(self, panel: ServedPanel, rows: BatchRows, token: Token) -> list[Done]:
-        """Process requests; `wait` returns their answers when they are on disk."""
+    async def submit(
+        self, panel: ServedPanel, rows: BatchRows, token: Token, came: float | None = None
+    ) -> list[Done]:
+        """Process requests; `wait` returns their answers when they are on disk.
+
+        `came` is when they have come, by `time.monotonic`; None: now.
+        """
         if rows.kind is LabelRequest:
-            await self.store.wait_for(panel, set(rows.ids) - {msgspec.UNSET})
+            await self.store.wait_for(panel, set(rows.ids) - {msgspec.UNSET}, came)
         async with panel.lock:
             self.panels.check_open(panel)
             (done,) = await self._process_all(panel, [rows], token)

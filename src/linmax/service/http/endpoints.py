@@ -266,11 +266,11 @@ class Endpoints:
         self, name: str, groups: AsyncIterator[BatchRows], token: Token
     ) -> list[Submitted]:
         """Process groups of rows one after the other; their answers are true when they are on disk."""
-        submitted: list[Submitted] = []
+        submitted, came = list[Submitted](), time.monotonic()
         async for rows in groups:
 
             async def submit(panel: ServedPanel, rows: BatchRows = rows) -> Any:
-                return await self.items.submit(panel, rows, token)
+                return await self.items.submit(panel, rows, token, came)
 
             submitted.append((rows, await self._with_panel(name, submit)))
             await asyncio.sleep(0)  # others have their turn
