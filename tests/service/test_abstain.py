@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pyarrow as pa
 import pytest
 
@@ -15,6 +16,7 @@ from linmax.client import AsyncClient, ClientError
 from linmax.fusion.model_file import fingerprint
 from linmax.service.event_log.database import Database
 from linmax.service.fusions import replay
+from linmax.service.fusions.bulk import Bulk
 from linmax.service.local import LocalServer
 from tests.service.api import LEARNER, Api
 from tests.service.test_items import run
@@ -116,3 +118,95 @@ def test_a_batch_with_votes_that_may_abstain_or_not_is_refused_as_single_items_a
 
     with LocalServer(tmp_path) as server:
         asyncio.run(story(server))
+
+
+@pytest.mark.parametrize(
+    ("abstain", "silent", "classes"),
+    [("default", "", ["x", "y"]), ("default", -1, [1, 2]), ("default", -1, ["x", "y"]), (0, 0, [0, 1])],
+)
+@pytest.mark.parametrize("form", ["single", "lines", "table"])
+def test_a_vote_that_abstains_is_no_new_class(
+    tmp_path: Path, form: str, abstain: Any, silent: Any, classes: list[Any]
+) -> None:
+    """So it needs no token that may add names, and does not count for the limit; a label does both."""
+    first, second = classes
+    settings: dict[str, Any] = {} if abstain == "default" else {"abstain": abstain}
+    rows = [
+        {"id": f"{row:02}", "votes": {"ann": classes[row % 2], "bob": silent}, "label": second}
+        for row in range(40)
+    ]
+
+    async def send(client: AsyncClient, rows: list[dict[str, Any]]) -> list[Any]:
+        if form == "single":
+            return [await client.learn("spam", **row) for row in rows]
+        if form == "lines":
+            return await client.learn_many("spam", rows)
+        columns = {name: [row["votes"][name] for row in rows] for name in ("ann", "bob")}
+        names = {"id": [row["id"] for row in rows], "label": [row["label"] for row in rows]}
+        return (await client.learn_table("spam", pa.table({**names, **columns}))).to_pylist()
+
+    async def story(server: LocalServer) -> None:
+        async with AsyncClient(server.url, server.token) as admin:
+            await admin.create("spam", learner=LEARNER, limits={"classes": 2}, **settings)
+            fusion = Fusion(LEARNER, **settings)
+            for row, label in enumerate(classes):
+                await admin.learn("spam", {"ann": first, "bob": first}, label, id=f"before {row}")
+                fusion.learn_one({"ann": first, "bob": first}, label)
+            wanted = {"name": "few", "scopes": ["learn"], "days": 0.01}
+            header = {"authorization": f"Bearer {server.token}"}
+            made = httpx.post(f"{server.url}/v1/tokens", json=wanted, headers=header, trust_env=False)
+            async with AsyncClient(server.url, made.json()["token"]) as client:
+                answers = await send(client, rows)
+                assert [one["right"] for one in answers] == [
+                    fusion.learn_one(row["votes"], row["label"]) == row["label"] for row in rows
+                ]
+                assert await send(client, rows) == answers
+                left_out = {**rows[0], "votes": {"ann": first}}
+                with pytest.raises(ClientError, match="other content"):
+                    await client.learn("spam", **left_out)
+                if type(silent) is type(first) and silent not in classes:
+                    with pytest.raises(ClientError, match="may have 2 classes"):
+                        await client.learn("spam", {"ann": first}, silent)
+            found = await admin.describe("spam")
+            assert (found["digest"], found["classes"]) == (fingerprint(fusion), classes)
+
+    with LocalServer(tmp_path) as server:
+        asyncio.run(story(server))
+    database = Database(tmp_path, read_only=True)
+    assert replay.verify(database) == []
+    database.close()
+
+
+@pytest.mark.parametrize("form", ["lines", "table"])
+def test_rows_with_votes_that_abstain_are_learned_together(
+    tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: list[int] = []
+    find_run = Bulk.find_run
+
+    def note(bulk: Bulk, panel: Any, rows: Any, start: int) -> int:
+        stop = find_run(bulk, panel, rows, start)
+        runs.append(stop - start)
+        return stop
+
+    monkeypatch.setattr(Bulk, "find_run", note)
+    items = draw([-1, 1, 2], [1, 2])
+    rows: list[Any] = [
+        {"id": str(row), "votes": votes, "label": label} for row, (votes, label) in enumerate(items)
+    ]
+
+    async def story(server: LocalServer) -> None:
+        async with AsyncClient(server.url, server.token) as client:
+            await client.create("spam", learner=LEARNER)
+            for row in rows[:2]:
+                await client.learn("spam", **row)
+            if form == "lines":
+                await client.learn_many("spam", rows[2:])
+                return
+            columns = {name: [row["votes"][name] for row in rows[2:]] for name in EXPERTS}
+            names = {name: [row[name] for row in rows[2:]] for name in ("id", "label")}
+            await client.learn_table("spam", pa.table({**names, **columns}))
+
+    with LocalServer(tmp_path) as server:
+        asyncio.run(story(server))
+    assert runs[-1] == len(rows) - 2

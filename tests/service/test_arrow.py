@@ -259,6 +259,8 @@ def test_an_empty_batch_has_an_empty_answer(tmp_path: Path) -> None:
     async def story(api: Api) -> None:
         await api.create()
         assert await send_table(api, "learn", EMPTY) == []
+        nothing = pa.DictionaryArray.from_arrays(pa.array([], pa.int8()), pa.nulls(0))  # an empty categorical
+        assert await send_table(api, "predict", {"ann": nothing, "bob": nothing}) == []
 
     run(story, tmp_path)
 

@@ -107,6 +107,29 @@ def test_columns_are_those_of_a_loop(
     check(columns, 4 * many)
 
 
+def test_dictionaries_that_together_are_too_large_for_their_type() -> None:
+    """As of categoricals of pandas, which have codes of one byte as long as these are enough."""
+    small = [
+        pa.DictionaryArray.from_arrays(
+            pa.array([*range(100), None], pa.int8()), [f"{name} {i}" for i in range(100)]
+        )
+        for name in "ab"
+    ]
+    check([pa.chunked_array([one]) for one in small], 101)
+    check([pa.chunked_array(small), pa.chunked_array(small[::-1])], 202)
+    check([pa.chunked_array(small)], 202)
+
+
+@pytest.mark.parametrize("kind", [pa.null(), pa.float16(), pa.string()], ids=str)
+@pytest.mark.parametrize("chunks", [0, 1, 2])
+def test_dictionaries_without_rows(kind: Any, chunks: int) -> None:
+    empty = pa.DictionaryArray.from_arrays(pa.array([], pa.int8()), pa.array([], kind))
+    column = pa.chunked_array([empty] * chunks, empty.type)
+    for columns in ([column], [column, column]):
+        assert ColumnCodes(pa).encode_all(columns, 0).shape == (len(columns), 0)
+    assert ColumnCodes(pa).encode(column).shape == (0,)
+
+
 def test_no_rows_and_no_columns() -> None:
     assert ColumnCodes(pa).encode_all([], 5).shape == (0, 5)
     empty = pa.chunked_array([], pa.string())

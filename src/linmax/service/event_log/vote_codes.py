@@ -39,7 +39,7 @@ class KnownNames:
         self._experts = fusion.names.experts
         self._classes = fusion.names.classes
         self._labels = {**self._classes.codes, None: -1}
-        self._votes = {**voted_codes(fusion), None: -1}
+        self._votes = {**vote_codes(fusion), None: -1}
         self._kinds = {type(name) for name in self._classes.names[:1]} | {type(None)}
 
     def have(self, votes: dict[str, Any] | None, label: Any = None) -> bool:
@@ -102,8 +102,10 @@ class KnownNames:
         return codes
 
 
-def voted_codes(fusion: Fusion) -> dict[Any, int]:
-    """Return the codes of the classes that a vote may name: not those that abstain, or that are ambiguous.
+def vote_codes(fusion: Fusion) -> dict[Any, int]:
+    """Return the codes of what a vote may be: those of classes, and -1 for values that abstain.
+
+    Values that are ambiguous have none, and neither have those of another type than the classes.
 
     Parameters
     ----------
@@ -112,13 +114,16 @@ def voted_codes(fusion: Fusion) -> dict[Any, int]:
 
     Examples
     --------
-    >>> voted_codes(Fusion(classes=[0, 1], abstain=0)), voted_codes(Fusion(classes=[-1, 1]))
-    ({1: 1}, {1: 1})
-    >>> voted_codes(Fusion(classes=[-1, 1], abstain=None))
-    {-1: 0, 1: 1}
+    >>> vote_codes(Fusion(classes=[0, 1], abstain=0)), vote_codes(Fusion(classes=["x", "y"]))
+    ({1: 1, 0: -1}, {'x': 0, 'y': 1, '': -1})
+    >>> vote_codes(Fusion(classes=[-1, 1])), vote_codes(Fusion(classes=[-1, 1], abstain=None))
+    ({1: 1}, {-1: 0, 1: 1})
     """
-    silent = read_abstain(fusion.abstain, fusion.names.classes, None)
-    return {name: code for name, code in fusion.names.classes.codes.items() if name not in silent.names}
+    classes = fusion.names.classes
+    silent, kinds = read_abstain(fusion.abstain, classes, None), set(map(type, classes.names[:1]))
+    codes = {name: code for name, code in classes.codes.items() if name not in silent.names}
+    abstaining = [name for name in silent.names if type(name) in kinds and name not in silent.ambiguous]
+    return codes | dict.fromkeys(abstaining, -1)
 
 
 def _split(votes: Sequence[dict[str, Any]]) -> tuple[Any, list[str], list[Any]]:

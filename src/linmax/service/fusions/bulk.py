@@ -66,6 +66,9 @@ class BatchRows(Protocol):
     def votes(self, panel: ServedPanel, start: int, stop: int) -> Codes:
         """Return the votes of known rows as `KnownNames.encode_votes` does."""
 
+    def count_votes(self, start: int, stop: int) -> int:
+        """Return the number of votes of known rows, with those that abstain unless they are left out."""
+
     def texts(self, start: int, stop: int) -> list[bytes]:
         """Return the votes of known rows as JSON."""
 
@@ -137,7 +140,7 @@ class JsonItems:
         return NO_CODES
 
     def count_votes(self, start: int, stop: int) -> int:
-        """Return the number of votes of known rows, with those that are null."""
+        """Return the number of votes of known rows, with those that abstain."""
         return sum([len(one.votes) for one in self.requests[start:stop]])
 
     def texts(self, start: int, stop: int) -> list[bytes]:
@@ -380,10 +383,10 @@ class Bulk:
 def _fits_chunk(rows: BatchRows, start: int, stop: int, votes: Codes, fusion: Fusion) -> bool:
     """Whether codes say all about votes, and take less space than JSON.
 
-    In JSON a vote that is null is not the same content as one that is left out.
+    A vote that abstains is not the same content as one that is left out.
     """
     count, columns = int(np.count_nonzero(votes >= 0)), len(find_used(votes))
-    if isinstance(rows, JsonItems) and rows.count_votes(start, stop) != count:
+    if rows.count_votes(start, stop) != count:
         return False
     return len(votes) * columns * code_size(len(fusion.names.classes)) <= WORTH * count
 

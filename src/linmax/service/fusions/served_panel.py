@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from linmax.fusion import Fusion
-from linmax.inputs.abstain import DEFAULT, read_abstain
+from linmax.inputs.abstain import DEFAULT, Abstentions, read_abstain
 from linmax.service.event_log.writes import Statement, Written
 from linmax.service.fusions import replay
 from linmax.service.messages.class_keys import class_fault, typed_votes
@@ -145,7 +145,8 @@ class ServedPanel:
             return 0
         votes = typed_votes(self.fusion, votes, label)
         experts = _missing(votes.keys() if votes else set(), names.experts.codes)
-        classes = _missing(_named_classes(votes, label), names.classes.codes)
+        silent = read_abstain(self.fusion.abstain, names.classes, None)
+        classes = _missing(_named_classes(votes, label, silent), names.classes.codes)
         columns = self._new_attributes(attributes) if attributes else []
         if not (experts or classes or columns):
             return 0
@@ -170,15 +171,16 @@ class ServedPanel:
         return len(experts) + len(classes) + len(columns)
 
     def _knows(self, votes: dict[str, Any], label: Any) -> bool:
-        """Whether all experts and classes of votes and a label are known; not if votes are scores or None."""
+        """Whether the names of votes and a label are known, or abstain; not if votes are scores."""
         names = self.fusion.names
+        known = names.classes.codes.keys()
         try:
-            classes = set(votes.values())
+            others = set(votes.values()) - known - {None}
         except TypeError:  # scores
             return False
-        if label is not None:
-            classes.add(label)
-        return votes.keys() <= names.experts.codes.keys() and classes <= names.classes.codes.keys()
+        if not votes.keys() <= names.experts.codes.keys() or not (label is None or label in known):
+            return False
+        return not others or all(map(read_abstain(self.fusion.abstain, names.classes, None).includes, others))
 
     def _new_attributes(self, attributes: dict[str, Any]) -> list[str]:
         """Return the attributes of an item that are new, or have a new value if they are not numbers."""
@@ -256,17 +258,17 @@ def form_of(votes: dict[str, Any] | None, attributes: Any) -> tuple[bool, bool, 
     return votes is None, scores, attributes is None
 
 
-def _named_classes(votes: dict[str, Any] | None, label: Any) -> set[Any]:
-    """Return the classes that votes and a label name."""
+def _named_classes(votes: dict[str, Any] | None, label: Any, silent: Abstentions) -> set[Any]:
+    """Return the classes that votes and a label name, without votes that abstain."""
+    named, given = {label}, votes.values() if votes else ()
     try:
-        given = set(votes.values()) if votes else set()
+        single = set(given)
     except TypeError:  # scores
-        given = set()
-        for vote in (votes or {}).values():
-            given.update(vote if isinstance(vote, dict) else (vote,))
-    given.add(label)
-    given.discard(None)
-    return given
+        named.update(*(vote for vote in given if isinstance(vote, dict)))
+        single = {vote for vote in given if not isinstance(vote, dict)}
+    named |= {vote for vote in single if vote in silent.ambiguous or not silent.includes(vote)}
+    named.discard(None)
+    return named
 
 
 def _missing(given: Set[Any], known: dict[Any, int]) -> list[Any]:

@@ -47,12 +47,12 @@ class ColumnCodes:
         """Return columns as codes, a row for each; those of one type at once, if they have few values."""
         found = np.full((len(columns), rows), ABSENT, np.int32)
         by_type: dict[Any, list[int]] = {}
-        for place, column in enumerate(columns):
+        for place, column in enumerate(columns if rows else []):
             by_type.setdefault(column.type, []).append(place)
         for kind, places in by_type.items():
             if len(places) > 1 and not self._arrow.types.is_null(kind):
                 chunks = [chunk for place in places for chunk in columns[place].chunks]
-                codes, values = self._split(self._arrow.chunked_array(chunks, kind))
+                codes, values = self._split(chunks, kind)
                 if len(values) <= FEW_VALUES:
                     found[places] = self._recode(codes, values).reshape(len(places), rows)
                     continue
@@ -62,16 +62,16 @@ class ColumnCodes:
 
     def encode(self, column: Any) -> Codes:
         """Return a column as codes, ABSENT for null and INVALID for what is no class."""
-        if self._arrow.types.is_null(column.type):
+        if self._arrow.types.is_null(column.type) or not len(column):
             return np.full(len(column), ABSENT, np.int32)
-        codes, values = self._split(column)
+        codes, values = self._split(column.chunks, column.type)
         if len(values) > MAX_ROWS:
             raise ServiceError(413, "too_large", f"a dictionary may have {MAX_ROWS} values")
         return self._recode(codes, values)
 
-    def _split(self, column: Any) -> tuple[NDArray[Any], Any]:
-        """Return a column as places in an array of its different values, ABSENT for null, and that array."""
-        types, array = self._arrow.types, column.combine_chunks()
+    def _split(self, chunks: list[Any], kind: Any) -> tuple[NDArray[Any], Any]:
+        """Return arrays as places in an array of their different values, ABSENT for null, and that array."""
+        types, array = self._arrow.types, self._join(chunks, kind)
         text = types.is_string(array.type) or types.is_large_string(array.type)
         if text and len(array) >= MANY and isinstance(array, self._arrow.Array):
             found = split_short(array)
@@ -85,6 +85,15 @@ class ColumnCodes:
         if codes.null_count:
             codes = codes.cast(self._arrow.int64()).fill_null(ABSENT)
         return np.asarray(codes), array.dictionary
+
+    def _join(self, chunks: list[Any], kind: Any) -> Any:
+        """Return arrays of one type as one array."""
+        try:
+            return self._arrow.chunked_array(chunks, kind).combine_chunks()
+        except self._arrow.ArrowInvalid:  # their dictionaries have too many values for the type of the places
+            from_arrays, wide = self._arrow.DictionaryArray.from_arrays, self._arrow.int32()
+            widened = [from_arrays(chunk.indices.cast(wide), chunk.dictionary) for chunk in chunks]
+            return self._arrow.chunked_array(widened).combine_chunks()
 
     def _recode(self, codes: NDArray[Any], values: Any) -> Codes:
         """Return places in an array of values as codes."""

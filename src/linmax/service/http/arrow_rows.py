@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from linmax.service.event_log.vote_codes import Codes, NamesSeen, voted_codes
+from linmax.service.event_log.vote_codes import Codes, NamesSeen, vote_codes
 from linmax.service.fusions.bulk import Request
 from linmax.service.fusions.served_panel import ServedPanel
 from linmax.service.http.arrow_codes import ABSENT, INVALID, ColumnCodes
@@ -193,7 +193,7 @@ class ArrowRows:
         experts, votes, known = names.experts, names.values[self._codes[:, start:stop]], names.experts >= 0
         fine = self._fine[start:stop].copy()
         if not known.all():
-            fine &= (votes[~known] == ABSENT).all(axis=0)
+            fine &= (self._codes[~known, start:stop] == ABSENT).all(axis=0)
             experts, votes = experts[known], votes[known]
         fine &= (votes > NEW).all(axis=0)
         if names.labels is not None:
@@ -206,11 +206,11 @@ class ArrowRows:
         if self._names is None or not self._names.seen.are_those_of(panel.fusion):
             names = panel.fusion.names
             experts = np.array([names.experts.get(name) for name in self._experts], np.intp)
-            values = _map_values(self._values, voted_codes(panel.fusion))
+            values = _map_values(self._values, vote_codes(panel.fusion))
             learns = self.kind is LearnRequest
             labels = _map_values(self._values, names.classes.codes) if learns else None
-            places: Any = np.concatenate((experts, values[:-2], [] if labels is None else labels[:-2]))
-            all_known = bool((places >= 0).all())
+            known = experts.min(initial=0) >= 0 and values[:-2].min(initial=0) > NEW
+            all_known = known and (labels is None or labels[self._label_codes].min(initial=0) >= 0)
             self._names = _FusionCodes(NamesSeen(panel.fusion), experts, values, labels, all_known)
         return self._names
 
@@ -223,6 +223,10 @@ class ArrowRows:
         given = self._codes >= 0
         sizes = names @ given + values[np.maximum(self._codes, ABSENT)].sum(axis=0)
         return sizes - given.any(axis=0) + 2 > limit  # brackets, and no comma after the last one
+
+    def count_votes(self, start: int, stop: int) -> int:
+        """Return the number of votes of rows, with those that are values which abstain."""
+        return int(np.count_nonzero(self._codes[:, start:stop] >= 0))
 
     def texts(self, start: int, stop: int) -> list[bytes]:
         """Return the votes of rows that are not too large as JSON."""
@@ -287,6 +291,10 @@ class ArrowPart:
     def votes(self, panel: ServedPanel, start: int, stop: int) -> Codes:
         """Return votes as codes."""
         return self._whole.votes(panel, self._start + start, self._start + stop)
+
+    def count_votes(self, start: int, stop: int) -> int:
+        """Return the number of votes."""
+        return self._whole.count_votes(self._start + start, self._start + stop)
 
     def texts(self, start: int, stop: int) -> list[bytes]:
         """Return the votes as JSON."""
