@@ -32,7 +32,7 @@ class Limits(Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True
     classes, experts, attributes : int
         The largest number of names of each kind.
     item_bytes : int
-        The largest size of the votes and attributes of one item, as JSON.
+        The largest size of one item as JSON; of a row of an Arrow stream, that of its votes.
     waiting : int
         The largest number of predictions that wait for a label.
     retention : float
