@@ -48,7 +48,9 @@ def broker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
     with LocalServer(tmp_path_factory.mktemp("server") / "data") as found:
-        found.service.items.store.hold = 0.0  # labels that came before their votes are tried again anyway
+        found.service.items.store.label_wait = (
+            0.0  # labels that came before their votes are tried again anyway
+        )
         yield found
 
 

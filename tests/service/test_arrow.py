@@ -173,7 +173,7 @@ def test_labels_in_a_table_are_refused_row_by_row(tmp_path: Path) -> None:
     votes, labels = panel(50)
 
     async def story(api: Api) -> None:
-        api.service.items.store.hold = 0.0
+        api.service.items.store.label_wait = 0.0
         await api.create()
         ids = [str(i) for i in range(50)]
         await send_table(api, "predict", {"id": ids, **votes})

@@ -211,14 +211,14 @@ def test_the_labels_of_a_batch_wait_together_for_their_items(
     async def story(api: Api) -> None:
         await api.create()
         store = api.service.items.store
-        store.hold = 1.0
+        store.label_wait = 1.0
         labels = [{"id": f"{i}", "label": "x"} for i in range(50)]
         start = time.monotonic()
         answers = await send(api, "labels", labels)
         assert 0.99 <= time.monotonic() - start < 5.0  # not ten seconds
         assert {one["error"]["code"] for one in answers} == {"unknown_item"}
         assert not store._awaited
-        store.hold = 30.0
+        store.label_wait = 30.0
         sent = asyncio.ensure_future(send(api, "labels", labels))
         await asyncio.sleep(0.05)
         for one in labels:

@@ -19,7 +19,7 @@ VOTES = {"ann": "ham", "bob": "spam"}
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
     with LocalServer(tmp_path_factory.mktemp("server")) as running:
-        running.service.items.store.hold = 0.0
+        running.service.items.store.label_wait = 0.0
         yield running
 
 

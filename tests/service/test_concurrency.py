@@ -57,7 +57,7 @@ def test_raced_requests_are_learned_once(tmp_path: Path) -> None:
         return seen
 
     async def story(api: Api) -> None:
-        api.service.items.store.hold = 0.01
+        api.service.items.store.label_wait = 0.01
         api.service.panels.snapshot_every = 15
         await api.create()
         answers: dict[tuple[int, str], Any] = {}
@@ -107,7 +107,7 @@ def test_relabels_evictions_deletions_and_labels_may_cross(tmp_path: Path, seed:
             assert answer.status_code in (200, 201, 404, 409, 422), answer.text
 
     async def story(api: Api) -> None:
-        api.service.items.store.hold = 0.0
+        api.service.items.store.label_wait = 0.0
         api.service.panels.snapshot_every = 5
         api.service.panels.memory = 500_000  # for two of them
         for name in FUSIONS:
@@ -329,7 +329,7 @@ def test_random_json_never_fails_the_server(tmp_path: Path) -> None:
         return {chance.choice(atoms[9:]): make(depth - 1) for _ in range(chance.randrange(4))}
 
     async def story(api: Api) -> None:
-        api.service.items.store.hold = 0.0
+        api.service.items.store.label_wait = 0.0
         await api.create()
         paths = [
             f"/v1/fusions/spam/{verb}"

@@ -27,7 +27,7 @@ def test_items_may_come_while_their_fusion_is_created_again(tmp_path: Path) -> N
                 await asyncio.sleep(0.002 * number)
             return answer.status_code
 
-        api.service.items.store.hold = 0.0
+        api.service.items.store.label_wait = 0.0
         api.service.panels._restore = restore_slowly  # type: ignore[method-assign]
         for _ in range(5):
             await api.create()

@@ -98,7 +98,7 @@ def test_a_label_of_an_unknown_item_waits_a_moment_and_is_refused(tmp_path: Path
 
 def test_a_label_may_overtake_its_prediction(tmp_path: Path) -> None:
     async def story(api: Api) -> None:
-        api.service.items.store.hold = 30.0
+        api.service.items.store.label_wait = 30.0
         await api.create()
         label = asyncio.ensure_future(api.label("a", "x"))
         await asyncio.sleep(0.05)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 import shlex
+import time
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from typer.testing import CliRunner
 
@@ -16,7 +18,7 @@ from linmax.cli.commands import app
 from linmax.cli.servers.demo import Traffic
 from linmax.client import Client
 from linmax.service.local import LocalServer
-from tests.service.api import Api, serving
+from tests.service.api import ADMIN, Api, server_process, serving
 from tests.service.test_amendments import TRIALS, expected, teach
 
 
@@ -280,3 +282,22 @@ def test_the_demo_learns_from_late_labels(tmp_path: Path) -> None:
     assert found["trials"] > 30
     assert server.url in lines[0]
     assert re.fullmatch(r"\d+ labels learned, \d+ wait, \d+ mistakes \(\d+\.\d%\)", lines[-1])
+
+
+def test_how_long_a_label_waits_can_be_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[Any] = []
+    monkeypatch.setattr(
+        "linmax.service.server.serve", lambda folder, **given: found.append(given["label_wait"])
+    )
+    assert run("--data", tmp_path).exit_code == 0
+    assert run("--data", tmp_path, "--label-wait", 1.5).exit_code == 0
+    assert found == [0.2, 1.5]
+    assert run("--data", tmp_path, "--label-wait", -1).exit_code == 2
+    with server_process(tmp_path / "data", label_wait=1.0) as (_, base):
+        header = {"authorization": f"Bearer {ADMIN}"}
+        with httpx.Client(base_url=base, headers=header, trust_env=False) as client:
+            client.put("/v1/fusions/spam", json={}).raise_for_status()
+            start = time.monotonic()
+            answer = client.post("/v1/fusions/spam/labels", json={"id": "nobody", "label": "x"})
+            assert answer.status_code == 404
+            assert time.monotonic() - start >= 0.99

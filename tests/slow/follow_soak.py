@@ -43,7 +43,7 @@ def soak(kind: str, kills: int, items: int) -> bool:
     end = threading.Event()
     with tempfile.TemporaryDirectory() as name, LocalServer(Path(name) / "server") as server:
         folder = Path(name)
-        server.service.items.store.hold = 0.0
+        server.service.items.store.label_wait = 0.0
         (folder / kind).mkdir()
         broker = make_broker(kind, folder / kind)
         log = broker.new_log()

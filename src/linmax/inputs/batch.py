@@ -124,6 +124,14 @@ class Batch:
         -------
         batch : Batch
             A batch like the one that `read` returns for these items.
+
+        Examples
+        --------
+        >>> from linmax import Fusion
+        >>> fusion = Fusion("Winnow(1.2)", classes=["ham", "spam"], experts=["ann", "bob"])
+        >>> votes, labels = np.array([[1, -1], [0, 1]], np.int32), np.array([1, 0], np.int32)
+        >>> fusion.learn_batch(Batch.of_codes(fusion.names, votes, labels)).codes
+        array([1, 0], dtype=int32)
         """
         trials, classes = len(votes), len(names.classes)
         given = np.full(trials, -1, np.int32) if labels is None else labels

@@ -25,6 +25,7 @@ from linmax.service.fusions.amendments import Amendments
 from linmax.service.fusions.compaction import Compaction
 from linmax.service.fusions.history import Histories
 from linmax.service.fusions.item_info import ItemReader
+from linmax.service.fusions.item_store import LABEL_WAIT
 from linmax.service.fusions.items import Items
 from linmax.service.fusions.served_panels import MEMORY, ServedPanels
 from linmax.service.fusions.single_requests import SingleRequests
@@ -57,6 +58,8 @@ class Service(DashboardEndpoints):
         For how many seconds events are kept; None means forever.
     memory
         The largest size of the fusions in memory, in bytes; others are loaded when they are needed.
+    label_wait
+        For how many seconds a label waits for its prediction.
     """
 
     def __init__(
@@ -67,6 +70,7 @@ class Service(DashboardEndpoints):
         rate: float = 0.0,
         keep: float | None = None,
         memory: int = MEMORY,
+        label_wait: float = LABEL_WAIT,
     ) -> None:
         self.database = Database(folder)
         self.tokens = TokenStore(self.database)
@@ -75,6 +79,7 @@ class Service(DashboardEndpoints):
         self.rate = rate
         self.keep = keep
         self.memory = memory
+        self.label_wait = label_wait
         self.ready = False
         self.metrics = ServiceMetrics()
         self.streams = EventStreams(self.database)
@@ -90,7 +95,7 @@ class Service(DashboardEndpoints):
         """Start with the server, and end with it."""
         loop = asyncio.get_running_loop()
         self.panels = ServedPanels(self.database, self.memory)
-        self.items = Items(self.panels)
+        self.items = Items(self.panels, self.label_wait)
         self.singles = SingleRequests(self.items)
         self.amendments = Amendments(self.items.store)
         self.reader = ItemReader(self.panels)

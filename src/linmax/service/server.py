@@ -17,6 +17,7 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from linmax.service.app import Service
 from linmax.service.event_log.database import FILE
+from linmax.service.fusions.item_store import LABEL_WAIT
 from linmax.service.fusions.served_panels import MEMORY
 from linmax.service.http.logs import configure
 from linmax.service.messages.errors import ServiceError
@@ -134,12 +135,13 @@ def start_service(
     rate: float = 0.0,
     keep: float | None = None,
     memory: int = MEMORY,
+    label_wait: float = LABEL_WAIT,
 ) -> tuple[Service, str | None]:
     """Open a data folder; return the service and, the first time, the text of its admin token.
 
     Parameters
     ----------
-    folder, host, hosts, rate, keep, memory
+    folder, host, hosts, rate, keep, memory, label_wait
         As for `serve`.
     """
     given = os.environ.get(ADMIN_VARIABLE)
@@ -151,9 +153,8 @@ def start_service(
             f" it once on 127.0.0.1, or set {ADMIN_VARIABLE}"
         )
     own = frozenset() if is_loopback(host) else frozenset({host.lower()})
-    service = Service(
-        folder, hosts=frozenset(name.lower() for name in hosts) | own, rate=rate, keep=keep, memory=memory
-    )
+    own |= {name.lower() for name in hosts}
+    service = Service(folder, hosts=own, rate=rate, keep=keep, memory=memory, label_wait=label_wait)
     try:
         return service, first_token(service, given)
     except (ValueError, ServiceError) as error:
@@ -213,6 +214,7 @@ def serve(
     rate: float = 0.0,
     keep: float | None = None,
     memory: int = MEMORY,
+    label_wait: float = LABEL_WAIT,
     log_format: str = "text",
     log_level: str = "warning",
     announce: Callable[[str], None] = print,
@@ -234,6 +236,8 @@ def serve(
         For how many seconds events are kept; None means forever.
     memory
         The largest size of the fusions in memory, in bytes; others are loaded when they are needed.
+    label_wait
+        For how many seconds a label waits for its prediction.
     log_format, log_level
         As for `logs.configure`.
     announce
@@ -243,7 +247,9 @@ def serve(
     """
     configure(log_format, log_level)
     with listen(host, port) as one:
-        service, text = start_service(folder, host=host, hosts=hosts, rate=rate, keep=keep, memory=memory)
+        service, text = start_service(
+            folder, host=host, hosts=hosts, rate=rate, keep=keep, memory=memory, label_wait=label_wait
+        )
         if text is not None:
             announce(f"admin token, shown only now: {text}")
         url = f"http://{host}:{one.getsockname()[1]}"

@@ -36,6 +36,10 @@ class ServeOptions:
     memory: Annotated[
         int, typer.Option(min=1, help="Megabytes of fusions in memory; others are loaded when needed.")
     ] = 1024
+    label_wait: Annotated[
+        float,
+        typer.Option(min=0, max=60, help="Seconds for which a label waits for its prediction before a 404."),
+    ] = 0.2
     log_format: Annotated[str, typer.Option(help="Logs on standard error: text or json.")] = "text"
     log_level: Annotated[str, typer.Option(help="error, warning, or info: every request.")] = "warning"
     demo: Annotated[

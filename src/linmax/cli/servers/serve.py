@@ -52,8 +52,8 @@ def _serve(options: ServeOptions, folder: Path) -> None:
     keep = None if options.keep_days is None else options.keep_days * 86400.0
     run(
         folder, host=options.host, port=options.port, hosts=hosts, rate=options.rate, keep=keep,
-        memory=options.memory << 20, log_format=options.log_format, log_level=options.log_level,
-        announce=_announce, link=sys.stdout.isatty(),
+        memory=options.memory << 20, label_wait=options.label_wait, log_format=options.log_format,
+        log_level=options.log_level, announce=_announce, link=sys.stdout.isatty(),
     )  # fmt: skip
 
 

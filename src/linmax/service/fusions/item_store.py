@@ -34,7 +34,7 @@ WHERE i.fusion = ? AND i.learned IS NULL AND e.time < ? ORDER BY i.position LIMI
 COUNT_EXPIRED = "UPDATE fusions SET expired = expired + ? WHERE fusion = ?"
 MAX_ITEMS = 50_000  # items in memory
 MAX_BYTES = 64 << 20  # of their votes
-HOLD = 0.2  # seconds for which a label waits for its prediction
+LABEL_WAIT = 0.2  # seconds for which a label waits for its prediction
 SWEEP = 1000  # items that expire in one transaction
 encode = msgspec.json.encode
 
@@ -46,12 +46,14 @@ class ItemStore:
     ----------
     panels
         The fusions.
+    label_wait
+        For how many seconds a label waits for its prediction.
     """
 
-    def __init__(self, panels: ServedPanels) -> None:
+    def __init__(self, panels: ServedPanels, label_wait: float) -> None:
         self.panels = panels
         self.database = panels.database
-        self.hold = HOLD
+        self.label_wait = label_wait
         self._recent: OrderedDict[tuple[int, str], LoggedItem] = OrderedDict()
         self._last: dict[int, str] = {}  # no item in `_recent` has a greater id, by fusion
         self._bytes = 0
@@ -157,7 +159,7 @@ class ItemStore:
 
         `came` is when the labels have come, by `time.monotonic`; None: now.
         """
-        timeout = self.hold if came is None else came + self.hold - time.monotonic()
+        timeout = self.label_wait if came is None else came + self.label_wait - time.monotonic()
         if timeout <= 0.0:
             return
         missing = self.look_up(panel, ids) if len(ids) > 1 else {i for i in ids if self._is_missing(panel, i)}

@@ -53,12 +53,14 @@ class Items:
     ----------
     panels
         The fusions.
+    label_wait
+        For how many seconds a label waits for its prediction.
     """
 
-    def __init__(self, panels: ServedPanels) -> None:
+    def __init__(self, panels: ServedPanels, label_wait: float) -> None:
         self.panels = panels
         self.database = panels.database
-        self.store = ItemStore(panels)
+        self.store = ItemStore(panels, label_wait)
         self.bulk = Bulk(panels, self.store)
 
     async def process(self, panel: ServedPanel, rows: BatchRows, token: Token) -> list[Run]:
