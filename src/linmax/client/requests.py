@@ -18,7 +18,7 @@ from linmax.client.errors import ClientError, bad_request, to_problem
 from linmax.inputs.names import to_label
 from linmax.validation import require_extra
 
-RETRIED = frozenset({429, 502, 503, 504, 507})
+RETRIED = frozenset({408, 429, 502, 503, 504, 507})
 ATTEMPTS = 11  # with the pauses below, they take 16 to 31 seconds
 FIRST_PAUSE, LONGEST_PAUSE, LONGEST_RETRY_AFTER = 0.1, 5.0, 30.0  # seconds
 JSON, NDJSON = "application/json", "application/x-ndjson"

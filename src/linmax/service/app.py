@@ -32,7 +32,7 @@ from linmax.service.fusions.single_requests import SingleRequests
 from linmax.service.http import openapi
 from linmax.service.http.bodies import answer_problem
 from linmax.service.http.events import EventStreams
-from linmax.service.http.guard import LOOPBACK, Guard
+from linmax.service.http.guard import LOOPBACK, MAX_REQUESTS, Guard
 from linmax.service.http.metrics import ServiceMetrics
 from linmax.service.http.sign_ins import SignIns
 from linmax.service.messages.errors import ServiceError
@@ -183,13 +183,19 @@ class Service(DashboardEndpoints):
             Route("/v1/tokens/{number:int}", self._call(self.revoke_token), methods=["DELETE"]),
         ]
 
-    def app(self) -> Any:
-        """Return the ASGI application."""
+    def app(self, most: int = MAX_REQUESTS) -> Any:
+        """Return the ASGI application.
+
+        Parameters
+        ----------
+        most
+            The largest number of requests at a time.
+        """
         handlers: Any = {ServiceError: answer_problem, HTTPException: answer_problem}
         inner = Starlette(routes=self.routes(), lifespan=self.lifespan, exception_handlers=handlers)
         own = {"predict": self.predict, "labels": self.label, "learn": self.learn}
         endpoints = {name: self._call(endpoint) for name, endpoint in own.items()}
-        return Guard(inner, endpoints, self.tokens, self.sign_ins, self.hosts, self.rate)
+        return Guard(inner, endpoints, self.tokens, self.sign_ins, self.hosts, self.rate, most)
 
     def _call(self, endpoint: Callable[[Request, Token], Awaitable[Response]]) -> Any:
         """Return the endpoint with its errors turned into answers, and measured."""

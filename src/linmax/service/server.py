@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import ipaddress
+import logging
 import os
 import signal
 import socket
@@ -13,12 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
-
 from linmax.service.app import Service
+from linmax.service.connections import PATIENCE, Connection, allow_open_files, close_idle, connection_limit
 from linmax.service.event_log.database import FILE
 from linmax.service.fusions.item_store import LABEL_WAIT
 from linmax.service.fusions.served_panels import MEMORY
+from linmax.service.http.guard import MAX_REQUESTS
 from linmax.service.http.logs import configure
 from linmax.service.messages.errors import ServiceError
 from linmax.service.tokens import REVOKE, SCOPES, hash_of, new_token
@@ -27,8 +28,8 @@ ADMIN_VARIABLE = "LINMAX_ADMIN_TOKEN"
 OF_ENVIRONMENT = "admin (environment)"
 """The name of its token."""
 SHORTEST_TOKEN = 32  # characters of a token that is given
-MAX_CONNECTIONS = 2000
 GRACE = 5  # seconds for requests that run when the server is stopped
+logger = logging.getLogger("linmax.service")
 
 
 def first_token(service: Service, given: str | None) -> str | None:
@@ -172,17 +173,25 @@ def make_server(service: Service) -> Any:
     """
     import uvicorn
 
-    from linmax.service.server import JoinedWritesProtocol
+    limit = connection_limit()
 
     class Server(uvicorn.Server):
+        async def on_tick(self, counter: int) -> bool:  # ten times per second
+            if counter % 10 == 0:  # what has come meanwhile is read first, if the process was stopped
+                asyncio.get_running_loop().call_later(0.05, close_idle, self.server_state.connections)
+            if counter % 100 == 0 and len(self.server_state.connections) >= limit:
+                logger.warning("%d connections are open; new ones close those that wait longest", limit)
+            return await super().on_tick(counter)
+
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             service.streams.stop()  # they would keep their connections open
             await super().shutdown(sockets)
 
+    requests = min(MAX_REQUESTS, limit * 3 // 4)  # there are always connections that wait
     config = uvicorn.Config(
-        service.app(), http=JoinedWritesProtocol, log_config=None, access_log=False, server_header=False,
-        ws="none", lifespan="on", limit_concurrency=MAX_CONNECTIONS, timeout_graceful_shutdown=GRACE,
-        proxy_headers=False,
+        service.app(requests), http=Connection, log_config=None, access_log=False, server_header=False,
+        ws="none", lifespan="on", limit_concurrency=limit, timeout_keep_alive=PATIENCE,
+        timeout_graceful_shutdown=GRACE, proxy_headers=False,
     )  # fmt: skip
     return Server(config)
 
@@ -246,6 +255,7 @@ def serve(
         Whether a link to the dashboard is among them, which signs in once; the first time it always is.
     """
     configure(log_format, log_level)
+    allow_open_files()
     with listen(host, port) as one:
         service, text = start_service(
             folder, host=host, hosts=hosts, rate=rate, keep=keep, memory=memory, label_wait=label_wait
@@ -262,58 +272,3 @@ def serve(
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
         make_server(service).run(sockets=[one])
-
-
-MOST = 1 << 16  # bytes that wait for the end of a turn; uvicorn hears of a slow reader when they are sent
-
-
-class JoinedWrites:
-    """A transport that sends all that is written in one turn of the event loop together, unless it is much.
-
-    Parameters
-    ----------
-    transport
-        The transport that sends.
-    """
-
-    def __init__(self, transport: Any) -> None:
-        self._transport = transport
-        self._parts: list[bytes] = []
-        self._size = 0
-        self._call_soon = asyncio.get_running_loop().call_soon
-        self.is_closing = transport.is_closing
-        self.get_extra_info = transport.get_extra_info
-        self.get_protocol = transport.get_protocol
-        self.set_protocol = transport.set_protocol
-        self.pause_reading = transport.pause_reading
-        self.resume_reading = transport.resume_reading
-        self.abort = transport.abort
-
-    def write(self, data: Any) -> None:
-        """Send bytes at the end of this turn of the event loop, or now if many wait."""
-        if not self._parts:
-            self._call_soon(self._flush)
-        self._parts.append(bytes(data))
-        self._size += len(data)
-        if self._size > MOST:
-            self._flush()
-
-    def _flush(self) -> None:
-        if self._parts:
-            data = b"".join(self._parts)
-            self._parts.clear()
-            self._size = 0
-            self._transport.write(data)
-
-    def close(self) -> None:
-        """Send what was written, and close the connection."""
-        self._flush()
-        self._transport.close()
-
-
-class JoinedWritesProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
-    """HTTP as uvicorn speaks it, with joined writes."""
-
-    def connection_made(self, transport: Any) -> None:
-        """Begin with a connection."""
-        super().connection_made(JoinedWrites(transport))

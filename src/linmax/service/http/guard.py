@@ -18,6 +18,7 @@ from linmax.service.messages.errors import ServiceError
 from linmax.service.tokens import Token, TokenStore
 
 MAX_BODY = 32 << 20  # bytes
+MAX_REQUESTS = 1500  # at a time
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -89,6 +90,8 @@ class Guard:
         The host names that requests may be for.
     rate
         Requests per second of one token; 0 means no limit.
+    most
+        The largest number of requests at a time.
     """
 
     def __init__(
@@ -99,6 +102,7 @@ class Guard:
         sign_ins: SignIns,
         hosts: frozenset[str],
         rate: float = 0.0,
+        most: int = MAX_REQUESTS,
     ) -> None:
         self.app = app
         self.endpoints = endpoints
@@ -106,6 +110,8 @@ class Guard:
         self.sign_ins = sign_ins
         self.hosts = hosts
         self.rate = rate
+        self.most = most
+        self._running = 0
         self._buckets: dict[int, TokenBucket] = {}
         self._last_host: bytes | None = None  # that was found among the hosts
 
@@ -129,6 +135,7 @@ class Guard:
                     message["headers"] = [*own, *(pair for pair in HEADERS if pair[0] not in names)]
             await send(message)
 
+        self._running += 1
         try:
             headers = single_headers(scope["headers"])
             self._check_host(headers)
@@ -138,6 +145,8 @@ class Guard:
                     413, "too_large", f"a request may have {MAX_BODY} bytes; send less at a time"
                 )
             if scope["path"] not in OPEN_PATHS and not scope["path"].startswith(ASSETS):
+                if self._running > self.most:
+                    raise ServiceError(503, "busy", f"the server has {self.most} requests; try later", 1)
                 scope["linmax.token"] = token = self._identify(scope, headers)
                 if self.rate > 0.0:
                     self._check_rate(token)
@@ -152,6 +161,8 @@ class Guard:
                 await send({"type": "http.response.body", "body": response.body})
         except ServiceError as error:
             await send_problem(error, send_safely)
+        finally:
+            self._running -= 1
         if requests.isEnabledFor(logging.INFO):
             log_request(scope, status, time.perf_counter() - start)
 
