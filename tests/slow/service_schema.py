@@ -10,6 +10,7 @@ import itertools
 import tempfile
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -50,44 +51,53 @@ def send(client: httpx.Client, case: Any, alone: bool) -> int:
     return answer.status_code
 
 
-def run(requests: int) -> tuple[int, list[str], list[str]]:
-    """The number of requests that were sent, the failures, and what is wrong with the log."""
+def draw(operation: Any, count: int, seed: int, use: Callable[[Any], None]) -> None:
+    """Use generated requests for an operation, fewer if it has no more."""
     import hypothesis
 
+    @hypothesis.seed(seed)
+    @hypothesis.settings(
+        max_examples=max(2, count), deadline=None, database=None,
+        suppress_health_check=list(hypothesis.HealthCheck), phases=[hypothesis.Phase.generate],
+    )  # fmt: skip
+    @hypothesis.given(operation.as_strategy())
+    def one(case: Any) -> None:
+        use(case)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        one()
+
+
+def run(requests: int) -> tuple[int, list[str], list[str]]:
+    """The number of requests that were sent, the failures, and what is wrong with the log."""
     failures: list[str] = []
     counter = itertools.count()
     sent = 0
+
+    def check(case: Any) -> None:
+        nonlocal sent
+        try:
+            status = send(client, case, next(counter) % 4 == 0)
+        except (httpx.InvalidURL, UnicodeError, TypeError, ValueError):
+            return  # httpx cannot send it
+        except httpx.TimeoutException:
+            failures.append(f"{case.method} {case.path}: no answer {case.body!r}"[:500])
+            return
+        sent += 1
+        if status >= 500:
+            failures.append(f"{case.method} {case.path}: {status} {case.body!r}"[:500])
+
     with tempfile.TemporaryDirectory() as folder:
         with server_process(Path(folder)) as (_, base):  # in this one, hypothesis may fail in ast
             header = {"authorization": f"Bearer {ADMIN}"}
             with httpx.Client(base_url=base, headers=header, trust_env=False, timeout=60) as client:
                 found = operations()
-                for operation in found:
-                    client.put("/v1/fusions/spam", json={"learner": LEARNER})
-
-                    @hypothesis.seed(0)
-                    @hypothesis.settings(
-                        max_examples=max(2, requests // len(found)), deadline=None, database=None,
-                        suppress_health_check=list(hypothesis.HealthCheck),
-                        phases=[hypothesis.Phase.generate],
-                    )  # fmt: skip
-                    @hypothesis.given(operation.as_strategy())
-                    def one(case: Any) -> None:
-                        nonlocal sent
-                        try:
-                            status = send(client, case, next(counter) % 4 == 0)
-                        except (httpx.InvalidURL, UnicodeError, TypeError, ValueError):
-                            return  # httpx cannot send it
-                        except httpx.TimeoutException:
-                            failures.append(f"{case.method} {case.path}: no answer {case.body!r}"[:500])
-                            return
-                        sent += 1
-                        if status >= 500:
-                            failures.append(f"{case.method} {case.path}: {status} {case.body!r}"[:500])
-
-                    with warnings.catch_warnings():
-                        warnings.simplefilter("ignore")
-                        one()
+                for turn in itertools.takewhile(lambda _: sent < requests, itertools.count()):
+                    share = (requests - sent) // len(found) + 1
+                    for operation in found:
+                        client.put("/v1/fusions/spam", json={"learner": LEARNER})
+                        draw(operation, share, turn, check)
         problems = verify(Path(folder), lambda *_: None)
     return sent, failures, problems
 
