@@ -6,8 +6,9 @@ import asyncio
 import json
 import socket
 import time
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -107,8 +108,7 @@ def test_a_request_has_to_come_in_time(tmp_path: Path, monkeypatch: pytest.Monke
         part_of_head.sendall((REQUEST % (b"/healthz", b""))[:-2])
         head = b"Content-Length: 20\r\nAuthorization: Bearer " + server.token.encode() + b"\r\n"
         post = (REQUEST % (b"/v1/fusions/spam/predict", head)).replace(b"GET", b"POST")
-        with Client(server.url, server.token) as client:
-            client.create("spam", learner="Perceptron()", classes=["x", "y"])
+        _create(server, classes=["x", "y"])
         part_of_body.sendall(post + b'{"votes": ')
         slow.sendall(post)
         for byte in b'{"votes":{"a":"x"}} ':
@@ -180,23 +180,115 @@ def test_streams_of_events_are_not_closed_for_others(tmp_path: Path, monkeypatch
 
 
 def test_an_answer_has_to_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "PATIENCE", 1)
+    monkeypatch.setattr(connections, "READ_PATIENCE", 2)
     with LocalServer(tmp_path) as server, ExitStack() as stack:
-        size = len(httpx.get(f"{server.url}/openapi.json").content)
+        wanted = 30_000_000
+        token = b"Authorization: Bearer " + server.token.encode() + b"\r\n"
+        _create(server, classes=[f"{i:0500}" for i in range(1000)])
+        request = REQUEST % (b"/v1/fusions/spam", token)  # half a megabyte
         reader, other = _connect(server, stack), _connect(server, stack)
-        for client in (reader, other):
-            client.settimeout(0.1)
-            with suppress(TimeoutError):
-                for _ in range(100_000_000 // size):  # more than the buffers of the system hold
-                    client.sendall(REQUEST % (b"/openapi.json", b""))
-        reader.settimeout(60)
-        ports = [client.getsockname()[1] for client in (reader, other)]
-        for _ in range(40):
-            time.sleep(0.1)
-            for _ in range(10):
-                assert reader.recv(100_000)
+        for one in (reader, other):
+            one.sendall(request * 80)
+        ports = [one.getsockname()[1] for one in (reader, other)]
+        found, start = 0, time.monotonic()
+        while found < wanted:
+            part = reader.recv(1_000_000)
+            assert part
+            found += len(part)
+            time.sleep(max(0.0, start + 4.0 * found / wanted - time.monotonic()))
         left = [one.client[1] for one in server._server.server_state.connections]
         assert [port in left for port in ports] == [True, False]
+
+
+def test_busy_connections_are_not_closed_for_silent_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 4)
+    with LocalServer(tmp_path) as server, ExitStack() as stack:
+        head = b"Content-Length: 20\r\nAuthorization: Bearer " + server.token.encode() + b"\r\n"
+        _create(server)
+        upload = _connect(server, stack)
+        upload.sendall((REQUEST % (b"/v1/fusions/spam/predict", head)).replace(b"GET", b"POST") + b"{")
+        idle = _answered(_connect(server, stack))
+        time.sleep(0.2)
+        silent = [_connect(server, stack) for _ in range(20)]
+        assert [_rest(one) for one in silent[:18]] == [b""] * 18
+        upload.sendall(b" " * 19)
+        assert b"bad_json" in upload.recv(10_000)
+        _answered(idle)
+
+
+def test_a_reader_that_does_not_read_makes_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 2)
+    monkeypatch.setattr(connections, "STUCK", 1)
+    with LocalServer(tmp_path) as server, ExitStack() as stack:
+        token = b"Authorization: Bearer " + server.token.encode() + b"\r\n"
+        _create(server, classes=[f"{i:0500}" for i in range(1000)])
+        for _ in range(2):
+            _connect(server, stack).sendall((REQUEST % (b"/v1/fusions/spam", token)) * 80)
+        time.sleep(4.0)
+        for _ in range(2):
+            _answered(_connect(server, stack))
+
+
+def test_requests_before_a_bad_one_are_answered(tmp_path: Path) -> None:
+    good = REQUEST % (b"/healthz", b"")
+    bad = b"POST /v1/fusions HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nno\r\n"
+    with LocalServer(tmp_path) as server, ExitStack() as stack:
+        hello = b"hello\r\n\r\n"
+        for packets in ([good + hello], [good, hello], [good + bad], [good + good, bad]):
+            client = _connect(server, stack)
+            for packet in packets:
+                client.sendall(packet)
+            statuses = [int(part[:3]) for part in _rest(client).split(b"HTTP/1.1 ")[1:]]
+            assert statuses[-1] in (400, 401)  # 401 if the head came before the rest
+            assert set(statuses[:-1]) == {200}
+
+
+def test_requests_that_are_not_answered_are_limited(tmp_path: Path) -> None:
+    """A packet can hold thousands of them."""
+    with LocalServer(tmp_path) as server, ExitStack() as stack:
+        client = _connect(server, stack)
+        client.sendall((REQUEST % (b"/healthz", b"")) * 1000)
+        found = _rest(client)
+        assert found.count(b"HTTP/1.1 200") <= 2 * connections.MAX_PIPELINE
+        assert found.count(b"HTTP/1.1 400") == 1
+        assert found.endswith(b'"a connection may have 100 requests that are not answered"}')
+
+
+def test_requests_to_upgrade_are_answered_without(tmp_path: Path) -> None:
+    """Clients of Java send them by default."""
+    upgrade = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
+    with LocalServer(tmp_path) as server, ExitStack() as stack:
+        client = _connect(server, stack)
+        client.sendall(REQUEST % (b"/healthz", upgrade))
+        assert b'"ok"' in _rest(client)
+        client = _connect(server, stack)
+        body = b"Content-Length: 2\r\n"
+        client.sendall((REQUEST % (b"/v1/fusions", upgrade + body)).replace(b"GET", b"POST") + b"{}")
+        found = _rest(client)
+        assert _error(found) == (400, "bad_request")
+        assert b"without the header Upgrade" in found
+
+
+def test_a_server_that_is_stopped_asks_to_repeat_what_has_not_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(server_module, "GRACE", 1)
+    server = LocalServer(tmp_path).start()
+    with ExitStack() as stack:
+        head = b"Content-Length: 20\r\nAuthorization: Bearer " + server.token.encode() + b"\r\n"
+        _create(server)
+        ended = _connect(server, stack)
+        ended.sendall((REQUEST % (b"/session", b"Content-Length: 9\r\n")).replace(b"GET", b"POST"))
+        time.sleep(0.2)
+        ended.close()
+        client = _connect(server, stack)
+        client.sendall((REQUEST % (b"/v1/fusions/spam/predict", head)).replace(b"GET", b"POST"))
+        time.sleep(0.3)
+        server.stop()
+        assert _error(_rest(client)) == (503, "stopping")
+    assert "Traceback" not in caplog.text
 
 
 def test_too_many_requests_at_a_time_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,7 +338,13 @@ def _address(server: LocalServer) -> tuple[str, int]:
     return "127.0.0.1", int(server.url.rpartition(":")[2])
 
 
+def _create(server: LocalServer, **settings: Any) -> None:
+    with Client(server.url, server.token) as client, interpreted():
+        client.create("spam", learner="Perceptron()", **settings)
+
+
 def _connect(server: LocalServer, stack: ExitStack) -> socket.socket:
+    time.sleep(0.01)  # so that the order is clear
     return stack.enter_context(socket.create_connection(_address(server), timeout=60))
 
 

@@ -17,7 +17,11 @@ MOST = 1 << 16  # bytes that wait for the end of a turn; uvicorn hears of a slow
 MAX_HEAD = 1 << 16  # bytes of a request apart from its body
 MAX_CONNECTIONS = 2000
 OTHER_FILES = 200  # that the process opens beside its connections
+MAX_PIPELINE = 100  # requests of a connection that wait for the answers to earlier ones
+BODY = frozenset({b"content-length", b"transfer-encoding"})  # headers of requests that have one
 PATIENCE = 75  # seconds without a request: more than the 60 after which most proxies close a connection
+READ_PATIENCE = 300  # seconds without a sign that an answer is read; with slow readers there are few signs
+STUCK = 5  # of these seconds, until the connection can be closed for a new one
 
 
 def allow_open_files() -> None:
@@ -95,9 +99,6 @@ class JoinedWrites:
 class Connection(HttpToolsProtocol):
     """HTTP as uvicorn speaks it, with joined writes, and without waiting forever for a client.
 
-    A connection waits as long as it has no request, or only a part of one. If there are too many connections,
-    those that have waited longest are closed for new ones.
-
     Attributes
     ----------
     since : float
@@ -109,28 +110,30 @@ class Connection(HttpToolsProtocol):
         self._most: Any = self.limit_concurrency
         self.limit_concurrency = None  # uvicorn would refuse requests because of connections that only wait
         self._size = 0  # bytes since the last head of a request or part of a body
+        self._requests = 0  # heads that have come and are not answered
         self._unread = 0  # bytes of answers, a second ago
+        self._reason = ""  # of linmax, why the parser has stopped
+        self._refusal: ServiceError | None = None  # to be sent after the answers to earlier requests
         self.since = self.loop.time()
 
-    @property
-    def waits(self) -> bool:
-        """Whether a request, or the rest of one, has yet to come."""
-        cycle = self.cycle
-        return cycle is None or cycle.response_complete or (cycle.more_body and not self.flow.read_paused)
-
     def connection_made(self, transport: Any) -> None:
-        """Begin with a connection."""
+        """Begin with a connection, and close others if there are too many."""
         joined: Any = JoinedWrites(transport)
         super().connection_made(joined)
         if len(self.connections) > self._most:
-            others: list[Any] = [one for one in self.connections if one is not self]
-            waiting = [one for one in others if one.waits] or [self]
-            some = 1 + self._most // 100  # since many may come
-            for one in heapq.nsmallest(some, waiting, key=lambda one: one.since):
-                one.refuse(ServiceError(503, "too_many_connections", f"{self._most} connections are open", 1))
+            make_room(self, self._most)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._unset_keepalive_if_required()  # uvicorn keeps it if the client has reset the connection
+        super().connection_lost(exc)
+
+    # --- requests
 
     def data_received(self, data: bytes) -> None:
         """Take bytes, of which only bodies may have many."""
+        if self._refusal is not None:
+            return
         if not self._size:
             self.since = self.loop.time()
         self._size += len(data)
@@ -140,7 +143,14 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Begin with a request."""
+        if len(self.pipeline) >= MAX_PIPELINE:
+            self._reason = f"a connection may have {MAX_PIPELINE} requests that are not answered"
+        elif self.parser.should_upgrade() and not BODY.isdisjoint(name for name, _ in self.headers):
+            self._reason = "a request with a body is not upgraded; send it without the header Upgrade"
+        if self._reason:
+            raise ValueError(self._reason)  # the parser stops
         self._size = 0
+        self._requests += 1
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -151,30 +161,88 @@ class Connection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
+        self._requests -= 1
         self.since = self.loop.time()
         super().on_response_complete()
+        if self._refusal is not None and not self.transport.is_closing():
+            self.refuse(self._refusal)
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Do nothing: `close_idle` closes the connection, but not before what has come is read."""
+
+    def _unsupported_upgrade_warning(self) -> None:
+        self.cycle.keep_alive = False  # it is answered without; the parser has stopped
+
+    # --- waiting
+
+    @property
+    def _has_part(self) -> bool:
+        """Whether the last request has come without the end of its body."""
+        return self.cycle is not None and self.cycle.more_body and not self.cycle.response_complete
+
+    @property
+    def waits(self) -> bool:
+        """Whether a request, or the rest of one, has yet to come."""
+        return self._requests == self._has_part and not (self._requests and self.flow.read_paused)
+
+    def rank(self) -> int | None:
+        """Return how late the connection is closed for a new one, 0 first; None if it is busy.
+
+        Connections that have had no request come first, then those between two requests, those with an
+        answer that nobody reads, and those in which a body or an answer is on its way.
+        """
+        if self._unread and self.loop.time() - self.since > STUCK:
+            return 2
+        if not self.waits:
+            return None
+        if self._unread or self._requests:
+            return 3
+        return 0 if self.cycle is None else 1
+
+    def make_way(self) -> None:
+        """Close the connection for a new one."""
+        if self._unread:
+            self.transport.abort()
+        else:
+            message = f"{self._most} connections are open; try later"
+            self.refuse(ServiceError(503, "too_many_connections", message, 1))
+
+    def close_if_idle(self) -> None:
+        """Close the connection if its client has sent and read nothing for too long."""
+        unread, now = self.transport.get_write_buffer_size(), self.loop.time()
+        if unread != self._unread:
+            self._unread, self.since = unread, now
+        elif unread and now - self.since > READ_PATIENCE:
+            self.transport.abort()
+        elif not unread and self.waits and now - self.since > PATIENCE:
+            message = f"no part of the request came for {PATIENCE} seconds; send it again"
+            self.refuse(ServiceError(408, "too_slow", message))
+
+    # --- refusals
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP."""
-        self._size = 1
-        self.refuse(ServiceError(400, "bad_request", msg))
+        """Refuse what is not HTTP, or what linmax does not read."""
+        self._size += 1  # also if the parser has not told of any part
+        self.refuse(ServiceError(400, "bad_request", self._reason or msg))
 
     def refuse(self, error: ServiceError) -> None:
-        """Close the connection, with an error as the answer if a part of a request has come.
+        """Answer a part of a request with an error, after earlier ones, and close the connection.
 
         Parameters
         ----------
         error
             The error.
         """
-        if self._unread or self.transport.is_closing():
-            self.transport.abort()
+        part = self._has_part
+        if self._requests > part:
+            self._refusal = error
+            if part and self.pipeline:
+                self.pipeline.popleft()  # it is the last one
             return
-        cycle = self.cycle
-        if cycle is None or (cycle.response_complete and not cycle.more_body):
-            asked = self._size > 0
-        else:
-            asked = cycle.more_body and not cycle.response_started
+        if part:
+            asked = not self.cycle.response_started
+        else:  # a part of a head, unless it is the rest of a body that has not been read
+            asked = self._size > 0 and not (self.cycle is not None and self.cycle.more_body)
         if asked:
             body = msgspec.json.encode(error.problem())
             own = (b"content-type", b"application/problem+json"), (b"content-length", b"%d" % len(body))
@@ -182,20 +250,27 @@ class Connection(HttpToolsProtocol):
             self.transport.write(b"".join([STATUS_LINE[error.status], *lines, b"\r\n", body]))
         self.transport.close()
 
-    def close_if_idle(self, now: float) -> None:
-        """Close the connection if its client has sent and read nothing for too long.
 
-        Parameters
-        ----------
-        now
-            The time of the event loop.
-        """
-        unread = self.transport.get_write_buffer_size()
-        if unread != self._unread:
-            self._unread, self.since = unread, now
-        elif (unread or self.waits) and now - self.since > PATIENCE:
-            message = f"no part of the request came for {PATIENCE} seconds; send it again"
-            self.refuse(ServiceError(408, "too_slow", message))
+def make_room(new: Connection, most: int) -> None:
+    """Close connections for a new one, or the new one if all others are busy.
+
+    Parameters
+    ----------
+    new
+        The new connection.
+    most
+        The largest number of connections.
+    """
+    others: list[Any] = [one for one in new.connections if one is not new and not one.transport.is_closing()]
+    if len(others) < most:
+        return
+    ranked = [(one.rank(), one.since, number, one) for number, one in enumerate(others)]
+    first = heapq.nsmallest(1 + most // 100, (row for row in ranked if row[0] is not None))
+    for rank, _, _, one in first:  # several of the same rank, since many new ones may come
+        if rank == first[0][0]:
+            one.make_way()
+    if not first and len(others) >= most + most // 20:
+        new.transport.abort()
 
 
 def close_idle(connections: Iterable[Any]) -> None:
@@ -206,6 +281,5 @@ def close_idle(connections: Iterable[Any]) -> None:
     connections
         The connections.
     """
-    now = asyncio.get_running_loop().time()
     for one in list(connections):
-        one.close_if_idle(now)
+        one.close_if_idle()

@@ -174,6 +174,7 @@ def make_server(service: Service) -> Any:
     import uvicorn
 
     limit = connection_limit()
+    app = service.app(min(MAX_REQUESTS, limit * 3 // 4))  # there are always connections that wait
 
     class Server(uvicorn.Server):
         async def on_tick(self, counter: int) -> bool:  # ten times per second
@@ -184,12 +185,12 @@ def make_server(service: Service) -> Any:
             return await super().on_tick(counter)
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            app.stopping = True
             service.streams.stop()  # they would keep their connections open
             await super().shutdown(sockets)
 
-    requests = min(MAX_REQUESTS, limit * 3 // 4)  # there are always connections that wait
     config = uvicorn.Config(
-        service.app(requests), http=Connection, log_config=None, access_log=False, server_header=False,
+        app, http=Connection, log_config=None, access_log=False, server_header=False,
         ws="none", lifespan="on", limit_concurrency=limit, timeout_keep_alive=PATIENCE,
         timeout_graceful_shutdown=GRACE, proxy_headers=False,
     )  # fmt: skip

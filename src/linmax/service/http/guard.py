@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
@@ -92,6 +93,11 @@ class Guard:
         Requests per second of one token; 0 means no limit.
     most
         The largest number of requests at a time.
+
+    Attributes
+    ----------
+    stopping : bool
+        Whether the server stops: requests that are cancelled are asked to come again.
     """
 
     def __init__(
@@ -111,6 +117,7 @@ class Guard:
         self.hosts = hosts
         self.rate = rate
         self.most = most
+        self.stopping = False
         self._running = 0
         self._buckets: dict[int, TokenBucket] = {}
         self._last_host: bytes | None = None  # that was found among the hosts
@@ -121,7 +128,7 @@ class Guard:
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
             return
-        status, start = 0, time.perf_counter()
+        status, counted, start = 0, False, time.perf_counter()
 
         async def send_safely(message: MutableMapping[str, Any]) -> None:
             nonlocal status
@@ -135,7 +142,6 @@ class Guard:
                     message["headers"] = [*own, *(pair for pair in HEADERS if pair[0] not in names)]
             await send(message)
 
-        self._running += 1
         try:
             headers = single_headers(scope["headers"])
             self._check_host(headers)
@@ -145,9 +151,11 @@ class Guard:
                     413, "too_large", f"a request may have {MAX_BODY} bytes; send less at a time"
                 )
             if scope["path"] not in OPEN_PATHS and not scope["path"].startswith(ASSETS):
-                if self._running > self.most:
-                    raise ServiceError(503, "busy", f"the server has {self.most} requests; try later", 1)
                 scope["linmax.token"] = token = self._identify(scope, headers)
+                if self._running >= self.most:
+                    raise ServiceError(503, "busy", f"the server has {self.most} requests; try later", 1)
+                counted = True
+                self._running += 1
                 if self.rate > 0.0:
                     self._check_rate(token)
             endpoint = self._endpoint(scope)
@@ -161,8 +169,14 @@ class Guard:
                 await send({"type": "http.response.body", "body": response.body})
         except ServiceError as error:
             await send_problem(error, send_safely)
+        except ClientDisconnect:
+            status = 400
+        except asyncio.CancelledError:  # the server stops, and does not wait any longer
+            if status or not self.stopping:
+                raise
+            await send_problem(ServiceError(503, "stopping", "the server stops; try again", 1), send_safely)
         finally:
-            self._running -= 1
+            self._running -= counted
         if requests.isEnabledFor(logging.INFO):
             log_request(scope, status, time.perf_counter() - start)
 
