@@ -155,8 +155,9 @@ class Connection(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         """Take a part of a body."""
-        self._size = 0
-        self.since = self.loop.time()
+        if self._size:  # it did not come with the head
+            self._size = 0
+            self.since = self.loop.time()
         super().on_body(body)
 
     def on_response_complete(self) -> None:
