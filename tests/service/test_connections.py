@@ -6,7 +6,8 @@ import asyncio
 import json
 import socket
 import time
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from linmax.client import Client
 from linmax.service import connections
 from linmax.service import server as server_module
 from linmax.service.connections import JoinedWrites
+from linmax.service.http import events
 from linmax.service.local import LocalServer
 
 REQUEST = b"GET %b HTTP/1.1\r\nHost: 127.0.0.1\r\n%b\r\n"
@@ -236,13 +238,104 @@ def test_requests_before_a_bad_one_are_answered(tmp_path: Path) -> None:
     bad = b"POST /v1/fusions HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nno\r\n"
     with LocalServer(tmp_path) as server, ExitStack() as stack:
         hello = b"hello\r\n\r\n"
-        for packets in ([good + hello], [good, hello], [good + bad], [good + good, bad]):
+        for packets in ([good + hello], [good, hello], [good + bad], [good + good, bad], [good * 5 + bad]):
             client = _connect(server, stack)
             for packet in packets:
                 client.sendall(packet)
             statuses = [int(part[:3]) for part in _rest(client).split(b"HTTP/1.1 ")[1:]]
             assert statuses[-1] in (400, 401)  # 401 if the head came before the rest
-            assert set(statuses[:-1]) == {200}
+            assert statuses[:-1] == [200] * b"".join(packets).count(good)
+        early = b"POST /v1/fusions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1\r\n\r\n"
+        client = _connect(server, stack)
+        client.sendall(early)
+        assert client.recv(10_000).startswith(b"HTTP/1.1 401")
+        client.sendall(b"a" + hello)
+        assert _error(_rest(client)) == (400, "bad_request")
+
+
+@pytest.mark.parametrize(
+    "line", [b"CONNECT a:80", b"GET http://h:99999/", b"GET http://", b"GET http://127.0.0.1"]
+)
+def test_urls_that_cannot_be_read_are_refused(tmp_path: Path, line: bytes) -> None:
+    with LocalServer(tmp_path) as server, ExitStack() as stack:
+        client = _connect(server, stack)
+        client.sendall(line + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert _error(_rest(client)) == (400, "bad_request")
+
+
+def test_an_idle_connection_gets_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "PATIENCE", 1)
+    with LocalServer(tmp_path) as server, ExitStack() as stack:
+        client = _connect(server, stack)
+        client.sendall(
+            b"POST /session HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n"
+        )
+        time.sleep(0.2)
+        client.sendall(b"0\r\n\r\n")
+        assert _rest(client).count(b"HTTP/1.1 ") == 1
+
+
+def test_an_event_stream_with_a_request_behind_it_ends_with_its_client(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "SIGN_OF_LIFE", 1.0)
+    with LocalServer(tmp_path) as server, ExitStack() as stack:
+        _create(server)
+        token = b"Authorization: Bearer " + server.token.encode() + b"\r\n"
+        client = _connect(server, stack)
+        client.sendall(REQUEST % (b"/v1/fusions/spam/events", token) + REQUEST % (b"/healthz", b""))
+        assert client.recv(10_000)
+        assert server.service.streams.open == 1
+        client.close()
+        _wait_until(lambda: server.service.streams.open == 0)
+
+
+def test_requests_that_wait_are_not_read_on(tmp_path: Path) -> None:
+    """Each answer let a quarter of a megabyte more in."""
+    with LocalServer(tmp_path) as server, ExitStack() as stack:
+        _create(server)
+        token = b"Authorization: Bearer " + server.token.encode() + b"\r\n"
+        client = _connect(server, stack)
+        head = b"POST /session HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 30000000\r\n\r\n"
+        before = (REQUEST % (b"/healthz", b"")) * 50 + REQUEST % (b"/v1/fusions/spam/events", token)
+        client.sendall(before + head)
+        client.settimeout(1.0)
+        with suppress(TimeoutError):
+            client.sendall(b"a" * 30_000_000)
+        (connection,) = server._server.server_state.connections
+        assert len(connection.cycle.body) < 1_000_000
+
+
+def test_connections_that_close_and_are_not_read_make_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 4)
+    with LocalServer(tmp_path) as server, ExitStack() as stack:
+        _create(server, classes=[f"{i:0500}" for i in range(1000)])
+        token = b"Authorization: Bearer " + server.token.encode() + b"\r\n"
+        request = REQUEST % (b"/v1/fusions/spam", token)  # half a megabyte
+        for _ in range(12):
+            _connect(server, stack).sendall(request * 20 + REQUEST % (b"/healthz", b"Connection: close\r\n"))
+            time.sleep(0.2)
+        _wait_until(lambda: len(server._server.server_state.connections) <= 5)
+        _answered(_connect(server, stack))
+
+
+def test_a_client_that_does_not_read_cannot_hold_up_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(server_module, "GRACE", 1)
+    server = LocalServer(tmp_path).start()
+    with ExitStack() as stack:
+        _create(server, classes=[f"{i:0500}" for i in range(1000)])
+        token = b"Authorization: Bearer " + server.token.encode() + b"\r\n"
+        client = _connect(server, stack)
+        client.sendall((REQUEST % (b"/v1/fusions/spam", token)) * 60)
+        time.sleep(1.0)
+        start = time.monotonic()
+        server.stop()
+        assert time.monotonic() - start < 30.0
+    assert "Traceback" not in caplog.text
 
 
 def test_requests_that_are_not_answered_are_limited(tmp_path: Path) -> None:
@@ -352,6 +445,13 @@ def _answered(client: socket.socket) -> socket.socket:
     client.sendall(REQUEST % (b"/healthz", b""))
     assert b'"ok"' in client.recv(10_000)
     return client
+
+
+def _wait_until(reached: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60.0
+    while not reached():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def _rest(client: socket.socket) -> bytes:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import msgspec
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from linmax.service.http.guard import HEADERS
@@ -60,6 +61,7 @@ class JoinedWrites:
     """
 
     def __init__(self, transport: Any) -> None:
+        self.written = 0  # bytes
         self._transport = transport
         self._parts: list[bytes] = []
         self._size = 0
@@ -79,6 +81,7 @@ class JoinedWrites:
             self._call_soon(self._flush)
         self._parts.append(bytes(data))
         self._size += len(data)
+        self.written += len(data)
         if self._size > MOST:
             self._flush()
 
@@ -96,6 +99,27 @@ class JoinedWrites:
         self._transport.close()
 
 
+class PipelineFlow(FlowControl):
+    """Reads nothing more as long as requests wait for the answers to earlier ones.
+
+    Parameters
+    ----------
+    transport
+        The transport.
+    pipeline
+        The requests that wait.
+    """
+
+    def __init__(self, transport: Any, pipeline: Collection[Any]) -> None:
+        super().__init__(transport)
+        self._pipeline = pipeline
+
+    def resume_reading(self) -> None:
+        """Read again."""
+        if not self._pipeline:
+            super().resume_reading()
+
+
 class Connection(HttpToolsProtocol):
     """HTTP as uvicorn speaks it, with joined writes, and without waiting forever for a client.
 
@@ -109,9 +133,12 @@ class Connection(HttpToolsProtocol):
         super().__init__(*arguments, **more)
         self._most: Any = self.limit_concurrency
         self.limit_concurrency = None  # uvicorn would refuse requests because of connections that only wait
-        self._size = 0  # bytes since the last head of a request or part of a body
+        self._size = 0  # bytes since the last head, part of a body or end of a request
         self._requests = 0  # heads that have come and are not answered
-        self._unread = 0  # bytes of answers, a second ago
+        self._in_body = False  # of the last request
+        self._running: Any = None  # the request that is processed
+        self._unread = self._read = 0  # bytes of answers, a second ago
+        self._leaves = False  # for a new connection
         self._reason = ""  # of linmax, why the parser has stopped
         self._refusal: ServiceError | None = None  # to be sent after the answers to earlier requests
         self.since = self.loop.time()
@@ -120,6 +147,8 @@ class Connection(HttpToolsProtocol):
         """Begin with a connection, and close others if there are too many."""
         joined: Any = JoinedWrites(transport)
         super().connection_made(joined)
+        self._joined = joined
+        self.flow = PipelineFlow(joined, self.pipeline)
         if len(self.connections) > self._most:
             make_room(self, self._most)
 
@@ -127,6 +156,9 @@ class Connection(HttpToolsProtocol):
         """Forget the connection."""
         self._unset_keepalive_if_required()  # uvicorn keeps it if the client has reset the connection
         super().connection_lost(exc)
+        if self._running is not None and not self._running.response_complete:
+            self._running.disconnected = True  # uvicorn tells only the last request
+            self._running.message_event.set()
 
     # --- requests
 
@@ -149,9 +181,13 @@ class Connection(HttpToolsProtocol):
             self._reason = "a request with a body is not upgraded; send it without the header Upgrade"
         if self._reason:
             raise ValueError(self._reason)  # the parser stops
-        self._size = 0
-        self._requests += 1
         super().on_headers_complete()
+        self._size, self._in_body = 0, True
+        self._requests += 1
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
 
     def on_body(self, body: bytes) -> None:
         """Take a part of a body."""
@@ -159,6 +195,11 @@ class Connection(HttpToolsProtocol):
             self._size = 0
             self.since = self.loop.time()
         super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """End a request."""
+        self._size, self._in_body = 0, False
+        super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
@@ -179,7 +220,7 @@ class Connection(HttpToolsProtocol):
     @property
     def _has_part(self) -> bool:
         """Whether the last request has come without the end of its body."""
-        return self.cycle is not None and self.cycle.more_body and not self.cycle.response_complete
+        return self._in_body and not self.cycle.response_complete
 
     @property
     def waits(self) -> bool:
@@ -194,15 +235,23 @@ class Connection(HttpToolsProtocol):
         """
         if self._unread and self.loop.time() - self.since > STUCK:
             return 2
-        if not self.waits:
+        closing = self.transport.is_closing()
+        if not (closing or self.waits):
             return None
-        if self._unread or self._requests:
+        if closing or self._unread or self._requests:
             return 3
         return 0 if self.cycle is None else 1
 
+    @property
+    def leaves(self) -> bool:
+        """Whether the connection ends without further ado."""
+        closing = self.transport.is_closing()
+        return self._leaves or (closing and not self.transport.get_write_buffer_size())
+
     def make_way(self) -> None:
         """Close the connection for a new one."""
-        if self._unread:
+        self._leaves = True
+        if self._unread or self.transport.is_closing():
             self.transport.abort()
         else:
             message = f"{self._most} connections are open; try later"
@@ -210,9 +259,12 @@ class Connection(HttpToolsProtocol):
 
     def close_if_idle(self) -> None:
         """Close the connection if its client has sent and read nothing for too long."""
-        unread, now = self.transport.get_write_buffer_size(), self.loop.time()
-        if unread != self._unread:
-            self._unread, self.since = unread, now
+        before, unread, now = self._unread, self.transport.get_write_buffer_size(), self.loop.time()
+        read = self._joined.written - unread
+        reads = before > 0 and read != self._read
+        self._unread, self._read = unread, read
+        if reads or (unread and not before):
+            self.since = now
         elif unread and now - self.since > READ_PATIENCE:
             self.transport.abort()
         elif not unread and self.waits and now - self.since > PATIENCE:
@@ -236,15 +288,11 @@ class Connection(HttpToolsProtocol):
         """
         part = self._has_part
         if self._requests > part:
-            self._refusal = error
-            if part and self.pipeline:
+            if self._refusal is None and part:
                 self.pipeline.popleft()  # it is the last one
+            self._refusal = self._refusal or error
             return
-        if part:
-            asked = not self.cycle.response_started
-        else:  # a part of a head, unless it is the rest of a body that has not been read
-            asked = self._size > 0 and not (self.cycle is not None and self.cycle.more_body)
-        if asked:
+        if not self.cycle.response_started if part else self._size > 0 and not self._in_body:
             body = msgspec.json.encode(error.problem())
             own = (b"content-type", b"application/problem+json"), (b"content-length", b"%d" % len(body))
             lines = [b"%b: %b\r\n" % pair for pair in (*own, (b"connection", b"close"), *HEADERS)]
@@ -262,7 +310,8 @@ def make_room(new: Connection, most: int) -> None:
     most
         The largest number of connections.
     """
-    others: list[Any] = [one for one in new.connections if one is not new and not one.transport.is_closing()]
+    connections: Iterable[Any] = new.connections
+    others = [one for one in connections if one is not new and not one.leaves]
     if len(others) < most:
         return
     ranked = [(one.rank(), one.since, number, one) for number, one in enumerate(others)]

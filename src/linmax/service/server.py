@@ -188,6 +188,11 @@ def make_server(service: Service) -> Any:
             app.stopping = True
             service.streams.stop()  # they would keep their connections open
             await super().shutdown(sockets)
+            connections: Any = self.server_state.connections
+            for connection in list(connections):
+                connection.transport.abort()  # nobody reads its answer
+            if self.server_state.tasks:  # those that wait for that
+                await asyncio.wait(self.server_state.tasks, timeout=1.0)
 
     config = uvicorn.Config(
         app, http=Connection, log_config=None, access_log=False, server_header=False,

@@ -172,9 +172,12 @@ class Guard:
         except ClientDisconnect:
             status = 400
         except asyncio.CancelledError:  # the server stops, and does not wait any longer
-            if status or not self.stopping:
+            if not self.stopping:
                 raise
-            await send_problem(ServiceError(503, "stopping", "the server stops; try again", 1), send_safely)
+            if not status:
+                await send_problem(
+                    ServiceError(503, "stopping", "the server stops; try again", 1), send_safely
+                )
         finally:
             self._running -= counted
         if requests.isEnabledFor(logging.INFO):
