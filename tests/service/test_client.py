@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from linmax import Fusion, load
+from linmax import load
 from linmax.client import AsyncClient, Client, ClientError
 from linmax.client import client as client_module
 from linmax.client.requests import ATTEMPTS, table_batch
@@ -156,25 +156,6 @@ def test_models_go_from_one_fusion_to_another(server: LocalServer, tmp_path: Pat
         assert limits["experts"] == 2
         with pytest.raises(ClientError, match="experts"):
             client.predict("second", {"eve": "ham"})
-
-
-def test_the_next_expert_is_that_of_a_session(server: LocalServer) -> None:
-    session = Fusion(LEARNER, classes=["ham", "spam"])
-    with Client(server.url, server.token) as client:
-        client.create("spam", learner=LEARNER, classes=["ham", "spam"])
-        for label in ("spam", "ham", "spam"):
-            client.learn("spam", {**VOTES, "eve": "spam"}, label)
-            session.learn_one({**VOTES, "eve": "spam"}, label)
-        answers, prices = {}, {"ann": 1.0, "bob": 5.0, "eve": 2.0}
-        while (name := client.next_expert("spam", answers, prices=prices)["expert"]) is not None:
-            assert name == session.next_expert(answers, prices=prices)
-            answers[name] = "ham"
-        assert session.next_expert(answers, prices=prices) is None
-        assert answers
-        before = client.describe("spam")["position"]
-        with pytest.raises(ClientError, match="experts="):
-            client.next_expert("spam", {"zoe": "ham"})
-        assert client.describe("spam")["position"] == before
 
 
 def test_batches_answer_for_every_item(server: LocalServer) -> None:

@@ -74,6 +74,8 @@ VERBS: dict[str, Callable[[Any], Any]] = {
     "label": lambda client: client.label("spam", "a", "ham"),
     "learn": lambda client: client.learn("spam", VOTES, "ham"),
     "next_expert": lambda client: client.next_expert("spam", VOTES),
+    "next_expert_many": lambda client: client.next_expert_many("spam", [{"votes": VOTES}]),
+    "next_expert_table": lambda client: client.next_expert_table("spam", table()),
     "label_many": lambda client: client.label_many("spam", [{"id": "a", "label": "ham"}]),
     "learn_table": lambda client: client.learn_table("spam", table()),
     "download_model": lambda client: client.download_model("spam"),

@@ -24,6 +24,7 @@ FIRST_PAUSE, LONGEST_PAUSE, LONGEST_RETRY_AFTER = 0.1, 5.0, 30.0  # seconds
 JSON, NDJSON = "application/json", "application/x-ndjson"
 ARROW, FILE = "application/vnd.apache.arrow.stream", "application/octet-stream"
 NOTHING = ""
+STORING = frozenset({"predict", "learn"})  # requests for new items
 
 
 class Call(NamedTuple):
@@ -109,7 +110,7 @@ def _quote(part: str) -> str:
 
 
 def batch(name: str, verb: str, items: Iterable[Any]) -> Call:
-    """Return the request of a batch; items without an id get one, except labels, which need it.
+    """Return the request of a batch; items that are stored get an id if they have none.
 
     Parameters
     ----------
@@ -137,18 +138,18 @@ def _line(verb: str, item: Any) -> str:
     if not isinstance(item, Mapping):
         return to_json(item)
     made = to_item(item)
-    return to_json(made if "id" in made or verb == "labels" else {"id": new_id(), **made})
+    return to_json({"id": new_id(), **made} if verb in STORING and "id" not in made else made)
 
 
 def table_batch(name: str, verb: str, table: Any) -> Call:
-    """Return the request of a batch in columns; rows without an id get one, except labels."""
+    """Return the request of a batch in columns; rows that are stored get an id if they have none."""
     pyarrow = require_extra("pyarrow", "service", "a batch of tables")
     if not isinstance(table, pyarrow.Table):
         table = _to_arrow(pyarrow, table)
-    if "id" not in table.column_names and verb != "labels":
+    if verb in STORING and "id" not in table.column_names:
         ids = pyarrow.array([new_id() for _ in range(len(table))], pyarrow.string())
         table = table.append_column("id", ids)
-    elif verb != "labels" and table.column_names.count("id") == 1 and table["id"].null_count:
+    elif verb in STORING and table.column_names.count("id") == 1 and table["id"].null_count:
         ids = [new_id() if id_ is None else id_ for id_ in table["id"].to_pylist()]
         table = table.set_column(table.column_names.index("id"), "id", pyarrow.array(ids))
     body = pyarrow.BufferOutputStream()

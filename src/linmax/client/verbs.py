@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
-from linmax.client.requests import (
-    FILE,
-    NOTHING,
-    Call,
-    batch,
-    call,
-    fusion_call,
-    new_id,
-    table_batch,
-    to_item,
-    without_none,
-)
+from linmax.client.batch_verbs import BatchVerbs, Item
+from linmax.client.requests import FILE, NOTHING, call, fusion_call, new_id, to_item, without_none
 from linmax.inputs import DEFAULT
 
-Item = Mapping[str, Any]
 
-
-class Verbs:
+class Verbs(BatchVerbs):
     """The requests that both clients make; `_send` decides how."""
-
-    def _send(self, request: Call) -> Any:
-        raise NotImplementedError
 
     def create(
         self,
@@ -160,6 +145,7 @@ class Verbs:
         experts: Iterable[str] | None = None,
         attributes: Item | None = None,
         prices: Item | None = None,
+        score_range: tuple[float, float] | None = None,
     ) -> Any:
         """Return whom to ask next about an item, as from `Fusion.next_expert`; nothing is stored.
 
@@ -169,7 +155,7 @@ class Verbs:
             The fusion.
         votes
             The answers so far; None for an expert that was asked and abstains.
-        experts, attributes, prices
+        experts, attributes, prices, score_range
             As for `Fusion.next_expert`.
 
         Returns
@@ -178,112 +164,10 @@ class Verbs:
             With expert: its name, or None if the prediction is settled.
         """
         listed = None if experts is None else list(experts)
-        body = without_none(votes=votes, experts=listed, attributes=attributes, prices=prices)
+        body = without_none(
+            votes=votes, experts=listed, attributes=attributes, prices=prices, score_range=score_range
+        )
         return self._send(fusion_call("POST", name, "next-expert", body=to_item(body)))
-
-    def predict_many(self, name: str, items: Iterable[Item]) -> Any:
-        """Predict items in one request.
-
-        Parameters
-        ----------
-        name
-            The fusion.
-        items
-            Dicts with votes and, if needed, id and attributes; at most 10,000.
-
-        Returns
-        -------
-        list of dict
-            An answer for each, in the same order; one that could not be predicted has the key "error", also
-            if it could not be sent (a score that is NaN, a value that JSON does not have).
-        """
-        return self._send(batch(name, "predict", items))
-
-    def label_many(self, name: str, items: Iterable[Item]) -> Any:
-        """Teach the labels of items in one request.
-
-        Parameters
-        ----------
-        name
-            The fusion.
-        items
-            Dicts with id, label and, if needed, replaces and after.
-
-        Returns
-        -------
-        list of dict
-            As from `predict_many`.
-        """
-        return self._send(batch(name, "labels", items))
-
-    def learn_many(self, name: str, items: Iterable[Item]) -> Any:
-        """Learn items in one request.
-
-        Parameters
-        ----------
-        name
-            The fusion.
-        items
-            Dicts with votes, label and, if needed, id and attributes.
-
-        Returns
-        -------
-        list of dict
-            As from `predict_many`.
-        """
-        return self._send(batch(name, "learn", items))
-
-    def predict_table(self, name: str, table: Any) -> Any:
-        """Predict the rows of a table in one request, as an Arrow stream.
-
-        Parameters
-        ----------
-        name
-            The fusion.
-        table
-            A table of pyarrow, pandas or polars with a column of votes per expert and, if needed, `id`; at
-            most 100,000 rows.
-
-        Returns
-        -------
-        pyarrow.Table
-            An answer for each row; one that could not be predicted has `status`, `code` and `message`.
-        """
-        return self._send(table_batch(name, "predict", table))
-
-    def label_table(self, name: str, table: Any) -> Any:
-        """Teach the labels of a table in one request.
-
-        Parameters
-        ----------
-        name
-            The fusion.
-        table
-            A table with the columns `id`, `label` and, if needed, `replaces`.
-
-        Returns
-        -------
-        pyarrow.Table
-            As from `predict_table`.
-        """
-        return self._send(table_batch(name, "labels", table))
-
-    def learn_table(self, name: str, table: Any) -> Any:
-        """Learn the rows of a table in one request.
-
-        Parameters
-        ----------
-        name
-            The fusion.
-        table
-            A table as for `predict_table`, with the column `label`.
-
-        Returns
-        -------
-        pyarrow.Table
-            As from `predict_table`.
-        """
-        return self._send(table_batch(name, "learn", table))
 
     def download_model(self, name: str) -> Any:
         """Return the model as the content of a file that `linmax.load` reads.

@@ -12,7 +12,7 @@ import numpy as np
 from linmax.service.messages.answer_runs import LabelAnswers, PredictAnswers, Run
 from linmax.service.messages.class_keys import class_key
 from linmax.service.messages.errors import ServiceError
-from linmax.service.messages.requests import PredictRequest
+from linmax.service.messages.requests import LabelRequest, LearnRequest, NextExpertRequest, PredictRequest
 from linmax.validation import require_extra
 
 BYTES_PER_CELL = 4  # at least, with what a stream has beside them
@@ -127,10 +127,12 @@ def _check_type(arrow: Any, field: Any) -> None:
         )
 
 
-GOOD = {
-    True: ("id", "prediction", "probabilities", "version", "stored"),
-    False: ("id", "prediction", "right", "position"),
-}  # the fields of answers, by whether they are predictions
+GOOD: dict[type, tuple[str, ...]] = {
+    PredictRequest: ("id", "prediction", "probabilities", "version", "stored"),
+    LabelRequest: ("id", "prediction", "right", "position"),
+    LearnRequest: ("id", "prediction", "right", "position"),
+    NextExpertRequest: ("id", "expert"),
+}  # the fields of answers
 FAULTS = ("status", "code", "message")
 
 
@@ -147,11 +149,11 @@ def write_answers(runs: Sequence[Run], kind: type) -> bytes:
     arrow = load_arrow()
     text, number, truth = arrow.string(), arrow.int64(), arrow.bool_()
     types = {"id": text, "version": number, "position": number, "stored": truth, "right": truth}
-    types |= {"status": arrow.int32(), "code": text, "message": text}
+    types |= {"status": arrow.int32(), "code": text, "message": text, "expert": text}
     rows = sum(map(len, runs))
     no_errors = all(isinstance(run, LabelAnswers | PredictAnswers) for run in runs)
     columns = {}
-    for name in GOOD[kind is PredictRequest] + FAULTS:
+    for name in GOOD[kind] + FAULTS:
         if name == "probabilities":
             columns[name] = _probability_array(arrow, runs)
             continue

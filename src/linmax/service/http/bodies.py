@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any, TypeVar
 
 import msgspec
@@ -18,6 +18,7 @@ from linmax.service.messages.requests import NO_CONTROL, PredictRequest, fusion_
 FEW_CELLS = 50_000  # of a batch that takes too little time for a thread of its own
 BYTES_OF_VOTE = 16  # in JSON, about
 MAX_LINES = 10_000
+GROUP = 1000  # items of a batch that are processed before others have their turn
 JSON = b"content-type", b"application/json"
 T = TypeVar("T")
 
@@ -107,6 +108,25 @@ def parse_lines(lines: list[bytes], kind: type[T], limit: int) -> list[T | Servi
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         pass  # one of the lines is to blame
     return [_parse_line(line, kind, limit) for line in lines]
+
+
+async def parse_groups(
+    lines: list[bytes], kind: type[T], limit: int
+) -> AsyncIterator[list[T | ServiceError]]:
+    """Yield the items of a batch in groups, or what is wrong with each.
+
+    Parameters
+    ----------
+    lines
+        The lines of the batch.
+    kind
+        The structure of an item.
+    limit
+        Its largest size in bytes.
+    """
+    for start in range(0, len(lines), GROUP):
+        some = lines[start : start + GROUP]
+        yield await run_for_cells(sum(map(len, some)) // BYTES_OF_VOTE, parse_lines, some, kind, limit)
 
 
 def _parse_line(line: bytes, kind: type[T], limit: int) -> T | ServiceError:

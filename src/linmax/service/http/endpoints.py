@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -28,12 +29,12 @@ from linmax.service.fusions.single_requests import SingleRequests
 from linmax.service.http.arrow_rows import ArrowRows
 from linmax.service.http.arrow_stream import BYTES_PER_CELL, read_stream, write_answers
 from linmax.service.http.bodies import (
-    BYTES_OF_VOTE,
+    GROUP,
     answer_json,
     check_fusion_name,
     media_type,
     parse,
-    parse_lines,
+    parse_groups,
     path_name,
     query_number,
     run_for_cells,
@@ -42,9 +43,9 @@ from linmax.service.http.bodies import (
 from linmax.service.http.events import EventStreams
 from linmax.service.http.guard import read_body
 from linmax.service.http.metrics import ServiceMetrics
+from linmax.service.http.next_expert import Found, answer_questions, read_questions, write_found
 from linmax.service.messages.answer_runs import Run, count_cells, to_lines
-from linmax.service.messages.answers import NextExpertAnswer, PredictAnswer
-from linmax.service.messages.class_keys import typed_votes
+from linmax.service.messages.answers import PredictAnswer
 from linmax.service.messages.errors import ServiceError
 from linmax.service.messages.requests import (
     ChangeRequest,
@@ -52,14 +53,12 @@ from linmax.service.messages.requests import (
     FusionSettings,
     LabelRequest,
     LearnRequest,
-    NextExpertRequest,
     PredictRequest,
     RollbackRequest,
     TokenRequest,
 )
 from linmax.service.tokens import REVOKE, Token, TokenStore, new_token, require_scope
 
-GROUP = 1000  # items of a batch that are processed before others have their turn
 Submitted = tuple[BatchRows, list[Done]]
 T = TypeVar("T")
 
@@ -231,10 +230,7 @@ class Endpoints:
         parsed: list[Any] = []  # errors, and None for items
 
         async def groups() -> AsyncIterator[BatchRows]:
-            for start in range(0, len(lines), GROUP):
-                some = lines[start : start + GROUP]
-                cells = sum(map(len, some)) // BYTES_OF_VOTE
-                group = await run_for_cells(cells, parse_lines, some, kind, limit)
+            async for group in parse_groups(lines, kind, limit):
                 items = [item for item in group if not isinstance(item, ServiceError)]
                 parsed.extend(item if isinstance(item, ServiceError) else None for item in group)
                 if items:
@@ -290,26 +286,16 @@ class Endpoints:
         return lambda panel: self.items.process(panel, rows, token)
 
     async def next_expert(self, request: Request, token: Token) -> Response:
-        """Say whom to ask next about an item, or that the prediction is settled; nothing is stored."""
+        """Say whom to ask next about an item, or about each of a batch; null if its prediction is settled."""
         name = path_name(request)
         require_scope(token, "predict", name)
-        wanted = parse(await read_body(request), NextExpertRequest)
-        given: dict[str, Any] = {
-            "experts": wanted.experts,
-            "attributes": wanted.attributes,
-            "prices": wanted.prices,
-        }
-
-        async def work(panel: ServedPanel) -> Any:
-            async with panel.lock:
-                self.panels.check_open(panel)
-                try:
-                    votes = typed_votes(panel.fusion, wanted.votes) or {}
-                    return await asyncio.to_thread(panel.fusion.next_expert, votes, **given)
-                except ValueError as error:
-                    raise ServiceError(422, "bad_item", str(error)) from None
-
-        return answer_json(NextExpertAnswer(await self._with_panel(name, work)))
+        limit = (await self.panels.open(name)).settings.limits.item_bytes
+        found: Found = []
+        async for questions in read_questions(request, limit):
+            some: Found = []
+            await self._with_panel(name, partial(answer_questions, self.panels, questions, some))
+            found += some
+        return await write_found(found, media_type(request))
 
     async def item(self, request: Request, token: Token) -> Response:
         """Return what is known about an item."""

@@ -103,6 +103,7 @@ OPERATIONS = [
         "Whom to ask next.",
         messages.NextExpertRequest,
         answers.NextExpertAnswer,
+        media=BATCHES,
     ),
     Operation("get", NAMED + "/weights", "read", "The weight of every sub-expert."),
     Operation("get", NAMED + "/model", "read", "The model as a file.", answered=FILE),

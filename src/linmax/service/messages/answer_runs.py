@@ -10,11 +10,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from linmax.service.messages.answers import LabelAnswer, PredictAnswer
+from linmax.service.messages.answers import LabelAnswer, NextExpertAnswer, PredictAnswer
 from linmax.service.messages.errors import ServiceError
 
 encode = msgspec.json.encode
-Answer = PredictAnswer | LabelAnswer
+Answer = PredictAnswer | LabelAnswer | NextExpertAnswer
 
 
 class LabelAnswers:

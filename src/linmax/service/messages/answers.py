@@ -9,10 +9,19 @@ from msgspec import Struct
 from linmax.service.messages.requests import FusionSettings, Label
 
 
-class NextExpertAnswer(Struct):
-    """The expert to ask next; null if no answer of the others can change the prediction."""
+class NextExpertAnswer(Struct, omit_defaults=True):
+    """Whom to ask next.
+
+    Attributes
+    ----------
+    expert : str or null
+        The expert; null if no answer of the others can change the prediction.
+    id : str, optional
+        The item, if the request names it.
+    """
 
     expert: str | None
+    id: str | None = None
 
 
 class PredictAnswer(Struct, omit_defaults=True, gc=False):

@@ -141,18 +141,25 @@ class NextExpertRequest(Request):
     ----------
     votes : dict
         The answers so far; null for an expert that was asked and abstains.
+    id : str, optional
+        What names the item in the answer; nothing is stored.
     experts : list of str, optional
         The experts that can be asked; without it, all that the fusion knows.
     attributes : dict, optional
         The attributes of the item.
     prices : dict, optional
         What it costs to ask each expert.
+    score_range : list of float, optional
+        The least and the largest score that an expert can give; without it, an expert that has answered with
+        scores leaves nothing settled.
     """
 
     votes: Votes
+    id: ItemId | None = None
     experts: Annotated[list[str], Meta(max_length=10_000)] | None = None
     attributes: Attributes | None = None
     prices: dict[str, float] | None = None
+    score_range: tuple[float, float] | None = None
 
 
 class TokenRequest(Request):
