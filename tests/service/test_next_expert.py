@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
+import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -124,6 +126,60 @@ def test_what_a_table_cannot_ask_is_an_error(client: Client) -> None:
         client.next_expert_table("spam", pyarrow.table({"ann": ["ham"], "label": ["ham"]}))
     empty = pyarrow.table({"ann": pyarrow.array([], pyarrow.string())})
     assert client.next_expert_table("spam", empty).num_rows == 0
+
+
+def test_questions_are_limited_as_items_are(client: Client) -> None:
+    client.change_limits("spam", {"item_bytes": 200})
+    with pytest.raises(ClientError) as caught:
+        client.next_expert("spam", {"ann": "x" * 200})
+    assert (caught.value.status, caught.value.code) == (413, "too_large")
+    (answer,) = client.next_expert_many("spam", [{"votes": {"ann": "x" * 200}}])
+    assert answer["error"]["code"] == "too_large"
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "x" * 201])
+def test_names_that_no_expert_can_have_are_refused(client: Client, name: str) -> None:
+    for votes, experts in (({}, ["ann", name]), ({name: "ham"}, ["ann", name]), ({name: "ham"}, None)):
+        with pytest.raises(ClientError) as caught:
+            client.next_expert("spam", votes, experts=experts)
+        assert caught.value.status == 422
+
+
+def test_experts_are_a_list(client: Client) -> None:
+    with pytest.raises(ClientError, match=r"experts= must be a list of experts \(got 'ann'\)"):
+        client.next_expert("spam", {}, experts="ann")
+
+
+def test_a_batch_ends_with_its_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(next_expert, "TURN", 0.0)
+    asked: list[int] = []
+    answer = next_expert._answer
+
+    def count(fusion: Fusion, wanted: Any) -> Any:
+        asked.append(1)
+        time.sleep(0.01)
+        return answer(fusion, wanted)
+
+    monkeypatch.setattr(next_expert, "_answer", count)
+    with LocalServer(tmp_path) as server, Client(server.url, server.token) as client:
+        client.create("spam", learner=LEARNER, classes=CLASSES)
+        client.learn("spam", *TRIALS[0])
+        body = b'{"votes":{}}\n' * 1000
+        head = (
+            b"POST /v1/fusions/spam/next-expert HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n"
+            b"Content-Type: application/x-ndjson\r\nAuthorization: Bearer %b\r\n\r\n"
+        ) % (len(body), server.token.encode())
+        with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2]))) as one:
+            one.sendall(head + body)
+            end = time.monotonic() + 60.0
+            while not asked and time.monotonic() < end:
+                time.sleep(0.01)
+        client.learn("spam", *TRIALS[1])
+        before = -1
+        while before != len(asked):
+            before = len(asked)
+            time.sleep(1.0)
+        assert 0 < before < 1000
 
 
 @pytest.mark.parametrize("turn", [0.0, math.inf])

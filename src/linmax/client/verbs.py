@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from linmax.client.batch_verbs import BatchVerbs, Item
+from linmax.client.errors import bad_request
 from linmax.client.requests import FILE, NOTHING, call, fusion_call, new_id, to_item, without_none
 from linmax.inputs import DEFAULT
 
@@ -163,6 +164,8 @@ class Verbs(BatchVerbs):
         dict
             With expert: its name, or None if the prediction is settled.
         """
+        if isinstance(experts, str):
+            raise bad_request(f"experts= must be a list of experts (got {experts[:100]!r})")
         listed = None if experts is None else list(experts)
         body = without_none(
             votes=votes, experts=listed, attributes=attributes, prices=prices, score_range=score_range

@@ -18,7 +18,7 @@ MOST = 1 << 16  # bytes that wait for the end of a turn; uvicorn hears of a slow
 MAX_HEAD = 1 << 16  # bytes of a request apart from its body
 MAX_CONNECTIONS = 2000
 OTHER_FILES = 200  # that the process opens beside its connections
-MAX_PIPELINE = 100  # requests of a connection that wait for the answers to earlier ones
+MAX_PIPELINE = 100  # requests of a connection that are not answered
 BODY = frozenset({b"content-length", b"transfer-encoding"})  # headers of requests that have one
 PATIENCE = 75  # seconds without a request: more than the 60 after which most proxies close a connection
 READ_PATIENCE = 300  # seconds without a sign that an answer is read; with slow readers there are few signs
@@ -175,7 +175,7 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Begin with a request."""
-        if len(self.pipeline) >= MAX_PIPELINE:
+        if self._requests >= MAX_PIPELINE:
             self._reason = f"a connection may have {MAX_PIPELINE} requests that are not answered"
         elif self.parser.should_upgrade() and not BODY.isdisjoint(name for name, _ in self.headers):
             self._reason = "a request with a body is not upgraded; send it without the header Upgrade"
@@ -333,3 +333,16 @@ def close_idle(connections: Iterable[Any]) -> None:
     """
     for one in list(connections):
         one.close_if_idle()
+
+
+def abort_unread(connections: Iterable[Any]) -> None:
+    """Close the connections whose clients do not read their answers, when the server cannot wait any longer.
+
+    Parameters
+    ----------
+    connections
+        The connections.
+    """
+    for one in list(connections):
+        if one.transport.get_write_buffer_size():
+            one.transport.abort()

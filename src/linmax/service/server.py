@@ -15,7 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from linmax.service.app import Service
-from linmax.service.connections import PATIENCE, Connection, allow_open_files, close_idle, connection_limit
+from linmax.service.connections import (
+    PATIENCE,
+    Connection,
+    abort_unread,
+    allow_open_files,
+    close_idle,
+    connection_limit,
+)
 from linmax.service.event_log.database import FILE
 from linmax.service.fusions.item_store import LABEL_WAIT
 from linmax.service.fusions.served_panels import MEMORY
@@ -187,12 +194,8 @@ def make_server(service: Service) -> Any:
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             app.stopping = True
             service.streams.stop()  # they would keep their connections open
+            asyncio.get_running_loop().call_later(0.9 * GRACE, abort_unread, self.server_state.connections)
             await super().shutdown(sockets)
-            connections: Any = self.server_state.connections
-            for connection in list(connections):
-                connection.transport.abort()  # nobody reads its answer
-            if self.server_state.tasks:  # those that wait for that
-                await asyncio.wait(self.server_state.tasks, timeout=1.0)
 
     config = uvicorn.Config(
         app, http=Connection, log_config=None, access_log=False, server_header=False,

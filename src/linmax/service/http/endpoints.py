@@ -293,7 +293,7 @@ class Endpoints:
         found: Found = []
         async for questions in read_questions(request, limit):
             some: Found = []
-            await self._with_panel(name, partial(answer_questions, self.panels, questions, some))
+            await self._with_panel(name, partial(answer_questions, self.panels, request, questions, some))
             found += some
         return await write_found(found, media_type(request))
 

@@ -172,12 +172,9 @@ class Guard:
         except ClientDisconnect:
             status = 400
         except asyncio.CancelledError:  # the server stops, and does not wait any longer
-            if not self.stopping:
+            if status or not self.stopping:
                 raise
-            if not status:
-                await send_problem(
-                    ServiceError(503, "stopping", "the server stops; try again", 1), send_safely
-                )
+            await send_problem(ServiceError(503, "stopping", "the server stops; try again", 1), send_safely)
         finally:
             self._running -= counted
         if requests.isEnabledFor(logging.INFO):

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any, NamedTuple
 
 import msgspec
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from linmax.client.requests import ARROW, NDJSON
@@ -59,9 +59,10 @@ async def read_questions(request: Request, limit: int) -> AsyncIterator[Question
     request
         One JSON object, lines of them, or an Arrow stream.
     limit
-        The largest size of an item of a batch, in bytes.
+        The largest size of an item, in bytes.
     """
-    media, body = media_type(request), await read_body(request)
+    media = media_type(request)
+    body = await (read_body(request) if media in (NDJSON, ARROW) else read_body(request, limit))
     if media == NDJSON:
         async for group in parse_groups(split_lines(body), NextExpertRequest, limit):
             yield Questions(len(group), lambda row, group=group: _checked(group[row]))  # type: ignore[misc]
@@ -87,16 +88,18 @@ def _of_item(item: Any) -> NextExpertRequest:
 
 
 async def answer_questions(
-    panels: ServedPanels, questions: Questions, found: Found, panel: ServedPanel
+    panels: ServedPanels, request: Request, questions: Questions, found: Found, panel: ServedPanel
 ) -> None:
-    """Add an answer for each request that has none yet; others have their turn between.
+    """Add an answer for each question that has none yet; others have their turn between.
 
     Parameters
     ----------
     panels
         All fusions.
+    request
+        The request; if its client has gone, nothing more is answered.
     questions
-        The requests.
+        What it asks.
     found
         The answers.
     panel
@@ -106,6 +109,8 @@ async def answer_questions(
         async with panel.lock:
             panels.check_open(panel)
             found += await asyncio.to_thread(_answer_some, panel.fusion, questions, len(found))
+        if await request.is_disconnected():
+            raise ClientDisconnect
 
 
 def _answer_some(fusion: Fusion, questions: Questions, start: int) -> Found:

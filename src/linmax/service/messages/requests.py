@@ -156,7 +156,7 @@ class NextExpertRequest(Request):
 
     votes: Votes
     id: ItemId | None = None
-    experts: Annotated[list[str], Meta(max_length=10_000)] | None = None
+    experts: Annotated[list[Expert], Meta(max_length=10_000)] | None = None
     attributes: Attributes | None = None
     prices: dict[str, float] | None = None
     score_range: tuple[float, float] | None = None
