@@ -95,7 +95,8 @@ compat-oldest: .cache/compat-oldest
 	$@/bin/uv pip list --python $@/bin/python | grep -i -E "^(numpy|scipy|numba|scikit-learn|river|narwhals|pyarrow) "
 	MPLBACKEND=Agg NUMBA_CACHE_DIR=$(CURDIR)/$@/numba $(COMPAT_TEST)
 
-# Kills a run that writes checkpoints and resumes it, 50 times, a server under load, and workers of a cluster, 100 times.
+# Kills a run that writes checkpoints and resumes it, 50 times, a server under load, 1000 times, and workers of a cluster,
+# 100 times. It takes about two hours.
 soak: setup
 	$(BIN)/python -m tests.slow.soak $(ARGS)
 	$(BIN)/python -m tests.slow.service_soak

@@ -160,7 +160,7 @@ def soak(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--service-kills", type=int, default=100)
+    parser.add_argument("--service-kills", type=int, default=1000)
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--minutes", type=float, default=math.inf, help="of each of the two runs, at most")
     options, _ = parser.parse_known_args()
