@@ -14,7 +14,7 @@ from linmax.service.event_log.stored_items import LoggedItem
 from linmax.service.event_log.vote_codes import KnownNames
 from linmax.service.fusions import bulk, served_panels
 from linmax.service.fusions.bulk import SHORTEST
-from linmax.service.http import endpoints
+from linmax.service.http import bodies
 from linmax.service.http.bodies import parse_lines
 from tests.service.api import Api, digest_of
 from tests.service.test_arrow import send_table
@@ -232,7 +232,7 @@ def test_long_lines_are_read_in_a_thread(votes: int, tmp_path: Path, monkeypatch
         threads.add(threading.get_ident())
         return parse_lines(*values)
 
-    monkeypatch.setattr(endpoints, "parse_lines", note)
+    monkeypatch.setattr(bodies, "parse_lines", note)
 
     async def story(api: Api) -> None:
         await api.create(classes=["x", "y"])
