@@ -218,24 +218,22 @@ async def document(request: Request) -> Response:
 async def page(request: Request) -> Response:
     """Return a page that lists all operations; it needs no script and no network."""
     rows = []
-    for path, methods in build()["paths"].items():
-        for method, entry in methods.items():
-            body = (
-                entry.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
-            )
-            name = body.get("$ref", "").rpartition("/")[2]
-            fields = build()["components"]["schemas"].get(name, {}).get("properties", {})
-            rows.append(
-                f"<tr><td>{method.upper()}</td><td><code>{escape(path)}</code></td>"
-                f"<td>{escape(entry['summary'])} {escape(entry.get('description', ''))}</td>"
-                f"<td>{escape(', '.join(fields))}</td></tr>"
-            )
+    for one in OPERATIONS:
+        fields = () if one.request is None else msgspec.structs.fields(one.request)
+        cells = (
+            one.method.upper(),
+            f"<code>{escape(one.path)}</code>",
+            f"<code>{one.scope}</code>" if one.scope else "",
+            escape(one.summary) + (" Also for batches." if one.media == BATCHES else ""),
+            ", ".join(field.encode_name for field in fields),
+        )
+        rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     text = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>linmax: HTTP interface</title>'
         '<link rel="stylesheet" href="/docs/page.css"></head><body><h1>HTTP interface of linmax</h1>'
         "<p>Pass a token in the header <code>Authorization: Bearer lmx_...</code>. The complete"
-        ' description is <a href="/openapi.json">openapi.json</a>.</p>'
-        "<table><thead><tr><th>method</th><th>path</th>"
+        f' description is <a href="/openapi.json">openapi.json</a>. Batches are {" or ".join(BATCHES)}.</p>'
+        "<table><thead><tr><th>method</th><th>path</th><th>scope</th>"
         f"<th>what it does</th><th>fields of the request</th></tr></thead><tbody>{''.join(rows)}</tbody>"
         "</table></body></html>"
     )
