@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -65,25 +66,27 @@ async def read_questions(request: Request, limit: int) -> AsyncIterator[Question
     body = await (read_body(request) if media in (NDJSON, ARROW) else read_body(request, limit))
     if media == NDJSON:
         async for group in parse_groups(split_lines(body), NextExpertRequest, limit):
-            yield Questions(len(group), lambda row, group=group: _checked(group[row]))  # type: ignore[misc]
+            yield Questions(len(group), partial(_of_line, group))
     elif media == ARROW:
         table = await run_for_cells(len(body) // BYTES_PER_CELL, read_stream, body)
         cells = table.num_rows * (table.num_columns + 1)
         rows = await run_for_cells(cells, ArrowRows, table, PredictRequest, limit)
-        yield Questions(len(rows), lambda row: _of_item(rows.request(row)))
+        yield Questions(len(rows), partial(_of_row, rows))
     else:
         wanted = parse(body, NextExpertRequest)
-        yield Questions(1, lambda row: wanted)
+        yield Questions(1, partial(_of_line, [wanted]))
 
 
-def _checked(one: NextExpertRequest | ServiceError) -> NextExpertRequest:
-    if isinstance(one, ServiceError):
-        raise one
-    return one
+def _of_line(group: Sequence[NextExpertRequest | ServiceError], row: int) -> NextExpertRequest:
+    wanted = group[row]
+    if isinstance(wanted, ServiceError):
+        raise wanted
+    return wanted
 
 
-def _of_item(item: Any) -> NextExpertRequest:
-    """Return what a row of a table asks: whoever has no vote in it was not asked."""
+def _of_row(rows: ArrowRows, row: int) -> NextExpertRequest:
+    """Return what a row of a table asks: an expert without a vote in it was not asked."""
+    item: Any = rows.request(row)
     return NextExpertRequest(item.votes, None if item.id is msgspec.UNSET else item.id)
 
 
