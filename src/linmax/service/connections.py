@@ -156,7 +156,7 @@ class Connection(HttpToolsProtocol):
         """Forget the connection."""
         self._unset_keepalive_if_required()  # uvicorn keeps it if the client has reset the connection
         super().connection_lost(exc)
-        if self._running is not None and not self._running.response_complete:
+        if self._running is not None:
             self._running.disconnected = True  # uvicorn tells only the last request
             self._running.message_event.set()
 
@@ -184,10 +184,8 @@ class Connection(HttpToolsProtocol):
         super().on_headers_complete()
         self._size, self._in_body = 0, True
         self._requests += 1
-
-    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
-        self._running = cycle
-        super()._start_asgi_task(cycle, app)
+        if not self.pipeline:
+            self._running = self.cycle
 
     def on_body(self, body: bytes) -> None:
         """Take a part of a body."""
@@ -204,6 +202,7 @@ class Connection(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """Wait for the next request."""
         self._requests -= 1
+        self._running = self.pipeline[-1][0] if self.pipeline else None
         self.since = self.loop.time()
         super().on_response_complete()
         if self._refusal is not None and not self.transport.is_closing():
