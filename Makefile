@@ -96,7 +96,7 @@ compat-oldest: .cache/compat-oldest
 	MPLBACKEND=Agg NUMBA_CACHE_DIR=$(CURDIR)/$@/numba $(COMPAT_TEST)
 
 # Kills a run that writes checkpoints and resumes it, 50 times, a server under load, 1000 times, and workers of a cluster,
-# 100 times. It takes about two hours.
+# 100 times. It takes more than an hour.
 soak: setup
 	$(BIN)/python -m tests.slow.soak $(ARGS)
 	$(BIN)/python -m tests.slow.service_soak

@@ -17,6 +17,8 @@ from linmax.client import Client, ClientError
 from linmax.service.fusions.served_panels import PanelClosedError, ServedPanels
 from linmax.service.http import next_expert
 from linmax.service.local import LocalServer
+from linmax.service.messages.answers import NextExpertAnswer
+from linmax.service.messages.requests import NextExpertRequest
 from tests.service.api import LEARNER, Api
 from tests.service.test_batches import send
 from tests.service.test_items import run
@@ -63,6 +65,20 @@ def expected(items: list[dict[str, Any]]) -> list[str | None]:
         fusion.next_expert(item["votes"], **{name: item[name] for name in item.keys() - {"votes", "id"}})
         for item in items
     ]
+
+
+def count_answers(monkeypatch: pytest.MonkeyPatch) -> list[NextExpertRequest]:
+    """Let each answer take a hundredth of a second; what is asked is added to the list."""
+    asked: list[NextExpertRequest] = []
+    answer = next_expert._answer
+
+    def note(fusion: Fusion, wanted: NextExpertRequest) -> NextExpertAnswer:
+        asked.append(wanted)
+        time.sleep(0.01)
+        return answer(fusion, wanted)
+
+    monkeypatch.setattr(next_expert, "_answer", note)
+    return asked
 
 
 def test_the_next_expert_is_that_of_a_session(client: Client) -> None:
@@ -152,15 +168,7 @@ def test_experts_are_a_list(client: Client) -> None:
 
 def test_a_batch_ends_with_its_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(next_expert, "TURN", 0.0)
-    asked: list[int] = []
-    answer = next_expert._answer
-
-    def count(fusion: Fusion, wanted: Any) -> Any:
-        asked.append(1)
-        time.sleep(0.01)
-        return answer(fusion, wanted)
-
-    monkeypatch.setattr(next_expert, "_answer", count)
+    asked = count_answers(monkeypatch)
     with LocalServer(tmp_path) as server, Client(server.url, server.token) as client:
         client.create("spam", learner=LEARNER, classes=CLASSES)
         client.learn("spam", *TRIALS[0])
@@ -187,26 +195,19 @@ def test_others_have_their_turn_during_a_batch(
     turn: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(next_expert, "TURN", turn)
+    asked = count_answers(monkeypatch)
 
     async def story(api: Api) -> None:
         await api.create(classes=CLASSES)
         for votes, label in TRIALS:
             await api.learn(None, label, **votes)
-        ended: list[str] = []
-
-        async def ask() -> None:
-            found = await send(api, "next-expert", [{"votes": {}}] * 300)
-            ended.append("batch")
-            assert len({answer["expert"] for answer in found} - set(EXPERTS)) == 0
-
-        async def predict() -> None:
-            await asyncio.sleep(0.05)
-            await api.predict("one", ann="ham")
-            ended.append("one")
-
-        await asyncio.gather(ask(), predict())
-        if turn == 0.0:
-            assert ended == ["one", "batch"]
+        batch = asyncio.ensure_future(send(api, "next-expert", [{"votes": {}}] * 100))
+        while not asked:
+            await asyncio.sleep(0.001)
+        await api.predict("one", ann="ham")
+        before = len(asked)
+        assert {answer["expert"] for answer in await batch} <= set(EXPERTS)
+        assert (before == 100) is (turn == math.inf)
 
     run(story, tmp_path)
 

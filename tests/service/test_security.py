@@ -386,6 +386,7 @@ def test_the_description_of_the_interface_names_every_route(tmp_path: Path) -> N
         assert described == routes
         page = (await api("GET", "/docs")).text
         assert all(f"<code>{path}</code>" in page for _, path in described)
+        assert page.count("Also for batches.") == 4
 
     run(story, tmp_path)
 

@@ -129,6 +129,8 @@ class Connection(HttpToolsProtocol):
         When the client last began a request, sent a part of a body or read a part of an answer.
     """
 
+    transport: Any  # JoinedWrites
+
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self._most: Any = self.limit_concurrency
@@ -138,7 +140,7 @@ class Connection(HttpToolsProtocol):
         self._in_body = False  # of the last request
         self._running: Any = None  # the request that is processed
         self._unread = self._read = 0  # bytes of answers, a second ago
-        self._leaves = False  # for a new connection
+        self._ending = False  # for a new connection
         self._reason = ""  # of linmax, why the parser has stopped
         self._refusal: ServiceError | None = None  # to be sent after the answers to earlier requests
         self.since = self.loop.time()
@@ -147,7 +149,6 @@ class Connection(HttpToolsProtocol):
         """Begin with a connection, and close others if there are too many."""
         joined: Any = JoinedWrites(transport)
         super().connection_made(joined)
-        self._joined = joined
         self.flow = PipelineFlow(joined, self.pipeline)
         if len(self.connections) > self._most:
             make_room(self, self._most)
@@ -242,14 +243,14 @@ class Connection(HttpToolsProtocol):
         return 0 if self.cycle is None else 1
 
     @property
-    def leaves(self) -> bool:
-        """Whether the connection ends without further ado."""
+    def ending(self) -> bool:
+        """Whether the connection is about to end, and waits for no client."""
         closing = self.transport.is_closing()
-        return self._leaves or (closing and not self.transport.get_write_buffer_size())
+        return self._ending or (closing and not self.transport.get_write_buffer_size())
 
     def make_way(self) -> None:
         """Close the connection for a new one."""
-        self._leaves = True
+        self._ending = True
         if self._unread or self.transport.is_closing():
             self.transport.abort()
         else:
@@ -259,7 +260,7 @@ class Connection(HttpToolsProtocol):
     def close_if_idle(self) -> None:
         """Close the connection if its client has sent and read nothing for too long."""
         before, unread, now = self._unread, self.transport.get_write_buffer_size(), self.loop.time()
-        read = self._joined.written - unread
+        read = self.transport.written - unread
         reads = before > 0 and read != self._read
         self._unread, self._read = unread, read
         if reads or (unread and not before):
@@ -291,7 +292,9 @@ class Connection(HttpToolsProtocol):
                 self.pipeline.popleft()  # it is the last one
             self._refusal = self._refusal or error
             return
-        if not self.cycle.response_started if part else self._size > 0 and not self._in_body:
+        part_of_head = self._size > 0 and not self._in_body
+        unanswered = not self.cycle.response_started if part else part_of_head
+        if unanswered:
             body = msgspec.json.encode(error.problem())
             own = (b"content-type", b"application/problem+json"), (b"content-length", b"%d" % len(body))
             lines = [b"%b: %b\r\n" % pair for pair in (*own, (b"connection", b"close"), *HEADERS)]
@@ -310,7 +313,7 @@ def make_room(new: Connection, most: int) -> None:
         The largest number of connections.
     """
     connections: Iterable[Any] = new.connections
-    others = [one for one in connections if one is not new and not one.leaves]
+    others = [one for one in connections if one is not new and not one.ending]
     if len(others) < most:
         return
     ranked = [(one.rank(), one.since, number, one) for number, one in enumerate(others)]

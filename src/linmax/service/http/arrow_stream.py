@@ -127,7 +127,7 @@ def _check_type(arrow: Any, field: Any) -> None:
         )
 
 
-GOOD: dict[type, tuple[str, ...]] = {
+FIELDS: dict[type, tuple[str, ...]] = {
     PredictRequest: ("id", "prediction", "probabilities", "version", "stored"),
     LabelRequest: ("id", "prediction", "right", "position"),
     LearnRequest: ("id", "prediction", "right", "position"),
@@ -153,7 +153,7 @@ def write_answers(runs: Sequence[Run], kind: type) -> bytes:
     rows = sum(map(len, runs))
     no_errors = all(isinstance(run, LabelAnswers | PredictAnswers) for run in runs)
     columns = {}
-    for name in GOOD[kind] + FAULTS:
+    for name in FIELDS[kind] + FAULTS:
         if name == "probabilities":
             columns[name] = _probability_array(arrow, runs)
             continue

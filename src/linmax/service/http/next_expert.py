@@ -156,7 +156,8 @@ async def write_found(found: Found, media: str) -> Response:
         The type of the body.
     """
     if media == NDJSON:
-        return Response(b"\n".join([*to_lines(found), b""]), media_type=NDJSON)
+        lines = await run_for_cells(count_cells(found), to_lines, found)
+        return Response(b"\n".join([*lines, b""]), media_type=NDJSON)
     if media == ARROW:
         content = await run_for_cells(count_cells(found), write_answers, [found], NextExpertRequest)
         return Response(content, media_type=ARROW)
